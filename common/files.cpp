@@ -1,0 +1,104 @@
+#include "common/files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+namespace vfrail {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at_most) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.valid()) return Error::from_errno(errno, "open lock " + path);
+  // flock has no deadline of its own, so ask again, from 1 ms up: a holder keeps it for some 20 ms.
+  const auto deadline = steady_clock::now() + wait_at_most;
+  for (milliseconds pause{1};; pause = std::min(pause * 2, milliseconds{20})) {
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return FileLock(std::move(fd));
+    if (errno != EWOULDBLOCK && errno != EINTR) return Error::from_errno(errno, "lock " + path);
+    if (steady_clock::now() >= deadline) {
+      return Error{Errc::busy, EWOULDBLOCK,
+                   "another process has held " + path + " for " + std::to_string(wait_at_most.count()) + " ms"};
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+namespace {
+
+Result<> write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Error::from_errno(errno, "write " + path);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability) {
+  const std::string temporary = path + ".new." + std::to_string(::getpid());
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!fd.valid()) return Error::from_errno(errno, "create " + temporary);
+  auto written = write_all(fd.get(), content, temporary);
+  // The umask may have taken bits away that others need (0444 device-info files).
+  if (written && ::fchmod(fd.get(), mode) != 0) written = Error::from_errno(errno, "chmod " + temporary);
+  if (written && durability == Durability::synced && ::fsync(fd.get()) != 0) {
+    written = Error::from_errno(errno, "fsync " + temporary);
+  }
+  fd.reset();
+  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    written = Error::from_errno(errno, "rename " + temporary + " to " + path);
+  }
+  if (!written) ::unlink(temporary.c_str());
+  return written;
+}
+
+Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.valid()) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+    return Error::from_errno(errno, "open " + path);
+  }
+  return std::optional<std::string>(TRY(read_stream(fd.get(), limit_bytes), "read " + path));
+}
+
+Result<std::string> read_stream(int fd, size_t limit_bytes) {
+  std::string out;
+  char buffer[8192];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(errno, "");
+    if (got == 0) return out;
+    out.append(buffer, static_cast<size_t>(got));
+    if (out.size() > limit_bytes) {
+      return Error{Errc::invalid, 0, "more than the " + std::to_string(limit_bytes) + " bytes allowed"};
+    }
+  }
+}
+
+Result<> remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
+  return Error::from_errno(errno, "remove " + path);
+}
+
+Result<> make_folder(const std::string& path, unsigned mode) {
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
+      return Error::from_errno(errno, "create folder " + part);
+    }
+    if (slash == std::string::npos) return {};
+  }
+}
+
+}  // namespace vfrail

@@ -1,0 +1,42 @@
+// Files that must not be half-written: bounded reads, atomic writes, locks with a deadline.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+#include "common/unique_fd.h"
+
+namespace vfrail {
+
+// An flock(2) held on a file; gone with the process or the object.
+class FileLock {
+ public:
+  // Creates the file (0600). Errc::busy when another process holds it until the deadline.
+  static Result<FileLock> acquire(const std::string& path, std::chrono::milliseconds wait_at_most);
+
+ private:
+  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+enum class Durability : uint8_t { renamed, synced };  // synced: fsync before the rename
+
+// Writes a temporary file in the same folder and renames it over `path`.
+Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability);
+
+// Nothing if it does not exist. Refuses symbolic links and more than `limit_bytes`.
+Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes);
+
+// Everything up to the end of the stream (stdin, a pipe), at most `limit_bytes`.
+Result<std::string> read_stream(int fd, size_t limit_bytes);
+
+// Removes a file; one that is not there is fine.
+Result<> remove_file(const std::string& path);
+
+// Creates the folder and its parents. An existing one is left as it is.
+Result<> make_folder(const std::string& path, unsigned mode);
+
+}  // namespace vfrail

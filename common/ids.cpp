@@ -1,0 +1,108 @@
+#include "common/ids.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace vfrail {
+
+namespace {
+
+template <class T>
+bool parse_hex(std::string_view text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, 16);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool all_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+void append_hex(std::string& out, uint32_t value, size_t width) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string digits;
+  for (; value != 0 || digits.size() < width; value >>= 4) digits.insert(digits.begin(), kDigits[value & 15]);
+  out += digits;
+}
+
+}  // namespace
+
+std::string PciAddress::text() const {
+  std::string out;
+  append_hex(out, domain, 4);
+  out += ':';
+  append_hex(out, bus, 2);
+  out += ':';
+  append_hex(out, device, 2);
+  out += '.';
+  append_hex(out, function, 1);
+  return out;
+}
+
+std::optional<PciAddress> PciAddress::parse(std::string_view text) {
+  // 4 to 8 digits of domain, then ":bb:dd.f", which has 8 characters.
+  if (text.size() < 12 || text.size() > 16) return std::nullopt;
+  const std::string_view domain = text.substr(0, text.size() - 8);
+  const std::string_view rest = text.substr(text.size() - 8);
+  if (rest[0] != ':' || rest[3] != ':' || rest[6] != '.') return std::nullopt;
+  PciAddress out;
+  if (!all_hex(domain) || !parse_hex(domain, out.domain)) return std::nullopt;
+  if (!all_hex(rest.substr(1, 2)) || !parse_hex(rest.substr(1, 2), out.bus)) return std::nullopt;
+  if (!all_hex(rest.substr(4, 2)) || !parse_hex(rest.substr(4, 2), out.device)) return std::nullopt;
+  if (!parse_hex(rest.substr(7, 1), out.function)) return std::nullopt;
+  if (out.device > 31 || out.function > 7) return std::nullopt;
+  return out;
+}
+
+std::string MacAddress::text() const {
+  std::string out;
+  for (const uint8_t byte : bytes) {
+    if (!out.empty()) out += ':';
+    append_hex(out, byte, 2);
+  }
+  return out;
+}
+
+bool MacAddress::all_zero() const {
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
+}
+
+std::optional<MacAddress> MacAddress::parse(std::string_view text) {
+  if (text.size() != 6 * 3 - 1 && text.size() != 20 * 3 - 1) return std::nullopt;
+  const char separator = text[2];
+  if (separator != ':' && separator != '-') return std::nullopt;
+  MacAddress out;
+  for (size_t at = 0; at < text.size(); at += 3) {
+    uint8_t byte = 0;
+    if (at > 0 && text[at - 1] != separator) return std::nullopt;
+    if (!all_hex(text.substr(at, 2)) || !parse_hex(text.substr(at, 2), byte)) return std::nullopt;
+    out.bytes.push_back(byte);
+  }
+  return out;
+}
+
+bool valid_ifname(std::string_view name) {
+  if (name.empty() || name.size() > 15 || name == "." || name == "..") return false;
+  return std::none_of(name.begin(), name.end(), [](unsigned char c) {
+    return c == '/' || c == ':' || c == 0 || std::isspace(c) != 0;
+  });
+}
+
+Result<DeviceId> DeviceId::parse(std::string_view text) {
+  const bool allowed = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == ':' || c == '-';
+  });
+  if (text.empty() || text.size() > 63 || !allowed || text == "." || text == "..") {
+    return Error{Errc::invalid, 0,
+                 "\"" + std::string(text.substr(0, 80)) +
+                     "\" is no device id: a PCI address (0000:03:02.1) or an auxiliary device "
+                     "(mlx5_core.sf.4) of at most 63 characters is wanted"};
+  }
+  DeviceId out;
+  // The kernel writes PCI addresses in lower case; users do not always.
+  const auto pci = PciAddress::parse(text);
+  out.text_ = pci ? pci->text() : std::string(text);
+  return out;
+}
+
+}  // namespace vfrail

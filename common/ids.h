@@ -1,0 +1,62 @@
+// The names that vfrail passes around, each parsed once at the edge and formatted in one place:
+// PciAddress, MacAddress, IfName, DeviceId. Pure values; no I/O.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+
+namespace vfrail {
+
+// A PCI function, "dddd:bb:dd.f". Domains above ffff exist (VMD), so the domain has 32 bits.
+struct PciAddress {
+  uint32_t domain = 0;
+  uint8_t bus = 0;
+  uint8_t device = 0;    // 0-31
+  uint8_t function = 0;  // 0-7
+
+  auto operator<=>(const PciAddress&) const = default;
+  std::string text() const;
+  static std::optional<PciAddress> parse(std::string_view text);
+};
+
+// A link-layer address: 6 bytes for Ethernet, 20 for IPoIB. Empty for links that have none.
+struct MacAddress {
+  std::vector<uint8_t> bytes;  // at most 32 (MAX_ADDR_LEN)
+
+  auto operator<=>(const MacAddress&) const = default;
+  std::string text() const;  // lower-case hex, colons
+  bool all_zero() const;
+  // Accepts ':' or '-' between the bytes, any case; 6 or 20 bytes.
+  static std::optional<MacAddress> parse(std::string_view text);
+};
+
+// The rule of dev_valid_name() in net/core/dev.c: 1-15 bytes, not "." or "..", no '/', ':' or white space.
+// CNI forbids the same names.
+bool valid_ifname(std::string_view name);
+
+// What a device plugin calls a device and Multus passes on: a PCI address or an auxiliary-device name
+// ("mlx5_core.sf.4"). Compared as text, because the peers and kubelet do.
+class DeviceId {
+ public:
+  DeviceId() = default;
+  explicit DeviceId(PciAddress address) : text_(address.text()) {}
+  // 1-63 bytes (the kubelet API's limit) of letters, digits and "._:-"; not "." or "..": it becomes a file name.
+  static Result<DeviceId> parse(std::string_view text);
+
+  const std::string& text() const { return text_; }
+  bool empty() const { return text_.empty(); }
+  std::optional<PciAddress> pci() const { return PciAddress::parse(text_); }
+  auto operator<=>(const DeviceId&) const = default;
+
+ private:
+  std::string text_;
+};
+
+}  // namespace vfrail

@@ -1,0 +1,324 @@
+#include "common/json.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+namespace vfrail {
+
+namespace {
+
+// Deeper nesting than this has no use in a configuration, and copying or comparing the tree recurses.
+constexpr size_t kMaxDepth = 64;
+
+// Builds the tree from RapidJSON's events. `open_` holds the containers being filled, outermost first.
+class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
+ public:
+  bool Null() { return add(Json()); }
+  bool Bool(bool value) { return add(Json(value)); }
+  bool Int(int value) { return add(Json(value)); }
+  bool Uint(unsigned value) { return add(Json(int64_t{value})); }
+  bool Int64(int64_t value) { return add(Json(value)); }
+  bool Uint64(uint64_t value) { return add(Json(static_cast<double>(value))); }
+  bool Double(double value) { return add(Json(value)); }
+  bool String(const char* text, rapidjson::SizeType size, bool) { return add(Json(std::string(text, size))); }
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    keys_.emplace_back(text, size);
+    return true;
+  }
+  bool StartObject() { return open(Json::object()); }
+  bool EndObject(rapidjson::SizeType) { return close(); }
+  bool StartArray() { return open(Json::array()); }
+  bool EndArray(rapidjson::SizeType) { return close(); }
+
+  Json root;
+
+ private:
+  bool open(Json container) {
+    if (open_.size() >= kMaxDepth) return false;
+    open_.push_back(std::move(container));
+    return true;
+  }
+  bool close() {
+    Json done = std::move(open_.back());
+    open_.pop_back();
+    return add(std::move(done));
+  }
+  bool add(Json value) {
+    if (open_.empty()) {
+      root = std::move(value);
+    } else if (Json::Array* list = open_.back().as_array()) {
+      list->push_back(std::move(value));
+    } else {
+      open_.back().set(keys_.back(), std::move(value));
+      keys_.pop_back();
+    }
+    return true;
+  }
+
+  std::vector<Json> open_;
+  std::vector<std::string> keys_;
+};
+
+template <class Writer>
+void write(Writer& out, const Json& value, Json::Order order) {
+  if (const auto* boolean = value.as_bool()) {
+    out.Bool(*boolean);
+  } else if (const auto* integer = value.as_int()) {
+    out.Int64(*integer);
+  } else if (const auto* number = value.as_double()) {
+    out.Double(*number);
+  } else if (const auto* text = value.as_text()) {
+    out.String(text->data(), static_cast<rapidjson::SizeType>(text->size()));
+  } else if (const auto* list = value.as_array()) {
+    out.StartArray();
+    for (const Json& item : *list) write(out, item, order);
+    out.EndArray();
+  } else if (const auto* object = value.as_object()) {
+    std::vector<const std::pair<std::string, Json>*> members;
+    for (const auto& member : *object) members.push_back(&member);
+    if (order == Json::Order::sorted) {
+      std::sort(members.begin(), members.end(), [](auto* a, auto* b) { return a->first < b->first; });
+    }
+    out.StartObject();
+    for (const auto* member : members) {
+      out.Key(member->first.data(), static_cast<rapidjson::SizeType>(member->first.size()));
+      write(out, member->second, order);
+    }
+    out.EndObject();
+  } else {
+    out.Null();
+  }
+}
+
+std::string place(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, std::min(offset, text.size()));
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const size_t line_start = before.rfind('\n');
+  const size_t column = before.size() - (line_start == std::string_view::npos ? 0 : line_start + 1) + 1;
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+bool same_but_for_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+std::string excerpt(const Json& value) {
+  std::string text = value.text();
+  constexpr size_t kLimit = 60;  // enough to recognise the value in the file
+  if (text.size() > kLimit) text = text.substr(0, kLimit) + "...";
+  return text;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
+                        std::tolower(static_cast<unsigned char>(b[j - 1]));
+      const size_t replaced = diagonal + (same ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const char* Json::type_name() const {
+  static constexpr const char* kNames[] = {"null",     "a boolean", "a number", "a number",
+                                           "a string", "a list",    "an object"};
+  return kNames[value_.index()];
+}
+
+const Json* Json::find(std::string_view key) const {
+  const Object* object = as_object();
+  if (object == nullptr) return nullptr;
+  const auto at = std::find_if(object->begin(), object->end(), [&](const auto& m) { return m.first == key; });
+  return at == object->end() ? nullptr : &at->second;
+}
+
+Json& Json::set(std::string_view key, Json value) {
+  if (is_null()) value_ = Object{};
+  Object& object = *as_object();
+  const auto at = std::find_if(object.begin(), object.end(), [&](const auto& m) { return m.first == key; });
+  if (at == object.end()) {
+    object.emplace_back(std::string(key), std::move(value));
+  } else {
+    at->second = std::move(value);
+  }
+  return *this;
+}
+
+Json& Json::push(Json value) {
+  if (is_null()) value_ = Array{};
+  as_array()->push_back(std::move(value));
+  return *this;
+}
+
+std::string Json::text(Order order) const {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
+  write(out, *this, order);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::string Json::pretty(Order order) const {
+  rapidjson::StringBuffer buffer;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> out(buffer);
+  out.SetIndent(' ', 2);
+  write(out, *this, order);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
+  if (text.size() > limit_bytes) {
+    return Error{Errc::invalid, 0,
+                 "the text has more than the " + std::to_string(limit_bytes) + " bytes allowed"};
+  }
+  rapidjson::Reader reader;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  TreeBuilder builder;
+  constexpr unsigned kFlags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag;
+  const auto result = reader.Parse<kFlags>(stream, builder);
+  if (result.IsError()) {
+    const bool too_deep = result.Code() == rapidjson::kParseErrorTermination;
+    return Error{Errc::invalid, 0,
+                 place(text, result.Offset()) + ": " +
+                     (too_deep ? "more than " + std::to_string(kMaxDepth) + " levels of nesting"
+                               : std::string(rapidjson::GetParseError_En(result.Code())))};
+  }
+  return std::move(builder.root);
+}
+
+const Json* ObjectReader::value(std::string_view key) {
+  asked_.emplace_back(key);
+  const Json* found = nullptr;
+  for (const auto& [name, value] : object_) {
+    if (name == key) {
+      found = &value;
+      break;
+    }
+    if (same_but_for_case(name, key)) found = &value;
+  }
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+Result<std::optional<std::string>> ObjectReader::text(std::string_view key) {
+  const Json* found = value(key);
+  if (found == nullptr) return std::optional<std::string>();
+  if (const std::string* text = found->as_text()) return std::optional<std::string>(*text);
+  return error(key, std::string("a string is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+}
+
+Result<std::optional<bool>> ObjectReader::boolean(std::string_view key) {
+  const Json* found = value(key);
+  if (found == nullptr) return std::optional<bool>();
+  if (const bool* boolean = found->as_bool()) return std::optional<bool>(*boolean);
+  return error(key, std::string("true or false is wanted, this is ") + found->type_name() + " (" +
+                        excerpt(*found) + ")");
+}
+
+Result<std::optional<int64_t>> ObjectReader::integer(std::string_view key, int64_t min, int64_t max) {
+  const Json* found = value(key);
+  if (found == nullptr) return std::optional<int64_t>();
+  std::optional<int64_t> number;
+  if (const int64_t* integer = found->as_int()) number = *integer;
+  // Multus passes numbers through Go's float64, so a whole number may arrive as 9e3.
+  if (const double* real = found->as_double()) {
+    constexpr double kExact = 9007199254740992.0;  // 2^53
+    if (*real >= -kExact && *real <= kExact && *real == static_cast<double>(static_cast<int64_t>(*real))) {
+      number = static_cast<int64_t>(*real);
+    }
+  }
+  if (!number) {
+    return error(key, std::string("a whole number is wanted, this is ") + found->type_name() + " (" +
+                          excerpt(*found) + ")");
+  }
+  if (*number < min || *number > max) {
+    return error(key, std::to_string(*number) + " is out of range, allowed is " + std::to_string(min) + " to " +
+                          std::to_string(max));
+  }
+  return number;
+}
+
+Result<std::optional<std::vector<std::string>>> ObjectReader::texts(std::string_view key) {
+  const Json* found = value(key);
+  if (found == nullptr) return std::optional<std::vector<std::string>>();
+  const Json::Array* list = found->as_array();
+  if (list == nullptr) {
+    return error(key, std::string("a list of strings is wanted, this is ") + found->type_name() + " (" +
+                          excerpt(*found) + ")");
+  }
+  std::vector<std::string> out;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string* text = (*list)[i].as_text();
+    if (text == nullptr) {
+      return error(std::string(key) + "[" + std::to_string(i) + "]",
+                   std::string("a string is wanted, this is ") + (*list)[i].type_name() + " (" +
+                       excerpt((*list)[i]) + ")");
+    }
+    out.push_back(*text);
+  }
+  return std::optional<std::vector<std::string>>(std::move(out));
+}
+
+Result<const Json::Object*> ObjectReader::object(std::string_view key) {
+  const Json* found = value(key);
+  if (found == nullptr) return static_cast<const Json::Object*>(nullptr);
+  if (const Json::Object* object = found->as_object()) return object;
+  return error(key, std::string("an object is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+}
+
+Result<const Json::Array*> ObjectReader::array(std::string_view key) {
+  const Json* found = value(key);
+  if (found == nullptr) return static_cast<const Json::Array*>(nullptr);
+  if (const Json::Array* list = found->as_array()) return list;
+  return error(key, std::string("a list is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+}
+
+std::string ObjectReader::path(std::string_view key) const {
+  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+Error ObjectReader::error(std::string_view key, std::string_view what) const {
+  return Error{Errc::invalid, 0, path(key) + ": " + std::string(what)};
+}
+
+std::vector<std::string> ObjectReader::unread() const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : object_) {
+    const bool asked = std::any_of(asked_.begin(), asked_.end(),
+                                   [&name = name](const std::string& key) { return same_but_for_case(key, name); });
+    if (!asked) out.push_back(name);
+  }
+  return out;
+}
+
+std::string nearest_name(std::string_view word, const std::vector<std::string>& known) {
+  std::string best;
+  size_t best_distance = 3;
+  for (const std::string& name : known) {
+    const size_t distance = edit_distance(word, name);
+    if (distance < best_distance) {
+      best = name;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,106 @@
+// JSON: a value tree, a bounded parser, a writer, and ObjectReader, whose errors name the path of the key.
+// json.cpp is the only user of RapidJSON. Knows no configuration format.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/result.h"
+
+namespace vfrail {
+
+class Json {
+ public:
+  using Array = std::vector<Json>;
+  // In the order of the text; a duplicate key keeps its last value, as in Go's encoding/json.
+  using Object = std::vector<std::pair<std::string, Json>>;
+  enum class Order : uint8_t { as_is, sorted };
+
+  Json() = default;  // null
+  Json(bool value) : value_(value) {}
+  Json(int64_t value) : value_(value) {}
+  Json(int value) : value_(int64_t{value}) {}
+  Json(uint32_t value) : value_(int64_t{value}) {}
+  Json(double value) : value_(value) {}
+  Json(std::string value) : value_(std::move(value)) {}
+  Json(std::string_view value) : value_(std::string(value)) {}
+  Json(const char* value) : value_(std::string(value)) {}
+  Json(Array value) : value_(std::move(value)) {}
+  Json(Object value) : value_(std::move(value)) {}
+  static Json object() { return Json(Object{}); }
+  static Json array() { return Json(Array{}); }
+
+  bool is_null() const { return value_.index() == 0; }
+  const bool* as_bool() const { return std::get_if<bool>(&value_); }
+  const int64_t* as_int() const { return std::get_if<int64_t>(&value_); }
+  const double* as_double() const { return std::get_if<double>(&value_); }
+  const std::string* as_text() const { return std::get_if<std::string>(&value_); }
+  const Array* as_array() const { return std::get_if<Array>(&value_); }
+  const Object* as_object() const { return std::get_if<Object>(&value_); }
+  Array* as_array() { return std::get_if<Array>(&value_); }
+  Object* as_object() { return std::get_if<Object>(&value_); }
+  const char* type_name() const;  // "null", "a boolean", "a number", "a string", "a list", "an object"
+
+  // Exact key; null when this is no object or has no such key.
+  const Json* find(std::string_view key) const;
+  // Sets or replaces; turns a null into an object.
+  Json& set(std::string_view key, Json value);
+  // Appends; turns a null into a list.
+  Json& push(Json value);
+
+  bool operator==(const Json&) const = default;
+
+  // Compact UTF-8 text; `sorted` orders the keys of every object, as Go does for maps.
+  std::string text(Order order = Order::as_is) const;
+  std::string pretty(Order order = Order::as_is) const;  // two spaces of indentation
+
+  // At most `limit_bytes` of text and 64 levels; the error gives line and column.
+  static Result<Json> parse(std::string_view text, size_t limit_bytes = 1 << 20);
+
+ private:
+  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+};
+
+// Reads the keys of one object. Keys match as Go's encoding/json does it: exactly, else without regard to case.
+// An absent key and a null are the same. Errors: Errc::invalid, "resourceList[0].selectors.vendors: a string
+// is wanted, this is a number (5)".
+class ObjectReader {
+ public:
+  // `path` names the object in messages; empty for the top level. The object must outlive the reader.
+  ObjectReader(const Json::Object& object, std::string path) : object_(object), path_(std::move(path)) {}
+
+  // The value, or null when the key is absent or null.
+  const Json* value(std::string_view key);
+  Result<std::optional<std::string>> text(std::string_view key);
+  Result<std::optional<bool>> boolean(std::string_view key);
+  Result<std::optional<int64_t>> integer(std::string_view key, int64_t min = std::numeric_limits<int64_t>::min(),
+                                         int64_t max = std::numeric_limits<int64_t>::max());
+  Result<std::optional<std::vector<std::string>>> texts(std::string_view key);
+  Result<const Json::Object*> object(std::string_view key);  // null when absent
+  Result<const Json::Array*> array(std::string_view key);    // null when absent
+
+  // "path.key".
+  std::string path(std::string_view key) const;
+  // An error about the value of `key`: "path.key: what".
+  Error error(std::string_view key, std::string_view what) const;
+  // Keys of the object that no call above asked for, in the order of the text.
+  std::vector<std::string> unread() const;
+
+ private:
+  const Json::Object& object_;
+  std::string path_;
+  std::vector<std::string> asked_;
+};
+
+// The name in `known` that `word` is probably a misspelling of (edit distance at most 2, without regard to
+// case), or empty.
+std::string nearest_name(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace vfrail

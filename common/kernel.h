@@ -1,0 +1,133 @@
+// Kernel: what vfrail asks of the kernel about one network namespace, in our own words.
+// NetlinkKernel is the real one; tests/support/fake_kernel enforces the same rules in memory, and
+// tests/support/kernel_contract.h holds both to them. Code that spans two namespaces takes two Kernels.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/ip_address.h"
+#include "common/netns.h"
+#include "common/result.h"
+
+namespace vfrail {
+
+// A network interface, as RTM_GETLINK tells it (rtnetlink(7), if_link.h).
+struct Link {
+  int index = 0;
+  std::string name;
+  std::vector<std::string> altnames;
+  uint16_t type = 0;  // ARPHRD_*: 1 Ethernet, 32 InfiniBand
+  MacAddress mac;
+  MacAddress permanent_mac;  // empty for virtual links
+  uint32_t mtu = 0;
+  uint32_t tx_queue_len = 0;
+  uint32_t flags = 0;  // IFF_*
+  uint32_t promiscuity = 0;
+  uint32_t allmulti = 0;
+  std::string alias;
+  std::string kind;           // "veth", "bond", "vlan", ...; empty for hardware
+  int master = 0;             // index of the bond, bridge, ... that it is a member of; 0 for none
+  int lower = 0;              // IFLA_LINK: the link that a VLAN, macvlan, ... stands on; 0 for none
+  std::string parent_bus;     // "pci", "auxiliary", ...; empty where the kernel does not tell (before 5.14)
+  std::string parent_device;  // "0000:03:02.1"
+  std::string phys_port_name;
+  std::string phys_switch_id;  // hex; empty outside switchdev mode
+
+  bool up() const { return (flags & 1U) != 0; }              // IFF_UP: administratively up
+  bool carrier() const { return (flags & 0x10000U) != 0; }   // IFF_LOWER_UP
+  bool operator==(const Link&) const = default;
+};
+
+// What to change on a link. One change is one RTM_SETLINK. The kernel applies it in the order of do_setlink():
+// namespace, MAC, MTU, name, alias, flags, queue length; what was applied before an error stays applied.
+struct LinkChange {
+  int netns_fd = -1;  // move there; the link's index may change
+  std::optional<std::string> name;
+  std::optional<MacAddress> mac;
+  std::optional<uint32_t> mtu;
+  std::optional<uint32_t> tx_queue_len;
+  std::optional<std::string> alias;
+  std::optional<bool> up;
+};
+
+enum class DadState : uint8_t { done, tentative, failed };
+
+struct LinkAddress {
+  IpAddress address;
+  DadState dad = DadState::done;
+};
+
+struct Route {
+  IpAddress destination;             // prefix 0: default route
+  std::optional<IpAddress> gateway;  // prefix not used
+  int link = 0;                      // output interface
+  uint32_t table = 254;              // RT_TABLE_MAIN
+  std::optional<uint32_t> priority;
+  std::optional<uint8_t> scope;  // RT_SCOPE_*; the kernel's usual one if not set
+  std::optional<uint32_t> mtu;
+  std::optional<uint32_t> advmss;
+};
+
+// An RDMA device, as RDMA_NLDEV_CMD_GET tells it (rdma_netlink.h).
+struct RdmaDevice {
+  uint32_t index = 0;
+  std::string name;
+  uint64_t node_guid = 0;
+  bool operator==(const RdmaDevice&) const = default;
+};
+
+enum class RdmaNetnsMode : uint8_t { shared, exclusive };
+
+class Kernel {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  virtual ~Kernel() = default;
+
+  // The namespace this object speaks of; the fd serves LinkChange::netns_fd and move_rdma_device().
+  virtual NetnsId netns_id() const = 0;
+  virtual int netns_fd() const = 0;
+
+  // By name or alternative name. Nothing if there is none.
+  virtual Result<std::optional<Link>> find_link(std::string_view name) = 0;
+  virtual Result<std::optional<Link>> find_link(int index) = 0;
+  // Every link: a dump under RTNL, without VF data. For the daemon and for rare searches, not for each ADD.
+  virtual Result<std::vector<Link>> links() = 0;
+  virtual Result<> change_link(int index, const LinkChange& change) = 0;
+  virtual Result<> add_altname(int index, std::string_view name) = 0;
+  virtual Result<> remove_altname(int index, std::string_view name) = 0;
+  // Calls `ready` at once and after each link change of this namespace until it answers true or fails.
+  // Errc::timeout when the deadline passes first. Waits on notifications, it does not poll.
+  virtual Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) = 0;
+
+  virtual Result<> add_address(int link, const IpAddress& address) = 0;
+  virtual Result<std::vector<LinkAddress>> addresses(int link) = 0;
+  // Returns when no IPv6 address of the link is tentative any more, or at the deadline; reads the addresses then.
+  virtual Result<std::vector<LinkAddress>> wait_for_dad(int link, Deadline deadline) = 0;
+  virtual Result<> add_route(const Route& route) = 0;
+  // All tables, both families; link 0 means routes of every link.
+  virtual Result<std::vector<Route>> routes(int link) = 0;
+  // Files below /proc/sys/net of this namespace: "ipv6/conf/net1/disable_ipv6". Nothing if it is not there.
+  virtual Result<std::optional<std::string>> read_sysctl(std::string_view name) = 0;
+  virtual Result<> write_sysctl(std::string_view name, std::string_view value) = 0;
+
+  // Nothing if the kernel has no RDMA subsystem loaded.
+  virtual Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() = 0;
+  virtual Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) = 0;
+  virtual Result<std::vector<RdmaDevice>> rdma_devices() = 0;
+  // Exclusive mode only. The device gets new uverbs and umad numbers, the lowest free ones (ib_uverbs_add_one()).
+  virtual Result<> move_rdma_device(uint32_t index, int netns_fd) = 0;
+};
+
+}  // namespace vfrail

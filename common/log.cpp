@@ -1,0 +1,105 @@
+#include "common/log.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "common/json.h"
+
+namespace vfrail {
+
+namespace {
+
+const char* level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::error:
+      return "error";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::debug:
+      return "debug";
+  }
+  return "info";
+}
+
+std::string timestamp() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm parts{};
+  gmtime_r(&now.tv_sec, &parts);
+  char date[32];
+  char out[48];
+  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+  snprintf(out, sizeof out, "%s.%03ldZ", date, now.tv_nsec / 1000000);
+  return out;
+}
+
+// A value with a blank, a quote or a control character is quoted as in JSON, so that a line stays a line.
+std::string quoted_if_needed(const std::string& value) {
+  const bool plain = !value.empty() && std::none_of(value.begin(), value.end(), [](unsigned char c) {
+    return c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f;
+  });
+  return plain ? value : Json(value).text();
+}
+
+}  // namespace
+
+std::optional<LogLevel> parse_log_level(std::string_view word) {
+  if (word == "panic" || word == "error") return LogLevel::error;
+  if (word == "warning") return LogLevel::warning;
+  if (word == "info") return LogLevel::info;
+  if (word == "debug") return LogLevel::debug;
+  return std::nullopt;
+}
+
+Result<> Log::open_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.valid()) return Error::from_errno(errno, "open log file " + path);
+  file_ = std::move(fd);
+  return {};
+}
+
+void Log::add_context(std::string key, std::string value) {
+  context_.emplace_back(std::move(key), std::move(value));
+}
+
+void Log::error(std::string_view message, std::initializer_list<LogField> fields) {
+  write(LogLevel::error, message, fields);
+}
+void Log::warning(std::string_view message, std::initializer_list<LogField> fields) {
+  write(LogLevel::warning, message, fields);
+}
+void Log::info(std::string_view message, std::initializer_list<LogField> fields) {
+  write(LogLevel::info, message, fields);
+}
+void Log::debug(std::string_view message, std::initializer_list<LogField> fields) {
+  write(LogLevel::debug, message, fields);
+}
+
+void Log::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  if (level > level_) return;
+  std::string line;
+  if (format_ == LogFormat::json) {
+    Json out;
+    out.set("time", timestamp()).set("level", level_name(level)).set("msg", message);
+    for (const auto& [key, value] : context_) out.set(key, value);
+    for (const LogField& field : fields) out.set(field.key, field.value);
+    line = out.text();
+  } else {
+    line = timestamp() + " " + level_name(level) + " " + std::string(message);
+    for (const auto& [key, value] : context_) line += " " + key + "=" + quoted_if_needed(value);
+    for (const LogField& field : fields) line += " " + std::string(field.key) + "=" + quoted_if_needed(field.value);
+  }
+  line += '\n';
+  const std::lock_guard lock(mutex_);
+  // One write a line: lines of parallel processes in one file do not mix. Nothing can be done if it fails.
+  const int fd = file_.valid() ? file_.get() : STDERR_FILENO;
+  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
+}
+
+}  // namespace vfrail

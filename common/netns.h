@@ -1,0 +1,53 @@
+// Netns: an open network namespace. The only place that calls setns(2).
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/result.h"
+#include "common/unique_fd.h"
+
+namespace vfrail {
+
+// Identifies a namespace while it lives (nsfs device and inode, ioctl_ns(2)); a number can be used again later.
+struct NetnsId {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  auto operator<=>(const NetnsId&) const = default;
+};
+
+class Netns {
+ public:
+  // Nothing if the path does not exist or is no longer a namespace (a left-over mount point of `ip netns`).
+  static Result<std::optional<Netns>> open(const std::string& path);
+  // The namespace that this thread is in.
+  static Result<Netns> current();
+
+  int fd() const { return fd_.get(); }
+  NetnsId id() const { return id_; }
+
+ private:
+  Netns(UniqueFd fd, NetnsId id) : fd_(std::move(fd)), id_(id) {}
+  UniqueFd fd_;
+  NetnsId id_;
+};
+
+// The calling thread is in `target` while the scope lives. If the way back fails the process aborts: whatever it
+// did next would happen in the wrong namespace.
+class NetnsScope {
+ public:
+  static Result<NetnsScope> enter(const Netns& target, const Netns& home);
+  NetnsScope(NetnsScope&& other) noexcept : home_fd_(std::exchange(other.home_fd_, -1)) {}
+  NetnsScope& operator=(NetnsScope&&) = delete;
+  ~NetnsScope();
+
+ private:
+  explicit NetnsScope(int home_fd) : home_fd_(home_fd) {}
+  int home_fd_;  // not owned: `home` outlives the scope; -1 when there is nothing to go back to
+};
+
+}  // namespace vfrail

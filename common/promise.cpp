@@ -1,0 +1,42 @@
+#include "common/promise.h"
+
+#include "common/files.h"
+#include "common/json.h"
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxBytes = 16 * 1024;
+
+std::string promise_path(const std::string& run_folder, const DeviceId& device) {
+  return run_folder + "/promised/" + device.text() + ".json";
+}
+
+}  // namespace
+
+Result<> write_promise(const std::string& run_folder, const DeviceId& device,
+                       const std::vector<std::string>& nodes) {
+  TRY(make_folder(run_folder + "/promised", 0700), "");
+  Json list = Json::array();
+  for (const std::string& node : nodes) list.push(node);
+  Json out;
+  out.set("nodes", std::move(list));
+  return write_file(promise_path(run_folder, device), out.text() + "\n", 0600, Durability::renamed);
+}
+
+Result<std::optional<std::vector<std::string>>> read_promise(const std::string& run_folder,
+                                                             const DeviceId& device) {
+  const std::string path = promise_path(run_folder, device);
+  const auto text = TRY(read_file(path, kMaxBytes), "");
+  if (!text) return std::optional<std::vector<std::string>>();
+  const Json json = TRY(Json::parse(*text, kMaxBytes), path);
+  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, path + ": an object is wanted"};
+  return ObjectReader(*json.as_object(), path).texts("nodes");
+}
+
+Result<> remove_promise(const std::string& run_folder, const DeviceId& device) {
+  return remove_file(promise_path(run_folder, device));
+}
+
+}  // namespace vfrail

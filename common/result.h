@@ -1,0 +1,90 @@
+// Result<T> and Error: how every fallible function of vfrail answers.
+// Owns nothing else; knows no subsystem. A small subset of std::expected (C++23), so that a later move is an alias.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace vfrail {
+
+// What kind of failure it is. The rim maps it to a CNI code, a gRPC status or an exit code.
+enum class Errc : uint8_t {
+  invalid,      // the input is wrong; the admin must change it
+  not_found,    // the object named does not exist
+  exists,       // the name or object is already there
+  busy,         // someone else has it; a retry later can help
+  denied,       // not enough rights
+  unsupported,  // the kernel, driver or this version cannot do it
+  timeout,      // a deadline passed
+  protocol,     // a peer (kernel, kubelet, IPAM) answered what its contract does not allow
+  peer,         // a peer refused, in its own words
+  system,       // a system call failed for another reason; `sys` has the errno
+};
+
+struct Error {
+  Errc code = Errc::system;
+  int sys = 0;  // errno, or 0 when no system call was involved
+  std::string text;
+
+  // Prepends what was being done: "what: text".
+  Error&& in(std::string_view what) &&;
+  // Appends a second failure (of a roll-back, say) to the same message.
+  Error&& and_also(std::string_view other) &&;
+
+  // "errno name (text)" behind `what`; the code is derived from the errno.
+  static Error from_errno(int sys, std::string_view what);
+};
+
+// "EEXIST (File exists)".
+std::string errno_text(int sys);
+
+template <class T = void>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const { return state_.index() == 0; }
+  T& operator*() & { return *std::get_if<0>(&state_); }
+  const T& operator*() const& { return *std::get_if<0>(&state_); }
+  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+  Error& error() & { return *std::get_if<1>(&state_); }
+  const Error& error() const& { return *std::get_if<1>(&state_); }
+  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  T value_or(T other) && { return *this ? std::move(**this) : std::move(other); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const { return state_.index() == 0; }
+  void operator*() const {}
+  Error& error() & { return *std::get_if<1>(&state_); }
+  const Error& error() const& { return *std::get_if<1>(&state_); }
+  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+
+ private:
+  std::variant<std::monostate, Error> state_;
+};
+
+}  // namespace vfrail
+
+// Evaluates to the value of a Result, or returns its error from the enclosing function with "what: " in front.
+// A statement expression is a GNU extension that GCC and clang share; __extension__ keeps -Wpedantic quiet.
+#define TRY(expression, what)                                                  \
+  __extension__({                                                              \
+    auto try_result_ = (expression);                                           \
+    if (!try_result_) return std::move(std::move(try_result_).error()).in(what); \
+    *std::move(try_result_);                                                   \
+  })

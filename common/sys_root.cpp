@@ -1,0 +1,95 @@
+#include "common/sys_root.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include "common/unique_fd.h"
+
+namespace vfrail {
+
+namespace fs = std::filesystem;
+
+namespace {
+constexpr size_t kMaxFileBytes = 64 * 1024;
+}
+
+SysRoot::SysRoot(std::string root) : root_(std::move(root)) {
+  if (root_.empty() || root_.back() != '/') root_ += '/';
+}
+
+std::string SysRoot::path(std::string_view below) const { return root_ + std::string(below); }
+
+bool SysRoot::exists(std::string_view below) const {
+  struct stat info {};
+  return ::stat(path(below).c_str(), &info) == 0;
+}
+
+Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
+  const std::string file = path(below);
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) {
+    if (errno == ENOENT || errno == ENOTDIR || errno == ENODEV) return std::optional<std::string>();
+    return Error::from_errno(errno, "open " + file);
+  }
+  std::string out;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == ENODEV) return std::optional<std::string>();
+    if (got < 0) return Error::from_errno(errno, "read " + file);
+    if (got == 0) break;
+    out.append(buffer, static_cast<size_t>(got));
+    if (out.size() > kMaxFileBytes) return Error{Errc::protocol, 0, "read " + file + ": longer than 64 KiB"};
+  }
+  while (!out.empty() && (out.back() == '\n' || out.back() == ' ' || out.back() == '\t')) out.pop_back();
+  return std::optional<std::string>(std::move(out));
+}
+
+std::optional<std::string> SysRoot::text_or_none(std::string_view below) const {
+  return text(below).value_or(std::nullopt);
+}
+
+std::optional<int64_t> SysRoot::number_or_none(std::string_view below) const {
+  const auto found = text_or_none(below);
+  if (!found) return std::nullopt;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(found->data(), found->data() + found->size(), number);
+  if (error != std::errc() || end != found->data() + found->size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::string> SysRoot::link_name(std::string_view below) const {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(path(below), error);
+  if (error) return std::nullopt;
+  return target.filename().string();
+}
+
+std::optional<std::string> SysRoot::resolve(std::string_view below) const {
+  std::error_code error;
+  const fs::path root = fs::canonical(root_, error);
+  if (error) return std::nullopt;
+  const fs::path real = fs::canonical(path(below), error);
+  if (error) return std::nullopt;
+  const std::string relative = real.lexically_relative(root).string();
+  if (relative.empty() || relative.starts_with("..")) return std::nullopt;
+  return relative;
+}
+
+std::vector<std::string> SysRoot::list(std::string_view below) const {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator at(path(below), error), end; !error && at != end; at.increment(error)) {
+    out.push_back(at->path().filename().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,45 @@
+// Allocation: what a container gets for the devices that kubelet chose. Pure: pool, ids and fresh facts in,
+// environment, device nodes and device-info files out.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plugin/pools.h"
+
+namespace vfrail {
+
+struct DeviceNode {
+  std::string host_path;
+  std::string container_path;
+  std::string permissions;  // "rw"
+  bool operator==(const DeviceNode&) const = default;
+};
+
+struct DeviceInfoFile {
+  std::string name;     // "nvidia.com-hostdev-0000:03:02.1-device.json"
+  std::string content;  // device-info specification 1.1.0
+};
+
+struct Allocation {
+  std::map<std::string, std::string> envs;
+  std::vector<DeviceNode> nodes;
+  std::vector<DeviceInfoFile> files;
+  // Device id -> RDMA nodes told, for common/promise.h.
+  std::map<std::string, std::vector<std::string>> promises;
+};
+
+// `PCIDEVICE_<PREFIX>_<NAME>`: '.' becomes '_', upper case, the rest kept.
+std::string env_name(const Pool& pool);
+
+// What is on the node beside the devices themselves.
+struct NodeFacts {
+  bool rdma_cm = false;
+  bool vhost_net = false;
+};
+
+// `devices` are pool devices with facts just read. Errors: Errc::invalid for a duplicate or empty list.
+Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node);
+
+}  // namespace vfrail

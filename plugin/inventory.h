@@ -1,0 +1,103 @@
+// Inventory: every PCI network function of the node and its facts. scan() reads and decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/kernel.h"
+#include "common/result.h"
+#include "common/sys_root.h"
+
+namespace vfrail {
+
+struct Netdev {
+  std::string name;
+  std::string mac;
+  uint32_t mtu = 0;
+  uint16_t type = 0;      // ARPHRD_*
+  std::string operstate;  // "up", "down", ...
+  bool carrier = false;
+};
+
+struct RdmaPort {
+  uint32_t number = 1;
+  std::string state;       // "ACTIVE", "DOWN", "INIT", "ARMED"
+  std::string link_layer;  // "Ethernet", "InfiniBand"
+  std::string umad;        // "umad0"; empty if there is none
+  std::string issm;
+};
+
+struct RdmaFacts {
+  std::string name;    // "mlx5_4"
+  std::string uverbs;  // "uverbs4"
+  std::string ucm;     // "ucm0" of old kernels, mostly empty
+  std::vector<RdmaPort> ports;
+};
+
+struct Vdpa {
+  std::string name;    // "vdpa2"
+  std::string driver;  // "virtio_vdpa", "vhost_vdpa"
+  std::string node;    // "vhost-vdpa-0"; empty for virtio
+};
+
+// Why the host needs this function for itself (design 1.3).
+struct HostUseFact {
+  enum class Kind : uint8_t { default_route, member, address };
+  Kind kind = Kind::address;
+  std::string what;  // "bond0, its master, carries the default route of table 254"
+};
+
+struct PciFunction {
+  PciAddress address;
+  std::string class_code;  // "0x020000"
+  std::string vendor;      // "15b3"
+  std::string device;
+  std::string subsystem_vendor;
+  std::string subsystem_device;
+  std::string driver;             // empty: none bound
+  std::optional<int> numa_node;   // nothing for -1
+  std::string acpi_index;
+  std::optional<PciAddress> pf;   // set for VFs
+  int vf_index = -1;
+  uint32_t total_vfs = 0;         // PFs only
+  uint32_t num_vfs = 0;
+  std::string pf_name;            // netdev of the PF (uplink in switchdev mode); empty for PFs, and if not visible
+  std::string link_type;          // "ether", "infiniband"; of its netdev, else of its PF's, else empty
+  std::vector<Netdev> netdevs;    // visible in the host; a netdev in a pod is not
+  std::vector<RdmaFacts> rdma;    // visible in the host
+  bool rdma_capable = false;      // from facts that stay visible while the device sits in a pod
+  std::string rdma_capable_why;   // which fact decided it
+  std::vector<std::string> verbs_nodes;  // "uverbs4": infiniband_verbs, stays visible also while in a pod
+  std::string iommu_group;        // "42"; empty for none
+  bool vfio_noiommu = false;
+  std::string uio;                // "uio0"
+  std::optional<Vdpa> vdpa;
+  std::string ddp_profile;
+  std::string pkey;               // "0x8001"; first pkey of port 1 of the first RDMA device
+  std::vector<HostUseFact> host_use;
+
+  DeviceId id() const { return DeviceId(address); }
+  bool is_vf() const { return pf.has_value(); }
+  // Neither netdev nor RDMA device is in the host although a network driver is bound: it sits in a pod.
+  bool away() const;
+};
+
+struct Inventory {
+  std::vector<PciFunction> functions;  // class 0x02, sorted by address
+  std::optional<RdmaNetnsMode> rdma_netns_mode;
+  bool rdma_cm = false;    // /dev/infiniband/rdma_cm exists
+  bool vhost_net = false;  // /dev/vhost-net and /dev/net/tun exist
+  std::vector<std::string> warnings;
+};
+
+// `host` is the kernel of the host's network namespace, asked for routes and addresses; without it they are
+// read from proc/1/net below the root (IPv4: main table only), as for a captured tree or in a pod's namespace.
+Result<Inventory> scan(const SysRoot& sys, Kernel* host);
+
+// The facts of one function, fresh; nothing if it has vanished. Host use is not looked at.
+Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciAddress& address);
+
+}  // namespace vfrail

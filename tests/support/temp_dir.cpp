@@ -1,0 +1,45 @@
+#include "tests/support/temp_dir.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+TempDir::TempDir() : path_((fs::temp_directory_path() / "vfrail-test-XXXXXX").string()) {
+  if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot create " + path_);
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void write_tree(const std::string& folder, std::string_view manifest) {
+  std::istringstream lines{std::string(manifest)};
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty() || line[0] == '#') continue;
+    const fs::path root(folder);
+    if (const size_t link = line.find(" -> "); link != std::string::npos) {
+      const fs::path at = root / line.substr(0, link);
+      fs::create_directories(at.parent_path());
+      fs::remove(at);
+      fs::create_symlink(line.substr(link + 4), at);
+    } else if (const size_t file = line.find(" = "); file != std::string::npos) {
+      const fs::path at = root / line.substr(0, file);
+      fs::create_directories(at.parent_path());
+      std::ofstream(at) << line.substr(file + 3) << '\n';
+    } else if (line.back() == '/') {
+      fs::create_directories(root / line);
+    } else {
+      throw std::runtime_error("tree manifest: cannot read line: " + line);
+    }
+  }
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,27 @@
+// TempDir: a folder of a test, gone with the object. write_tree() fills it from a manifest.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace vfrail::test {
+
+class TempDir {
+ public:
+  TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  ~TempDir();
+
+  const std::string& path() const { return path_; }
+  std::string path(std::string_view below) const { return path_ + "/" + std::string(below); }
+
+ private:
+  std::string path_;
+};
+
+// One entry a line below `folder`: "path = text" a file, "path -> target" a symbolic link (relative, as the
+// kernel makes them), "path/" a folder. Blank lines and lines with '#' in front are skipped. Parents are made.
+void write_tree(const std::string& folder, std::string_view manifest);
+
+}  // namespace vfrail::test
