@@ -85,13 +85,13 @@ within() {
 # section TITLE: a headline with the seconds since power-on.
 section() { echo "== $* ($(cut -d' ' -f1 /proc/uptime) s)"; }
 
-# checks_end: print the sum; fails if a check did, or none was made where there should be.
+# At the end of the script: the sum, if there was any check. A script that failed otherwise keeps its status.
 checks_end() {
     local rc=$? passed failed
     passed=$(wc -l < "$checks_dir/passed")
     failed=$(wc -l < "$checks_dir/failed")
     [ $((passed + failed)) -eq 0 ] || echo "$passed passed, $failed failed"
-    [ "$failed" -eq 0 ] || rc=1
+    [ "$failed" -eq 0 ] || [ $rc -ne 0 ] || rc=1
     exit $rc
 }
 trap checks_end EXIT
@@ -104,7 +104,7 @@ pci=/sys/bus/pci/devices
 # Asks for the network class, 02: other devices (NVMe) have VFs, too.
 pfs() {
     local dir
-    for dir in $pci/*/sriov_totalvfs; do
+    for dir in "$pci"/*/sriov_totalvfs; do
         dir=${dir%/*}
         [[ $(< "$dir/class") != 0x02* ]] || echo "${dir##*/}"
     done
@@ -120,7 +120,7 @@ vfs() {
 # of the caller's sysfs. Names differ from boot to boot, addresses do not.
 netdev() { ls "$pci/$1/net"; }
 rdmadev() { ls "$pci/$1/infiniband"; }
-driver_of() { basename "$(readlink "$pci/$1/driver")"; }
+driver_of() { local link; link=$(readlink "$pci/$1/driver") && echo "${link##*/}"; }
 
 # rebind ADDRESS [DRIVER]: take the function from its driver and give it to DRIVER, or to the one it is made for.
 rebind() {
@@ -167,29 +167,34 @@ lab_up() {
     done
 }
 
-# node_state: the whole node as sorted text, one fact a line, for "diff before after". Left out is what changes by
-# itself or says nothing: interface indexes, carrier and port states, link-local addresses, random fields of others.
-node_state() {
-    local ns dir
+# node_state: the whole node as text, one fact a line, for "diff before after". Left out is what changes by itself or
+# says nothing about who did what: interface indexes, carrier and port states, link-local addresses.
+node_state() (
+    shopt -s nullglob
     ip -j -d link show | jq -r '
-        .[] | "link \(.ifname) mac=\(.address) mtu=\(.mtu) txqlen=\(.txqlen) up=\(.flags | index("UP") != null)"
-            + " promisc=\(.promiscuity) allmulti=\(.allmulti) master=\(.master) kind=\(.linkinfo.info_kind)"
+        sort_by(.ifname)[] |
+        "link \(.ifname) mac=\(.address) mtu=\(.mtu) txqlen=\(.txqlen) up=\(.flags | index("UP") != null)"
+            + " promisc=\(.promiscuity) allmulti=\(.allmulti) master=\(.master // "-") kind=\(.linkinfo.info_kind // "-")"
             + " altnames=\(.altnames // [] | sort | join(","))",
-        (.ifname as $pf | .vfinfo_list[]? | "vf \($pf) \(tojson)")' | sort
+        (.ifname as $pf | .vfinfo_list[]? | "vf \($pf) \(tojson)")'
     ip -j addr show | jq -r '
-        .[] | .ifname as $link | .addr_info[] | select(.scope != "link") | "address \($link) \(.local)/\(.prefixlen)"' | sort
-    ip netns list | sed -E 's/^([^ ]+).*/netns \1/' | sort
-    for ns in '' $(ip netns list | cut -d' ' -f1); do
-        ${ns:+ip netns exec "$ns"} rdma -j link show 2>/dev/null |
-            jq -r --arg ns "${ns:-host}" '.[] | "rdma \(.ifname)/\(.port) in \($ns) netdev=\(.netdev)"'
+        sort_by(.ifname)[] | .ifname as $link |
+        .addr_info[] | select(.scope != "link") | "address \($link) \(.local)/\(.prefixlen)"'
+    namespaces=$(ip netns list | cut -d' ' -f1 | sort)
+    for ns in $namespaces; do echo "netns $ns"; done
+    for ns in '' $namespaces; do
+        ${ns:+ip netns exec "$ns"} rdma link show 2>/dev/null |
+            sed -E "s/^link /rdma /; s/ (physical_)?state [^ ]+//g; s/ *\$/ in ${ns:-the first namespace}/"
     done | sort
-    for dir in $pci/*/physfn $pci/*/sriov_totalvfs; do
+    cd "$pci" || return
+    for dir in */sriov_totalvfs */physfn; do
         dir=${dir%/*}
-        echo "function ${dir##*/} driver=$(driver_of "${dir##*/}" 2>/dev/null) override=$(< "$dir/driver_override")" \
-            $(cd "$dir" && ls -d net/* infiniband/* infiniband_verbs/* infiniband_mad/* 2>/dev/null)
-    done | sort
-    find /var/lib/cni ! -type d 2>/dev/null | sed 's/^/file /' | sort
-}
+        driver=$(readlink "$dir/driver")
+        entries=("$dir"/net/* "$dir"/infiniband/* "$dir"/infiniband_verbs/* "$dir"/infiniband_mad/*)
+        echo "function $dir driver=${driver##*/} override=$(< "$dir/driver_override")" "${entries[@]#"$dir"/}"
+    done
+    ! [ -d /var/lib/cni ] || find /var/lib/cni ! -type d | sed 's/^/file /' | sort
+)
 
 # ---- The outside world ------------------------------------------------------------------------------------------
 
@@ -197,33 +202,24 @@ node_state() {
 #     qmp set_link '{"name": "pf0", "up": false}'      pull the cable of the first NIC
 #     qmp device_del '{"id": "pf0"}'                   unplug it (orderly, takes about 7 s)
 #     qmp device_add '{"driver": "igb", "id": "pf0", "bus": "port0", "netdev": "wire0"}'
-# The port can be open once only: call it from the script itself, not from two processes.
-qmp() {
-    [ -e "/proc/$BASHPID/fd/7" ] || qmp_open || return
-    local arguments=${2:-'{}'}
-    echo "{\"execute\": \"$1\", \"arguments\": $arguments}" >&7
-    qmp_answer
-}
-qmp_open() {
-    local port
+# Opens the port for each command: it can be open once only, and a program under test must not inherit it.
+qmp() (
     port=$(grep -lx qmp /sys/class/virtio-ports/*/name) || return
     port=${port%/name}
-    exec 7<> "/dev/${port##*/}"
+    exec 7<> "/dev/${port##*/}" || return
+    # The greeting of the session: needed the first time, an error that nobody minds later.
     echo '{"execute": "qmp_capabilities"}' >&7
-    qmp_answer > /dev/null
-}
-# Events come in between; they are skipped.
-qmp_answer() {
-    local line
-    while read -r -t 10 line <&7; do
-        case $line in
-            *'"return":'*) echo "$line"; return 0 ;;
-            *'"error":'*) echo "$line"; return 1 ;;
-        esac
+    id=$RANDOM$RANDOM
+    echo "{\"execute\": \"$1\", \"arguments\": ${2:-{\}}, \"id\": \"$id\"}" >&7
+    while read -r -t 10 answer <&7; do
+        [[ $answer == *"\"id\": \"$id\""* ]] || continue        # events, other answers
+        echo "$answer"
+        [[ $answer == *'"return":'* ]]
+        return
     done
     echo "no answer from QEMU"
     return 1
-}
+)
 
 # hmp COMMAND...: the same in the monitor's language for people, e.g. hmp info pci.
 hmp() { qmp human-monitor-command "{\"command-line\": \"$*\"}"; }
