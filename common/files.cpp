@@ -1,12 +1,11 @@
 #include "common/files.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <thread>
 
 namespace vfrail {
@@ -23,8 +22,9 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return FileLock(std::move(fd));
     if (errno != EWOULDBLOCK && errno != EINTR) return Error::from_errno(errno, "lock " + path);
     if (steady_clock::now() >= deadline) {
-      return Error{Errc::busy, EWOULDBLOCK,
-                   "another process has held " + path + " for " + std::to_string(wait_at_most.count()) + " ms"};
+      return Error{
+          Errc::busy, EWOULDBLOCK,
+          "another process has held " + path + " for " + std::to_string(wait_at_most.count()) + " ms"};
     }
     std::this_thread::sleep_for(pause);
   }

@@ -1,13 +1,13 @@
 // Files that must not be half-written: bounded reads, atomic writes, locks with a deadline.
 #pragma once
 
+#include "common/result.h"
+#include "common/unique_fd.h"
+
 #include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "common/result.h"
-#include "common/unique_fd.h"
 
 namespace vfrail {
 

@@ -2,6 +2,8 @@
 // PciAddress, MacAddress, IfName, DeviceId. Pure values; no I/O.
 #pragma once
 
+#include "common/result.h"
+
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -9,8 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "common/result.h"
 
 namespace vfrail {
 
@@ -47,7 +47,8 @@ class DeviceId {
  public:
   DeviceId() = default;
   explicit DeviceId(PciAddress address) : text_(address.text()) {}
-  // 1-63 bytes (the kubelet API's limit) of letters, digits and "._:-"; not "." or "..": it becomes a file name.
+  // 1-63 bytes (the kubelet API's limit) of letters, digits and "._:-"; not "." or "..": it becomes a file
+  // name.
   static Result<DeviceId> parse(std::string_view text);
 
   const std::string& text() const { return text_; }

@@ -1,7 +1,6 @@
 #include "common/ip_address.h"
 
 #include <arpa/inet.h>
-
 #include <charconv>
 
 namespace vfrail {

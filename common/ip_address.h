@@ -16,8 +16,8 @@ struct IpAddress {
 
   bool v6() const { return bytes.size() == 16; }
   auto operator<=>(const IpAddress&) const = default;
-  std::string text() const;                // "10.1.2.3"
-  std::string cidr() const;                // "10.1.2.3/24"
+  std::string text() const;                                           // "10.1.2.3"
+  std::string cidr() const;                                           // "10.1.2.3/24"
   static std::optional<IpAddress> parse(std::string_view text);       // without a prefix: /32 or /128
   static std::optional<IpAddress> parse_cidr(std::string_view text);  // a prefix must be there
 };

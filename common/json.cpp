@@ -106,9 +106,8 @@ std::string place(std::string_view text, size_t offset) {
 }
 
 bool same_but_for_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 std::string excerpt(const Json& value) {
@@ -191,8 +190,8 @@ Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
   rapidjson::Reader reader;
   rapidjson::MemoryStream stream(text.data(), text.size());
   TreeBuilder builder;
-  constexpr unsigned kFlags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag;
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+                              rapidjson::kParseFullPrecisionFlag;
   const auto result = reader.Parse<kFlags>(stream, builder);
   if (result.IsError()) {
     const bool too_deep = result.Code() == rapidjson::kParseErrorTermination;
@@ -221,7 +220,8 @@ Result<std::optional<std::string>> ObjectReader::text(std::string_view key) {
   const Json* found = value(key);
   if (found == nullptr) return std::optional<std::string>();
   if (const std::string* text = found->as_text()) return std::optional<std::string>(*text);
-  return error(key, std::string("a string is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+  return error(
+      key, std::string("a string is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
 Result<std::optional<bool>> ObjectReader::boolean(std::string_view key) {
@@ -249,8 +249,8 @@ Result<std::optional<int64_t>> ObjectReader::integer(std::string_view key, int64
                           excerpt(*found) + ")");
   }
   if (*number < min || *number > max) {
-    return error(key, std::to_string(*number) + " is out of range, allowed is " + std::to_string(min) + " to " +
-                          std::to_string(max));
+    return error(key, std::to_string(*number) + " is out of range, allowed is " + std::to_string(min) +
+                          " to " + std::to_string(max));
   }
   return number;
 }
@@ -280,14 +280,16 @@ Result<const Json::Object*> ObjectReader::object(std::string_view key) {
   const Json* found = value(key);
   if (found == nullptr) return static_cast<const Json::Object*>(nullptr);
   if (const Json::Object* object = found->as_object()) return object;
-  return error(key, std::string("an object is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+  return error(
+      key, std::string("an object is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
 Result<const Json::Array*> ObjectReader::array(std::string_view key) {
   const Json* found = value(key);
   if (found == nullptr) return static_cast<const Json::Array*>(nullptr);
   if (const Json::Array* list = found->as_array()) return list;
-  return error(key, std::string("a list is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+  return error(key,
+               std::string("a list is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
 std::string ObjectReader::path(std::string_view key) const {
@@ -301,8 +303,9 @@ Error ObjectReader::error(std::string_view key, std::string_view what) const {
 std::vector<std::string> ObjectReader::unread() const {
   std::vector<std::string> out;
   for (const auto& [name, value] : object_) {
-    const bool asked = std::any_of(asked_.begin(), asked_.end(),
-                                   [&name = name](const std::string& key) { return same_but_for_case(key, name); });
+    const bool asked = std::any_of(asked_.begin(), asked_.end(), [&name = name](const std::string& key) {
+      return same_but_for_case(key, name);
+    });
     if (!asked) out.push_back(name);
   }
   return out;

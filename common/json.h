@@ -2,6 +2,8 @@
 // json.cpp is the only user of RapidJSON. Knows no configuration format.
 #pragma once
 
+#include "common/result.h"
+
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -11,8 +13,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "common/result.h"
 
 namespace vfrail {
 
@@ -68,9 +68,9 @@ class Json {
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
 
-// Reads the keys of one object. Keys match as Go's encoding/json does it: exactly, else without regard to case.
-// An absent key and a null are the same. Errors: Errc::invalid, "resourceList[0].selectors.vendors: a string
-// is wanted, this is a number (5)".
+// Reads the keys of one object. Keys match as Go's encoding/json does it: exactly, else without regard to
+// case. An absent key and a null are the same. Errors: Errc::invalid, "resourceList[0].selectors.vendors: a
+// string is wanted, this is a number (5)".
 class ObjectReader {
  public:
   // `path` names the object in messages; empty for the top level. The object must outlive the reader.
@@ -80,7 +80,8 @@ class ObjectReader {
   const Json* value(std::string_view key);
   Result<std::optional<std::string>> text(std::string_view key);
   Result<std::optional<bool>> boolean(std::string_view key);
-  Result<std::optional<int64_t>> integer(std::string_view key, int64_t min = std::numeric_limits<int64_t>::min(),
+  Result<std::optional<int64_t>> integer(std::string_view key,
+                                         int64_t min = std::numeric_limits<int64_t>::min(),
                                          int64_t max = std::numeric_limits<int64_t>::max());
   Result<std::optional<std::vector<std::string>>> texts(std::string_view key);
   Result<const Json::Object*> object(std::string_view key);  // null when absent

@@ -3,6 +3,11 @@
 // tests/support/kernel_contract.h holds both to them. Code that spans two namespaces takes two Kernels.
 #pragma once
 
+#include "common/ids.h"
+#include "common/ip_address.h"
+#include "common/netns.h"
+#include "common/result.h"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -11,11 +16,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "common/ids.h"
-#include "common/ip_address.h"
-#include "common/netns.h"
-#include "common/result.h"
 
 namespace vfrail {
 
@@ -41,13 +41,14 @@ struct Link {
   std::string phys_port_name;
   std::string phys_switch_id;  // hex; empty outside switchdev mode
 
-  bool up() const { return (flags & 1U) != 0; }              // IFF_UP: administratively up
-  bool carrier() const { return (flags & 0x10000U) != 0; }   // IFF_LOWER_UP
+  bool up() const { return (flags & 1U) != 0; }             // IFF_UP: administratively up
+  bool carrier() const { return (flags & 0x10000U) != 0; }  // IFF_LOWER_UP
   bool operator==(const Link&) const = default;
 };
 
-// What to change on a link. One change is one RTM_SETLINK. The kernel applies it in the order of do_setlink():
-// namespace, MAC, MTU, name, alias, flags, queue length; what was applied before an error stays applied.
+// What to change on a link. One change is one RTM_SETLINK. The kernel applies it in the order of
+// do_setlink(): namespace, MAC, MTU, name, alias, flags, queue length; what was applied before an error stays
+// applied.
 struct LinkChange {
   int netns_fd = -1;  // move there; the link's index may change
   std::optional<std::string> name;
@@ -113,7 +114,8 @@ class Kernel {
 
   virtual Result<> add_address(int link, const IpAddress& address) = 0;
   virtual Result<std::vector<LinkAddress>> addresses(int link) = 0;
-  // Returns when no IPv6 address of the link is tentative any more, or at the deadline; reads the addresses then.
+  // Returns when no IPv6 address of the link is tentative any more, or at the deadline; reads the addresses
+  // then.
   virtual Result<std::vector<LinkAddress>> wait_for_dad(int link, Deadline deadline) = 0;
   virtual Result<> add_route(const Route& route) = 0;
   // All tables, both families; link 0 means routes of every link.
@@ -126,7 +128,8 @@ class Kernel {
   virtual Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() = 0;
   virtual Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) = 0;
   virtual Result<std::vector<RdmaDevice>> rdma_devices() = 0;
-  // Exclusive mode only. The device gets new uverbs and umad numbers, the lowest free ones (ib_uverbs_add_one()).
+  // Exclusive mode only. The device gets new uverbs and umad numbers, the lowest free ones
+  // (ib_uverbs_add_one()).
   virtual Result<> move_rdma_device(uint32_t index, int netns_fd) = 0;
 };
 

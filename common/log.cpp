@@ -1,13 +1,12 @@
 #include "common/log.h"
 
-#include <fcntl.h>
-#include <time.h>
+#include "common/json.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-
-#include "common/json.h"
+#include <fcntl.h>
+#include <time.h>
 
 namespace vfrail {
 
@@ -93,7 +92,8 @@ void Log::write(LogLevel level, std::string_view message, std::initializer_list<
   } else {
     line = timestamp() + " " + level_name(level) + " " + std::string(message);
     for (const auto& [key, value] : context_) line += " " + key + "=" + quoted_if_needed(value);
-    for (const LogField& field : fields) line += " " + std::string(field.key) + "=" + quoted_if_needed(field.value);
+    for (const LogField& field : fields)
+      line += " " + std::string(field.key) + "=" + quoted_if_needed(field.value);
   }
   line += '\n';
   const std::lock_guard lock(mutex_);

@@ -2,6 +2,9 @@
 // Messages are constant sentences, what varies goes into the fields. Never writes to stdout.
 #pragma once
 
+#include "common/result.h"
+#include "common/unique_fd.h"
+
 #include <cstdint>
 #include <initializer_list>
 #include <mutex>
@@ -10,9 +13,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "common/result.h"
-#include "common/unique_fd.h"
 
 namespace vfrail {
 

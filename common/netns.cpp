@@ -1,15 +1,15 @@
 #include "common/netns.h"
 
-#include <fcntl.h>
-#include <linux/nsfs.h>
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <utility>
+
+#include <linux/nsfs.h>
 
 namespace vfrail {
 

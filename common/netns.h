@@ -1,19 +1,19 @@
 // Netns: an open network namespace. The only place that calls setns(2).
 #pragma once
 
-#include <sys/types.h>
+#include "common/result.h"
+#include "common/unique_fd.h"
 
 #include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "common/result.h"
-#include "common/unique_fd.h"
+#include <sys/types.h>
 
 namespace vfrail {
 
-// Identifies a namespace while it lives (nsfs device and inode, ioctl_ns(2)); a number can be used again later.
+// Identifies a namespace while it lives (nsfs device and inode, ioctl_ns(2)); a number can be used again
+// later.
 struct NetnsId {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -36,8 +36,8 @@ class Netns {
   NetnsId id_;
 };
 
-// The calling thread is in `target` while the scope lives. If the way back fails the process aborts: whatever it
-// did next would happen in the wrong namespace.
+// The calling thread is in `target` while the scope lives. If the way back fails the process aborts: whatever
+// it did next would happen in the wrong namespace.
 class NetnsScope {
  public:
   static Result<NetnsScope> enter(const Netns& target, const Netns& home);

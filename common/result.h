@@ -1,5 +1,6 @@
 // Result<T> and Error: how every fallible function of vfrail answers.
-// Owns nothing else; knows no subsystem. A small subset of std::expected (C++23), so that a later move is an alias.
+// Owns nothing else; knows no subsystem. A small subset of std::expected (C++23), so that a later move is an
+// alias.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ enum class Errc : uint8_t {
 
 struct Error {
   Errc code = Errc::system;
-  int sys = 0;  // errno, or 0 when no system call was involved
+  int sys = 0;  // errno; for Errc::peer the peer's own code; 0 for none
   std::string text;
 
   // Prepends what was being done: "what: text".
@@ -80,11 +81,14 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace vfrail
 
-// Evaluates to the value of a Result, or returns its error from the enclosing function with "what: " in front.
-// A statement expression is a GNU extension that GCC and clang share; __extension__ keeps -Wpedantic quiet.
-#define TRY(expression, what)                                                  \
-  __extension__({                                                              \
-    auto try_result_ = (expression);                                           \
-    if (!try_result_) return std::move(std::move(try_result_).error()).in(what); \
-    *std::move(try_result_);                                                   \
+// Evaluates to the value of a Result, or returns its error from the enclosing function with "what: " in
+// front. A statement expression is a GNU extension that GCC and clang share; __extension__ keeps -Wpedantic
+// quiet. The counter gives nested uses variables of their own.
+#define TRY(expression, what) VFRAIL_TRY_EXPAND(expression, what, __COUNTER__)
+#define VFRAIL_TRY_EXPAND(expression, what, id) VFRAIL_TRY(expression, what, id)
+#define VFRAIL_TRY(expression, what, id)                                                 \
+  __extension__({                                                                        \
+    auto try_result_##id = (expression);                                                 \
+    if (!try_result_##id) return std::move(std::move(try_result_##id).error()).in(what); \
+    *std::move(try_result_##id);                                                         \
   })

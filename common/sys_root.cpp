@@ -1,14 +1,13 @@
 #include "common/sys_root.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include "common/unique_fd.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <fcntl.h>
 #include <filesystem>
-
-#include "common/unique_fd.h"
+#include <sys/stat.h>
 
 namespace vfrail {
 

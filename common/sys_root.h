@@ -2,12 +2,12 @@
 // test or a captured node otherwise). Reads only. No code elsewhere spells "/sys/...": it passes "sys/...".
 #pragma once
 
+#include "common/result.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "common/result.h"
 
 namespace vfrail {
 
@@ -19,15 +19,16 @@ class SysRoot {
   std::string path(std::string_view below) const;
   bool exists(std::string_view below) const;
   // The text without white space at the end; nothing if the file is not there. sysfs files have at most one
-  // page; more than 64 KiB is an error. Files of a device that is just going away (ENODEV) count as not there.
+  // page; more than 64 KiB is an error. Files of a device that is just going away (ENODEV) count as not
+  // there.
   Result<std::optional<std::string>> text(std::string_view below) const;
   // As text(), but nothing also when it cannot be read: for facts that a caller can do without.
   std::optional<std::string> text_or_none(std::string_view below) const;
   std::optional<int64_t> number_or_none(std::string_view below) const;
   // The last component of a symbolic link's target ("igbvf" of ".../driver"); nothing if it is no link.
   std::optional<std::string> link_name(std::string_view below) const;
-  // The real path, relative to the root ("sys/devices/pci0000:20/..."); nothing if it does not exist or leaves
-  // the root.
+  // The real path, relative to the root ("sys/devices/pci0000:20/..."); nothing if it does not exist or
+  // leaves the root.
   std::optional<std::string> resolve(std::string_view below) const;
   // Names in a folder, sorted; empty if the folder is not there.
   std::vector<std::string> list(std::string_view below) const;

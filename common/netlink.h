@@ -1,0 +1,75 @@
+// NlMessage and NlSocket: requests, acknowledgements, dumps and notifications over libnl-3.
+// netlink.cpp and netlink_parse.cpp are the only units here that see libnl. Knows no message's meaning.
+#pragma once
+
+#include "common/result.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+struct nl_msg;
+struct nl_sock;
+
+namespace vfrail {
+
+class NlMessage {
+ public:
+  // `type` and `flags` as in nlmsghdr; NLM_F_REQUEST is added.
+  NlMessage(uint16_t type, uint16_t flags);
+
+  // The family's fixed header (ifinfomsg, ...), before any attribute.
+  template <class Header>
+  void put_header(const Header& header) {
+    put_header_bytes(std::as_bytes(std::span(&header, 1)));
+  }
+  void put_u8(uint16_t attribute, uint8_t value);
+  void put_u32(uint16_t attribute, uint32_t value);
+  void put_text(uint16_t attribute, std::string_view value);  // with the terminating zero
+  void put_bytes(uint16_t attribute, std::span<const uint8_t> value);
+  void nest(uint16_t attribute, const std::function<void()>& fill);
+
+  nl_msg* get() const { return message_.get(); }
+
+ private:
+  struct Free {
+    void operator()(nl_msg* message) const;
+  };
+  void put_header_bytes(std::span<const std::byte> header);
+  std::unique_ptr<nl_msg, Free> message_;
+};
+
+class NlSocket {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  // One netlink message, header included.
+  using Handler = std::function<Result<>(std::span<const std::byte> message)>;
+
+  // A socket of the namespace that the thread is in, and stays there. `protocol`: NETLINK_ROUTE, ...
+  static Result<NlSocket> open(int protocol);
+
+  // Sends and waits for the acknowledgement. The error has the kernel's errno and its own sentence, if it
+  // gave one.
+  Result<> request(const NlMessage& message);
+  // Sends; `on_reply` sees each message of the answer (one, or a dump's). An ENODEV, ENOENT or similar is an
+  // error here like any other: the caller decides what it means.
+  Result<> query(const NlMessage& message, const Handler& on_reply);
+
+  Result<> join(uint32_t group);  // RTNLGRP_*
+  // Waits for at least one notification and hands over all that are there. False: the deadline passed.
+  // ENOBUFS (notifications lost) counts as a notification: the caller looks at the state itself.
+  Result<bool> wait(Deadline deadline, const Handler& on_notification);
+
+ private:
+  struct Free {
+    void operator()(nl_sock* socket) const;
+  };
+  explicit NlSocket(nl_sock* socket) : socket_(socket) {}
+  std::unique_ptr<nl_sock, Free> socket_;
+};
+
+}  // namespace vfrail

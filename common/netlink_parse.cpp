@@ -1,0 +1,285 @@
+#include "common/netlink_parse.h"
+
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <rdma/rdma_netlink.h>
+
+namespace vfrail {
+
+namespace {
+
+Error malformed(const char* what) {
+  return Error{Errc::protocol, 0, std::string("netlink answer of the kernel is malformed: ") + what};
+}
+
+// Calls `visit` with each attribute of [data, data + size); false if what is left over does not fit.
+bool for_each_attribute(const void* data, size_t size, const std::function<void(int, const nlattr*)>& visit) {
+  auto* at = static_cast<nlattr*>(const_cast<void*>(data));
+  int left = static_cast<int>(size);
+  while (nla_ok(at, left) != 0) {
+    visit(nla_type(at), at);
+    at = nla_next(at, &left);
+  }
+  return left < NLA_HDRLEN;
+}
+
+std::string text_of(const nlattr* attribute) {
+  const auto* data = static_cast<const char*>(nla_data(attribute));
+  return {data, strnlen(data, static_cast<size_t>(nla_len(attribute)))};
+}
+
+std::vector<uint8_t> bytes_of(const nlattr* attribute) {
+  const auto* data = static_cast<const uint8_t*>(nla_data(attribute));
+  return {data, data + nla_len(attribute)};
+}
+
+template <class T>
+T number_of(const nlattr* attribute) {
+  T value{};
+  std::memcpy(&value, nla_data(attribute), std::min(sizeof value, static_cast<size_t>(nla_len(attribute))));
+  return value;
+}
+
+std::string hex_of(const nlattr* attribute) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const uint8_t byte : bytes_of(attribute)) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+// The family header and where the attributes start. The message's length was checked by the caller of the
+// receive, but the functions are also fed by hand, so it is checked again.
+template <class Header>
+struct Parts {
+  uint16_t type = 0;
+  Header header{};
+  const std::byte* attributes = nullptr;
+  size_t size = 0;
+};
+
+template <class Header>
+Result<Parts<Header>> split(NlBytes message) {
+  nlmsghdr netlink{};
+  if (message.size() < NLMSG_HDRLEN) return malformed("shorter than a header");
+  std::memcpy(&netlink, message.data(), sizeof netlink);
+  const size_t header_end = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(Header));
+  if (netlink.nlmsg_len > message.size() || netlink.nlmsg_len < header_end) return malformed("wrong length");
+  Parts<Header> out;
+  out.type = netlink.nlmsg_type;
+  std::memcpy(&out.header, message.data() + NLMSG_HDRLEN, sizeof(Header));
+  out.attributes = message.data() + header_end;
+  out.size = netlink.nlmsg_len - header_end;
+  return out;
+}
+
+void read_altnames(const nlattr* list, Link& link) {
+  for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
+    if (type == IFLA_ALT_IFNAME) link.altnames.push_back(text_of(value));
+  });
+}
+
+void read_link_attribute(int type, const nlattr* value, Link& link) {
+  switch (type) {
+    case IFLA_IFNAME:
+      link.name = text_of(value);
+      break;
+    case IFLA_ADDRESS:
+      link.mac.bytes = bytes_of(value);
+      break;
+    case IFLA_PERM_ADDRESS:
+      link.permanent_mac.bytes = bytes_of(value);
+      break;
+    case IFLA_MTU:
+      link.mtu = number_of<uint32_t>(value);
+      break;
+    case IFLA_TXQLEN:
+      link.tx_queue_len = number_of<uint32_t>(value);
+      break;
+    case IFLA_PROMISCUITY:
+      link.promiscuity = number_of<uint32_t>(value);
+      break;
+    case IFLA_ALLMULTI:
+      link.allmulti = number_of<uint32_t>(value);
+      break;
+    case IFLA_IFALIAS:
+      link.alias = text_of(value);
+      break;
+    case IFLA_MASTER:
+      link.master = number_of<int>(value);
+      break;
+    case IFLA_LINK:
+      link.lower = number_of<int>(value);
+      break;
+    case IFLA_PARENT_DEV_BUS_NAME:
+      link.parent_bus = text_of(value);
+      break;
+    case IFLA_PARENT_DEV_NAME:
+      link.parent_device = text_of(value);
+      break;
+    case IFLA_PHYS_PORT_NAME:
+      link.phys_port_name = text_of(value);
+      break;
+    case IFLA_PHYS_SWITCH_ID:
+      link.phys_switch_id = hex_of(value);
+      break;
+    case IFLA_PROP_LIST:
+      read_altnames(value, link);
+      break;
+    case IFLA_LINKINFO:
+      for_each_attribute(nla_data(value), static_cast<size_t>(nla_len(value)),
+                         [&](int inner, const nlattr* info) {
+                           if (inner == IFLA_INFO_KIND) link.kind = text_of(info);
+                         });
+      break;
+    default:
+      break;
+  }
+}
+
+void read_metrics(const nlattr* list, Route& route) {
+  for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
+    if (type == RTAX_MTU) route.mtu = number_of<uint32_t>(value);
+    if (type == RTAX_ADVMSS) route.advmss = number_of<uint32_t>(value);
+  });
+}
+
+// A multipath route (RTA_MULTIPATH, struct rtnexthop) becomes a route for each of its links.
+void append_hops(const nlattr* list, const Route& common, std::vector<Route>& out) {
+  const auto* at = static_cast<const std::byte*>(nla_data(list));
+  auto left = static_cast<size_t>(nla_len(list));
+  while (left >= sizeof(rtnexthop)) {
+    rtnexthop hop{};
+    std::memcpy(&hop, at, sizeof hop);
+    if (hop.rtnh_len < sizeof hop || hop.rtnh_len > left) return;
+    Route route = common;
+    route.link = hop.rtnh_ifindex;
+    for_each_attribute(at + sizeof hop, hop.rtnh_len - sizeof hop, [&](int type, const nlattr* value) {
+      if (type == RTA_GATEWAY)
+        route.gateway = IpAddress{bytes_of(value), common.destination.v6() ? uint8_t{128} : uint8_t{32}};
+    });
+    out.push_back(std::move(route));
+    const size_t step = std::min<size_t>(RTNH_ALIGN(hop.rtnh_len), left);
+    at += step;
+    left -= step;
+  }
+}
+
+// RDMA messages have no family header: the attributes follow the netlink header.
+Result<NlBytes> rdma_attributes(NlBytes message) {
+  nlmsghdr header{};
+  if (message.size() < NLMSG_HDRLEN) return malformed("shorter than a header");
+  std::memcpy(&header, message.data(), sizeof header);
+  if (header.nlmsg_len > message.size() || header.nlmsg_len < NLMSG_HDRLEN) return malformed("wrong length");
+  return message.subspan(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
+}
+
+}  // namespace
+
+Result<Link> parse_link(NlBytes message) {
+  const auto parts = TRY(split<ifinfomsg>(message), "");
+  if (parts.type != RTM_NEWLINK) return malformed("no link");
+  Link link;
+  link.index = parts.header.ifi_index;
+  link.type = parts.header.ifi_type;
+  link.flags = parts.header.ifi_flags;
+  const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+    read_link_attribute(type, value, link);
+  });
+  if (!fits || link.name.empty()) return malformed("attributes of a link");
+  return link;
+}
+
+Result<LinkAddress> parse_address(NlBytes message, int& link) {
+  const auto parts = TRY(split<ifaddrmsg>(message), "");
+  if (parts.type != RTM_NEWADDR) return malformed("no address");
+  LinkAddress out;
+  link = static_cast<int>(parts.header.ifa_index);
+  out.address.prefix = parts.header.ifa_prefixlen;
+  uint32_t flags = parts.header.ifa_flags;
+  std::vector<uint8_t> peer;
+  const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+    if (type == IFA_LOCAL) out.address.bytes = bytes_of(value);
+    if (type == IFA_ADDRESS) peer = bytes_of(value);
+    if (type == IFA_FLAGS) flags = number_of<uint32_t>(value);
+  });
+  // IPv6 has only IFA_ADDRESS; IPv4 has both, and IFA_ADDRESS is the peer's.
+  if (out.address.bytes.empty()) out.address.bytes = peer;
+  if (!fits || (out.address.bytes.size() != 4 && out.address.bytes.size() != 16)) {
+    return malformed("attributes of an address");
+  }
+  if ((flags & IFA_F_DADFAILED) != 0) {
+    out.dad = DadState::failed;
+  } else if ((flags & IFA_F_TENTATIVE) != 0 && (flags & IFA_F_OPTIMISTIC) == 0) {
+    out.dad = DadState::tentative;
+  }
+  return out;
+}
+
+Result<> parse_route(NlBytes message, std::vector<Route>& out) {
+  const auto parts = TRY(split<rtmsg>(message), "");
+  if (parts.type != RTM_NEWROUTE) return malformed("no route");
+  if (parts.header.rtm_type != RTN_UNICAST || (parts.header.rtm_flags & RTM_F_CLONED) != 0) return {};
+  const size_t width = parts.header.rtm_family == AF_INET ? 4 : 16;
+  Route route;
+  route.destination.bytes.assign(width, 0);
+  route.destination.prefix = parts.header.rtm_dst_len;
+  route.table = parts.header.rtm_table;
+  route.scope = parts.header.rtm_scope;
+  const nlattr* multipath = nullptr;
+  bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+    if (type == RTA_DST) route.destination.bytes = bytes_of(value);
+    if (type == RTA_GATEWAY) route.gateway = IpAddress{bytes_of(value), static_cast<uint8_t>(width * 8)};
+    if (type == RTA_OIF) route.link = number_of<int>(value);
+    if (type == RTA_TABLE) route.table = number_of<uint32_t>(value);
+    if (type == RTA_PRIORITY) route.priority = number_of<uint32_t>(value);
+    if (type == RTA_METRICS) read_metrics(value, route);
+    if (type == RTA_MULTIPATH) multipath = value;
+  });
+  fits = fits && route.destination.bytes.size() == width;
+  fits = fits && (!route.gateway || route.gateway->bytes.size() == width);
+  if (!fits) return malformed("attributes of a route");
+  if (multipath != nullptr) {
+    append_hops(multipath, route, out);
+  } else {
+    out.push_back(std::move(route));
+  }
+  return {};
+}
+
+Result<RdmaDevice> parse_rdma_device(NlBytes message) {
+  const NlBytes attributes = TRY(rdma_attributes(message), "");
+  RdmaDevice out;
+  bool has_index = false;
+  const bool fits =
+      for_each_attribute(attributes.data(), attributes.size(), [&](int type, const nlattr* value) {
+        if (type == RDMA_NLDEV_ATTR_DEV_INDEX) out.index = number_of<uint32_t>(value);
+        if (type == RDMA_NLDEV_ATTR_DEV_INDEX) has_index = true;
+        if (type == RDMA_NLDEV_ATTR_DEV_NAME) out.name = text_of(value);
+        if (type == RDMA_NLDEV_ATTR_NODE_GUID) out.node_guid = number_of<uint64_t>(value);
+      });
+  if (!fits || !has_index || out.name.empty()) return malformed("attributes of an RDMA device");
+  return out;
+}
+
+Result<RdmaNetnsMode> parse_rdma_netns_mode(NlBytes message) {
+  const NlBytes attributes = TRY(rdma_attributes(message), "");
+  std::optional<uint8_t> mode;
+  const bool fits =
+      for_each_attribute(attributes.data(), attributes.size(), [&](int type, const nlattr* value) {
+        if (type == RDMA_NLDEV_SYS_ATTR_NETNS_MODE) mode = number_of<uint8_t>(value);
+      });
+  if (!fits || !mode) return malformed("RDMA namespace mode");
+  return *mode == 0 ? RdmaNetnsMode::exclusive : RdmaNetnsMode::shared;
+}
+
+}  // namespace vfrail
