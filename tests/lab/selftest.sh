@@ -1,6 +1,8 @@
 #!/bin/bash
 # Proves that the lab offers what tests may rely on, and has the limits that README.md says it has.
 #   tests/lab/run tests/lab/selftest.sh
+# shellcheck disable=SC2046,SC2086      # addresses and names here hold no blanks
+# shellcheck source=tests/lab/guest/lib.sh
 . /lab/lib.sh
 
 begin=$(cut -d. -f1 /proc/uptime)
@@ -24,8 +26,6 @@ warnings() { dmesg | grep -E 'WARNING:|BUG:|Call Trace|Oops'; }
 
 # The namespace of this script by a name, for "rdma dev set": it takes no process id.
 ip netns attach host 1
-node_state > /tmp/start
-
 section "PCI"
 check 'two PFs'                          is "$PF0"$'\n'"$PF1" pfs
 check '7 VFs possible'                   is 7 cat $pci/$PF0/sriov_totalvfs
@@ -45,15 +45,33 @@ check 'an 8th VF is refused'             refused_with 'out of range' write 8 $pc
 check 'no devlink devices'               is '' devlink dev show
 check 'no switchdev'                     refused_with 'not supported' cat "/sys/class/net/$P/phys_switch_id"
 
+section "node_state, on VF 3"
+node_state > /tmp/before
+ip link set "$P" vf 3 vlan 7
+ip link set "$ND" mtu 1400 txqueuelen 500
+ip link property add dev "$ND" altname other
+ip netns add pod
+rdma dev set mlx5_3 netns pod
+node_state > /tmp/during
+changed() { diff /tmp/before /tmp/during | grep -c "$1"; }      # busybox: lines begin with + and -
+for line in 'vf .*"vlan":7' "link $ND .*mtu=1400 txqlen=500.*altnames=other" 'netns pod' 'rdma mlx5_3/1 .*in pod'; do
+    check "shows $line"                  is 1 changed "^+$line"
+done
+check 'shows what is gone'               is 1 changed "^-function $D .*infiniband/mlx5_3"
+ip netns del pod
+ip link set "$P" vf 3 vlan 0
+ip link set "$ND" mtu 1500 txqueuelen 1000
+ip link property del dev "$ND" altname other
+within 3 has mlx5_3 rdma dev show
+check 'shows that all is as before'      within 3 eval 'node_state | diff /tmp/before -'
+
 section "VF properties, on VF 3"
 # Not on a VF that is to send afterwards: with a new MAC it cannot before its driver is bound anew.
 for good in 'mac 02:00:00:00:00:01' 'mac 00:00:00:00:00:00' 'vlan 100' 'vlan 100 qos 3' 'vlan 0' 'spoofchk off' \
     'spoofchk on' 'trust on' 'trust off' 'max_tx_rate 100' 'max_tx_rate 0' 'rate 50' 'rate 0'; do
-    # shellcheck disable=SC2086
     check "$good"                        ip link set "$P" vf 3 $good
 done
 while read -r reason bad; do
-    # shellcheck disable=SC2086
     check "$bad is refused"              refused_with "${reason//_/ }" ip link set "$P" vf 3 $bad
 done << 'END'
 Invalid_argument min_tx_rate 10
@@ -84,7 +102,19 @@ rdma link add mlx5_3 type rxe netdev "$(netdev $D)"     # it went with the netde
 
 section "RDMA"
 check 'exclusive mode'                   has 'netns exclusive' rdma system show
-check 'back to shared needs no netns'    refused_with 'busy' rdma system set netns shared
+ip netns add pod
+check 'fixed while there are namespaces' refused_with 'busy' rdma system set netns shared
+check 'a pod sees nothing'               is '' in_pod rdma dev show
+ip netns del pod
+check 'shared mode'                      within 3 rdma system set netns shared
+ip netns add pod
+check 'a pod sees all devices'           is 8 eval 'in_pod rdma dev show | wc -l'
+check 'none can move'                    refused_with 'not supported' rdma dev set mlx5_0 netns pod
+check 'a pod opens any of them'          in_pod bash -c ': < /dev/infiniband/uverbs0'
+check 'a netdev moves, its device stays' eval 'ip link set $N netns pod && has "link mlx5_0/1" rdma link show'
+ip netns del pod
+check 'and they find each other again'   within 3 has "mlx5_0/1.*netdev $N" rdma link show
+check 'exclusive mode again'             within 3 rdma system set netns exclusive
 check 'a child of the PCI function'      is "../../devices/pci0000:20/0000:20:00.0/$PF0/../$A/infiniband/mlx5_0" \
     echo "$(readlink /sys/class/infiniband/mlx5_0 | sed "s#/$A/#/$PF0/../$A/#")"
 check 'its uverbs and umad'              is 'uverbs0 umad0' echo "$(number $A verbs)" "$(number $A mad)"
@@ -104,7 +134,7 @@ for order in 'netdev, RDMA' 'RDMA, netdev'; do
         check "$order: netdev in"        ip link set "$N" netns pod
     fi
     check "$order: not on the host"      lacks mlx5_0 rdma dev show
-    check "$order: nor in its sysfs"     is '' ls $pci/$A/infiniband $pci/$A/net
+    check "$order: nor in its sysfs"     is '' find $pci/$A/infiniband $pci/$A/net -mindepth 1 -maxdepth 1
     check "$order: but uverbs is"        is uverbs0 number $A verbs
     check "$order: together in the pod"  has "mlx5_0/1.*netdev $N" in_pod rdma link show
     check "$order: opens in the pod"     in_pod bash -c ': < /dev/infiniband/uverbs0'
@@ -220,10 +250,10 @@ ip link set "$N" up
 check 'the VF, opened: carrier'          within 8 is 1 carrier "$N"
 check 'function level reset'             write 1 $pci/$A/reset
 check 'the VF, opened: carrier'          eval 'ip link set "$N" down; ip link set "$N" up; within 8 is 1 carrier "$N"'
-check 'pull the cable'                   qmp set_link '{"name": "pf0", "up": false}'
+check 'pull the cable'                   cable pf0 out
 check 'the PF has no carrier'            within 8 is 0 carrier "$P"
 check 'a running VF does not notice'     is 1 carrier "$N"
-check 'put the cable in'                 qmp set_link '{"name": "pf0", "up": true}'
+check 'put the cable in'                 cable pf0 in
 check 'the PF has carrier'               within 8 is 1 carrier "$P"
 check 'PFs do not see each other down'   is 1 carrier "$(netdev $PF1)"
 
@@ -231,17 +261,19 @@ section "hotplug, with VF and RDMA device in a pod"
 ip netns add pod
 ip link set "$N" netns pod
 rdma dev set mlx5_0 netns pod
-qmp device_del '{"id": "pf0"}' > /dev/null
-check 'unplug: PF and VFs are gone'      within 15 refused test -e $pci/$PF0 -o -e $pci/$A
+check 'unplug'                           unplug pf0
+check 'PF and VFs are gone'              refused test -e $pci/$PF0 -o -e $pci/$A
 check 'also from the pod'                is '' in_pod rdma dev show
+check '  both of them'                   lacks "$N" in_pod ip -o link
 check 'the other NIC stays'              is mlx5_4 rdmadev $E
-qmp device_add '{"driver": "igb", "id": "pf0", "bus": "port0", "netdev": "wire0"}' > /dev/null
-check 'plug in: a PF'                    within 15 has . netdev $PF0
-check '  without VFs'                    is 0 cat $pci/$PF0/sriov_numvfs
+check 'plug in'                          plug pf0
+check 'there is a PF'                    within 15 has . netdev $PF0
+check 'without VFs'                      is 0 cat $pci/$PF0/sriov_numvfs
 write 0 $pci/$PF0/sriov_drivers_autoprobe
 ip link set "$(netdev $PF0)" up
 write 2 $pci/$PF0/sriov_numvfs
-check 'VFs without a driver'             refused test -e $pci/$A/driver -o -e $pci/$B/driver
+check 'new VFs'                          is "$A"$'\n'"$B" vfs $PF0
+check 'without a driver, as asked'       refused test -e $pci/$A/driver -o -e $pci/$B/driver
 
 section "the kernel"
 check 'no warning'                       refused warnings

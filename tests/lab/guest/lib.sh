@@ -199,9 +199,6 @@ node_state() (
 # ---- The outside world ------------------------------------------------------------------------------------------
 
 # qmp COMMAND [JSON]: a command of QEMU's monitor; prints the answer, fails if that is an error or there is none.
-#     qmp set_link '{"name": "pf0", "up": false}'      pull the cable of the first NIC
-#     qmp device_del '{"id": "pf0"}'                   unplug it (orderly, takes about 7 s)
-#     qmp device_add '{"driver": "igb", "id": "pf0", "bus": "port0", "netdev": "wire0"}'
 # Opens the port for each command: it can be open once only, and a program under test must not inherit it.
 qmp() (
     port=$(grep -lx qmp /sys/class/virtio-ports/*/name) || return
@@ -220,6 +217,28 @@ qmp() (
     echo "no answer from QEMU"
     return 1
 )
+
+# cable NIC out|in: pf0 is the first NIC.
+cable() {
+    local up=false
+    [ "$2" = out ] || up=true
+    qmp set_link "{\"name\": \"$1\", \"up\": $up}"
+}
+
+# unplug NIC: pull it from its slot in the orderly way, which gives the kernel 5 s; waits until it is gone.
+# plug NIC: put it back; it is there a moment later, without VFs.
+unplug() {
+    local address
+    address=$(nic_address "$1")
+    qmp device_del "{\"id\": \"$1\"}" && within 15 refused test -e "$pci/$address"
+}
+plug() {
+    # The slot is still occupied until QEMU has heard that the kernel let go.
+    within 5 qmp device_add \
+        "{\"driver\": \"igb\", \"id\": \"$1\", \"bus\": \"port${1#pf}\", \"netdev\": \"wire${1#pf}\"}"
+}
+# The root buses of the two nodes are 20 and 40, and the NICs take turns.
+nic_address() { printf '0000:%02x:00.0\n' $((32 * (${1#pf} % 2 + 1) + 1 + ${1#pf} / 2)); }
 
 # hmp COMMAND...: the same in the monitor's language for people, e.g. hmp info pci.
 hmp() { qmp human-monitor-command "{\"command-line\": \"$*\"}"; }
