@@ -2,11 +2,11 @@
 // environment, device nodes and device-info files out.
 #pragma once
 
+#include "plugin/pools.h"
+
 #include <map>
 #include <string>
 #include <vector>
-
-#include "plugin/pools.h"
 
 namespace vfrail {
 

@@ -2,31 +2,31 @@
 // parse_config() is pure: text in, Config or one clear error out. It never looks at the node.
 #pragma once
 
+#include "common/result.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/result.h"
-
 namespace vfrail {
 
 // One selector object. Fields are ANDed, the values of a field ORed, an empty list selects everything.
 struct Selector {
-  std::vector<std::string> vendors;        // "15b3"
-  std::vector<std::string> devices;        // "101e"
+  std::vector<std::string> vendors;  // "15b3"
+  std::vector<std::string> devices;  // "101e"
   std::vector<std::string> drivers;
   std::vector<std::string> pci_addresses;
   std::vector<std::string> acpi_indexes;
-  std::vector<std::string> pf_names;       // "ens785f0#0-3,7"
-  std::vector<std::string> root_devices;   // "0000:86:00.0#0-3"
-  std::vector<std::string> link_types;     // "ether", "infiniband"
+  std::vector<std::string> pf_names;      // "ens785f0#0-3,7"
+  std::vector<std::string> root_devices;  // "0000:86:00.0#0-3"
+  std::vector<std::string> link_types;    // "ether", "infiniband"
   std::vector<std::string> ddp_profiles;
-  std::vector<std::string> pkeys;          // "0x8001"
-  bool is_rdma = false;                    // select RDMA-capable functions, and hand out their device nodes
-  bool need_vhost_net = false;             // no filter: hand out /dev/vhost-net and /dev/net/tun
-  std::string vdpa_type;                   // "", "virtio" or "vhost"
+  std::vector<std::string> pkeys;  // "0x8001"
+  bool is_rdma = false;            // select RDMA-capable functions, and hand out their device nodes
+  bool need_vhost_net = false;     // no filter: hand out /dev/vhost-net and /dev/net/tun
+  std::string vdpa_type;           // "", "virtio" or "vhost"
 };
 
 // What to do with a function that the host itself uses (design 1.3).
@@ -61,5 +61,12 @@ struct ConfigOptions {
 
 // Errc::invalid with "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ...".
 Result<Config> parse_config(std::string_view text, const ConfigOptions& options);
+
+// The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock".
+std::string socket_name(const ResourceConfig& resource);
+// The environment variable with a container's devices: "PCIDEVICE_NVIDIA_COM_HOSTDEV".
+std::string env_name(const ResourceConfig& resource);
+// A unix socket's path has at most 107 bytes (sun_path, unix(7)); the folder counts.
+Result<> check_socket_path(const ResourceConfig& resource, std::string_view folder);
 
 }  // namespace vfrail

@@ -1,15 +1,15 @@
 // Inventory: every PCI network function of the node and its facts. scan() reads and decides nothing.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "common/ids.h"
 #include "common/kernel.h"
 #include "common/result.h"
 #include "common/sys_root.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace vfrail {
 
@@ -57,26 +57,26 @@ struct PciFunction {
   std::string device;
   std::string subsystem_vendor;
   std::string subsystem_device;
-  std::string driver;             // empty: none bound
-  std::optional<int> numa_node;   // nothing for -1
+  std::string driver;            // empty: none bound
+  std::optional<int> numa_node;  // nothing for -1
   std::string acpi_index;
-  std::optional<PciAddress> pf;   // set for VFs
+  std::optional<PciAddress> pf;  // set for VFs
   int vf_index = -1;
-  uint32_t total_vfs = 0;         // PFs only
+  uint32_t total_vfs = 0;  // PFs only
   uint32_t num_vfs = 0;
-  std::string pf_name;            // netdev of the PF (uplink in switchdev mode); empty for PFs, and if not visible
-  std::string link_type;          // "ether", "infiniband"; of its netdev, else of its PF's, else empty
-  std::vector<Netdev> netdevs;    // visible in the host; a netdev in a pod is not
-  std::vector<RdmaFacts> rdma;    // visible in the host
-  bool rdma_capable = false;      // from facts that stay visible while the device sits in a pod
-  std::string rdma_capable_why;   // which fact decided it
+  std::string pf_name;    // netdev of the PF (uplink in switchdev mode); empty for PFs, and if not visible
+  std::string link_type;  // "ether", "infiniband"; of its netdev, else of its PF's, else empty
+  std::vector<Netdev> netdevs;           // visible in the host, a PF's uplink first; a netdev in a pod is not
+  std::vector<RdmaFacts> rdma;           // visible in the host
+  bool rdma_capable = false;             // from facts that stay visible while the device sits in a pod
+  std::string rdma_capable_why;          // which fact decided it
   std::vector<std::string> verbs_nodes;  // "uverbs4": infiniband_verbs, stays visible also while in a pod
-  std::string iommu_group;        // "42"; empty for none
+  std::string iommu_group;               // "42"; empty for none
   bool vfio_noiommu = false;
-  std::string uio;                // "uio0"
+  std::string uio;  // "uio0"
   std::optional<Vdpa> vdpa;
   std::string ddp_profile;
-  std::string pkey;               // "0x8001"; first pkey of port 1 of the first RDMA device
+  std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
   std::vector<HostUseFact> host_use;
 
   DeviceId id() const { return DeviceId(address); }
@@ -94,7 +94,8 @@ struct Inventory {
 };
 
 // `host` is the kernel of the host's network namespace, asked for routes and addresses; without it they are
-// read from proc/1/net below the root (IPv4: main table only), as for a captured tree or in a pod's namespace.
+// read from proc/1/net below the root (IPv4: main table only), as for a captured tree or in a pod's
+// namespace.
 Result<Inventory> scan(const SysRoot& sys, Kernel* host);
 
 // The facts of one function, fresh; nothing if it has vanished. Host use is not looked at.

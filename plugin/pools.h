@@ -1,21 +1,21 @@
 // Pools: which device is in which pool, and why the others are in none. match() decides and reads nothing.
 #pragma once
 
+#include "plugin/config.h"
+#include "plugin/inventory.h"
+
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "plugin/config.h"
-#include "plugin/inventory.h"
-
 namespace vfrail {
 
 struct PoolDevice {
   PciFunction facts;
-  bool rdma = false;       // hand out its RDMA device nodes
+  bool rdma = false;  // hand out its RDMA device nodes
   bool vhost_net = false;
-  std::string vdpa_type;   // "", "virtio", "vhost"
+  std::string vdpa_type;                     // "", "virtio", "vhost"
   std::map<std::string, std::string> extra;  // additionalInfo, merged
 
   std::string id() const { return facts.address.text(); }
@@ -37,8 +37,8 @@ struct LeftOut {
 };
 
 struct Pools {
-  std::vector<Pool> pools;           // one for each resource of the config, in its order, also empty ones
-  std::vector<LeftOut> left_out;     // every function that is in no pool, sorted by id
+  std::vector<Pool> pools;        // one for each resource of the config, in its order, also empty ones
+  std::vector<LeftOut> left_out;  // every function that is in no pool, sorted by id
   std::vector<std::string> warnings;
 };
 

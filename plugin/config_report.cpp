@@ -1,0 +1,91 @@
+#include "plugin/config_report.h"
+
+namespace vfrail {
+
+namespace {
+
+std::string either(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& value : values) out += (out.empty() ? "" : " or ") + value;
+  return out;
+}
+
+std::string in_words(const Selector& selector) {
+  std::string out;
+  const auto condition = [&out](const char* what, const std::vector<std::string>& values) {
+    if (!values.empty()) out += std::string(out.empty() ? "" : ", ") + what + " " + either(values);
+  };
+  condition("vendor", selector.vendors);
+  condition("device", selector.devices);
+  condition("driver", selector.drivers);
+  condition("address", selector.pci_addresses);
+  condition("ACPI index", selector.acpi_indexes);
+  condition("VF of", selector.pf_names);
+  condition("VF of", selector.root_devices);
+  condition("link type", selector.link_types);
+  condition("DDP package", selector.ddp_profiles);
+  condition("pkey", selector.pkeys);
+  if (selector.is_rdma) out += out.empty() ? "with RDMA" : ", with RDMA";
+  if (!selector.vdpa_type.empty()) condition("vDPA of type", {selector.vdpa_type});
+  return out.empty() ? "every network function" : out;
+}
+
+std::string handed_out(const Selector& selector) {
+  std::string out;
+  const auto add = [&out](const char* what) { out += std::string(out.empty() ? "" : ", ") + what; };
+  if (selector.is_rdma) add("the RDMA device's nodes");
+  if (selector.need_vhost_net) add("/dev/vhost-net and /dev/net/tun");
+  if (selector.vdpa_type == "vhost") add("/dev/vhost-vdpa-N");
+  return out;
+}
+
+const char* in_words(HostUse policy) {
+  switch (policy) {
+    case HostUse::refuse:
+      return "what the host uses in any way is left out";
+    case HostUse::warn:
+      return "what carries the host's default route or is a member of a bond or bridge is left out";
+    case HostUse::allow:
+      break;
+  }
+  return "also what the host uses is offered";
+}
+
+std::string line(const char* title, const std::string& text) {
+  constexpr size_t kTitleWidth = 11;
+  std::string out = std::string("  ") + title;
+  out.resize(2 + kTitleWidth, ' ');
+  return out + text + "\n";
+}
+
+std::string describe_resource(const ResourceConfig& resource) {
+  std::string out = resource.resource() + "\n";
+  bool first = true;
+  for (const Selector& selector : resource.selectors) {
+    out += line(first ? "selects" : "or", in_words(selector));
+    const std::string nodes = handed_out(selector);
+    if (!nodes.empty()) out += line("hands out", nodes);
+    first = false;
+  }
+  out += line("host use", in_words(resource.host_use));
+  if (resource.exclude_topology) out += line("topology", "NUMA nodes are not reported");
+  for (const auto& [device, values] : resource.additional_info) {
+    std::string text = (device == "*" ? "every device" : device) + ":";
+    for (const auto& [key, value] : values) text += " " + key + "=" + value;
+    out += line("adds to", text);
+  }
+  out += line("socket", socket_name(resource));
+  out += line("variables", env_name(resource) + ", " + env_name(resource) + "_INFO");
+  return out;
+}
+
+}  // namespace
+
+std::string describe(const Config& config) {
+  std::string out;
+  for (const ResourceConfig& resource : config.resources)
+    out += (out.empty() ? "" : "\n") + describe_resource(resource);
+  return out;
+}
+
+}  // namespace vfrail

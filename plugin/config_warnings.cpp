@@ -1,0 +1,54 @@
+#include "plugin/config_warnings.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+const std::vector<std::string>& known_keys(KeyPlace place) {
+  static const std::vector<std::string> kTopLevel = {"resourceList"};
+  static const std::vector<std::string> kResource = {"resourceName",    "resourcePrefix", "deviceType",
+                                                     "excludeTopology", "selectors",      "additionalInfo",
+                                                     "hostUse"};
+  static const std::vector<std::string> kSelector = {
+      "vendors",   "devices",     "drivers", "pciAddresses", "acpiIndexes",  "pfNames", "rootDevices",
+      "linkTypes", "ddpProfiles", "isRdma",  "pKeys",        "needVhostNet", "vdpaType"};
+  switch (place) {
+    case KeyPlace::top_level:
+      return kTopLevel;
+    case KeyPlace::resource:
+      return kResource;
+    case KeyPlace::selector:
+      break;
+  }
+  return kSelector;
+}
+
+std::string hint(const std::string& key, KeyPlace place) {
+  const std::string meant = nearest_name(key, known_keys(place));
+  if (!meant.empty()) return "; did you mean \"" + meant + "\"?";
+  // A selector one level too high is what version 2 of the peer wanted.
+  if (place == KeyPlace::resource && nearest_name(key, known_keys(KeyPlace::selector)) == key) {
+    return "; it belongs into \"selectors\"";
+  }
+  if (place == KeyPlace::selector && key == "auxTypes") return "; it belongs to deviceType auxNetDevice";
+  return "";
+}
+
+}  // namespace
+
+void ConfigWarnings::remark(std::string_view path, std::string_view what) {
+  out_.push_back(where_ + ": " + std::string(path) + ": " + std::string(what));
+}
+
+Result<> ConfigWarnings::unknown_keys(const ObjectReader& reader, KeyPlace place) {
+  for (const std::string& key : reader.unread()) {
+    const std::string what = "unknown key, ignored" + hint(key, place);
+    if (strict_) return reader.error(key, "unknown key" + hint(key, place));
+    remark(reader.path(key), what);
+  }
+  return {};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,23 @@
+// Entries of pfNames and rootDevices: "<name>[#<item>{,<item>}]", item = "N" or "N-M". Pure; the name part is
+// a PF's netdev or address, the numbers are VF indexes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+// Whether one entry selects VF `index` of the PF called `name`. The name is compared without regard to case.
+// Items are read from left to right up to the first that is malformed, as the peer does; more than one '#'
+// selects nothing.
+bool device_range_selects(std::string_view entry, std::string_view name, int index);
+
+// Whether any entry does. The peer looks at the first entry with that name only, so that ["a#0","a#1"]
+// loses 1.
+bool device_ranges_select(const std::vector<std::string>& entries, std::string_view name, int index);
+
+// What is wrong with an entry, as a sentence for a warning; empty if nothing is.
+std::string device_range_fault(std::string_view entry);
+
+}  // namespace vfrail

@@ -1,0 +1,41 @@
+// Devlink: the two questions vfrail has for the kernel's devlink family (generic netlink): is RDMA enabled on
+// a function, and which DDP package does it run. Answers only for functions of the network namespace it was
+// opened in; a kernel or driver without devlink is "not known", never an error.
+#pragma once
+
+#include "common/ids.h"
+#include "common/netlink.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace vfrail {
+
+class Devlink {
+ public:
+  // Nothing if the kernel has no devlink or does not let us ask.
+  static std::optional<Devlink> open();
+
+  // The parameter enable_rdma; nothing if the driver does not have it.
+  std::optional<bool> enable_rdma(const PciAddress& function);
+  // A version of `devlink dev info`, "fw.app.name" for instance; nothing if the driver does not tell.
+  std::optional<std::string> version(const PciAddress& function, std::string_view name);
+
+ private:
+  Devlink(NlSocket socket, uint16_t family) : socket_(std::move(socket)), family_(family) {}
+  NlMessage ask(uint8_t command, const PciAddress& function) const;
+
+  NlSocket socket_;
+  uint16_t family_;
+};
+
+// The bytes of one answer, header included. Pure; nothing if it does not hold what is looked for.
+std::optional<uint16_t> parse_family_id(std::span<const std::byte> message);
+std::optional<bool> parse_enable_rdma(std::span<const std::byte> message);
+std::optional<std::string> parse_version(std::span<const std::byte> message, std::string_view name);
+
+}  // namespace vfrail

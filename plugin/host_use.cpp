@@ -1,0 +1,127 @@
+#include "plugin/host_use.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string>
+
+#include <linux/if.h>
+
+namespace vfrail {
+
+namespace {
+
+std::string link_folder(const std::string& name) { return "sys/class/net/" + name; }
+
+bool is_bond(const SysRoot& sys, const std::string& name) {
+  return sys.exists(link_folder(name) + "/bonding");
+}
+bool is_bridge(const SysRoot& sys, const std::string& name) {
+  return sys.exists(link_folder(name) + "/bridge");
+}
+
+// sysfs does not name the kind. A VRF is the one that sets IFF_MASTER and IFF_NOARP together
+// (vrf_dev_init()).
+bool is_vrf(const SysRoot& sys, const std::string& name) {
+  const std::string text = sys.text_or_none(link_folder(name) + "/flags").value_or("");
+  if (!text.starts_with("0x")) return false;
+  unsigned flags = 0;
+  std::from_chars(text.data() + 2, text.data() + text.size(), flags, 16);
+  constexpr unsigned kVrf = IFF_MASTER | IFF_NOARP;
+  return (flags & kVrf) == kVrf && !is_bond(sys, name);
+}
+
+std::string kind_of_master(const SysRoot& sys, const std::string& name) {
+  if (is_bond(sys, name)) return " (a bond)";
+  if (is_bridge(sys, name)) return " (a bridge)";
+  if (name == "ovs-system") return " (Open vSwitch)";
+  return "";
+}
+
+// One interface's surroundings.
+class Surroundings {
+ public:
+  Surroundings(const SysRoot& sys, std::string netdev) : sys_(sys), netdev_(std::move(netdev)) {
+    visit_own(netdev_);
+  }
+
+  // "eth2", "bond0, the master of eth2,", "bond0.100, above eth2,": a subject for "carries".
+  std::string subject(const std::string& name) const {
+    if (name == netdev_) return name;
+    return name + (name == master_ ? ", the master of " : ", above ") + netdev_ + ",";
+  }
+  const std::set<std::string>& links() const { return links_; }
+  const std::vector<HostUseFact>& memberships() const { return memberships_; }
+
+ private:
+  std::vector<std::string> uppers(const std::string& name) const {
+    std::vector<std::string> out;
+    for (const std::string& entry : sys_.list(link_folder(name))) {
+      if (!entry.starts_with("upper_")) continue;
+      if (const auto target = sys_.link_name(link_folder(name) + "/" + entry)) out.push_back(*target);
+    }
+    return out;
+  }
+
+  // The interface, and what stands on it and would go with it (a VLAN): if that is a member of something, the
+  // interface is in use just as well.
+  void visit_own(const std::string& name) {
+    if (!links_.insert(name).second) return;
+    const auto master = sys_.link_name(link_folder(name) + "/master");
+    if (master && !is_vrf(sys_, *master)) {
+      if (name == netdev_) master_ = *master;
+      const std::string who = name == netdev_ ? name : name + ", above " + netdev_ + ",";
+      memberships_.push_back(
+          {HostUseFact::Kind::member, who + " is a member of " + *master + kind_of_master(sys_, *master)});
+    }
+    if (master) visit_above(*master);
+    for (const std::string& upper : uppers(name)) {
+      if (!master || upper != *master) visit_own(upper);
+    }
+  }
+
+  void visit_above(const std::string& name) {
+    if (!links_.insert(name).second) return;
+    if (const auto master = sys_.link_name(link_folder(name) + "/master")) visit_above(*master);
+    for (const std::string& upper : uppers(name)) visit_above(upper);
+  }
+
+  const SysRoot& sys_;
+  std::string netdev_;
+  std::string master_;
+  std::set<std::string> links_;
+  std::vector<HostUseFact> memberships_;
+};
+
+std::string join(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
+  return out;
+}
+
+void add_facts(const Surroundings& around, HostUseFact::Kind kind, const char* verb,
+               const std::map<std::string, std::vector<std::string>>& by_link,
+               std::vector<HostUseFact>& out) {
+  for (const std::string& name : around.links()) {
+    const auto found = by_link.find(name);
+    if (found != by_link.end()) out.push_back({kind, around.subject(name) + verb + join(found->second)});
+  }
+}
+
+}  // namespace
+
+std::vector<HostUseFact> find_host_use(const SysRoot& sys, const std::vector<Netdev>& netdevs,
+                                       const HostNetwork& network) {
+  std::vector<HostUseFact> out;
+  for (const Netdev& netdev : netdevs) {
+    const Surroundings around(sys, netdev.name);
+    add_facts(around, HostUseFact::Kind::default_route, " carries ", network.default_routes, out);
+    out.insert(out.end(), around.memberships().begin(), around.memberships().end());
+    add_facts(around, HostUseFact::Kind::address, " has ", network.addresses, out);
+  }
+  // What weighs most comes first: it is what a table with one line a device shows.
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,32 @@
+// The subcommands that only look: `vfrail inspect` and `vfrail check-config`. Answers on stdout, errors on
+// stderr.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vfrail {
+
+struct InspectOptions {
+  enum class Output : uint8_t { text, json };
+
+  std::string root = "/";
+  std::string config_file;  // empty: the facts alone
+  std::string resource_prefix = "intel.com";
+  bool strict = false;
+  Output output = Output::text;
+};
+
+// Exit code: 0 done, 1 the node cannot be read, 2 the configuration is wrong.
+int inspect(const InspectOptions& options);
+
+struct CheckConfigOptions {
+  std::string config_file;
+  std::string resource_prefix = "intel.com";
+  bool strict = false;
+};
+
+// Exit code: 0 good (warnings may be on stderr), 2 wrong.
+int check_config(const CheckConfigOptions& options);
+
+}  // namespace vfrail

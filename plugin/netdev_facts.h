@@ -1,0 +1,26 @@
+// Reads the network interfaces of a PCI function from sysfs, and which of them is a PF's uplink.
+#pragma once
+
+#include "common/sys_root.h"
+#include "plugin/inventory.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// "sys/bus/pci/devices/0000:03:02.1".
+std::string pci_folder(const PciAddress& address);
+
+// The interfaces of the function that are in the host's network namespace, sorted by name: net/ below the
+// function, and below its virtioN child, which is where virtio-net registers them.
+std::vector<Netdev> read_netdevs(const SysRoot& sys, const PciAddress& address);
+
+// The interface that stands for the port itself, among those of a PF. In switchdev mode the folder also holds
+// the representors of its VFs and SFs. Null if there is none.
+const Netdev* find_uplink(const SysRoot& sys, const std::vector<Netdev>& netdevs);
+
+// "ether", "infiniband", or empty for an ARPHRD_* type that no selector knows.
+std::string link_type_name(uint16_t arphrd);
+
+}  // namespace vfrail

@@ -1,0 +1,83 @@
+#include "plugin/rdma_facts.h"
+
+#include "plugin/netdev_facts.h"
+
+namespace vfrail {
+
+namespace {
+
+// A character device of an RDMA device: which one, and for umad and issm of which port.
+struct CharacterDevice {
+  std::string name;  // "umad4"
+  std::string ibdev;
+  int64_t port = 0;
+};
+
+// The class entries are children of the same PCI function as the RDMA device (ib_uverbs_add_one(),
+// ib_umad_init_port_dev() and ib_ucm_add_one() take over its parent), so no other folder has to be searched.
+std::vector<CharacterDevice> read_class(const SysRoot& sys, const std::string& folder) {
+  std::vector<CharacterDevice> out;
+  for (const std::string& name : sys.list(folder)) {
+    const std::string base = folder + "/" + name + "/";
+    out.push_back(
+        {name, sys.text_or_none(base + "ibdev").value_or(""), sys.number_or_none(base + "port").value_or(0)});
+  }
+  return out;
+}
+
+// "4: ACTIVE" -> "ACTIVE".
+std::string port_state(const std::string& text) {
+  const size_t space = text.find(": ");
+  return space == std::string::npos ? text : text.substr(space + 2);
+}
+
+RdmaPort read_port(const SysRoot& sys, const std::string& folder, uint32_t number) {
+  RdmaPort out;
+  out.number = number;
+  out.state = port_state(sys.text_or_none(folder + "/state").value_or(""));
+  out.link_layer = sys.text_or_none(folder + "/link_layer").value_or("");
+  return out;
+}
+
+}  // namespace
+
+std::vector<RdmaFacts> read_rdma(const SysRoot& sys, const PciAddress& address) {
+  const std::string base = pci_folder(address) + "/";
+  std::vector<RdmaFacts> out;
+  for (const std::string& name : sys.list(base + "infiniband")) {
+    RdmaFacts device;
+    device.name = name;
+    const std::string ports = base + "infiniband/" + name + "/ports/";
+    // Names sort as text, ports count: 10 comes after 9.
+    for (uint32_t number = 1; sys.exists(ports + std::to_string(number)); ++number) {
+      device.ports.push_back(read_port(sys, ports + std::to_string(number), number));
+    }
+    out.push_back(std::move(device));
+  }
+  if (out.empty()) return out;
+  const auto verbs = read_class(sys, base + "infiniband_verbs");
+  const auto mads = read_class(sys, base + "infiniband_mad");
+  const auto ucms = read_class(sys, base + "infiniband_cm");
+  for (RdmaFacts& device : out) {
+    for (const CharacterDevice& node : verbs) {
+      if (node.ibdev == device.name) device.uverbs = node.name;
+    }
+    for (const CharacterDevice& node : ucms) {
+      if (node.ibdev == device.name) device.ucm = node.name;
+    }
+    for (RdmaPort& port : device.ports) {
+      for (const CharacterDevice& node : mads) {
+        if (node.ibdev != device.name || node.port != port.number) continue;
+        if (node.name.starts_with("umad")) port.umad = node.name;
+        if (node.name.starts_with("issm")) port.issm = node.name;
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> read_verbs_nodes(const SysRoot& sys, const PciAddress& address) {
+  return sys.list(pci_folder(address) + "/infiniband_verbs");
+}
+
+}  // namespace vfrail

@@ -1,0 +1,19 @@
+// Reads the RDMA devices of a PCI function from sysfs, with the character devices of every port.
+#pragma once
+
+#include "common/sys_root.h"
+#include "plugin/inventory.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// The RDMA devices that are in the host's RDMA namespace, sorted by name.
+std::vector<RdmaFacts> read_rdma(const SysRoot& sys, const PciAddress& address);
+
+// "uverbs4": the entries of infiniband_verbs below the function. That class does not know network namespaces,
+// so they stay visible while the RDMA device itself is in a pod.
+std::vector<std::string> read_verbs_nodes(const SysRoot& sys, const PciAddress& address);
+
+}  // namespace vfrail
