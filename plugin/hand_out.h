@@ -1,0 +1,27 @@
+// hand_out: carries out one Allocate request: checks every device of every container, reads their facts anew,
+// works out what each container gets, and only then writes device-info files and promises. Knows no gRPC.
+#pragma once
+
+#include "common/sys_root.h"
+#include "plugin/allocation.h"
+#include "plugin/pools.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct HandOutPlaces {
+  SysRoot sys;                  // the node
+  std::string device_info_dir;  // read by Multus: "/var/run/k8s.cni.cncf.io/devinfo/dp"
+  std::string run_dir;          // promises to vfrail-cni: "/run/vfrail"
+};
+
+// One Allocation for each container, in order. An error has changed nothing: Errc::invalid for an empty list
+// or an id that is asked for twice, Errc::not_found for one that is not in the pool or has vanished from the
+// node. Two requests at the same time are fine: kubelet never has the same device in both.
+Result<std::vector<Allocation>> hand_out(const Pool& pool,
+                                         const std::vector<std::vector<std::string>>& containers,
+                                         const HandOutPlaces& places);
+
+}  // namespace vfrail

@@ -1,0 +1,140 @@
+#include "plugin/kubelet.h"
+
+#include "proto/deviceplugin_v1beta1.grpc.pb.h"
+
+#include <cerrno>
+#include <future>
+#include <random>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+#include <grpcpp/grpcpp.h>
+
+namespace vfrail {
+
+namespace {
+
+// sun_path without its terminating zero.
+constexpr size_t kMaxSocketPath = sizeof(sockaddr_un{}.sun_path) - 1;
+constexpr const char* kApiVersion = "v1beta1";
+
+}  // namespace
+
+Result<Registration> choose_registration(const std::string& kubelet_root, std::string_view word) {
+  if (word == "watcher") return Registration::watcher;
+  if (word == "legacy") return Registration::legacy;
+  if (word != "auto") {
+    return Error{Errc::invalid, 0,
+                 "--registration: '" + std::string(word) + "' is none of auto, watcher, legacy"};
+  }
+  struct stat there {};
+  const std::string watched = socket_folder(kubelet_root, Registration::watcher);
+  return ::stat(watched.c_str(), &there) == 0 ? Registration::watcher : Registration::legacy;
+}
+
+std::string socket_folder(const std::string& kubelet_root, Registration registration) {
+  return kubelet_root + (registration == Registration::watcher ? "/plugins_registry" : "/device-plugins");
+}
+
+std::string kubelet_socket(const std::string& kubelet_root) {
+  return socket_folder(kubelet_root, Registration::legacy) + "/kubelet.sock";
+}
+
+Result<std::string> socket_path(const std::string& folder, const std::string& prefix,
+                                const std::string& name) {
+  std::string path = folder + "/" + prefix + "_" + name + ".sock";
+  if (path.size() <= kMaxSocketPath) return path;
+  return Error{Errc::invalid, 0,
+               "the socket path " + path + " has " + std::to_string(path.size()) +
+                   " bytes, the kernel allows " + std::to_string(kMaxSocketPath) +
+                   "; use a shorter resource name or --kubelet-root"};
+}
+
+// Random, because another instance in the folder can have the same process id in a namespace of its own; and
+// shorter than "a_b.sock", so that it fits wherever the socket's own name fits.
+std::string hidden_socket_name() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device random;
+  std::string out = ".";
+  while (out.size() < 7) out += kLetters[random() % kLetters.size()];
+  return out;
+}
+
+FileIdentity identify(const std::string& path) {
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) != 0) return {};
+  return {there.st_dev, there.st_ino, int64_t{there.st_ctim.tv_sec} * 1'000'000'000 + there.st_ctim.tv_nsec};
+}
+
+Result<FolderWatch> FolderWatch::start(const std::string& folder) {
+  UniqueFd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!fd.valid()) return Error::from_errno(errno, "watch " + folder);
+  FolderWatch out(std::move(fd), folder);
+  out.arm();
+  return out;
+}
+
+void FolderWatch::renew() {
+  alignas(inotify_event) char buffer[4096];
+  while (::read(fd_.get(), buffer, sizeof buffer) > 0) {
+  }
+  arm();
+}
+
+// Adding a watch for an inode that has one already changes nothing. A folder that is not there yet shows up
+// through its parent; if that is missing too, the caller's slow timer is what remains.
+void FolderWatch::arm() {
+  const std::string parent = folder_.substr(0, folder_.rfind('/'));
+  (void)::inotify_add_watch(fd_.get(), parent.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+  (void)::inotify_add_watch(
+      fd_.get(), folder_.c_str(),
+      IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
+}
+
+struct RegisterCall::State {
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1beta1::Registration::Stub> stub;
+  grpc::ClientContext context;
+  v1beta1::RegisterRequest request;
+  v1beta1::Empty answer;
+  std::promise<void> finished;
+};
+
+RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)> done)
+    : state_(std::make_shared<State>()) {
+  grpc::ChannelArguments arguments;
+  // A connection of its own each time: gRPC would make a shared one wait after a failure.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  state_->channel = grpc::CreateCustomChannel("unix:" + request.kubelet_socket,
+                                              grpc::InsecureChannelCredentials(), arguments);
+  state_->stub = v1beta1::Registration::NewStub(state_->channel);
+  state_->context.set_deadline(std::chrono::system_clock::now() + request.timeout);
+  state_->request.set_version(kApiVersion);
+  state_->request.set_endpoint(request.endpoint.substr(request.endpoint.rfind('/') + 1));
+  state_->request.set_resource_name(request.resource);
+  state_->request.mutable_options();  // both are false
+  state_->stub->async()->Register(
+      &state_->context, &state_->request, &state_->answer,
+      [state = state_, done = std::move(done)](const grpc::Status& status) {
+        if (status.ok()) {
+          done({});
+        } else {
+          const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+          done(Error{late ? Errc::timeout : Errc::peer, 0, "kubelet's Register: " + status.error_message()});
+        }
+        state->finished.set_value();
+      });
+}
+
+RegisterCall::~RegisterCall() {
+  state_->context.TryCancel();
+  state_->finished.get_future().wait();
+}
+
+}  // namespace vfrail

@@ -1,0 +1,78 @@
+// Resource: the life of one resource with kubelet: its services, its socket, and the registration, each put
+// right again when it is lost. Belongs to the owner thread, which tells it when to look; nothing here waits.
+#pragma once
+
+#include "common/log.h"
+#include "plugin/endpoint.h"
+#include "plugin/kubelet.h"
+#include "plugin/service.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace vfrail {
+
+using Time = std::chrono::steady_clock::time_point;
+
+// When a failed step may be tried again: at once, then after 100 ms, doubling up to 5 s.
+class Backoff {
+ public:
+  Time next() const { return next_; }
+  void failed(Time now);
+  void reset();
+
+ private:
+  static constexpr std::chrono::milliseconds kFirst{100};
+  static constexpr std::chrono::milliseconds kLongest{5000};
+  std::chrono::milliseconds delay_ = kFirst;
+  Time next_{};
+};
+
+class Resource {
+ public:
+  struct Options {
+    std::string socket;  // absolute path
+    Registration registration = Registration::watcher;
+    std::string kubelet_socket;
+    HandOutPlaces places;
+    // Called on gRPC threads: hands a call of verdict() to the owner thread. `attempt` is to be passed on.
+    std::function<void(uint64_t attempt, RegistrationVerdict)> on_verdict;
+  };
+
+  Resource(Pool first, Options options, Log& log);
+
+  // Does what is due: makes a lost socket again, registers. Answers when to look again if nothing happens.
+  std::optional<Time> look(Time now, bool kubelet_is_there);
+  // Another kubelet serves the registration socket, and knows nothing of us.
+  void kubelet_came();
+  void verdict(uint64_t attempt, const RegistrationVerdict& verdict, Time now);
+  bool publish(Pool next) { return service_.publish(std::move(next)); }
+  void close(std::chrono::milliseconds patience);
+
+  const std::string& name() const { return service_.resource(); }
+  std::shared_ptr<const Pool> pool() const { return service_.pool(); }
+
+ private:
+  std::optional<Time> keep_open(Time now);
+  std::optional<Time> keep_registered(Time now, bool kubelet_is_there);
+  void open(Time now);
+  // A line for each new reason; a reason that stays is repeated at debug level only.
+  void complain(std::string_view what, const std::string& reason);
+
+  const Options options_;
+  Log& log_;
+  Service service_;
+  Endpoint endpoint_;
+  std::unique_ptr<RegisterCall> call_;
+  bool registered_ = false;
+  bool displaced_ = false;  // another process has put its socket at our path
+  uint64_t attempt_ = 0;    // of Register calls; the plugin watcher's verdicts have 0
+  Backoff opening_;
+  Backoff registering_;
+  std::string complaint_;
+};
+
+}  // namespace vfrail

@@ -1,0 +1,155 @@
+#include "plugin/serve.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/sys_root.h"
+#include "common/unique_fd.h"
+#include "plugin/config.h"
+#include "plugin/daemon.h"
+#include "plugin/host_kernel.h"
+#include "plugin/inventory.h"
+#include "plugin/kubelet.h"
+#include "plugin/pools.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <malloc.h>
+#include <memory>
+#include <optional>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <utility>
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxConfigBytes = 1 << 20;  // a ConfigMap cannot be larger
+
+// Words, and the verbosity numbers of glog that sriov-network-device-plugin's users have in their DaemonSets.
+std::optional<LogLevel> read_log_level(const std::string& word) {
+  if (const auto level = parse_log_level(word)) return level;
+  if (word.size() == 1 && word[0] >= '0' && word[0] <= '9')
+    return word[0] >= '4' ? LogLevel::debug : LogLevel::info;
+  if (word == "10") return LogLevel::debug;
+  return std::nullopt;
+}
+
+Result<> set_up_log(const ServeOptions& options, Log& log) {
+  const auto level = read_log_level(options.log_level);
+  if (!level) {
+    return Error{Errc::invalid, 0,
+                 "--log-level: '" + options.log_level + "' is none of error, warning, info, debug, 0 to 10"};
+  }
+  log.set_level(*level);
+  if (options.log_format != "text" && options.log_format != "json") {
+    return Error{Errc::invalid, 0, "--log-format: '" + options.log_format + "' is none of text, json"};
+  }
+  log.set_format(options.log_format == "json" ? LogFormat::json : LogFormat::text);
+  return {};
+}
+
+// Follows symbolic links, unlike read_file(): that is what a ConfigMap volume consists of.
+Result<Config> load_config(const ServeOptions& options) {
+  const UniqueFd fd(::open(options.config_file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, "open configuration " + options.config_file);
+  const std::string text =
+      TRY(read_stream(fd.get(), kMaxConfigBytes), "read configuration " + options.config_file);
+  return parse_config(text, ConfigOptions{.file = options.config_file,
+                                          .default_prefix = options.resource_prefix,
+                                          .strict = options.strict_config});
+}
+
+struct Setup {
+  Registration registration = Registration::watcher;
+  Config config;
+};
+
+// Everything that the administrator can get wrong.
+Result<Setup> check(const ServeOptions& options, Log& log) {
+  TRY(set_up_log(options, log), "");
+  if (options.use_cdi) return Error{Errc::unsupported, 0, "--use-cdi comes in another version of vfrail"};
+  if (options.rescan_interval < std::chrono::seconds{1} || options.rescan_interval > std::chrono::hours{24}) {
+    return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
+  }
+  Setup out;
+  out.registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
+  out.config = TRY(load_config(options), "");
+  for (const ResourceConfig& resource : out.config.resources) {
+    (void)TRY(
+        socket_path(socket_folder(options.kubelet_root, out.registration), resource.prefix, resource.name),
+        options.config_file + ": " + resource.resource());
+  }
+  return out;
+}
+
+// Blocked before gRPC starts its threads, which inherit the mask: only the owner thread reads them.
+Result<UniqueFd> catch_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  if (const int failed = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); failed != 0) {
+    return Error::from_errno(failed, "block signals");
+  }
+  UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) return Error::from_errno(errno, "make a signalfd");
+  // A client that hangs up in the middle of an answer is no reason to die.
+  ::signal(SIGPIPE, SIG_IGN);
+  return fd;
+}
+
+void set_up_process() {
+  // Sockets start without write permission for others, folders and files get the modes they are made with.
+  ::umask(022);
+  // glibc gives each of gRPC's threads an arena of its own, mostly empty and resident: one is enough here.
+  ::mallopt(M_ARENA_MAX, 1);
+}
+
+Result<> run(const ServeOptions& options, const Setup& setup, const UniqueFd& signals, Log& log) {
+  const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
+  const SysRoot sys(options.root);
+  Daemon daemon(Daemon::Options{.kubelet_root = options.kubelet_root,
+                                .registration = setup.registration,
+                                .places = HandOutPlaces{.sys = sys,
+                                                        .device_info_dir = options.device_info_dir,
+                                                        .run_dir = options.run_dir},
+                                .rescan_interval = options.rescan_interval,
+                                .look = [&]() -> Result<Pools> {
+                                  const Inventory inventory =
+                                      TRY(scan(sys, kernel.get()), "scan the PCI functions");
+                                  Pools pools = match(setup.config, inventory);
+                                  pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(),
+                                                        inventory.warnings.end());
+                                  return pools;
+                                },
+                                .signal_fd = signals.get()},
+                log);
+  return daemon.run();
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  set_up_process();
+  Log log;
+  const auto signals = catch_signals();
+  if (!signals) {
+    log.error("cannot start", {{"reason", signals.error().text}});
+    return 1;
+  }
+  const auto setup = check(options, log);
+  if (!setup) {
+    log.error("cannot start", {{"reason", setup.error().text}});
+    return 2;
+  }
+  for (const std::string& flag : options.ignored) log.warning("flag has no effect here", {{"flag", flag}});
+  for (const std::string& warning : setup->config.warnings) log.warning(warning);
+  if (const auto ran = run(options, *setup, *signals, log); !ran) {
+    log.error("cannot serve", {{"reason", ran.error().text}});
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,30 @@
+// serve: `vfrail serve`, from its options to the running daemon. Reads the configuration, sets the process up
+// (signals, memory, umask), and owns nothing afterwards.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct ServeOptions {
+  std::string config_file = "/etc/pcidp/config.json";
+  std::string resource_prefix = "intel.com";
+  bool strict_config = false;
+  std::string kubelet_root = "/var/lib/kubelet";
+  std::string registration = "auto";
+  std::string device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";
+  std::string run_dir = "/run/vfrail";
+  std::string root = "/";
+  std::chrono::seconds rescan_interval{60};
+  std::string log_level = "info";
+  std::string log_format = "text";
+  bool use_cdi = false;
+  std::vector<std::string> ignored;  // flags of sriov-network-device-plugin that have no meaning here
+};
+
+// The exit code: 0 stopped by a signal, 1 failed, 2 the options or the configuration are wrong.
+int serve(const ServeOptions& options);
+
+}  // namespace vfrail
