@@ -13,13 +13,28 @@ namespace vfrail {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+namespace {
+
+// The holder before us has removed the file: what was locked is a file that nobody else will find.
+bool is_at(int fd, const std::string& path) {
+  struct stat locked {};
+  struct stat there {};
+  return ::fstat(fd, &locked) == 0 && ::lstat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino &&
+         locked.st_dev == there.st_dev;
+}
+
+}  // namespace
+
 Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at_most) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd.valid()) return Error::from_errno(errno, "open lock " + path);
   // flock has no deadline of its own, so ask again, from 1 ms up: a holder keeps it for some 20 ms.
   const auto deadline = steady_clock::now() + wait_at_most;
-  for (milliseconds pause{1};; pause = std::min(pause * 2, milliseconds{20})) {
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return FileLock(std::move(fd));
+  for (milliseconds pause{1};;) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.valid()) return Error::from_errno(errno, "open lock " + path);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_at(fd.get(), path)) return FileLock(std::move(fd), path);
+      continue;
+    }
     if (errno != EWOULDBLOCK && errno != EINTR) return Error::from_errno(errno, "lock " + path);
     if (steady_clock::now() >= deadline) {
       return Error{
@@ -27,7 +42,13 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
           "another process has held " + path + " for " + std::to_string(wait_at_most.count()) + " ms"};
     }
     std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, milliseconds{20});
   }
+}
+
+FileLock::~FileLock() {
+  // Still locked here, so that whoever opens the file now finds out in is_at().
+  if (fd_.valid()) ::unlink(path_.c_str());
 }
 
 namespace {
@@ -69,6 +90,12 @@ Result<std::optional<std::string>> read_file(const std::string& path, size_t lim
     return Error::from_errno(errno, "open " + path);
   }
   return std::optional<std::string>(TRY(read_stream(fd.get(), limit_bytes), "read " + path));
+}
+
+Result<UniqueFd> open_for_reading(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  return fd;
 }
 
 Result<std::string> read_stream(int fd, size_t limit_bytes) {

@@ -11,15 +11,19 @@
 
 namespace vfrail {
 
-// An flock(2) held on a file; gone with the process or the object.
+// An flock(2) held on a file, which exists only while somebody wants it: gone with the process or the object.
 class FileLock {
  public:
   // Creates the file (0600). Errc::busy when another process holds it until the deadline.
   static Result<FileLock> acquire(const std::string& path, std::chrono::milliseconds wait_at_most);
+  FileLock(FileLock&& other) noexcept = default;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
 
  private:
-  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  FileLock(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   UniqueFd fd_;
+  std::string path_;
 };
 
 enum class Durability : uint8_t { renamed, synced };  // synced: fsync before the rename
@@ -29,6 +33,8 @@ Result<> write_file(const std::string& path, std::string_view content, unsigned 
 
 // Nothing if it does not exist. Refuses symbolic links and more than `limit_bytes`.
 Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes);
+
+Result<UniqueFd> open_for_reading(const std::string& path);
 
 // Everything up to the end of the stream (stdin, a pipe), at most `limit_bytes`.
 Result<std::string> read_stream(int fd, size_t limit_bytes);

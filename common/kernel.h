@@ -28,6 +28,8 @@ struct Link {
   MacAddress mac;
   MacAddress permanent_mac;  // empty for virtual links
   uint32_t mtu = 0;
+  uint32_t min_mtu = 0;  // 0: the driver does not say
+  uint32_t max_mtu = 0;  // 0: the driver does not say
   uint32_t tx_queue_len = 0;
   uint32_t flags = 0;  // IFF_*
   uint32_t promiscuity = 0;
@@ -51,12 +53,12 @@ struct Link {
 // applied.
 struct LinkChange {
   int netns_fd = -1;  // move there; the link's index may change
-  std::optional<std::string> name;
-  std::optional<MacAddress> mac;
-  std::optional<uint32_t> mtu;
-  std::optional<uint32_t> tx_queue_len;
-  std::optional<std::string> alias;
-  std::optional<bool> up;
+  std::optional<std::string> name = std::nullopt;
+  std::optional<MacAddress> mac = std::nullopt;
+  std::optional<uint32_t> mtu = std::nullopt;
+  std::optional<uint32_t> tx_queue_len = std::nullopt;
+  std::optional<std::string> alias = std::nullopt;
+  std::optional<bool> up = std::nullopt;
 };
 
 enum class DadState : uint8_t { done, tentative, failed };

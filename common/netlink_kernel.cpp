@@ -213,7 +213,7 @@ Result<> NetlinkKernel::add_route(const Route& route) {
   rtmsg header{};
   header.rtm_family = route.destination.v6() ? AF_INET6 : AF_INET;
   header.rtm_dst_len = route.destination.prefix;
-  header.rtm_table = route.table < 256 ? static_cast<uint8_t>(route.table) : RT_TABLE_UNSPEC;
+  header.rtm_table = route.table < 256 ? static_cast<uint8_t>(route.table) : uint8_t{RT_TABLE_UNSPEC};
   header.rtm_protocol = RTPROT_BOOT;
   header.rtm_type = RTN_UNICAST;
   const uint8_t usual_scope = !route.gateway && !route.destination.v6() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;

@@ -102,6 +102,12 @@ void read_link_attribute(int type, const nlattr* value, Link& link) {
     case IFLA_MTU:
       link.mtu = number_of<uint32_t>(value);
       break;
+    case IFLA_MIN_MTU:
+      link.min_mtu = number_of<uint32_t>(value);
+      break;
+    case IFLA_MAX_MTU:
+      link.max_mtu = number_of<uint32_t>(value);
+      break;
     case IFLA_TXQLEN:
       link.tx_queue_len = number_of<uint32_t>(value);
       break;

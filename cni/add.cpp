@@ -1,0 +1,164 @@
+#include "cni/ipam.h"
+#include "cni/plan.h"
+#include "cni/steps.h"
+#include "cni/transaction.h"
+#include "cni/verbs.h"
+#include "common/promise.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// A driver takes some 100 ms to make its netdev, a namespace that ends up to seconds to send it home.
+Result<Device> wait_for_netdev(Device device, const NetConf& conf, World& world) {
+  const bool complete =
+      !device.netdevs.empty() || !device.rdma.empty() || device.user_space() || device.driver.empty();
+  if (complete || !device.id) return device;
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  const auto appeared = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
+    device = TRY(find_device(world.sys, world.host, conf.device), "");
+    return !device.netdevs.empty() || device.driver.empty();
+  });
+  if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
+  return device;  // without a netdev plan_attach() says why
+}
+
+// An owner in the way: alive, then the device is busy; or left over by a kill, a reboot or a DEL that never
+// came, then its attachment is undone first.
+Result<> settle_owner(const std::string& device_key, const AttachmentName& us, World& world) {
+  const auto owner = TRY(world.store.owner(device_key), "");
+  if (!owner) return {};
+  auto record = world.store.load(*owner);
+  if (!record && record.error().code == Errc::protocol) {
+    world.log.error("a record cannot be read, it is set aside", {{"reason", record.error().text}});
+    return world.store.set_aside(*owner);
+  }
+  const auto found = TRY(std::move(record), "");
+  if (!found) return {};
+  const bool alive =
+      *owner != us && from_this_boot(*found, world) && TRY(attachment_lives(*found, world), "");
+  if (alive) {
+    return Error{Errc::busy, 0,
+                 device_key + " belongs to " + owner->ifname + " of container " + owner->container_id +
+                     " (network " + found->network + "), which still has it; DEL that one first"};
+  }
+  world.log.warning("an attachment was left behind, it is undone first",
+                    {{"device", device_key}, {"container", owner->container_id}, {"ifname", owner->ifname}});
+  TRY(restore_device(*found, found->netns, world), "undo the attachment of container " + owner->container_id);
+  return world.store.remove(*found);
+}
+
+Result<State> read_state(Device device, const NetConf& conf, const Request& request, Kernel& pod,
+                         World& world) {
+  State state;
+  state.same_netns = pod.netns_id() == world.host.netns_id();
+  if (!device.netdevs.empty()) {
+    state.link = TRY(world.host.find_link(device.netdevs.front()), "look at " + device.netdevs.front());
+  }
+  if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
+    state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
+    if (state.rdma_mode == RdmaNetnsMode::exclusive) {
+      for (RdmaDevice& rdma : TRY(world.host.rdma_devices(), "")) {
+        if (std::find(device.rdma.begin(), device.rdma.end(), rdma.name) != device.rdma.end()) {
+          state.rdma.push_back(std::move(rdma));
+        }
+      }
+    }
+  }
+  if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");
+  state.occupant = TRY(pod.find_link(request.ifname), "look for " + request.ifname + " in the pod");
+  for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
+    if (!state.occupant) state.occupant = TRY(pod.find_link(name), "look for " + name + " in the pod");
+  }
+  state.device = std::move(device);
+  return state;
+}
+
+// What is known after the device has moved.
+struct Attached {
+  Record record;
+  std::optional<Link> link;
+};
+
+// Under the device's lock: reads, decides, writes the record, moves.
+Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel& pod, World& world,
+                             Transaction& tx) {
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
+  const auto lock = TRY(world.store.lock_device(device.key, world.lock_timeout), "wait for " + device.key);
+  TRY(settle_owner(device.key, {request.container_id, request.ifname}, world), "");
+  device = TRY(find_device(world.sys, world.host, conf.device), "");
+  device = TRY(wait_for_netdev(std::move(device), conf, world), "");
+  const State before = TRY(read_state(std::move(device), conf, request, pod, world), "");
+  const AttachPlan plan = TRY(plan_attach(request, conf, before), "");
+
+  Attached out;
+  out.record = make_record(request, conf, before, plan);
+  out.record.netns_id = pod.netns_id();
+  out.record.boot_id = boot_id(world.sys);
+  TRY(world.store.save(out.record), "save what is going to be changed");
+  tx.undo("give back " + out.record.device_key, [&world, record = out.record]() -> Result<> {
+    TRY(detach(record, record.netns, world), "");
+    return world.store.remove(record);
+  });
+  if (plan.link) out.link = TRY(move_link(world.host, pod, plan), "");
+  TRY(move_rdma(out.record, plan, pod, world), "");
+  return out;
+}
+
+Result<Assignment> assign_addresses(const Request& request, const NetConf& conf, World& world,
+                                    Transaction& tx) {
+  if (conf.ipam_type.empty()) return Assignment{};
+  tx.undo("release the address", [&world, request, type = conf.ipam_type]() -> Result<> {
+    TRY(run_ipam(request, Command::del, type, world.ipam_timeout), "");
+    return {};
+  });
+  const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout), "");
+  const std::string what = "answer of IPAM plugin " + conf.ipam_type;
+  if (!answer) return Error{Errc::protocol, 0, what + ": empty"};
+  Assignment out = TRY(parse_assignment(*answer), what);
+  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": it has no address"};
+  return out;
+}
+
+Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& pod, World& world,
+                         Transaction& tx) {
+  const Attached attached = TRY(move_device(request, conf, pod, world, tx), "");
+  // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
+  AddResult out;
+  out.assignment = TRY(assign_addresses(request, conf, world, tx), "");
+  if (attached.link) TRY(configure_addresses(pod, *attached.link, out.assignment), "");
+  if (!conf.dns.empty()) out.assignment.dns = conf.dns;
+  out.ifname = request.ifname;
+  out.sandbox = request.netns;
+  out.cni_version = conf.cni_version;
+  out.prev_result = conf.prev_result;
+  if (attached.link) {
+    out.mac = attached.link->mac.text();
+    out.mtu = attached.link->mtu;
+  }
+  const auto& device = attached.record.device;
+  if (device && device->pci()) out.pci_id = device->text();
+  world.log.info("attached", {{"device", attached.record.device_key},
+                              {"was", attached.record.link ? attached.record.link->name : "-"},
+                              {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
+  return out;
+}
+
+}  // namespace
+
+Result<AddResult> add(const Request& request, World& world) {
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  const auto pod = TRY(world.open_netns(request.netns), "");
+  if (!pod) return Error{Errc::not_found, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  Transaction tx;
+  auto result = attach(request, conf, *pod, world, tx);
+  if (result) {
+    tx.commit();
+    return result;
+  }
+  return std::move(std::move(result).error()).and_also(tx.roll_back());
+}
+
+}  // namespace vfrail

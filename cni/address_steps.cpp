@@ -1,0 +1,72 @@
+#include "cni/steps.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// Twice what duplicate address detection takes with the kernel's defaults (one probe, one second, random
+// delay of up to one second: addrconf_dad_kick()), and what the CNI plugins' users know.
+constexpr std::chrono::milliseconds kDadTimeout{5000};
+
+// Addresses and an interface without IPv6 would make RTM_NEWADDR fail (EACCES), so a pod default of
+// "disabled" is lifted for this interface; and its addresses survive being taken down, as IPv4's do.
+Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
+  const std::string folder = "ipv6/conf/" + ifname + "/";
+  const auto disabled = TRY(pod.read_sysctl(folder + "disable_ipv6"), "");
+  if (!disabled)
+    return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6"};
+  if (*disabled != "0") TRY(pod.write_sysctl(folder + "disable_ipv6", "0"), "enable IPv6 on " + ifname);
+  return pod.write_sysctl(folder + "keep_addr_on_down", "1");
+}
+
+Result<> wait_for_addresses(Kernel& pod, const Link& link) {
+  const auto deadline = std::chrono::steady_clock::now() + kDadTimeout;
+  for (const LinkAddress& address :
+       TRY(pod.wait_for_dad(link.index, deadline), "wait for duplicate address detection")) {
+    if (address.dad == DadState::failed) {
+      return Error{Errc::exists, 0,
+                   "address " + address.address.cidr() +
+                       " is in use by another host (duplicate address detection failed)"};
+    }
+  }
+  // Still tentative: without a carrier the kernel does not even begin, and that is no reason to fail a pod.
+  return {};
+}
+
+}  // namespace
+
+Result<> configure_addresses(Kernel& pod, const Link& link, const Assignment& assignment) {
+  std::optional<IpAddress> gateway4;
+  std::optional<IpAddress> gateway6;
+  bool ipv6_enabled = false;
+  for (const AssignedIp& ip : assignment.ips) {
+    if (ip.address.v6() && !ipv6_enabled) {
+      TRY(enable_ipv6(pod, link.name), "");
+      ipv6_enabled = true;
+    }
+    TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
+    auto& gateway = ip.address.v6() ? gateway6 : gateway4;
+    if (!gateway) gateway = ip.gateway;
+  }
+  // A route through a gateway over a tentative source address would be refused or lost.
+  if (gateway6) TRY(wait_for_addresses(pod, link), "");
+  for (const AssignedRoute& assigned : assignment.routes) {
+    Route route;
+    route.destination = assigned.destination;
+    route.gateway = assigned.gateway ? assigned.gateway : assigned.destination.v6() ? gateway6 : gateway4;
+    const uint8_t link_scope = 253;  // RT_SCOPE_LINK: on the link, so not through a gateway
+    if (assigned.scope == link_scope) route.gateway = assigned.gateway;
+    route.link = link.index;
+    route.table = assigned.table.value_or(route.table);
+    route.priority = assigned.priority;
+    route.scope = assigned.scope;
+    route.mtu = assigned.mtu;
+    route.advmss = assigned.advmss;
+    TRY(pod.add_route(route), "add route " + assigned.destination.cidr() + " on " + link.name);
+  }
+  return {};
+}
+
+}  // namespace vfrail

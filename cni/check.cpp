@@ -1,0 +1,102 @@
+#include "cni/ipam.h"
+#include "cni/plan.h"
+#include "cni/steps.h"
+#include "cni/verbs.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// Collects every difference: one CHECK tells all that is wrong.
+class Differences {
+ public:
+  void add(const std::string& what) { text_ += (text_.empty() ? "" : "; ") + what; }
+  void expect(bool holds, const std::string& what) {
+    if (!holds) add(what);
+  }
+  Result<> result() const {
+    if (text_.empty()) return {};
+    return Error{Errc::system, 0, text_};
+  }
+
+ private:
+  std::string text_;
+};
+
+Result<> compare_link(const Record& record, const NetConf& conf, const Request& request, const Link& link,
+                      Differences& out) {
+  const std::string& name = request.ifname;
+  out.expect(link.name == name, "the device is called " + link.name + " in the pod, not " + name);
+  out.expect(link.up(), name + " is down");
+  // A later plugin of the chain may set another address or MTU; what this configuration asks for is compared.
+  const auto mac = TRY(wanted_mac(request, conf), "");
+  if (mac)
+    out.expect(link.mac == *mac, name + " has the address " + link.mac.text() + ", wanted is " + mac->text());
+  if (conf.mtu) {
+    out.expect(link.mtu == *conf.mtu,
+               name + " has MTU " + std::to_string(link.mtu) + ", wanted is " + std::to_string(*conf.mtu));
+  }
+  out.expect(record.link.has_value(), "the record has no interface");
+  return {};
+}
+
+Result<> compare_addresses(const Assignment& wanted, const Link& link, Kernel& pod, Differences& out) {
+  const auto have = TRY(pod.addresses(link.index), "");
+  for (const AssignedIp& ip : wanted.ips) {
+    const bool there = std::any_of(have.begin(), have.end(),
+                                   [&](const LinkAddress& one) { return one.address == ip.address; });
+    out.expect(there, "address " + ip.address.cidr() + " is missing on " + link.name);
+  }
+  if (wanted.routes.empty()) return {};
+  // A route of prevResult may belong to another interface of the chain, so it must exist on some link.
+  const auto routes = TRY(pod.routes(0), "");
+  for (const AssignedRoute& route : wanted.routes) {
+    const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
+      return one.destination == route.destination && (!route.gateway || one.gateway == route.gateway);
+    });
+    out.expect(there, "route " + route.destination.cidr() + " is missing in the pod");
+  }
+  return {};
+}
+
+Result<> compare_rdma(const Record& record, Kernel& pod, Differences& out) {
+  for (const std::string& name : record.rdma) {
+    const auto device = TRY(pod.find_rdma_device(name), "");
+    out.expect(device.has_value(), "RDMA device " + name + " is not in the pod's namespace");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> check(const Request& request, World& world) {
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  if (!conf.prev_result) return Error{Errc::invalid, 0, "prevResult: CHECK needs it"};
+  const auto record = TRY(world.store.load({request.container_id, request.ifname}), "");
+  if (!record) {
+    return Error{
+        Errc::not_found, 0,
+        "there is no record of an attachment " + request.ifname + " of container " + request.container_id};
+  }
+  const auto pod = TRY(world.open_netns(request.netns), "");
+  if (!pod) return Error{Errc::not_found, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  Differences differences;
+  if (record->link) {
+    const auto link = TRY(find_link_in_pod(*record, *pod), "");
+    if (link) {
+      const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns), "");
+      TRY(compare_link(*record, conf, request, *link, differences), "");
+      TRY(compare_addresses(wanted, *link, *pod, differences), "");
+    } else {
+      differences.add("the interface of " + record->device_key + " is not in the pod's namespace");
+    }
+  }
+  TRY(compare_rdma(*record, *pod, differences), "");
+  TRY(differences.result(), "");
+  if (!conf.ipam_type.empty()) TRY(run_ipam(request, Command::check, conf.ipam_type, world.ipam_timeout), "");
+  return {};
+}
+
+}  // namespace vfrail

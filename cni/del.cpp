@@ -1,0 +1,108 @@
+#include "cni/ipam.h"
+#include "cni/steps.h"
+#include "cni/verbs.h"
+#include "common/promise.h"
+
+namespace vfrail {
+
+namespace {
+
+// The pod's kernel, if the namespace that the device was moved into still lives at one of the paths. A path
+// that leads to another namespace now was used again: its interfaces are not ours.
+Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world) {
+  for (const std::string& path : {record.netns, netns}) {
+    if (path.empty()) continue;
+    auto pod = TRY(world.open_netns(path), "");
+    if (pod && pod->netns_id() == record.netns_id && pod->netns_id() != world.host.netns_id()) return pod;
+  }
+  return std::unique_ptr<Kernel>();
+}
+
+// DEL of an attachment without a record (never made, already gone, or the state folder was lost): the address
+// is released; a device that is in the pod under that name is what the runtime means, and is sent home.
+Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
+  if (request.netns.empty() || !conf.device.id) return {};
+  const auto pod = TRY(world.open_netns(request.netns), "");
+  if (!pod || pod->netns_id() == world.host.netns_id()) return {};
+  const auto link = TRY(pod->find_link(request.ifname), "look for " + request.ifname + " in the pod");
+  if (!link || link->parent_device != conf.device.id->text()) return {};
+  const auto lock = TRY(world.store.lock_device(conf.device.id->text(), world.lock_timeout), "");
+  if (TRY(world.store.owner(conf.device.id->text()), "")) return {};
+  world.log.warning("no record of this attachment: the interface goes home without its old name and settings",
+                    {{"device", conf.device.id->text()}});
+  return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
+}
+
+// The device comes home, and what its container was told is void.
+Result<> give_back(const Record& record, const Request& request, World& world) {
+  const bool had_it = TRY(detach(record, request.netns, world), "");
+  return had_it && record.device ? remove_promise(world.run_folder, *record.device) : Result<>();
+}
+
+}  // namespace
+
+std::string boot_id(const SysRoot& sys) {
+  return sys.text_or_none("proc/sys/kernel/random/boot_id").value_or("");
+}
+
+bool from_this_boot(const Record& record, const World& world) { return record.boot_id == boot_id(world.sys); }
+
+Result<bool> attachment_lives(const Record& record, World& world) {
+  const auto pod = TRY(open_pod(record, "", world), "");
+  if (!pod) return false;
+  if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
+  if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
+  return TRY(pod->find_rdma_device(record.rdma.front()), "").has_value();
+}
+
+Result<> restore_device(const Record& record, const std::string& netns, World& world) {
+  if (!from_this_boot(record, world)) return {};  // the boot has made every device what it is
+  const auto pod = TRY(open_pod(record, netns, world), "");
+  // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
+  TRY(bring_rdma_back(record, pod.get(), world), "");
+  return bring_link_back(record, pod.get(), world);
+}
+
+Result<bool> detach(const Record& record, const std::string& netns, World& world) {
+  const auto lock =
+      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+  if (TRY(world.store.owner(record.device_key), "") != record.attachment) {
+    world.log.info("the device has been given to another attachment, it is left alone",
+                   {{"device", record.device_key}});
+    return false;
+  }
+  TRY(restore_device(record, netns, world), "give back " + record.device_key);
+  return true;
+}
+
+Result<> del(const Request& request, World& world) {
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  std::string failures;
+  const auto note = [&](const Result<>& result) {
+    if (!result) failures += (failures.empty() ? "" : "; also: ") + result.error().text;
+    return static_cast<bool>(result);
+  };
+
+  const AttachmentName name{request.container_id, request.ifname};
+  auto loaded = world.store.load(name);
+  if (!loaded && loaded.error().code == Errc::protocol) {
+    world.log.error("the record cannot be read, it is set aside", {{"reason", loaded.error().text}});
+    note(world.store.set_aside(name));
+    loaded = std::optional<Record>();
+  }
+  const std::optional<Record> record = TRY(std::move(loaded), "");
+  // The device first: an address that is still live in the pod must not go to another one.
+  const bool device_home =
+      note(record ? give_back(*record, request, world) : detach_unrecorded(request, conf, world));
+  if (!conf.ipam_type.empty()) {
+    const auto released = run_ipam(request, Command::del, conf.ipam_type, world.ipam_timeout);
+    if (!released) note(released.error());
+  }
+  // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
+  if (record && device_home && failures.empty()) note(world.store.remove(*record));
+  if (!failures.empty()) return Error{device_home ? Errc::system : Errc::busy, 0, failures};
+  world.log.info("detached", {{"device", record ? record->device_key : "-"}});
+  return {};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,39 @@
+// Device: what sysfs tells about the device that a configuration names, as the host sees it now. Reads only.
+#pragma once
+
+#include "cni/net_conf.h"
+#include "common/kernel.h"
+#include "common/result.h"
+#include "common/sys_root.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct Device {
+  // Names the device in locks and records whatever its netdev is called: "0000:03:02.1", "mlx5_core.sf.4", or
+  // "netdev.veth0" for a link without a device below it.
+  std::string key;
+  std::optional<DeviceId> id;
+  bool present = false;              // its folder is in sysfs (always true for a mere netdev that was found)
+  std::string driver;                // empty: none bound
+  std::vector<std::string> netdevs;  // visible in the host; empty while it sits in a pod
+  std::vector<std::string> rdma;     // RDMA devices visible in the host
+  std::vector<std::string> nodes;    // "uverbs3", "umad3": visible also while the RDMA device sits in a pod
+
+  // Bound to a driver that hands the function to user space: it has no netdev and must not get one.
+  bool user_space() const;
+};
+
+// The PCI function or auxiliary device of that id.
+Device read_device(const SysRoot& sys, const DeviceId& id);
+
+// The device that the configuration selects. Errc::not_found names what was looked for and what to do.
+Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector);
+
+// The RDMA device nodes of a device, now.
+std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id);
+
+}  // namespace vfrail

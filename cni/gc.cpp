@@ -1,0 +1,64 @@
+// GC and STATUS: the two verbs about a network as a whole (CNI specification 1.1).
+#include "cni/ipam.h"
+#include "cni/verbs.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// The request that DEL of this attachment would have been, from what its record kept.
+Request del_request(const Record& record) {
+  Request out;
+  out.command = Command::del;
+  out.container_id = record.attachment.container_id;
+  out.ifname = record.attachment.ifname;
+  out.netns = record.netns;
+  out.config = record.config;
+  out.raw_args = record.cni_args;
+  out.raw_path = record.cni_path;
+  Environment environment{{"CNI_COMMAND", "DEL"},     {"CNI_CONTAINERID", out.container_id},
+                          {"CNI_IFNAME", out.ifname}, {"CNI_NETNS", out.netns},
+                          {"CNI_ARGS", out.raw_args}, {"CNI_PATH", out.raw_path}};
+  auto parsed = read_request(environment, record.config);
+  return parsed ? std::move(*parsed) : out;
+}
+
+}  // namespace
+
+Result<> gc(const Request& request, World& world) {
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  std::string failures;
+  const auto note = [&](const std::string& text) { failures += (failures.empty() ? "" : "; ") + text; };
+  // Not said is not "none": a runtime that sends no list must not end every attachment.
+  if (conf.valid_attachments) {
+    const auto& valid = *conf.valid_attachments;
+    for (const AttachmentName& name : TRY(world.store.list(), "")) {
+      if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
+      const auto record = world.store.load(name);
+      if (!record) note(record.error().text);
+      if (!record || !*record || (*record)->network != conf.network) continue;
+      world.log.info("attachment is no longer valid",
+                     {{"container", name.container_id}, {"ifname", name.ifname}});
+      const auto done = del(del_request(**record), world);
+      if (!done) note(name.container_id + " " + name.ifname + ": " + done.error().text);
+    }
+  }
+  if (!conf.ipam_type.empty()) {
+    const auto forwarded = run_ipam(request, Command::gc, conf.ipam_type, world.ipam_timeout);
+    if (!forwarded) note(forwarded.error().text);
+  }
+  if (failures.empty()) return {};
+  return Error{Errc::system, 0, failures};
+}
+
+Result<> status(const Request& request, World& world) {
+  // That the state folder can be used was shown by opening the store.
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  if (!conf.ipam_type.empty())
+    TRY(run_ipam(request, Command::status, conf.ipam_type, world.ipam_timeout), "");
+  return {};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,16 @@
+// `vfrail-cni install`: copies this program into the host's folder of CNI plugins, so that a runtime that
+// starts it at any moment finds the old or the new one, whole (CNI runtimes see ETXTBSY when a plugin is
+// written in place).
+#pragma once
+
+#include "common/result.h"
+
+#include <string>
+
+namespace vfrail {
+
+// As FOLDER/NAME, mode 0755: temporary file, fsync, rename. Does nothing if it is there already, byte for
+// byte.
+Result<> install(const std::string& folder, const std::string& name);
+
+}  // namespace vfrail

@@ -1,0 +1,185 @@
+#include "cni/ipam.h"
+
+#include "common/unique_fd.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxOutput = 1 << 20;
+using Clock = std::chrono::steady_clock;
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC) != 0) return Error::from_errno(errno, "create pipe");
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+// A process in a group of its own, so that what it started dies with it. Killed and reaped unless waited for.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ > 0) kill_and_reap();
+  }
+  void kill_and_reap() {
+    ::kill(-pid_, SIGKILL);
+    wait();
+  }
+  int wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+// Ours, with every CNI_* replaced by the request's.
+std::vector<std::string> make_environment(const Request& request, Command command) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("CNI_")) out.emplace_back(*entry);
+  }
+  out.push_back(std::string("CNI_COMMAND=") + command_name(command));
+  out.push_back("CNI_CONTAINERID=" + request.container_id);
+  out.push_back("CNI_NETNS=" + request.netns);
+  out.push_back("CNI_IFNAME=" + request.ifname);
+  out.push_back("CNI_ARGS=" + request.raw_args);
+  out.push_back("CNI_PATH=" + request.raw_path);
+  return out;
+}
+
+Result<pid_t> spawn(const std::string& program, std::vector<std::string> environment, const Pipe& in,
+                    const Pipe& out) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
+  // DEL ignores SIGTERM and everything ignores SIGPIPE; the plugin shall have the defaults.
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGTERM);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> env;
+  for (std::string& entry : environment) env.push_back(entry.data());
+  env.push_back(nullptr);
+  std::string name = program;
+  char* arguments[] = {name.data(), nullptr};
+  pid_t pid = -1;
+  const int code = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, env.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (code != 0) return Error::from_errno(code, "run " + program);
+  return pid;
+}
+
+// Feeds stdin and collects stdout at the same time: either pipe may be full.
+Result<std::string> exchange(std::string_view input, UniqueFd to, const UniqueFd& from,
+                             Clock::time_point deadline) {
+  ::fcntl(to.get(), F_SETFL, O_NONBLOCK);
+  std::string output;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed"};
+    if (input.empty()) to.reset();
+    pollfd fds[] = {{from.get(), POLLIN, 0}, {to.get(), POLLOUT, 0}};
+    if (::poll(fds, to.valid() ? 2 : 1, static_cast<int>(left)) < 0 && errno != EINTR) {
+      return Error::from_errno(errno, "wait for the answer");
+    }
+    if (to.valid() && fds[1].revents != 0) {
+      const ssize_t written = ::write(to.get(), input.data(), input.size());
+      if (written > 0) input.remove_prefix(static_cast<size_t>(written));
+      if (written < 0 && errno == EPIPE) input = {};  // it does not want to read on
+    }
+    if (fds[0].revents == 0) continue;
+    char buffer[8192];
+    const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
+    if (got == 0) return output;
+    if (got > 0) output.append(buffer, static_cast<size_t>(got));
+    if (output.size() > kMaxOutput)
+      return Error{Errc::protocol, 0, "more than 1 MiB of output; it has been killed"};
+  }
+}
+
+// The error that the plugin printed, in its own words and with its own code.
+Error refusal(const std::string& output, int status) {
+  const std::string how = WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status))
+                                              : "exit status " + std::to_string(WEXITSTATUS(status));
+  const auto json = Json::parse(output, kMaxOutput);
+  if (!json || json->as_object() == nullptr) {
+    return Error{Errc::peer, 0, how + (output.empty() ? ", no message" : ": " + output.substr(0, 400))};
+  }
+  ObjectReader reader(*json->as_object(), "");
+  const auto code = reader.integer("code");
+  const auto message = reader.text("msg");
+  const auto details = reader.text("details");
+  Error out{Errc::peer, code && *code ? static_cast<int>(**code) : 0, message && *message ? **message : how};
+  if (details && *details && !(*details)->empty()) out.text += "; " + **details;
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> find_plugin(const std::string& type, const std::vector<std::string>& path) {
+  std::string searched;
+  for (const std::string& folder : path) {
+    const std::string file = folder + "/" + type;
+    struct stat info {};
+    if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(file.c_str(), X_OK) == 0)
+      return file;
+    searched += (searched.empty() ? "" : ", ") + folder;
+  }
+  return Error{Errc::not_found, 0,
+               "IPAM plugin " + type + " is not in CNI_PATH (" +
+                   (searched.empty() ? "which is empty" : searched) + "); install it there"};
+}
+
+Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
+                                     std::chrono::milliseconds timeout) {
+  const std::string what = "IPAM plugin " + type + ", " + command_name(command);
+  const std::string program = TRY(find_plugin(type, request.path), "");
+  Pipe in = TRY(make_pipe(), what);
+  Pipe out = TRY(make_pipe(), what);
+  Child child(TRY(spawn(program, make_environment(request, command), in, out), what));
+  in.read.reset();
+  out.write.reset();
+  std::string output =
+      TRY(exchange(request.config, std::move(in.write), out.read, Clock::now() + timeout), what);
+  const int status = child.wait();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return refusal(output, status).in(what);
+  if (output.find_first_not_of(" \t\r\n") == std::string::npos) return std::optional<Json>();
+  auto json = Json::parse(output, kMaxOutput);
+  if (!json) return Error{Errc::protocol, 0, what + ": its answer is no JSON: " + json.error().text};
+  return std::optional<Json>(std::move(*json));
+}
+
+}  // namespace vfrail

@@ -1,0 +1,177 @@
+// vfrail-cni: environment and stdin in, one verb, JSON on stdout. See verbs.h.
+#include "cni/install.h"
+#include "cni/net_conf.h"
+#include "cni/request.h"
+#include "cni/result.h"
+#include "cni/verbs.h"
+#include "common/files.h"
+#include "common/netlink_kernel.h"
+#include "common/promise.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+extern char** environ;
+
+namespace vfrail {
+namespace {
+
+constexpr size_t kMaxStdin = 1 << 20;
+
+Environment read_environment() {
+  Environment out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos) out.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return out;
+}
+
+std::string variable(const Environment& environment, const char* name, const char* fallback) {
+  const auto at = environment.find(name);
+  return at == environment.end() || at->second.empty() ? fallback : at->second;
+}
+
+int print_error(const std::string& version, const Error& error, CniCode invalid) {
+  std::puts(format_error(version, cni_code(error, invalid), error.text).pretty().c_str());
+  return 1;
+}
+
+Result<std::unique_ptr<Kernel>> open_netns(const std::string& path) {
+  auto netns = TRY(Netns::open(path), "");
+  if (!netns) return std::unique_ptr<Kernel>();
+  return NetlinkKernel::open(std::move(*netns));
+}
+
+Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
+  const auto host = TRY(NetlinkKernel::open_current(), "");
+  World world{*host,
+              SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
+              TRY(RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail")), ""),
+              variable(environment, "VFRAIL_RUN_DIR", kRunFolder),
+              open_netns,
+              log};
+  switch (request.command) {
+    case Command::add: {
+      const AddResult result = TRY(add(request, world), "");
+      std::puts(format_result(result).pretty().c_str());
+      return {};
+    }
+    case Command::del:
+      // What a runtime that loses patience interrupts here would be left for the next ADD to mend.
+      std::signal(SIGTERM, SIG_IGN);
+      return del(request, world);
+    case Command::check:
+      return check(request, world);
+    case Command::gc:
+      return gc(request, world);
+    case Command::status:
+      return status(request, world);
+    case Command::version:
+      break;
+  }
+  return {};
+}
+
+// Errors of the configuration's version: which verb needs which (specification 1.1, "Versions").
+Result<> check_version(const Request& request, const std::string& version) {
+  if (!version_supported(version)) {
+    return Error{
+        Errc::invalid, 0,
+        "cniVersion " + version + " is not supported; supported are 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0"};
+  }
+  const char* least = request.command == Command::check                                      ? "0.4.0"
+                      : request.command == Command::gc || request.command == Command::status ? "1.1.0"
+                                                                                             : "0.3.0";
+  if (compare_versions(version, least) >= 0) return {};
+  return Error{Errc::invalid, 0,
+               std::string(command_name(request.command)) + " needs cniVersion " + least +
+                   " or later, the configuration has " + version};
+}
+
+int run_cni(const Environment& environment) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto config = read_stream(STDIN_FILENO, kMaxStdin);
+  if (!config) return print_error("1.1.0", std::move(config.error()).in("read stdin"), CniCode::io_failure);
+  const std::string version = config_version(*config);
+  const auto request = read_request(environment, std::move(*config));
+  if (!request) return print_error(version, request.error(), CniCode::invalid_environment);
+  if (request->command == Command::version) {
+    std::puts(format_versions().pretty().c_str());
+    return 0;
+  }
+  // The JSON itself first: a text that is none has no version to complain about.
+  const auto conf = parse_net_conf(request->config);
+  if (!conf && conf.error().code == Errc::protocol) {
+    return print_error(version, conf.error(), CniCode::decode_failure);
+  }
+  if (const auto fits = check_version(*request, version); !fits) {
+    return print_error(version, fits.error(), CniCode::incompatible_version);
+  }
+  if (!conf) return print_error(version, conf.error(), CniCode::invalid_config);
+
+  Log log;
+  log.set_level(conf->log_level);
+  if (!conf->log_file.empty()) {
+    if (const auto opened = log.open_file(conf->log_file); !opened) log.warning(opened.error().text);
+  }
+  log.add_context("cmd", command_name(request->command));
+  log.add_context("cid", request->container_id);
+  log.add_context("ifname", request->ifname);
+  const auto done = run_verb(*request, environment, log);
+  if (done) return 0;
+  log.error(done.error().text);
+  const bool unavailable = request->command == Command::status && done.error().code != Errc::peer;
+  if (unavailable) {
+    std::puts(format_error(version, static_cast<uint16_t>(CniCode::not_available),
+                      done.error().text)
+                  .pretty()
+                  .c_str());
+    return 1;
+  }
+  return print_error(version, done.error(), CniCode::invalid_config);
+}
+
+constexpr const char* kUsage =
+    "vfrail-cni: CNI plugin that gives pods SR-IOV virtual functions with their RDMA devices\n"
+    "CNI versions 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0\n"
+    "It is started by a container runtime, with CNI_COMMAND in the environment. By hand:\n"
+    "  vfrail-cni install FOLDER [--as NAME]   copy this program to FOLDER/NAME (vfrail)\n"
+    "  vfrail-cni version\n";
+
+int run_command_line(int count, char** arguments) {
+  const std::string word = count > 1 ? arguments[1] : "";
+  if (word == "version" && count == 2) {
+    std::puts(VFRAIL_VERSION);
+    return 0;
+  }
+  const bool renamed = count == 5 && std::strcmp(arguments[3], "--as") == 0;
+  if (word == "install" && (count == 3 || renamed)) {
+    const auto done = install(arguments[2], renamed ? arguments[4] : "vfrail");
+    if (done) return 0;
+    std::fprintf(stderr, "vfrail-cni: install: %s\n", done.error().text.c_str());
+    return 1;
+  }
+  std::fputs(kUsage, stderr);
+  return count > 1 ? 2 : 0;
+}
+
+}  // namespace
+}  // namespace vfrail
+
+int main(int count, char** arguments) {
+  try {
+    const auto environment = vfrail::read_environment();
+    if (count > 1 || !environment.contains("CNI_COMMAND")) return vfrail::run_command_line(count, arguments);
+    return vfrail::run_cni(environment);
+  } catch (const std::exception& error) {
+    // bad_alloc, in practice: even then the runtime gets its JSON.
+    std::printf("{\"cniVersion\": \"1.1.0\", \"code\": 999, \"msg\": \"vfrail: unexpected: %s\"}\n",
+                error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,228 @@
+#include "cni/net_conf.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxConfigBytes = 1 << 20;
+
+// Keys that sriov-cni, ib-sriov-cni and tuning know and this version does not do yet.
+constexpr std::array kNotYet = {"vlan",
+                                "vlanQoS",
+                                "vlanProto",
+                                "min_tx_rate",
+                                "max_tx_rate",
+                                "spoofchk",
+                                "trust",
+                                "link_state",
+                                "guid",
+                                "pkey",
+                                "sysctl",
+                                "rdmaIsolation",
+                                "ibKubernetesEnabled",
+                                "vfioPciMode",
+                                "promisc",
+                                "allmulti",
+                                "txQLen",
+                                "rdmaName"};
+
+bool valid_network_name(std::string_view name) {
+  if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) return false;
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  });
+}
+
+// A name that becomes the file name of an executable below CNI_PATH.
+bool valid_program_name(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name.find('/') == std::string_view::npos &&
+         name.find('\\') == std::string_view::npos && name != "." && name != "..";
+}
+
+Result<> refuse_other_versions_keys(ObjectReader& conf) {
+  for (const char* key : kNotYet) {
+    const Json* value = conf.value(key);
+    // false and "" ask for nothing, and operators write them out.
+    const bool asks = value != nullptr && *value != Json(false) && *value != Json("");
+    if (asks) {
+      return Error{Errc::unsupported, 0,
+                   std::string(key) + ": this version of vfrail does not set it (value " + value->text() +
+                       "); take it out of the network configuration, or use a version that does"};
+    }
+  }
+  return {};
+}
+
+Result<std::optional<MacAddress>> read_mac(ObjectReader& reader, std::string_view key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text || text->empty()) return std::optional<MacAddress>();
+  const auto mac = MacAddress::parse(*text);
+  if (!mac || mac->bytes.size() != 6) {
+    return reader.error(key, "\"" + *text + "\" is no MAC address (02:00:00:00:00:01)");
+  }
+  if (mac->all_zero() || (mac->bytes[0] & 1) != 0) {
+    return reader.error(key,
+                        "\"" + *text + "\" is all zero or a multicast address, which no interface can have");
+  }
+  return mac;
+}
+
+Result<> add_device_id(ObjectReader& reader, std::string_view key, DeviceSelector& out,
+                       std::string& first_key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text || text->empty()) return {};
+  const DeviceId id = TRY(DeviceId::parse(*text), reader.path(key));
+  if (out.id && *out.id != id) {
+    return reader.error(key, "it names " + id.text() + ", but " + first_key + " names " + out.id->text() +
+                                 "; one attachment has one device");
+  }
+  out.id = id;
+  first_key = reader.path(key);
+  return {};
+}
+
+Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& out) {
+  std::string first_key;
+  if (runtime != nullptr) TRY(add_device_id(*runtime, "deviceID", out, first_key), "");
+  TRY(add_device_id(conf, "deviceID", out, first_key), "");
+  TRY(add_device_id(conf, "pciBusID", out, first_key), "");
+  out.name = TRY(conf.text("device"), "").value_or("");
+  if (!out.name.empty() && !valid_ifname(out.name)) {
+    return conf.error("device", "\"" + out.name.substr(0, 40) + "\" is no interface name");
+  }
+  out.mac = TRY(read_mac(conf, "hwaddr"), "");
+  out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
+  const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
+  if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || leaves)) {
+    return conf.error("kernelpath", "a path below /sys/devices/ is wanted");
+  }
+  return {};
+}
+
+Result<Dns> read_dns(ObjectReader& conf) {
+  Dns out;
+  const Json::Object* object = TRY(conf.object("dns"), "");
+  if (object == nullptr) return out;
+  ObjectReader reader(*object, conf.path("dns"));
+  out.nameservers = TRY(reader.texts("nameservers"), "").value_or(std::vector<std::string>());
+  out.domain = TRY(reader.text("domain"), "").value_or("");
+  out.search = TRY(reader.texts("search"), "").value_or(std::vector<std::string>());
+  out.options = TRY(reader.texts("options"), "").value_or(std::vector<std::string>());
+  return out;
+}
+
+Result<RdmaPolicy> read_rdma(ObjectReader& conf) {
+  const auto word = TRY(conf.text("rdma"), "").value_or("auto");
+  if (word == "auto") return RdmaPolicy::automatic;
+  if (word == "require") return RdmaPolicy::require;
+  if (word == "off") return RdmaPolicy::off;
+  return conf.error("rdma", "\"" + word + "\" is not known; allowed are auto, require and off");
+}
+
+Result<> read_logging(ObjectReader& conf, NetConf& out) {
+  const auto level = TRY(conf.text("logLevel"), "").value_or("");
+  if (!level.empty()) {
+    const auto parsed = parse_log_level(level);
+    if (!parsed) {
+      return conf.error("logLevel",
+                        "\"" + level + "\" is not known; allowed are panic, error, warning, info, debug");
+    }
+    out.log_level = *parsed;
+  }
+  out.log_file = TRY(conf.text("logFile"), "").value_or("");
+  if (!out.log_file.empty() && out.log_file[0] != '/')
+    return conf.error("logFile", "an absolute path is wanted");
+  return {};
+}
+
+Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(ObjectReader& conf) {
+  const Json::Array* list = TRY(conf.array("cni.dev/valid-attachments"), "");
+  if (list == nullptr) return std::optional<std::vector<AttachmentName>>();
+  std::vector<AttachmentName> out;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string path = "cni.dev/valid-attachments[" + std::to_string(i) + "]";
+    const Json::Object* object = (*list)[i].as_object();
+    // A list that cannot be read whole must not make a living attachment look stale.
+    if (object == nullptr) return Error{Errc::invalid, 0, path + ": an object is wanted"};
+    ObjectReader reader(*object, path);
+    AttachmentName name;
+    name.container_id = TRY(reader.text("containerID"), "").value_or("");
+    name.ifname = TRY(reader.text("ifname"), "").value_or("");
+    if (name.container_id.empty() || name.ifname.empty()) {
+      return Error{Errc::invalid, 0, path + ": containerID and ifname are wanted"};
+    }
+    out.push_back(std::move(name));
+  }
+  return std::optional<std::vector<AttachmentName>>(std::move(out));
+}
+
+Result<> read_names(ObjectReader& conf, NetConf& out) {
+  out.cni_version = TRY(conf.text("cniVersion"), "").value_or("0.1.0");
+  out.network = TRY(conf.text("name"), "").value_or("");
+  if (!valid_network_name(out.network)) {
+    return conf.error("name",
+                      "a network name is wanted: a letter or digit, then letters, digits, '_', '.', '-'");
+  }
+  out.type = TRY(conf.text("type"), "").value_or("");
+  const Json::Object* ipam = TRY(conf.object("ipam"), "");
+  if (ipam == nullptr || ipam->empty()) return {};
+  ObjectReader reader(*ipam, conf.path("ipam"));
+  out.ipam_type = TRY(reader.text("type"), "").value_or("");
+  if (!valid_program_name(out.ipam_type)) {
+    return reader.error("type",
+                        "the name of an IPAM plugin is wanted (whereabouts, host-local, static, dhcp, ...)");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<NetConf> parse_net_conf(std::string_view text) {
+  auto json = Json::parse(text, kMaxConfigBytes);
+  if (!json) return Error{Errc::protocol, 0, std::move(json.error().text)};
+  if (json->as_object() == nullptr) {
+    return Error{Errc::protocol, 0, std::string("an object is wanted, this is ") + json->type_name()};
+  }
+  ObjectReader conf(*json->as_object(), "");
+  NetConf out;
+  TRY(read_names(conf, out), "");
+  TRY(refuse_other_versions_keys(conf), "");
+  const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"), "");
+  std::optional<ObjectReader> runtime;
+  if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
+  if (runtime && runtime->value("infinibandGUID") != nullptr) {
+    return Error{Errc::unsupported, 0,
+                 "runtimeConfig.infinibandGUID: this version of vfrail does not set GUIDs"};
+  }
+  TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
+  if (runtime) out.runtime_mac = TRY(read_mac(*runtime, "mac"), "");
+  out.mac = TRY(read_mac(conf, "mac"), "");
+  // 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.
+  if (const auto mtu = TRY(conf.integer("mtu", 0, 65535), ""); mtu && *mtu != 0) {
+    if (*mtu < 68) return conf.error("mtu", std::to_string(*mtu) + " is too small, at least 68 is wanted");
+    out.mtu = static_cast<uint32_t>(*mtu);
+  }
+  out.dns = TRY(read_dns(conf), "");
+  out.rdma = TRY(read_rdma(conf), "");
+  TRY(read_logging(conf, out), "");
+  out.valid_attachments = TRY(read_valid_attachments(conf), "");
+  if (const Json* previous = conf.value("prevResult")) {
+    if (previous->as_object() == nullptr) return conf.error("prevResult", "an object is wanted");
+    out.prev_result = *previous;
+  }
+  return out;
+}
+
+std::string config_version(std::string_view text) {
+  const auto json = Json::parse(text, kMaxConfigBytes);
+  if (!json || json->as_object() == nullptr) return "0.1.0";
+  ObjectReader reader(*json->as_object(), "");
+  const auto version = reader.text("cniVersion");
+  return version && *version ? **version : "0.1.0";
+}
+
+}  // namespace vfrail

@@ -1,0 +1,75 @@
+// NetConf: the network configuration, parsed and checked; input only. What the node makes of it is plan.h's.
+// Accepts the union of host-device, sriov-cni, ib-sriov-cni and rdma-cni keys, without regard to case; keys
+// that this version cannot honour are refused by name, because ignoring a VLAN would put a pod into the wrong
+// network.
+#pragma once
+
+#include "common/ids.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+enum class RdmaPolicy : uint8_t {
+  automatic,  // move the function's RDMA devices in exclusive mode, if it has any
+  require,    // and fail if it has none
+  off,        // leave them where they are
+};
+
+// Which device. The scheduler's id wins; the others are for use without a device plugin.
+struct DeviceSelector {
+  std::optional<DeviceId> id;     // deviceID, pciBusID, runtimeConfig.deviceID: all the same
+  std::string name;               // device: name of the netdev in the host
+  std::optional<MacAddress> mac;  // hwaddr
+  std::string kernel_path;        // kernelpath: "/sys/devices/..."
+
+  bool empty() const { return !id && name.empty() && !mac && kernel_path.empty(); }
+};
+
+struct Dns {
+  std::vector<std::string> nameservers;
+  std::string domain;
+  std::vector<std::string> search;
+  std::vector<std::string> options;
+
+  bool empty() const { return nameservers.empty() && domain.empty() && search.empty() && options.empty(); }
+};
+
+struct AttachmentName {
+  std::string container_id;
+  std::string ifname;
+  auto operator<=>(const AttachmentName&) const = default;
+};
+
+struct NetConf {
+  std::string cni_version;
+  std::string network;  // "name"
+  std::string type;
+  std::string ipam_type;  // empty: no address management
+  DeviceSelector device;
+  Dns dns;
+  std::optional<MacAddress> runtime_mac;  // runtimeConfig.mac
+  std::optional<MacAddress> mac;
+  std::optional<uint32_t> mtu;  // 68-65535
+  RdmaPolicy rdma = RdmaPolicy::automatic;
+  LogLevel log_level = LogLevel::info;
+  std::string log_file;  // empty: stderr
+  std::optional<Json> prev_result;
+  // GC: the attachments that live. Nothing: the runtime did not say, so nothing is stale.
+  std::optional<std::vector<AttachmentName>> valid_attachments;
+};
+
+// Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
+Result<NetConf> parse_net_conf(std::string_view text);
+
+// The version of a configuration alone ("0.1.0" if absent), which VERSION and error answers need.
+std::string config_version(std::string_view text);
+
+}  // namespace vfrail

@@ -1,0 +1,150 @@
+#include "cni/plan.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out;
+}
+
+LinkBefore before(const Link& link) {
+  return LinkBefore{link.index,        link.name,  link.altnames, link.mac,  link.mtu,
+                    link.tx_queue_len, link.alias, link.up(),     link.kind, link.parent_device};
+}
+
+Result<> check_pod(const Request& request, const State& state) {
+  if (state.same_netns && !request.netns_override) {
+    return Error{Errc::invalid, 0, "the pod's network namespace " + request.netns + " is the host's own"};
+  }
+  if (state.occupant) {
+    const Link& link = *state.occupant;
+    return Error{Errc::exists, 0,
+                 "the pod already has an interface that answers to " + request.ifname +
+                     " or to a name of the device: " + link.name +
+                     (link.kind.empty() ? "" : " (" + link.kind + ")") +
+                     "; give the attachment another name"};
+  }
+  return {};
+}
+
+Result<> check_netdevs(const State& state) {
+  const Device& device = state.device;
+  if (device.netdevs.size() > 1) {
+    return Error{
+        Errc::invalid, 0,
+        device.key + " has several interfaces (" + joined(device.netdevs) + "); name one with \"device\""};
+  }
+  if (!device.netdevs.empty() || device.user_space() || !device.rdma.empty()) return {};
+  if (device.driver.empty()) {
+    return Error{Errc::not_found, 0,
+                 device.key + " has no driver bound, so it has neither an interface nor an RDMA device"};
+  }
+  return Error{Errc::busy, 0,
+               device.key + " (driver " + device.driver +
+                   ") has no interface in the host: it is in another network namespace, or its driver is "
+                   "just starting"};
+}
+
+Result<> plan_link(const Request& request, const NetConf& conf, const Link& link, AttachPlan& plan) {
+  if (link.master != 0) {
+    return Error{Errc::denied, 0,
+                 link.name + " is a member of a bond, bridge or other master (index " +
+                     std::to_string(link.master) + "): the host lives on it"};
+  }
+  if (conf.mtu && link.max_mtu != 0 && *conf.mtu > link.max_mtu) {
+    return Error{Errc::invalid, 0,
+                 "mtu: " + std::to_string(*conf.mtu) + " is more than " + link.name + " can do (" +
+                     std::to_string(link.max_mtu) + ")"};
+  }
+  if (conf.mtu && *conf.mtu < link.min_mtu) {
+    return Error{Errc::invalid, 0,
+                 "mtu: " + std::to_string(*conf.mtu) + " is less than " + link.name + " can do (" +
+                     std::to_string(link.min_mtu) + ")"};
+  }
+  const auto mac = TRY(wanted_mac(request, conf), "");
+  if (mac && mac->bytes.size() != link.mac.bytes.size()) {
+    return Error{
+        Errc::invalid, 0,
+        "mac: " + link.name + " has addresses of " + std::to_string(link.mac.bytes.size()) + " bytes"};
+  }
+  plan.link = before(link);
+  // What is already so is not sent: some drivers refuse even a change to the same address.
+  if (mac && *mac != link.mac) plan.mac = mac;
+  if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
+  std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
+               [&](const std::string& name) { return name == request.ifname; });
+  return {};
+}
+
+Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
+  if (conf.rdma == RdmaPolicy::off) return {};
+  if (state.device.rdma.empty()) {
+    if (conf.rdma == RdmaPolicy::automatic) return {};
+    return Error{Errc::not_found, 0,
+                 "rdma: require, but " + state.device.key + " has no RDMA device in the host" +
+                     (state.device.user_space() ? " (driver " + state.device.driver + ")" : std::string())};
+  }
+  if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod reaches it through its nodes
+  if (state.rdma.size() != state.device.rdma.size()) {
+    return Error{Errc::busy, 0,
+                 "RDMA device " + joined(state.device.rdma) + " of " + state.device.key +
+                     " is not in the host's namespace"};
+  }
+  plan.rdma = state.rdma;
+  // Without a promise (another device plugin): what it has now is what its container was told.
+  plan.nodes = state.promised_nodes.value_or(state.device.nodes);
+  std::sort(plan.nodes.begin(), plan.nodes.end());
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf) {
+  if (conf.runtime_mac) return conf.runtime_mac;
+  const auto at = request.args.find("MAC");
+  if (at == request.args.end() || at->second.empty()) return conf.mac;
+  const auto mac = MacAddress::parse(at->second);
+  if (!mac || mac->bytes.size() != 6) {
+    return Error{Errc::invalid, 0, "CNI_ARGS MAC: \"" + at->second.substr(0, 40) + "\" is no MAC address"};
+  }
+  return mac;
+}
+
+Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
+  AttachPlan plan;
+  plan.ifname = request.ifname;
+  TRY(check_pod(request, state), "");
+  TRY(check_netdevs(state), "");
+  if (state.link) {
+    TRY(plan_link(request, conf, *state.link, plan), "");
+  } else if (conf.mtu || TRY(wanted_mac(request, conf), "")) {
+    return Error{Errc::invalid, 0,
+                 "mac and mtu need an interface, which " + state.device.key + " (driver " +
+                     state.device.driver + ") does not have"};
+  }
+  TRY(plan_rdma(conf, state, plan), "");
+  return plan;
+}
+
+Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan) {
+  Record out;
+  out.attachment = {request.container_id, request.ifname};
+  out.network = conf.network;
+  out.netns = request.netns;
+  out.device_key = state.device.key;
+  out.device = state.device.id;
+  out.link = plan.link;
+  if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
+  for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
+  out.config = request.config;
+  out.cni_args = request.raw_args;
+  out.cni_path = request.raw_path;
+  return out;
+}
+
+}  // namespace vfrail

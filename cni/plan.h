@@ -1,0 +1,47 @@
+// AttachPlan: what ADD is going to change. plan_attach() is pure and makes every refusal, so nothing has been
+// touched when it says no.
+#pragma once
+
+#include "cni/device.h"
+#include "cni/net_conf.h"
+#include "cni/record.h"
+#include "cni/request.h"
+#include "common/kernel.h"
+#include "common/result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// The facts that the decision stands on.
+struct State {
+  Device device;
+  std::optional<Link> link;                // its netdev in the host
+  std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
+  std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
+  std::optional<Link> occupant;            // what has the wanted name, or one of the altnames, in the pod
+  std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
+  bool same_netns = false;                                 // the pod's namespace is the host's
+};
+
+struct AttachPlan {
+  std::string ifname;
+  std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
+  std::optional<MacAddress> mac;   // to be set; nothing: keep
+  std::optional<uint32_t> mtu;     // to be set; nothing: keep
+  std::vector<std::string>
+      own_altnames;                // equal to the new name, which the kernel refuses (EEXIST): taken off
+  std::vector<RdmaDevice> rdma;    // to move
+  std::vector<std::string> nodes;  // the device nodes that the RDMA devices must have afterwards
+};
+
+Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
+
+// The address to give the netdev: runtimeConfig.mac, then CNI_ARGS MAC, then mac.
+Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
+
+Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan);
+
+}  // namespace vfrail

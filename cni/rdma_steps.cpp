@@ -1,0 +1,95 @@
+#include "cni/device.h"
+#include "cni/steps.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace vfrail {
+
+namespace {
+
+// A number that another device held for a moment only can be had by moving again; more tries than this mean
+// that it is held for good.
+constexpr int kMaxMoves = 3;
+// A move takes some ms; every pod of the node may be in the queue.
+constexpr std::chrono::milliseconds kLockTimeout{30'000};
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out;
+}
+
+Result<> move_all(const std::vector<std::string>& names, Kernel& from, Kernel& to) {
+  for (const std::string& name : names) {
+    const auto device = TRY(from.find_rdma_device(name), "look for RDMA device " + name);
+    if (!device) continue;
+    TRY(from.move_rdma_device(device->index, to.netns_fd()), "move RDMA device " + name);
+  }
+  return {};
+}
+
+bool node_is_free(const SysRoot& sys, const std::string& node) {
+  const std::string kind = node.starts_with("uverbs") ? "infiniband_verbs" : "infiniband_mad";
+  return !sys.exists("sys/class/" + kind + "/" + node);
+}
+
+// Moving again gives the wanted numbers only if they are free now: the kernel takes the lowest.
+bool worth_another_move(const SysRoot& sys, const std::vector<std::string>& wanted,
+                        const std::vector<std::string>& have) {
+  if (wanted.size() != have.size()) return false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == have[i]) continue;
+    const bool lower =
+        wanted[i].size() < have[i].size() || (wanted[i].size() == have[i].size() && wanted[i] < have[i]);
+    if (!lower || !node_is_free(sys, wanted[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world) {
+  if (record.rdma.empty()) return {};
+  const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
+  std::vector<std::string> have;
+  for (int moves = 1;; ++moves) {
+    TRY(move_all(record.rdma, world.host, pod), "");
+    if (!record.device || plan.nodes.empty()) return {};  // no container was told a node
+    have = read_rdma_nodes(world.sys, *record.device);
+    if (have == plan.nodes) return {};
+    if (moves == kMaxMoves || !worth_another_move(world.sys, plan.nodes, have)) break;
+    TRY(move_all(record.rdma, pod, world.host), "move back to try again");
+  }
+  return Error{Errc::busy, 0,
+               "the kernel gave " + joined(record.rdma) + " of " + record.device_key + " the device nodes " +
+                   joined(have) + " when it moved into the pod, but the container was told " +
+                   joined(plan.nodes) +
+                   ", which now is no device's or another's; delete the pod, so that kubelet allocates anew"};
+}
+
+Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
+  if (record.rdma.empty()) return {};
+  if (pod != nullptr) {
+    const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
+    TRY(move_all(record.rdma, *pod, world.host), "bring back");
+  }
+  // From an ended namespace the kernel brings it back (rdma_dev_exit_net()) and announces nothing, so it is
+  // looked for, until it is there or its device has none any more (driver unbound).
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  for (const std::string& name : record.rdma) {
+    while (!TRY(world.host.find_rdma_device(name), "look for RDMA device " + name)) {
+      if (record.device && read_rdma_nodes(world.sys, *record.device).empty()) break;
+      if (std::chrono::steady_clock::now() >= deadline) {
+        return Error{Errc::busy, 0,
+                     "RDMA device " + name + " of " + record.device_key + " has not come back within " +
+                         std::to_string(world.return_timeout.count()) +
+                         " ms: a process still holds the namespace that it is in"};
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  return {};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,145 @@
+#include "cni/record.h"
+
+#include "cni/request.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace vfrail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxBytes = 3 << 20;
+constexpr char kSeparator = ':';  // in neither a container id nor an interface name
+
+std::string file_name(const AttachmentName& name) { return name.container_id + kSeparator + name.ifname; }
+
+std::optional<AttachmentName> parse_file_name(std::string_view text) {
+  const size_t separator = text.find(kSeparator);
+  if (separator == std::string_view::npos) return std::nullopt;
+  AttachmentName out{std::string(text.substr(0, separator)), std::string(text.substr(separator + 1))};
+  if (!valid_container_id(out.container_id) || !valid_ifname(out.ifname)) return std::nullopt;
+  return out;
+}
+
+// Whoever can write here can make root move devices about.
+Result<> check_owner(const std::string& folder) {
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0) return Error::from_errno(errno, "look at " + folder);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
+    return Error{Errc::denied, 0,
+                 folder + " is no folder of user " + std::to_string(::geteuid()) + "; remove it"};
+  }
+  if ((info.st_mode & 077) != 0 && ::chmod(folder.c_str(), 0700) != 0) {
+    return Error::from_errno(errno, "close " + folder + " to other users");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RecordStore> RecordStore::open(std::string folder) {
+  for (const char* part : {"/attachments", "/devices", "/locks"}) {
+    // Looked for first: on all but the first call they are there, and one system call tells.
+    if (::access((folder + part).c_str(), R_OK | W_OK | X_OK) != 0) {
+      TRY(make_folder(folder + part, 0700), "prepare state folder");
+    }
+  }
+  TRY(check_owner(folder), "state folder");
+  return RecordStore(std::move(folder));
+}
+
+Result<FileLock> RecordStore::lock_device(const std::string& key,
+                                          std::chrono::milliseconds wait_at_most) const {
+  return FileLock::acquire(folder_ + "/locks/" + key, wait_at_most);
+}
+
+Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) const {
+  return FileLock::acquire(folder_ + "/rdma.lock", wait_at_most);
+}
+
+std::string RecordStore::record_path(const AttachmentName& name) const {
+  return folder_ + "/attachments/" + file_name(name) + ".json";
+}
+
+std::string RecordStore::owner_path(const std::string& device_key) const {
+  return folder_ + "/devices/" + device_key;
+}
+
+Result<> RecordStore::save(const Record& record) const {
+  TRY(write_file(record_path(record.attachment), format_record(record), 0600, Durability::synced), "");
+  // A symbolic link is replaced in one step, and its text is all there is to read.
+  const std::string path = owner_path(record.device_key);
+  const std::string temporary = path + ".new." + std::to_string(::getpid());
+  ::unlink(temporary.c_str());
+  if (::symlink(file_name(record.attachment).c_str(), temporary.c_str()) != 0 ||
+      ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int saved = errno;
+    ::unlink(temporary.c_str());
+    ::unlink(record_path(record.attachment).c_str());
+    return Error::from_errno(saved, "write owner " + path);
+  }
+  return {};
+}
+
+Result<std::optional<Record>> RecordStore::load(const AttachmentName& name) const {
+  const std::string path = record_path(name);
+  const auto text = TRY(read_file(path, kMaxBytes), "");
+  if (!text) return std::optional<Record>();
+  auto record = parse_record(*text);
+  if (!record) return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text};
+  if (record->attachment != name)
+    return Error{Errc::protocol, 0, "record " + path + " is of another attachment"};
+  return std::optional<Record>(std::move(*record));
+}
+
+Result<std::vector<AttachmentName>> RecordStore::list() const {
+  std::vector<AttachmentName> out;
+  std::error_code error;
+  const std::string folder = folder_ + "/attachments";
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(".json")) continue;
+    if (auto parsed = parse_file_name(std::string_view(name).substr(0, name.size() - 5))) {
+      out.push_back(std::move(*parsed));
+    }
+  }
+  if (error) return Error::from_errno(error.value(), "list " + folder);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::optional<AttachmentName>> RecordStore::owner(const std::string& device_key) const {
+  char target[512];
+  const std::string path = owner_path(device_key);
+  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
+  if (size < 0) {
+    if (errno == ENOENT) return std::optional<AttachmentName>();
+    return Error::from_errno(errno, "read owner " + path);
+  }
+  auto name = parse_file_name({target, static_cast<size_t>(size)});
+  if (!name || ::access(record_path(*name).c_str(), F_OK) != 0) return std::optional<AttachmentName>();
+  return name;
+}
+
+Result<> RecordStore::remove(const Record& record) const {
+  const auto has_it = TRY(owner(record.device_key), "");
+  if (has_it == record.attachment) TRY(remove_file(owner_path(record.device_key)), "");
+  return remove_file(record_path(record.attachment));
+}
+
+Result<> RecordStore::set_aside(const AttachmentName& name) const {
+  const std::string path = record_path(name);
+  const std::string aside = path.substr(0, path.size() - 5) + ".corrupt";
+  if (::rename(path.c_str(), aside.c_str()) != 0)
+    return Error::from_errno(errno, "rename " + path + " to " + aside);
+  return {};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,92 @@
+// RecordStore: what each attachment changed, on disk before the first change and until nothing is left to
+// undo. Only root can read it. Knows nothing of netlink; it stores and finds.
+//
+//   STATE/                                 0700, /var/lib/cni/vfrail
+//     attachments/CONTAINER:IFNAME.json    one Record, 0600
+//     devices/KEY -> CONTAINER:IFNAME      who has the device
+//     locks/KEY                            flock'd while a device is attached or given back
+//     rdma.lock                            flock'd for the moment of an RDMA move
+#pragma once
+
+#include "cni/net_conf.h"
+#include "common/files.h"
+#include "common/ids.h"
+#include "common/netns.h"
+#include "common/result.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// A netdev as it was in the host.
+struct LinkBefore {
+  int index = 0;
+  std::string name;
+  std::vector<std::string> altnames;
+  MacAddress mac;
+  uint32_t mtu = 0;
+  uint32_t tx_queue_len = 0;
+  std::string alias;
+  bool up = false;
+  std::string kind;  // empty for hardware, which the kernel sends home when its namespace ends
+  std::string parent_device;
+  bool operator==(const LinkBefore&) const = default;
+};
+
+struct Record {
+  AttachmentName attachment;
+  std::string network;
+  std::string boot_id;  // the state of devices does not outlive a boot
+  std::string netns;
+  NetnsId netns_id;
+  std::string device_key;
+  std::optional<DeviceId> device;
+  std::optional<LinkBefore> link;  // nothing for devices without a netdev
+  MacAddress pod_mac;              // the address it has in the pod
+  std::vector<std::string> rdma;   // RDMA devices that move
+  // What the IPAM plugin needs to release the address when the runtime never asks again.
+  std::string config;
+  std::string cni_args;
+  std::string cni_path;
+
+  bool operator==(const Record&) const = default;
+};
+
+class RecordStore {
+ public:
+  // Creates the folders. Errc::denied if they exist and others could write into them.
+  static Result<RecordStore> open(std::string folder);
+
+  Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
+  Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
+
+  // Writes the record (fsync'd), then makes it the device's owner.
+  Result<> save(const Record& record) const;
+  // Nothing if there is none. A record that cannot be read is Errc::protocol and names the file.
+  Result<std::optional<Record>> load(const AttachmentName& name) const;
+  Result<std::vector<AttachmentName>> list() const;
+  // Nothing if nobody has it, or if the owner's record is gone.
+  Result<std::optional<AttachmentName>> owner(const std::string& device_key) const;
+  // Gives the device up, if this attachment has it, and removes the record.
+  Result<> remove(const Record& record) const;
+  // Moves a record that cannot be read out of the way, so that it blocks nobody: "NAME.corrupt".
+  Result<> set_aside(const AttachmentName& name) const;
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  explicit RecordStore(std::string folder) : folder_(std::move(folder)) {}
+  std::string record_path(const AttachmentName& name) const;
+  std::string owner_path(const std::string& device_key) const;
+  std::string folder_;
+};
+
+// The text of a record file, and back.
+std::string format_record(const Record& record);
+Result<Record> parse_record(std::string_view text);
+
+}  // namespace vfrail

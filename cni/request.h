@@ -1,0 +1,40 @@
+// Request: what the runtime asks for, from the CNI_* environment (CNI specification 1.1, "CNI operations").
+// Checks that each verb has what it needs. Does not look into the configuration.
+#pragma once
+
+#include "common/result.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+enum class Command : uint8_t { add, del, check, gc, status, version };
+
+struct Request {
+  Command command = Command::version;
+  std::string container_id;                 // 1-200 letters, digits, "_.-"; starts with a letter or digit
+  std::string netns;                        // a path; may be empty for DEL
+  std::string ifname;                       // a valid interface name
+  std::map<std::string, std::string> args;  // CNI_ARGS
+  std::string raw_args;
+  std::vector<std::string> path;  // CNI_PATH: absolute folders
+  std::string raw_path;
+  std::string config;           // stdin, as it came
+  bool netns_override = false;  // CNI_NETNS_OVERRIDE: the pod's namespace may be the plugin's own
+};
+
+using Environment = std::map<std::string, std::string>;
+
+// Errc::invalid names every variable that is missing or wrong.
+Result<Request> read_request(const Environment& environment, std::string config);
+
+const char* command_name(Command command);  // "ADD"
+
+// The rule for container ids, which become file names.
+bool valid_container_id(std::string_view id);
+
+}  // namespace vfrail

@@ -1,0 +1,60 @@
+// The CNI verbs, one file each, over a World: everything outside that they may touch.
+#pragma once
+
+#include "cni/net_conf.h"
+#include "cni/record.h"
+#include "cni/request.h"
+#include "cni/result.h"
+#include "common/kernel.h"
+#include "common/log.h"
+#include "common/result.h"
+#include "common/sys_root.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace vfrail {
+
+struct World {
+  Kernel& host;
+  SysRoot sys;
+  RecordStore store;
+  std::string run_folder;  // common/promise.h
+  // Null: there is no namespace at that path (any more).
+  std::function<Result<std::unique_ptr<Kernel>>(const std::string& path)> open_netns;
+  Log& log;
+
+  // A netdev comes back from an ended namespace within some ms to seconds (cleanup_net() runs on a
+  // workqueue).
+  std::chrono::milliseconds return_timeout{5000};
+  // A holder needs some 20 ms for each device; a whole node's worth of pods can start at once.
+  std::chrono::milliseconds lock_timeout{30'000};
+  // whereabouts allows itself 2 minutes for ADD.
+  std::chrono::milliseconds ipam_timeout{150'000};
+};
+
+Result<AddResult> add(const Request& request, World& world);
+Result<> del(const Request& request, World& world);
+Result<> check(const Request& request, World& world);
+Result<> gc(const Request& request, World& world);
+Result<> status(const Request& request, World& world);
+
+// Gives the device of an attachment back, under its lock, unless another attachment has it by now: then it is
+// left alone and the answer is false. The record stays: its owner removes it, last. `netns` is a hint where
+// the pod's namespace may be, beside the record's own path.
+Result<bool> detach(const Record& record, const std::string& netns, World& world);
+
+// The part of detach() that ADD shares, for when the caller has the device's lock.
+Result<> restore_device(const Record& record, const std::string& netns, World& world);
+
+// The device of the record is in the namespace that it was moved into.
+Result<bool> attachment_lives(const Record& record, World& world);
+
+std::string boot_id(const SysRoot& sys);
+// Devices do not keep their state over a boot, so a record of an earlier one tells nothing about them.
+bool from_this_boot(const Record& record, const World& world);
+
+}  // namespace vfrail
