@@ -1,0 +1,243 @@
+// The DaemonSet asks for no right it can do without, and what it asks for is written down: capabilities with
+// a comment, host paths in manifests/README.md.
+#include "tests/manifests/documents.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+constexpr const char* kDaemonSet = "manifests/daemonset.yaml";
+
+YAML::Node pod_spec(const std::string& file) { return document(file).node["spec"]["template"]["spec"]; }
+
+// The containers of the DaemonSet and of the patches beside it.
+std::vector<YAML::Node> all_containers() {
+  std::vector<YAML::Node> all;
+  for (const Document& one : documents_of("DaemonSet")) {
+    for (const char* list : {"initContainers", "containers"}) {
+      for (const auto& container : below(one.node, {"spec", "template", "spec", list}))
+        all.push_back(container);
+    }
+  }
+  return all;
+}
+
+struct HostPath {
+  std::string inside;
+  bool write = false;
+  bool operator==(const HostPath&) const = default;
+};
+
+// Host path -> where it is mounted, as the DaemonSet has it.
+std::map<std::string, HostPath> mounted() {
+  const YAML::Node spec = pod_spec(kDaemonSet);
+  std::map<std::string, HostPath> paths;
+  for (const auto& volume : spec["volumes"]) {
+    if (!volume["hostPath"].IsDefined()) continue;
+    const auto path = volume["hostPath"]["path"].as<std::string>();
+    for (const char* list : {"initContainers", "containers"}) {
+      for (const auto& container : spec[list]) {
+        for (const auto& mount : container["volumeMounts"]) {
+          if (mount["name"].as<std::string>() != volume["name"].as<std::string>()) continue;
+          paths[path] = {mount["mountPath"].as<std::string>(), !mount["readOnly"].as<bool>(false)};
+        }
+      }
+    }
+    INFO(path << " is a volume that no container mounts");
+    REQUIRE(paths.contains(path));
+  }
+  return paths;
+}
+
+// The same, as the table in the README has it: "| `host` | `inside` or the same | read or write | why |".
+std::map<std::string, HostPath> documented() {
+  static const std::regex row(R"(^\| `(/[^`]*)` \| (?:`(/[^`]*)`|the same) \| (read|write) \| \S.* \|$)");
+  std::map<std::string, HostPath> paths;
+  std::istringstream lines(file_text("manifests/README.md"));
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (!std::regex_match(line, match, row)) continue;
+    paths[match[1]] = {match[2].matched ? match[2].str() : match[1].str(), match[3] == "write"};
+  }
+  return paths;
+}
+
+std::string show(const std::map<std::string, HostPath>& paths) {
+  std::string text;
+  for (const auto& [host, path] : paths) {
+    text += host + " at " + path.inside + (path.write ? " to write\n" : " to read\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the pod has no namespace of the host, no privilege and no API token") {
+  const YAML::Node spec = pod_spec(kDaemonSet);
+  for (const char* key : {"hostNetwork", "hostPID", "hostIPC"}) {
+    INFO(key);
+    CHECK_FALSE(spec[key].as<bool>(false));
+  }
+  CHECK_FALSE(spec["automountServiceAccountToken"].as<bool>(true));
+  CHECK_FALSE(spec["serviceAccountName"].IsDefined());
+  CHECK(below(spec, {"securityContext", "seccompProfile", "type"}).as<std::string>() == "RuntimeDefault");
+  for (const Document& one : documents()) {
+    INFO(one.where());
+    CHECK(one.kind().find("Role") == std::string::npos);
+    CHECK(one.kind() != "ServiceAccount");
+  }
+}
+
+TEST_CASE("every container drops all capabilities, has a read-only root and cannot gain rights") {
+  const auto all = all_containers();
+  REQUIRE(all.size() >= 3);
+  for (const YAML::Node& container : all) {
+    INFO(container["name"].as<std::string>());
+    const YAML::Node context = container["securityContext"];
+    CHECK_FALSE(context["privileged"].as<bool>(false));
+    CHECK_FALSE(context["allowPrivilegeEscalation"].as<bool>(true));
+    CHECK(context["readOnlyRootFilesystem"].as<bool>(false));
+    CHECK(below(context, {"capabilities", "drop"}).as<std::vector<std::string>>() ==
+          std::vector<std::string>{"ALL"});
+    CHECK_FALSE(container["ports"].IsDefined());
+    CHECK(below(container, {"resources", "limits", "memory"}).IsDefined());
+  }
+}
+
+TEST_CASE("the plugin has no capability, an installer at most one") {
+  for (const YAML::Node& container : all_containers()) {
+    const auto name = container["name"].as<std::string>();
+    INFO(name);
+    const auto added = below(container, {"securityContext", "capabilities", "add"})
+                           .as<std::vector<std::string>>(std::vector<std::string>{});
+    if (name == "vfrail") {
+      CHECK(added.empty());
+    } else {
+      CHECK(added == std::vector<std::string>{"DAC_OVERRIDE"});
+    }
+  }
+}
+
+TEST_CASE("each added capability has its reason in front of it and in the README") {
+  const std::string readme = file_text("manifests/README.md");
+  static const std::regex add(R"(^ *add: *(.*)$)");
+  static const std::regex item(R"(^ *- ([A-Z_]+) *$)");
+  size_t added = 0;
+  for (const std::string& file : files_with({".yaml"})) {
+    if (!file.starts_with("manifests/")) continue;
+    std::istringstream lines(file_text(file));
+    std::string before;
+    bool in_list = false;
+    for (std::string line; std::getline(lines, line); before = line) {
+      INFO(file << ": " << line);
+      std::smatch match;
+      if (std::regex_match(line, match, add)) {
+        // A list in brackets has no room for reasons.
+        CHECK(match[1].str().empty());
+        in_list = true;
+      } else if (in_list && std::regex_match(line, match, item)) {
+        ++added;
+        CHECK(before.find("# ") != std::string::npos);
+        CHECK(readme.find("`" + match[1].str() + "`") != std::string::npos);
+      } else if (line.find('#') == std::string::npos) {
+        in_list = false;
+      }
+    }
+  }
+  size_t in_yaml = 0;
+  for (const YAML::Node& container : all_containers()) {
+    in_yaml += below(container, {"securityContext", "capabilities", "add"}).size();
+  }
+  CHECK(added == in_yaml);
+}
+
+TEST_CASE("each host path is in the README's table with its access, and no other") {
+  CHECK(show(mounted()) == show(documented()));
+}
+
+TEST_CASE("only installers can write to the CNI folder, the plugin where kubelet and the CNI look") {
+  for (const auto& [path, mount] : mounted()) {
+    if (!mount.write) {
+      INFO(path);
+      CHECK(mount.inside == "/host" + path);
+    }
+  }
+  for (const auto& container : pod_spec(kDaemonSet)["containers"]) {
+    for (const auto& mount : container["volumeMounts"]) CHECK(mount["name"].as<std::string>() != "cni-bin");
+  }
+  // kubelet opens the socket by the path that the plugin names.
+  for (const char* path : {"/var/lib/kubelet/device-plugins", "/var/lib/kubelet/plugins_registry",
+                           "/var/run/k8s.cni.cncf.io/devinfo/dp", "/run/vfrail"}) {
+    INFO(path);
+    REQUIRE(mounted().contains(path));
+    CHECK(mounted().at(path) == HostPath{path, true});
+  }
+}
+
+TEST_CASE("whatever the plugin's source names below sys, proc and dev is mounted") {
+  const auto paths = mounted();
+  static const std::regex literal(R"re("((?:sys|proc|dev)/[^"]*)")re");
+  size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(VFRAIL_SOURCE_DIR) + "/plugin")) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = file_text("plugin/" + entry.path().filename().string());
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), literal); at != std::sregex_iterator();
+         ++at) {
+      // What captured trees have in place of proc/1/net, which is looked for first.
+      if ((*at)[1] == "proc/net/") continue;
+      const std::string read = "/" + (*at)[1].str() + "/";
+      INFO(entry.path().filename().string() << " reads " << read);
+      ++found;
+      CHECK(std::any_of(paths.begin(), paths.end(),
+                        [&](const auto& one) { return read.starts_with(one.first + "/"); }));
+    }
+  }
+  CHECK(found > 0);
+}
+
+TEST_CASE("the configuration is mounted where --config-file reads it, and follows the ConfigMap") {
+  const YAML::Node spec = pod_spec(kDaemonSet);
+  const auto args = spec["containers"][0]["args"].as<std::vector<std::string>>();
+  REQUIRE(args[0] == "serve");
+  const auto file = std::find(args.begin(), args.end(), "--config-file");
+  REQUIRE(file != args.end());
+  REQUIRE(std::next(file) != args.end());
+  const auto root = std::find(args.begin(), args.end(), "--root");
+  REQUIRE(root != args.end());
+  CHECK(*std::next(root) == "/host");
+
+  std::string volume;
+  for (const auto& mount : spec["containers"][0]["volumeMounts"]) {
+    if (mount["mountPath"].as<std::string>() + "/config.json" != *std::next(file)) continue;
+    volume = mount["name"].as<std::string>();
+    CHECK_FALSE(mount["subPath"].IsDefined());
+  }
+  REQUIRE(!volume.empty());
+  for (const auto& one : spec["volumes"]) {
+    if (one["name"].as<std::string>() != volume) continue;
+    CHECK(one["configMap"]["name"].as<std::string>() == documents_of("ConfigMap").at(0).name());
+  }
+}
+
+TEST_CASE("the commands of all containers are in the image, and the image is the same everywhere") {
+  const std::string dockerfile = file_text("manifests/Dockerfile");
+  std::set<std::string> images;
+  for (const YAML::Node& container : all_containers()) {
+    const auto command = container["command"].as<std::vector<std::string>>();
+    INFO(command[0]);
+    CHECK(dockerfile.find("COPY --from=build /out" + command[0] + " " + command[0] + "\n") !=
+          std::string::npos);
+    images.insert(container["image"].as<std::string>());
+  }
+  CHECK(images.size() == 1);
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,141 @@
+#include "tests/manifests/documents.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kSource = VFRAIL_SOURCE_DIR;
+
+void find_pods(const YAML::Node& node, const std::string& where, std::vector<PodTemplate>& found) {
+  if (node.IsSequence()) {
+    for (const auto& item : node) find_pods(item, where, found);
+  }
+  if (!node.IsMap()) return;
+  if (below(node, {"spec", "containers"}).IsDefined()) {
+    found.push_back({where, below(node, {"metadata", "annotations"}), node["spec"]});
+    return;
+  }
+  for (const auto& entry : node) find_pods(entry.second, where + "." + entry.first.as<std::string>(), found);
+}
+
+}  // namespace
+
+YAML::Node below(const YAML::Node& node, std::initializer_list<const char*> keys) {
+  YAML::Node at = node;
+  for (const char* key : keys) {
+    if (!at.IsDefined() || !at.IsMap() || !std::as_const(at)[key].IsDefined()) {
+      return YAML::Node(YAML::NodeType::Undefined);
+    }
+    at.reset(at[key]);
+  }
+  return at;
+}
+
+std::string file_text(const std::string& file) {
+  std::ifstream in(kSource / file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw std::runtime_error("cannot read " + file);
+  return text.str();
+}
+
+std::vector<std::string> files_with(const std::vector<std::string>& endings) {
+  std::vector<std::string> files;
+  for (const char* folder : {"manifests", "examples"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kSource / folder)) {
+      const std::string ending = entry.path().extension().string();
+      if (entry.is_regular_file() && std::find(endings.begin(), endings.end(), ending) != endings.end()) {
+        files.push_back(fs::relative(entry.path(), kSource).string());
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+const std::vector<Document>& documents() {
+  static const std::vector<Document> all = [] {
+    std::vector<Document> read;
+    for (const std::string& file : files_with({".yaml", ".yml"})) {
+      try {
+        for (const YAML::Node& node : YAML::LoadAll(file_text(file))) read.push_back({file, node});
+      } catch (const YAML::Exception& error) {
+        throw std::runtime_error(file + ": " + error.what());
+      }
+    }
+    return read;
+  }();
+  return all;
+}
+
+std::vector<Document> documents_of(const std::string& kind) {
+  std::vector<Document> found;
+  for (const Document& one : documents()) {
+    if (one.kind() == kind) found.push_back(one);
+  }
+  return found;
+}
+
+Document document(const std::string& file) {
+  std::vector<Document> found;
+  for (const Document& one : documents()) {
+    if (one.file == file) found.push_back(one);
+  }
+  if (found.size() != 1) throw std::runtime_error(file + ": one document is wanted");
+  return found[0];
+}
+
+std::vector<YAML::Node> PodTemplate::containers() const {
+  std::vector<YAML::Node> all;
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const auto& container : spec[list]) all.push_back(container);
+  }
+  return all;
+}
+
+std::map<std::string, int> PodTemplate::devices() const {
+  std::map<std::string, int> sum;
+  for (const YAML::Node& container : containers()) {
+    for (const auto& entry : below(container, {"resources", "limits"})) {
+      const auto resource = entry.first.as<std::string>();
+      if (resource.find('/') != std::string::npos) sum[resource] += entry.second.as<int>();
+    }
+  }
+  return sum;
+}
+
+std::vector<PodTemplate> pod_templates() {
+  std::vector<PodTemplate> found;
+  for (const Document& one : documents()) find_pods(one.node, one.where(), found);
+  return found;
+}
+
+std::map<std::string, std::string> config_texts() {
+  std::map<std::string, std::string> texts;
+  for (const std::string& file : files_with({".json"})) texts[file] = file_text(file);
+  for (const Document& map : documents_of("ConfigMap")) {
+    texts[map.where()] = map.node["data"]["config.json"].as<std::string>();
+  }
+  return texts;
+}
+
+std::vector<ResourceConfig> all_resources() {
+  std::vector<ResourceConfig> all;
+  for (const auto& [file, text] : config_texts()) {
+    auto config = parse_config(text, {.file = file, .strict = true});
+    if (!config) throw std::runtime_error(config.error().text);
+    for (const ResourceConfig& resource : config->resources) all.push_back(resource);
+  }
+  return all;
+}
+
+}  // namespace vfrail::test

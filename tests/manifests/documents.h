@@ -1,0 +1,64 @@
+// The YAML and JSON files below manifests/ and examples/, as the tests look at them. Reads only; judges
+// nothing.
+#pragma once
+
+#include "plugin/config.h"
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <yaml-cpp/yaml.h>
+
+namespace vfrail::test {
+
+// node[a][b]... ; yaml-cpp throws when a key on the way is absent, this gives an undefined node.
+YAML::Node below(const YAML::Node& node, std::initializer_list<const char*> keys);
+
+struct Document {
+  std::string file;  // "examples/networks.yaml"
+  YAML::Node node;
+
+  std::string text(const std::string& key) const { return node[key].as<std::string>(""); }
+  std::string kind() const { return text("kind"); }
+  std::string name() const { return below(node, {"metadata", "name"}).as<std::string>(""); }
+  // Every example lives in the namespace default unless it says another.
+  std::string name_space() const { return below(node, {"metadata", "namespace"}).as<std::string>("default"); }
+  std::string where() const { return file + ": " + kind() + " " + name(); }
+};
+
+// "manifests/daemonset.yaml" -> its text. Throws if it cannot be read.
+std::string file_text(const std::string& file);
+
+// Paths relative to the repository of all files below manifests/ and examples/ with one of the endings,
+// sorted.
+std::vector<std::string> files_with(const std::vector<std::string>& endings);
+
+// Every document of every YAML file.
+const std::vector<Document>& documents();
+std::vector<Document> documents_of(const std::string& kind);
+// The only document of a file.
+Document document(const std::string& file);
+
+// A pod template, wherever in a document it is: anything with spec.containers.
+struct PodTemplate {
+  std::string where;
+  YAML::Node annotations;
+  YAML::Node spec;
+
+  std::vector<YAML::Node> containers() const;  // init containers too
+  // What all containers together ask for, of resources with a '/' in the name.
+  std::map<std::string, int> devices() const;
+};
+std::vector<PodTemplate> pod_templates();
+
+// Every configuration of the plugin: those below examples/, and the ConfigMap's. File -> text.
+std::map<std::string, std::string> config_texts();
+// The resources of all of them. Fails the test that asks if one does not parse.
+std::vector<ResourceConfig> all_resources();
+
+inline constexpr const char* kResourceAnnotation = "k8s.v1.cni.cncf.io/resourceName";
+inline constexpr const char* kNetworksAnnotation = "k8s.v1.cni.cncf.io/networks";
+
+}  // namespace vfrail::test
