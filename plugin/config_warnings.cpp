@@ -42,8 +42,9 @@ void ConfigWarnings::remark(std::string_view path, std::string_view what) {
   out_.push_back(where_ + ": " + std::string(path) + ": " + std::string(what));
 }
 
-Result<> ConfigWarnings::unknown_keys(const ObjectReader& reader, KeyPlace place) {
+Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
   for (const std::string& key : reader.unread()) {
+    if (reader.value(key) == nullptr) continue;  // a null, which operators write for what they do not set
     const std::string what = "unknown key, ignored" + hint(key, place);
     if (strict_) return reader.error(key, "unknown key" + hint(key, place));
     remark(reader.path(key), what);

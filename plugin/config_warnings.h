@@ -22,7 +22,7 @@ class ConfigWarnings {
   void remark(std::string_view path, std::string_view what);
   // One warning for each key that `reader` was never asked for and that is not null; under strict the first
   // is an error.
-  Result<> unknown_keys(const ObjectReader& reader, KeyPlace place);
+  Result<> unknown_keys(ObjectReader& reader, KeyPlace place);
 
  private:
   std::string where_;

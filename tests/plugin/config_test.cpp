@@ -1,0 +1,276 @@
+#include "plugin/config.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+
+namespace {
+
+Config parse(const std::string& text, bool strict = false) {
+  auto config = parse_config(text, {"c.json", "intel.com", strict});
+  if (!config) FAIL(config.error().text);
+  return *std::move(config);
+}
+
+Error error_of(const std::string& text, bool strict = false) {
+  auto config = parse_config(text, {"c.json", "intel.com", strict});
+  REQUIRE_FALSE(config);
+  return std::move(config).error();
+}
+
+// One resource "intel.com/a" with these selectors.
+std::string with_selectors(const std::string& selectors) {
+  return R"({"resourceList":[{"resourceName":"a","selectors":)" + selectors + "}]}";
+}
+
+std::string resource(const std::string& fields) {
+  return R"({"resourceList":[{"selectors":{},)" + fields + "}]}";
+}
+
+}  // namespace
+
+TEST_CASE("every field and every selector of a resource is read") {
+  const Config config = parse(R"({"resourceList":[{
+    "resourcePrefix": "nvidia.com", "resourceName": "hostdev", "deviceType": "netDevice", "excludeTopology": true,
+    "hostUse": "refuse",
+    "selectors": {"vendors": ["15b3"], "devices": ["101e"], "drivers": ["mlx5_core"],
+                  "pciAddresses": ["0000:03:00.2"], "acpiIndexes": ["5"], "pfNames": ["p0#0-3"],
+                  "rootDevices": ["0000:03:00.0#0"], "linkTypes": ["ether"], "ddpProfiles": ["GTP"],
+                  "pKeys": ["0x8001"], "isRdma": true, "needVhostNet": true},
+    "additionalInfo": {"*": {"token": "t"}, "0000:03:00.2": {"token": "u"}}}]})");
+  REQUIRE(config.resources.size() == 1);
+  const ResourceConfig& resource = config.resources[0];
+  CHECK(resource.resource() == "nvidia.com/hostdev");
+  CHECK(resource.exclude_topology);
+  CHECK(resource.host_use == HostUse::refuse);
+  CHECK(resource.additional_info.at("0000:03:00.2").at("token") == "u");
+  REQUIRE(resource.selectors.size() == 1);
+  const Selector& selector = resource.selectors[0];
+  CHECK(selector.vendors == std::vector<std::string>{"15b3"});
+  CHECK(selector.devices == std::vector<std::string>{"101e"});
+  CHECK(selector.drivers == std::vector<std::string>{"mlx5_core"});
+  CHECK(selector.pci_addresses == std::vector<std::string>{"0000:03:00.2"});
+  CHECK(selector.acpi_indexes == std::vector<std::string>{"5"});
+  CHECK(selector.pf_names == std::vector<std::string>{"p0#0-3"});
+  CHECK(selector.root_devices == std::vector<std::string>{"0000:03:00.0#0"});
+  CHECK(selector.link_types == std::vector<std::string>{"ether"});
+  CHECK(selector.ddp_profiles == std::vector<std::string>{"GTP"});
+  CHECK(selector.pkeys == std::vector<std::string>{"0x8001"});
+  CHECK(selector.is_rdma);
+  CHECK(selector.need_vhost_net);
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("what is not said has the peer's defaults") {
+  const Config config = parse(with_selectors("{}"));
+  const ResourceConfig& resource = config.resources.at(0);
+  CHECK(resource.resource() == "intel.com/a");
+  CHECK_FALSE(resource.exclude_topology);
+  CHECK(resource.host_use == HostUse::warn);
+  CHECK_FALSE(resource.selectors.at(0).is_rdma);
+}
+
+TEST_CASE("keys match without regard to case, as the network operators write them") {
+  const Config config =
+      parse(R"({"ResourceList":[{"RESOURCENAME":"a","Selectors":{"IsRdma":true,"NeedVhostNet":true,
+                "pciaddresses":["0000:03:00.2"]}}]})");
+  CHECK(config.resources[0].selectors[0].is_rdma);
+  CHECK(config.resources[0].selectors[0].need_vhost_net);
+  CHECK(config.resources[0].selectors[0].pci_addresses.size() == 1);
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("selectors can be a list of objects") {
+  const Config config = parse(with_selectors(R"([{"vendors":["15b3"]},{"vendors":["8086"],"isRdma":true}])"));
+  REQUIRE(config.resources[0].selectors.size() == 2);
+  CHECK(config.resources[0].selectors[1].is_rdma);
+}
+
+TEST_CASE("an unknown key whose value is null is ignored in silence, also when strict") {
+  const std::string text = R"({"resourceList":[{"resourceName":"a","SelectorObj":null,"selectors":{}}]})";
+  CHECK(parse(text).warnings.empty());
+  CHECK(parse(text, true).warnings.empty());
+}
+
+TEST_CASE("an unknown key is a warning with the key that was probably meant") {
+  const Config config = parse(with_selectors(R"({"pfName":["eth0"]})"));
+  REQUIRE(config.warnings.size() == 1);
+  CHECK(config.warnings[0] ==
+        "c.json: resourceList[0] (intel.com/a): selectors.pfName: unknown key, ignored; did you "
+        "mean \"pfNames\"?");
+}
+
+TEST_CASE("an unknown key is an error when strict") {
+  CHECK(error_of(with_selectors(R"({"pfName":["eth0"]})"), true).text ==
+        "c.json: resourceList[0] (intel.com/a): selectors.pfName: unknown key; did you mean \"pfNames\"?");
+}
+
+TEST_CASE("a selector one level too high is named as such") {
+  const Config config = parse(resource(R"("resourceName":"a","vendors":["15b3"])"));
+  REQUIRE(config.warnings.size() == 1);
+  CHECK(
+      config.warnings[0] ==
+      "c.json: resourceList[0] (intel.com/a): vendors: unknown key, ignored; it belongs into \"selectors\"");
+}
+
+TEST_CASE("values that can never match are warnings, so that the peer's configurations run unchanged") {
+  const Config config = parse(with_selectors(
+      R"({"vendors":["0x15b3"],"pciAddresses":["3b:02.6"],"linkTypes":["ethernet"],"pfNames":["eth0#5-3"],
+          "pKeys":["all"]})"));
+  REQUIRE(config.warnings.size() == 5);
+  CHECK(
+      config.warnings[0] ==
+      "c.json: resourceList[0] (intel.com/a): selectors.vendors: \"0x15b3\" can never match: four lower-case "
+      "hexadecimal digits, like 15b3, are compared");
+  CHECK(config.warnings[2].find("selectors.pfNames: \"eth0#5-3\": the range 5-3 is empty") !=
+        std::string::npos);
+  CHECK(config.warnings[3].find("\"ethernet\" can never match: devices have ether or infiniband") !=
+        std::string::npos);
+}
+
+TEST_CASE("text that is no JSON is refused with file, line and column") {
+  const Error error = error_of("{\"resourceList\": [\n  oops]}");
+  CHECK(error.code == Errc::invalid);
+  CHECK(error.text.find("c.json: line 2, column 3: ") == 0);
+}
+
+TEST_CASE("a missing or empty resource list is an error") {
+  CHECK(error_of("{}").text == "c.json: resourceList: missing");
+  CHECK(error_of(R"({"resourceList":null})").text == "c.json: resourceList: missing");
+  CHECK(error_of(R"({"resourceList":[]})").text == "c.json: resourceList: empty, there is nothing to offer");
+  CHECK(error_of(R"({"resourcesList":[]})").text ==
+        "c.json: resourceList: missing; there is \"resourcesList\", did you mean \"resourceList\"?");
+  CHECK(error_of("[]").text == "c.json: an object with resourceList is wanted, this is a list");
+}
+
+TEST_CASE("the other formats and device types are refused by name") {
+  for (const char* text : {R"({"configList":[{"resourceName":"a"}]})", R"({"mode":"hca"})"}) {
+    const Error error = error_of(text);
+    CHECK(error.code == Errc::unsupported);
+    CHECK(error.text.find("is not in this version yet") != std::string::npos);
+  }
+  for (const char* type : {"auxNetDevice", "accelerator"}) {
+    const Error error = error_of(resource(R"("resourceName":"a","deviceType":")" + std::string(type) + "\""));
+    CHECK(error.code == Errc::unsupported);
+    CHECK(error.text == "c.json: resourceList[0] (intel.com/a): deviceType: \"" + std::string(type) +
+                            "\" is not in this version yet, netDevice is");
+  }
+}
+
+TEST_CASE("an unknown device type is refused with what was probably meant") {
+  CHECK(error_of(resource(R"("resourceName":"a","deviceType":"netdevice")")).text ==
+        "c.json: resourceList[0] (intel.com/a): deviceType: \"netdevice\" is unknown, allowed is netDevice; "
+        "did you "
+        "mean \"netDevice\"?");
+}
+
+TEST_CASE("missing selectors are a clear error") {
+  const std::string expected =
+      "c.json: resourceList[0] (intel.com/a): selectors: missing; an object or a list of objects is wanted "
+      "({} selects "
+      "every network function)";
+  CHECK(error_of(R"({"resourceList":[{"resourceName":"a"}]})").text == expected);
+  CHECK(error_of(with_selectors("null")).text == expected);
+  CHECK(error_of(with_selectors("[]")).text.find("selectors: the list is empty") != std::string::npos);
+  CHECK(error_of(with_selectors("[null]")).text.find("selectors[0]: an object is wanted, this is null") !=
+        std::string::npos);
+  CHECK(error_of(with_selectors("5"))
+            .text.find("selectors: an object or a list of objects is wanted, this is a number") !=
+        std::string::npos);
+}
+
+TEST_CASE("a value of the wrong type is named with its path and what is wanted") {
+  CHECK(error_of(with_selectors(R"({"vendors":"15b3"})")).text ==
+        "c.json: resourceList[0] (intel.com/a): selectors.vendors: a list of strings is wanted, this is a "
+        "string "
+        "(\"15b3\")");
+  CHECK(error_of(with_selectors(R"([{},{"vendors":[5]}])")).text ==
+        "c.json: resourceList[0] (intel.com/a): selectors[1].vendors[0]: a string is wanted, this is a "
+        "number (5)");
+  CHECK(error_of(with_selectors(R"({"isRdma":"yes"})"))
+            .text.find("selectors.isRdma: true or false is wanted") != std::string::npos);
+  CHECK(error_of(R"({"resourceList":[7]})").text ==
+        "c.json: resourceList[0]: an object is wanted, this is a number");
+}
+
+TEST_CASE("a vDPA type that does not exist is refused with those that do") {
+  CHECK(error_of(with_selectors(R"({"vdpaType":"vhost-user"})")).text ==
+        "c.json: resourceList[0] (intel.com/a): selectors.vdpaType: \"vhost-user\" is unknown, allowed are "
+        "\"virtio\" "
+        "and \"vhost\"");
+}
+
+TEST_CASE("RDMA and vDPA exclude each other") {
+  CHECK(error_of(with_selectors(R"({"vdpaType":"vhost","isRdma":true})"))
+            .text.find("cannot be combined with isRdma") != std::string::npos);
+}
+
+TEST_CASE("an unknown host use is refused with those that are allowed") {
+  CHECK(error_of(resource(R"("resourceName":"a","hostUse":"never")")).text ==
+        "c.json: resourceList[0] (intel.com/a): hostUse: \"never\" is unknown, allowed are \"refuse\", "
+        "\"warn\" and "
+        "\"allow\"");
+}
+
+TEST_CASE("resource names are those that kubelet and the peer accept") {
+  for (const char* name : {"a", "sriov_net_A", "a-b", "9"}) {
+    CHECK(parse(resource(R"("resourceName":")" + std::string(name) + "\"")).resources.size() == 1);
+  }
+  for (const std::string& name : {std::string("a.b"), std::string(), std::string("a b"), std::string("-a"),
+                                  std::string("a_"), std::string(64, 'x')}) {
+    const Error error = error_of(resource(R"("resourceName":")" + name + "\""));
+    CHECK(error.text.find("c.json: resourceList[0] (intel.com/" + name + "): resourceName: \"" + name +
+                          "\" ") == 0);
+  }
+  CHECK(error_of(R"({"resourceList":[{"selectors":{}}]})").text ==
+        "c.json: resourceList[0]: resourceName: missing");
+}
+
+TEST_CASE("a prefix that kubelet refuses is refused early") {
+  for (const char* prefix : {"Intel.com", "a..b", "-a", "a/b", "kubernetes.io", "x.kubernetes.io"}) {
+    CHECK(error_of(resource(R"("resourceName":"a","resourcePrefix":")" + std::string(prefix) + "\""))
+              .text.find("resourcePrefix: ") != std::string::npos);
+  }
+  CHECK(parse(resource(R"("resourceName":"a","resourcePrefix":"")")).resources[0].prefix == "intel.com");
+}
+
+TEST_CASE("two resources with one name are refused, with different prefixes they are not") {
+  const std::string entry = R"({"resourceName":"a","selectors":{}})";
+  CHECK(error_of(R"({"resourceList":[)" + entry + "," + entry + "]}")
+            .text.find(
+                "c.json: resourceList[1] (intel.com/a): resourceName: \"intel.com/a\" is already the name of "
+                "resourceList[0]") == 0);
+  CHECK(parse(R"({"resourceList":[)" + entry +
+              R"(,{"resourcePrefix":"b.c","resourceName":"a","selectors":{}}]})")
+            .resources.size() == 2);
+}
+
+TEST_CASE("additional information must be strings below a device or a star") {
+  CHECK(error_of(resource(R"("resourceName":"a","additionalInfo":{"*":{"n":5}})")).text ==
+        "c.json: resourceList[0] (intel.com/a): additionalInfo[\"*\"].n: a string is wanted, this is a "
+        "number (5)");
+  const Config config = parse(resource(R"("resourceName":"a","additionalInfo":{"3b:02.6":{"n":"5"}})"));
+  CHECK(config.warnings.at(0).find("additionalInfo[\"3b:02.6\"]: matches no device") != std::string::npos);
+}
+
+TEST_CASE("socket and variable names are the peer's") {
+  ResourceConfig resource;
+  resource.prefix = "intel.com";
+  resource.name = "sriov_net_A";
+  CHECK(socket_name(resource) == "intel.com_sriov_net_A.sock");
+  CHECK(env_name(resource) == "PCIDEVICE_INTEL_COM_SRIOV_NET_A");
+  resource.prefix = "k8s-x.io";
+  resource.name = "a-b";
+  CHECK(env_name(resource) == "PCIDEVICE_K8S-X_IO_A-B");
+}
+
+TEST_CASE("a socket path may have 107 bytes and not one more") {
+  ResourceConfig resource;
+  resource.prefix = "nvidia.com";
+  resource.name = std::string(50, 'n');
+  const size_t rest = 1 + socket_name(resource).size();
+  CHECK(check_socket_path(resource, std::string(107 - rest, 'd')));
+  const auto too_long = check_socket_path(resource, std::string(108 - rest, 'd'));
+  REQUIRE_FALSE(too_long);
+  CHECK(too_long.error().text.find("has 108 bytes, a unix socket's path can have 107") != std::string::npos);
+}

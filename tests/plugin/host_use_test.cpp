@@ -1,0 +1,116 @@
+#include "plugin/host_use.h"
+
+#include "plugin/host_network.h"
+#include "tests/plugin/tree.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::function;
+using test::Tree;
+using Kind = HostUseFact::Kind;
+
+namespace {
+
+std::vector<std::string> facts(const Inventory& inventory, const std::string& address, Kind kind) {
+  std::vector<std::string> out;
+  for (const HostUseFact& fact : function(inventory, address).host_use) {
+    if (fact.kind == kind) out.push_back(fact.what);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a bond's member is told from the bond's IPv4 default route over a VLAN") {
+  const Inventory inventory = Tree("management").scan();
+  for (const char* address : {"0000:01:00.0", "0000:01:00.1"}) {
+    const std::string name = function(inventory, address).netdevs.front().name;
+    CHECK(facts(inventory, address, Kind::default_route) ==
+          std::vector<std::string>{"bond0.100, above " + name +
+                                   ", carries the IPv4 default route (table main)"});
+    CHECK(facts(inventory, address, Kind::member) ==
+          std::vector<std::string>{name + " is a member of bond0 (a bond)"});
+    CHECK(function(inventory, address).host_use.front().kind == Kind::default_route);
+  }
+}
+
+TEST_CASE("an IPv6 default route over a VLAN counts for the interface below") {
+  const Inventory inventory = Tree("management").scan();
+  CHECK(facts(inventory, "0000:02:00.0", Kind::default_route) ==
+        std::vector<std::string>{"eno3.7, above eno3, carries an IPv6 default route"});
+  CHECK(facts(inventory, "0000:02:00.0", Kind::member).empty());
+}
+
+TEST_CASE("an interface with addresses is told, link-local ones do not count") {
+  const Inventory inventory = Tree("management").scan();
+  CHECK(
+      facts(inventory, "0000:02:00.1", Kind::address) ==
+      std::vector<std::string>{"eno4 has the connected network 192.168.2.0/24, address 2001:db8:0:7::1/64"});
+  CHECK(function(inventory, "0000:02:00.1").host_use.size() == 1);
+  CHECK(function(inventory, "0000:05:00.0").host_use.empty());
+}
+
+TEST_CASE("a VRF does not own its interfaces") {
+  CHECK(function(Tree("management").scan(), "0000:04:00.0").host_use.empty());
+}
+
+TEST_CASE("an interface whose VLAN is a bridge's port is a member") {
+  const Inventory inventory = Tree("management").scan();
+  CHECK(facts(inventory, "0000:04:00.1", Kind::member) ==
+        std::vector<std::string>{"ens6.5, above ens6, is a member of br0 (a bridge)"});
+}
+
+TEST_CASE("an interface's own default route counts") {
+  CHECK(facts(Tree("management").scan(), "0000:00:05.0", Kind::default_route) ==
+        std::vector<std::string>{"eth9 carries the IPv4 default route (table main)"});
+}
+
+TEST_CASE("a port of Open vSwitch is a member") {
+  const Inventory inventory = Tree("mlx5_switchdev").scan();
+  CHECK(facts(inventory, "0000:03:00.0", Kind::member).at(0) ==
+        "enp3s0f0_0 is a member of ovs-system (Open vSwitch)");
+  CHECK(function(inventory, "0000:03:00.2").host_use.empty());
+}
+
+TEST_CASE("a default route in another table is a warning when only files can be read") {
+  const Inventory inventory = Tree("management").scan();
+  REQUIRE(inventory.warnings.size() == 1);
+  CHECK(inventory.warnings[0].find("table 200 has an IPv4 default route") == 0);
+}
+
+TEST_CASE("routes that cannot be read are a warning, not silence") {
+  const Inventory inventory = Tree("igb_node").scan();
+  REQUIRE(inventory.warnings.size() == 1);
+  CHECK(inventory.warnings[0].find("the host's IPv4 default routes are not known") == 0);
+}
+
+TEST_CASE("without proc/1 the files of proc/net are read") {
+  Tree tree("igb_node");
+  tree.add("proc/net/route | eth3\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0");
+  CHECK(facts(tree.scan(), "0000:21:10.2", Kind::default_route).size() == 1);
+}
+
+TEST_CASE("unreachable routes and the loopback interface are no default routes") {
+  HostNetwork network;
+  parse_proc_route("*\t00000000\t00000000\t0200\t0\t0\t0\t00000000\t0\t0\t0\n", network);
+  parse_proc_ipv6_route(
+      "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+      "00000000000000000000000000000000 "
+      "ffffffff 00000001 00000000 00200200       lo\n",
+      network);
+  CHECK(network.default_routes.empty());
+}
+
+TEST_CASE("lines that are not understood are skipped") {
+  HostNetwork network;
+  for (const char* text :
+       {"", "\n", "eth0", "eth0\tzz\tzz\tzz\t0\t0\t0\tzz\t0", "eth0 1 2 3 4 5 6 7 8 9 10 11"}) {
+    parse_proc_route(text, network);
+    parse_proc_ipv6_route(text, network);
+    parse_proc_if_inet6(text, network);
+    parse_proc_fib_trie(text, network);
+  }
+  CHECK(network.default_routes.empty());
+  CHECK(network.warnings.empty());
+}

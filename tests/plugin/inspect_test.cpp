@@ -1,0 +1,132 @@
+#include "plugin/inspect.h"
+
+#include "common/json.h"
+#include "tests/plugin/tree.h"
+
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::TempDir;
+using test::Tree;
+
+namespace {
+
+struct Run {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Run run(const std::function<int()>& command) {
+  std::ostringstream out;
+  std::ostringstream err;
+  std::streambuf* const real_out = std::cout.rdbuf(out.rdbuf());
+  std::streambuf* const real_err = std::cerr.rdbuf(err.rdbuf());
+  const int code = command();
+  std::cout.rdbuf(real_out);
+  std::cerr.rdbuf(real_err);
+  return {code, out.str(), err.str()};
+}
+
+std::string write(const TempDir& folder, const std::string& text) {
+  const std::string path = folder.path("config.json");
+  std::ofstream(path) << text;
+  return path;
+}
+
+constexpr const char* kHostdev =
+    R"({"resourceList":[{"resourceName":"hostdev","selectors":{"isRdma":true,"pfName":["eth0"]}}]})";
+
+}  // namespace
+
+TEST_CASE("inspect without a configuration shows every function and its use by the host") {
+  const Tree tree("management");
+  InspectOptions options;
+  options.root = tree.root();
+  const Run result = run([&] { return inspect(options); });
+  CHECK(result.code == 0);
+  CHECK(result.out.find("none: no config given") != std::string::npos);
+  CHECK(result.out.find("the host uses it: eno1 is a member of bond0 (a bond)") != std::string::npos);
+  CHECK(result.out.find("in no pool: 8 functions") != std::string::npos);
+}
+
+TEST_CASE("inspect with a configuration answers in JSON, warnings of the configuration included") {
+  const Tree tree("igb_node");
+  const TempDir folder;
+  InspectOptions options;
+  options.root = tree.root();
+  options.config_file = write(folder, kHostdev);
+  options.resource_prefix = "nvidia.com";
+  options.output = InspectOptions::Output::json;
+  const Run result = run([&] { return inspect(options); });
+  CHECK(result.code == 0);
+  const auto json = Json::parse(result.out);
+  REQUIRE(json);
+  const Json& pool = json->find("pools")->as_array()->at(0);
+  CHECK(*pool.find("resource")->as_text() == "nvidia.com/hostdev");
+  CHECK(pool.find("devices")->as_array()->size() == 8);
+  CHECK(json->find("warnings")->as_array()->at(0).as_text()->find("did you mean \"pfNames\"?") !=
+        std::string::npos);
+}
+
+TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the configuration is wrong") {
+  const Tree empty("");
+  const TempDir folder;
+  InspectOptions options;
+  options.root = empty.root();
+  CHECK(run([&] { return inspect(options); }).code == 1);
+  options.config_file = write(folder, "{}");
+  const Run result = run([&] { return inspect(options); });
+  CHECK(result.code == 2);
+  CHECK(result.err == "vfrail: " + options.config_file + ": resourceList: missing\n");
+}
+
+TEST_CASE("check-config says a good configuration in words and exits with 0") {
+  const TempDir folder;
+  CheckConfigOptions options;
+  options.config_file = write(folder, kHostdev);
+  const Run result = run([&] { return check_config(options); });
+  CHECK(result.code == 0);
+  CHECK(result.out.find("intel.com/hostdev\n  selects    with RDMA\n") == 0);
+  CHECK(result.err.find("warning: " + options.config_file +
+                        ": resourceList[0] (intel.com/hostdev): selectors.pfName") == 0);
+}
+
+TEST_CASE(
+    "check-config exits with 2 for a missing file, under strict for an unknown key, and for too long a "
+    "name") {
+  const TempDir folder;
+  CheckConfigOptions options;
+  options.config_file = folder.path("none.json");
+  Run result = run([&] { return check_config(options); });
+  CHECK(result.code == 2);
+  CHECK(result.err.find("vfrail: open configuration " + options.config_file + ": ENOENT") == 0);
+
+  options.config_file = write(folder, kHostdev);
+  options.strict = true;
+  result = run([&] { return check_config(options); });
+  CHECK(result.code == 2);
+  CHECK(result.out.empty());
+
+  options.config_file =
+      write(folder, R"({"resourceList":[{"resourcePrefix":"a-rather-long-prefix.example.com",
+      "resourceName":"a_name_of_sixty_characters_which_is_fine_for_kubernetes_itself","selectors":{}}]})");
+  options.strict = false;
+  result = run([&] { return check_config(options); });
+  CHECK(result.code == 2);
+  CHECK(result.err.find("a unix socket's path can have 107") != std::string::npos);
+}
+
+TEST_CASE("a configuration is read through the links that a mounted ConfigMap consists of") {
+  const TempDir folder;
+  test::write_tree(folder.path(), "config.json -> ..data/config.json\n..data -> ..2026/\n..2026/");
+  std::ofstream(folder.path("..2026/config.json")) << kHostdev;
+  CheckConfigOptions options;
+  options.config_file = folder.path("config.json");
+  CHECK(run([&] { return check_config(options); }).code == 0);
+}

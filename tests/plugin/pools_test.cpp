@@ -1,0 +1,234 @@
+#include "plugin/pools.h"
+
+#include "tests/plugin/tree.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::Tree;
+
+namespace {
+
+Config config(const std::string& resources) {
+  auto parsed = parse_config("{\"resourceList\":[" + resources + "]}", {"c.json", "intel.com", false});
+  if (!parsed) FAIL(parsed.error().text);
+  return *std::move(parsed);
+}
+
+std::string resource(const std::string& name, const std::string& selectors, const std::string& more = "") {
+  return R"({"resourceName":")" + name + R"(","selectors":)" + selectors + more + "}";
+}
+
+std::vector<std::string> ids(const Pool& pool) {
+  std::vector<std::string> out;
+  for (const PoolDevice& device : pool.devices) out.push_back(device.id());
+  return out;
+}
+
+std::vector<std::string> reasons(const Pools& pools, const std::string& id) {
+  for (const LeftOut& left : pools.left_out) {
+    if (left.id == id) return left.reasons;
+  }
+  return {};
+}
+
+// The only pool's devices for these selectors.
+std::vector<std::string> selected(const Tree& tree, const std::string& selectors) {
+  return ids(match(config(resource("a", selectors)), tree.scan()).pools.at(0));
+}
+
+using Ids = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("RDMA-capable VFs are offered, the PFs whose VFs they are not") {
+  const Tree tree("igb_node");
+  const Pools pools = match(config(resource("a", R"({"vendors":["8086"],"isRdma":true})")), tree.scan());
+  CHECK(pools.pools[0].devices.size() == 8);
+  CHECK(pools.pools[0].devices[0].rdma);
+  CHECK(reasons(pools, "0000:21:00.0") == Ids{"has 4 VFs enabled: its VFs are handed out, not itself"});
+  CHECK(pools.left_out.size() == 2);
+}
+
+TEST_CASE("each selector field selects by its fact") {
+  const Tree igb("igb_node");
+  const Tree mlx5("mlx5_switchdev");
+  CHECK(selected(mlx5, R"({"vendors":["15b3"]})").size() == 4);
+  CHECK(selected(mlx5, R"({"vendors":["8086"]})").empty());
+  CHECK(selected(igb, R"({"devices":["10ca"]})").size() == 8);
+  CHECK(selected(mlx5, R"({"drivers":["vfio-pci"]})") == Ids{"0000:03:00.5"});
+  CHECK(selected(igb, R"({"pciAddresses":["0000:41:10.0"]})") == Ids{"0000:41:10.0"});
+  CHECK(selected(mlx5, R"({"acpiIndexes":["5"]})").empty());  // the PF has it, but its VFs are enabled
+  CHECK(selected(igb, R"({"pfNames":["ETH1#0,2-3"]})") ==
+        Ids{"0000:41:10.0", "0000:41:10.4", "0000:41:10.6"});
+  CHECK(selected(mlx5, R"({"pfNames":["enp3s0f0np0#0","enp3s0f0np0#2"]})") ==
+        Ids{"0000:03:00.2", "0000:03:00.4"});
+  CHECK(selected(igb, R"({"rootDevices":["0000:21:00.0#3"]})") == Ids{"0000:21:10.6"});
+  CHECK(selected(igb, R"({"linkTypes":["ether"]})").size() == 8);
+  CHECK(selected(igb, R"({"linkTypes":["infiniband"]})").empty());
+  CHECK(selected(mlx5, R"({"isRdma":true})") == Ids{"0000:03:00.2", "0000:03:00.3", "0000:03:00.4"});
+  CHECK(selected(igb, R"({"ddpProfiles":["GTP"]})").empty());
+  CHECK(selected(igb, R"({"vdpaType":"vhost"})").empty());
+}
+
+TEST_CASE("fields are ANDed, selector objects ORed, and options come from the one that matched first") {
+  const Pools pools = match(
+      config(resource("a", R"([{"pfNames":["eth0"],"devices":["ffff"]},{"pfNames":["eth0#0"],"isRdma":true},
+                                     {"pfNames":["eth0#0-1"]}])")),
+      Tree("igb_node").scan());
+  REQUIRE(ids(pools.pools[0]) == Ids{"0000:21:10.0", "0000:21:10.2"});
+  CHECK(pools.pools[0].devices[0].rdma);
+  CHECK_FALSE(pools.pools[0].devices[1].rdma);
+}
+
+TEST_CASE("the first resource that matches has the device, and an empty pool stays in the list") {
+  const Pools pools = match(
+      config(resource("a", R"({"vendors":["8086"]})") + "," + resource("b", R"({"pfNames":["eth0#0-3"]})")),
+      Tree("igb_node").scan());
+  REQUIRE(pools.pools.size() == 2);
+  CHECK(pools.pools[0].devices.size() == 8);
+  CHECK(pools.pools[1].devices.empty());
+}
+
+TEST_CASE("a PF without VFs is offered, but never by its name") {
+  const Tree tree("management");
+  CHECK(selected(tree, R"({"pciAddresses":["0000:05:00.0"]})") == Ids{"0000:05:00.0"});
+  const Pools pools = match(config(resource("a", R"({"pfNames":["ens7"]})")), tree.scan());
+  CHECK(pools.pools[0].devices.empty());
+  CHECK(reasons(pools, "0000:05:00.0") ==
+        Ids{"intel.com/a: pfNames wants ens7, this is a PF itself, and only VFs can match"});
+}
+
+TEST_CASE("a function without a driver is left out with that reason") {
+  const Pools pools = match(config(resource("a", "{}")), Tree("mlx5_switchdev").scan());
+  CHECK(reasons(pools, "0000:03:01.2") == Ids{"no driver is bound"});
+  CHECK(reasons(pools, "0000:03:00.1") == Ids{"has 1 VF enabled: it is handed out, not itself"});
+}
+
+TEST_CASE("what matches no resource has for each the first field that failed") {
+  const Pools pools = match(config(resource("a", R"({"vendors":["15b3","1924"]})") + "," +
+                                   resource("b", R"([{"drivers":["iavf"]},{"pfNames":["eth0#7"]}])")),
+                            Tree("igb_node").scan());
+  CHECK(reasons(pools, "0000:21:10.2") ==
+        Ids{"intel.com/a: vendors wants 15b3 or 1924, this is 8086",
+            "intel.com/b: selectors[0].drivers wants iavf, this is igbvf",
+            "intel.com/b: selectors[1].pfNames wants eth0#7, this is eth0#1"});
+}
+
+TEST_CASE("the number of reasons is limited") {
+  std::string resources;
+  for (int i = 0; i < 20; ++i) {
+    resources += (i == 0 ? "" : ",") + resource("r" + std::to_string(i), R"({"vendors":["15b3"]})");
+  }
+  const auto why = reasons(match(config(resources), Tree("igb_node").scan()), "0000:21:10.2");
+  CHECK(why.size() == 8);
+  CHECK(why.back() == "and 13 more selectors that do not match");
+}
+
+TEST_CASE("long lists of wanted values are shortened in reasons") {
+  const Pools pools = match(config(resource("a", R"({"devices":["0001","0002","0003","0004","0005"]})")),
+                            Tree("igb_node").scan());
+  CHECK(reasons(pools, "0000:21:10.2") ==
+        Ids{"intel.com/a: devices wants 0001 or 0002 or 0003 or 2 more, this is 10ca"});
+}
+
+TEST_CASE("what the host lives on is left out by default, with the fact as the reason") {
+  const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
+  CHECK(ids(pools.pools[0]) == Ids{"0000:02:00.1", "0000:04:00.0", "0000:05:00.0"});
+  CHECK(reasons(pools, "0000:01:00.0") ==
+        Ids{"intel.com/a: the host uses it: bond0.100, above eno1, carries the IPv4 default route (table "
+            "main) (hostUse "
+            "is \"warn\")",
+            "intel.com/a: the host uses it: eno1 is a member of bond0 (a bond) (hostUse is \"warn\")"});
+  CHECK(reasons(pools, "0000:02:00.0").size() == 1);
+  CHECK(reasons(pools, "0000:04:00.1").size() == 1);
+}
+
+TEST_CASE("a function that merely has host addresses is offered with a warning") {
+  const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
+  REQUIRE(pools.warnings.size() == 1);
+  CHECK(pools.warnings[0].find("intel.com/a offers 0000:02:00.1, which the host uses: eno4 has ") == 0);
+}
+
+TEST_CASE("hostUse refuse leaves out what has addresses too") {
+  const Pools pools = match(config(resource("a", "{}", R"(,"hostUse":"refuse")")), Tree("management").scan());
+  CHECK(ids(pools.pools[0]) == Ids{"0000:04:00.0", "0000:05:00.0"});
+  CHECK(pools.warnings.empty());
+}
+
+TEST_CASE("hostUse allow offers everything and says what it risks") {
+  const Pools pools = match(config(resource("a", "{}", R"(,"hostUse":"allow")")), Tree("management").scan());
+  CHECK(pools.pools[0].devices.size() == 8);
+  CHECK(pools.left_out.empty());
+  CHECK(pools.warnings.size() == 10);  // three facts for each member of the bond
+}
+
+TEST_CASE("a resource that may not have a function leaves it to a later one that may") {
+  const Pools pools = match(config(resource("a", "{}") + "," + resource("b", "{}", R"(,"hostUse":"allow")")),
+                            Tree("management").scan());
+  CHECK(ids(pools.pools[1]) ==
+        Ids{"0000:00:05.0", "0000:01:00.0", "0000:01:00.1", "0000:02:00.0", "0000:04:00.1"});
+}
+
+TEST_CASE("VFs in pods stay in their pool, also for a plugin that has just started") {
+  Tree tree("igb_node");
+  const Config wanted =
+      config(resource("a", R"({"isRdma":true,"linkTypes":["ether"],"pfNames":["eth0","eth1"]})"));
+  const Pools before = match(wanted, tree.scan());
+  for (const PoolDevice& device : before.pools[0].devices) tree.move_to_pod(device.id());
+  const Pools after = match(wanted, tree.scan());
+  CHECK(ids(after.pools[0]).size() == 8);
+  CHECK(ids(after.pools[0]) == ids(before.pools[0]));
+  CHECK(after.left_out.size() == before.left_out.size());
+}
+
+TEST_CASE("partition keys are compared as numbers, without case and membership") {
+  Inventory inventory;
+  PciFunction vf;
+  vf.address = *PciAddress::parse("0000:05:00.1");
+  vf.driver = "mlx5_core";
+  vf.pkey = "0xabcd";
+  inventory.functions.push_back(vf);
+  for (const char* key : {"0xabcd", "0xABCD", "0x2bcd", "abcd"}) {
+    CHECK(match(config(resource("a", R"({"pKeys":[")" + std::string(key) + "\"]}")), inventory)
+              .pools[0]
+              .devices.size() == 1);
+  }
+  for (const char* key : {"0xabce", "all", ""}) {
+    CHECK(match(config(resource("a", R"({"pKeys":[")" + std::string(key) + "\"]}")), inventory)
+              .pools[0]
+              .devices.empty());
+  }
+}
+
+TEST_CASE("a vDPA type selects by the driver of the vDPA device") {
+  Inventory inventory;
+  PciFunction vf;
+  vf.address = *PciAddress::parse("0000:05:00.1");
+  vf.driver = "mlx5_core";
+  vf.vdpa = Vdpa{"vdpa0", "virtio_vdpa", ""};
+  inventory.functions.push_back(vf);
+  CHECK(match(config(resource("a", R"({"vdpaType":"virtio"})")), inventory).pools[0].devices.size() == 1);
+  const Pools pools = match(config(resource("a", R"({"vdpaType":"vhost"})")), inventory);
+  CHECK(reasons(pools, "0000:05:00.1") ==
+        Ids{"intel.com/a: vdpaType wants vhost, this has vdpa0 with the driver virtio_vdpa"});
+}
+
+TEST_CASE("additional information is merged, a device's own values over those for all") {
+  const Pools pools = match(config(resource("a", "{}", R"(,"additionalInfo":{"*":{"a":"1","b":"1"},
+                                                         "0000:21:10.0":{"b":"2","c":"3"}})")),
+                            Tree("igb_node").scan());
+  CHECK(pools.pools[0].find("0000:21:10.0")->extra ==
+        std::map<std::string, std::string>{{"a", "1"}, {"b", "2"}, {"c", "3"}});
+  CHECK(pools.pools[0].find("0000:21:10.2")->extra ==
+        std::map<std::string, std::string>{{"a", "1"}, {"b", "1"}});
+  CHECK(pools.pools[0].find("0000:99:00.0") == nullptr);
+}
+
+TEST_CASE("needVhostNet is a warning where the nodes do not exist") {
+  const Config wanted = config(resource("a", R"({"needVhostNet":true})"));
+  CHECK(match(wanted, Tree("igb_node").scan()).warnings.empty());
+  const Pools pools = match(wanted, Tree("mlx5_switchdev").scan());
+  REQUIRE(pools.warnings.size() == 1);
+  CHECK(pools.warnings[0].find("intel.com/a has needVhostNet, but ") == 0);
+}

@@ -1,0 +1,122 @@
+#include "plugin/report.h"
+
+#include "plugin/config_report.h"
+#include "tests/plugin/tree.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::Tree;
+
+namespace {
+
+Config hostdev() {
+  auto parsed = parse_config(
+      R"({"resourceList":[{"resourcePrefix":"nvidia.com","resourceName":"hostdev",
+          "selectors":{"vendors":["8086"],"isRdma":true,"pfNames":["eth0#0-2","eth1#0"]}}]})",
+      {"c.json", "intel.com", false});
+  if (!parsed) FAIL(parsed.error().text);
+  return *std::move(parsed);
+}
+
+// A node with one VF in a pod, one with its port down, and what no pool has.
+struct Scene {
+  Scene() {
+    tree.add("proc/1/net/route | eth9\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0");
+    tree.move_to_pod("0000:21:10.2");
+    tree.add("sys/bus/pci/devices/0000:21:10.4/infiniband/mlx5_2/ports/1/state = 1: DOWN");
+    inventory = tree.scan();
+    pools = match(hostdev(), inventory);
+  }
+  Tree tree{"igb_node"};
+  Inventory inventory;
+  Pools pools;
+};
+
+}  // namespace
+
+TEST_CASE("the table shows every function with its facts, its pool, or why it is in none") {
+  const Scene scene;
+  CHECK(render_table({scene.inventory, scene.pools, {"something is odd"}}) ==
+        R"(ADDRESS       PF    VF  DRIVER  NETDEV      RDMA        PORT    LINK   NUMA  POOL
+0000:21:00.0  -     -   igb     eth0        -           -       ether  0     none: has 4 VFs enabled: its VFs are handed out, not itself
+0000:21:10.0  eth0  0   igbvf   eth2        mlx5_0      ACTIVE  ether  0     nvidia.com/hostdev
+0000:21:10.2  eth0  1   igbvf   (in a pod)  (in a pod)  -       ether  0     nvidia.com/hostdev
+0000:21:10.4  eth0  2   igbvf   eth4        mlx5_2      DOWN    ether  0     nvidia.com/hostdev
+0000:21:10.6  eth0  3   igbvf   eth5        mlx5_3      ACTIVE  ether  0     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth0#3
+0000:41:00.0  -     -   igb     eth1        -           -       ether  1     none: has 4 VFs enabled: its VFs are handed out, not itself
+0000:41:10.0  eth1  0   igbvf   eth6        mlx5_4      ACTIVE  ether  1     nvidia.com/hostdev
+0000:41:10.2  eth1  1   igbvf   eth7        mlx5_5      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#1
+0000:41:10.4  eth1  2   igbvf   eth8        mlx5_6      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#2
+0000:41:10.6  eth1  3   igbvf   eth9        mlx5_7      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#3
+
+nvidia.com/hostdev: 4 devices
+in no pool: 6 functions
+RDMA network namespace mode: exclusive
+warning: something is odd
+)");
+}
+
+TEST_CASE("further reasons stand below the first") {
+  Inventory inventory;
+  PciFunction nic;
+  nic.address = *PciAddress::parse("0000:05:00.0");
+  inventory.functions.push_back(nic);
+  Pools pools;
+  pools.left_out.push_back({"0000:05:00.0", {"one", "two"}});
+  const std::string table = render_table({inventory, pools, {}});
+  const size_t one = table.find("none: one\n");
+  const size_t two = table.find("two\n");
+  REQUIRE(one != std::string::npos);
+  REQUIRE(two != std::string::npos);
+  const size_t line = table.rfind('\n', one) + 1;
+  CHECK(one + 6 - line == two - (table.rfind('\n', two) + 1));
+}
+
+TEST_CASE("a node without network functions says so") {
+  const std::string table = render_table({Inventory(), Pools(), {}});
+  CHECK(table.find("There is no PCI network function.\n") == 0);
+}
+
+TEST_CASE("the JSON has pools with devices and facts, and what is left out with reasons and facts") {
+  const Scene scene;
+  const auto parsed = Json::parse(render_json({scene.inventory, scene.pools, {"something is odd"}}).pretty());
+  REQUIRE(parsed);
+  const Json::Array& pools = *parsed->find("pools")->as_array();
+  REQUIRE(pools.size() == 1);
+  CHECK(*pools[0].find("resource")->as_text() == "nvidia.com/hostdev");
+  const Json::Array& devices = *pools[0].find("devices")->as_array();
+  REQUIRE(devices.size() == 4);
+  const Json& first = devices[0];
+  CHECK(*first.find("id")->as_text() == "0000:21:10.0");
+  CHECK(*first.find("pf")->as_text() == "0000:21:00.0");
+  CHECK(*first.find("pf_name")->as_text() == "eth0");
+  CHECK(*first.find("vf_index")->as_int() == 0);
+  CHECK(*first.find("numa_node")->as_int() == 0);
+  CHECK(*first.find("netdevs")->as_array()->at(0).find("name")->as_text() == "eth2");
+  const Json& rdma = first.find("rdma")->as_array()->at(0);
+  CHECK(*rdma.find("uverbs")->as_text() == "uverbs0");
+  CHECK(*rdma.find("ports")->as_array()->at(0).find("state")->as_text() == "ACTIVE");
+  CHECK_FALSE(*first.find("in_a_pod")->as_bool());
+  CHECK(*devices[1].find("in_a_pod")->as_bool());
+  CHECK(*devices[1].find("handed_out")->find("rdma")->as_bool());
+
+  const Json::Array& left_out = *parsed->find("left_out")->as_array();
+  REQUIRE(left_out.size() == 6);
+  CHECK(*left_out[0].find("id")->as_text() == "0000:21:00.0");
+  CHECK(left_out[0].find("reasons")->as_array()->size() == 1);
+  CHECK(*left_out[0].find("driver")->as_text() == "igb");
+  CHECK(left_out[5].find("host_use")->as_array()->size() == 1);
+  CHECK(*parsed->find("rdma_netns_mode")->as_text() == "exclusive");
+  CHECK(*parsed->find("warnings")->as_array()->at(0).as_text() == "something is odd");
+}
+
+TEST_CASE("a configuration is said in words") {
+  CHECK(describe(hostdev()) == R"(nvidia.com/hostdev
+  selects    vendor 8086, VF of eth0#0-2 or eth1#0, with RDMA
+  hands out  the RDMA device's nodes
+  host use   what carries the host's default route or is a member of a bond or bridge is left out
+  socket     nvidia.com_hostdev.sock
+  variables  PCIDEVICE_NVIDIA_COM_HOSTDEV, PCIDEVICE_NVIDIA_COM_HOSTDEV_INFO
+)");
+}
