@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <unordered_map>
 
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
@@ -17,6 +18,23 @@ namespace {
 // Deeper nesting than this has no use in a configuration, and copying or comparing the tree recurses.
 constexpr size_t kMaxDepth = 64;
 
+// A duplicate key keeps its first place and its last value. By a table: 1 MiB has room for 100,000 keys, and
+// to look each one up among all others takes minutes.
+void merge_duplicates(Json::Object& object) {
+  std::unordered_map<std::string, size_t> places;
+  size_t size = 0;
+  for (auto& member : object) {
+    const auto [place, is_new] = places.try_emplace(member.first, size);
+    if (!is_new) {
+      object[place->second].second = std::move(member.second);
+    } else {
+      if (&object[size] != &member) object[size] = std::move(member);
+      ++size;
+    }
+  }
+  object.resize(size);
+}
+
 // Builds the tree from RapidJSON's events. `open_` holds the containers being filled, outermost first.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
  public:
@@ -25,7 +43,10 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   bool Int(int value) { return add(Json(value)); }
   bool Uint(unsigned value) { return add(Json(int64_t{value})); }
   bool Int64(int64_t value) { return add(Json(value)); }
-  bool Uint64(uint64_t value) { return add(Json(static_cast<double>(value))); }
+  // RapidJSON calls this for every positive number from 2^32.
+  bool Uint64(uint64_t value) {
+    return add(value <= INT64_MAX ? Json(static_cast<int64_t>(value)) : Json(static_cast<double>(value)));
+  }
   bool Double(double value) { return add(Json(value)); }
   bool String(const char* text, rapidjson::SizeType size, bool) { return add(Json(std::string(text, size))); }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
@@ -48,6 +69,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   bool close() {
     Json done = std::move(open_.back());
     open_.pop_back();
+    if (Json::Object* object = done.as_object()) merge_duplicates(*object);
     return add(std::move(done));
   }
   bool add(Json value) {
@@ -56,7 +78,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     } else if (Json::Array* list = open_.back().as_array()) {
       list->push_back(std::move(value));
     } else {
-      open_.back().set(keys_.back(), std::move(value));
+      open_.back().as_object()->emplace_back(std::move(keys_.back()), std::move(value));
       keys_.pop_back();
     }
     return true;
