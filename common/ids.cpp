@@ -83,8 +83,9 @@ std::optional<MacAddress> MacAddress::parse(std::string_view text) {
 
 bool valid_ifname(std::string_view name) {
   if (name.empty() || name.size() > 15 || name == "." || name == "..") return false;
-  return std::none_of(name.begin(), name.end(),
-                      [](unsigned char c) { return c == '/' || c == ':' || c == 0 || std::isspace(c) != 0; });
+  return std::none_of(name.begin(), name.end(), [](unsigned char c) {
+    return c == '/' || c == ':' || c == '%' || c == 0 || std::isspace(c) != 0;
+  });
 }
 
 Result<DeviceId> DeviceId::parse(std::string_view text) {

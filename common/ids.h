@@ -38,7 +38,8 @@ struct MacAddress {
 };
 
 // The rule of dev_valid_name() in net/core/dev.c: 1-15 bytes, not "." or "..", no '/', ':' or white space.
-// CNI forbids the same names.
+// CNI forbids the same names. Nor '%', of which the kernel makes a number (dev_get_valid_name()): "net%d"
+// would never be what the interface is called.
 bool valid_ifname(std::string_view name);
 
 // What a device plugin calls a device and Multus passes on: a PCI address or an auxiliary-device name
