@@ -46,6 +46,13 @@ std::string quoted_if_needed(const std::string& value) {
   return plain ? value : Json(value).text();
 }
 
+// Messages can hold what a peer said: its line ends and control characters must not make lines of their own.
+std::string one_line(std::string_view message) {
+  const bool plain =
+      std::none_of(message.begin(), message.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  return plain ? std::string(message) : Json(message).text();
+}
+
 }  // namespace
 
 std::optional<LogLevel> parse_log_level(std::string_view word) {
@@ -90,7 +97,7 @@ void Log::write(LogLevel level, std::string_view message, std::initializer_list<
     for (const LogField& field : fields) out.set(field.key, field.value);
     line = out.text();
   } else {
-    line = timestamp() + " " + level_name(level) + " " + std::string(message);
+    line = timestamp() + " " + level_name(level) + " " + one_line(message);
     for (const auto& [key, value] : context_) line += " " + key + "=" + quoted_if_needed(value);
     for (const LogField& field : fields)
       line += " " + std::string(field.key) + "=" + quoted_if_needed(field.value);
