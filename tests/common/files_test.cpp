@@ -1,0 +1,203 @@
+// common/files.h: nothing half-written, nothing left over, one holder at a time.
+#include "common/files.h"
+
+#include "tests/support/temp_dir.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <functional>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+using std::chrono::milliseconds;
+namespace fs = std::filesystem;
+
+size_t entries(const std::string& folder) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+unsigned mode_of(const std::string& path) {
+  struct stat info {};
+  REQUIRE(::lstat(path.c_str(), &info) == 0);
+  return info.st_mode & 07777U;
+}
+
+// Runs `body` in another process; its answer is the exit status.
+pid_t in_process(const std::function<int()>& body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(body());
+  return pid;
+}
+
+int exit_status(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+}  // namespace
+
+TEST_CASE("A written file has its content and mode, and no temporary file is left") {
+  const test::TempDir dir;
+  const mode_t before = ::umask(077);
+  CHECK(write_file(dir.path("f"), "one", 0600, Durability::synced));
+  CHECK(write_file(dir.path("f"), "two", 0444, Durability::renamed));
+  ::umask(before);
+  CHECK(*read_file(dir.path("f"), 100).value_or(std::nullopt) == "two");
+  CHECK(mode_of(dir.path("f")) == 0444);
+  CHECK(entries(dir.path()) == 1);
+}
+
+TEST_CASE("A write that fails leaves no temporary file") {
+  const test::TempDir dir;
+  fs::create_directories(dir.path("f/full"));  // a folder cannot be replaced by a file
+  const auto written = write_file(dir.path("f"), "x", 0600, Durability::renamed);
+  REQUIRE_FALSE(written);
+  CHECK(written.error().text.find("rename") != std::string::npos);
+  CHECK(entries(dir.path()) == 1);
+}
+
+TEST_CASE("A write into a folder that is not there says which file") {
+  const auto written = write_file("/nonexistent/f", "x", 0600, Durability::renamed);
+  REQUIRE_FALSE(written);
+  CHECK(written.error().code == Errc::not_found);
+  CHECK(written.error().text.find("/nonexistent/f") != std::string::npos);
+}
+
+TEST_CASE("A write replaces a symbolic link and not the file behind it") {
+  const test::TempDir dir;
+  REQUIRE(write_file(dir.path("victim"), "safe", 0600, Durability::renamed));
+  fs::create_symlink("victim", dir.path("link"));
+  REQUIRE(write_file(dir.path("link"), "new", 0600, Durability::renamed));
+  CHECK(*read_file(dir.path("victim"), 100).value_or(std::nullopt) == "safe");
+}
+
+TEST_CASE("A symbolic link is not read, a missing file is nothing, a long one is refused") {
+  const test::TempDir dir;
+  REQUIRE(write_file(dir.path("f"), "12345", 0600, Durability::renamed));
+  fs::create_symlink("f", dir.path("link"));
+  CHECK_FALSE(read_file(dir.path("link"), 100));
+  CHECK_FALSE(read_file(dir.path("none"), 100).value_or("x").has_value());
+  CHECK_FALSE(read_file(dir.path("f/below"), 100).value_or("x").has_value());
+  CHECK(read_file(dir.path("f"), 5));
+  const auto long_one = read_file(dir.path("f"), 4);
+  REQUIRE_FALSE(long_one);
+  CHECK(long_one.error().code == Errc::invalid);
+}
+
+TEST_CASE("Removing a file that is not there succeeds, removing a folder does not") {
+  const test::TempDir dir;
+  CHECK(remove_file(dir.path("none")));
+  CHECK_FALSE(remove_file(dir.path()));
+}
+
+TEST_CASE("A folder is made with its parents, and an existing one stays as it is") {
+  const test::TempDir dir;
+  CHECK(make_folder(dir.path("a/b/c"), 0700));
+  CHECK(mode_of(dir.path("a/b/c")) == 0700);
+  REQUIRE(::chmod(dir.path("a/b").c_str(), 0750) == 0);
+  CHECK(make_folder(dir.path("a/b"), 0700));
+  CHECK(mode_of(dir.path("a/b")) == 0750);
+}
+
+TEST_CASE("A folder below a file cannot be made") {
+  const test::TempDir dir;
+  REQUIRE(write_file(dir.path("f"), "", 0600, Durability::renamed));
+  CHECK_FALSE(make_folder(dir.path("f/x"), 0700));
+}
+
+TEST_CASE("A stream is read to its end and no further than the limit") {
+  int fds[2];
+  REQUIRE(::pipe2(fds, O_CLOEXEC) == 0);
+  const UniqueFd from(fds[0]);
+  UniqueFd to(fds[1]);
+  REQUIRE(::write(to.get(), "hello", 5) == 5);
+  to.reset();
+  CHECK(read_stream(from.get(), 5).value_or("") == "hello");
+}
+
+TEST_CASE("A lock file is gone when the lock is") {
+  const test::TempDir dir;
+  {
+    const auto lock = FileLock::acquire(dir.path("lock"), milliseconds{0});
+    REQUIRE(lock);
+    CHECK(mode_of(dir.path("lock")) == 0600);
+  }
+  CHECK(entries(dir.path()) == 0);
+}
+
+TEST_CASE("A lock that another process holds is busy at the deadline") {
+  const test::TempDir dir;
+  auto lock = FileLock::acquire(dir.path("lock"), milliseconds{0});
+  REQUIRE(lock);
+  const pid_t other = in_process([&] {
+    const auto start = std::chrono::steady_clock::now();
+    const auto second = FileLock::acquire(dir.path("lock"), milliseconds{50});
+    const auto took = std::chrono::steady_clock::now() - start;
+    return !second && second.error().code == Errc::busy && took >= milliseconds{50} ? 0 : 1;
+  });
+  CHECK(exit_status(other) == 0);
+  CHECK(fs::exists(dir.path("lock")));
+}
+
+TEST_CASE("A lock passes on when its holder dies without letting go") {
+  const test::TempDir dir;
+  const pid_t other = in_process([&] {
+    const auto lock = FileLock::acquire(dir.path("lock"), milliseconds{0});
+    ::_exit(lock ? 0 : 1);  // no destructor: as if killed
+    return 1;
+  });
+  REQUIRE(exit_status(other) == 0);
+  CHECK(fs::exists(dir.path("lock")));
+  CHECK(FileLock::acquire(dir.path("lock"), milliseconds{0}));
+}
+
+TEST_CASE("A symbolic link in the place of a lock is refused") {
+  const test::TempDir dir;
+  fs::create_symlink("elsewhere", dir.path("lock"));
+  CHECK_FALSE(FileLock::acquire(dir.path("lock"), milliseconds{0}));
+  CHECK_FALSE(fs::exists(dir.path("elsewhere")));
+}
+
+TEST_CASE("A lock that was moved is let go once") {
+  const test::TempDir dir;
+  auto first = FileLock::acquire(dir.path("lock"), milliseconds{0});
+  REQUIRE(first);
+  {
+    const FileLock second = std::move(*first);
+    CHECK(fs::exists(dir.path("lock")));
+  }
+  CHECK_FALSE(fs::exists(dir.path("lock")));
+}
+
+TEST_CASE("No increment of a counter is lost between 8 processes that take the lock") {
+  constexpr int kProcesses = 8;
+  constexpr int kRounds = 200;
+  const test::TempDir dir;
+  REQUIRE(write_file(dir.path("counter"), "0", 0600, Durability::renamed));
+  const auto increment = [&] {
+    for (int round = 0; round < kRounds; ++round) {
+      const auto lock = FileLock::acquire(dir.path("lock"), milliseconds{30'000});
+      const auto text = read_file(dir.path("counter"), 100);
+      if (!lock || !text || !*text) return 1;
+      const std::string next = std::to_string(std::stoi(**text) + 1);
+      if (!write_file(dir.path("counter"), next, 0600, Durability::renamed)) return 1;
+    }
+    return 0;
+  };
+  std::vector<pid_t> processes;
+  for (int i = 0; i < kProcesses; ++i) processes.push_back(in_process(increment));
+  for (const pid_t pid : processes) CHECK(exit_status(pid) == 0);
+  CHECK(*read_file(dir.path("counter"), 100).value_or(std::nullopt) == std::to_string(kProcesses * kRounds));
+  CHECK_FALSE(fs::exists(dir.path("lock")));
+}
+
+}  // namespace vfrail

@@ -1,0 +1,168 @@
+// common/json.h: limits, positions, Go's rules about keys and numbers, and messages that name the key.
+#include "common/json.h"
+
+#include <chrono>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+Json parsed(std::string_view text) {
+  auto json = Json::parse(text);
+  if (!json) FAIL(json.error().text);
+  return std::move(*json);
+}
+
+std::string refusal(std::string_view text) {
+  const auto json = Json::parse(text);
+  REQUIRE_FALSE(json);
+  CHECK(json.error().code == Errc::invalid);
+  return json.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("JSON comes out as it went in, with its keys in the same order") {
+  const std::string text = R"({"b":[1,-2,2.5,true,null,"x\"y\n"],"a":{"c":{}}})";
+  CHECK(parsed(text).text() == text);
+}
+
+TEST_CASE("Sorted output orders the keys of every object") {
+  CHECK(parsed(R"({"b":1,"a":{"d":1,"c":2}})").text(Json::Order::sorted) == R"({"a":{"c":2,"d":1},"b":1})");
+}
+
+TEST_CASE("A duplicate key keeps its last value") {
+  const Json json = parsed(R"({"a":1,"b":2,"a":3})");
+  CHECK(json.text() == R"({"a":3,"b":2})");
+}
+
+TEST_CASE("A text longer than the limit is refused before it is read") {
+  CHECK(Json::parse("[1,2,3]", 7));
+  CHECK(Json::parse("[1,2,3]", 6).error().text.find("6 bytes") != std::string::npos);
+}
+
+TEST_CASE("64 levels of nesting are read, more are refused") {
+  CHECK(Json::parse(std::string(64, '[') + std::string(64, ']')));
+  CHECK(refusal(std::string(65, '[') + std::string(65, ']')).find("64 levels") != std::string::npos);
+  CHECK(refusal(std::string(1'000'000, '[')).find("64 levels") != std::string::npos);
+}
+
+TEST_CASE("An error of the syntax gives line and column") {
+  CHECK(refusal("{\n  \"a\": 1,\n  oops\n}").starts_with("line 3, column 3: "));
+}
+
+TEST_CASE("What is no JSON is refused") {
+  const std::string text = GENERATE(std::string(), " ", "{", "[1,]", "{\"a\":1} x", "nul", "'a'", "{\"a\"}",
+                                    "\"\xff\"", "01", "1.", "\"\\ud800\"", "\"a\nb\"");
+  CAPTURE(text);
+  refusal(text);
+}
+
+TEST_CASE("A number beyond every integer is still a number") {
+  CHECK(parsed("18446744073709551615").as_double() != nullptr);
+  CHECK(parsed("9223372036854775807") == Json(INT64_MAX));
+  CHECK(parsed("5000000000").text() == "5000000000");
+  refusal("1e999");
+}
+
+TEST_CASE("An object with very many keys is read in good time") {
+  std::string text = "{";
+  for (int i = 0; i < 80'000; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
+  text += "}";
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(parsed(text).as_object()->size() == 80'000);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+}
+
+TEST_CASE("A key matches without regard to case, and the exact one wins") {
+  const Json json = parsed(R"({"DEVICEID":"upper","deviceID":"exact"})");
+  CHECK(*ObjectReader(*json.as_object(), "").text("deviceID").value_or(std::nullopt) == "exact");
+  CHECK(*ObjectReader(*json.as_object(), "").text("deviceid").value_or(std::nullopt) == "exact");
+  const Json other = parsed(R"({"DeviceId":"x"})");
+  CHECK(*ObjectReader(*other.as_object(), "").text("deviceID").value_or(std::nullopt) == "x");
+}
+
+TEST_CASE("An absent key and a null are the same") {
+  const Json json = parsed(R"({"a":null})");
+  ObjectReader reader(*json.as_object(), "");
+  CHECK_FALSE(reader.text("a").value_or("x").has_value());
+  CHECK_FALSE(reader.text("b").value_or("x").has_value());
+  CHECK(*reader.object("a") == nullptr);
+  CHECK(*reader.array("b") == nullptr);
+}
+
+TEST_CASE("A value of another type is refused with its path and an excerpt") {
+  const Json json = parsed(R"({"a":5})");
+  ObjectReader reader(*json.as_object(), "resourceList[0]");
+  CHECK(reader.text("a").error().text == "resourceList[0].a: a string is wanted, this is a number (5)");
+  CHECK(reader.boolean("a").error().text ==
+        "resourceList[0].a: true or false is wanted, this is a number (5)");
+  CHECK(reader.texts("a").error().text ==
+        "resourceList[0].a: a list of strings is wanted, this is a number (5)");
+  CHECK(reader.object("a").error().text == "resourceList[0].a: an object is wanted, this is a number (5)");
+  CHECK(reader.array("a").error().text == "resourceList[0].a: a list is wanted, this is a number (5)");
+}
+
+TEST_CASE("An item of a list that is no string is named by its index") {
+  const Json json = parsed(R"({"a":["x",{}]})");
+  CHECK(ObjectReader(*json.as_object(), "").texts("a").error().text ==
+        "a[1]: a string is wanted, this is an object ({})");
+}
+
+TEST_CASE("A long value is shortened in a message") {
+  Json json;
+  json.set("a", Json(std::string(10'000, 'x')));
+  CHECK(ObjectReader(*json.as_object(), "").boolean("a").error().text.size() < 200);
+}
+
+TEST_CASE("A whole number may be written as Go's float64 is") {
+  const Json json = parsed(R"({"a":9e3,"b":9000.0,"c":-0.0,"d":9007199254740992.0})");
+  ObjectReader reader(*json.as_object(), "");
+  CHECK(reader.integer("a").value_or(std::nullopt) == 9000);
+  CHECK(reader.integer("b").value_or(std::nullopt) == 9000);
+  CHECK(reader.integer("c").value_or(std::nullopt) == 0);
+  CHECK(reader.integer("d").value_or(std::nullopt) == int64_t{1} << 53);
+}
+
+TEST_CASE("A number that is not whole, or whose last digits are lost, is refused") {
+  const char* text = GENERATE(R"({"a":1.5})", R"({"a":1e300})", R"({"a":18446744073709551615})",
+                              R"({"a":"9000"})", R"({"a":true})");
+  CAPTURE(text);
+  const Json json = parsed(text);
+  CHECK_FALSE(ObjectReader(*json.as_object(), "").integer("a"));
+}
+
+TEST_CASE("A number out of range is refused with the range") {
+  const Json json = parsed(R"({"mtu":70000})");
+  CHECK(ObjectReader(*json.as_object(), "").integer("mtu", 0, 65535).error().text ==
+        "mtu: 70000 is out of range, allowed is 0 to 65535");
+}
+
+TEST_CASE("Keys that nobody asked for are told") {
+  const Json json = parsed(R"({"known":1,"Vendors":[],"extra":1})");
+  ObjectReader reader(*json.as_object(), "");
+  reader.value("known");
+  reader.value("vendors");
+  CHECK(reader.unread() == std::vector<std::string>{"extra"});
+}
+
+TEST_CASE("The nearest name is within two edits, or there is none") {
+  const std::vector<std::string> known{"vendors", "devices", "drivers"};
+  CHECK(nearest_name("vendor", known) == "vendors");
+  CHECK(nearest_name("DRIVRES", known) == "drivers");
+  CHECK(nearest_name("pfNames", known).empty());
+  CHECK(nearest_name("", known).empty());
+}
+
+TEST_CASE("set and push make an object or a list out of nothing") {
+  Json object;
+  object.set("a", 1).set("a", 2);
+  CHECK(object.text() == R"({"a":2})");
+  Json list;
+  list.push("x").push(Json());
+  CHECK(list.text() == R"(["x",null])");
+  CHECK(list.find("x") == nullptr);
+}
+
+}  // namespace vfrail

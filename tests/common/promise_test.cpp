@@ -1,0 +1,61 @@
+// common/promise.h: what a container was told, from the device plugin to the CNI.
+#include "common/promise.h"
+
+#include "tests/support/temp_dir.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+const DeviceId kDevice = *DeviceId::parse("0000:03:02.1");
+
+}  // namespace
+
+TEST_CASE("A promise is read as it was written, until it is removed") {
+  const test::TempDir dir;
+  const std::vector<std::string> nodes{"uverbs3", "umad3"};
+  REQUIRE(write_promise(dir.path("run"), kDevice, nodes));
+  CHECK(*read_promise(dir.path("run"), kDevice).value_or(std::nullopt) == nodes);
+  CHECK(remove_promise(dir.path("run"), kDevice));
+  CHECK_FALSE(read_promise(dir.path("run"), kDevice)->has_value());
+  CHECK(remove_promise(dir.path("run"), kDevice));
+}
+
+TEST_CASE("A promise of no nodes differs from no promise") {
+  const test::TempDir dir;
+  REQUIRE(write_promise(dir.path(), kDevice, {}));
+  const auto promise = read_promise(dir.path(), kDevice);
+  REQUIRE((promise && *promise));
+  CHECK((*promise)->empty());
+}
+
+TEST_CASE("A later promise replaces the earlier one") {
+  const test::TempDir dir;
+  REQUIRE(write_promise(dir.path(), kDevice, {"uverbs1"}));
+  REQUIRE(write_promise(dir.path(), kDevice, {"uverbs2"}));
+  CHECK(**read_promise(dir.path(), kDevice) == std::vector<std::string>{"uverbs2"});
+}
+
+TEST_CASE("Only root can read promises") {
+  const test::TempDir dir;
+  REQUIRE(write_promise(dir.path("run"), kDevice, {"uverbs1"}));
+  using std::filesystem::perms;
+  CHECK(std::filesystem::status(dir.path("run/promised")).permissions() == perms::owner_all);
+}
+
+TEST_CASE("A promise that cannot be read is an error that names the file") {
+  const char* text = GENERATE("{", "[]", R"({"nodes":5})", R"({"nodes":[5]})", "\xff");
+  CAPTURE(text);
+  const test::TempDir dir;
+  std::filesystem::create_directories(dir.path("promised"));
+  std::ofstream(dir.path("promised/0000:03:02.1.json")) << text;
+  const auto promise = read_promise(dir.path(), kDevice);
+  REQUIRE_FALSE(promise);
+  CHECK(promise.error().text.find("0000:03:02.1.json") != std::string::npos);
+}
+
+}  // namespace vfrail
