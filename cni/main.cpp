@@ -127,8 +127,7 @@ int run_cni(const Environment& environment) {
   log.error(done.error().text);
   const bool unavailable = request->command == Command::status && done.error().code != Errc::peer;
   if (unavailable) {
-    std::puts(format_error(version, static_cast<uint16_t>(CniCode::not_available),
-                      done.error().text)
+    std::puts(format_error(version, static_cast<uint16_t>(CniCode::not_available), done.error().text)
                   .pretty()
                   .c_str());
     return 1;
@@ -140,8 +139,15 @@ constexpr const char* kUsage =
     "vfrail-cni: CNI plugin that gives pods SR-IOV virtual functions with their RDMA devices\n"
     "CNI versions 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0\n"
     "It is started by a container runtime, with CNI_COMMAND in the environment. By hand:\n"
-    "  vfrail-cni install FOLDER [--as NAME]   copy this program to FOLDER/NAME (vfrail)\n"
+    "  vfrail-cni install [--as NAME] FOLDER   copy this program to FOLDER/NAME (vfrail)\n"
     "  vfrail-cni version\n";
+
+int run_install(const std::string& folder, const std::string& name) {
+  const auto done = install(folder, name);
+  if (done) return 0;
+  std::fprintf(stderr, "vfrail-cni: install: %s\n", done.error().text.c_str());
+  return 1;
+}
 
 int run_command_line(int count, char** arguments) {
   const std::string word = count > 1 ? arguments[1] : "";
@@ -149,12 +155,22 @@ int run_command_line(int count, char** arguments) {
     std::puts(VFRAIL_VERSION);
     return 0;
   }
-  const bool renamed = count == 5 && std::strcmp(arguments[3], "--as") == 0;
-  if (word == "install" && (count == 3 || renamed)) {
-    const auto done = install(arguments[2], renamed ? arguments[4] : "vfrail");
-    if (done) return 0;
-    std::fprintf(stderr, "vfrail-cni: install: %s\n", done.error().text.c_str());
-    return 1;
+  if (word == "install") {
+    std::string folder;
+    std::string name = "vfrail";
+    for (int i = 2; i < count; ++i) {
+      const std::string argument = arguments[i];
+      if (argument == "--as" && i + 1 < count) {
+        name = arguments[++i];
+      } else if (folder.empty() && !argument.starts_with("-")) {
+        folder = argument;
+      } else {
+        std::fprintf(stderr, "vfrail-cni: install: do not know what to do with \"%s\"\n%s", arguments[i],
+                     kUsage);
+        return 2;
+      }
+    }
+    if (!folder.empty()) return run_install(folder, name);
   }
   std::fputs(kUsage, stderr);
   return count > 1 ? 2 : 0;

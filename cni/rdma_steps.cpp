@@ -20,11 +20,10 @@ std::string joined(const std::vector<std::string>& texts) {
   return out;
 }
 
-Result<> move_all(const std::vector<std::string>& names, Kernel& from, Kernel& to) {
-  for (const std::string& name : names) {
-    const auto device = TRY(from.find_rdma_device(name), "look for RDMA device " + name);
-    if (!device) continue;
-    TRY(from.move_rdma_device(device->index, to.netns_fd()), "move RDMA device " + name);
+// The index stays the same over a move, so the device needs not be looked for again.
+Result<> move_all(const std::vector<RdmaDevice>& devices, Kernel& from, Kernel& to) {
+  for (const RdmaDevice& device : devices) {
+    TRY(from.move_rdma_device(device.index, to.netns_fd()), "move RDMA device " + device.name);
   }
   return {};
 }
@@ -54,12 +53,12 @@ Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, Wo
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
   std::vector<std::string> have;
   for (int moves = 1;; ++moves) {
-    TRY(move_all(record.rdma, world.host, pod), "");
+    TRY(move_all(plan.rdma, world.host, pod), "");
     if (!record.device || plan.nodes.empty()) return {};  // no container was told a node
     have = read_rdma_nodes(world.sys, *record.device);
     if (have == plan.nodes) return {};
     if (moves == kMaxMoves || !worth_another_move(world.sys, plan.nodes, have)) break;
-    TRY(move_all(record.rdma, pod, world.host), "move back to try again");
+    TRY(move_all(plan.rdma, pod, world.host), "move back to try again");
   }
   return Error{Errc::busy, 0,
                "the kernel gave " + joined(record.rdma) + " of " + record.device_key + " the device nodes " +
@@ -68,16 +67,31 @@ Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, Wo
                    ", which now is no device's or another's; delete the pod, so that kubelet allocates anew"};
 }
 
+namespace {
+
+// Those of the record's devices that the pod still has go home; what is left is on its way by itself, or
+// gone.
+Result<std::vector<std::string>> send_home(const Record& record, Kernel& pod, World& world) {
+  const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
+  std::vector<std::string> left = record.rdma;
+  for (const RdmaDevice& device : TRY(pod.rdma_devices(), "look for the RDMA devices of the pod")) {
+    if (std::erase(left, device.name) == 0) continue;
+    TRY(pod.move_rdma_device(device.index, world.host.netns_fd()),
+        "bring RDMA device " + device.name + " back");
+  }
+  return left;
+}
+
+}  // namespace
+
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   if (record.rdma.empty()) return {};
-  if (pod != nullptr) {
-    const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
-    TRY(move_all(record.rdma, *pod, world.host), "bring back");
-  }
+  std::vector<std::string> missing = record.rdma;
+  if (pod != nullptr) missing = TRY(send_home(record, *pod, world), "");
   // From an ended namespace the kernel brings it back (rdma_dev_exit_net()) and announces nothing, so it is
   // looked for, until it is there or its device has none any more (driver unbound).
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  for (const std::string& name : record.rdma) {
+  for (const std::string& name : missing) {
     while (!TRY(world.host.find_rdma_device(name), "look for RDMA device " + name)) {
       if (record.device && read_rdma_nodes(world.sys, *record.device).empty()) break;
       if (std::chrono::steady_clock::now() >= deadline) {

@@ -1,0 +1,331 @@
+// ADD and DEL on the fake node, with each call of the kernel failing in turn (before and after it took
+// effect), and with the process killed at each call. Whatever happens, the node must be what it was, with
+// what a runtime does next: nothing after a failed ADD (its own roll-back must do), DEL, or another pod's
+// ADD.
+#include "cni/verbs.h"
+#include "common/promise.h"
+#include "tests/support/fake_kernel.h"
+#include "tests/support/temp_dir.h"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVf = "0000:21:10.0";
+// An IPAM plugin that remembers what it gave out, as host-local does.
+constexpr const char* kIpamScript =
+    "#!/bin/sh\n"
+    "cd \"$(dirname \"$0\")\" || exit 1\n"
+    "case $CNI_COMMAND in\n"
+    "ADD) : > \"leases/$CNI_CONTAINERID.$CNI_IFNAME\"\n"
+    "  echo '{\"cniVersion\":\"1.0.0\",\"ips\":[{\"address\":\"10.9.0.2/24\",\"gateway\":\"10.9.0.1\"},"
+    "{\"address\":\"fd00::2/64\",\"gateway\":\"fd00::1\"}],\"routes\":[{\"dst\":\"0.0.0.0/"
+    "0\"},{\"dst\":\"fd01::/64\"}]}' ;;\n"
+    "DEL) rm -f \"leases/$CNI_CONTAINERID.$CNI_IFNAME\" ;;\n"
+    "esac\n";
+
+// A node with two VFs, each with an RDMA device, and two pods.
+class Node {
+ public:
+  Node() : world(dir.path("root")) {
+    world.add_vf(kVf, "enp1s0f0v0");
+    world.add_vf("0000:21:10.2", "enp1s0f0v1");
+    world.add_rdma(kVf, "mlx5_0");
+    world.add_rdma("0000:21:10.2", "mlx5_1");
+    // Not what the kernel makes by default, so that a restore which does nothing shows.
+    world.link("enp1s0f0v0").mtu = 1400;
+    world.link("enp1s0f0v0").flags = 1;
+    world.link("enp1s0f0v0").tx_queue_len = 500;
+    world.link("enp1s0f0v0").alias = "rail 0";
+    world.link("enp1s0f0v0").altnames = {"net1", "enp1s0f0v0-a-long-name"};
+    for (const char* pod : {"/run/netns/a", "/run/netns/b"}) world.add_veth(world.add_netns(pod), "eth0");
+    fs::create_directories(dir.path("cni/leases"));
+    std::ofstream(dir.path("cni/fake-ipam")) << kIpamScript;
+    fs::permissions(dir.path("cni/fake-ipam"), fs::perms::owner_all);
+    log.set_level(LogLevel::error);
+    std::signal(SIGPIPE, SIG_IGN);  // as main() does
+  }
+
+  Request request(Command command, const std::string& container, const std::string& netns) const {
+    Environment environment{{"CNI_COMMAND", command_name(command)},
+                            {"CNI_CONTAINERID", container},
+                            {"CNI_NETNS", netns},
+                            {"CNI_IFNAME", "net1"},
+                            {"CNI_PATH", dir.path("cni")},
+                            {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
+    auto out = read_request(
+        environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
+                     R"("mtu":9000,"mac":"02:00:00:00:00:07","ipam":{"type":"fake-ipam"}})");
+    REQUIRE(out);
+    return *out;
+  }
+
+  // A verb as a process of its own would run it.
+  template <class Verb>
+  auto run(Verb verb, const Request& request) {
+    auto store = RecordStore::open(dir.path("state"));
+    REQUIRE(store);
+    const auto host = world.open(FakeWorld::kHost);
+    World outside{*host,
+                  SysRoot(dir.path("root")),
+                  *store,
+                  dir.path("run"),
+                  [this](const std::string& path) { return world.open_path(path); },
+                  log};
+    outside.return_timeout = std::chrono::milliseconds(50);
+    outside.lock_timeout = std::chrono::milliseconds(500);
+    return verb(request, outside);
+  }
+  Result<AddResult> add(const std::string& container, const std::string& netns) {
+    return run(vfrail::add, request(Command::add, container, netns));
+  }
+  Result<> del(const std::string& container, const std::string& netns) {
+    return run(vfrail::del, request(Command::del, container, netns));
+  }
+
+  // The kernel's side, the addresses given out, and the state folder.
+  std::string everything() const {
+    std::string out = world.snapshot();
+    for (const char* folder : {"cni/leases", "state/attachments", "state/devices", "state/locks"}) {
+      for (const auto& entry : fs::directory_iterator(dir.path(folder)))
+        out += entry.path().filename().string() + "\n";
+    }
+    return out;
+  }
+
+  TempDir dir;
+  FakeWorld world;
+  Log log;
+};
+
+std::string pristine() {
+  Node node;
+  REQUIRE(RecordStore::open(node.dir.path("state")));
+  return node.everything();
+}
+
+struct Fault {
+  int error;
+  FakeWorld::When when;
+};
+const Fault kFaults[] = {{EIO, FakeWorld::When::before},
+                         {EBUSY, FakeWorld::When::before},
+                         {ENOMEM, FakeWorld::When::before},
+                         {EPERM, FakeWorld::When::before},
+                         {EIO, FakeWorld::When::after}};
+
+template <class Verb>
+bool killed(Verb verb) {
+  try {
+    verb();
+    return false;
+  } catch (const Killed&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as it was") {
+  const std::string before = pristine();
+  Node node;
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE(added);
+  CHECK(added->mac == "02:00:00:00:00:07");
+  CHECK(added->mtu == 9000);
+  CHECK(added->pci_id == kVf);
+  const std::string during = node.everything();
+  CHECK(during.find("netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 500 alias \"rail 0\" up") !=
+        std::string::npos);
+  CHECK(during.find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
+  CHECK(during.find("netns 2 route 0.0.0.0/0") != std::string::npos);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was") {
+  const std::string before = pristine();
+  int points = 0;
+  for (const Fault& fault : kFaults) {
+    for (int call = 1;; ++call) {
+      Node node;
+      node.world.fail_call(call, fault.error, fault.when);
+      const auto added = node.add("c1", "/run/netns/a");
+      if (node.world.calls() < call) break;  // ADD makes fewer calls than this
+      ++points;
+      INFO("call " << call << " (" << node.world.log()[static_cast<size_t>(call) - 1] << "), errno "
+                   << fault.error << (fault.when == FakeWorld::When::after ? " after it took effect" : ""));
+      node.world.forget_faults();
+      // A question whose answer is lost changes nothing, so ADD may have gone on (after: it was no change).
+      if (added) REQUIRE(node.del("c1", "/run/netns/a"));
+      REQUIRE(node.everything() == before);
+    }
+  }
+  WARN("fault points tried in ADD: " << points);
+  CHECK(points > 50);
+}
+
+TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then leaves the node as it was") {
+  const std::string before = pristine();
+  int points = 0;
+  for (const Fault& fault : kFaults) {
+    for (int call = 1;; ++call) {
+      Node node;
+      REQUIRE(node.add("c1", "/run/netns/a"));
+      node.world.forget_faults();
+      node.world.fail_call(call, fault.error, fault.when);
+      const auto deleted = node.del("c1", "/run/netns/a");
+      if (node.world.calls() < call) break;
+      ++points;
+      INFO("call " << call << " (" << node.world.log()[static_cast<size_t>(call) - 1] << "), errno "
+                   << fault.error << (fault.when == FakeWorld::When::after ? " after it took effect" : ""));
+      node.world.forget_faults();
+      // Success must be true; after an error the runtime asks again.
+      if (!deleted) REQUIRE(node.del("c1", "/run/netns/a"));
+      REQUIRE(node.everything() == before);
+    }
+  }
+  WARN("fault points tried in DEL: " << points);
+  CHECK(points > 20);
+}
+
+TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone") {
+  const std::string before = pristine();
+  for (const bool netns_gone : {false, true}) {
+    int points = 0;
+    for (int call = 1;; ++call, ++points) {
+      Node node;
+      node.world.kill_call(call);
+      if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
+      INFO("killed at call " << call << " (" << node.world.log().back() << ")"
+                             << (netns_gone ? ", namespace gone" : ""));
+      node.world.forget_faults();
+      if (netns_gone) node.world.end_netns("/run/netns/a");
+      REQUIRE(node.del("c1", netns_gone ? "" : "/run/netns/a"));
+      if (netns_gone) node.world.add_veth(node.world.add_netns("/run/netns/a"), "eth0");
+      // The pod's own veth is of another namespace number then: compare the host, which is what must not
+      // change.
+      const auto host_part = [](const std::string& text) {
+        std::string out;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+          if (line.find("link eth0") == std::string::npos) out += line + "\n";
+        }
+        return out;
+      };
+      REQUIRE(host_part(node.everything()) == host_part(before));
+    }
+    WARN("kill points tried in ADD" << (netns_gone ? ", then the namespace ended" : "") << ": " << points);
+    CHECK(points > 10);
+  }
+}
+
+TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets the device") {
+  int points = 0;
+  for (int call = 1;; ++call, ++points) {
+    Node node;
+    node.world.kill_call(call);
+    if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
+    INFO("killed at call " << call << " (" << node.world.log().back() << ")");
+    node.world.forget_faults();
+    node.world.end_netns("/run/netns/a");
+    const std::string settled = [] {
+      Node fresh;
+      fresh.world.end_netns("/run/netns/a");
+      return fresh.world.snapshot();
+    }();
+    REQUIRE(node.add("c2", "/run/netns/b"));
+    // The late DEL of the first pod comes while the second one has the device.
+    const std::string during = node.world.snapshot();
+    REQUIRE(node.del("c1", "/run/netns/a"));
+    REQUIRE(node.world.snapshot() == during);
+    REQUIRE(node.del("c2", "/run/netns/b"));
+    REQUIRE(node.world.snapshot() == settled);
+  }
+  WARN("kill points tried in ADD, then another pod's ADD: " << points);
+  CHECK(points > 10);
+}
+
+TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL") {
+  const std::string before = pristine();
+  int points = 0;
+  for (int call = 1;; ++call, ++points) {
+    Node node;
+    REQUIRE(node.add("c1", "/run/netns/a"));
+    node.world.forget_faults();
+    node.world.kill_call(call);
+    if (!killed([&] { (void)node.del("c1", "/run/netns/a"); })) break;
+    INFO("killed at call " << call << " (" << node.world.log().back() << ")");
+    node.world.forget_faults();
+    REQUIRE(node.del("c1", "/run/netns/a"));
+    REQUIRE(node.everything() == before);
+  }
+  WARN("kill points tried in DEL: " << points);
+  CHECK(points > 5);
+}
+
+TEST_CASE("a second ADD of a device in use is told to try later and changes nothing") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const std::string during = node.everything();
+  const auto second = node.add("c2", "/run/netns/b");
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code == Errc::busy);
+  CHECK(second.error().text.find("belongs to net1 of container c1") != std::string::npos);
+  CHECK(node.everything() == during);
+}
+
+TEST_CASE("a device whose RDMA device gets other nodes than the container was told is not attached") {
+  const std::string before = pristine();
+  Node node;
+  const auto id = DeviceId::parse(kVf);
+  REQUIRE(write_promise(node.dir.path("run"), *id, {"umad4", "uverbs4"}));
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find("the container was told umad4, uverbs4") != std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a namespace that ends while DEL waits gives the device back") {
+  const std::string before = pristine();
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  // The path is gone at once, the namespace itself a little later.
+  node.world.while_waiting = [&] { node.world.end_netns("/run/netns/a"); };
+  node.world.rdma("mlx5_0").netns = FakeWorld::kHost;
+  REQUIRE(node.del("c1", ""));
+  const std::string after = node.world.snapshot();
+  CHECK(after.find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400 qlen 500 alias \"rail 0\" up altname "
+                   "enp1s0f0v0-a-long-name altname net1") != std::string::npos);
+}
+
+TEST_CASE("a device whose old name is taken meanwhile comes home under another name and is not lost") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.add_veth(FakeWorld::kHost, "enp1s0f0v0");
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.world.snapshot().find("netns 1 link dev0 52:54:00:00:00:02 mtu 1400") != std::string::npos);
+}
+
+TEST_CASE("a record from before a reboot is dropped, not obeyed") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.end_netns("/run/netns/a");
+  std::ofstream(node.dir.path("root/proc/sys/kernel/random/boot_id")) << "boot-2\n";
+  const std::string after_boot = node.world.snapshot();
+  REQUIRE(node.del("c1", ""));
+  CHECK(node.world.snapshot() == after_boot);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+  CHECK(fs::is_empty(node.dir.path("cni/leases")));
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,197 @@
+#include "tests/support/kernel_contract.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace {
+
+// A change that must succeed, for setting a scene and for going back.
+void change(Kernel& kernel, int index, const LinkChange& what) {
+  const auto result = kernel.change_link(index, what);
+  INFO((result ? std::string() : result.error().text));
+  REQUIRE(result);
+}
+
+Link link_in(Kernel& kernel, std::string_view name) {
+  const auto found = kernel.find_link(name);
+  REQUIRE(found);
+  REQUIRE(found->has_value());
+  return **found;
+}
+
+bool has(Kernel& kernel, std::string_view name) {
+  const auto found = kernel.find_link(name);
+  REQUIRE(found);
+  return found->has_value();
+}
+
+int errno_of(const Result<>& result) { return result ? 0 : result.error().sys; }
+
+IpAddress cidr(const char* text) { return *IpAddress::parse_cidr(text); }
+
+void check_lookup(ContractBench& bench, const Link& before) {
+  CHECK_FALSE(has(bench.host, "nosuchlink"));
+  const auto by_index = bench.host.find_link(before.index);
+  REQUIRE(by_index);
+  CHECK(*by_index == std::optional<Link>(before));
+  REQUIRE(bench.host.add_altname(before.index, "contract-alt"));
+  CHECK(link_in(bench.host, "contract-alt").index == before.index);
+  CHECK(errno_of(bench.host.add_altname(before.index, "contract-alt")) == EEXIST);
+  CHECK(errno_of(bench.host.add_altname(before.index, "lo")) == EEXIST);
+  REQUIRE(bench.host.remove_altname(before.index, "contract-alt"));
+  CHECK(errno_of(bench.host.remove_altname(before.index, "contract-alt")) == ENOENT);
+  CHECK(errno_of(bench.host.change_link(999'999, {.up = true})) == ENODEV);
+}
+
+void check_move(ContractBench& bench, const Link& before) {
+  REQUIRE(bench.host.add_altname(before.index, "contract-alternative-name"));
+  REQUIRE(bench.host.add_address(before.index, cidr("192.0.2.1/24")));
+  change(bench.host, before.index,
+         {.netns_fd = bench.pod.netns_fd(), .name = "net1", .mtu = 1400, .up = true});
+  CHECK_FALSE(has(bench.host, before.name));
+  const Link moved = link_in(bench.pod, "net1");
+  CHECK(moved.mtu == 1400);
+  CHECK(moved.up());
+  CHECK(moved.mac == before.mac);
+  CHECK(moved.tx_queue_len == before.tx_queue_len);
+  CHECK(moved.parent_device == before.parent_device);
+  CHECK(moved.altnames == std::vector<std::string>{"contract-alternative-name"});
+  const auto addresses = bench.pod.addresses(moved.index);
+  REQUIRE(addresses);
+  CHECK(std::none_of(addresses->begin(), addresses->end(),
+                     [](const auto& one) { return one.address == cidr("192.0.2.1/24"); }));
+  change(bench.pod, moved.index,
+         {.netns_fd = bench.host.netns_fd(), .name = before.name, .mtu = before.mtu, .up = false});
+  REQUIRE(bench.host.remove_altname(link_in(bench.host, before.name).index, "contract-alternative-name"));
+}
+
+void check_names(ContractBench& bench, const Link& before) {
+  const int pod_fd = bench.pod.netns_fd();
+  const int host_fd = bench.host.netns_fd();
+  {
+    INFO(
+        "the wanted name is taken in the target: the link has moved under its old name when the error comes");
+    CHECK(errno_of(bench.host.change_link(before.index, {.netns_fd = pod_fd, .name = "lo"})) == EEXIST);
+    CHECK_FALSE(has(bench.host, before.name));
+    change(bench.pod, link_in(bench.pod, before.name).index, {.netns_fd = host_fd});
+  }
+  bench.add_to_pod(before.name);
+  {
+    INFO("its own name is taken in the target and no other is wanted: it stays");
+    CHECK(errno_of(bench.host.change_link(link_in(bench.host, before.name).index, {.netns_fd = pod_fd})) ==
+          EEXIST);
+    CHECK(has(bench.host, before.name));
+  }
+  {
+    INFO("its own name is taken in the target and another is wanted: it moves");
+    change(bench.host, link_in(bench.host, before.name).index, {.netns_fd = pod_fd, .name = "net2"});
+    change(bench.pod, link_in(bench.pod, "net2").index, {.netns_fd = host_fd, .name = before.name});
+  }
+  {
+    // Which number is left open: after a collision the kernel applies the pattern twice and arrives at dev1.
+    INFO("a pattern is filled with a free number");
+    change(bench.host, link_in(bench.host, before.name).index, {.netns_fd = pod_fd, .name = "dev%d"});
+    const auto links = bench.pod.links();
+    REQUIRE(links);
+    const auto found = std::find_if(links->begin(), links->end(),
+                                    [](const Link& link) { return link.name.starts_with("dev"); });
+    REQUIRE(found != links->end());
+    change(bench.pod, found->index, {.netns_fd = host_fd, .name = before.name});
+  }
+  {
+    INFO("its own alternative name is a taken name, too");
+    const int index = link_in(bench.host, before.name).index;
+    REQUIRE(bench.host.add_altname(index, "net3"));
+    CHECK(errno_of(bench.host.change_link(index, {.name = "net3"})) == EEXIST);
+    REQUIRE(bench.host.remove_altname(index, "net3"));
+  }
+}
+
+void check_addresses(ContractBench& bench, const Link& before) {
+  change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "net1", .up = true});
+  const int index = link_in(bench.pod, "net1").index;
+  REQUIRE(bench.pod.add_address(index, cidr("192.0.2.1/24")));
+  CHECK(errno_of(bench.pod.add_address(index, cidr("192.0.2.1/24"))) == EEXIST);
+  Route route;
+  route.destination = cidr("198.51.100.0/24");
+  route.gateway = *IpAddress::parse("192.0.2.254");
+  route.link = index;
+  route.mtu = 1300;
+  REQUIRE(bench.pod.add_route(route));
+  const auto routes = bench.pod.routes(index);
+  REQUIRE(routes);
+  const auto found = std::find_if(routes->begin(), routes->end(),
+                                  [&](const Route& one) { return one.destination == route.destination; });
+  REQUIRE(found != routes->end());
+  CHECK(found->gateway == route.gateway);
+  CHECK(found->mtu == route.mtu);
+  change(bench.pod, index, {.up = false});
+  route.destination = cidr("203.0.113.0/24");
+  CHECK_FALSE(bench.pod.add_route(route));
+  change(bench.pod, index, {.netns_fd = bench.host.netns_fd(), .name = before.name});
+}
+
+void check_limits(ContractBench& bench, const Link& before) {
+  CHECK(errno_of(bench.host.change_link(before.index, {.mtu = 20})) == EINVAL);
+  CHECK(link_in(bench.host, before.name).mtu == before.mtu);
+  change(bench.host, before.index, {.tx_queue_len = 777, .alias = "contract"});
+  CHECK(link_in(bench.host, before.name).tx_queue_len == 777);
+  CHECK(link_in(bench.host, before.name).alias == "contract");
+  change(bench.host, before.index, {.tx_queue_len = before.tx_queue_len, .alias = ""});
+  CHECK(link_in(bench.host, before.name) == before);
+}
+
+void check_waiting(ContractBench& bench) {
+  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); };
+  CHECK(bench.host.wait_for_link(soon(), [] { return Result<bool>(true); }));
+  const auto never = bench.host.wait_for_link(soon(), [] { return Result<bool>(false); });
+  REQUIRE_FALSE(never);
+  CHECK(never.error().code == Errc::timeout);
+}
+
+void check_rdma(ContractBench& bench) {
+  const auto mode = bench.host.rdma_netns_mode();
+  REQUIRE(mode);
+  REQUIRE(mode->has_value());
+  const auto device = bench.host.find_rdma_device(bench.rdma);
+  REQUIRE(device);
+  REQUIRE(device->has_value());
+  const uint32_t index = (*device)->index;
+  if (**mode == RdmaNetnsMode::shared) {
+    CHECK(errno_of(bench.host.move_rdma_device(index, bench.pod.netns_fd())) == EOPNOTSUPP);
+    return;
+  }
+  CHECK(errno_of(bench.pod.move_rdma_device(index, bench.host.netns_fd())) == ENODEV);
+  REQUIRE(bench.host.move_rdma_device(index, bench.pod.netns_fd()));
+  CHECK_FALSE(bench.host.find_rdma_device(bench.rdma)->has_value());
+  const auto in_pod = bench.pod.find_rdma_device(bench.rdma);
+  REQUIRE(in_pod);
+  REQUIRE(in_pod->has_value());
+  CHECK((*in_pod)->index == index);
+  REQUIRE(bench.pod.move_rdma_device(index, bench.host.netns_fd()));
+  CHECK(bench.host.find_rdma_device(bench.rdma)->has_value());
+}
+
+}  // namespace
+
+void check_kernel_contract(ContractBench bench) {
+  const Link before = link_in(bench.host, bench.link);
+  const auto now = [&] { return link_in(bench.host, bench.link); };
+  CHECK(bench.host.netns_id() != bench.pod.netns_id());
+  check_lookup(bench, before);
+  check_limits(bench, now());
+  check_move(bench, now());
+  check_addresses(bench, now());
+  check_names(bench, now());
+  check_waiting(bench);
+  if (!bench.rdma.empty()) check_rdma(bench);
+  Link after = now();
+  after.index = before.index;  // another link may have had the old one meanwhile
+  CHECK(after == before);
+}
+
+}  // namespace vfrail::test

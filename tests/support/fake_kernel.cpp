@@ -1,0 +1,437 @@
+#include "tests/support/fake_kernel.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint32_t kUp = 1;      // IFF_UP
+constexpr int kFdOffset = 1000;  // so that a namespace's number is not taken for a real descriptor
+
+Error refuse(int error) { return Error::from_errno(error, "fake kernel"); }
+
+}  // namespace
+
+class FakeKernel : public Kernel {
+ public:
+  FakeKernel(FakeWorld& world, int netns) : world_(world), self_(netns) {}
+
+  NetnsId netns_id() const override { return NetnsId{4, static_cast<uint64_t>(self_)}; }
+  int netns_fd() const override { return kFdOffset + self_; }
+
+  Result<std::optional<Link>> find_link(std::string_view name) override {
+    TRY(world_.enter("find_link " + std::string(name)), "");
+    FakeLink* found = world_.find(self_, name);
+    return found == nullptr ? std::optional<Link>() : std::optional<Link>(found->link);
+  }
+  Result<std::optional<Link>> find_link(int index) override {
+    TRY(world_.enter("find_link index"), "");
+    FakeLink* found = world_.find(self_, index);
+    return found == nullptr ? std::optional<Link>() : std::optional<Link>(found->link);
+  }
+  Result<std::vector<Link>> links() override {
+    TRY(world_.enter("links"), "");
+    std::vector<Link> out;
+    for (const auto& link : world_.links_) {
+      if (link->netns == self_) out.push_back(link->link);
+    }
+    return out;
+  }
+
+  // In the order of do_setlink() and __dev_change_net_namespace() of net/core.
+  Result<> change_link(int index, const LinkChange& change) override {
+    TRY(world_.enter("change_link"), "");
+    FakeLink* link = world_.find(self_, index);
+    if (link == nullptr) return refuse(ENODEV);
+    auto done = apply(*link, change);
+    world_.write_sysfs();
+    TRY(std::move(done), "");
+    return world_.leave();
+  }
+
+  Result<> add_altname(int index, std::string_view name) override {
+    TRY(world_.enter("add_altname " + std::string(name)), "");
+    FakeLink* link = world_.find(self_, index);
+    if (link == nullptr) return refuse(ENODEV);
+    if (world_.name_in_use(self_, name, nullptr)) return refuse(EEXIST);
+    link->link.altnames.emplace_back(name);
+    return world_.leave();
+  }
+  Result<> remove_altname(int index, std::string_view name) override {
+    TRY(world_.enter("remove_altname " + std::string(name)), "");
+    FakeLink* link = world_.find(self_, index);
+    if (link == nullptr) return refuse(ENODEV);
+    if (std::erase(link->link.altnames, std::string(name)) == 0) return refuse(ENOENT);
+    return world_.leave();
+  }
+
+  Result<> wait_for_link(Deadline, const std::function<Result<bool>()>& ready) override {
+    TRY(world_.enter("wait_for_link"), "");
+    if (TRY(ready(), "")) return {};
+    if (world_.while_waiting) world_.while_waiting();
+    if (TRY(ready(), "")) return {};
+    return Error{Errc::timeout, ETIMEDOUT, "fake kernel: deadline passed"};
+  }
+
+  Result<> add_address(int index, const IpAddress& address) override {
+    TRY(world_.enter("add_address " + address.cidr()), "");
+    FakeLink* link = world_.find(self_, index);
+    if (link == nullptr) return refuse(ENODEV);
+    for (const LinkAddress& have : link->addresses) {
+      if (have.address == address) return refuse(EEXIST);
+    }
+    link->addresses.push_back({address, DadState::done});
+    return world_.leave();
+  }
+  Result<std::vector<LinkAddress>> addresses(int index) override {
+    TRY(world_.enter("addresses"), "");
+    FakeLink* link = world_.find(self_, index);
+    return link == nullptr ? std::vector<LinkAddress>() : link->addresses;
+  }
+  Result<std::vector<LinkAddress>> wait_for_dad(int index, Deadline) override { return addresses(index); }
+
+  Result<> add_route(const Route& route) override {
+    TRY(world_.enter("add_route " + route.destination.cidr()), "");
+    FakeLink* link = world_.find(self_, route.link);
+    if (link == nullptr) return refuse(ENODEV);
+    if (!link->link.up()) return refuse(ENETDOWN);
+    world_.routes_[self_].push_back(route);
+    return world_.leave();
+  }
+  Result<std::vector<Route>> routes(int index) override {
+    TRY(world_.enter("routes"), "");
+    std::vector<Route> out = world_.routes_[self_];
+    if (index != 0) std::erase_if(out, [&](const Route& route) { return route.link != index; });
+    return out;
+  }
+
+  Result<std::optional<std::string>> read_sysctl(std::string_view name) override {
+    TRY(world_.enter("read_sysctl " + std::string(name)), "");
+    const auto at = world_.sysctls_.find(std::to_string(self_) + "/" + std::string(name));
+    return std::optional<std::string>(at == world_.sysctls_.end() ? "0" : at->second);
+  }
+  Result<> write_sysctl(std::string_view name, std::string_view value) override {
+    TRY(world_.enter("write_sysctl " + std::string(name)), "");
+    world_.sysctls_[std::to_string(self_) + "/" + std::string(name)] = value;
+    return world_.leave();
+  }
+
+  Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() override {
+    TRY(world_.enter("rdma_netns_mode"), "");
+    if (world_.rdma_.empty()) return std::optional<RdmaNetnsMode>();
+    return std::optional<RdmaNetnsMode>(world_.rdma_mode);
+  }
+  Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) override {
+    for (RdmaDevice& device : TRY(rdma_devices(), "")) {
+      if (device.name == name) return std::optional<RdmaDevice>(std::move(device));
+    }
+    return std::optional<RdmaDevice>();
+  }
+  Result<std::vector<RdmaDevice>> rdma_devices() override {
+    TRY(world_.enter("rdma_devices"), "");
+    std::vector<RdmaDevice> out;
+    for (const FakeRdma& rdma : world_.rdma_) {
+      const bool visible = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
+      if (visible) out.push_back(rdma.device);
+    }
+    return out;
+  }
+  // ib_device_set_netns_put() and rdma_dev_change_netns() of drivers/infiniband/core/device.c.
+  Result<> move_rdma_device(uint32_t index, int netns_fd) override {
+    TRY(world_.enter("move_rdma_device"), "");
+    if (world_.rdma_mode == RdmaNetnsMode::shared) return refuse(EOPNOTSUPP);
+    for (FakeRdma& rdma : world_.rdma_) {
+      if (rdma.device.index != index || rdma.netns != self_) continue;
+      rdma.netns = netns_fd - kFdOffset;
+      world_.renumber(rdma);
+      world_.write_sysfs();
+      return world_.leave();
+    }
+    return refuse(ENODEV);
+  }
+
+ private:
+  Result<> apply(FakeLink& link, const LinkChange& change) {
+    const bool moves = change.netns_fd >= 0 && change.netns_fd - kFdOffset != self_;
+    if (moves) TRY(world_.move_to(link, change.netns_fd - kFdOffset, change.name), "");
+    if (change.mac) {
+      if (change.mac->bytes.size() != link.link.mac.bytes.size()) return refuse(EINVAL);
+      link.link.mac = *change.mac;
+    }
+    if (change.mtu) {
+      const bool fits =
+          *change.mtu >= link.link.min_mtu && (link.link.max_mtu == 0 || *change.mtu <= link.link.max_mtu);
+      if (!fits) return refuse(EINVAL);
+      link.link.mtu = *change.mtu;
+    }
+    if (change.name) TRY(rename(link, *change.name), "");
+    if (change.alias) link.link.alias = *change.alias;
+    if (change.up) link.link.flags = *change.up ? link.link.flags | kUp : link.link.flags & ~kUp;
+    if (change.up && !*change.up) drop_routes(link);
+    if (change.tx_queue_len) link.link.tx_queue_len = *change.tx_queue_len;
+    return {};
+  }
+
+  Result<> rename(FakeLink& link, const std::string& wanted) {
+    std::string name = wanted;
+    if (wanted.find('%') != std::string::npos) {
+      for (int i = 0; world_.name_in_use(link.netns, name = "dev" + std::to_string(i), &link); ++i) {
+      }
+    }
+    if (name == link.link.name) return {};
+    // Its own alternative names count: dev_change_name() asks the same table.
+    if (world_.name_in_use(link.netns, name, nullptr)) return refuse(EEXIST);
+    link.link.name = name;
+    return {};
+  }
+
+  void drop_routes(const FakeLink& link) {
+    std::erase_if(world_.routes_[link.netns],
+                  [&](const Route& route) { return route.link == link.link.index; });
+  }
+
+  FakeWorld& world_;
+  int self_;
+};
+
+FakeWorld::FakeWorld(std::string root) : root_(std::move(root)) {
+  write_sysfs();
+  fs::create_directories(root_ + "/proc/sys/kernel/random");
+  std::ofstream(root_ + "/proc/sys/kernel/random/boot_id") << "boot-1\n";
+}
+
+void FakeWorld::add_vf(const std::string& pci, const std::string& name) {
+  auto link = std::make_unique<FakeLink>();
+  link->hardware = true;
+  link->link.index = free_index(kHost);
+  link->link.name = name;
+  link->link.type = 1;
+  link->link.mac.bytes = {0x52, 0x54, 0, 0, 0, static_cast<uint8_t>(link->link.index)};
+  link->link.mtu = 1500;
+  link->link.min_mtu = 68;
+  link->link.max_mtu = 9216;
+  link->link.tx_queue_len = 1000;
+  link->link.parent_bus = "pci";
+  link->link.parent_device = pci;
+  links_.push_back(std::move(link));
+  pci_driver_[pci] = "igbvf";
+  write_sysfs();
+}
+
+void FakeWorld::add_rdma(const std::string& pci, const std::string& name) {
+  FakeRdma rdma;
+  rdma.device.index = static_cast<uint32_t>(rdma_.size());
+  rdma.device.name = name;
+  rdma.pci = pci;
+  rdma.uverbs = rdma.umad = -1;
+  rdma_.push_back(rdma);
+  renumber(rdma_.back());
+  write_sysfs();
+}
+
+void FakeWorld::add_veth(int netns, const std::string& name) {
+  auto link = std::make_unique<FakeLink>();
+  link->netns = netns;
+  link->link.index = free_index(netns);
+  link->link.name = name;
+  link->link.kind = "veth";
+  link->link.type = 1;
+  link->link.mac.bytes = {0x02, 0, 0, 1, static_cast<uint8_t>(netns), static_cast<uint8_t>(link->link.index)};
+  link->link.mtu = 1500;
+  link->link.tx_queue_len = 1000;
+  links_.push_back(std::move(link));
+}
+
+Link& FakeWorld::link(const std::string& name) {
+  FakeLink* found = find(kHost, name);
+  if (found == nullptr) throw std::runtime_error("fake world: no link " + name);
+  return found->link;
+}
+
+FakeRdma& FakeWorld::rdma(const std::string& name) {
+  for (FakeRdma& one : rdma_) {
+    if (one.device.name == name) return one;
+  }
+  throw std::runtime_error("fake world: no RDMA device " + name);
+}
+
+int FakeWorld::add_netns(const std::string& path) { return netns_[path] = next_netns_++; }
+
+std::optional<int> FakeWorld::netns_at(const std::string& path) const {
+  const auto at = netns_.find(path);
+  return at == netns_.end() ? std::nullopt : std::optional<int>(at->second);
+}
+
+void FakeWorld::end_netns(const std::string& path) {
+  const int netns = netns_.at(path);
+  netns_.erase(path);
+  for (auto& link : links_) {
+    if (link->netns != netns || !link->hardware) continue;
+    const bool taken = name_in_use(kHost, link->link.name, nullptr);
+    const auto moved = move_to(*link, kHost, taken ? std::optional<std::string>("dev%d") : std::nullopt);
+    if (!moved) throw std::runtime_error("fake world: cannot send " + link->link.name + " home");
+  }
+  std::erase_if(links_, [&](const auto& link) { return link->netns == netns; });
+  for (FakeRdma& rdma : rdma_) {
+    if (rdma.netns != netns) continue;
+    rdma.netns = kHost;
+    renumber(rdma);
+  }
+  routes_.erase(netns);
+  write_sysfs();
+}
+
+std::unique_ptr<Kernel> FakeWorld::open(int netns) { return std::make_unique<FakeKernel>(*this, netns); }
+
+Result<std::unique_ptr<Kernel>> FakeWorld::open_path(const std::string& path) {
+  TRY(enter("open_netns"), "");
+  const auto netns = netns_at(path);
+  return netns ? open(*netns) : std::unique_ptr<Kernel>();
+}
+
+std::string FakeWorld::snapshot() const {
+  std::vector<std::string> lines;
+  for (const auto& one : links_) {
+    const Link& link = one->link;
+    std::string line = "netns " + std::to_string(one->netns) + " link " + link.name + " " + link.mac.text() +
+                       " mtu " + std::to_string(link.mtu) + " qlen " + std::to_string(link.tx_queue_len) +
+                       " alias \"" + link.alias + "\"" + (link.up() ? " up" : " down");
+    auto altnames = link.altnames;
+    std::sort(altnames.begin(), altnames.end());
+    for (const std::string& name : altnames) line += " altname " + name;
+    for (const LinkAddress& address : one->addresses) line += " address " + address.address.cidr();
+    lines.push_back(std::move(line));
+  }
+  for (const auto& [netns, routes] : routes_) {
+    for (const Route& route : routes)
+      lines.push_back("netns " + std::to_string(netns) + " route " + route.destination.cidr());
+  }
+  for (const FakeRdma& rdma : rdma_) {
+    lines.push_back("netns " + std::to_string(rdma.netns) + " rdma " + rdma.device.name + " uverbs" +
+                    std::to_string(rdma.uverbs) + " umad" + std::to_string(rdma.umad));
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+void FakeWorld::forget_faults() {
+  fault_ = {};
+  kill_ = 0;
+  log_.clear();
+}
+
+Result<> FakeWorld::enter(const std::string& call) {
+  // After the kill no call reaches the node any more: destructors may still try.
+  if (kill_ > 0 && calls() >= kill_) return refuse(ESRCH);
+  log_.push_back(call);
+  if (calls() == kill_) throw Killed{};
+  if (calls() == fault_.number && fault_.when == When::before) return refuse(fault_.error);
+  return {};
+}
+
+Result<> FakeWorld::leave() {
+  if (calls() == fault_.number && fault_.when == When::after) return refuse(fault_.error);
+  return {};
+}
+
+FakeLink* FakeWorld::find(int netns, std::string_view name) {
+  for (auto& link : links_) {
+    const auto& altnames = link->link.altnames;
+    const bool named =
+        link->link.name == name || std::find(altnames.begin(), altnames.end(), name) != altnames.end();
+    if (link->netns == netns && named) return link.get();
+  }
+  return nullptr;
+}
+
+FakeLink* FakeWorld::find(int netns, int index) {
+  for (auto& link : links_) {
+    if (link->netns == netns && link->link.index == index) return link.get();
+  }
+  return nullptr;
+}
+
+bool FakeWorld::name_in_use(int netns, std::string_view name, const FakeLink* except) const {
+  return std::any_of(links_.begin(), links_.end(), [&](const auto& link) {
+    const auto& altnames = link->link.altnames;
+    const bool named =
+        link->link.name == name || std::find(altnames.begin(), altnames.end(), name) != altnames.end();
+    return link.get() != except && link->netns == netns && named;
+  });
+}
+
+int FakeWorld::free_index(int netns) const {
+  int index = 2;  // 1 is lo
+  for (const auto& link : links_) {
+    if (link->netns == netns) index = std::max(index, link->link.index + 1);
+  }
+  return index;
+}
+
+// The name is kept; `fallback` is for when it is taken. The index is kept if it is free, the rest is reset.
+Result<> FakeWorld::move_to(FakeLink& link, int netns, const std::optional<std::string>& fallback) {
+  if (name_in_use(netns, link.link.name, nullptr)) {
+    std::string name = fallback.value_or(link.link.name);
+    for (int i = 0; name.find('%') != std::string::npos && i < 1000; ++i) {
+      if (!name_in_use(netns, "dev" + std::to_string(i), nullptr)) name = "dev" + std::to_string(i);
+    }
+    if (name_in_use(netns, name, nullptr)) return refuse(EEXIST);
+    link.link.name = name;
+  }
+  for (const std::string& name : link.link.altnames) {
+    if (name_in_use(netns, name, nullptr)) return refuse(EEXIST);
+  }
+  std::erase_if(routes_[link.netns], [&](const Route& route) { return route.link == link.link.index; });
+  if (find(netns, link.link.index) != nullptr) link.link.index = free_index(netns);
+  link.netns = netns;
+  link.link.flags &= ~kUp;
+  link.addresses.clear();
+  return {};
+}
+
+// ib_uverbs_add_one() and ib_umad_add_one(): the lowest number that no device has, after it has given up its
+// own.
+void FakeWorld::renumber(FakeRdma& rdma) {
+  const auto lowest_free = [&](int FakeRdma::*number) {
+    int candidate = 0;
+    const auto taken = [&](const FakeRdma& other) { return &other != &rdma && other.*number == candidate; };
+    while (std::any_of(rdma_.begin(), rdma_.end(), taken)) ++candidate;
+    return candidate;
+  };
+  rdma.uverbs = lowest_free(&FakeRdma::uverbs);
+  rdma.umad = lowest_free(&FakeRdma::umad);
+}
+
+void FakeWorld::write_sysfs() const {
+  const fs::path devices = root_ + "/sys/bus/pci/devices";
+  fs::remove_all(devices);
+  fs::create_directories(devices);
+  for (const auto& [pci, driver] : pci_driver_) {
+    fs::create_directories(devices / pci);
+    fs::create_symlink("../../../../bus/pci/drivers/" + driver, devices / pci / "driver");
+  }
+  for (const auto& link : links_) {
+    const bool visible = link->netns == kHost && link->hardware;
+    if (visible) fs::create_directories(devices / link->link.parent_device / "net" / link->link.name);
+  }
+  for (const FakeRdma& rdma : rdma_) {
+    const fs::path folder = devices / rdma.pci;
+    if (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared) {
+      fs::create_directories(folder / "infiniband" / rdma.device.name);
+    }
+    // Not tagged with the namespace: the host goes on seeing them.
+    fs::create_directories(folder / "infiniband_verbs" / ("uverbs" + std::to_string(rdma.uverbs)));
+    fs::create_directories(folder / "infiniband_mad" / ("umad" + std::to_string(rdma.umad)));
+  }
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,24 @@
+// What vfrail relies on in a Kernel, as one suite that runs on FakeKernel, on the real kernel with a veth,
+// and in the lab with a VF and its RDMA device: so the fake cannot drift away from the kernel.
+#pragma once
+
+#include "common/kernel.h"
+
+#include <functional>
+#include <string>
+
+namespace vfrail::test {
+
+struct ContractBench {
+  Kernel& host;
+  Kernel& pod;
+  std::string link;  // in the host, for the suite to play with; down, without alternative names
+  std::string rdma;  // an RDMA device in the host, or empty
+  // Makes another link with that name in the pod.
+  std::function<void(const std::string& name)> add_to_pod;
+};
+
+// Each section is a behaviour. The link and the RDMA device are back in the host afterwards.
+void check_kernel_contract(ContractBench bench);
+
+}  // namespace vfrail::test
