@@ -4,7 +4,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace vfrail {
@@ -32,18 +34,29 @@ std::unique_ptr<grpc::Server> listen(const std::string& path, Service& service) 
   return builder.BuildAndStart();
 }
 
-// Whatever is left of an earlier life at `path`. Only a socket is ever removed.
-Result<> remove_stale(const std::string& path) {
+// gRPC says only that it could not. The kernel says why when it is asked for the same again.
+Error why_not(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return Error::from_errno(errno, "make a socket");
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return Error::from_errno(errno, "make the socket " + path);
+  }
+  ::unlink(path.c_str());
+  return Error{Errc::system, 0,
+               "gRPC could not listen on " + path + ", the kernel can; GRPC_VERBOSITY=error tells more"};
+}
+
+// Only a socket is ever replaced: one of an earlier life, or of an instance that we follow.
+Result<> check_free(const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) {
     return errno == ENOENT ? Result<>() : Error::from_errno(errno, "look at " + path);
   }
-  if (!S_ISSOCK(there.st_mode)) {
-    return Error{Errc::exists, 0, path + " is there and is no socket; remove it if it is not needed"};
-  }
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-    return Error::from_errno(errno, "remove old socket " + path);
-  return {};
+  if (S_ISSOCK(there.st_mode)) return {};
+  return Error{Errc::exists, 0, path + " is there and is no socket; remove it if it is not needed"};
 }
 
 }  // namespace
@@ -51,15 +64,15 @@ Result<> remove_stale(const std::string& path) {
 Result<> Endpoint::open() {
   close(std::chrono::milliseconds{0});
   const std::string& path = service_.endpoint();
-  TRY(remove_stale(path), "");
+  TRY(check_free(path), "");
   // gRPC unlinks the path it was bound to when it stops, whoever's socket is there by then. So it is bound to
-  // another name and the socket renamed, which also makes it appear at once with its mode. Kubelet's plugin
-  // watcher skips names with a dot in front.
+  // another name and the socket renamed. So it also appears at once with its mode, and takes the place of an
+  // older one in one step, in which the older instance sees a successor and never a free path. Kubelet's
+  // plugin watcher skips names with a dot in front.
   const std::string folder = path.substr(0, path.rfind('/'));
   const std::string hidden = folder + "/" + hidden_socket_name();
   auto server = listen(hidden, service_);
-  if (!server)
-    return Error{Errc::system, 0, "listen on a socket in " + folder + ": gRPC refused, see its message"};
+  if (!server) return why_not(hidden);
   struct stat made {};
   if (::chmod(hidden.c_str(), 0600) != 0 || ::lstat(hidden.c_str(), &made) != 0 ||
       ::rename(hidden.c_str(), path.c_str()) != 0) {

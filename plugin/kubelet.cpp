@@ -1,5 +1,6 @@
 #include "plugin/kubelet.h"
 
+#include "plugin/config.h"
 #include "proto/deviceplugin_v1beta1.grpc.pb.h"
 
 #include <cerrno>
@@ -7,7 +8,6 @@
 #include <random>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <utility>
 
@@ -17,8 +17,6 @@ namespace vfrail {
 
 namespace {
 
-// sun_path without its terminating zero.
-constexpr size_t kMaxSocketPath = sizeof(sockaddr_un{}.sun_path) - 1;
 constexpr const char* kApiVersion = "v1beta1";
 
 }  // namespace
@@ -45,12 +43,11 @@ std::string kubelet_socket(const std::string& kubelet_root) {
 
 Result<std::string> socket_path(const std::string& folder, const std::string& prefix,
                                 const std::string& name) {
-  std::string path = folder + "/" + prefix + "_" + name + ".sock";
-  if (path.size() <= kMaxSocketPath) return path;
-  return Error{Errc::invalid, 0,
-               "the socket path " + path + " has " + std::to_string(path.size()) +
-                   " bytes, the kernel allows " + std::to_string(kMaxSocketPath) +
-                   "; use a shorter resource name or --kubelet-root"};
+  ResourceConfig resource;
+  resource.prefix = prefix;
+  resource.name = name;
+  TRY(check_socket_path(resource, folder), "");
+  return folder + "/" + socket_name(resource);
 }
 
 // Random, because another instance in the folder can have the same process id in a namespace of its own; and

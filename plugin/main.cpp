@@ -94,7 +94,7 @@ int run(int argc, char** argv) {
   CLI::App app(kAbout, "vfrail");
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
-  app.option_defaults()->always_capture_default();
+  app.option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   ServeOptions serve_options;
   CheckConfigOptions check_options;
   InspectOptions inspect_options;

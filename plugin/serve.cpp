@@ -1,10 +1,9 @@
 #include "plugin/serve.h"
 
-#include "common/files.h"
 #include "common/log.h"
 #include "common/sys_root.h"
 #include "common/unique_fd.h"
-#include "plugin/config.h"
+#include "plugin/config_file.h"
 #include "plugin/daemon.h"
 #include "plugin/host_kernel.h"
 #include "plugin/inventory.h"
@@ -13,7 +12,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
+#include <cstdlib>
 #include <malloc.h>
 #include <memory>
 #include <optional>
@@ -24,8 +23,6 @@
 namespace vfrail {
 
 namespace {
-
-constexpr size_t kMaxConfigBytes = 1 << 20;  // a ConfigMap cannot be larger
 
 // Words, and the verbosity numbers of glog that sriov-network-device-plugin's users have in their DaemonSets.
 std::optional<LogLevel> read_log_level(const std::string& word) {
@@ -50,17 +47,6 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
   return {};
 }
 
-// Follows symbolic links, unlike read_file(): that is what a ConfigMap volume consists of.
-Result<Config> load_config(const ServeOptions& options) {
-  const UniqueFd fd(::open(options.config_file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return Error::from_errno(errno, "open configuration " + options.config_file);
-  const std::string text =
-      TRY(read_stream(fd.get(), kMaxConfigBytes), "read configuration " + options.config_file);
-  return parse_config(text, ConfigOptions{.file = options.config_file,
-                                          .default_prefix = options.resource_prefix,
-                                          .strict = options.strict_config});
-}
-
 struct Setup {
   Registration registration = Registration::watcher;
   Config config;
@@ -75,11 +61,13 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   }
   Setup out;
   out.registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
-  out.config = TRY(load_config(options), "");
+  out.config = TRY(load_config({.file = options.config_file,
+                                .default_prefix = options.resource_prefix,
+                                .strict = options.strict_config}),
+                   "");
+  const std::string folder = socket_folder(options.kubelet_root, out.registration);
   for (const ResourceConfig& resource : out.config.resources) {
-    (void)TRY(
-        socket_path(socket_folder(options.kubelet_root, out.registration), resource.prefix, resource.name),
-        options.config_file + ": " + resource.resource());
+    TRY(check_socket_path(resource, folder), options.config_file);
   }
   return out;
 }
@@ -102,6 +90,8 @@ Result<UniqueFd> catch_signals() {
 void set_up_process() {
   // Sockets start without write permission for others, folders and files get the modes they are made with.
   ::umask(022);
+  // gRPC's own lines say nothing that ours do not, in another form.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
   // glibc gives each of gRPC's threads an arena of its own, mostly empty and resident: one is enough here.
   ::mallopt(M_ARENA_MAX, 1);
 }

@@ -1,0 +1,243 @@
+#include "plugin/daemon.h"
+
+#include "tests/kubelet/test_kubelet.h"
+#include "tests/service/support.h"
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* kHostdev = "nvidia.com/hostdev";
+constexpr milliseconds kSecond{1000};
+
+// A daemon on a thread of its own; what it finds on the node is for the test to say.
+class Running {
+ public:
+  Running(const TempDir& folder, Registration registration, std::vector<Pool> first)
+      : pools_(std::move(first)),
+        daemon_({.kubelet_root = folder.path(),
+                 .registration = registration,
+                 .places = {.sys = SysRoot(folder.path()),
+                            .device_info_dir = folder.path("di"),
+                            .run_dir = folder.path("run")},
+                 .rescan_interval = std::chrono::hours{1},
+                 .look = [this] { return look(); }},
+                log_) {
+    log_.set_level(LogLevel::error);
+    (void)log_.open_file("/dev/null");
+    thread_ = std::thread([this] { started_ = bool(daemon_.run()); });
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() { stop(); }
+
+  void now(std::vector<Pool> pools) {
+    {
+      const std::lock_guard lock(mutex_);
+      pools_ = std::move(pools);
+      broken_ = false;
+    }
+    daemon_.rescan();
+  }
+  void break_scan() {
+    {
+      const std::lock_guard lock(mutex_);
+      broken_ = true;
+    }
+    daemon_.rescan();
+  }
+  void stop() {
+    daemon_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  Result<Pools> look() {
+    const std::lock_guard lock(mutex_);
+    if (broken_) return Error{Errc::system, 0, "no sysfs today"};
+    Pools out;
+    out.pools = pools_;
+    return out;
+  }
+
+  std::mutex mutex_;
+  std::vector<Pool> pools_;
+  bool broken_ = false;
+  bool started_ = false;
+  Log log_;
+  Daemon daemon_;
+  std::thread thread_;
+};
+
+std::string socket_of(const TempDir& folder, Registration registration) {
+  return socket_folder(folder.path(), registration) + "/nvidia.com_hostdev.sock";
+}
+
+bool registered_again(const TestKubelet& kubelet, int times, size_t devices) {
+  return kubelet.wait(kSecond, [&](const KubeletNode& node) {
+    const auto at = node.find(kHostdev);
+    return at != node.end() && at->second.registrations >= times && at->second.connected &&
+           at->second.allocatable() == devices;
+  });
+}
+
+const std::vector<std::string> kTwo{"0000:03:02.1", "0000:03:02.2"};
+
+}  // namespace
+
+TEST_CASE("a resource is registered within a second, in both ways") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  const Running plugin(folder, way,
+                       {make_pool(kTwo), make_pool({"0000:03:02.3"}, "other"), make_pool({}, "none")});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kSecond));
+  CHECK(kubelet.node().at(kHostdev).devices[1].id == "0000:03:02.2");
+  CHECK(kubelet.node().count("nvidia.com/none") == 0);
+  CHECK(mode_of(socket_of(folder, way)) == 0600);
+}
+
+TEST_CASE("a restarted kubelet has every resource again within a second") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  const Running plugin(folder, way, {make_pool(kTwo), make_pool({"0000:03:02.3"}, "other")});
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kSecond));
+  for (int round = 2; round < 5; ++round) {
+    kubelet.restart();
+    CHECK(registered_again(kubelet, round, 2));
+    CHECK(kubelet.wait_for("nvidia.com/other", 1, kSecond));
+  }
+}
+
+TEST_CASE("a socket that is removed is made and registered again within a second") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  const Running plugin(folder, way, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  for (int round = 2; round < 5; ++round) {
+    REQUIRE(fs::remove(socket_of(folder, way)));
+    CHECK(registered_again(kubelet, round, 2));
+  }
+}
+
+TEST_CASE("a folder that is made anew gets its sockets again") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  const Running plugin(folder, way, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  kubelet.stop();
+  fs::remove_all(socket_folder(folder.path(), way));
+  fs::create_directory(socket_folder(folder.path(), way));
+  kubelet.start();
+  CHECK(registered_again(kubelet, 2, 2));
+}
+
+TEST_CASE("a refused registration is tried again") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  kubelet.refuse(2);
+  const Running plugin(folder, way, {make_pool(kTwo)});
+  CHECK(kubelet.wait_for(kHostdev, 2, 3 * kSecond));
+  CHECK(kubelet.node().at(kHostdev).registrations == 1);
+}
+
+TEST_CASE("a kubelet that comes after the plugin is found") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  fs::create_directory(socket_folder(folder.path(), way));
+  const Running plugin(folder, way, {make_pool(kTwo)});
+  REQUIRE(eventually([&] { return fs::exists(socket_of(folder, way)); }));
+  const TestKubelet kubelet(folder.path());
+  CHECK(kubelet.wait_for(kHostdev, 2, kSecond));
+}
+
+TEST_CASE("kubelet follows the devices of the node") {
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Running plugin(folder, Registration::watcher, {make_pool({})});
+  plugin.now({make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  plugin.now({make_pool({"0000:03:02.1", "0000:03:02.2", "0000:03:02.3"})});
+  CHECK(kubelet.wait_for(kHostdev, 3, kSecond));
+  plugin.break_scan();
+  plugin.now({make_pool({})});
+  CHECK(kubelet.wait_for(kHostdev, 0, kSecond));
+  CHECK(kubelet.node().at(kHostdev).connected);
+  plugin.now({make_pool(kTwo)});
+  CHECK(kubelet.wait_for(kHostdev, 2, kSecond));
+  CHECK(kubelet.node().at(kHostdev).registrations == 1);
+  CHECK(kubelet.node().at(kHostdev).lists == 4);
+}
+
+TEST_CASE("a node that cannot be looked at changes nothing") {
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  plugin.break_scan();
+  plugin.now({make_pool({"0000:03:02.1"})});
+  REQUIRE(kubelet.wait_for(kHostdev, 1, kSecond));
+  CHECK(kubelet.node().at(kHostdev).lists == 2);
+}
+
+TEST_CASE("kubelet comes back to a stream that it dropped") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  const Running plugin(folder, Registration::legacy, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  kubelet.drop_streams();
+  REQUIRE(kubelet.wait(kSecond, [](const KubeletNode& node) { return !node.at(kHostdev).connected; }));
+  kubelet.restart();
+  CHECK(registered_again(kubelet, 2, 2));
+}
+
+TEST_CASE("stopping removes our sockets and nothing else") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  const std::string foreign = socket_folder(folder.path(), way) + "/somebody.sock";
+  std::ofstream(foreign) << "";
+  Running plugin(folder, way, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  const auto start = std::chrono::steady_clock::now();
+  plugin.stop();
+  CHECK(std::chrono::steady_clock::now() - start < kSecond);
+  CHECK_FALSE(fs::exists(socket_of(folder, way)));
+  CHECK(fs::exists(foreign));
+}
+
+TEST_CASE("a second instance takes over, and the first comes back when it is gone") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Running first(folder, way, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
+  Running second(folder, way, {make_pool({"0000:03:02.7"})});
+  REQUIRE(kubelet.wait_for(kHostdev, 1, kSecond));
+  SECTION("the first stops") {
+    first.stop();
+    CHECK(fs::exists(socket_of(folder, way)));
+    CHECK(kubelet.wait_for(kHostdev, 1, kSecond));
+  }
+  SECTION("the second stops") {
+    second.stop();
+    CHECK(kubelet.wait_for(kHostdev, 2, kSecond));
+  }
+}
+
+}  // namespace vfrail::test

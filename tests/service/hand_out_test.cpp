@@ -1,0 +1,101 @@
+#include "plugin/hand_out.h"
+
+#include "common/promise.h"
+#include "tests/service/support.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+TEST_CASE("two containers get their devices, files for Multus and promises for the CNI") {
+  const Node node;
+  const auto out = hand_out(node.pool(), {{"0000:41:10.0"}, {"0000:21:10.2", "0000:21:10.0"}}, node.places());
+  REQUIRE(out);
+  REQUIRE(out->size() == 2);
+  CHECK((*out)[0].envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:41:10.0");
+  CHECK((*out)[1].envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:21:10.0");
+  CHECK(node.written() == std::vector<std::string>{"0000:21:10.0.json", "0000:21:10.2.json",
+                                                   "0000:41:10.0.json",
+                                                   "nvidia.com-hostdev-0000:21:10.0-device.json",
+                                                   "nvidia.com-hostdev-0000:21:10.2-device.json",
+                                                   "nvidia.com-hostdev-0000:41:10.0-device.json"});
+  const std::string info = node.device_info_dir() + "/nvidia.com-hostdev-0000:21:10.0-device.json";
+  CHECK(read_text(info) ==
+        R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:21:10.0","rdma-device":"mlx5_0"}})");
+  CHECK(mode_of(info) == 0444);
+  CHECK(mode_of(node.device_info_dir()) == 0755);
+  const auto promised = read_promise(node.run_dir(), *DeviceId::parse("0000:21:10.0"));
+  REQUIRE(promised);
+  CHECK(**promised == std::vector<std::string>{"umad0", "uverbs0"});
+}
+
+TEST_CASE("a device that is handed out again gets its files replaced") {
+  const Node node;
+  fs::create_directories(node.device_info_dir());
+  const std::string info = node.device_info_dir() + "/nvidia.com-hostdev-0000:21:10.0-device.json";
+  std::ofstream(info) << "of an earlier pod";
+  REQUIRE(hand_out(node.pool(), {{"0000:21:10.0"}}, node.places()));
+  CHECK(read_text(info).find("mlx5_0") != std::string::npos);
+}
+
+TEST_CASE("facts are read when the device is handed out, not when it was found") {
+  const Node node;
+  Pool pool = node.pool();
+  for (PoolDevice& device : pool.devices) device.facts.rdma.clear();
+  const auto out = hand_out(pool, {{"0000:21:10.0"}}, node.places());
+  REQUIRE(out);
+  CHECK(out->front().nodes.size() == 3);
+}
+
+TEST_CASE("a refused request writes nothing, whichever of its containers is wrong") {
+  const Node node;
+  const Pool pool = node.pool();
+  const auto refusal = [&](const std::vector<std::vector<std::string>>& containers) {
+    const auto out = hand_out(pool, containers, node.places());
+    REQUIRE_FALSE(out);
+    CHECK(node.written().empty());
+    return out.error();
+  };
+  SECTION("an unknown device") {
+    const Error error = refusal({{"0000:21:10.0"}, {"0000:99:00.0"}});
+    CHECK(error.code == Errc::not_found);
+    CHECK(error.text == "device '0000:99:00.0' is not in the pool of nvidia.com/hostdev");
+  }
+  SECTION("a hostile id") { CHECK(refusal({{"../../etc/passwd"}}).code == Errc::not_found); }
+  SECTION("the same device twice in a container") {
+    CHECK(refusal({{"0000:21:10.0", "0000:21:10.0"}}).code == Errc::invalid);
+  }
+  SECTION("the same device in two containers") {
+    const Error error = refusal({{"0000:21:10.0"}, {"0000:21:10.0"}});
+    CHECK(error.code == Errc::invalid);
+    CHECK(error.text == "device '0000:21:10.0' is asked for twice");
+  }
+  SECTION("no device") { CHECK(refusal({{"0000:21:10.0"}, {}}).code == Errc::invalid); }
+  SECTION("a device that has vanished") {
+    node.remove_device("0000:41:10.6");
+    const Error error = refusal({{"0000:21:10.0"}, {"0000:41:10.6"}});
+    CHECK(error.code == Errc::not_found);
+    CHECK(error.text == "device 0000:41:10.6 has vanished from the node");
+  }
+  SECTION("an RDMA device that is still in a pod") {
+    fs::remove_all(node.root() + "/sys/bus/pci/devices/0000:21:10.0/infiniband");
+    CHECK(refusal({{"0000:21:10.0"}}).code == Errc::busy);
+  }
+}
+
+TEST_CASE("a file that cannot be written takes those before it along") {
+  const Node node;
+  // A folder in the way of the second container's promise: rename(2) refuses.
+  fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
+  const auto out = hand_out(node.pool(), {{"0000:21:10.0"}, {"0000:21:10.2"}}, node.places());
+  REQUIRE_FALSE(out);
+  CHECK(out.error().text.find("write the promise of device 0000:21:10.2") == 0);
+  CHECK(node.written() == std::vector<std::string>{"0000:21:10.2.json"});
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,290 @@
+// `vfrail serve` as kubelet's node runs it: the real program on a fake node.
+#include "common/unique_fd.h"
+#include "tests/kubelet/test_kubelet.h"
+#include "tests/service/support.h"
+
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <poll.h>
+#include <set>
+#include <signal.h>
+#include <spawn.h>
+#include <sstream>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* kHostdev = "nvidia.com/hostdev";
+constexpr milliseconds kStart{5000};  // of a program, under a sanitizer on a busy machine
+constexpr milliseconds kSecond{1000};
+
+constexpr const char* kConfig =
+    R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
+  "selectors": {"vendors": ["8086"], "isRdma": true}}]})";
+
+class Program {
+ public:
+  Program(const Node& node, const std::vector<std::string>& more, const std::string& name = "serve.log")
+      : log_(node.path(name)) {
+    std::vector<std::string> words{VFRAIL_BINARY_DIR "/vfrail", "serve"};
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+    const int failed = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw std::runtime_error("cannot run " + words[0]);
+    fd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    if (pid_ == 0) return;
+    signal(SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  void signal(int number) const { ::kill(pid_, number); }
+  // -1 if it has not ended by then, or was killed.
+  int wait(milliseconds at_most) {
+    pollfd fd{fd_.get(), POLLIN, 0};
+    if (::poll(&fd, 1, static_cast<int>(at_most.count())) != 1) return -1;
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  std::string log() const { return read_text(log_); }
+  pid_t pid() const { return pid_; }
+
+ private:
+  const std::string log_;
+  pid_t pid_ = 0;
+  UniqueFd fd_;
+};
+
+std::vector<std::string> flags(const Node& node, const std::string& config = kConfig) {
+  std::ofstream(node.path("config.json")) << config;
+  return {"--config-file",     node.path("config.json"), "--root",
+          node.root(),         "--kubelet-root",         node.path("k"),
+          "--device-info-dir", node.device_info_dir(),   "--run-dir",
+          node.run_dir()};
+}
+
+std::vector<std::string> with(std::vector<std::string> flags, const std::vector<std::string>& more) {
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+// Inode numbers of the process's sockets, as /proc/net/* has them.
+std::set<std::string> sockets_of(pid_t pid) {
+  std::set<std::string> out;
+  for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
+    std::error_code gone;
+    const std::string target = fs::read_symlink(entry.path(), gone);
+    if (target.rfind("socket:[", 0) == 0) out.insert(target.substr(8, target.size() - 9));
+  }
+  return out;
+}
+
+std::set<std::string> inodes_in(const std::string& table) {
+  std::set<std::string> out;
+  std::istringstream lines(read_text(table));
+  std::string line;
+  for (std::getline(lines, line); std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    for (int i = 0; i < 10; ++i) words >> word;  // "inode" is the tenth column
+    out.insert(word);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("serve registers, allocates, and ends within a second leaving the files of pods") {
+  const std::string way = GENERATE("watcher", "legacy");
+  const Node node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  const std::string sockets = node.path("k") + (way == "watcher" ? "/plugins_registry" : "/device-plugins");
+  std::ofstream(sockets + "/somebody.sock") << "";
+  Program program(node, with(flags(node), {"--registration", way}));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  const auto devices = kubelet.node().at(kHostdev).devices;
+  CHECK(devices.front().id == "0000:21:10.0");
+  CHECK(devices.front().numa == std::vector<int64_t>{0});
+  CHECK(devices.back().id == "0000:41:10.6");
+  CHECK(devices.back().numa == std::vector<int64_t>{1});
+
+  v1beta1::AllocateResponse response;
+  REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
+  CHECK(response.container_responses(0).devices_size() == 3);
+  CHECK(mode_of(sockets + "/nvidia.com_hostdev.sock") == 0600);
+
+  program.signal(way == "watcher" ? SIGTERM : SIGINT);
+  CHECK(program.wait(kSecond) == 0);
+  CHECK_FALSE(fs::exists(sockets + "/nvidia.com_hostdev.sock"));
+  CHECK(fs::exists(sockets + "/somebody.sock"));
+  CHECK(node.written() ==
+        std::vector<std::string>{"0000:21:10.2.json", "nvidia.com-hostdev-0000:21:10.2-device.json"});
+}
+
+TEST_CASE("HUP looks at the devices again") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  const Program program(node, flags(node));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  node.remove_device("0000:21:10.4");
+  program.signal(SIGHUP);
+  CHECK(kubelet.wait_for(kHostdev, 7, kSecond));
+}
+
+TEST_CASE("serve looks at the devices again by itself") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  const Program program(node, with(flags(node), {"--rescan-interval", "1"}));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  node.remove_device("0000:21:10.4");
+  CHECK(kubelet.wait_for(kHostdev, 7, 3 * kSecond));
+}
+
+TEST_CASE("serve says for every kubelet call what it was, once") {
+  const Node node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  Program program(node, with(flags(node), {"--log-format", "json"}));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  v1beta1::AllocateResponse response;
+  REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
+  REQUIRE_FALSE(kubelet.allocate(kHostdev, {{"0000:21:10.3"}}, response).ok());
+  program.signal(SIGTERM);
+  REQUIRE(program.wait(kSecond) == 0);
+  std::map<std::string, int> lines;
+  std::istringstream log(program.log());
+  for (std::string line; std::getline(log, line);) {
+    const auto json = Json::parse(line);
+    INFO(line);
+    REQUIRE(json);
+    ++lines[*json->find("msg")->as_text()];
+  }
+  CHECK(lines["registered with kubelet"] == 1);
+  CHECK(lines["kubelet watches the devices"] == 1);
+  CHECK(lines["allocated"] == 1);
+  CHECK(lines["allocate refused"] == 1);
+}
+
+TEST_CASE("a second serve takes over and its socket survives the end of the first") {
+  const Node node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  Program first(node, flags(node));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  const Program second(node, flags(node), "second.log");
+  REQUIRE(kubelet.wait(kStart, [](const KubeletNode& now) { return now.at(kHostdev).registrations == 2; }));
+  first.signal(SIGTERM);
+  CHECK(first.wait(kSecond) == 0);
+  CHECK(fs::is_socket(node.path("k") + "/plugins_registry/nvidia.com_hostdev.sock"));
+  v1beta1::AllocateResponse response;
+  CHECK(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
+}
+
+TEST_CASE("serve after a crash replaces the socket that was left") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  {
+    const Program killed(node, flags(node));
+    REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  }
+  REQUIRE(fs::is_socket(node.path("k") + "/plugins_registry/nvidia.com_hostdev.sock"));
+  const Program next(node, flags(node));
+  CHECK(kubelet.wait(kStart, [](const KubeletNode& now) {
+    return now.at(kHostdev).registrations == 2 && now.at(kHostdev).allocatable() == 8;
+  }));
+}
+
+TEST_CASE("serve opens nothing on the network") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  const Program program(node, flags(node));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  const auto sockets = sockets_of(program.pid());
+  CHECK_FALSE(sockets.empty());
+  for (const std::string table : {"/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp", "/proc/net/udp6"}) {
+    if (!fs::exists(table)) continue;
+    for (const std::string& inode : inodes_in(table)) CHECK(sockets.count(inode) == 0);
+  }
+}
+
+TEST_CASE("flags of the peer's DaemonSets are taken, those that mean nothing with a warning") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  const Program program(node,
+                        with(flags(node), {"-v=10", "-logtostderr", "--log-dir=sriovdp", "--log-level=10",
+                                           "-resource-prefix=intel.com", "--use-cdi=false"}));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  CHECK(program.log().find("flag has no effect here flag=--log-dir") != std::string::npos);
+}
+
+TEST_CASE("what the administrator got wrong is one message and exit code 2") {
+  const Node node;
+  fs::create_directories(node.path("k/plugins_registry"));
+  const auto refused = [&](const std::vector<std::string>& words) {
+    Program program(node, words);
+    CHECK(program.wait(kStart) == 2);
+    return program.log();
+  };
+  const auto one_line = [](const std::string& log) { return std::count(log.begin(), log.end(), '\n') == 1; };
+  SECTION("a configuration that is not there") {
+    const std::string log = refused({"--config-file", node.path("none.json")});
+    CHECK(log.find("none.json") != std::string::npos);
+    CHECK(one_line(log));
+  }
+  SECTION("a configuration that is wrong") {
+    const std::string log =
+        refused(flags(node, R"({"resourceList": [{"resourceName": "a b", "selectors": {}}]})"));
+    CHECK(log.find("config.json") != std::string::npos);
+    CHECK(one_line(log));
+  }
+  SECTION("a socket path that is too long") {
+    const std::string deep = node.path("k/" + std::string(90, 'x'));
+    const std::string log = refused(with(flags(node), {"--kubelet-root", deep}));
+    CHECK(log.find("107") != std::string::npos);
+    CHECK(one_line(log));
+  }
+  SECTION("CDI") {
+    CHECK(refused(with(flags(node), {"--use-cdi"})).find("another version") != std::string::npos);
+  }
+  SECTION("a log level") {
+    CHECK(refused(with(flags(node), {"--log-level", "loud"})).find("loud") != std::string::npos);
+  }
+  SECTION("a log format") {
+    CHECK(refused(with(flags(node), {"--log-format", "xml"})).find("xml") != std::string::npos);
+  }
+  SECTION("a way of registering") {
+    CHECK(refused(with(flags(node), {"--registration", "x"})).find("auto") != std::string::npos);
+  }
+  SECTION("an interval") { refused(with(flags(node), {"--rescan-interval", "0"})); }
+  SECTION("a flag") { refused({"--bogus"}); }
+}
+
+}  // namespace vfrail::test

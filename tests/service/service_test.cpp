@@ -1,0 +1,336 @@
+#include "plugin/service.h"
+
+#include "plugin/endpoint.h"
+#include "tests/kubelet/plugin_client.h"
+#include "tests/service/support.h"
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+
+// A service on its socket, and what it told about registration.
+struct Served {
+  explicit Served(Pool pool)
+      : service(std::move(pool),
+                {.endpoint = node.path("s.sock"),
+                 .places = node.places(),
+                 .on_verdict =
+                     [this](RegistrationVerdict verdict) {
+                       const std::lock_guard lock(mutex);
+                       verdicts.push_back(std::move(verdict));
+                     }},
+                log),
+        endpoint(service) {
+    log.set_level(LogLevel::error);
+    const auto opened = endpoint.open();
+    INFO((opened ? "" : opened.error().text));
+    REQUIRE(opened);
+  }
+
+  std::unique_ptr<PluginClient> connect() const {
+    auto client = PluginClient::connect(node.path("s.sock"), milliseconds{1000});
+    REQUIRE(client);
+    return *std::move(client);
+  }
+
+  Node node;
+  Log log;
+  std::mutex mutex;
+  std::vector<RegistrationVerdict> verdicts;
+  Service service;
+  Endpoint endpoint;
+};
+
+// What a stream received.
+struct Watched {
+  explicit Watched(PluginClient& client) {
+    client.watch(
+        [this](const v1beta1::ListAndWatchResponse& list) {
+          const std::lock_guard lock(mutex);
+          lists.push_back(list);
+        },
+        [this](const grpc::Status& status) {
+          const std::lock_guard lock(mutex);
+          end = status.error_code();
+          ended = true;
+        });
+  }
+  size_t count() {
+    const std::lock_guard lock(mutex);
+    return lists.size();
+  }
+  bool has_ended() {
+    const std::lock_guard lock(mutex);
+    return ended;
+  }
+  std::vector<std::string> last_ids() {
+    const std::lock_guard lock(mutex);
+    std::vector<std::string> out;
+    for (const auto& device : lists.back().devices()) out.push_back(device.id());
+    return out;
+  }
+
+  std::mutex mutex;
+  std::vector<v1beta1::ListAndWatchResponse> lists;
+  grpc::StatusCode end = grpc::StatusCode::OK;
+  bool ended = false;
+};
+
+v1beta1::AllocateRequest request_for(const std::vector<std::vector<std::string>>& containers) {
+  v1beta1::AllocateRequest out;
+  for (const auto& ids : containers) {
+    auto& container = *out.add_container_requests();
+    for (const std::string& id : ids) container.add_devices_ids(id);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the plugin watcher is told who serves here, and its verdict is passed on") {
+  Served served(make_pool({"0000:03:02.1"}));
+  const auto client = served.connect();
+  const auto info = client->info();
+  REQUIRE(info);
+  CHECK(info->type() == "DevicePlugin");
+  CHECK(info->name() == "nvidia.com/hostdev");
+  CHECK(info->endpoint() == served.node.path("s.sock"));
+  CHECK(std::vector<std::string>(info->supported_versions().begin(), info->supported_versions().end()) ==
+        std::vector<std::string>{"v1alpha1", "v1beta1"});
+  REQUIRE(client->notify("no room"));
+  REQUIRE(client->notify(""));
+  const std::lock_guard lock(served.mutex);
+  REQUIRE(served.verdicts.size() == 2);
+  CHECK_FALSE(served.verdicts[0].registered);
+  CHECK(served.verdicts[0].reason == "no room");
+  CHECK(served.verdicts[1].registered);
+}
+
+TEST_CASE("nothing optional is offered, and calling it does no harm") {
+  Served served(make_pool({"0000:03:02.1"}));
+  const auto client = served.connect();
+  const auto options = client->options();
+  REQUIRE(options);
+  CHECK_FALSE(options->pre_start_required());
+  CHECK_FALSE(options->get_preferred_allocation_available());
+  v1beta1::PreferredAllocationRequest request;
+  request.add_container_requests()->set_allocation_size(1);
+  v1beta1::PreferredAllocationResponse response;
+  CHECK(client->preferred(request, response).ok());
+  REQUIRE(response.container_responses_size() == 1);
+  CHECK(response.container_responses(0).deviceids_size() == 0);
+  CHECK(client->pre_start({}).ok());
+}
+
+TEST_CASE("a stream gets the whole list at once, in order, healthy, with NUMA nodes") {
+  Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:41:00.1"});
+  pool.devices[0].facts.numa_node = 0;
+  pool.devices[2].facts.numa_node = 1;
+  Served served(pool);
+  const auto client = served.connect();
+  Watched watched(*client);
+  REQUIRE(eventually([&] { return watched.count() == 1; }));
+  CHECK(watched.last_ids() == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2", "0000:41:00.1"});
+  const auto& devices = watched.lists[0].devices();
+  for (const auto& device : devices) CHECK(device.health() == "Healthy");
+  REQUIRE(devices[0].topology().nodes_size() == 1);
+  CHECK(devices[0].topology().nodes(0).id() == 0);
+  CHECK_FALSE(devices[1].has_topology());
+  CHECK(devices[2].topology().nodes(0).id() == 1);
+  client->drop();
+}
+
+TEST_CASE("excludeTopology keeps NUMA nodes to ourselves") {
+  Pool pool = make_pool({"0000:03:02.1"});
+  pool.devices[0].facts.numa_node = 0;
+  pool.exclude_topology = true;
+  CHECK_FALSE(list_response(pool).devices(0).has_topology());
+}
+
+TEST_CASE("every stream is told of a change, and of nothing else") {
+  Served served(make_pool({"0000:03:02.1"}));
+  const auto first = served.connect();
+  const auto second = served.connect();
+  Watched a(*first);
+  Watched b(*second);
+  REQUIRE(eventually([&] { return a.count() == 1 && b.count() == 1; }));
+  CHECK_FALSE(served.service.publish(make_pool({"0000:03:02.1"})));
+  CHECK(served.service.publish(make_pool({"0000:03:02.1", "0000:03:02.2"})));
+  REQUIRE(eventually([&] { return a.count() == 2 && b.count() == 2; }));
+  CHECK(a.last_ids() == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2"});
+  CHECK(served.service.publish(make_pool({})));
+  REQUIRE(eventually([&] { return a.count() == 3 && b.count() == 3; }));
+  CHECK(a.last_ids().empty());
+  first->drop();
+  second->drop();
+}
+
+TEST_CASE("many changes in a row end with the last list") {
+  Served served(make_pool({"0000:03:02.1"}));
+  const auto client = served.connect();
+  Watched watched(*client);
+  REQUIRE(eventually([&] { return watched.count() >= 1; }));
+  for (int i = 0; i < 200; ++i) {
+    served.service.publish(i % 2 == 0 ? make_pool({}) : make_pool({"0000:03:02.1"}));
+  }
+  served.service.publish(make_pool({"0000:03:02.7"}));
+  CHECK(eventually([&] { return watched.last_ids() == std::vector<std::string>{"0000:03:02.7"}; }));
+  client->drop();
+}
+
+TEST_CASE("a stream that the client drops leaves nothing behind") {
+  Served served(make_pool({"0000:03:02.1"}));
+  for (int round = 0; round < 20; ++round) {
+    const auto client = served.connect();
+    Watched watched(*client);
+    REQUIRE(eventually([&] { return watched.count() == 1 && served.service.streams() == 1; }));
+    if (round % 2 == 0) served.service.publish(make_pool({}));  // a write may be under way
+    client->drop();
+    CHECK(eventually([&] { return served.service.streams() == 0; }));
+    served.service.publish(make_pool({"0000:03:02.1"}));
+  }
+}
+
+TEST_CASE("closing the endpoint ends the streams and leaves nothing behind") {
+  Served served(make_pool({"0000:03:02.1"}));
+  const auto client = served.connect();
+  Watched watched(*client);
+  REQUIRE(eventually([&] { return watched.count() == 1; }));
+  served.endpoint.close(milliseconds{500});
+  CHECK(served.service.streams() == 0);
+  CHECK(eventually([&] { return watched.has_ended(); }));
+  CHECK(watched.end == grpc::StatusCode::UNAVAILABLE);
+  CHECK_FALSE(fs::exists(served.node.path("s.sock")));
+  REQUIRE(served.endpoint.open());
+  CHECK(served.connect()->options());
+}
+
+TEST_CASE("Allocate answers each container with its environment and device nodes") {
+  Served served(make_pool({}));
+  served.service.publish(served.node.pool());
+  const auto client = served.connect();
+  v1beta1::AllocateResponse response;
+  REQUIRE(client->allocate(request_for({{"0000:21:10.0"}, {"0000:41:10.6"}}), response).ok());
+  REQUIRE(response.container_responses_size() == 2);
+  const auto& first = response.container_responses(0);
+  CHECK(first.envs().at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.0");
+  CHECK(first.envs().at("PCIDEVICE_NVIDIA_COM_HOSTDEV_INFO").find("\"rdma_dev\":\"mlx5_0\"") !=
+        std::string::npos);
+  REQUIRE(first.devices_size() == 3);
+  for (const auto& device : first.devices()) {
+    CHECK(device.host_path() == device.container_path());
+    CHECK(device.permissions() == "rw");
+  }
+  CHECK(first.devices(1).host_path() == "/dev/infiniband/uverbs0");
+  CHECK(first.devices(2).host_path() == "/dev/infiniband/rdma_cm");
+  CHECK(response.container_responses(1).envs().at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:41:10.6");
+  CHECK(served.node.written().size() == 4);
+}
+
+TEST_CASE("a request that cannot be met is refused with its code, and nothing is written") {
+  Served served(make_pool({}));
+  served.service.publish(served.node.pool());
+  served.node.remove_device("0000:41:10.6");
+  fs::remove_all(served.node.root() + "/sys/bus/pci/devices/0000:41:10.4/infiniband");
+  const auto client = served.connect();
+  const auto refused = [&](const std::vector<std::vector<std::string>>& containers) {
+    v1beta1::AllocateResponse response;
+    const auto status = client->allocate(request_for(containers), response);
+    CHECK_FALSE(status.error_message().empty());
+    CHECK(served.node.written().empty());
+    return status.error_code();
+  };
+  CHECK(refused({{"0000:21:10.0"}, {"0000:99:00.0"}}) == grpc::StatusCode::NOT_FOUND);
+  CHECK(refused({{"0000:21:10.0", "0000:21:10.0"}}) == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(refused({{}}) == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(refused({{"0000:41:10.6"}}) == grpc::StatusCode::NOT_FOUND);
+  CHECK(refused({{"0000:41:10.4"}}) == grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_CASE("every kind of error has its gRPC code") {
+  const auto code = [](Errc errc) { return to_status(Error{errc, 0, "why"}).error_code(); };
+  CHECK(code(Errc::busy) == grpc::StatusCode::UNAVAILABLE);
+  CHECK(code(Errc::unsupported) == grpc::StatusCode::FAILED_PRECONDITION);
+  CHECK(code(Errc::denied) == grpc::StatusCode::PERMISSION_DENIED);
+  CHECK(code(Errc::timeout) == grpc::StatusCode::DEADLINE_EXCEEDED);
+  CHECK(code(Errc::system) == grpc::StatusCode::INTERNAL);
+  CHECK(to_status(Error{Errc::system, 0, "why"}).error_message() == "why");
+}
+
+TEST_CASE("a request beyond the largest that kubelet can make is refused") {
+  Served served(make_pool({}));
+  const auto client = served.connect();
+  v1beta1::AllocateResponse response;
+  const auto status = client->allocate(request_for({{std::string(2 << 20, 'x')}}), response);
+  CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_CASE("a socket is the owner's alone, and no other name is left in the folder") {
+  Served served(make_pool({}));
+  CHECK(mode_of(served.node.path("s.sock")) == 0600);
+  std::vector<std::string> sockets;
+  for (const auto& entry : fs::directory_iterator(served.node.path(""))) {
+    if (entry.is_socket()) sockets.push_back(entry.path().filename());
+  }
+  CHECK(sockets == std::vector<std::string>{"s.sock"});
+}
+
+TEST_CASE("opening replaces a stale socket and refuses any other file") {
+  Served served(make_pool({}));
+  served.endpoint.close(milliseconds{0});
+  const std::string path = served.node.path("s.sock");
+  SECTION("a stale socket") {
+    const UniqueFd stale(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::bind(stale.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(served.endpoint.open());
+    CHECK(served.connect()->options());
+  }
+  SECTION("a file") {
+    std::ofstream(path) << "precious";
+    const auto refused = served.endpoint.open();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Errc::exists);
+    CHECK(read_text(path) == "precious");
+  }
+  SECTION("a link to a socket") {
+    fs::create_symlink("/dev/null", path);
+    CHECK_FALSE(served.endpoint.open());
+    CHECK(fs::is_symlink(path));
+  }
+  SECTION("a folder that is not there") {
+    Service lost(make_pool({}),
+                 {.endpoint = "/nonexistent/s.sock", .places = served.node.places(), .on_verdict = {}},
+                 served.log);
+    CHECK_FALSE(Endpoint(lost).open());
+  }
+}
+
+TEST_CASE("closing leaves a successor's socket alone") {
+  Served served(make_pool({}));
+  Service next(make_pool({"0000:03:02.1"}),
+               {.endpoint = served.node.path("s.sock"), .places = served.node.places(), .on_verdict = {}},
+               served.log);
+  Endpoint successor(next);
+  REQUIRE(successor.open());
+  CHECK(served.endpoint.look() == Endpoint::Socket::foreign);
+  CHECK(successor.look() == Endpoint::Socket::ours);
+  served.endpoint.close(milliseconds{100});
+  CHECK(successor.look() == Endpoint::Socket::ours);
+  CHECK(served.connect()->options());
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,91 @@
+#include "tests/service/support.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <thread>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+Pool make_pool(const std::vector<std::string>& addresses, const std::string& name) {
+  Pool out;
+  out.prefix = "nvidia.com";
+  out.name = name;
+  for (const std::string& address : addresses) {
+    PoolDevice device;
+    device.facts.address = PciAddress::parse(address).value();
+    out.devices.push_back(std::move(device));
+  }
+  return out;
+}
+
+bool eventually(const std::function<bool()>& wanted) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  while (!wanted()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return true;
+}
+
+Node::Node() { fs::create_directories(root()); }
+
+void Node::fill() const {
+  if (fs::exists(root() + "/sys")) return;
+  write_tree(root(), read_text(VFRAIL_SOURCE_DIR "/tests/data/igb_node.sysfs"));
+}
+
+HandOutPlaces Node::places() const {
+  return HandOutPlaces{.sys = SysRoot(root()), .device_info_dir = device_info_dir(), .run_dir = run_dir()};
+}
+
+Pool Node::pool() const {
+  fill();
+  Pool out = make_pool({});
+  const SysRoot sys(root());
+  for (const std::string bus : {"21", "41"}) {
+    for (const std::string function : {"0", "2", "4", "6"}) {
+      const auto facts = read_function(sys, *PciAddress::parse("0000:" + bus + ":10." + function));
+      if (!facts || !*facts) throw std::runtime_error("the test's node has no such device");
+      PoolDevice device;
+      device.facts = **facts;
+      device.rdma = true;
+      out.devices.push_back(std::move(device));
+    }
+  }
+  return out;
+}
+
+void Node::remove_device(const std::string& address) const {
+  fs::remove(root() + "/sys/bus/pci/devices/" + address);
+}
+
+std::vector<std::string> Node::written() const {
+  std::vector<std::string> out;
+  for (const std::string& folder : {device_info_dir(), run_dir() + "/promised"}) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder, missing)) out.push_back(entry.path().filename());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+unsigned mode_of(const std::string& path) {
+  struct stat there {};
+  return ::lstat(path.c_str(), &there) == 0 ? there.st_mode & 07777U : 0;
+}
+
+}  // namespace vfrail::test
