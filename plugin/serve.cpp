@@ -96,24 +96,30 @@ void set_up_process() {
   ::mallopt(M_ARENA_MAX, 1);
 }
 
+Result<Pools> look(const SysRoot& sys, Kernel* kernel, const Config& config) {
+  Pools pools;
+  {
+    const Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
+    pools = match(config, inventory);
+    pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
+  }
+  // The inventory of a thousand functions is several times what stays; it is wanted again in a minute at
+  // most.
+  ::malloc_trim(0);
+  return pools;
+}
+
 Result<> run(const ServeOptions& options, const Setup& setup, const UniqueFd& signals, Log& log) {
   const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
   const SysRoot sys(options.root);
-  Daemon daemon(Daemon::Options{.kubelet_root = options.kubelet_root,
-                                .registration = setup.registration,
-                                .places = HandOutPlaces{.sys = sys,
-                                                        .device_info_dir = options.device_info_dir,
-                                                        .run_dir = options.run_dir},
-                                .rescan_interval = options.rescan_interval,
-                                .look = [&]() -> Result<Pools> {
-                                  const Inventory inventory =
-                                      TRY(scan(sys, kernel.get()), "scan the PCI functions");
-                                  Pools pools = match(setup.config, inventory);
-                                  pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(),
-                                                        inventory.warnings.end());
-                                  return pools;
-                                },
-                                .signal_fd = signals.get()},
+  const HandOutPlaces places{
+      .sys = sys, .device_info_dir = options.device_info_dir, .run_dir = options.run_dir};
+  Daemon daemon({.kubelet_root = options.kubelet_root,
+                 .registration = setup.registration,
+                 .places = places,
+                 .rescan_interval = options.rescan_interval,
+                 .look = [&] { return look(sys, kernel.get(), setup.config); },
+                 .signal_fd = signals.get()},
                 log);
   return daemon.run();
 }
