@@ -2,6 +2,7 @@
 
 #include "common/unique_fd.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 extern char** environ;
@@ -52,6 +54,20 @@ class Child {
     }
     pid_ = -1;
     return status;
+  }
+  // Nothing if it still runs at the deadline. It has closed its output by now, so it is about to end, and the
+  // first look or the next one tells; a pidfd would wait without looking, but kernels before 5.3 have none.
+  std::optional<int> wait_until(Clock::time_point deadline) {
+    for (std::chrono::microseconds pause{50};;) {
+      int status = 0;
+      if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return status;
+      }
+      if (Clock::now() >= deadline) return std::nullopt;
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::microseconds{10'000});
+    }
   }
 
  private:
@@ -102,6 +118,8 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
   return pid;
 }
 
+Error no_answer() { return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed"}; }
+
 // Feeds stdin and collects stdout at the same time: either pipe may be full.
 Result<std::string> exchange(std::string_view input, UniqueFd to, const UniqueFd& from,
                              Clock::time_point deadline) {
@@ -109,7 +127,7 @@ Result<std::string> exchange(std::string_view input, UniqueFd to, const UniqueFd
   std::string output;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed"};
+    if (left <= 0) return no_answer();
     if (input.empty()) to.reset();
     pollfd fds[] = {{from.get(), POLLIN, 0}, {to.get(), POLLOUT, 0}};
     if (::poll(fds, to.valid() ? 2 : 1, static_cast<int>(left)) < 0 && errno != EINTR) {
@@ -172,9 +190,11 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
   Child child(TRY(spawn(program, make_environment(request, command), in, out), what));
   in.read.reset();
   out.write.reset();
-  std::string output =
-      TRY(exchange(request.config, std::move(in.write), out.read, Clock::now() + timeout), what);
-  const int status = child.wait();
+  const auto deadline = Clock::now() + timeout;
+  std::string output = TRY(exchange(request.config, std::move(in.write), out.read, deadline), what);
+  const auto ended = child.wait_until(deadline);
+  if (!ended) return no_answer().in(what);
+  const int status = *ended;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return refusal(output, status).in(what);
   if (output.find_first_not_of(" \t\r\n") == std::string::npos) return std::optional<Json>();
   auto json = Json::parse(output, kMaxOutput);
