@@ -109,8 +109,11 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
   const auto at = request.args.find("MAC");
   if (at == request.args.end() || at->second.empty()) return conf.mac;
   const auto mac = MacAddress::parse(at->second);
-  if (!mac || mac->bytes.size() != 6) {
-    return Error{Errc::invalid, 0, "CNI_ARGS MAC: \"" + at->second.substr(0, 40) + "\" is no MAC address"};
+  // All zero and multicast addresses (the lowest bit of the first byte) are no interface's.
+  if (!mac || mac->bytes.size() != 6 || mac->all_zero() || (mac->bytes[0] & 1) != 0) {
+    return Error{Errc::invalid, 0,
+                 "CNI_ARGS MAC: \"" + at->second.substr(0, 40) +
+                     "\" is no MAC address that an interface can have (02:00:00:00:00:01)"};
   }
   return mac;
 }
