@@ -73,7 +73,11 @@ std::string RecordStore::owner_path(const std::string& device_key) const {
 }
 
 Result<> RecordStore::save(const Record& record) const {
-  TRY(write_file(record_path(record.attachment), format_record(record), 0600, Durability::synced), "");
+  // JSON cannot hold every text that the kernel and the environment can (an alias that is not UTF-8), and a
+  // record that cannot be read back is of no help to DEL: better no attachment.
+  const std::string text = format_record(record);
+  TRY(parse_record(text), "the record would not be readable");
+  TRY(write_file(record_path(record.attachment), text, 0600, Durability::synced), "");
   // A symbolic link is replaced in one step, and its text is all there is to read.
   const std::string path = owner_path(record.device_key);
   const std::string temporary = path + ".new." + std::to_string(::getpid());

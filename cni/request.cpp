@@ -1,6 +1,7 @@
 #include "cni/request.h"
 
 #include "common/ids.h"
+#include "common/json.h"
 
 #include <algorithm>
 #include <cctype>
@@ -10,7 +11,9 @@ namespace vfrail {
 
 namespace {
 
-constexpr size_t kMaxPath = 4095;        // PATH_MAX less the terminating zero
+constexpr size_t kMaxVariable =
+    1 << 20;                       // the kernel takes 128 KiB (MAX_ARG_STRLEN), escaping makes it longer
+constexpr size_t kMaxPath = 4095;  // PATH_MAX less the terminating zero
 constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
 
 std::optional<Command> parse_command(std::string_view word) {
@@ -38,14 +41,20 @@ class Variables {
  public:
   explicit Variables(const Environment& environment) : environment_(environment) {}
 
-  std::string get(const std::string& name) const {
+  std::string get(const std::string& name) {
     const auto at = environment_.find(name);
-    return at == environment_.end() ? std::string() : at->second;
+    if (at == environment_.end()) return {};
+    // The record and the answers are JSON, which holds nothing else.
+    if (!Json::parse(Json(at->second).text(), kMaxVariable)) {
+      complain(name + " is not UTF-8 text");
+      return {};
+    }
+    return at->second;
   }
   std::string required(const std::string& name) {
-    std::string value = get(name);
-    if (value.empty()) complain(name + " is missing");
-    return value;
+    const auto at = environment_.find(name);
+    if (at == environment_.end() || at->second.empty()) complain(name + " is missing");
+    return get(name);
   }
   void complain(const std::string& what) { problems_ += (problems_.empty() ? "" : ", ") + what; }
   const std::string& problems() const { return problems_; }
