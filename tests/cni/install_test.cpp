@@ -1,0 +1,68 @@
+// cni/install.h: the running program, here the test's own, is what gets installed.
+#include "cni/install.h"
+
+#include "tests/support/temp_dir.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct stat status_of(const std::string& path) {
+  struct stat out {};
+  REQUIRE(::stat(path.c_str(), &out) == 0);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("An installed program is the running one and can be run, with nothing else beside it") {
+  const test::TempDir dir;
+  REQUIRE(install(dir.path(), "vfrail"));
+  CHECK(fs::file_size(dir.path("vfrail")) == fs::file_size("/proc/self/exe"));
+  CHECK((status_of(dir.path("vfrail")).st_mode & 07777) == 0755);
+  CHECK(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("An installed program is left alone when it is the same, and replaced as a whole when not") {
+  const test::TempDir dir;
+  REQUIRE(install(dir.path(), "vfrail"));
+  const auto first = status_of(dir.path("vfrail")).st_ino;
+  REQUIRE(install(dir.path(), "vfrail"));
+  CHECK(status_of(dir.path("vfrail")).st_ino == first);
+  std::ofstream(dir.path("vfrail"), std::ios::app) << "x";
+  REQUIRE(install(dir.path(), "vfrail"));
+  CHECK(status_of(dir.path("vfrail")).st_ino != first);
+  CHECK(fs::file_size(dir.path("vfrail")) == fs::file_size("/proc/self/exe"));
+}
+
+TEST_CASE("A program is not installed through a symbolic link but in its place") {
+  const test::TempDir dir;
+  std::ofstream(dir.path("victim")) << "safe";
+  fs::create_symlink("victim", dir.path("vfrail"));
+  REQUIRE(install(dir.path(), "vfrail"));
+  CHECK(fs::file_size(dir.path("victim")) == 4);
+  CHECK_FALSE(fs::is_symlink(dir.path("vfrail")));
+}
+
+TEST_CASE("A name that leads out of the folder is refused") {
+  const test::TempDir dir;
+  for (const char* name : {"", ".", "..", "../x", "a/b", "/x"}) {
+    CAPTURE(name);
+    CHECK(install(dir.path(), name).error().code == Errc::invalid);
+  }
+}
+
+TEST_CASE("A folder that is not there is an error that names the file") {
+  const auto done = install("/nonexistent", "vfrail");
+  REQUIRE_FALSE(done);
+  CHECK(done.error().text.find("/nonexistent/vfrail") != std::string::npos);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,224 @@
+// cni/net_conf.h: every field, every refusal by name.
+#include "cni/net_conf.h"
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+// A network configuration with these keys beside the standard ones.
+std::string with(const std::string& keys) {
+  return R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail")" + (keys.empty() ? "" : "," + keys) + "}";
+}
+
+NetConf parsed(const std::string& keys) {
+  auto conf = parse_net_conf(with(keys));
+  if (!conf) FAIL(conf.error().text);
+  return std::move(*conf);
+}
+
+Error refused(const std::string& text) {
+  auto conf = parse_net_conf(text);
+  REQUIRE_FALSE(conf);
+  return std::move(conf.error());
+}
+
+}  // namespace
+
+TEST_CASE("The least network configuration has a name, and every other field its default") {
+  const NetConf conf = parsed("");
+  CHECK(conf.cni_version == "1.0.0");
+  CHECK(conf.network == "rail0");
+  CHECK(conf.type == "vfrail");
+  CHECK(conf.ipam_type.empty());
+  CHECK(conf.device.empty());
+  CHECK(conf.dns.empty());
+  CHECK_FALSE(conf.mac.has_value());
+  CHECK_FALSE(conf.mtu.has_value());
+  CHECK(conf.rdma == RdmaPolicy::automatic);
+  CHECK(conf.log_level == LogLevel::info);
+  CHECK_FALSE(conf.prev_result.has_value());
+  CHECK_FALSE(conf.valid_attachments.has_value());
+}
+
+TEST_CASE("Every field is read, whatever the case of its key") {
+  const NetConf conf = parsed(R"("DeviceId":"0000:03:02.1","IPAM":{"TYPE":"host-local"},
+      "dns":{"nameservers":["10.0.0.1"],"domain":"a","search":["b"],"options":["c"]},"MTU":9e3,
+      "MAC":"02-00-00-00-00-0A","Rdma":"require","loglevel":"debug","LogFile":"/var/log/v",
+      "RuntimeConfig":{"MAC":"02:00:00:00:00:0b"},"prevResult":{"ips":[]})");
+  CHECK(conf.device.id->text() == "0000:03:02.1");
+  CHECK(conf.ipam_type == "host-local");
+  CHECK(conf.dns.nameservers == std::vector<std::string>{"10.0.0.1"});
+  CHECK(conf.dns.domain == "a");
+  CHECK(conf.dns.search == std::vector<std::string>{"b"});
+  CHECK(conf.dns.options == std::vector<std::string>{"c"});
+  CHECK(conf.mtu == 9000U);
+  CHECK(conf.mac->text() == "02:00:00:00:00:0a");
+  CHECK(conf.runtime_mac->text() == "02:00:00:00:00:0b");
+  CHECK(conf.rdma == RdmaPolicy::require);
+  CHECK(conf.log_level == LogLevel::debug);
+  CHECK(conf.log_file == "/var/log/v");
+  CHECK(conf.prev_result->find("ips") != nullptr);
+}
+
+TEST_CASE("What Multus makes of a network definition is read") {
+  const auto conf = parse_net_conf(R"({"capabilities":{"CNIDeviceInfoFile":true,"deviceID":true,"mac":true},
+    "cniVersion":"1.0.0","deviceID":"0000:03:02.3","ipam":{"range":"10.1.0.0/16","type":"whereabouts"},
+    "mtu":9000,"name":"rail0","pciBusID":"0000:03:02.3",
+    "runtimeConfig":{"CNIDeviceInfoFile":"/var/run/k8s.cni.cncf.io/devinfo/cni/default-rail0-cid_net1",
+    "deviceID":"0000:03:02.3","mac":"02:00:00:00:00:01"},"type":"vfrail"})");
+  REQUIRE(conf);
+  CHECK(conf->device.id->text() == "0000:03:02.3");
+  CHECK(conf->runtime_mac->text() == "02:00:00:00:00:01");
+}
+
+TEST_CASE("Each way to select a device is read") {
+  CHECK(parsed(R"("pciBusID":"0000:03:02.1")").device.id->text() == "0000:03:02.1");
+  CHECK(parsed(R"("runtimeConfig":{"deviceID":"mlx5_core.sf.4"})").device.id->text() == "mlx5_core.sf.4");
+  CHECK(parsed(R"("device":"eth1")").device.name == "eth1");
+  CHECK(parsed(R"("hwaddr":"02:00:00:00:00:01")").device.mac->text() == "02:00:00:00:00:01");
+  CHECK(parsed(R"("kernelpath":"/sys/devices/pci0000:00/0000:00:03.0")").device.kernel_path ==
+        "/sys/devices/pci0000:00/0000:00:03.0");
+}
+
+TEST_CASE("The same device under several keys is one, in any case of its letters") {
+  CHECK(parsed(R"("deviceID":"0000:3B:02.1","pciBusID":"0000:3b:02.1")").device.id->text() == "0000:3b:02.1");
+}
+
+TEST_CASE("Two keys that name different devices are refused with both") {
+  const Error error = refused(with(R"("deviceID":"0000:03:02.1","pciBusID":"0000:03:02.2")"));
+  CHECK(error.code == Errc::invalid);
+  CHECK(error.text.find("pciBusID: it names 0000:03:02.2, but deviceID names 0000:03:02.1") == 0);
+  CHECK(refused(with(R"("runtimeConfig":{"deviceID":"a"},"deviceID":"b")"))
+            .text.find("runtimeConfig.deviceID") != std::string::npos);
+}
+
+TEST_CASE("A key that this version does not do is refused by name and not ignored") {
+  const auto [key, value] = GENERATE(table<std::string, std::string>({{"vlan", "100"},
+                                                                      {"vlan", "0"},
+                                                                      {"vlanQoS", "1"},
+                                                                      {"vlanProto", "\"802.1q\""},
+                                                                      {"min_tx_rate", "1"},
+                                                                      {"max_tx_rate", "1"},
+                                                                      {"spoofchk", "\"on\""},
+                                                                      {"trust", "\"off\""},
+                                                                      {"link_state", "\"auto\""},
+                                                                      {"guid", "\"00:11\""},
+                                                                      {"pkey", "\"0x8001\""},
+                                                                      {"sysctl", "{\"a\":\"1\"}"},
+                                                                      {"rdmaIsolation", "true"},
+                                                                      {"ibKubernetesEnabled", "true"},
+                                                                      {"vfioPciMode", "true"},
+                                                                      {"promisc", "true"},
+                                                                      {"allmulti", "true"},
+                                                                      {"txQLen", "500"},
+                                                                      {"rdmaName", "\"rdma0\""},
+                                                                      {"VLAN", "100"}}));
+  CAPTURE(key, value);
+  const Error error = refused(with("\"" + key + "\":" + value));
+  CHECK(error.code == Errc::unsupported);
+  CHECK_THAT(error.text,
+             Catch::Contains(": this version of vfrail does not set it", Catch::CaseSensitive::Yes));
+  CHECK_THAT(error.text, Catch::StartsWith(key, Catch::CaseSensitive::No));
+}
+
+TEST_CASE("A GUID in runtimeConfig is refused by name") {
+  const Error error = refused(with(R"("runtimeConfig":{"infinibandGUID":"00:11:22:33:44:55:66:77"})"));
+  CHECK(error.code == Errc::unsupported);
+  CHECK(error.text.find("runtimeConfig.infinibandGUID") == 0);
+}
+
+TEST_CASE("A key of another version that asks for nothing is accepted") {
+  CHECK(parse_net_conf(with(R"("promisc":false,"link_state":"","vlan":null)")));
+}
+
+TEST_CASE("Unknown keys are left to whom they belong") {
+  CHECK(parse_net_conf(
+      with(R"("args":{"cni":{"x":1}},"cni.dev/other":1,"ipMasq":false,"resourceName":"a/b")")));
+}
+
+TEST_CASE("What is no JSON object is told apart from a wrong configuration") {
+  const std::string text =
+      GENERATE(as<std::string>(), "", "{", "[]", "null", "5", "\"x\"", "{}{}", "\xff\xfe");
+  CAPTURE(text);
+  CHECK(refused(text).code == Errc::protocol);
+}
+
+TEST_CASE("A configuration of more than 1 MiB is refused") {
+  CHECK(refused(with("\"x\":\"" + std::string(1 << 20, 'x') + "\"")).code == Errc::protocol);
+}
+
+TEST_CASE("A network without a name, or with a hostile one, is refused") {
+  const char* name = GENERATE(R"(null)", R"("")", R"("../x")", R"("a/b")", R"(".a")", R"("a b")", R"(5)");
+  CAPTURE(name);
+  const Error error = refused(std::string(R"({"cniVersion":"1.0.0","name":)") + name + "}");
+  CHECK(error.code == Errc::invalid);
+  CHECK(error.text.find("name") == 0);
+}
+
+TEST_CASE("A value that cannot be is refused with its key") {
+  const auto [keys, start] = GENERATE(table<std::string, std::string>({
+      {R"("deviceID":"../../etc")", "deviceID: "},
+      {R"("deviceID":5)", "deviceID: "},
+      {R"("pciBusID":"a/b")", "pciBusID: "},
+      {R"("device":"a/b")", "device: "},
+      {R"("device":"../x")", "device: "},
+      {R"("hwaddr":"02:00")", "hwaddr: "},
+      {R"("kernelpath":"/etc")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/../../etc")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/x/..")", "kernelpath: "},
+      {R"("mac":"zz")", "mac: "},
+      {R"("mac":"00:00:00:00:00:00")", "mac: "},
+      {R"("mac":"01:00:00:00:00:00")", "mac: "},
+      {R"("mac":"00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1")", "mac: "},
+      {R"("runtimeConfig":{"mac":"zz"})", "runtimeConfig.mac: "},
+      {R"("runtimeConfig":[])", "runtimeConfig: "},
+      {R"("mtu":67)", "mtu: "},
+      {R"("mtu":65536)", "mtu: "},
+      {R"("mtu":-1)", "mtu: "},
+      {R"("mtu":1500.5)", "mtu: "},
+      {R"("mtu":"1500")", "mtu: "},
+      {R"("rdma":"yes")", "rdma: "},
+      {R"("rdma":true)", "rdma: "},
+      {R"("dns":[])", "dns: "},
+      {R"("dns":{"nameservers":"a"})", "dns.nameservers: "},
+      {R"("logLevel":"loud")", "logLevel: "},
+      {R"("logFile":"relative")", "logFile: "},
+      {R"("prevResult":[])", "prevResult: "},
+      {R"("ipam":"x")", "ipam: "},
+      {R"("ipam":{"range":"x"})", "ipam.type: "},
+      {R"("ipam":{"type":"../host-local"})", "ipam.type: "},
+      {R"("ipam":{"type":".."})", "ipam.type: "},
+      {R"("ipam":{"type":"a\\b"})", "ipam.type: "},
+      {R"("cni.dev/valid-attachments":{})", "cni.dev/valid-attachments: "},
+      {R"("cni.dev/valid-attachments":[5])", "cni.dev/valid-attachments[0]: "},
+      {R"("cni.dev/valid-attachments":[{"containerID":"a"}])", "cni.dev/valid-attachments[0]: "},
+  }));
+  CAPTURE(keys);
+  const Error error = refused(with(keys));
+  CHECK(error.code == Errc::invalid);
+  CHECK_THAT(error.text, Catch::StartsWith(start));
+}
+
+TEST_CASE("An empty ipam section and an MTU of 0 ask for nothing") {
+  CHECK(parsed(R"("ipam":{})").ipam_type.empty());
+  CHECK_FALSE(parsed(R"("mtu":0)").mtu.has_value());
+}
+
+TEST_CASE("No list of valid attachments, null and an empty list are two different things") {
+  CHECK_FALSE(parsed("").valid_attachments.has_value());
+  CHECK_FALSE(parsed(R"("cni.dev/valid-attachments":null)").valid_attachments.has_value());
+  REQUIRE(parsed(R"("cni.dev/valid-attachments":[])").valid_attachments.has_value());
+  const auto list =
+      parsed(R"("cni.dev/valid-attachments":[{"containerID":"a","ifname":"net1"}])").valid_attachments;
+  CHECK(*list == std::vector<AttachmentName>{{"a", "net1"}});
+}
+
+TEST_CASE("The version of a configuration is read from anything that has one") {
+  CHECK(config_version(R"({"cniVersion":"0.4.0"})") == "0.4.0");
+  CHECK(config_version(R"({"name":"x"})") == "0.1.0");
+  CHECK(config_version(R"({"cniVersion":5})") == "0.1.0");
+  CHECK(config_version("junk") == "0.1.0");
+}
+
+}  // namespace vfrail

@@ -1,0 +1,250 @@
+// cni/plan.h: every refusal that ADD makes before it has touched anything, and what it plans otherwise.
+#include "cni/plan.h"
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+// A VF with a netdev and an RDMA device in exclusive mode, all in the host. Each test changes one thing.
+struct Situation {
+  Request request;
+  NetConf conf;
+  State state;
+
+  Situation() {
+    request.container_id = "abc";
+    request.ifname = "net1";
+    request.netns = "/run/netns/x";
+    conf.network = "rail0";
+    state.device.key = "0000:03:02.1";
+    state.device.id = *DeviceId::parse("0000:03:02.1");
+    state.device.present = true;
+    state.device.driver = "mlx5_core";
+    state.device.netdevs = {"eth7"};
+    state.device.rdma = {"mlx5_4"};
+    state.device.nodes = {"umad4", "uverbs4"};
+    Link link;
+    link.index = 7;
+    link.name = "eth7";
+    link.altnames = {"enp3s2f1"};
+    link.mac = *MacAddress::parse("02:00:00:00:00:01");
+    link.mtu = 1500;
+    link.min_mtu = 68;
+    link.max_mtu = 9216;
+    link.parent_device = "0000:03:02.1";
+    state.link = link;
+    state.rdma_mode = RdmaNetnsMode::exclusive;
+    state.rdma = {{4, "mlx5_4", 0}};
+  }
+  AttachPlan plan() const {
+    auto out = plan_attach(request, conf, state);
+    if (!out) FAIL(out.error().text);
+    return std::move(*out);
+  }
+  Error refusal() const {
+    auto out = plan_attach(request, conf, state);
+    REQUIRE_FALSE(out);
+    return std::move(out.error());
+  }
+};
+
+using Catch::Contains;
+
+}  // namespace
+
+TEST_CASE("The plan moves the netdev as it is and the RDMA device with it") {
+  const Situation s;
+  const AttachPlan plan = s.plan();
+  CHECK(plan.ifname == "net1");
+  CHECK(plan.link->name == "eth7");
+  CHECK(plan.link->altnames == std::vector<std::string>{"enp3s2f1"});
+  CHECK_FALSE(plan.link->up);
+  CHECK_FALSE(plan.mac.has_value());
+  CHECK_FALSE(plan.mtu.has_value());
+  CHECK(plan.own_altnames.empty());
+  CHECK(plan.rdma == s.state.rdma);
+}
+
+TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") {
+  Situation s;
+  s.state.same_netns = true;
+  CHECK_THAT(s.refusal().text, Contains("/run/netns/x is the host's own"));
+  s.request.netns_override = true;
+  s.plan();
+}
+
+TEST_CASE("A name that the pod already has is refused with what has it") {
+  Situation s;
+  s.state.occupant = Link{};
+  s.state.occupant->name = "eth0";
+  s.state.occupant->kind = "veth";
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::exists);
+  CHECK_THAT(error.text, Contains("net1") && Contains("eth0 (veth)"));
+}
+
+TEST_CASE("A function with several netdevs needs one of them named") {
+  Situation s;
+  s.state.device.netdevs = {"eth7", "eth8"};
+  CHECK_THAT(s.refusal().text, Contains("eth7, eth8"));
+}
+
+TEST_CASE("A function whose netdev is not in the host is busy") {
+  Situation s;
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.rdma.clear();
+  s.state.link.reset();
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::busy);
+  CHECK_THAT(error.text, Contains("mlx5_core"));
+}
+
+TEST_CASE("A function without a driver is told to have none") {
+  Situation s;
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.device.driver.clear();
+  s.state.rdma.clear();
+  s.state.link.reset();
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::not_found);
+  CHECK_THAT(error.text, Contains("no driver"));
+}
+
+TEST_CASE("A function bound to vfio needs no netdev, and takes neither MAC nor MTU") {
+  Situation s;
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.device.driver = "vfio-pci";
+  s.state.rdma.clear();
+  s.state.link.reset();
+  CHECK_FALSE(s.plan().link.has_value());
+  s.conf.mtu = 1500;
+  CHECK_THAT(s.refusal().text, Contains("vfio-pci"));
+  s.conf.mtu.reset();
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  CHECK_THAT(s.refusal().text, Contains("mac and mtu need an interface"));
+}
+
+TEST_CASE("A member of a bond or bridge is not taken from the host") {
+  Situation s;
+  s.state.link->master = 3;
+  CHECK(s.refusal().code == Errc::denied);
+}
+
+TEST_CASE("An MTU that the device cannot do is refused with what it can") {
+  Situation s;
+  s.conf.mtu = 9217;
+  CHECK_THAT(s.refusal().text, Contains("9216"));
+  s.conf.mtu = 68;
+  s.state.link->min_mtu = 256;
+  CHECK_THAT(s.refusal().text, Contains("256"));
+  s.state.link->min_mtu = 0;
+  s.state.link->max_mtu = 0;  // the driver does not say
+  s.conf.mtu = 65535;
+  CHECK(s.plan().mtu == 65535U);
+}
+
+TEST_CASE("What is already so is not set again") {
+  Situation s;
+  s.conf.mtu = 1500;
+  s.conf.mac = s.state.link->mac;
+  const AttachPlan plan = s.plan();
+  CHECK_FALSE(plan.mtu.has_value());
+  CHECK_FALSE(plan.mac.has_value());
+}
+
+TEST_CASE("The MAC is runtimeConfig's, then that of CNI_ARGS, then the configuration's") {
+  Situation s;
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:0a");
+  CHECK(s.plan().mac->text() == "02:00:00:00:00:0a");
+  s.request.args["MAC"] = "02:00:00:00:00:0b";
+  CHECK(s.plan().mac->text() == "02:00:00:00:00:0b");
+  s.conf.runtime_mac = MacAddress::parse("02:00:00:00:00:0c");
+  CHECK(s.plan().mac->text() == "02:00:00:00:00:0c");
+}
+
+TEST_CASE("A MAC in CNI_ARGS that no interface can have is refused") {
+  const char* mac = GENERATE("zz", "02:00", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff",
+                             "00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1");
+  CAPTURE(mac);
+  Situation s;
+  s.request.args["MAC"] = mac;
+  CHECK(s.refusal().code == Errc::invalid);
+}
+
+TEST_CASE("An InfiniBand interface does not take an Ethernet address") {
+  Situation s;
+  s.state.link->mac = *MacAddress::parse("00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1");
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:0a");
+  CHECK_THAT(s.refusal().text, Contains("20 bytes"));
+}
+
+TEST_CASE("An alternative name equal to the new name is taken off") {
+  Situation s;
+  s.state.link->altnames = {"enp3s2f1", "net1"};
+  CHECK(s.plan().own_altnames == std::vector<std::string>{"net1"});
+}
+
+TEST_CASE("In shared mode the RDMA device stays") {
+  Situation s;
+  s.state.rdma_mode = RdmaNetnsMode::shared;
+  s.state.rdma.clear();
+  CHECK(s.plan().rdma.empty());
+}
+
+TEST_CASE("With rdma off the RDMA device stays") {
+  Situation s;
+  s.conf.rdma = RdmaPolicy::off;
+  CHECK(s.plan().rdma.empty());
+}
+
+TEST_CASE("A device without RDMA is fine, unless RDMA is required") {
+  Situation s;
+  s.state.device.rdma.clear();
+  s.state.rdma.clear();
+  CHECK(s.plan().rdma.empty());
+  s.conf.rdma = RdmaPolicy::require;
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::not_found);
+  CHECK_THAT(error.text, Contains("rdma: require") && Contains("0000:03:02.1"));
+}
+
+TEST_CASE("An RDMA device that is in another namespace makes the function busy") {
+  Situation s;
+  s.state.rdma.clear();
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::busy);
+  CHECK_THAT(error.text, Contains("mlx5_4"));
+}
+
+TEST_CASE("The device nodes to keep are those promised, else those of now, in order") {
+  Situation s;
+  CHECK(s.plan().nodes == std::vector<std::string>{"umad4", "uverbs4"});
+  s.state.promised_nodes = std::vector<std::string>{"uverbs9", "umad9"};
+  CHECK(s.plan().nodes == std::vector<std::string>{"umad9", "uverbs9"});
+}
+
+TEST_CASE("The record has what it takes to undo the plan without the request") {
+  Situation s;
+  s.request.config = "{}";
+  s.request.raw_args = "MAC=02:00:00:00:00:0b";
+  s.request.raw_path = "/opt/cni/bin";
+  s.request.args["MAC"] = "02:00:00:00:00:0b";
+  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  CHECK(record.attachment == AttachmentName{"abc", "net1"});
+  CHECK(record.network == "rail0");
+  CHECK(record.netns == "/run/netns/x");
+  CHECK(record.device_key == "0000:03:02.1");
+  CHECK(record.device->text() == "0000:03:02.1");
+  CHECK(record.link->mac.text() == "02:00:00:00:00:01");
+  CHECK(record.pod_mac.text() == "02:00:00:00:00:0b");
+  CHECK(record.rdma == std::vector<std::string>{"mlx5_4"});
+  CHECK(record.config == "{}");
+  CHECK(record.cni_args == s.request.raw_args);
+  CHECK(record.cni_path == "/opt/cni/bin");
+}
+
+}  // namespace vfrail
