@@ -2,6 +2,7 @@
 
 #include "plugin/host_network.h"
 #include "tests/plugin/tree.h"
+#include "tests/support/fake_kernel.h"
 
 #include <catch2/catch.hpp>
 
@@ -113,4 +114,41 @@ TEST_CASE("lines that are not understood are skipped") {
   }
   CHECK(network.default_routes.empty());
   CHECK(network.warnings.empty());
+}
+
+TEST_CASE("netlink tells default routes of every table and the addresses, without link-local ones") {
+  const test::TempDir folder;
+  test::FakeWorld world(folder.path());
+  world.add_vf("0000:21:10.0", "vf0");
+  world.link("vf0").flags |= 1U;
+  const int index = world.link("vf0").index;
+  const auto host = world.open(test::FakeWorld::kHost);
+  for (const char* address : {"10.1.2.3/24", "fe80::1/64", "2001:db8::5/64"}) {
+    REQUIRE(host->add_address(index, *IpAddress::parse_cidr(address)));
+  }
+  Route route;
+  route.destination = *IpAddress::parse_cidr("0.0.0.0/0");
+  route.gateway = IpAddress::parse("10.1.2.1");
+  route.link = index;
+  route.table = 200;
+  REQUIRE(host->add_route(route));
+  Tree tree("");
+  tree.add("sys/class/net/vf0/ifindex = " + std::to_string(index));
+
+  const HostNetwork network = read_host_network(tree.sys(), host.get());
+  CHECK(network.default_routes.at("vf0") == std::vector<std::string>{"the IPv4 default route (table 200)"});
+  CHECK(network.addresses.at("vf0") ==
+        std::vector<std::string>{"address 10.1.2.3/24", "address 2001:db8::5/64"});
+  CHECK(network.warnings.empty());
+}
+
+TEST_CASE("when netlink fails the files are read, and a warning says so") {
+  const test::TempDir folder;
+  test::FakeWorld world(folder.path());
+  const auto host = world.open(test::FakeWorld::kHost);
+  world.fail_call(1, EPERM, test::FakeWorld::When::before);
+  const HostNetwork network = read_host_network(Tree("management").sys(), host.get());
+  CHECK(network.default_routes.count("bond0.100") == 1);
+  CHECK(network.warnings.back().find("EPERM (Operation not permitted); files are read instead") !=
+        std::string::npos);
 }
