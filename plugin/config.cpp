@@ -70,6 +70,13 @@ Result<std::vector<Selector>> parse_selectors(ObjectReader& reader, ConfigWarnin
   return out;
 }
 
+Error no_string(const ObjectReader& reader, const std::string& path, const std::string& key,
+                const Json& value) {
+  constexpr size_t kShown = 60;  // enough to recognise the value in the file
+  return reader.error(path + "." + key, std::string("a string is wanted, this is ") + value.type_name() +
+                                            " (" + value.text().substr(0, kShown) + ")");
+}
+
 using AdditionalInfo = std::map<std::string, std::map<std::string, std::string>>;
 
 Result<AdditionalInfo> parse_additional_info(ObjectReader& reader, ConfigWarnings& warnings) {
@@ -90,9 +97,7 @@ Result<AdditionalInfo> parse_additional_info(ObjectReader& reader, ConfigWarning
     for (const auto& [key, value] : *object) {
       const std::string* text = value.as_text();
       if (text == nullptr) {
-        return reader.error(path + "." + key, std::string("a string is wanted, this is ") +
-                                                  value.type_name() + " (" + value.text().substr(0, 60) +
-                                                  ")");
+        return no_string(reader, path, key, value);
       }
       out[device][key] = *text;
     }

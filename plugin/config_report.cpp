@@ -58,6 +58,8 @@ std::string line(const char* title, const std::string& text) {
   return out + text + "\n";
 }
 
+std::string assignment(const std::string& key, const std::string& value) { return " " + key + "=" + value; }
+
 std::string describe_resource(const ResourceConfig& resource) {
   std::string out = resource.resource() + "\n";
   bool first = true;
@@ -71,7 +73,7 @@ std::string describe_resource(const ResourceConfig& resource) {
   if (resource.exclude_topology) out += line("topology", "NUMA nodes are not reported");
   for (const auto& [device, values] : resource.additional_info) {
     std::string text = (device == "*" ? "every device" : device) + ":";
-    for (const auto& [key, value] : values) text += " " + key + "=" + value;
+    for (const auto& [key, value] : values) text += assignment(key, value);
     out += line("adds to", text);
   }
   out += line("socket", socket_name(resource));

@@ -65,11 +65,15 @@ class SelectorReader {
   }
 
  private:
+  void remark(const char* key, const std::string& value, const std::string& what) {
+    warnings_.remark(reader_.path(key), "\"" + value + "\"" + what);
+  }
+
   Result<std::vector<std::string>> texts(const char* key, const Form& form) {
     auto values = TRY(reader_.texts(key), "").value_or(std::vector<std::string>());
     for (const std::string& value : values) {
       if (!form.can_match(value)) {
-        warnings_.remark(reader_.path(key), "\"" + value + "\" can never match: " + form.wanted);
+        remark(key, value, std::string(" can never match: ") + form.wanted);
       }
     }
     return values;
@@ -79,12 +83,12 @@ class SelectorReader {
     auto values = TRY(texts(key, kName), "");
     for (const std::string& value : values) {
       const std::string fault = device_range_fault(value);
-      if (!fault.empty()) warnings_.remark(reader_.path(key), "\"" + value + "\": " + fault);
+      if (!fault.empty()) remark(key, value, ": " + fault);
     }
     if (std::string_view(key) != "rootDevices") return values;
     for (const std::string& value : values) {
       if (!PciAddress::parse(value.substr(0, value.find('#')))) {
-        warnings_.remark(reader_.path(key), "\"" + value + "\" can never match: " + kPciAddress.wanted);
+        remark(key, value, std::string(" can never match: ") + kPciAddress.wanted);
       }
     }
     return values;

@@ -22,6 +22,10 @@ Netdev read_netdev(const SysRoot& sys, const std::string& folder, const std::str
   return out;
 }
 
+std::string net_folder(const std::string& function, const std::string& child) {
+  return function + "/" + child + "/net";
+}
+
 // "p0": how drivers name the port itself; representors are "pf0vf1", "pf0sf4", "c1pf0vf1".
 bool port_of_uplink(const std::string& port) {
   return port.size() >= 2 && port[0] == 'p' &&
@@ -36,7 +40,7 @@ std::vector<Netdev> read_netdevs(const SysRoot& sys, const PciAddress& address) 
   const std::string base = pci_folder(address);
   std::vector<std::string> folders = {base + "/net"};
   for (const std::string& child : sys.list(base)) {
-    if (child.starts_with("virtio")) folders.push_back(base + "/" + child + "/net");
+    if (child.starts_with("virtio")) folders.push_back(net_folder(base, child));
   }
   std::vector<Netdev> out;
   for (const std::string& folder : folders) {

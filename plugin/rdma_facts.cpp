@@ -13,12 +13,14 @@ struct CharacterDevice {
   int64_t port = 0;
 };
 
+std::string below(const std::string& folder, const std::string& name) { return folder + "/" + name + "/"; }
+
 // The class entries are children of the same PCI function as the RDMA device (ib_uverbs_add_one(),
 // ib_umad_init_port_dev() and ib_ucm_add_one() take over its parent), so no other folder has to be searched.
 std::vector<CharacterDevice> read_class(const SysRoot& sys, const std::string& folder) {
   std::vector<CharacterDevice> out;
   for (const std::string& name : sys.list(folder)) {
-    const std::string base = folder + "/" + name + "/";
+    const std::string base = below(folder, name);
     out.push_back(
         {name, sys.text_or_none(base + "ibdev").value_or(""), sys.number_or_none(base + "port").value_or(0)});
   }
@@ -47,7 +49,7 @@ std::vector<RdmaFacts> read_rdma(const SysRoot& sys, const PciAddress& address) 
   for (const std::string& name : sys.list(base + "infiniband")) {
     RdmaFacts device;
     device.name = name;
-    const std::string ports = base + "infiniband/" + name + "/ports/";
+    const std::string ports = below(base + "infiniband", name) + "ports/";
     // Names sort as text, ports count: 10 comes after 9.
     for (uint32_t number = 1; sys.exists(ports + std::to_string(number)); ++number) {
       device.ports.push_back(read_port(sys, ports + std::to_string(number), number));
