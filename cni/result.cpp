@@ -130,23 +130,7 @@ Json list_of(const std::optional<Json>& previous, std::string_view key) {
   return found != nullptr && found->as_array() != nullptr ? *found : Json::array();
 }
 
-}  // namespace
-
-bool version_supported(std::string_view version) {
-  return std::find(kVersions.begin(), kVersions.end(), version) != kVersions.end();
-}
-
-int compare_versions(std::string_view a, std::string_view b) {
-  const auto rank = [](std::string_view version) {
-    return std::find(kVersions.begin(), kVersions.end(), version) == kVersions.end()
-               ? -1
-               : static_cast<int>(std::find(kVersions.begin(), kVersions.end(), version) - kVersions.begin());
-  };
-  const int difference = rank(a) - rank(b);
-  return difference < 0 ? -1 : difference > 0 ? 1 : 0;
-}
-
-Result<Assignment> parse_assignment(const Json& json) {
+Result<Assignment> read_assignment(const Json& json) {
   if (json.as_object() == nullptr)
     return malformed(std::string("an object is wanted, this is ") + json.type_name());
   ObjectReader reader(*json.as_object(), "");
@@ -164,6 +148,29 @@ Result<Assignment> parse_assignment(const Json& json) {
     out.routes.push_back(TRY(read_route(*object, "routes[" + std::to_string(at++) + "]"), ""));
   }
   out.dns = TRY(read_dns(reader), "");
+  return out;
+}
+
+}  // namespace
+
+bool version_supported(std::string_view version) {
+  return std::find(kVersions.begin(), kVersions.end(), version) != kVersions.end();
+}
+
+int compare_versions(std::string_view a, std::string_view b) {
+  const auto rank = [](std::string_view version) {
+    return std::find(kVersions.begin(), kVersions.end(), version) == kVersions.end()
+               ? -1
+               : static_cast<int>(std::find(kVersions.begin(), kVersions.end(), version) - kVersions.begin());
+  };
+  const int difference = rank(a) - rank(b);
+  return difference < 0 ? -1 : difference > 0 ? 1 : 0;
+}
+
+Result<Assignment> parse_assignment(const Json& json) {
+  auto out = read_assignment(json);
+  // The readers call it invalid, which is said of a configuration; here a peer did not keep its contract.
+  if (!out) out.error().code = Errc::protocol;
   return out;
 }
 

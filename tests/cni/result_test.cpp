@@ -107,6 +107,7 @@ TEST_CASE("An answer of an IPAM plugin that cannot be meant is refused where it 
   CAPTURE(text);
   const auto parsed = parse_assignment(json(text));
   REQUIRE_FALSE(parsed);
+  CHECK(parsed.error().code == Errc::protocol);
   CHECK_THAT(parsed.error().text, Catch::StartsWith(place));
 }
 
