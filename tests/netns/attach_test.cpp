@@ -1,0 +1,325 @@
+// ADD, CHECK and DEL by the program itself: what the result says is what the pod has, and DEL puts the node
+// back.
+#include "tests/netns/node.h"
+
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+
+// A node with one device, which has a state of its own to be kept, and one pod.
+struct OnePod : Node {
+  std::string pod;
+  std::string before;
+  OnePod() {
+    add_device("0000:03:02.1", "vf1");
+    shell(
+        "ip link set vf1 mtu 1400 txqueuelen 777 alias 'a home' && ip link property add dev vf1 altname "
+        "enp3s2f1 && "
+        "ip link property add dev vf1 altname a-name-of-more-than-fifteen-bytes");
+    pod = add_pod("a");
+    before = world();
+  }
+  Call call(const std::string& verb, Json conf) const {
+    Call out;
+    out.verb = verb;
+    out.netns = pod;
+    out.config = std::move(conf);
+    return out;
+  }
+};
+
+// An operation that must succeed and, but for ADD, says nothing.
+Json done(const Node& node, const Call& call) {
+  const Outcome outcome = node.run(call);
+  INFO(call.verb << " stdout: " << outcome.out << "\nstderr: " << outcome.err);
+  REQUIRE(outcome.status == 0);
+  if (call.verb != "ADD") REQUIRE(outcome.out.empty());
+  return json_of(outcome);
+}
+
+void refused(const Node& node, const Call& call, int code, const std::string& text) {
+  const Outcome outcome = node.run(call);
+  INFO(call.verb << " stdout: " << outcome.out << "\nstderr: " << outcome.err);
+  CHECK(outcome.status != 0);
+  CHECK(code_of(outcome) == code);
+  CHECK_THAT(message_of(outcome), Contains(text));
+}
+
+bool has_address(const Json& link, const std::string& ip, int prefix) {
+  for (const Json& address : *link.find("addr_info")->as_array()) {
+    if (*address.find("local") == Json(ip) && *address.find("prefixlen") == Json(prefix)) return true;
+  }
+  return false;
+}
+
+bool is_up(const Json& link) {
+  for (const Json& flag : *link.find("flags")->as_array()) {
+    if (flag == Json("UP")) return true;
+  }
+  return false;
+}
+
+Json with_prev_result(Json conf, const Json& result) { return conf.set("prevResult", result); }
+
+}  // namespace
+
+TEST_CASE("In every version the result is what the pod has, and DEL puts the node back") {
+  const std::string version = GENERATE("0.3.0", "0.3.1", "0.4.0", "1.0.0");
+  CAPTURE(version);
+  OnePod node;
+  Json conf = node.config(version);
+  conf.set("ipam", node.host_local()).set("mtu", 1300).set("mac", "02:00:00:00:0a:01");
+  const Json result = done(node, node.call("ADD", conf));
+
+  const Json link = node.link_in_pod(node.pod, "net1");
+  REQUIRE_FALSE(link.is_null());
+  CHECK(*link.find("address") == Json("02:00:00:00:0a:01"));
+  CHECK(*link.find("mtu") == Json(1300));
+  CHECK(is_up(link));
+  CHECK(has_address(link, "10.7.0.5", 24));
+  CHECK_THAT(node.in_pod(node.pod, "ip route"), Contains("default via 10.7.0.1 dev net1"));
+
+  const bool v1 = version == "1.0.0";
+  CHECK(*result.find("cniVersion") == Json(version));
+  const Json& interface = (*result.find("interfaces")->as_array()).at(0);
+  CHECK(*interface.find("name") == Json("net1"));
+  CHECK(*interface.find("mac") == Json("02:00:00:00:0a:01"));
+  CHECK(*interface.find("sandbox") == Json(node.pod));
+  CHECK((interface.find("mtu") != nullptr) == v1);
+  CHECK((interface.find("pciID") != nullptr) == v1);
+  const Json& ip = (*result.find("ips")->as_array()).at(0);
+  CHECK(*ip.find("address") == Json("10.7.0.5/24"));
+  CHECK(*ip.find("gateway") == Json("10.7.0.1"));
+  CHECK(*ip.find("interface") == Json(0));
+  CHECK((ip.find("version") != nullptr) == !v1);
+
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("With version 1.1.0 everything of a route is set and told") {
+  OnePod node;
+  node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
+    echo '{"cniVersion":"1.1.0","ips":[{"address":"10.8.0.2/24"}],"dns":{"nameservers":["10.8.0.53"]},
+    "routes":[{"dst":"10.9.0.0/16","gw":"10.8.0.1","mtu":1200,"advmss":1100,"priority":77,"table":100}]}')");
+  Json conf = node.config("1.1.0");
+  Json ipam;
+  conf.set("ipam", ipam.set("type", "script-ipam"));
+  const Json result = done(node, node.call("ADD", conf));
+  CHECK(*(*result.find("routes")->as_array()).at(0).find("table") == Json(100));
+  CHECK((*result.find("interfaces")->as_array()).at(0).find("pciID")->text() == "\"0000:03:02.1\"");
+  CHECK(*result.find("dns")->find("nameservers") == *Json::parse(R"(["10.8.0.53"])"));
+  CHECK_THAT(node.in_pod(node.pod, "ip route show table 100"),
+             Contains("10.9.0.0/16 via 10.8.0.1 dev net1 metric 77 mtu 1200 advmss 1100"));
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Without IPAM the pod has the interface, up, and no address") {
+  OnePod node;
+  const Json result = done(node, node.call("ADD", node.config()));
+  const Json link = node.link_in_pod(node.pod, "net1");
+  CHECK(is_up(link));
+  CHECK(*link.find("mtu") == Json(1400));
+  CHECK(result.find("ips") == nullptr);
+  done(node, node.call("DEL", node.config()));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("An interface that was down in the host comes home down") {
+  OnePod node;
+  shell("ip link set vf1 down");
+  const std::string before = node.world();
+  done(node, node.call("ADD", node.config()));
+  CHECK(is_up(node.link_in_pod(node.pod, "net1")));
+  done(node, node.call("DEL", node.config()));
+  CHECK(node.world() == before);
+}
+
+TEST_CASE("What the pod changed on its interface is put back") {
+  OnePod node;
+  done(node, node.call("ADD", node.config()));
+  node.in_pod(node.pod,
+              "ip link set net1 mtu 1280 txqueuelen 5 address 02:00:00:00:0b:0b && ip link set net1 down && "
+              "ip addr add 10.1.1.1/24 dev net1");
+  done(node, node.call("DEL", node.config()));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("An interface that was renamed inside the pod comes home") {
+  OnePod node;
+  done(node, node.call("ADD", node.config()));
+  node.in_pod(node.pod, "ip link set net1 down; ip link set net1 name other");
+  done(node, node.call("DEL", node.config()));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Another interface of the pod that took the name stays where it is") {
+  OnePod node;
+  done(node, node.call("ADD", node.config()));
+  node.in_pod(
+      node.pod,
+      "ip link set net1 down; ip link set net1 name other; ip link add name net1 type veth peer name q");
+  done(node, node.call("DEL", node.config()));
+  CHECK(node.world() == node.before);
+  CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+}
+
+TEST_CASE("The pod's own interface may be called as the device is in the host") {
+  OnePod node;
+  node.in_pod(node.pod, "ip link add name vf1 type veth peer name q");
+  done(node, node.call("ADD", node.config()));
+  CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+  done(node, node.call("DEL", node.config()));
+  CHECK(node.world() == node.before);
+  CHECK_FALSE(node.link_in_pod(node.pod, "vf1").is_null());
+}
+
+TEST_CASE("IPv6 addresses work in a pod where IPv6 is off, with their gateway, at once") {
+  OnePod node;
+  node.in_pod(node.pod, "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6");
+  Json conf = node.config();
+  conf.set("ipam",
+           *Json::parse(R"({"type":"static","addresses":[{"address":"fd07::5/64","gateway":"fd07::1"}],
+      "routes":[{"dst":"::/0"}]})"));
+  done(node, node.call("ADD", conf));
+  const Json link = node.link_in_pod(node.pod, "net1");
+  CHECK(has_address(link, "fd07::5", 64));
+  CHECK_THAT(node.in_pod(node.pod, "ip -6 addr show dev net1"),
+             !Contains("fd07::5/64 scope global tentative"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -6 route"), Contains("default via fd07::1 dev net1"));
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("The MAC of CNI_ARGS and of runtimeConfig is set") {
+  OnePod node;
+  Json conf = node.config();
+  Call call = node.call("ADD", conf);
+  call.args = "IgnoreUnknown=1;MAC=02:00:00:00:0c:01";
+  done(node, call);
+  CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:0c:01"));
+  done(node, node.call("DEL", conf));  // Multus sends MAC with ADD only
+  CHECK(node.world() == node.before);
+  conf.set("runtimeConfig", *Json::parse(R"({"mac":"02:00:00:00:0c:02"})"));
+  done(node, node.call("ADD", conf));
+  CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:0c:02"));
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A chained ADD keeps the result of the plugin before it") {
+  OnePod node;
+  Json conf = node.config();
+  conf.set("ipam", node.host_local());
+  const Json previous = *Json::parse(R"({"cniVersion":"1.0.0","interfaces":[{"name":"eth0","sandbox":"/x"}],
+      "ips":[{"address":"10.1.0.2/16","interface":0}]})");
+  const Json result = done(node, node.call("ADD", with_prev_result(conf, previous)));
+  CHECK(result.find("interfaces")->as_array()->size() == 2);
+  CHECK(*(*result.find("ips")->as_array()).at(0).find("address") == Json("10.1.0.2/16"));
+  CHECK(*(*result.find("ips")->as_array()).at(1).find("interface") == Json(1));
+  done(node, node.call("DEL", with_prev_result(conf, result)));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Each other way to select the device finds it") {
+  const char* keys =
+      GENERATE(R"({"pciBusID":"0000:03:02.1"})", R"({"runtimeConfig":{"deviceID":"0000:03:02.1"}})",
+               R"({"device":"vf1"})", R"({"hwaddr":"02:00:00:00:00:77"})");
+  CAPTURE(keys);
+  OnePod node;
+  shell("ip link set vf1 address 02:00:00:00:00:77");
+  const std::string before = node.world();
+  Json conf = *Json::parse(keys);
+  conf.set("cniVersion", "1.0.0").set("name", "rail0").set("type", "vfrail");
+  done(node, node.call("ADD", conf));
+  CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:00:77"));
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == before);
+}
+
+TEST_CASE("CHECK is content with a pod that is as it was made, and names each damage") {
+  OnePod node;
+  Json conf = node.config();
+  conf.set("ipam", node.host_local()).set("mtu", 1300).set("mac", "02:00:00:00:0a:01");
+  const Json result = done(node, node.call("ADD", conf));
+  const Call check = node.call("CHECK", with_prev_result(conf, result));
+  done(node, check);
+
+  struct Damage {
+    const char* command;
+    const char* repair;
+    const char* words;
+  };
+  for (const Damage& damage : std::vector<Damage>{
+           {"ip route del default", "ip route add default via 10.7.0.1", "route 0.0.0.0/0 is missing"},
+           {"ip link set net1 mtu 1250", "ip link set net1 mtu 1300", "MTU 1250, wanted is 1300"},
+           {"ip link set net1 address 02:00:00:00:0a:02", "ip link set net1 address 02:00:00:00:0a:01",
+            "wanted is 02:00:00:00:0a:01"},
+           {"ip link set net1 name other", "ip link set other name net1",
+            "called other in the pod, not net1"},
+           {"ip addr del 10.7.0.5/24 dev net1",
+            "ip addr add 10.7.0.5/24 dev net1; ip route add default via 10.7.0.1", "10.7.0.5/24 is missing"},
+           {"ip link set net1 down", "ip link set net1 up; ip route add default via 10.7.0.1",
+            "net1 is down"},
+       }) {
+    CAPTURE(damage.command);
+    node.in_pod(node.pod, damage.command);
+    refused(node, check, 103, damage.words);
+    node.in_pod(node.pod, damage.repair);
+    done(node, check);
+  }
+
+  std::filesystem::remove(node.path("ipam/rail0/10.7.0.5"));
+  CHECK(node.run(check).status != 0);  // host-local's own CHECK
+  done(node, node.call("DEL", conf));
+  refused(node, check, 100, "no record");
+}
+
+TEST_CASE("CHECK without prevResult or with an older version says so") {
+  OnePod node;
+  refused(node, node.call("CHECK", node.config()), 7, "prevResult");
+  refused(node, node.call("CHECK", node.config("0.3.1")), 1, "0.4.0");
+}
+
+TEST_CASE("16 attachments at the same time succeed, each with its device and its address") {
+  constexpr size_t kPods = 16;
+  Node node;
+  std::vector<Call> calls;
+  for (size_t i = 0; i < kPods; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string address = "0000:04:" + std::string(i < 8 ? "00." : "01.") + std::to_string(i % 8);
+    node.add_device(address, "vf" + number);
+    Call call;
+    call.container = "pod" + number;
+    call.netns = node.add_pod(number);
+    call.config = node.config();
+    call.config.set("deviceID", address).set("ipam", node.host_local());
+    calls.push_back(std::move(call));
+  }
+  const std::string before = node.world();
+  const auto run_all = [&](const std::string& verb) {
+    std::vector<Program> programs;
+    for (Call& call : calls) {
+      call.verb = verb;
+      programs.push_back(node.start(call));
+    }
+    for (Program& program : programs) {
+      const Outcome outcome = program.wait();
+      INFO(outcome.out << outcome.err);
+      CHECK(outcome.status == 0);
+    }
+  };
+  run_all("ADD");
+  CHECK(node.leases().size() == kPods);
+  for (const Call& call : calls) CHECK(is_up(node.link_in_pod(call.netns, "net1")));
+  run_all("DEL");
+  CHECK(node.world() == before);
+}
+
+}  // namespace vfrail::test

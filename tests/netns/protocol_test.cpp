@@ -1,0 +1,221 @@
+// The CNI protocol around the attachment: versions, errors, GC, STATUS; the program as a file; and what it
+// asks of the kernel.
+#include "tests/netns/node.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+
+#include <catch2/catch.hpp>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+
+Call plain(const std::string& verb, Json config) {
+  Call out;
+  out.verb = verb;
+  out.netns = "/nonexistent/netns";
+  out.config = std::move(config);
+  return out;
+}
+
+struct OnePod : Node {
+  std::string pod;
+  OnePod() {
+    add_device("0000:03:02.1", "vf1");
+    pod = add_pod("a");
+  }
+  Call call(const std::string& verb, const Json& conf) const {
+    Call out = plain(verb, conf);
+    out.netns = pod;
+    return out;
+  }
+  bool attached() const { return !link_in_pod(pod, "net1").is_null(); }
+};
+
+}  // namespace
+
+TEST_CASE("VERSION names the newest version and all that are supported") {
+  const Node node;
+  const Outcome outcome = node.run(plain("VERSION", *Json::parse(R"({"cniVersion":"1.1.0"})")));
+  CHECK(outcome.status == 0);
+  CHECK(json_of(outcome) ==
+        *Json::parse(
+            R"({"cniVersion":"1.1.0","supportedVersions":["0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
+}
+
+TEST_CASE("Each wrong input has its code, as JSON on stdout") {
+  const Node node;
+  Call call = plain("ADD", node.config());
+  int code = 0;
+  std::string words;
+  SECTION("a version that is not supported") {
+    call.config.set("cniVersion", "2.0.0");
+    code = 1;
+    words = "2.0.0";
+  }
+  SECTION("no version, which means 0.1.0") {
+    call.config.set("cniVersion", Json());
+    code = 1;
+    words = "0.1.0";
+  }
+  SECTION("a key of another release") {
+    call.config.set("vlan", 100);
+    code = 7;
+    words = "vlan";
+  }
+  SECTION("a hostile container id") {
+    call.container = "../../x";
+    code = 4;
+    words = "CNI_CONTAINERID";
+  }
+  SECTION("a hostile interface name") {
+    call.ifname = "a/b";
+    code = 4;
+    words = "CNI_IFNAME";
+  }
+  SECTION("an unknown verb") {
+    call.verb = "MOVE";
+    code = 4;
+    words = "MOVE";
+  }
+  SECTION("no namespace") {
+    call.netns = "";
+    code = 4;
+    words = "CNI_NETNS is missing";
+  }
+  SECTION("no JSON") {
+    call.config = Json("{ torn");
+    code = 6;
+    words = "line 1";
+  }
+  SECTION("no input") {
+    call.config = Json("");
+    code = 6;
+  }
+  SECTION("no name") {
+    call.config.set("name", Json());
+    code = 7;
+    words = "name";
+  }
+  SECTION("GC before 1.1.0") {
+    call.verb = "GC";
+    code = 1;
+    words = "1.1.0";
+  }
+  SECTION("STATUS before 1.1.0") {
+    call.verb = "STATUS";
+    code = 1;
+    words = "1.1.0";
+  }
+  SECTION("more input than 1 MiB") {
+    call.config = Json(std::string((1 << 20) + 1, ' '));
+    code = 5;
+    words = "1048576";
+  }
+  const Outcome outcome = node.run(call);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 1);
+  if (words != "vlan") CHECK(code_of(outcome) == code);
+  if (words == "vlan") CHECK((code_of(outcome) == 2 || code_of(outcome) == 7));
+  CHECK_THAT(message_of(outcome), Contains(words));
+  CHECK(json_of(outcome).find("cniVersion") != nullptr);
+}
+
+TEST_CASE("STATUS is silent when all is there, and 50 when the IPAM plugin is not") {
+  const Node node;
+  Json conf = node.config("1.1.0");
+  const Outcome good = node.run(plain("STATUS", conf));
+  CHECK(good.status == 0);
+  CHECK(good.out.empty());
+  conf.set("ipam", *Json::parse(R"({"type":"no-such-ipam"})"));
+  const Outcome bad = node.run(plain("STATUS", conf));
+  CHECK(code_of(bad) == 50);
+  CHECK_THAT(message_of(bad), Contains("no-such-ipam"));
+}
+
+TEST_CASE("GC ends what is not in the list, of its own network only, and nothing without a list") {
+  OnePod node;
+  const Json conf = node.config("1.1.0");
+  REQUIRE(node.run(node.call("ADD", conf)).status == 0);
+  const auto gc = [&](Json with) {
+    const Outcome outcome = node.run(node.call("GC", with));
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.empty());
+    return node.attached();
+  };
+  Json with = conf;
+  CHECK(gc(conf));
+  CHECK(gc(with.set("cni.dev/valid-attachments", Json())));
+  CHECK(
+      gc(with.set("cni.dev/valid-attachments", *Json::parse(R"([{"containerID":"pod1","ifname":"net1"}])"))));
+  Json other = conf;
+  CHECK(gc(other.set("name", "rail1").set("cni.dev/valid-attachments", Json::array())));
+  CHECK_FALSE(
+      gc(with.set("cni.dev/valid-attachments", *Json::parse(R"([{"containerID":"pod1","ifname":"net2"}])"))));
+  CHECK_FALSE(gc(with.set("cni.dev/valid-attachments", Json::array())));
+  CHECK(shell("ip -br link show vf1").starts_with("vf1"));
+}
+
+TEST_CASE("Without CNI_COMMAND the program explains itself on stderr") {
+  Outcome outcome = Program({VFRAIL_CNI}, {}, "").wait();
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out.empty());
+  CHECK_THAT(outcome.err, Contains("1.1.0"));
+}
+
+TEST_CASE("The program needs no library and no other file") {
+  if (!VFRAIL_CNI_IS_STATIC) {
+    WARN("this build links vfrail-cni dynamically (sanitizers cannot do otherwise)");
+    return;
+  }
+  const Outcome ldd = Program({"ldd", VFRAIL_CNI}, {}, "").wait();
+  CHECK_THAT(ldd.out + ldd.err, Contains("not a dynamic executable") || Contains("statically linked"));
+  const TempDir empty;
+  std::filesystem::copy_file(VFRAIL_CNI, empty.path("vfrail"));
+  const Outcome outcome =
+      Program({"chroot", empty.path(), "/vfrail"}, {{"CNI_COMMAND", "VERSION"}}, R"({"cniVersion":"1.0.0"})")
+          .wait();
+  CHECK(outcome.status == 0);
+  CHECK(json_of(outcome).find("supportedVersions") != nullptr);
+}
+
+TEST_CASE("An attachment and its return take one RTM_SETLINK each and no dump of links") {
+  OnePod node;
+  const auto measure = [&](const std::string& verb) {
+    Call call = node.call(verb, node.config());
+    const std::string trace = node.path("trace-" + verb);
+    call.prefix = {"strace", "-qq", "-X", "raw", "-e", "trace=sendto,sendmsg", "-o", trace};
+    const Outcome outcome = node.run(call);
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.status == 0);
+    std::map<std::string, int> count;
+    const std::string text = read_text(trace);
+    const std::regex request("nlmsg_type=(0x[0-9a-f]+|[0-9]+), nlmsg_flags=(0x[0-9a-f]+|[0-9]+)");
+    for (std::sregex_iterator at(text.begin(), text.end(), request), end; at != end; ++at) {
+      const bool dump = (std::stoul((*at)[2], nullptr, 0) & NLM_F_DUMP) == NLM_F_DUMP;
+      ++count[std::to_string(std::stoul((*at)[1], nullptr, 0)) + (dump ? " dump" : "")];
+    }
+    CAPTURE(text);
+    const std::string get_link = std::to_string(RTM_GETLINK);
+    WARN(verb << " sent " << count[get_link] << " RTM_GETLINK and " << count[std::to_string(RTM_SETLINK)]
+              << " RTM_SETLINK");
+    CHECK(count[std::to_string(RTM_SETLINK)] == 1);
+    CHECK(count[get_link] > 0);
+    CHECK(count[get_link] <= 3);
+    for (const auto& [type, times] : count) {
+      const bool known = type == get_link || type == std::to_string(RTM_SETLINK) || times == 0;
+      CHECK((known ? "" : type) == "");  // nothing else, and no dump
+    }
+  };
+  measure("ADD");
+  measure("DEL");
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,312 @@
+// What ADD refuses or cannot finish leaves the node as it was; what DEL finds gone does not stop it.
+#include "tests/netns/node.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+
+struct Attached : Node {
+  std::string pod;
+  std::string before;
+  Json conf;
+  Attached() {
+    add_device("0000:03:02.1", "vf1");
+    pod = add_pod("a");
+    before = world();
+    conf = config();
+    conf.set("ipam", host_local());
+  }
+  Call call(const std::string& verb) const {
+    Call out;
+    out.verb = verb;
+    out.netns = pod;
+    out.config = conf;
+    return out;
+  }
+  void add() const {
+    const Outcome outcome = run(call("ADD"));
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.status == 0);
+    REQUIRE(leases().size() == 1);
+  }
+  void del(const Call& call) const {
+    const Outcome outcome = run(call);
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.empty());
+    CHECK(leases().empty());
+  }
+  // The call fails with that code and those words, and nothing has changed.
+  void refused(const Call& call, int code, const std::string& words) const {
+    const std::string world_before = world();
+    const Outcome outcome = run(call);
+    INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
+    CHECK(outcome.status != 0);
+    if (code != 0) CHECK(code_of(outcome) == code);
+    CHECK_THAT(message_of(outcome), Contains(words));
+    CHECK(world() == world_before);
+  }
+};
+
+void wait_for_file(const std::string& path) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (read_text(path).empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  REQUIRE_FALSE(read_text(path).empty());
+}
+
+std::string state_files(const Node& node) { return shell("find " + node.path("state") + " ! -type d"); }
+
+}  // namespace
+
+TEST_CASE("DEL a second time, and DEL of what was never added, succeed") {
+  Attached node;
+  node.del(node.call("DEL"));
+  CHECK(node.world() == node.before);
+  node.add();
+  node.del(node.call("DEL"));
+  node.del(node.call("DEL"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("DEL without CNI_NETNS brings the device home and releases the address") {
+  Attached node;
+  node.add();
+  Call call = node.call("DEL");
+  call.netns = "";
+  node.del(call);
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("DEL with a path where no namespace ever was brings the device home and releases the address") {
+  Attached node;
+  node.add();
+  Call call = node.call("DEL");
+  call.netns = "/nonexistent/netns";
+  node.del(call);
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("DEL after the namespace has ended releases the address and leaves no record") {
+  Attached node;
+  node.add();
+  node.end_pod(node.pod);
+  Call call = node.call("DEL");
+  SECTION("with its path") {}
+  SECTION("with an ordinary file where it was, as after a reboot") { write_text(node.pod, ""); }
+  SECTION("without a path") { call.netns = ""; }
+  node.del(call);
+  CHECK(state_files(node).empty());
+}
+
+TEST_CASE("DEL without a record releases the address") {
+  Attached node;
+  node.add();
+  std::filesystem::remove_all(node.path("state"));
+  node.del(node.call("DEL"));
+}
+
+TEST_CASE("DEL with a record that cannot be read releases the address and keeps the file for the admin") {
+  Attached node;
+  node.add();
+  write_text(node.path("state/attachments/pod1:net1.json"), "{ torn");
+  CHECK(node.run(node.call("DEL")).status == 0);
+  CHECK(node.leases().empty());
+  CHECK_THAT(state_files(node), Contains("pod1:net1.corrupt"));
+}
+
+TEST_CASE("DEL of another namespace that has the path by now leaves its interface alone") {
+  Attached node;
+  node.add();
+  node.end_pod(node.pod);
+  node.add_pod("a");
+  node.in_pod(node.pod, "ip link add name net1 type veth peer name q");
+  node.del(node.call("DEL"));
+  CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+}
+
+TEST_CASE("A name that the pod has already is refused") {
+  Attached node;
+  node.in_pod(node.pod, "ip link add name net1 type veth peer name q");
+  node.refused(node.call("ADD"), 101, "net1");
+}
+
+TEST_CASE("A name that is an alternative name of a pod's interface is refused") {
+  Attached node;
+  node.in_pod(node.pod, "ip link add name x type veth peer name q; ip link property add dev x altname net1");
+  node.refused(node.call("ADD"), 101, "net1");
+}
+
+TEST_CASE("A device that another attachment has is busy, and stays with it") {
+  Attached node;
+  node.add();
+  Call second = node.call("ADD");
+  second.container = "pod2";
+  second.netns = node.add_pod("b");
+  node.refused(second, 11, "pod1");
+  CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+  second.verb = "DEL";
+  CHECK(node.run(second).status == 0);
+  CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+  node.del(node.call("DEL"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A late DEL of an attachment whose device another one has by now does not touch it") {
+  Attached node;
+  node.add();
+  node.end_pod(node.pod);
+  // The kernel ends the namespace, and the veth with it, in its own time.
+  shell("while ip link show vf1p >/dev/null 2>&1; do sleep 0.01; done");
+  shell("ip link add name vf1 type veth peer name vf1p");  // comes home, as hardware does by itself
+  Call second = node.call("ADD");
+  second.container = "pod2";
+  second.netns = node.add_pod("b");
+  const Outcome added = node.run(second);
+  INFO(added.out << added.err);
+  REQUIRE(added.status == 0);
+  CHECK(node.run(node.call("DEL")).status == 0);
+  CHECK_FALSE(node.link_in_pod(second.netns, "net1").is_null());
+  CHECK(node.leases() == std::vector<std::string>{"10.7.0.6"});
+}
+
+TEST_CASE("The host's own namespace is refused as a pod's") {
+  Attached node;
+  Call call = node.call("ADD");
+  call.netns = "/proc/self/ns/net";
+  node.refused(call, 0, "is the host's own");
+}
+
+TEST_CASE("A path that is no network namespace is refused") {
+  Attached node;
+  Call call = node.call("ADD");
+  call.netns = "/nonexistent/netns";
+  node.refused(call, 0, "/nonexistent/netns is no network namespace");
+  call.netns = "/proc/self/ns/uts";
+  node.refused(call, 0, "not a network namespace");
+}
+
+TEST_CASE("A device that the node does not have is refused") {
+  Attached node;
+  node.conf.set("deviceID", "0000:7f:00.0");
+  node.refused(node.call("ADD"), 100, "0000:7f:00.0");
+}
+
+TEST_CASE("An IPAM plugin that fails or talks nonsense leaves the node as it was") {
+  struct Ipam {
+    const char* script;
+    int code;
+    const char* words;
+  };
+  const auto ipam = GENERATE(
+      Ipam{R"(test $CNI_COMMAND = DEL && exit 0; echo '{"code":11,"msg":"range is full"}'; exit 1)", 11,
+           "range is full"},
+      Ipam{"test $CNI_COMMAND = DEL && exit 0; exit 3", 999, "exit status 3"},
+      Ipam{"test $CNI_COMMAND = DEL && exit 0; echo junk", 6, "no JSON"},
+      Ipam{"test $CNI_COMMAND = DEL && exit 0; kill -9 $$", 999, "signal 9"}, Ipam{"exit 0", 6, "empty"},
+      Ipam{R"(test $CNI_COMMAND = DEL && exit 0; echo '{"ips":[]}')", 6, "no address"},
+      Ipam{R"(test $CNI_COMMAND = DEL && exit 0; echo '{"ips":[{"address":"x"}]}')", 6, "ips[0].address"},
+      Ipam{"test $CNI_COMMAND = DEL && exit 0; head -c 2097152 /dev/zero", 6, "1 MiB"},
+      Ipam{R"(test $CNI_COMMAND = DEL && exit 0;
+        echo '{"ips":[{"address":"10.0.0.5/24"}],"routes":[{"dst":"10.9.0.0/16","gw":"192.168.77.1"}]}')",
+           0, "add route 10.9.0.0/16"});
+  CAPTURE(ipam.script);
+  Attached node;
+  node.add_ipam("script-ipam", ipam.script);
+  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  node.refused(node.call("ADD"), ipam.code, ipam.words);
+  CHECK(node.link_in_pod(node.pod, "net1").is_null());
+}
+
+TEST_CASE("An address that is assigned and cannot be used is released") {
+  Attached node;
+  node.add_ipam("script-ipam",
+                "echo $CNI_COMMAND >> $(dirname $0)/verbs; test $CNI_COMMAND = DEL && exit 0; "
+                R"(echo '{"ips":[{"address":"10.0.0.5/24"},{"address":"10.0.0.5/24"}]}')");
+  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  node.refused(node.call("ADD"), 101, "add address 10.0.0.5/24");
+  CHECK(read_text(node.path("bin/verbs")) == "ADD\nDEL\n");
+}
+
+TEST_CASE("An IPAM plugin that is not installed leaves the node as it was") {
+  Attached node;
+  node.conf.set("ipam", *Json::parse(R"({"type":"no-such-ipam"})"));
+  node.refused(node.call("ADD"), 100, "no-such-ipam");
+}
+
+TEST_CASE("An ADD that is killed while its IPAM plugin hangs is undone by DEL") {
+  Attached node;
+  node.add_ipam("script-ipam",
+                "test $CNI_COMMAND = DEL && exit 0; echo $$ > $(dirname $0)/pid; exec sleep 1000");
+  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  {
+    const Program add = node.start(node.call("ADD"));
+    wait_for_file(node.path("bin/pid"));
+    CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+  }
+  ::kill(std::stoi(read_text(node.path("bin/pid"))), SIGKILL);
+  node.del(node.call("DEL"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A slow IPAM plugin of one pod does not hold up another pod") {
+  Attached node;
+  node.add_device("0000:03:02.2", "vf2");
+  node.add_ipam("script-ipam", "echo $$ > $(dirname $0)/pid; exec sleep 1000");
+  Call slow = node.call("ADD");
+  slow.config.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  const Program hanging = node.start(slow);
+  wait_for_file(node.path("bin/pid"));
+  Call other = node.call("ADD");
+  other.container = "pod2";
+  other.netns = node.add_pod("b");
+  other.config.set("deviceID", "0000:03:02.2");
+  CHECK(node.run(other).status == 0);
+  ::kill(std::stoi(read_text(node.path("bin/pid"))), SIGKILL);
+}
+
+TEST_CASE("Without the right to administrate the network nothing changes and the reason is told") {
+  Attached node;
+  Call call = node.call("ADD");
+  SECTION("no CAP_NET_ADMIN") {
+    call.prefix = {"setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-all"};
+    node.refused(call, 102, "EPERM");
+  }
+  SECTION("no CAP_SYS_ADMIN") {
+    call.prefix = {"setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-all"};
+    node.refused(call, 102, "EPERM");
+  }
+  SECTION("root of a user namespace only") {
+    call.prefix = {"unshare", "--user", "--map-root-user"};
+    node.refused(call, 102, "EPERM");
+  }
+}
+
+TEST_CASE("A state folder that cannot be written stops ADD before anything has changed") {
+  Attached node;
+  write_text(node.path("state"), "a file");
+  const std::string before = node.world();
+  const Outcome outcome = node.run(node.call("ADD"));
+  CHECK(outcome.status != 0);
+  CHECK_THAT(message_of(outcome), Contains(node.path("state")));
+  CHECK(node.world() == before);
+}
+
+TEST_CASE("The state of an attachment is for root alone") {
+  Attached node;
+  node.add();
+  CHECK(shell("stat -c %a " + node.path("state") + " " + node.path("state/attachments") + " " +
+              node.path("state/attachments/pod1:net1.json")) == "700\n700\n600\n");
+}
+
+}  // namespace vfrail::test
