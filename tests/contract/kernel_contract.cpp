@@ -165,7 +165,7 @@ void check_rdma(ContractBench& bench) {
     CHECK(errno_of(bench.host.move_rdma_device(index, bench.pod.netns_fd())) == EOPNOTSUPP);
     return;
   }
-  CHECK(errno_of(bench.pod.move_rdma_device(index, bench.host.netns_fd())) == ENODEV);
+  CHECK(errno_of(bench.pod.move_rdma_device(index, bench.host.netns_fd())) == EINVAL);
   REQUIRE(bench.host.move_rdma_device(index, bench.pod.netns_fd()));
   CHECK_FALSE(bench.host.find_rdma_device(bench.rdma)->has_value());
   const auto in_pod = bench.pod.find_rdma_device(bench.rdma);

@@ -154,7 +154,7 @@ class FakeKernel : public Kernel {
       world_.write_sysfs();
       return world_.leave();
     }
-    return refuse(ENODEV);
+    return refuse(EINVAL);  // nldev_set_doit() does not find it
   }
 
  private:

@@ -1,0 +1,166 @@
+#!/bin/bash
+# vfrail-cni with real VFs and real RDMA devices. Argument: exclusive (default) or shared, the RDMA namespace mode.
+# Programs: vfrail-cni, host-local, static, kernel_contract_tests.
+. /lab/lib.sh
+mode=${1:-exclusive}
+lab_up 4 --rdma "$mode"
+
+vf=0000:21:10.0
+log=/tmp/vfrail-cni.log
+mapfile -t all < <(for pf in $(pfs); do vfs "$pf"; done)
+
+# cni VERB CONTAINER DEVICE [EXTRA JSON]: runs the plugin as Multus does; the pod's namespace is named like the
+# container. The answer is in /tmp/CONTAINER.answer.
+cni() {
+    local verb=$1 container=$2 device=$3 extra=${4:-}
+    CNI_COMMAND=$verb CNI_CONTAINERID=$container CNI_NETNS=${netns-/run/netns/$container} CNI_IFNAME=net1 \
+        CNI_PATH=/usr/local/bin CNI_ARGS='IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod' \
+        vfrail-cni > "/tmp/$container.answer" 2>> $log << END || { cat "/tmp/$container.answer"; return 1; }
+{"cniVersion": "1.0.0", "name": "rails", "type": "vfrail", "deviceID": "$device", "pciBusID": "$device",
+ "logLevel": "debug", "ipam": {"type": "host-local", "subnet": "10.9.0.0/24"}$extra}
+END
+}
+answer() { jq -r "$2" "/tmp/$1.answer"; }
+in_pod() { ip netns exec "$@"; }
+unchanged() { node_state > /tmp/after; diff /tmp/before /tmp/after; }
+pod() { ip netns add "$1"; }
+# check runs its command in a subshell, which has no children to wait for.
+finished() { wait "$1"; }
+
+# open_node NETNS NODE: whether a process of that namespace can open the device node.
+open_node() { in_pod "$1" bash -c ": < /dev/infiniband/$2"; }
+node_of() { ls "$pci/$1/infiniband_verbs"; }
+
+# The IPAM plugin keeps the last address it gave out, and the folders it made; that is not ours to judge.
+ip link set "$(netdev $vf)" mtu 1400 txqueuelen 500 alias 'rail 0' up
+ip link property add dev "$(netdev $vf)" altname enp33s16f0-rail-0
+pod warm; cni ADD warm $vf; cni DEL warm $vf; ip netns del warm
+within 5 node_state > /dev/null
+node_state > /tmp/before
+
+section "one pod, $mode RDMA namespaces"
+rdma=$(rdmadev $vf) node=$(node_of $vf) mac=$(< "$pci/$vf/net/$(netdev $vf)/address")
+pod a
+check 'ADD' cni ADD a $vf ', "mtu": 1450'
+check 'the answer names the interface' is net1 answer a '.interfaces[0].name'
+check 'the answer names the PCI function' is $vf answer a '.interfaces[0].pciID'
+check 'the answer has the MTU' is 1450 answer a '.interfaces[0].mtu'
+check 'the answer has the MAC' is "$mac" answer a '.interfaces[0].mac'
+check 'the netdev has left the host' is '' ls "$pci/$vf/net"
+check 'it is up in the pod with its address' has 'inet 10.9.0' in_pod a ip addr show up dev net1
+if [ "$mode" = exclusive ]; then
+    check 'the RDMA device is in the pod' has "link $rdma/1.*netdev net1" in_pod a rdma link show
+    check 'the RDMA device has left the host' lacks "$rdma" rdma dev show
+    check 'its node opens in the pod' open_node a "$node"
+    check 'its node does not open in the host' refused bash -c ": < /dev/infiniband/$node"
+else
+    check 'the RDMA device is still visible in the host' has "$rdma" rdma dev show
+    check 'its node opens in the pod' open_node a "$node"
+fi
+jq --argjson p "$(< /tmp/a.answer)" -n '$p' > /tmp/prev
+check 'CHECK' cni CHECK a $vf ", \"mtu\": 1450, \"prevResult\": $(< /tmp/prev)"
+in_pod a ip link set net1 mtu 1300
+check 'CHECK names a changed MTU' refused_with 'net1 has MTU 1300, wanted is 1450' \
+    cni CHECK a $vf ", \"mtu\": 1450, \"prevResult\": $(< /tmp/prev)"
+check 'DEL' cni DEL a $vf
+ip netns del a
+check 'the node is as before' unchanged
+
+section 'what goes wrong'
+pod a; pod b
+in_pod b ip link add net1 type veth peer name other
+check 'a name that is taken in the pod is refused' refused_with 'already has an interface' cni ADD b $vf
+check 'a device in use is refused (first pod)' cni ADD a $vf
+in_pod b ip link del net1
+check 'a device in use is refused (second pod)' refused_with 'belongs to net1 of container a' cni ADD b $vf
+check 'the refusal is code 11' is 11 answer b .code
+in_pod a ip link set net1 down
+in_pod a ip link set net1 name eth7 up
+check 'DEL after a rename in the pod' cni DEL a $vf
+check 'DEL again' cni DEL a $vf
+check 'DEL of what was never attached' cni DEL b $vf
+ip netns del a; ip netns del b
+check 'the node is as before' unchanged
+
+section 'the namespace ends first'
+pod a
+check 'ADD' cni ADD a $vf
+ip netns del a
+check 'DEL with a path that is gone' cni DEL a $vf
+check 'the node is as before' unchanged
+pod a
+check 'ADD' cni ADD a $vf
+ip netns del a
+netns='' check 'DEL without a namespace' cni DEL a $vf
+check 'the node is as before' unchanged
+pod a; pod b
+check 'ADD' cni ADD a $vf
+ip netns del a
+check 'ADD of the next pod, without a DEL of the first' cni ADD b $vf
+check 'the late DEL of the first' cni DEL a $vf
+check 'the second pod still has the device' in_pod b ip link show net1
+check 'DEL of the second' cni DEL b $vf
+ip netns del b
+check 'the node is as before' unchanged
+
+section "eight pods at the same moment"
+for ((i = 0; i < 8; i++)); do pod "p$i"; node_of "${all[i]}" > "/tmp/p$i.node"; done
+for ((i = 0; i < 8; i++)); do cni ADD "p$i" "${all[i]}" & pids[i]=$!; done
+for ((i = 0; i < 8; i++)); do finished "${pids[i]}"; check "pod $i is attached" [ $? = 0 ]; done
+for ((i = 0; i < 8; i++)); do
+    check "pod $i opens the node it was told" open_node "p$i" "$(< "/tmp/p$i.node")"
+    if [ "$mode" = exclusive ]; then
+        for ((j = 0; j < 8; j++)); do
+            [ "$i" = "$j" ] || open_node "p$i" "$(< "/tmp/p$j.node")" 2> /dev/null && [ "$i" != "$j" ] && echo "pod $i opens $j"
+        done > "/tmp/p$i.others"
+        check "pod $i opens no other" is '' cat "/tmp/p$i.others"
+    fi
+done
+for ((i = 0; i < 8; i++)); do cni DEL "p$i" "${all[i]}" & pids[i]=$!; done
+for ((i = 0; i < 8; i++)); do finished "${pids[i]}"; check "pod $i is detached" [ $? = 0 ]; done
+for ((i = 0; i < 8; i++)); do ip netns del "p$i"; done
+if [ "$mode" = exclusive ]; then
+    # Moves home come in any order, and each takes the lowest free number, so the numbers may be dealt anew.
+    numbers() { sed -E 's/(uverbs|umad)[0-9]+/\1N/g' "$1"; }
+    node_state > /tmp/after
+    check 'the node is as before, but for the numbers of device nodes' diff <(numbers /tmp/before) <(numbers /tmp/after)
+else
+    check 'the node is as before' unchanged
+fi
+
+section 'the kernel contract on a VF'
+VFRAIL_CONTRACT_LINK=$(netdev 0000:41:10.0) VFRAIL_CONTRACT_RDMA=$(rdmadev 0000:41:10.0) \
+    check 'the contract suite' kernel_contract_tests 'the real kernel keeps the contract'
+
+section 'cost'
+pod t
+# plain VERB: without IPAM, so that only vfrail-cni itself is looked at.
+plain() {
+    local verb=$1
+    shift
+    CNI_COMMAND=$verb CNI_CONTAINERID=t CNI_NETNS=/run/netns/t CNI_IFNAME=net1 CNI_PATH=/usr/local/bin \
+        "$@" vfrail-cni > /tmp/t.answer 2>> $log \
+        <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"vfrail\", \"deviceID\": \"$vf\"}"
+}
+# strace cannot tell the protocol of a socket of another namespace, so it prints the type as a number:
+# 0x12 RTM_GETLINK, 0x13 RTM_SETLINK, 0x14NN RDMA_NLDEV command NN; 0x300 NLM_F_DUMP.
+messages() { grep -o 'nlmsg_type=[^,]*, nlmsg_flags=[^,]*' /tmp/trace | sed -E 's,nlmsg_type=|nlmsg_flags=| /\* NLMSG_\?\?\? \*/,,g'; }
+for verb in ADD DEL; do
+    check "$verb under strace" plain "$verb" strace -qq -e trace=sendmsg,sendto -o /tmp/trace
+    messages > /tmp/messages
+    echo "netlink messages of $verb with an RDMA device ($mode): $(wc -l < /tmp/messages)"
+    sed 's/^/     | /' /tmp/messages
+    check "$verb sends one RTM_SETLINK" is 1 grep -cE '^(0x13|RTM_SETLINK)' /tmp/messages
+    check "$verb dumps no links" lacks '^\(0x12\|RTM_GETLINK\).*\(0x300\|DUMP\)' cat /tmp/messages
+done
+for round in 1 2 3; do
+    for verb in ADD DEL; do
+        begin=${EPOCHREALTIME/./}
+        plain "$verb"
+        echo "round $round, $verb without IPAM: $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
+    done
+done
+ip netns del t
+
+check 'no kernel warning' lacks 'WARNING:\|BUG:\|Call Trace' dmesg
+[ "$(wc -l < "$checks_dir/failed")" = 0 ] || tail -n 40 $log
