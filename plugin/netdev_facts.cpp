@@ -50,6 +50,7 @@ std::vector<Netdev> read_netdevs(const SysRoot& sys, const PciAddress& address) 
 }
 
 const Netdev* find_uplink(const SysRoot& sys, const std::vector<Netdev>& netdevs) {
+  if (netdevs.size() == 1) return &netdevs.front();  // every VF: nothing to choose, so nothing more to read
   const Netdev* unmarked = nullptr;
   for (const Netdev& netdev : netdevs) {
     // Both files answer EOPNOTSUPP where the driver has no such notion.
