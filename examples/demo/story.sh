@@ -161,7 +161,8 @@ free=$(idle_vf)
 device=$(rdmadev "$free") link=$(netdev "$free")
 must "an address for $link ($free, $device)" ip addr add 192.168.102.1/24 dev "$link"
 must "$link is up" ip link set "$link" up
-gid=$(for index in /sys/class/infiniband/"$device"/ports/1/gids/*; do grep -q 'ffff:c0a8:6601' "$index" && echo "${index##*/}"; done | head -n 1)
+gid=$(grep -l 'ffff:c0a8:6601' /sys/class/infiniband/"$device"/ports/1/gids/* | head -n 1)
+gid=${gid##*/}
 ibv_rc_pingpong -d "$device" -g "${gid:-1}" -n 500 > $state/server.log 2>&1 &
 must 'the server listens' within 10 grep -q ':4853 ' /proc/net/tcp      # port 18515
 must 'verbs ping-pong' ibv_rc_pingpong -d "$device" -g "${gid:-1}" -n 500 127.0.0.1
