@@ -49,9 +49,10 @@ Result<std::unique_ptr<Kernel>> open_netns(const std::string& path) {
 
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
   const auto host = TRY(NetlinkKernel::open_current(), "");
+  auto store = TRY(RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail")), "");
   World world{*host,
               SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
-              TRY(RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail")), ""),
+              std::move(store),
               variable(environment, "VFRAIL_RUN_DIR", kRunFolder),
               open_netns,
               log};

@@ -83,7 +83,8 @@ class [[nodiscard]] Result<void> {
 
 // Evaluates to the value of a Result, or returns its error from the enclosing function with "what: " in
 // front. A statement expression is a GNU extension that GCC and clang share; __extension__ keeps -Wpedantic
-// quiet. The counter gives nested uses variables of their own.
+// quiet. Not for use between the parts of a braced initializer: GCC 12 does not destroy the parts before it
+// when it returns from there. The counter gives nested uses variables of their own.
 #define TRY(expression, what) VFRAIL_TRY_EXPAND(expression, what, __COUNTER__)
 #define VFRAIL_TRY_EXPAND(expression, what, id) VFRAIL_TRY(expression, what, id)
 #define VFRAIL_TRY(expression, what, id)                                                 \
