@@ -297,6 +297,7 @@ TEST_CASE("A state folder that cannot be written stops ADD before anything has c
   write_text(node.path("state"), "a file");
   const std::string before = node.world();
   const Outcome outcome = node.run(node.call("ADD"));
+  INFO(outcome.out << outcome.err);
   CHECK(outcome.status != 0);
   CHECK_THAT(message_of(outcome), Contains(node.path("state")));
   CHECK(node.world() == before);
