@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/result.h"
+#include "plugin/grpc_library.h"
 #include "plugin/hand_out.h"
 #include "plugin/kubelet.h"
 #include "plugin/pools.h"
@@ -55,6 +56,7 @@ class Daemon {
   bool read_inbox(Time now);
   void close_all();
 
+  const GrpcLibrary grpc_;
   const Options options_;
   Log& log_;
   std::shared_ptr<Inbox> inbox_;

@@ -4,7 +4,8 @@
 #include "proto/deviceplugin_v1beta1.grpc.pb.h"
 
 #include <cerrno>
-#include <future>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -91,17 +92,25 @@ void FolderWatch::arm() {
       IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
 }
 
+// What the callback may touch; it can return a moment after the call is destroyed.
+struct RegisterCall::Finish {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool finished = false;
+};
+
+// Freed by the owner thread alone: gRPC's callback threads end with the last channel that uses them, and one
+// that frees that channel itself would wait for its own end (CallbackAlternativeCQ::Unref() in gRPC 1.51).
 struct RegisterCall::State {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1beta1::Registration::Stub> stub;
   grpc::ClientContext context;
   v1beta1::RegisterRequest request;
   v1beta1::Empty answer;
-  std::promise<void> finished;
 };
 
 RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)> done)
-    : state_(std::make_shared<State>()) {
+    : finish_(std::make_shared<Finish>()), state_(std::make_unique<State>()) {
   grpc::ChannelArguments arguments;
   // A connection of its own each time: gRPC would make a shared one wait after a failure.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -118,20 +127,23 @@ RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)>
   state_->request.mutable_options();  // both are false
   state_->stub->async()->Register(
       &state_->context, &state_->request, &state_->answer,
-      [state = state_, done = std::move(done)](const grpc::Status& status) {
+      [finish = finish_, done = std::move(done)](const grpc::Status& status) {
         if (status.ok()) {
           done({});
         } else {
           const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
           done(Error{late ? Errc::timeout : Errc::peer, 0, "kubelet's Register: " + status.error_message()});
         }
-        state->finished.set_value();
+        const std::lock_guard lock(finish->mutex);
+        finish->finished = true;
+        finish->changed.notify_all();
       });
 }
 
 RegisterCall::~RegisterCall() {
   state_->context.TryCancel();
-  state_->finished.get_future().wait();
+  std::unique_lock lock(finish_->mutex);
+  finish_->changed.wait(lock, [this] { return finish_->finished; });
 }
 
 }  // namespace vfrail

@@ -80,8 +80,10 @@ class RegisterCall {
   ~RegisterCall();
 
  private:
+  struct Finish;
   struct State;
-  std::shared_ptr<State> state_;  // shared with the callback, which outlives the wait for it by a moment
+  std::shared_ptr<Finish> finish_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace vfrail

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/json.h"
+#include "plugin/grpc_library.h"
 #include "plugin/kubelet.h"
 #include "tests/kubelet/plugin_client.h"
 
@@ -90,6 +91,7 @@ class TestKubelet {
     uint64_t number = 0;  // tells a client from its successor
   };
 
+  const GrpcLibrary grpc_;
   const std::string root_;
   const std::function<void(const std::string&)> on_event_;
   mutable std::mutex mutex_;

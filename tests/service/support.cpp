@@ -1,5 +1,7 @@
 #include "tests/service/support.h"
 
+#include "plugin/grpc_library.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +13,13 @@
 namespace vfrail::test {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// For the whole test program, as the daemon has it for its whole life.
+const GrpcLibrary kGrpc;
+
+}  // namespace
 
 Pool make_pool(const std::vector<std::string>& addresses, const std::string& name) {
   Pool out;
