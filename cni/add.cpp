@@ -151,7 +151,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
 Result<AddResult> add(const Request& request, World& world) {
   const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
   const auto pod = TRY(world.open_netns(request.netns), "");
-  if (!pod) return Error{Errc::not_found, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  if (!pod) return Error{Errc::wrong_netns, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
   Transaction tx;
   auto result = attach(request, conf, *pod, world, tx);
   if (result) {

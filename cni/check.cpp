@@ -81,7 +81,7 @@ Result<> check(const Request& request, World& world) {
         "there is no record of an attachment " + request.ifname + " of container " + request.container_id};
   }
   const auto pod = TRY(world.open_netns(request.netns), "");
-  if (!pod) return Error{Errc::not_found, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  if (!pod) return Error{Errc::wrong_netns, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
   Differences differences;
   if (record->link) {
     const auto link = TRY(find_link_in_pod(*record, *pod), "");

@@ -39,6 +39,15 @@ Result<> give_back(const Record& record, const Request& request, World& world) {
   return had_it && record.device ? remove_promise(world.run_folder, *record.device) : Result<>();
 }
 
+// A record that cannot be read blocks nobody: it is moved aside, and DEL goes on without.
+Result<std::optional<Record>> load_record(const AttachmentName& name, World& world) {
+  auto record = world.store.load(name);
+  if (record || record.error().code != Errc::protocol) return record;
+  world.log.error("the record cannot be read, it is set aside", {{"reason", record.error().text}});
+  TRY(world.store.set_aside(name), "");
+  return std::optional<Record>();
+}
+
 }  // namespace
 
 std::string boot_id(const SysRoot& sys) {
@@ -76,31 +85,33 @@ Result<bool> detach(const Record& record, const std::string& netns, World& world
 }
 
 Result<> del(const Request& request, World& world) {
-  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
-  std::string failures;
-  const auto note = [&](const Result<>& result) {
-    if (!result) failures += (failures.empty() ? "" : "; also: ") + result.error().text;
-    return static_cast<bool>(result);
+  std::optional<Error> failure;
+  const auto note = [&](Result<> result) {
+    if (result) return true;
+    failure = failure ? std::move(*failure).and_also(result.error().text) : std::move(result).error();
+    return false;
   };
-
-  const AttachmentName name{request.container_id, request.ifname};
-  auto loaded = world.store.load(name);
-  if (!loaded && loaded.error().code == Errc::protocol) {
-    world.log.error("the record cannot be read, it is set aside", {{"reason", loaded.error().text}});
-    note(world.store.set_aside(name));
-    loaded = std::optional<Record>();
+  const std::optional<Record> record = TRY(load_record({request.container_id, request.ifname}, world), "");
+  Request asked = request;
+  auto conf = parse_net_conf(asked.config);
+  if (!conf && record) {
+    // The network was edited since ADD. What ADD did can be undone all the same.
+    world.log.warning("the configuration cannot be used, DEL goes by that of ADD",
+                      {{"reason", conf.error().text}});
+    asked.config = record->config;
+    conf = parse_net_conf(asked.config);
   }
-  const std::optional<Record> record = TRY(std::move(loaded), "");
+  const NetConf network = TRY(std::move(conf), "network configuration");
   // The device first: an address that is still live in the pod must not go to another one.
   const bool device_home =
-      note(record ? give_back(*record, request, world) : detach_unrecorded(request, conf, world));
-  if (!conf.ipam_type.empty()) {
-    const auto released = run_ipam(request, Command::del, conf.ipam_type, world.ipam_timeout);
-    if (!released) note(released.error());
+      note(record ? give_back(*record, asked, world) : detach_unrecorded(asked, network, world));
+  if (!network.ipam_type.empty()) {
+    auto released = run_ipam(asked, Command::del, network.ipam_type, world.ipam_timeout);
+    if (!released) note(std::move(released).error());
   }
   // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
-  if (record && device_home && failures.empty()) note(world.store.remove(*record));
-  if (!failures.empty()) return Error{device_home ? Errc::system : Errc::busy, 0, failures};
+  if (record && device_home && !failure) note(world.store.remove(*record));
+  if (failure) return std::move(*failure);
   world.log.info("detached", {{"device", record ? record->device_key : "-"}});
   return {};
 }

@@ -107,17 +107,17 @@ int run_cni(const Environment& environment) {
   }
   // The JSON itself first: a text that is none has no version to complain about.
   const auto conf = parse_net_conf(request->config);
-  if (!conf && conf.error().code == Errc::protocol) {
-    return print_error(version, conf.error(), CniCode::decode_failure);
-  }
-  if (const auto fits = check_version(*request, version); !fits) {
+  const bool decoded = conf || conf.error().code != Errc::protocol;
+  if (const auto fits = check_version(*request, version); decoded && !fits) {
     return print_error(version, fits.error(), CniCode::incompatible_version);
   }
-  if (!conf) return print_error(version, conf.error(), CniCode::invalid_config);
+  // DEL can do without: it goes by the configuration that its record kept.
+  if (!conf && request->command != Command::del)
+    return print_error(version, conf.error(), CniCode::invalid_config);
 
   Log log;
-  log.set_level(conf->log_level);
-  if (!conf->log_file.empty()) {
+  if (conf) log.set_level(conf->log_level);
+  if (conf && !conf->log_file.empty()) {
     if (const auto opened = log.open_file(conf->log_file); !opened) log.warning(opened.error().text);
   }
   log.add_context("cmd", command_name(request->command));

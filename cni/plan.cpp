@@ -19,7 +19,7 @@ LinkBefore before(const Link& link) {
 
 Result<> check_pod(const Request& request, const State& state) {
   if (state.same_netns && !request.netns_override) {
-    return Error{Errc::invalid, 0, "the pod's network namespace " + request.netns + " is the host's own"};
+    return Error{Errc::wrong_netns, 0, "the pod's network namespace " + request.netns + " is the host's own"};
   }
   if (state.occupant) {
     const Link& link = *state.occupant;

@@ -232,6 +232,8 @@ uint16_t cni_code(const Error& error, CniCode invalid) {
   switch (error.code) {
     case Errc::invalid:
       return static_cast<uint16_t>(invalid);
+    case Errc::wrong_netns:
+      return static_cast<uint16_t>(CniCode::invalid_netns);
     case Errc::unsupported:
       return static_cast<uint16_t>(CniCode::unsupported_field);
     case Errc::busy:

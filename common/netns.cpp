@@ -33,7 +33,7 @@ Result<std::optional<Netns>> Netns::open(const std::string& path) {
   const int type = ::ioctl(fd.get(), NS_GET_NSTYPE);
   if (type < 0) return std::optional<Netns>();
   if (type != CLONE_NEWNET) {
-    return Error{Errc::invalid, 0, path + " is a namespace of another kind, not a network namespace"};
+    return Error{Errc::wrong_netns, 0, path + " is a namespace of another kind, not a network namespace"};
   }
   const auto id = TRY(id_of(fd.get(), path), "");
   return std::optional<Netns>(Netns(std::move(fd), id));

@@ -16,6 +16,7 @@ enum class Errc : uint8_t {
   invalid,      // the input is wrong; the admin must change it
   not_found,    // the object named does not exist
   exists,       // the name or object is already there
+  wrong_netns,  // a path that should lead to a pod's network namespace does not
   busy,         // someone else has it; a retry later can help
   denied,       // not enough rights
   unsupported,  // the kernel, driver or this version cannot do it

@@ -66,6 +66,7 @@ grpc::Status to_status(const Error& error) {
         return grpc::StatusCode::DEADLINE_EXCEEDED;
       case Errc::protocol:
       case Errc::peer:
+      case Errc::wrong_netns:
       case Errc::system:
         return grpc::StatusCode::INTERNAL;
     }

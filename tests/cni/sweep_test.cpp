@@ -48,9 +48,9 @@ class Node {
     world.link("enp1s0f0v0").alias = "rail 0";
     world.link("enp1s0f0v0").altnames = {"net1", "enp1s0f0v0-a-long-name"};
     for (const char* pod : {"/run/netns/a", "/run/netns/b"}) world.add_veth(world.add_netns(pod), "eth0");
-    fs::create_directories(dir.path("cni/leases"));
-    std::ofstream(dir.path("cni/fake-ipam")) << kIpamScript;
-    fs::permissions(dir.path("cni/fake-ipam"), fs::perms::owner_all);
+    fs::create_directories(programs.path("leases"));
+    std::ofstream(programs.path("fake-ipam")) << kIpamScript;
+    fs::permissions(programs.path("fake-ipam"), fs::perms::owner_all);
     log.set_level(LogLevel::error);
     std::signal(SIGPIPE, SIG_IGN);  // as main() does
   }
@@ -60,7 +60,7 @@ class Node {
                             {"CNI_CONTAINERID", container},
                             {"CNI_NETNS", netns},
                             {"CNI_IFNAME", "net1"},
-                            {"CNI_PATH", dir.path("cni")},
+                            {"CNI_PATH", programs.path()},
                             {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
     auto out = read_request(
         environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
@@ -95,14 +95,15 @@ class Node {
   // The kernel's side, the addresses given out, and the state folder.
   std::string everything() const {
     std::string out = world.snapshot();
-    for (const char* folder : {"cni/leases", "state/attachments", "state/devices", "state/locks"}) {
-      for (const auto& entry : fs::directory_iterator(dir.path(folder)))
-        out += entry.path().filename().string() + "\n";
+    for (const std::string& folder : {programs.path("leases"), dir.path("state/attachments"),
+                                      dir.path("state/devices"), dir.path("state/locks")}) {
+      for (const auto& entry : fs::directory_iterator(folder)) out += entry.path().filename().string() + "\n";
     }
     return out;
   }
 
-  TempDir dir;
+  TempDir dir{TempDir::On::memory};
+  TempDir programs;
   FakeWorld world;
   Log log;
 };
@@ -152,7 +153,7 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was") {
+TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was", "[sweep]") {
   const std::string before = pristine();
   int points = 0;
   for (const Fault& fault : kFaults) {
@@ -174,7 +175,8 @@ TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it wa
   CHECK(points > 50);
 }
 
-TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then leaves the node as it was") {
+TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then leaves the node as it was",
+          "[sweep]") {
   const std::string before = pristine();
   int points = 0;
   for (const Fault& fault : kFaults) {
@@ -198,7 +200,7 @@ TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then 
   CHECK(points > 20);
 }
 
-TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone") {
+TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sweep]") {
   const std::string before = pristine();
   for (const bool netns_gone : {false, true}) {
     int points = 0;
@@ -229,7 +231,7 @@ TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone") {
   }
 }
 
-TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets the device") {
+TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets the device", "[sweep]") {
   int points = 0;
   for (int call = 1;; ++call, ++points) {
     Node node;
@@ -255,7 +257,7 @@ TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets th
   CHECK(points > 10);
 }
 
-TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL") {
+TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL", "[sweep]") {
   const std::string before = pristine();
   int points = 0;
   for (int call = 1;; ++call, ++points) {
@@ -325,7 +327,18 @@ TEST_CASE("a record from before a reboot is dropped, not obeyed") {
   REQUIRE(node.del("c1", ""));
   CHECK(node.world.snapshot() == after_boot);
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
-  CHECK(fs::is_empty(node.dir.path("cni/leases")));
+  CHECK(fs::is_empty(node.programs.path("leases")));
+}
+
+TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
+  const std::string before = pristine();
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  Request request = node.request(Command::del, "c1", "/run/netns/a");
+  request.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5})";
+  REQUIRE(node.run(vfrail::del, request));
+  CHECK(node.everything() == before);
+  CHECK_FALSE(node.run(vfrail::del, request));  // and without a record there is nothing to go by
 }
 
 }  // namespace vfrail::test

@@ -10,7 +10,9 @@ namespace vfrail::test {
 
 namespace fs = std::filesystem;
 
-TempDir::TempDir() : path_((fs::temp_directory_path() / "vfrail-test-XXXXXX").string()) {
+TempDir::TempDir(On on) {
+  const bool in_memory = on == On::memory && fs::is_directory("/dev/shm");
+  path_ = ((in_memory ? fs::path("/dev/shm") : fs::temp_directory_path()) / "vfrail-test-XXXXXX").string();
   if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot create " + path_);
 }
 

@@ -8,7 +8,10 @@ namespace vfrail::test {
 
 class TempDir {
  public:
-  TempDir();
+  // `memory`: on a tmpfs if there is one, for tests that fsync a thousand times and run no program from
+  // there.
+  enum class On : unsigned char { disk, memory };
+  explicit TempDir(On on = On::disk);
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
   ~TempDir();
@@ -21,7 +24,8 @@ class TempDir {
 };
 
 // One entry a line below `folder`: "path = text" a file, "path -> target" a symbolic link (relative, as the
-// kernel makes them), "path/" a folder. Blank lines and lines with '#' in front are skipped. Parents are made.
+// kernel makes them), "path/" a folder. Blank lines and lines with '#' in front are skipped. Parents are
+// made.
 void write_tree(const std::string& folder, std::string_view manifest);
 
 }  // namespace vfrail::test
