@@ -32,7 +32,7 @@ struct Served {
                      }},
                 log),
         endpoint(service) {
-    log.set_level(LogLevel::error);
+    REQUIRE(log.open_file("/dev/null"));
     const auto opened = endpoint.open();
     INFO((opened ? "" : opened.error().text));
     REQUIRE(opened);

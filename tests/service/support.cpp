@@ -3,6 +3,7 @@
 #include "plugin/grpc_library.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,6 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// gRPC's lines about sockets that a test breaks on purpose.
+const int kQuiet = ::setenv("GRPC_VERBOSITY", "NONE", 0);
 // For the whole test program, as the daemon has it for its whole life.
 const GrpcLibrary kGrpc;
 
