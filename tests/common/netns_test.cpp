@@ -35,7 +35,7 @@ TEST_CASE("The file that a reboot leaves behind, an ordinary one, is no namespac
 TEST_CASE("A namespace of another kind is refused") {
   const auto netns = Netns::open("/proc/self/ns/uts");
   REQUIRE_FALSE(netns);
-  CHECK(netns.error().code == Errc::invalid);
+  CHECK(netns.error().code == Errc::wrong_netns);
 }
 
 TEST_CASE("Entering the namespace that the thread is in needs no rights and changes nothing") {
