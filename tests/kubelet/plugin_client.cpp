@@ -29,6 +29,9 @@ Result<std::unique_ptr<PluginClient>> PluginClient::connect(const std::string& s
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a new connection each time, as kubelet has it
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A socket that is just being replaced: gRPC would wait a second before it tries again.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
   auto channel = grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + timeout)) {
     return Error{Errc::timeout, 0, "nobody answers on " + socket};
