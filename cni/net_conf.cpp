@@ -103,18 +103,6 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   return {};
 }
 
-Result<Dns> read_dns(ObjectReader& conf) {
-  Dns out;
-  const Json::Object* object = TRY(conf.object("dns"), "");
-  if (object == nullptr) return out;
-  ObjectReader reader(*object, conf.path("dns"));
-  out.nameservers = TRY(reader.texts("nameservers"), "").value_or(std::vector<std::string>());
-  out.domain = TRY(reader.text("domain"), "").value_or("");
-  out.search = TRY(reader.texts("search"), "").value_or(std::vector<std::string>());
-  out.options = TRY(reader.texts("options"), "").value_or(std::vector<std::string>());
-  return out;
-}
-
 Result<RdmaPolicy> read_rdma(ObjectReader& conf) {
   const auto word = TRY(conf.text("rdma"), "").value_or("auto");
   if (word == "auto") return RdmaPolicy::automatic;
@@ -180,6 +168,18 @@ Result<> read_names(ObjectReader& conf, NetConf& out) {
 }
 
 }  // namespace
+
+Result<Dns> read_dns(ObjectReader& conf) {
+  Dns out;
+  const Json::Object* object = TRY(conf.object("dns"), "");
+  if (object == nullptr) return out;
+  ObjectReader reader(*object, conf.path("dns"));
+  out.nameservers = TRY(reader.texts("nameservers"), "").value_or(std::vector<std::string>());
+  out.domain = TRY(reader.text("domain"), "").value_or("");
+  out.search = TRY(reader.texts("search"), "").value_or(std::vector<std::string>());
+  out.options = TRY(reader.texts("options"), "").value_or(std::vector<std::string>());
+  return out;
+}
 
 Result<NetConf> parse_net_conf(std::string_view text) {
   auto json = Json::parse(text, kMaxConfigBytes);

@@ -69,6 +69,9 @@ struct NetConf {
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
 
+// The `dns` of a configuration or of a result; empty if there is none.
+Result<Dns> read_dns(ObjectReader& parent);
+
 // The version of a configuration alone ("0.1.0" if absent), which VERSION and error answers need.
 std::string config_version(std::string_view text);
 

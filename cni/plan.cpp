@@ -1,16 +1,12 @@
 #include "cni/plan.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 
 namespace vfrail {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
-  return out;
-}
 
 LinkBefore before(const Link& link) {
   return LinkBefore{link.index,        link.name,  link.altnames, link.mac,  link.mtu,

@@ -1,5 +1,6 @@
 #include "cni/device.h"
 #include "cni/steps.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <thread>
@@ -13,12 +14,6 @@ namespace {
 constexpr int kMaxMoves = 3;
 // A move takes some ms; every pod of the node may be in the queue.
 constexpr std::chrono::milliseconds kLockTimeout{30'000};
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
-  return out;
-}
 
 // The index stays the same over a move, so the device needs not be looked for again.
 Result<> move_all(const std::vector<RdmaDevice>& devices, Kernel& from, Kernel& to) {

@@ -11,15 +11,9 @@ constexpr int64_t kSchema = 1;
 // The configuration that the record holds may have 1 MiB, and JSON escapes can double it.
 constexpr size_t kMaxBytes = 3 << 20;
 
-Json text_list(const std::vector<std::string>& texts) {
-  Json out = Json::array();
-  for (const std::string& text : texts) out.push(text);
-  return out;
-}
-
 Json format_link(const LinkBefore& link) {
   Json out;
-  out.set("index", link.index).set("name", link.name).set("altnames", text_list(link.altnames));
+  out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
   out.set("mac", link.mac.text()).set("mtu", link.mtu).set("txQueueLen", link.tx_queue_len);
   out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
   return out;
@@ -83,7 +77,7 @@ std::string format_record(const Record& record) {
   out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
-  out.set("podMac", record.pod_mac.text()).set("rdma", text_list(record.rdma));
+  out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
 }

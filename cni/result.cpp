@@ -62,30 +62,12 @@ Result<std::vector<const Json::Object*>> objects(ObjectReader& reader, std::stri
   return out;
 }
 
-Result<Dns> read_dns(ObjectReader& parent) {
-  Dns out;
-  const Json::Object* object = TRY(parent.object("dns"), "");
-  if (object == nullptr) return out;
-  ObjectReader reader(*object, "dns");
-  out.nameservers = TRY(reader.texts("nameservers"), "").value_or(std::vector<std::string>());
-  out.domain = TRY(reader.text("domain"), "").value_or("");
-  out.search = TRY(reader.texts("search"), "").value_or(std::vector<std::string>());
-  out.options = TRY(reader.texts("options"), "").value_or(std::vector<std::string>());
-  return out;
-}
-
-Json text_list(const std::vector<std::string>& texts) {
-  Json out = Json::array();
-  for (const std::string& text : texts) out.push(text);
-  return out;
-}
-
 Json format_dns(const Dns& dns) {
   Json out = Json::object();
-  if (!dns.nameservers.empty()) out.set("nameservers", text_list(dns.nameservers));
+  if (!dns.nameservers.empty()) out.set("nameservers", Json(dns.nameservers));
   if (!dns.domain.empty()) out.set("domain", dns.domain);
-  if (!dns.search.empty()) out.set("search", text_list(dns.search));
-  if (!dns.options.empty()) out.set("options", text_list(dns.options));
+  if (!dns.search.empty()) out.set("search", Json(dns.search));
+  if (!dns.options.empty()) out.set("options", Json(dns.options));
   return out;
 }
 

@@ -34,6 +34,7 @@ class Json {
   Json(const char* value) : value_(std::string(value)) {}
   Json(Array value) : value_(std::move(value)) {}
   Json(Object value) : value_(std::move(value)) {}
+  explicit Json(const std::vector<std::string>& texts) : value_(Array(texts.begin(), texts.end())) {}
   static Json object() { return Json(Object{}); }
   static Json array() { return Json(Array{}); }
 

@@ -18,10 +18,8 @@ std::string promise_path(const std::string& run_folder, const DeviceId& device) 
 Result<> write_promise(const std::string& run_folder, const DeviceId& device,
                        const std::vector<std::string>& nodes) {
   TRY(make_folder(run_folder + "/promised", 0700), "");
-  Json list = Json::array();
-  for (const std::string& node : nodes) list.push(node);
   Json out;
-  out.set("nodes", std::move(list));
+  out.set("nodes", Json(nodes));
   return write_file(promise_path(run_folder, device), out.text() + "\n", 0600, Durability::renamed);
 }
 

@@ -1,5 +1,7 @@
 #include "plugin/host_use.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -93,18 +95,12 @@ class Surroundings {
   std::vector<HostUseFact> memberships_;
 };
 
-std::string join(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
-  return out;
-}
-
 void add_facts(const Surroundings& around, HostUseFact::Kind kind, const char* verb,
                const std::map<std::string, std::vector<std::string>>& by_link,
                std::vector<HostUseFact>& out) {
   for (const std::string& name : around.links()) {
     const auto found = by_link.find(name);
-    if (found != by_link.end()) out.push_back({kind, around.subject(name) + verb + join(found->second)});
+    if (found != by_link.end()) out.push_back({kind, around.subject(name) + verb + joined(found->second)});
   }
 }
 

@@ -6,12 +6,6 @@ namespace vfrail {
 
 namespace {
 
-Json texts(const std::vector<std::string>& values) {
-  Json out = Json::array();
-  for (const std::string& value : values) out.push(value);
-  return out;
-}
-
 Json netdevs(const PciFunction& function) {
   Json out = Json::array();
   for (const Netdev& netdev : function.netdevs) {
@@ -75,7 +69,7 @@ void set_facts(const PciFunction& function, Json& out) {
   out.set("netdevs", netdevs(function));
   out.set("rdma", rdma_devices(function));
   out.set("rdma_capable", function.rdma_capable).set("rdma_capable_why", function.rdma_capable_why);
-  out.set("verbs_nodes", texts(function.verbs_nodes));
+  out.set("verbs_nodes", Json(function.verbs_nodes));
   out.set("iommu_group", function.iommu_group)
       .set("vfio_noiommu", function.vfio_noiommu)
       .set("uio", function.uio);
@@ -113,7 +107,7 @@ Json render_json(const Report& report) {
   Json left_out = Json::array();
   for (const LeftOut& left : report.pools.left_out) {
     Json entry = Json::object();
-    entry.set("id", left.id).set("reasons", texts(left.reasons));
+    entry.set("id", left.id).set("reasons", Json(left.reasons));
     if (const auto found = functions.find(left.id); found != functions.end())
       set_facts(*found->second, entry);
     left_out.push(std::move(entry));
@@ -124,7 +118,7 @@ Json render_json(const Report& report) {
   }
   Json out = Json::object();
   out.set("pools", std::move(pools)).set("left_out", std::move(left_out));
-  out.set("rdma_netns_mode", std::move(mode)).set("warnings", texts(report.warnings));
+  out.set("rdma_netns_mode", std::move(mode)).set("warnings", Json(report.warnings));
   return out;
 }
 

@@ -82,19 +82,29 @@ check 'DEL of what was never attached' cni DEL b $vf
 ip netns del a; ip netns del b
 check 'the node is as before' unchanged
 
-section 'the namespace ends first'
+section 'a MAC address'
 pod a
-check 'ADD' cni ADD a $vf
+check 'ADD' cni ADD a $vf ', "mac": "02:00:00:00:00:42"'
+check 'the pod has it' has 'link/ether 02:00:00:00:00:42' in_pod a ip link show net1
+check 'DEL' cni DEL a $vf
+ip netns del a
+check 'the node is as before' unchanged
+
+section 'the namespace ends first'
+# Not what the VF had, so that a restore which does nothing shows.
+settings=', "mtu": 1450, "mac": "02:00:00:00:00:42"'
+pod a
+check 'ADD' cni ADD a $vf "$settings"
 ip netns del a
 check 'DEL with a path that is gone' cni DEL a $vf
 check 'the node is as before' unchanged
 pod a
-check 'ADD' cni ADD a $vf
+check 'ADD' cni ADD a $vf "$settings"
 ip netns del a
 netns='' check 'DEL without a namespace' cni DEL a $vf
 check 'the node is as before' unchanged
 pod a; pod b
-check 'ADD' cni ADD a $vf
+check 'ADD' cni ADD a $vf "$settings"
 ip netns del a
 check 'ADD of the next pod, without a DEL of the first' cni ADD b $vf
 check 'the late DEL of the first' cni DEL a $vf
