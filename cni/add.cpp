@@ -6,47 +6,66 @@
 #include "common/promise.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace vfrail {
 
 namespace {
 
-// A driver takes some 100 ms to make its netdev, a namespace that ends up to seconds to send it home.
-Result<Device> wait_for_netdev(Device device, const NetConf& conf, World& world) {
-  const bool complete =
-      !device.netdevs.empty() || !device.rdma.empty() || device.user_space() || device.driver.empty();
-  if (complete || !device.id) return device;
-  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  const auto appeared = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
+// A driver takes some 100 ms to make its netdev, a namespace that ends up to seconds to send a device home.
+// What still is missing afterwards plan_attach() tells.
+Result<Device> wait_for_parts(Device device, const NetConf& conf, World& world) {
+  const auto complete = [&] {
+    const std::string missing = device.missing_part();
+    return missing.empty() || (missing == "RDMA device" && conf.rdma == RdmaPolicy::off);
+  };
+  const auto look_again = [&]() -> Result<bool> {
     device = TRY(find_device(world.sys, world.host, conf.device), "");
-    return !device.netdevs.empty() || device.driver.empty();
-  });
-  if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
-  return device;  // without a netdev plan_attach() says why
+    return complete();
+  };
+  if (complete() || !device.id) return device;
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  if (device.netdevs.empty()) {
+    const auto appeared = world.host.wait_for_link(
+        deadline, [&]() -> Result<bool> { return TRY(look_again(), "") || !device.netdevs.empty(); });
+    if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
+  }
+  // The kernel announces the return of an RDMA device on no socket, so it is looked for.
+  while (!complete() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    TRY(look_again(), "");
+  }
+  return device;
 }
 
-// An owner in the way: alive, then the device is busy; or left over by a kill, a reboot or a DEL that never
-// came, then its attachment is undone first.
-Result<> settle_owner(const std::string& device_key, const AttachmentName& us, World& world) {
-  const auto owner = TRY(world.store.owner(device_key), "");
-  if (!owner) return {};
-  auto record = world.store.load(*owner);
+// A record in the way of `us`. Alive: refused. Left over by a kill, a reboot or a DEL that never came: its
+// attachment is undone first. `locked`: the caller has the lock of its device.
+Result<> settle_record(const AttachmentName& name, const AttachmentName& us, bool locked, World& world) {
+  auto record = world.store.load(name);
   if (!record && record.error().code == Errc::protocol) {
     world.log.error("a record cannot be read, it is set aside", {{"reason", record.error().text}});
-    return world.store.set_aside(*owner);
+    return world.store.set_aside(name);
   }
   const auto found = TRY(std::move(record), "");
   if (!found) return {};
-  const bool alive =
-      *owner != us && from_this_boot(*found, world) && TRY(attachment_lives(*found, world), "");
-  if (alive) {
+  if (from_this_boot(*found, world) && TRY(attachment_lives(*found, world), "")) {
+    const std::string whose =
+        name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
+    if (name == us)
+      return Error{Errc::exists, 0,
+                   found->device_key + " is attached already, as " + whose + "; DEL it first"};
     return Error{Errc::busy, 0,
-                 device_key + " belongs to " + owner->ifname + " of container " + owner->container_id +
-                     " (network " + found->network + "), which still has it; DEL that one first"};
+                 found->device_key + " belongs to " + whose + ", which still has it; DEL that one first"};
   }
-  world.log.warning("an attachment was left behind, it is undone first",
-                    {{"device", device_key}, {"container", owner->container_id}, {"ifname", owner->ifname}});
-  TRY(restore_device(*found, found->netns, world), "undo the attachment of container " + owner->container_id);
+  world.log.warning(
+      "an attachment was left behind, it is undone first",
+      {{"device", found->device_key}, {"container", name.container_id}, {"ifname", name.ifname}});
+  const std::string what = "undo the attachment of container " + name.container_id;
+  if (locked) {
+    TRY(restore_device(*found, found->netns, world), what);
+  } else {
+    TRY(detach(*found, found->netns, world), what);
+  }
   return world.store.remove(*found);
 }
 
@@ -85,11 +104,15 @@ struct Attached {
 // Under the device's lock: reads, decides, writes the record, moves.
 Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                              Transaction& tx) {
+  const AttachmentName us{request.container_id, request.ifname};
+  // An earlier ADD under this name may have been killed, with this device or with another.
+  TRY(settle_record(us, us, false, world), "");
   Device device = TRY(find_device(world.sys, world.host, conf.device), "");
   const auto lock = TRY(world.store.lock_device(device.key, world.lock_timeout), "wait for " + device.key);
-  TRY(settle_owner(device.key, {request.container_id, request.ifname}, world), "");
+  if (const auto owner = TRY(world.store.owner(device.key), ""))
+    TRY(settle_record(*owner, us, true, world), "");
   device = TRY(find_device(world.sys, world.host, conf.device), "");
-  device = TRY(wait_for_netdev(std::move(device), conf, world), "");
+  device = TRY(wait_for_parts(std::move(device), conf, world), "");
   const State before = TRY(read_state(std::move(device), conf, request, pod, world), "");
   const AttachPlan plan = TRY(plan_attach(request, conf, before), "");
 

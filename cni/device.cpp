@@ -75,6 +75,15 @@ bool Device::user_space() const {
   return std::find(kUserSpaceDrivers.begin(), kUserSpaceDrivers.end(), driver) != kUserSpaceDrivers.end();
 }
 
+std::string Device::missing_part() const {
+  if (user_space() || driver.empty()) return "";
+  if (netdevs.empty() && (rdma.empty() || roce)) return "interface";
+  // infiniband_verbs is not tagged with a namespace, infiniband is (ib_setup_device_attrs(),
+  // net/core/net-sysfs.c).
+  if (rdma.empty() && !nodes.empty()) return "RDMA device";
+  return "";
+}
+
 std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id) {
   const std::string folder = folder_of(sys, id);
   std::vector<std::string> out;
@@ -102,6 +111,10 @@ Device read_device(const SysRoot& sys, const DeviceId& id) {
   }
   out.rdma = sys.list(folder + "/infiniband");
   out.nodes = read_rdma_nodes(sys, id);
+  for (const std::string& name : out.rdma) {
+    const auto layer = sys.text_or_none(folder + "/infiniband/" + name + "/ports/1/link_layer");
+    out.roce = out.roce || layer == "Ethernet";
+  }
   return out;
 }
 

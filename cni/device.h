@@ -23,8 +23,13 @@ struct Device {
   std::vector<std::string> rdma;     // RDMA devices visible in the host
   std::vector<std::string> nodes;    // "uverbs3", "umad3": visible also while the RDMA device sits in a pod
 
+  bool roce = false;  // its RDMA device runs over Ethernet, so there is a netdev, visible or not
+
   // Bound to a driver that hands the function to user space: it has no netdev and must not get one.
   bool user_space() const;
+  // A part that it must have is not in the host: in another namespace, on its way back, or being made. Empty:
+  // all is there.
+  std::string missing_part() const;
 };
 
 // The PCI function or auxiliary device of that id.

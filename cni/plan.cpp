@@ -28,22 +28,23 @@ Result<> check_pod(const Request& request, const State& state) {
   return {};
 }
 
-Result<> check_netdevs(const State& state) {
+Result<> check_parts(const NetConf& conf, const State& state) {
   const Device& device = state.device;
   if (device.netdevs.size() > 1) {
     return Error{
         Errc::invalid, 0,
         device.key + " has several interfaces (" + joined(device.netdevs) + "); name one with \"device\""};
   }
-  if (!device.netdevs.empty() || device.user_space() || !device.rdma.empty()) return {};
-  if (device.driver.empty()) {
+  if (device.driver.empty() && device.netdevs.empty() && device.rdma.empty()) {
     return Error{Errc::not_found, 0,
                  device.key + " has no driver bound, so it has neither an interface nor an RDMA device"};
   }
-  return Error{Errc::busy, 0,
-               device.key + " (driver " + device.driver +
-                   ") has no interface in the host: it is in another network namespace, or its driver is "
-                   "just starting"};
+  const std::string missing = device.missing_part();
+  if (missing.empty() || (missing == "RDMA device" && conf.rdma == RdmaPolicy::off)) return {};
+  return Error{
+      Errc::busy, 0,
+      "the " + missing + " of " + device.key + " (driver " + device.driver +
+          ") is not in the host: it is in another network namespace, or its driver is just starting"};
 }
 
 Result<> plan_link(const Request& request, const NetConf& conf, const Link& link, AttachPlan& plan) {
@@ -118,7 +119,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   AttachPlan plan;
   plan.ifname = request.ifname;
   TRY(check_pod(request, state), "");
-  TRY(check_netdevs(state), "");
+  TRY(check_parts(conf, state), "");
   if (state.link) {
     TRY(plan_link(request, conf, *state.link, plan), "");
   } else if (conf.mtu || TRY(wanted_mac(request, conf), "")) {

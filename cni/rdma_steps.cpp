@@ -64,6 +64,15 @@ Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, Wo
 
 namespace {
 
+// In the host under its name, or under another that udev gave it on its return; or nothing is left to come,
+// because the device has no RDMA device any more (driver unbound).
+Result<bool> is_home(const std::string& name, const Record& record, const World& world) {
+  if (TRY(world.host.find_rdma_device(name), "look for RDMA device " + name)) return true;
+  if (!record.device) return false;
+  const Device now = read_device(world.sys, *record.device);
+  return now.rdma.size() >= record.rdma.size() || now.nodes.empty();
+}
+
 // Those of the record's devices that the pod still has go home; what is left is on its way by itself, or
 // gone.
 Result<std::vector<std::string>> send_home(const Record& record, Kernel& pod, World& world) {
@@ -87,8 +96,7 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   // looked for, until it is there or its device has none any more (driver unbound).
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   for (const std::string& name : missing) {
-    while (!TRY(world.host.find_rdma_device(name), "look for RDMA device " + name)) {
-      if (record.device && read_rdma_nodes(world.sys, *record.device).empty()) break;
+    while (!TRY(is_home(name, record, world), "")) {
       if (std::chrono::steady_clock::now() >= deadline) {
         return Error{Errc::busy, 0,
                      "RDMA device " + name + " of " + record.device_key + " has not come back within " +

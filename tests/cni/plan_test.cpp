@@ -204,6 +204,7 @@ TEST_CASE("With rdma off the RDMA device stays") {
 TEST_CASE("A device without RDMA is fine, unless RDMA is required") {
   Situation s;
   s.state.device.rdma.clear();
+  s.state.device.nodes.clear();
   s.state.rdma.clear();
   CHECK(s.plan().rdma.empty());
   s.conf.rdma = RdmaPolicy::require;

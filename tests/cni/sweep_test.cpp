@@ -286,6 +286,51 @@ TEST_CASE("a second ADD of a device in use is told to try later and changes noth
   CHECK(node.everything() == during);
 }
 
+TEST_CASE("a second ADD of a living attachment is refused and changes nothing") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const std::string during = node.everything();
+  const auto second = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code == Errc::exists);
+  CHECK(second.error().text.find("is attached already") != std::string::npos);
+  CHECK(node.everything() == during);
+}
+
+TEST_CASE("an ADD under the name of a killed one gives that one's device back, whichever it was") {
+  const std::string before = pristine();
+  Node node;
+  node.world.kill_call(9);  // the device is in the pod
+  REQUIRE(killed([&] { (void)node.add("c1", "/run/netns/a"); }));
+  node.world.forget_faults();
+  node.world.end_netns("/run/netns/a");
+  node.world.add_veth(node.world.add_netns("/run/netns/a"), "eth0");
+  Request other = node.request(Command::add, "c1", "/run/netns/a");
+  other.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.2"})";
+  REQUIRE(node.run(vfrail::add, other));
+  CHECK(node.world.snapshot().find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400") !=
+        std::string::npos);
+  other.command = Command::del;
+  REQUIRE(node.run(vfrail::del, other));
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+}
+
+TEST_CASE("a VF whose RDMA device is still in another namespace is not attached without it") {
+  const std::string before = pristine();
+  Node node;
+  node.world.rdma("mlx5_0").netns = 2;
+  const auto host = node.world.open(FakeWorld::kHost);  // any change refreshes the tree
+  REQUIRE(host->change_link(node.world.link("enp1s0f0v1").index, {.mtu = 1500}));
+  node.world.forget_faults();
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::busy);
+  CHECK(added.error().text.find("the RDMA device of 0000:21:10.0 (driver igbvf) is not in the host") !=
+        std::string::npos);
+  node.world.rdma("mlx5_0").netns = FakeWorld::kHost;
+  CHECK(node.everything() == before);
+}
+
 TEST_CASE("a device whose RDMA device gets other nodes than the container was told is not attached") {
   const std::string before = pristine();
   Node node;

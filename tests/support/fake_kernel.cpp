@@ -426,7 +426,8 @@ void FakeWorld::write_sysfs() const {
   for (const FakeRdma& rdma : rdma_) {
     const fs::path folder = devices / rdma.pci;
     if (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared) {
-      fs::create_directories(folder / "infiniband" / rdma.device.name);
+      fs::create_directories(folder / "infiniband" / rdma.device.name / "ports/1");
+      std::ofstream(folder / "infiniband" / rdma.device.name / "ports/1/link_layer") << "Ethernet\n";
     }
     // Not tagged with the namespace: the host goes on seeing them.
     fs::create_directories(folder / "infiniband_verbs" / ("uverbs" + std::to_string(rdma.uverbs)));
