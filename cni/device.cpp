@@ -10,7 +10,7 @@ namespace {
 constexpr std::array kUserSpaceDrivers = {"vfio-pci", "uio_pci_generic", "igb_uio"};
 
 std::string folder_of(const SysRoot& sys, const DeviceId& id) {
-  const std::string pci = "sys/bus/pci/devices/" + id.text();
+  std::string pci = "sys/bus/pci/devices/" + id.text();
   if (id.pci() || sys.exists(pci)) return pci;
   return "sys/bus/auxiliary/devices/" + id.text();
 }

@@ -106,6 +106,7 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> env;
+  env.reserve(environment.size() + 1);
   for (std::string& entry : environment) env.push_back(entry.data());
   env.push_back(nullptr);
   std::string name = program;

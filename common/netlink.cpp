@@ -19,7 +19,7 @@ namespace {
 
 // Larger than any single message asked for here; a dump comes in pieces of at most 32 KiB
 // (netlink_dump() in net/netlink/af_netlink.c).
-constexpr size_t kReceiveBytes = 64 * 1024;
+constexpr size_t kReceiveBytes = size_t{64} * 1024;
 
 // What the callbacks of one exchange leave behind.
 struct Exchange {

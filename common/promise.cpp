@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr size_t kMaxBytes = 16 * 1024;
+constexpr size_t kMaxBytes = size_t{16} * 1024;
 
 std::string promise_path(const std::string& run_folder, const DeviceId& device) {
   return run_folder + "/promised/" + device.text() + ".json";

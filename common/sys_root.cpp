@@ -14,7 +14,7 @@ namespace vfrail {
 namespace fs = std::filesystem;
 
 namespace {
-constexpr size_t kMaxFileBytes = 64 * 1024;
+constexpr size_t kMaxFileBytes = size_t{64} * 1024;
 }
 
 SysRoot::SysRoot(std::string root) : root_(std::move(root)) {
