@@ -69,6 +69,21 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, boo
   return world.store.remove(*found);
 }
 
+// The RDMA devices that sysfs shows below the device. A list of the kernel can miss one while other pods'
+// devices move (Kernel::rdma_devices()), which takes some ms each.
+Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& world) {
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  for (;;) {
+    std::vector<RdmaDevice> out;
+    for (RdmaDevice& rdma : TRY(world.host.rdma_devices(), "")) {
+      const bool ours = std::find(device.rdma.begin(), device.rdma.end(), rdma.name) != device.rdma.end();
+      if (ours) out.push_back(std::move(rdma));
+    }
+    if (out.size() == device.rdma.size() || std::chrono::steady_clock::now() >= deadline) return out;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 Result<State> read_state(Device device, const NetConf& conf, const Request& request, Kernel& pod,
                          World& world) {
   State state;
@@ -79,11 +94,7 @@ Result<State> read_state(Device device, const NetConf& conf, const Request& requ
   if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
     state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
     if (state.rdma_mode == RdmaNetnsMode::exclusive) {
-      for (RdmaDevice& rdma : TRY(world.host.rdma_devices(), "")) {
-        if (std::find(device.rdma.begin(), device.rdma.end(), rdma.name) != device.rdma.end()) {
-          state.rdma.push_back(std::move(rdma));
-        }
-      }
+      state.rdma = TRY(read_rdma_devices(device, world), "");
     }
   }
   if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");

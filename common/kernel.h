@@ -129,6 +129,8 @@ class Kernel {
   // Nothing if the kernel has no RDMA subsystem loaded.
   virtual Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() = 0;
   virtual Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) = 0;
+  // Not a moment's truth: the kernel sends one device a message and counts from the start for each
+  // (ib_enum_all_devs()), so one can be missed while another leaves the namespace. Who misses one asks again.
   virtual Result<std::vector<RdmaDevice>> rdma_devices() = 0;
   // Exclusive mode only. The device gets new uverbs and umad numbers, the lowest free ones
   // (ib_uverbs_add_one()).

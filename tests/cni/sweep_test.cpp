@@ -315,6 +315,13 @@ TEST_CASE("an ADD under the name of a killed one gives that one's device back, w
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
 }
 
+TEST_CASE("an RDMA device that a list of the kernel misses is looked for again") {
+  Node node;
+  node.world.rdma_lists_with_a_gap = 3;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
+}
+
 TEST_CASE("a VF whose RDMA device is still in another namespace is not attached without it") {
   const std::string before = pristine();
   Node node;

@@ -141,6 +141,10 @@ class FakeKernel : public Kernel {
       const bool visible = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
       if (visible) out.push_back(rdma.device);
     }
+    if (world_.rdma_lists_with_a_gap > 0 && !out.empty()) {
+      --world_.rdma_lists_with_a_gap;
+      out.erase(out.begin());
+    }
     return out;
   }
   // ib_device_set_netns_put() and rdma_dev_change_netns() of drivers/infiniband/core/device.c.

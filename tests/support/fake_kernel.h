@@ -68,6 +68,8 @@ class FakeWorld {
   const std::vector<std::string>& log() const { return log_; }
 
   RdmaNetnsMode rdma_mode = RdmaNetnsMode::exclusive;
+  // So many lists of RDMA devices miss the first one, as while other devices move.
+  int rdma_lists_with_a_gap = 0;
   // Runs when a caller waits for something that is not there yet: the time in which a namespace ends.
   std::function<void()> while_waiting;
 
