@@ -73,40 +73,40 @@ Result<bool> is_home(const std::string& name, const Record& record, const World&
   return now.rdma.size() >= record.rdma.size() || now.nodes.empty();
 }
 
-// Those of the record's devices that the pod still has go home; what is left is on its way by itself, or
-// gone.
-Result<std::vector<std::string>> send_home(const Record& record, Kernel& pod, World& world) {
+// Moves those that the pod has; what comes back is not there: on its way home by itself, at home, or gone.
+Result<std::vector<std::string>> send_home(std::vector<std::string> names, Kernel& pod, World& world) {
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
-  std::vector<std::string> left = record.rdma;
   for (const RdmaDevice& device : TRY(pod.rdma_devices(), "look for the RDMA devices of the pod")) {
-    if (std::erase(left, device.name) == 0) continue;
+    if (std::erase(names, device.name) == 0) continue;
     TRY(pod.move_rdma_device(device.index, world.host.netns_fd()),
         "bring RDMA device " + device.name + " back");
   }
-  return left;
+  return names;
 }
 
 }  // namespace
 
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
-  if (record.rdma.empty()) return {};
   std::vector<std::string> missing = record.rdma;
-  if (pod != nullptr) missing = TRY(send_home(record, *pod, world), "");
-  // From an ended namespace the kernel brings it back (rdma_dev_exit_net()) and announces nothing, so it is
-  // looked for, until it is there or its device has none any more (driver unbound).
+  // From an ended namespace the kernel brings them back (rdma_dev_exit_net()) and announces nothing, so they
+  // are looked for; in the pod, too, because a list can miss one (Kernel::rdma_devices()).
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  for (const std::string& name : missing) {
-    while (!TRY(is_home(name, record, world), "")) {
-      if (std::chrono::steady_clock::now() >= deadline) {
-        return Error{Errc::busy, 0,
-                     "RDMA device " + name + " of " + record.device_key + " has not come back within " +
-                         std::to_string(world.return_timeout.count()) +
-                         " ms: a process still holds the namespace that it is in"};
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (;;) {
+    if (pod != nullptr && !missing.empty()) missing = TRY(send_home(std::move(missing), *pod, world), "");
+    std::vector<std::string> away;
+    for (const std::string& name : missing) {
+      if (!TRY(is_home(name, record, world), "")) away.push_back(name);
     }
+    missing = std::move(away);
+    if (missing.empty()) return {};
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return Error{Errc::busy, 0,
+                   "RDMA device " + joined(missing) + " of " + record.device_key +
+                       " has not come back within " + std::to_string(world.return_timeout.count()) +
+                       " ms: a process still holds the namespace that it is in"};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  return {};
 }
 
 }  // namespace vfrail

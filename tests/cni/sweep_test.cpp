@@ -320,6 +320,9 @@ TEST_CASE("an RDMA device that a list of the kernel misses is looked for again")
   node.world.rdma_lists_with_a_gap = 3;
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
+  node.world.rdma_lists_with_a_gap = 1;
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == pristine());
 }
 
 TEST_CASE("a VF whose RDMA device is still in another namespace is not attached without it") {
