@@ -15,6 +15,8 @@ stage() {
     printf '==> %s (log: %s)\n' "$name" "$log"
     "$@" > "$log" 2>&1 &
     pid=$!
+    # A job in the background does not hear of Ctrl-C by itself.
+    trap 'kill "$pid" 2> /dev/null; exit 130' INT TERM
     while kill -0 "$pid" 2> /dev/null; do
         if [ -t 1 ]; then
             printf '\r\033[K    %4d s  %.90s' $((SECONDS - begin)) "$(tail -n 1 "$log" 2> /dev/null | tr -d '\r\033')"
@@ -25,6 +27,7 @@ stage() {
         sleep 0.2
     done
     wait "$pid" || rc=$?
+    trap - INT TERM
     [ ! -t 1 ] || printf '\r\033[K'
     if [ $rc -ne 0 ]; then
         tail -n "${stage_tail:-60}" "$log" | sed 's/^/    | /'
