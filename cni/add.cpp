@@ -38,9 +38,12 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, World& world) 
   return device;
 }
 
+// Whether the caller has the lock of the device that a record is about.
+enum class DeviceLock : uint8_t { held, free };
+
 // A record in the way of `us`. Alive: refused. Left over by a kill, a reboot or a DEL that never came: its
-// attachment is undone first. `locked`: the caller has the lock of its device.
-Result<> settle_record(const AttachmentName& name, const AttachmentName& us, bool locked, World& world) {
+// attachment is undone first.
+Result<> settle_record(const AttachmentName& name, const AttachmentName& us, DeviceLock lock, World& world) {
   auto record = world.store.load(name);
   if (!record && record.error().code == Errc::protocol) {
     world.log.error("a record cannot be read, it is set aside", {{"reason", record.error().text}});
@@ -61,7 +64,7 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, boo
       "an attachment was left behind, it is undone first",
       {{"device", found->device_key}, {"container", name.container_id}, {"ifname", name.ifname}});
   const std::string what = "undo the attachment of container " + name.container_id;
-  if (locked) {
+  if (lock == DeviceLock::held) {
     TRY(restore_device(*found, found->netns, world), what);
   } else {
     TRY(detach(*found, found->netns, world), what);
@@ -117,11 +120,11 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
                              Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
   // An earlier ADD under this name may have been killed, with this device or with another.
-  TRY(settle_record(us, us, false, world), "");
+  TRY(settle_record(us, us, DeviceLock::free, world), "");
   Device device = TRY(find_device(world.sys, world.host, conf.device), "");
   const auto lock = TRY(world.store.lock_device(device.key, world.lock_timeout), "wait for " + device.key);
   if (const auto owner = TRY(world.store.owner(device.key), ""))
-    TRY(settle_record(*owner, us, true, world), "");
+    TRY(settle_record(*owner, us, DeviceLock::held, world), "");
   device = TRY(find_device(world.sys, world.host, conf.device), "");
   device = TRY(wait_for_parts(std::move(device), conf, world), "");
   const State before = TRY(read_state(std::move(device), conf, request, pod, world), "");

@@ -298,7 +298,6 @@ TEST_CASE("a second ADD of a living attachment is refused and changes nothing") 
 }
 
 TEST_CASE("an ADD under the name of a killed one gives that one's device back, whichever it was") {
-  const std::string before = pristine();
   Node node;
   node.world.kill_call(9);  // the device is in the pod
   REQUIRE(killed([&] { (void)node.add("c1", "/run/netns/a"); }));
