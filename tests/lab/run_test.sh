@@ -105,7 +105,10 @@ check 'and is counted'                  same '2 passed, 1 failed' "$(tail -n 1 "
 
 vm qemu --qemu -no-such-argument <<< true
 check 'QEMU in trouble is 125'          same 125 "$(status qemu)"
-check 'after a second try'              same 2 "$(grep -c 'QEMU ended' "$tmp/qemu.err")"
+check 'after four tries'                same 4 "$(grep -c 'QEMU ended' "$tmp/qemu.err")"
+vm frozen --boot 3 --qemu -S <<< true
+check 'a VM that does not come up is 123' same 123 "$(status frozen)"
+check 'after four boots'                same 4 "$(grep -c 'did not come up' "$tmp/frozen.err")"
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
