@@ -87,6 +87,22 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
   }
 }
 
+Result<> read_vf(const Device& device, World& world, State& state) {
+  auto place = find_vf_place(world.sys, device);
+  if (!place) {
+    state.no_vf = place.error().text;
+    return {};
+  }
+  const auto settings = TRY(world.host.vf_settings(place->pf_link, place->index), "look at " + place->pf);
+  if (!settings) {
+    state.no_vf = place->pf + " does not tell of its VF " + std::to_string(place->index);
+    return {};
+  }
+  state.vf = std::move(*place);
+  state.vf_settings = *settings;
+  return {};
+}
+
 Result<State> read_state(Device device, const NetConf& conf, const Request& request, Kernel& pod,
                          World& world) {
   State state;
@@ -100,6 +116,7 @@ Result<State> read_state(Device device, const NetConf& conf, const Request& requ
       state.rdma = TRY(read_rdma_devices(device, world), "");
     }
   }
+  if (!TRY(wanted_vf_settings(request, conf), "").empty()) TRY(read_vf(device, world, state), "");
   if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");
   state.occupant = TRY(pod.find_link(request.ifname), "look for " + request.ifname + " in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
@@ -115,6 +132,70 @@ struct Attached {
   std::optional<Link> link;
 };
 
+// A driver that has been bound again has made everything anew; the record keeps what was before, and learns
+// the names of the RDMA devices.
+Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
+                              Record& record) {
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
+  device = TRY(wait_for_parts(std::move(device), conf, world), "");
+  const State state = TRY(read_state(std::move(device), conf, request, pod, world), "");
+  AttachPlan plan = TRY(plan_attach(request, conf, state), "");
+  record.rdma = make_record(request, conf, state, plan).rdma;
+  TRY(world.store.save(record), "save the names of the RDMA devices");
+  return plan;
+}
+
+// Waits for the IPoIB interface that the RDMA device's move has made anew.
+Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
+    for (const std::string& name : read_device(world.sys, *record.device).netdevs) {
+      const auto link = TRY(world.host.find_link(name), "");
+      if (!link || link->mac.bytes.size() != 20) continue;
+      plan.link->name = link->name;
+      plan.link->index = link->index;
+      return true;
+    }
+    return false;
+  });
+  return found ? found : std::move(found.error()).in("wait for the IPoIB interface of " + record.device_key);
+}
+
+// An address that the PF has set reaches some netdevs a moment later, by a message of the driver.
+Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {
+  if (!plan.mac || link.mac == *plan.mac) return link;
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
+    const auto now = TRY(pod.find_link(link.index), "");
+    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod"};
+    link = *now;
+    return link.mac == *plan.mac;
+  });
+  if (there) return link;
+  return std::move(there.error())
+      .in("wait for the address " + plan.mac->text() + " of " + link.name + ", which has " + link.mac.text());
+}
+
+// The kernel's part, in the order that drivers need. The netdev as the pod has it, if there is one.
+Result<std::optional<Link>> change_device(const Request& request, const NetConf& conf, AttachPlan plan,
+                                          Kernel& pod, World& world, Record& record) {
+  // The PF first, so that no packet leaves the pod without its VLAN.
+  if (plan.vf) TRY(change_vf(world.host, *plan.vf), "");
+  if (plan.vf && plan.vf->rebind) {
+    TRY(world.rebind(world.sys, *record.device), "have the driver take the GUID over");
+    plan = TRY(plan_again(request, conf, pod, world, record), "");
+  }
+  if (plan.ipoib() && !record.rdma.empty()) {
+    TRY(move_rdma(record, plan, pod, world), "");
+    TRY(follow_ipoib(record, plan, world), "");
+  }
+  std::optional<Link> link;
+  if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
+  if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
+  if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world), "");
+  return link;
+}
+
 // Under the device's lock: reads, decides, writes the record, moves.
 Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                              Transaction& tx) {
@@ -128,7 +209,7 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
   device = TRY(find_device(world.sys, world.host, conf.device), "");
   device = TRY(wait_for_parts(std::move(device), conf, world), "");
   const State before = TRY(read_state(std::move(device), conf, request, pod, world), "");
-  const AttachPlan plan = TRY(plan_attach(request, conf, before), "");
+  AttachPlan plan = TRY(plan_attach(request, conf, before), "");
 
   Attached out;
   out.record = make_record(request, conf, before, plan);
@@ -139,8 +220,7 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
     TRY(detach(record, record.netns, world), "");
     return world.store.remove(record);
   });
-  if (plan.link) out.link = TRY(move_link(world.host, pod, plan), "");
-  TRY(move_rdma(out.record, plan, pod, world), "");
+  out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record), "");
   return out;
 }
 
@@ -174,6 +254,8 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
   if (attached.link) {
     out.mac = attached.link->mac.text();
     out.mtu = attached.link->mtu;
+  } else if (const auto mac = TRY(wanted_mac(request, conf), "")) {
+    out.mac = mac->text();  // for user space, which finds it set
   }
   const auto& device = attached.record.device;
   if (device && device->pci()) out.pci_id = device->text();

@@ -2,6 +2,7 @@
 #include "cni/steps.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace vfrail {
 
@@ -49,7 +50,8 @@ Result<std::string> name_at_home(const LinkBefore& before, const std::optional<i
 // What differs between the link now and the link as it was.
 LinkChange difference(const LinkBefore& before, const Link& now) {
   LinkChange change;
-  if (now.mac != before.mac) change.mac = before.mac;
+  // IPoIB's holds the number of a queue pair, which is another one each time; its GUID is the PF's to set.
+  if (now.mac != before.mac && !before.ipoib()) change.mac = before.mac;
   if (now.mtu != before.mtu) change.mtu = before.mtu;
   if (now.tx_queue_len != before.tx_queue_len) change.tx_queue_len = before.tx_queue_len;
   if (now.alias != before.alias) change.alias = before.alias;
@@ -78,7 +80,14 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
                         {{"name", now.name}, {"property", what}, {"reason", result.error().text}});
     }
   };
-  if (change.mac) apply("mac", {.mac = change.mac});
+  if (change.mac && !now.up() && !world.host.change_link(now.index, {.mac = change.mac})) {
+    // Drivers such as igbvf learn the address that the PF has set back when they are brought up.
+    apply("up", {.up = true});
+    apply("mac", {.mac = change.mac});
+    apply("down", {.up = false});
+  } else if (change.mac) {
+    apply("mac", {.mac = change.mac});
+  }
   if (change.mtu) apply("mtu", {.mtu = change.mtu});
   if (change.tx_queue_len) apply("txQLen", {.tx_queue_len = change.tx_queue_len});
   if (change.alias) apply("alias", {.alias = change.alias});
@@ -132,13 +141,24 @@ Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& w
 
 // Whether the netdev can still come back by itself.
 bool can_return(const Record& record, const World& world) {
-  if (!record.link->kind.empty()) return false;  // virtual: it ended with its namespace
+  if (record.link->ends_with_its_namespace()) return false;
   return !record.device || !read_device(world.sys, *record.device).driver.empty();
+}
+
+// The address comes right after the move, so a refusal of it leaves the link in the pod under its old name.
+// Drivers such as igbvf know what the PF has set only after they were brought up, and refuse it until then.
+Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& pod, Error refusal) {
+  const auto link = TRY(find_link_in_pod(record, pod), "");
+  if (!link) return refusal;  // it was not about the address
+  change.netns_fd = -1;
+  const LinkChange address{.mac = std::exchange(change.mac, std::nullopt)};
+  TRY(pod.change_link(link->index, change), "");
+  return pod.change_link(link->index, address);
 }
 
 }  // namespace
 
-Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan) {
+Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record) {
   const LinkBefore& before = *plan.link;
   for (const std::string& name : plan.own_altnames) {
     TRY(host.remove_altname(before.index, name), "take alternative name " + name + " off " + before.name);
@@ -149,7 +169,9 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan) {
   change.mac = plan.mac;
   change.mtu = plan.mtu;
   change.up = true;
-  TRY(host.change_link(before.index, change), "move " + before.name + " into the pod as " + plan.ifname);
+  auto moved = host.change_link(before.index, change);
+  if (!moved && change.mac) moved = finish_without_mac(record, change, pod, std::move(moved).error());
+  TRY(std::move(moved), "move " + before.name + " into the pod as " + plan.ifname);
   // The index can have changed: another link of the pod may have had it.
   auto link = TRY(pod.find_link(plan.ifname), "look at " + plan.ifname + " in the pod");
   if (!link)

@@ -1,5 +1,7 @@
 #include "cni/net_conf.h"
 
+#include "cni/vf_conf.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -10,25 +12,8 @@ namespace {
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
-// Keys that sriov-cni, ib-sriov-cni and tuning know and this version does not do yet.
-constexpr std::array kNotYet = {"vlan",
-                                "vlanQoS",
-                                "vlanProto",
-                                "min_tx_rate",
-                                "max_tx_rate",
-                                "spoofchk",
-                                "trust",
-                                "link_state",
-                                "guid",
-                                "pkey",
-                                "sysctl",
-                                "rdmaIsolation",
-                                "ibKubernetesEnabled",
-                                "vfioPciMode",
-                                "promisc",
-                                "allmulti",
-                                "txQLen",
-                                "rdmaName"};
+// Keys that peers know and this version does not do. No mainline kernel offers VLAN trunks of VFs.
+constexpr std::array kNotYet = {"sysctl", "promisc", "allmulti", "txQLen", "rdmaName", "vlanTrunk"};
 
 bool valid_network_name(std::string_view name) {
   if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) return false;
@@ -194,10 +179,6 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"), "");
   std::optional<ObjectReader> runtime;
   if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
-  if (runtime && runtime->value("infinibandGUID") != nullptr) {
-    return Error{Errc::unsupported, 0,
-                 "runtimeConfig.infinibandGUID: this version of vfrail does not set GUIDs"};
-  }
   TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
   if (runtime) out.runtime_mac = TRY(read_mac(*runtime, "mac"), "");
   out.mac = TRY(read_mac(conf, "mac"), "");
@@ -208,6 +189,8 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   }
   out.dns = TRY(read_dns(conf), "");
   out.rdma = TRY(read_rdma(conf), "");
+  TRY(read_vf_settings(conf, out), "");
+  TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
   TRY(read_logging(conf, out), "");
   out.valid_attachments = TRY(read_valid_attachments(conf), "");
   if (const Json* previous = conf.value("prevResult")) {

@@ -21,13 +21,24 @@ struct State {
   std::optional<Link> link;                // its netdev in the host
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
-  std::optional<Link> occupant;            // what has the wanted name, or one of the altnames, in the pod
+  std::optional<VfPlace> vf;               // looked for only if the configuration sets something there
+  std::string no_vf;                       // why there is none
+  VfSettings vf_settings;
+  std::optional<Link> occupant;  // what has the wanted name, or one of the altnames, in the pod
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
   bool same_netns = false;                                 // the pod's namespace is the host's
 };
 
+struct VfPlan {
+  VfPlace place;
+  VfSettings change;
+  VfSettings before;    // of what changes
+  bool rebind = false;  // the driver must be bound again to take a GUID over
+};
+
 struct AttachPlan {
   std::string ifname;
+  std::optional<VfPlan> vf;        // settings to change at the PF
   std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
   std::optional<MacAddress> mac;   // to be set; nothing: keep
   std::optional<uint32_t> mtu;     // to be set; nothing: keep
@@ -35,12 +46,18 @@ struct AttachPlan {
       own_altnames;                // equal to the new name, which the kernel refuses (EEXIST): taken off
   std::vector<RdmaDevice> rdma;    // to move
   std::vector<std::string> nodes;  // the device nodes that the RDMA devices must have afterwards
+
+  // IPoIB's netdev is a client of the RDMA device: each move of that one makes it anew, in the host.
+  bool ipoib() const { return link && link->ipoib(); }
 };
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
 
 // The address to give the netdev: runtimeConfig.mac, then CNI_ARGS MAC, then mac.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
+
+// What the configuration wants set at the PF.
+Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf);
 
 Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan);
 

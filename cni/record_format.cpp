@@ -56,6 +56,55 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   return out;
 }
 
+Json format_vf(const VfBefore& before) {
+  const VfSettings& vf = before.settings;
+  Json out;
+  out.set("rebind", before.rebind);
+  if (vf.mac) out.set("mac", vf.mac->text());
+  if (vf.vlan) {
+    out.set("vlan", vf.vlan->id).set("vlanQoS", vf.vlan->priority).set("vlanProtocol", vf.vlan->protocol);
+  }
+  if (vf.rate) out.set("minTxRate", vf.rate->min).set("maxTxRate", vf.rate->max);
+  if (vf.spoof_check) out.set("spoofCheck", *vf.spoof_check);
+  if (vf.trust) out.set("trust", *vf.trust);
+  if (vf.link_state) out.set("linkState", static_cast<int>(*vf.link_state));
+  if (vf.node_guid) out.set("nodeGuid", format_guid(*vf.node_guid));
+  if (vf.port_guid) out.set("portGuid", format_guid(*vf.port_guid));
+  return out;
+}
+
+Result<std::optional<uint64_t>> guid_of(ObjectReader& reader, std::string_view key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text) return std::optional<uint64_t>();
+  const auto guid = parse_guid(*text);
+  if (!guid) return reader.error(key, "no GUID");
+  return guid;
+}
+
+Result<VfBefore> parse_vf_before(const Json::Object& object) {
+  ObjectReader reader(object, "vf");
+  VfBefore out;
+  VfSettings& vf = out.settings;
+  out.rebind = TRY(reader.boolean("rebind"), "").value_or(false);
+  if (reader.value("mac") != nullptr) vf.mac = TRY(mac_of(reader, "mac"), "");
+  if (const auto id = TRY(reader.integer("vlan", 0, 4095), "")) {
+    vf.vlan =
+        VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(TRY(number_of(reader, "vlanQoS", 7), "")),
+               static_cast<uint16_t>(TRY(number_of(reader, "vlanProtocol", UINT16_MAX), ""))};
+  }
+  if (const auto min = TRY(reader.integer("minTxRate", 0, UINT32_MAX), "")) {
+    vf.rate = VfRate{static_cast<uint32_t>(*min),
+                     static_cast<uint32_t>(TRY(number_of(reader, "maxTxRate", UINT32_MAX), ""))};
+  }
+  vf.spoof_check = TRY(reader.boolean("spoofCheck"), "");
+  vf.trust = TRY(reader.boolean("trust"), "");
+  if (const auto state = TRY(reader.integer("linkState", 0, 2), ""))
+    vf.link_state = static_cast<VfLinkState>(*state);
+  vf.node_guid = TRY(guid_of(reader, "nodeGuid"), "");
+  vf.port_guid = TRY(guid_of(reader, "portGuid"), "");
+  return out;
+}
+
 Result<NetnsId> parse_netns_id(ObjectReader& reader) {
   // Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
   const std::string text = TRY(text_of(reader, "netnsId"), "");
@@ -77,6 +126,7 @@ std::string format_record(const Record& record) {
   out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
+  out.set("vf", record.vf ? format_vf(*record.vf) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
@@ -100,6 +150,7 @@ Result<Record> parse_record(std::string_view text) {
   if (const auto device = TRY(reader.text("device"), ""))
     out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
+  if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
   out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
   out.config = TRY(text_of(reader, "config"), "");

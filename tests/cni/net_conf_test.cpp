@@ -94,26 +94,13 @@ TEST_CASE("Two keys that name different devices are refused with both") {
 }
 
 TEST_CASE("A key that this version does not do is refused by name and not ignored") {
-  const auto [key, value] = GENERATE(table<std::string, std::string>({{"vlan", "100"},
-                                                                      {"vlan", "0"},
-                                                                      {"vlanQoS", "1"},
-                                                                      {"vlanProto", "\"802.1q\""},
-                                                                      {"min_tx_rate", "1"},
-                                                                      {"max_tx_rate", "1"},
-                                                                      {"spoofchk", "\"on\""},
-                                                                      {"trust", "\"off\""},
-                                                                      {"link_state", "\"auto\""},
-                                                                      {"guid", "\"00:11\""},
-                                                                      {"pkey", "\"0x8001\""},
-                                                                      {"sysctl", "{\"a\":\"1\"}"},
-                                                                      {"rdmaIsolation", "true"},
-                                                                      {"ibKubernetesEnabled", "true"},
-                                                                      {"vfioPciMode", "true"},
+  const auto [key, value] = GENERATE(table<std::string, std::string>({{"sysctl", "{\"a\":\"1\"}"},
                                                                       {"promisc", "true"},
                                                                       {"allmulti", "true"},
                                                                       {"txQLen", "500"},
                                                                       {"rdmaName", "\"rdma0\""},
-                                                                      {"VLAN", "100"}}));
+                                                                      {"vlanTrunk", "\"1-10\""},
+                                                                      {"PROMISC", "true"}}));
   CAPTURE(key, value);
   const Error error = refused(with("\"" + key + "\":" + value));
   CHECK(error.code == Errc::unsupported);
@@ -122,10 +109,63 @@ TEST_CASE("A key that this version does not do is refused by name and not ignore
   CHECK_THAT(error.text, Catch::StartsWith(key, Catch::CaseSensitive::No));
 }
 
-TEST_CASE("A GUID in runtimeConfig is refused by name") {
-  const Error error = refused(with(R"("runtimeConfig":{"infinibandGUID":"00:11:22:33:44:55:66:77"})"));
-  CHECK(error.code == Errc::unsupported);
-  CHECK(error.text.find("runtimeConfig.infinibandGUID") == 0);
+TEST_CASE("The settings of a VF are read as sriov-cni reads them") {
+  const auto conf = parse_net_conf(with(R"("VLAN":100,"vlanQoS":3,"vlanProto":"802.1AD","max_tx_rate":1000,)"
+                                        R"("spoofchk":"off","trust":"on","link_state":"disable")"));
+  REQUIRE(conf);
+  CHECK(conf->vf.text() ==
+        "vlan 100 qos 3 802.1ad, min_tx_rate 0 max_tx_rate 1000, spoofchk off, trust on, link_state disable");
+  const auto none =
+      parse_net_conf(with(R"("vlan":null,"spoofchk":"","trust":"","link_state":"","vlanProto":"")"));
+  REQUIRE(none);
+  CHECK(none->vf.empty());
+  const auto cleared = parse_net_conf(with(R"("vlan":0)"));
+  REQUIRE(cleared);
+  CHECK(cleared->vf.vlan == VfVlan{});
+}
+
+TEST_CASE("Settings of a VF that no driver could take are refused before any change, by name") {
+  const auto [text, wanted] = GENERATE(table<std::string, std::string>(
+      {{R"("vlan":4095)", "vlan: "},
+       {R"("vlan":-1)", "vlan: "},
+       {R"("vlan":"100")", "vlan: "},
+       {R"("vlanQoS":1)", "vlanQoS: it needs vlan"},
+       {R"("vlan":0,"vlanQoS":1)", "vlanQoS: it needs a vlan other than 0"},
+       {R"("vlan":5,"vlanQoS":8)", "vlanQoS: "},
+       {R"("vlanProto":"802.1q")", "vlanProto: it needs vlan"},
+       {R"("vlan":0,"vlanProto":"802.1ad")", "vlanProto: 802.1ad needs a vlan other than 0"},
+       {R"("vlan":5,"vlanProto":"qinq")", "vlanProto: \"qinq\" is not known; allowed are 802.1q and 802.1ad"},
+       {R"("min_tx_rate":200,"max_tx_rate":100)", "min_tx_rate: 200 Mbit/s is more than max_tx_rate, 100"},
+       {R"("max_tx_rate":-1)", "max_tx_rate: "},
+       {R"("spoofchk":"true")", "spoofchk: \"true\" is not known; allowed are on and off"},
+       {R"("trust":true)", "trust: "},
+       {R"("link_state":"up")", "link_state: \"up\" is not known; allowed are auto, enable and disable"},
+       {R"("guid":"00:11")", "guid: \"00:11\" is no GUID"},
+       {R"("guid":"00:00:00:00:00:00:00:00")", "guid: 00:00:00:00:00:00:00:00 is no port's GUID"},
+       {R"("pkey":"0x12345")", "pkey: "},
+       {R"("rdmaIsolation":true,"rdma":"off")", "rdmaIsolation: it says the opposite of rdma"}}));
+  CAPTURE(text);
+  const Error error = refused(with(text));
+  CHECK(error.code == Errc::invalid);
+  CHECK_THAT(error.text, Catch::StartsWith(wanted));
+}
+
+TEST_CASE("A GUID comes from runtimeConfig, then from args.cni, then from the network") {
+  const std::string all =
+      R"("guid":"00:00:00:00:00:00:00:01","args":{"cni":{"guid":"00:00:00:00:00:00:00:02"}})";
+  const auto args = parse_net_conf(with(all));
+  REQUIRE(args);
+  CHECK(args->guid == 2);
+  const auto runtime =
+      parse_net_conf(with(all + R"(,"runtimeConfig":{"infinibandGUID":"0x0000000000000003"})"));
+  REQUIRE(runtime);
+  CHECK(runtime->guid == 3);
+}
+
+TEST_CASE("rdmaIsolation is what ib-sriov-cni means by it") {
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma == RdmaPolicy::require);
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma == RdmaPolicy::off);
+  CHECK(parse_net_conf(with(R"("pkey":"0x2000")"))->rdma == RdmaPolicy::automatic);
 }
 
 TEST_CASE("A key of another version that asks for nothing is accepted") {

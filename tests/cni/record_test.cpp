@@ -35,6 +35,15 @@ Record full_record() {
                         true,
                         "",
                         "0000:03:02.1"};
+  out.vf = VfBefore{{.mac = MacAddress{std::vector<uint8_t>(6)},
+                     .vlan = VfVlan{100, 3, 0x88a8},
+                     .rate = VfRate{1, 2},
+                     .spoof_check = true,
+                     .trust = false,
+                     .link_state = VfLinkState::disable,
+                     .node_guid = 0xffff'ffff'ffff'fffe,
+                     .port_guid = 1},
+                    true};
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.config = "{\n\t\"name\": \"rail0\"}";

@@ -90,6 +90,35 @@ check 'DEL' cni DEL a $vf
 ip netns del a
 check 'the node is as before' unchanged
 
+section 'settings of the VF at its PF'
+vf_line() { ip link show "$(pf_of $vf)" | grep "^ *vf 0 "; }
+pf_of() { ls "$pci/$1/physfn/net"; }
+wishes=', "vlan": 100, "vlanQoS": 3, "spoofchk": "off", "trust": "on", "max_tx_rate": 100, "mac": "02:00:00:00:00:43"'
+pod a
+check 'ADD' cni ADD a $vf "$wishes"
+check 'the PF has the address and the VLAN' has '02:00:00:00:00:43.* vlan 100, qos 3' vf_line
+check 'the PF has the rest' has 'tx rate 100.*spoof checking off.*trust on' vf_line
+check 'the pod has the address' has 'link/ether 02:00:00:00:00:43' in_pod a ip link show net1
+cp /tmp/a.answer /tmp/vf.answer
+check 'CHECK' cni CHECK a $vf "$wishes, \"prevResult\": $(< /tmp/vf.answer)"
+ip link set "$(pf_of $vf)" vf 0 spoofchk on
+check 'CHECK names what was changed behind its back' refused_with 'VF 0 of .* has spoofchk on, wanted is spoofchk off' \
+    cni CHECK a $vf "$wishes, \"prevResult\": $(< /tmp/vf.answer)"
+check 'DEL' cni DEL a $vf
+ip netns del a
+check 'the node is as before' unchanged
+pod a
+check 'ADD' cni ADD a $vf "$wishes"
+ip netns del a
+check 'DEL after the end of the namespace' cni DEL a $vf
+check 'the node is as before' unchanged
+pod a
+check 'a setting that the driver does not have is refused by name' \
+    refused_with 'set VF 0 of .*: min_tx_rate 5 max_tx_rate 10: ' cni ADD a $vf ', "vlan": 7, "min_tx_rate": 5, "max_tx_rate": 10'
+check 'a GUID is refused for an Ethernet interface' refused_with 'is no InfiniBand interface' cni ADD a $vf ', "guid": "00:11:22:33:44:55:66:77"'
+ip netns del a
+check 'the node is as before' unchanged
+
 section 'the namespace ends first'
 # Not what the VF had, so that a restore which does nothing shows.
 settings=', "mtu": 1450, "mac": "02:00:00:00:00:42"'
@@ -139,7 +168,7 @@ else
 fi
 
 section 'the kernel contract on a VF'
-VFRAIL_CONTRACT_LINK=$(netdev 0000:41:10.0) VFRAIL_CONTRACT_RDMA=$(rdmadev 0000:41:10.0) \
+VFRAIL_CONTRACT_PF=$(pf_of 0000:41:10.6) VFRAIL_CONTRACT_LINK=$(netdev 0000:41:10.0) VFRAIL_CONTRACT_RDMA=$(rdmadev 0000:41:10.0) \
     check 'the contract suite' kernel_contract_tests 'the real kernel keeps the contract'
 
 section 'cost'
