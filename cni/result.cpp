@@ -1,5 +1,7 @@
 #include "cni/result.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 #include <array>
 
@@ -239,7 +241,7 @@ uint16_t cni_code(const Error& error, CniCode invalid) {
 
 Json format_error(std::string_view version, uint16_t code, std::string_view message) {
   Json out;
-  out.set("cniVersion", version).set("code", int{code}).set("msg", message);
+  out.set("cniVersion", version).set("code", int{code}).set("msg", well_formed(message));
   return out;
 }
 

@@ -174,6 +174,12 @@ TEST_CASE("An IPAM plugin's own code is passed on, if it is one") {
   CHECK(cni_code(Error{Errc::peer, 70'000, "x"}, CniCode::invalid_config) == 999);
 }
 
+TEST_CASE("An error about what is no UTF-8, or was cut within a character, is still JSON") {
+  const Json error = format_error("1.0.0", 7, "\"caf\xc3\" is no address");
+  CHECK(*error.find("msg") == Json("\"caf\xef\xbf\xbd\" is no address"));
+  CHECK(*Json::parse(error.pretty()) == error);
+}
+
 TEST_CASE("An error has version, code and message") {
   CHECK(format_error("0.4.0", 11, "busy \"x\"") ==
         json(R"({"cniVersion":"0.4.0","code":11,"msg":"busy \"x\""})"));
