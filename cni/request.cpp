@@ -77,6 +77,11 @@ std::map<std::string, std::string> parse_args(const std::string& text, Variables
   return out;
 }
 
+// Below /proc/sys/net, "all" and "default" are not interfaces: what is set there is set for the whole pod.
+bool valid_name_in_pod(std::string_view name) {
+  return valid_ifname(name) && name != "all" && name != "default";
+}
+
 void read_attachment(Request& request, Variables& variables) {
   request.container_id = variables.required("CNI_CONTAINERID");
   request.ifname = variables.required("CNI_IFNAME");
@@ -86,8 +91,10 @@ void read_attachment(Request& request, Variables& variables) {
     variables.complain(
         "CNI_CONTAINERID is not of the form [a-zA-Z0-9][a-zA-Z0-9_.-]* with at most 200 characters");
   }
-  if (!request.ifname.empty() && !valid_ifname(request.ifname)) {
-    variables.complain("CNI_IFNAME is no interface name (1-15 bytes without '/', ':' and white space)");
+  if (!request.ifname.empty() && !valid_name_in_pod(request.ifname)) {
+    variables.complain(
+        "CNI_IFNAME is no interface name (1-15 bytes without '/', ':' and white space; not \"all\" or "
+        "\"default\")");
   }
   if (request.netns.size() > kMaxPath || (!request.netns.empty() && request.netns[0] != '/')) {
     variables.complain("CNI_NETNS is no absolute path");
