@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <unordered_map>
 
 #include <rapidjson/error/en.h>
@@ -40,14 +43,15 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
  public:
   bool Null() { return add(Json()); }
   bool Bool(bool value) { return add(Json(value)); }
-  bool Int(int value) { return add(Json(value)); }
-  bool Uint(unsigned value) { return add(Json(int64_t{value})); }
-  bool Int64(int64_t value) { return add(Json(value)); }
-  // RapidJSON calls this for every positive number from 2^32.
-  bool Uint64(uint64_t value) {
-    return add(value <= INT64_MAX ? Json(static_cast<int64_t>(value)) : Json(static_cast<double>(value)));
+  // RapidJSON checks how a number is written, and the C library reads it: RapidJSON 1.1.0 looks far behind
+  // the end of a table for 0.00...01 with 400 zeros (GetCachedPower10() in internal/diyfp.h).
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    int64_t integer = 0;
+    const auto [end, error] = std::from_chars(text, text + size, integer);
+    if (error == std::errc() && end == text + size) return add(Json(integer));
+    const double number = std::strtod(std::string(text, size).c_str(), nullptr);
+    return std::isfinite(number) ? add(Json(number)) : refuse("a number that is too big");
   }
-  bool Double(double value) { return add(Json(value)); }
   bool String(const char* text, rapidjson::SizeType size, bool) { return add(Json(std::string(text, size))); }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     keys_.emplace_back(text, size);
@@ -59,10 +63,16 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   bool EndArray(rapidjson::SizeType) { return close(); }
 
   Json root;
+  std::string refusal;  // why a handler has ended the parse
 
  private:
+  bool refuse(std::string why) {
+    refusal = std::move(why);
+    return false;
+  }
   bool open(Json container) {
-    if (open_.size() >= kMaxDepth) return false;
+    if (open_.size() >= kMaxDepth)
+      return refuse("more than " + std::to_string(kMaxDepth) + " levels of nesting");
     open_.push_back(std::move(container));
     return true;
   }
@@ -213,14 +223,13 @@ Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
   rapidjson::MemoryStream stream(text.data(), text.size());
   TreeBuilder builder;
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
-                              rapidjson::kParseFullPrecisionFlag;
+                              rapidjson::kParseNumbersAsStringsFlag;
   const auto result = reader.Parse<kFlags>(stream, builder);
   if (result.IsError()) {
-    const bool too_deep = result.Code() == rapidjson::kParseErrorTermination;
+    const bool refused = result.Code() == rapidjson::kParseErrorTermination;
     return Error{Errc::invalid, 0,
                  place(text, result.Offset()) + ": " +
-                     (too_deep ? "more than " + std::to_string(kMaxDepth) + " levels of nesting"
-                               : std::string(rapidjson::GetParseError_En(result.Code())))};
+                     (refused ? builder.refusal : rapidjson::GetParseError_En(result.Code()))};
   }
   return std::move(builder.root);
 }
