@@ -1,7 +1,7 @@
 #include "cni/request.h"
 
 #include "common/ids.h"
-#include "common/json.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,9 +11,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr size_t kMaxVariable =
-    1 << 20;                       // the kernel takes 128 KiB (MAX_ARG_STRLEN), escaping makes it longer
-constexpr size_t kMaxPath = 4095;  // PATH_MAX less the terminating zero
+constexpr size_t kMaxPath = 4095;        // PATH_MAX less the terminating zero
 constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
 
 std::optional<Command> parse_command(std::string_view word) {
@@ -45,7 +43,7 @@ class Variables {
     const auto at = environment_.find(name);
     if (at == environment_.end()) return {};
     // The record and the answers are JSON, which holds nothing else.
-    if (!Json::parse(Json(at->second).text(), kMaxVariable)) {
+    if (!is_utf8(at->second)) {
       complain(name + " is not UTF-8 text");
       return {};
     }

@@ -1,5 +1,7 @@
 #include "common/json.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -20,6 +22,8 @@ namespace {
 
 // Deeper nesting than this has no use in a configuration, and copying or comparing the tree recurses.
 constexpr size_t kMaxDepth = 64;
+
+constexpr const char* kHalfCharacter = "half of a surrogate pair";
 
 // A duplicate key keeps its first place and its last value. By a table: 1 MiB has room for 100,000 keys, and
 // to look each one up among all others takes minutes.
@@ -52,10 +56,14 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     const double number = std::strtod(std::string(text, size).c_str(), nullptr);
     return std::isfinite(number) ? add(Json(number)) : refuse("a number that is too big");
   }
-  bool String(const char* text, rapidjson::SizeType size, bool) { return add(Json(std::string(text, size))); }
+  // RapidJSON refuses "\ud800" without its other half, but not "\udc00", which it makes three bytes of.
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    std::string value(text, size);
+    return is_utf8(value) ? add(Json(std::move(value))) : refuse(kHalfCharacter);
+  }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     keys_.emplace_back(text, size);
-    return true;
+    return is_utf8(keys_.back()) || refuse(kHalfCharacter);
   }
   bool StartObject() { return open(Json::object()); }
   bool EndObject(rapidjson::SizeType) { return close(); }

@@ -33,6 +33,15 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
   return out;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
 std::string well_formed(std::string_view text) {
   std::string out;
   while (!text.empty()) {

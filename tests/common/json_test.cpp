@@ -60,6 +60,14 @@ TEST_CASE("What is no JSON is refused") {
   refusal(text);
 }
 
+TEST_CASE("Half of a surrogate pair is refused, in keys and in values, and both halves are one character") {
+  const std::string text = GENERATE(as<std::string>(), R"(["\ud83d"])", R"(["\ude00"])",
+                                    R"(["\ude00\ud83d"])", R"({"\udfff":1})", R"({"\ud83dx":1})");
+  CAPTURE(text);
+  refusal(text);
+  CHECK(parsed(R"(["\ud83d\ude00"])").text() == "[\"\xf0\x9f\x98\x80\"]");
+}
+
 TEST_CASE("A number beyond every integer is still a number") {
   CHECK(parsed("18446744073709551615").as_double() != nullptr);
   CHECK(parsed("9223372036854775807") == Json(INT64_MAX));

@@ -19,6 +19,7 @@ TEST_CASE("UTF-8 text stays what it is") {
                                     "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEF\xBF\xBF", "\xF0\x90\x80\x80",
                                     "\xF4\x8F\xBF\xBF", std::string("a\0b", 3));
   CHECK(well_formed(text) == text);
+  CHECK(is_utf8(text));
 }
 
 TEST_CASE("Each byte that is no UTF-8 is replaced, and what stands around it stays") {
@@ -39,6 +40,7 @@ TEST_CASE("Each byte that is no UTF-8 is replaced, and what stands around it sta
                                                      {"\xF5\x80\x80\x80", r + r + r + r},
                                                      {"\xC3(", r + "("}}));
   CHECK(well_formed(text) == out);
+  CHECK_FALSE(is_utf8(text));
 }
 
 TEST_CASE("What is well-formed to us is so to the parser of JSON") {
