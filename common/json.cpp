@@ -239,6 +239,9 @@ Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
                  place(text, result.Offset()) + ": " +
                      (refused ? builder.refusal : rapidjson::GetParseError_En(result.Code()))};
   }
+  // RapidJSON takes a zero for the end, whatever comes behind it.
+  if (stream.Tell() < text.size())
+    return Error{Errc::invalid, 0, place(text, stream.Tell()) + ": a zero byte behind the value"};
   return std::move(builder.root);
 }
 

@@ -54,7 +54,8 @@ TEST_CASE("An error of the syntax gives line and column") {
 }
 
 TEST_CASE("What is no JSON is refused") {
-  const std::string text = GENERATE(std::string(), " ", "{", "[1,]", "{\"a\":1} x", "nul", "'a'", "{\"a\"}",
+  const std::string text = GENERATE(std::string(), " ", "{", "[1,]", "{\"a\":1} x", std::string("{}\0", 3),
+                                    std::string("{}\0{}", 5), std::string("{\0}", 3), "nul", "'a'", "{\"a\"}",
                                     "\"\xff\"", "01", "1.", "\"\\ud800\"", "\"a\nb\"");
   CAPTURE(text);
   refusal(text);
