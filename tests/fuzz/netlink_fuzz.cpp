@@ -14,9 +14,12 @@ constexpr size_t kMaxLinkAddress = 32;  // MAX_ADDR_LEN
 
 bool has_no_zero(std::string_view text) { return text.find('\0') == std::string_view::npos; }
 
+// The sentences are constants; that a message is not the kernel's fault but malformed is what callers go by.
+void check_refusal(const Error& error) { MUST(error.code == Errc::protocol && !error.text.empty()); }
+
 void check_link(NlBytes message) {
   const auto link = parse_link(message);
-  if (!link) return check_error(link.error());
+  if (!link) return check_refusal(link.error());
   // It becomes part of paths below /sys/class/net and of the device's key.
   MUST(is_file_name(link->name) && valid_ifname(link->name));
   MUST(link->mac.bytes.size() <= kMaxLinkAddress && link->permanent_mac.bytes.size() <= kMaxLinkAddress);
@@ -35,7 +38,7 @@ void check_link(NlBytes message) {
 void check_address(NlBytes message) {
   int index = -1;
   const auto address = parse_address(message, index);
-  if (!address) return check_error(address.error());
+  if (!address) return check_refusal(address.error());
   MUST(is_sound(address->address));
   MUST(IpAddress::parse_cidr(address->address.cidr()) == address->address);
 }
@@ -45,7 +48,7 @@ void check_routes(NlBytes message) {
   const auto parsed = parse_route(message, routes);
   if (!parsed) {
     MUST(routes.empty());
-    return check_error(parsed.error());
+    return check_refusal(parsed.error());
   }
   MUST(routes.size() <= message.size());
   for (const Route& route : routes) {
@@ -57,14 +60,10 @@ void check_routes(NlBytes message) {
 
 void check_rdma(NlBytes message) {
   const auto device = parse_rdma_device(message);
-  if (!device) {
-    check_error(device.error());
-  } else {
-    // sysfs has a folder of that name.
-    MUST(is_file_name(device->name));
-  }
+  if (!device) check_refusal(device.error());
+  if (device) MUST(is_file_name(device->name));  // sysfs has a folder of that name
   const auto mode = parse_rdma_netns_mode(message);
-  if (!mode) check_error(mode.error());
+  if (!mode) check_refusal(mode.error());
 }
 
 }  // namespace
