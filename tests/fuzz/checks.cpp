@@ -54,10 +54,12 @@ bool is_sound(const IpAddress& address) {
 
 void check_error(const Error& error) {
   MUST(!error.text.empty());
-  const std::string printed = format_error("1.1.0", 7, error.text).pretty();
+  const uint16_t code = cni_code(error, CniCode::invalid_config);
+  MUST(code > 0);  // 0 is success
+  const std::string printed = format_error("1.1.0", code, error.text).pretty();
   const auto read = Json::parse(printed, kMaxText);
   MUST(read);
-  MUST(read->find("code") != nullptr && *read->find("code") == Json(7));
+  MUST(read->find("code") != nullptr && *read->find("code") == Json(int{code}));
   MUST(read->pretty() == printed);
 }
 

@@ -14,7 +14,7 @@ constexpr size_t kMaxLinkAddress = 32;  // MAX_ADDR_LEN
 
 bool has_no_zero(std::string_view text) { return text.find('\0') == std::string_view::npos; }
 
-// The sentences are constants; that a message is not the kernel's fault but malformed is what callers go by.
+// The sentences are constants; the code is what callers go by.
 void check_refusal(const Error& error) { MUST(error.code == Errc::protocol && !error.text.empty()); }
 
 void check_link(NlBytes message) {

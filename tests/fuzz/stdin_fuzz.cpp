@@ -42,7 +42,7 @@ Link host_link() {
   return out;
 }
 
-// A VF with netdev and RDMA device, one in the hands of vfio, one whose netdev is gone, a mere netdev.
+// A VF with netdev and RDMA device, one in the hands of vfio, a mere netdev; and what each refusal is about.
 std::vector<State> states() {
   State whole;
   whole.device.id = *DeviceId::parse("0000:03:02.1");
@@ -62,13 +62,26 @@ std::vector<State> states() {
   vfio.device.driver = "vfio-pci";
   State away = whole;
   away.device.netdevs.clear();
+  away.device.roce = true;
   away.link.reset();
+  State half_away = whole;
+  half_away.rdma.clear();
+  State several = whole;
+  several.device.netdevs.emplace_back("eth8");
+  State member = whole;
+  member.link->master = 3;
+  State occupied = whole;
+  occupied.occupant = host_link();
+  State own = whole;
+  own.same_netns = true;
+  State infiniband = whole;
+  infiniband.link->mac.bytes.resize(20);
   State netdev;
   netdev.device.key = "netdev.eth7";
   netdev.device.present = true;
   netdev.device.netdevs = {"eth7"};
   netdev.link = host_link();
-  return {whole, vfio, away, netdev};
+  return {whole, vfio, netdev, away, half_away, several, member, occupied, own, infiniband};
 }
 
 void check_request(const Request& request) {
