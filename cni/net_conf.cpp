@@ -15,17 +15,24 @@ constexpr size_t kMaxConfigBytes = 1 << 20;
 // Keys that peers know and this version does not do. No mainline kernel offers VLAN trunks of VFs.
 constexpr std::array kNotYet = {"sysctl", "promisc", "allmulti", "txQLen", "rdmaName", "vlanTrunk"};
 
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+// libcni and IPAM plugins make file names of it, so a longer one never worked.
 bool valid_network_name(std::string_view name) {
-  if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) return false;
+  if (name.empty() || name.size() > 255 || std::isalnum(static_cast<unsigned char>(name[0])) == 0)
+    return false;
   return std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
   });
 }
 
-// A name that becomes the file name of an executable below CNI_PATH.
+// A name that becomes the file name of an executable below CNI_PATH. A zero in it would cut the path.
 bool valid_program_name(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && name.find('/') == std::string_view::npos &&
-         name.find('\\') == std::string_view::npos && name != "." && name != "..";
+  return !name.empty() && name.size() <= 255 && !has_control_characters(name) &&
+         name.find('/') == std::string_view::npos && name.find('\\') == std::string_view::npos &&
+         name != "." && name != "..";
 }
 
 Result<> refuse_other_versions_keys(ObjectReader& conf) {
@@ -82,7 +89,9 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   out.mac = TRY(read_mac(conf, "hwaddr"), "");
   out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
   const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
-  if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || leaves)) {
+  // A zero would end the path for the kernel, and hide what stands before it from the look at its end.
+  const bool odd = leaves || has_control_characters(out.kernel_path);
+  if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || odd)) {
     return conf.error("kernelpath", "a path below /sys/devices/ is wanted");
   }
   return {};
@@ -107,7 +116,8 @@ Result<> read_logging(ObjectReader& conf, NetConf& out) {
     out.log_level = *parsed;
   }
   out.log_file = TRY(conf.text("logFile"), "").value_or("");
-  if (!out.log_file.empty() && out.log_file[0] != '/')
+  const bool odd = has_control_characters(out.log_file);
+  if (!out.log_file.empty() && (out.log_file[0] != '/' || odd))
     return conf.error("logFile", "an absolute path is wanted");
   return {};
 }

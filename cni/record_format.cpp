@@ -1,4 +1,5 @@
 #include "cni/record.h"
+#include "cni/request.h"
 #include "common/json.h"
 
 #include <cstdlib>
@@ -105,6 +106,18 @@ Result<VfBefore> parse_vf_before(const Json::Object& object) {
   return out;
 }
 
+// The attachment and the key become names of files that are written, locked and removed.
+Result<> check_names(ObjectReader& reader, const Record& record) {
+  if (!valid_container_id(record.attachment.container_id))
+    return reader.error("containerId", "no container id");
+  if (!valid_ifname(record.attachment.ifname)) return reader.error("ifname", "no interface name");
+  const std::string_view key = record.device_key;
+  constexpr std::string_view kNetdev = "netdev.";
+  const bool is_netdev = key.starts_with(kNetdev) && valid_ifname(key.substr(kNetdev.size()));
+  if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "no key of a device");
+  return {};
+}
+
 Result<NetnsId> parse_netns_id(ObjectReader& reader) {
   // Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
   const std::string text = TRY(text_of(reader, "netnsId"), "");
@@ -147,6 +160,7 @@ Result<Record> parse_record(std::string_view text) {
   out.netns = TRY(text_of(reader, "netns"), "");
   out.netns_id = TRY(parse_netns_id(reader), "");
   out.device_key = TRY(text_of(reader, "deviceKey"), "");
+  TRY(check_names(reader, out), "");
   if (const auto device = TRY(reader.text("device"), ""))
     out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");

@@ -1,6 +1,7 @@
 #include "common/log.h"
 
 #include "common/json.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -92,9 +93,9 @@ void Log::write(LogLevel level, std::string_view message, std::initializer_list<
   std::string line;
   if (format_ == LogFormat::json) {
     Json out;
-    out.set("time", timestamp()).set("level", level_name(level)).set("msg", message);
-    for (const auto& [key, value] : context_) out.set(key, value);
-    for (const LogField& field : fields) out.set(field.key, field.value);
+    out.set("time", timestamp()).set("level", level_name(level)).set("msg", well_formed(message));
+    for (const auto& [key, value] : context_) out.set(key, well_formed(value));
+    for (const LogField& field : fields) out.set(field.key, well_formed(field.value));
     line = out.text();
   } else {
     line = timestamp() + " " + level_name(level) + " " + one_line(message);

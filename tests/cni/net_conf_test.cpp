@@ -189,17 +189,38 @@ TEST_CASE("A configuration of more than 1 MiB is refused") {
 }
 
 TEST_CASE("A network without a name, or with a hostile one, is refused") {
-  const char* name = GENERATE(R"(null)", R"("")", R"("../x")", R"("a/b")", R"(".a")", R"("a b")", R"(5)");
+  const char* name = GENERATE(R"(null)", R"("")", R"("../x")", R"("a/b")", R"(".a")", R"("a b")", R"(5)",
+                              R"("a\u0000b")", R"("a\n")", R"("ä")");
   CAPTURE(name);
   const Error error = refused(std::string(R"({"cniVersion":"1.0.0","name":)") + name + "}");
   CHECK(error.code == Errc::invalid);
   CHECK(error.text.find("name") == 0);
 }
 
+TEST_CASE(
+    "A network name, a device id and the name of an IPAM plugin have at most the length of a file name") {
+  const auto named = [](size_t size) { return R"({"name":")" + std::string(size, 'a') + R"("})"; };
+  CHECK(parse_net_conf(named(255)));
+  CHECK(refused(named(256)).text.starts_with("name: "));
+  CHECK(refused(named(500'000)).text.size() < 300);
+  const std::string id(64, 'a');
+  CHECK(refused(with(R"("deviceID":")" + id + R"(")")).text.starts_with("deviceID: "));
+  const std::string type(256, 'a');
+  CHECK(refused(with(R"("ipam":{"type":")" + type + R"("})")).text.starts_with("ipam.type: "));
+}
+
+TEST_CASE("A configuration that is nested deeper than any has a use for is refused") {
+  const std::string deep = R"("x":)" + std::string(500'000, '[');
+  CHECK(refused(with(deep)).code == Errc::protocol);
+}
+
 TEST_CASE("A value that cannot be is refused with its key") {
   const auto [keys, start] = GENERATE(table<std::string, std::string>({
       {R"("deviceID":"../../etc")", "deviceID: "},
       {R"("deviceID":5)", "deviceID: "},
+      {R"("deviceID":"0000:03:02.1\u0000")", "deviceID: "},
+      {R"("deviceID":"0000:03:02.1\n")", "deviceID: "},
+      {R"("device":"eth0\u0000x")", "device: "},
       {R"("pciBusID":"a/b")", "pciBusID: "},
       {R"("device":"a/b")", "device: "},
       {R"("device":"../x")", "device: "},
@@ -207,6 +228,8 @@ TEST_CASE("A value that cannot be is refused with its key") {
       {R"("kernelpath":"/etc")", "kernelpath: "},
       {R"("kernelpath":"/sys/devices/../../etc")", "kernelpath: "},
       {R"("kernelpath":"/sys/devices/x/..")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/..\u0000")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/x\ny")", "kernelpath: "},
       {R"("mac":"zz")", "mac: "},
       {R"("mac":"00:00:00:00:00:00")", "mac: "},
       {R"("mac":"01:00:00:00:00:00")", "mac: "},
@@ -224,12 +247,16 @@ TEST_CASE("A value that cannot be is refused with its key") {
       {R"("dns":{"nameservers":"a"})", "dns.nameservers: "},
       {R"("logLevel":"loud")", "logLevel: "},
       {R"("logFile":"relative")", "logFile: "},
+      {R"("logFile":"/var/log/v\u0000x")", "logFile: "},
+      {R"("logFile":"/var/log/v\n")", "logFile: "},
       {R"("prevResult":[])", "prevResult: "},
       {R"("ipam":"x")", "ipam: "},
       {R"("ipam":{"range":"x"})", "ipam.type: "},
       {R"("ipam":{"type":"../host-local"})", "ipam.type: "},
       {R"("ipam":{"type":".."})", "ipam.type: "},
       {R"("ipam":{"type":"a\\b"})", "ipam.type: "},
+      {R"("ipam":{"type":"host-local\u0000x"})", "ipam.type: "},
+      {R"("ipam":{"type":"host-local\n"})", "ipam.type: "},
       {R"("cni.dev/valid-attachments":{})", "cni.dev/valid-attachments: "},
       {R"("cni.dev/valid-attachments":[5])", "cni.dev/valid-attachments[0]: "},
       {R"("cni.dev/valid-attachments":[{"containerID":"a"}])", "cni.dev/valid-attachments[0]: "},

@@ -112,6 +112,15 @@ TEST_CASE("A record that is no record, or of another schema, is refused") {
 TEST_CASE("A hostile value in a record is refused") {
   const auto [key, value] = GENERATE(table<std::string, std::string>({
       {"device", R"("../../x")"},
+      {"containerId", R"("../x")"},
+      {"containerId", R"("")"},
+      {"ifname", R"("../x")"},
+      {"ifname", R"("..")"},
+      {"deviceKey", R"("")"},
+      {"deviceKey", R"("..")"},
+      {"deviceKey", R"("../../etc/cron.d/x")"},
+      {"deviceKey", R"("netdev./x")"},
+      {"deviceKey", R"("netdev.a\u0000b")"},
       {"netnsId", R"("5")"},
       {"netnsId", R"("")"},
       {"podMac", R"("zz")"},
