@@ -80,13 +80,12 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
                         {{"name", now.name}, {"property", what}, {"reason", result.error().text}});
     }
   };
-  if (change.mac && !now.up() && !world.host.change_link(now.index, {.mac = change.mac})) {
-    // Drivers such as igbvf learn the address that the PF has set back when they are brought up.
-    apply("up", {.up = true});
-    apply("mac", {.mac = change.mac});
+  if (change.mac && !world.host.change_link(now.index, {.mac = change.mac})) {
+    // A driver such as igbvf hears of the address that the PF has set back when it is taken down.
+    if (!now.up()) apply("up", {.up = true});
     apply("down", {.up = false});
-  } else if (change.mac) {
     apply("mac", {.mac = change.mac});
+    if (now.up()) apply("up", {.up = true});
   }
   if (change.mtu) apply("mtu", {.mtu = change.mtu});
   if (change.tx_queue_len) apply("txQLen", {.tx_queue_len = change.tx_queue_len});
@@ -119,6 +118,17 @@ Result<> settle(const Record& record, const Link& now, World& world) {
   return restore_altnames(before, now, world.host);
 }
 
+// An alternative name that another interface of the host has by now is in the way of the move (EEXIST).
+Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
+  for (const std::string& name : link.altnames) {
+    if (!TRY(world.host.find_link(name), "look for " + name)) continue;
+    world.log.warning("the interface comes home without an alternative name, another has it by now",
+                      {{"name", name}});
+    TRY(pod.remove_altname(link.index, name), "take alternative name " + name + " off " + link.name);
+  }
+  return {};
+}
+
 Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, link);
@@ -131,6 +141,7 @@ Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& w
   // rest.
   const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");
   if (still_there) {
+    TRY(drop_taken_altnames(*still_there, pod, world), "");
     const LinkChange bare{.netns_fd = change.netns_fd, .name = change.name};
     TRY(pod.change_link(still_there->index, bare),
         "move " + link.name + " back to the host as " + *change.name);
@@ -145,15 +156,17 @@ bool can_return(const Record& record, const World& world) {
   return !record.device || !read_device(world.sys, *record.device).driver.empty();
 }
 
-// The address comes right after the move, so a refusal of it leaves the link in the pod under its old name.
-// Drivers such as igbvf know what the PF has set only after they were brought up, and refuse it until then.
+// The address comes right after the move, so a refusal of it leaves the link in the pod under its old name. A
+// driver such as igbvf hears of the address that the PF has set when it is taken down, and refuses it until
+// then.
 Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& pod, Error refusal) {
   const auto link = TRY(find_link_in_pod(record, pod), "");
   if (!link) return refusal;  // it was not about the address
   change.netns_fd = -1;
-  const LinkChange address{.mac = std::exchange(change.mac, std::nullopt)};
+  const auto address = std::exchange(change.mac, std::nullopt);
   TRY(pod.change_link(link->index, change), "");
-  return pod.change_link(link->index, address);
+  TRY(pod.change_link(link->index, {.up = false}), "");
+  return pod.change_link(link->index, {.mac = address, .up = true});
 }
 
 }  // namespace

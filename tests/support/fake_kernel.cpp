@@ -228,7 +228,7 @@ class FakeKernel : public Kernel {
     }
     if (change.name) TRY(rename(link, *change.name), "");
     if (change.alias) link.link.alias = *change.alias;
-    if (change.up && *change.up != link.link.up()) world_.reset(link);
+    if (change.up && !*change.up && link.link.up()) world_.reset(link);
     if (change.up) link.link.flags = *change.up ? link.link.flags | kUp : link.link.flags & ~kUp;
     if (change.up && !*change.up) drop_routes(link);
     if (change.tx_queue_len) link.link.tx_queue_len = *change.tx_queue_len;

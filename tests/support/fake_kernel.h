@@ -24,7 +24,7 @@ struct FakeLink {
   int netns = 1;
   std::vector<LinkAddress> addresses;
   bool hardware = false;
-  MacAddress told;  // the address that its PF told it when it was last opened or closed
+  MacAddress told;  // the address that its PF told it when it was last taken down
 };
 
 struct FakeRdma {
@@ -112,7 +112,7 @@ class FakeWorld {
   FakePf* find_pf(int link);
   // The settings of the VF with that address; null if it has no PF.
   VfSettings* find_vf(const std::string& pci);
-  // Opening and closing reset a VF, which then hears from its PF which address it has (igbvf_reset()).
+  // Being taken down resets a VF, which then hears from its PF which address it has (igbvf_down()).
   void reset(FakeLink& link);
   void recreate_netdev(const std::string& pci);
   void recreate_ipoib(const std::string& pci);
