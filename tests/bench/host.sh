@@ -27,12 +27,13 @@ make_node() {
         unshare --net mount --bind /proc/self/ns/net "$bench/pods/$i"
     done
 }
-# more_vfs N: the PF has N VFs, each with a netdev in the host.
+# more_vfs N: from now on the PF has N VFs (an even number), each with a netdev in the host.
+vfs_now=0
 more_vfs() {
-    local i
-    for ((i = 0; i < $1; i++)); do
-        ln -sfn "../$(address "$i")" "$bench/root/$pf/virtfn$i"
-        ip link add "other$i" type dummy 2> /dev/null || true
+    for ((; vfs_now < $1; vfs_now += 2)); do
+        ln -s "../$(address $vfs_now)" "$bench/root/$pf/virtfn$vfs_now"
+        ln -s "../$(address $((vfs_now + 1)))" "$bench/root/$pf/virtfn$((vfs_now + 1))"
+        ip link add "other$vfs_now" type veth peer "other$((vfs_now + 1))"
     done
 }
 

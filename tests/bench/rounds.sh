@@ -57,22 +57,24 @@ vf_queries() {
 }
 link_dumps() { sent "$1" | grep -E 'nlmsg_type=(0x12|RTM_GETLINK)' | grep -cE 'NLM_F_DUMP|nlmsg_flags=[^,]*0x3'; }
 
-# first_message VERB: microseconds from execve to the first netlink message. With --seccomp-bpf the program stops at
-# these calls only, so little of it is strace's.
+# first_message VERB: microseconds from the return of execve to the first netlink message. With --seccomp-bpf the
+# program stops at these calls only, so nothing in between is strace's.
 first_message() {
-    awk '/ execve\(/ && !begin { begin = $2 } /nlmsg_type=/ { printf "%d\n", ($2 - begin) * 1e6; exit }' "$subject/$1"
+    awk -F '[ <>]+' '/ execve\(/ && !begin { begin = $2 + $(NF - 1) }
+        /nlmsg_type=/ { printf "%d\n", ($2 - begin) * 1e6; exit }' "$subject/$1"
 }
 median() { sort -n | awk '{ at[NR] = $1 } END { print NR % 2 ? at[(NR + 1) / 2] : (at[NR / 2] + at[NR / 2 + 1]) / 2 }'; }
 
 count_subject() {
     local name=${subject##*/} round
+    under_strace || return      # makes folders that later calls find
     under_strace || return
     printf '%s\t' "$name" "$(system_calls "$subject/ADD")+$(system_calls "$subject/DEL")" \
         "$(messages "$subject/ADD")+$(messages "$subject/DEL")" "$(moves "$subject/ADD")+$(moves "$subject/DEL")" \
         "$(vf_queries "$subject/ADD")+$(vf_queries "$subject/DEL")" \
         "$(link_dumps "$subject/ADD")+$(link_dumps "$subject/DEL")"
     for round in 1 2 3 4 5 6 7; do
-        under_strace --seccomp-bpf -ttt -e trace=execve,sendto,sendmsg || return
+        under_strace --seccomp-bpf -ttt -T -e trace=execve,sendto,sendmsg || return
         for verb in ADD DEL; do first_message $verb >> "$subject/first.$verb"; done
     done
     printf '%s+%s\n' "$(median < "$subject/first.ADD")" "$(median < "$subject/first.DEL")"
