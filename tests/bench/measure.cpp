@@ -7,8 +7,9 @@
 // other. The first subject is the floor that the ratios refer to: of each round's sum of ADD and DEL, then
 // the median.
 //
-// Prints a line for each subject: its name, ADD, DEL, ADD+DEL in microseconds, the ratio, minor page faults
-// of an ADD and of a DEL (children included). What the programs print is appended to SUBJECT/output.
+// Prints a line for each subject: its name; ADD, DEL, ADD+DEL in microseconds; the ratio; of one ADD and of
+// one DEL, children included, the CPU time in microseconds and the minor page faults. What the programs print
+// is appended to SUBJECT/output.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -36,13 +37,14 @@ struct Attachment {
 
 struct Sample {
   double microseconds = 0;
-  double page_faults = 0;  // of one attachment
+  double cpu = 0;  // microseconds, of one attachment
+  double page_faults = 0;
 };
 
 struct Subject {
   std::string folder;
   std::vector<Attachment> attachments;
-  std::vector<double> add, del, sum, ratio, add_faults, del_faults;
+  std::vector<double> add, del, sum, ratio, add_cpu, del_cpu, add_faults, del_faults;
 };
 
 double median(std::vector<double> values) {
@@ -88,6 +90,10 @@ pid_t start(const Subject& subject, const Attachment& attachment, std::string ve
   return pid;
 }
 
+double microseconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+}
+
 Sample run(const Subject& subject, const std::string& verb) {
   std::vector<pid_t> pids;
   Sample out;
@@ -100,7 +106,9 @@ Sample run(const Subject& subject, const std::string& verb) {
     int status = 0;
     rusage usage{};
     failed = ::wait4(pid, &status, 0, &usage) != pid || status != 0 || failed;
-    out.page_faults += static_cast<double>(usage.ru_minflt) / static_cast<double>(pids.size());
+    const auto share = 1.0 / static_cast<double>(pids.size());
+    out.cpu += (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * share;
+    out.page_faults += static_cast<double>(usage.ru_minflt) * share;
   }
   out.microseconds = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   if (failed) throw std::runtime_error(verb + " failed, see " + subject.folder + "/output");
@@ -115,6 +123,8 @@ void run_round(std::vector<Subject>& subjects, bool backwards) {
     subject.add.push_back(add.microseconds);
     subject.del.push_back(del.microseconds);
     subject.sum.push_back(add.microseconds + del.microseconds);
+    subject.add_cpu.push_back(add.cpu);
+    subject.del_cpu.push_back(del.cpu);
     subject.add_faults.push_back(add.page_faults);
     subject.del_faults.push_back(del.page_faults);
   }
@@ -127,9 +137,10 @@ int measure(int rounds, std::vector<Subject> subjects) {
   run_round(warm, false);
   for (int round = 0; round < rounds; ++round) run_round(subjects, round % 2 == 1);
   for (const Subject& subject : subjects) {
-    std::printf("%s %.0f %.0f %.0f %.3f %.0f %.0f\n", fs::path(subject.folder).filename().c_str(),
+    std::printf("%s %.0f %.0f %.0f %.3f %.0f %.0f %.0f %.0f\n", fs::path(subject.folder).filename().c_str(),
                 median(subject.add), median(subject.del), median(subject.sum), median(subject.ratio),
-                median(subject.add_faults), median(subject.del_faults));
+                median(subject.add_cpu), median(subject.del_cpu), median(subject.add_faults),
+                median(subject.del_faults));
   }
   return 0;
 }

@@ -84,7 +84,7 @@ count_subject() {
 counts() {
     printf '\n%s: counts, ADD + DEL\n' "$title"
     {
-        printf 'program\tsystem calls\tmessages\tmoves\tVF queries\tlink dumps\tus to 1st message\n'
+        printf 'program\tsystem calls\tmessages\tmoves\tVF queries\tlink dumps\tus to 1st msg\n'
         for subject in "${subjects[@]}"; do count_subject || exit; done
     } > "$scene/counts" || return
     aligned < "$scene/counts"
@@ -95,9 +95,9 @@ rounds() {
     "$measure" "$1" "${subjects[@]}" > "$scene/times" || { tail -n 5 "$scene"/*/output >&2; return 1; }
     printf '\n%s: median of %d interleaved rounds\n' "$title" "$1"
     {
-        printf 'program\tADD ms\tDEL ms\tADD+DEL ms\tx floor\tpage faults\n'
+        printf 'program\tADD ms\tDEL ms\tADD+DEL ms\tx floor\tCPU us\tpage faults\n'
         [ "$attachments" -gt 1 ] || messages_alone
-        awk '{ printf "%s\t%.1f\t%.1f\t%.1f\t%.2f\t%d+%d\n", $1, $2 / 1e3, $3 / 1e3, $4 / 1e3, $5, $6, $7 }' "$scene/times"
+        awk '{ printf "%s\t%.1f\t%.1f\t%.1f\t%.2f\t%d+%d\t%d+%d\n", $1, $2 / 1e3, $3 / 1e3, $4 / 1e3, $5, $6, $7, $8, $9 }' "$scene/times"
     } | aligned
 }
 # What the kernel spent on the floor's messages, which is that line without its process.
@@ -105,6 +105,6 @@ messages_alone() {
     local add del
     add=$(awk '/^ADD/ { print $2 / 1e6 }' "${subjects[0]}/output" | median)
     del=$(awk '/^DEL/ { print $2 / 1e6 }' "${subjects[0]}/output" | median)
-    awk -v a="$add" -v d="$del" 'BEGIN { printf "(its messages)\t%.1f\t%.1f\t%.1f\t\t\n", a, d, a + d }'
+    awk -v a="$add" -v d="$del" 'BEGIN { printf "(its messages)\t%.1f\t%.1f\t%.1f\t\t\t\n", a, d, a + d }'
 }
-aligned() { awk -F '\t' '{ printf "  %-16s", $1; for (i = 2; i <= NF; i++) printf "%17s", $i; print "" }'; }
+aligned() { awk -F '\t' '{ printf "  %-16s", $1; for (i = 2; i <= NF; i++) printf "%15s", $i; print "" }'; }
