@@ -202,11 +202,13 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
   const AttachmentName us{request.container_id, request.ifname};
   // An earlier ADD under this name may have been killed, with this device or with another.
   TRY(settle_record(us, us, DeviceLock::free, world), "");
-  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  const auto lock = TRY(world.store.lock_device(device.key, world.lock_timeout), "wait for " + device.key);
-  if (const auto owner = TRY(world.store.owner(device.key), ""))
+  // Only a device that is selected by something else than its address must be looked at to know its lock.
+  const std::string key =
+      conf.device.id ? conf.device.id->text() : TRY(find_device(world.sys, world.host, conf.device), "").key;
+  const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+  if (const auto owner = TRY(world.store.owner(key), ""))
     TRY(settle_record(*owner, us, DeviceLock::held, world), "");
-  device = TRY(find_device(world.sys, world.host, conf.device), "");
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
   device = TRY(wait_for_parts(std::move(device), conf, world), "");
   const State before = TRY(read_state(std::move(device), conf, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");

@@ -77,7 +77,10 @@ class RecordStore {
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
 
-  // Writes the record (fsync'd), then makes it the device's owner.
+  // Writes the record, then makes it the device's owner. Without fsync: a record has to outlive a kill, and
+  // nothing can be lost by that. After a power cut the boot id makes it void anyway, and an address is
+  // released by the DEL of the runtime, which brings its own configuration. What a power cut leaves may be
+  // torn: whoever cannot read a record sets it aside.
   Result<> save(const Record& record) const;
   // Nothing if there is none. A record that cannot be read is Errc::protocol and names the file.
   Result<std::optional<Record>> load(const AttachmentName& name) const;

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <fcntl.h>
-#include <time.h>
 
 namespace vfrail {
 
@@ -27,15 +27,18 @@ const char* level_name(LogLevel level) {
   return "info";
 }
 
+// Not with gmtime_r() and strftime(): they read the time zone's file for a time that has none.
 std::string timestamp() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  tm parts{};
-  gmtime_r(&now.tv_sec, &parts);
-  char date[32];
+  using std::chrono::floor;
+  const auto now = floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto midnight = floor<std::chrono::days>(now);
+  const std::chrono::year_month_day date(midnight);
+  const std::chrono::hh_mm_ss time(now - midnight);
   char out[48];
-  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-  snprintf(out, sizeof out, "%s.%03ldZ", date, now.tv_nsec / 1000000);
+  snprintf(out, sizeof out, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+           static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+           static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+           static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
   return out;
 }
 

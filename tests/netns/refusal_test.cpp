@@ -125,6 +125,17 @@ TEST_CASE("DEL with a record that cannot be read releases the address and keeps 
   CHECK_THAT(state_files(node), Contains("pod1:net1.corrupt"));
 }
 
+TEST_CASE("GC tells once of a record that a power cut has emptied, and sets it aside") {
+  Attached node;
+  node.add();
+  write_text(node.path("state/attachments/pod1:net1.json"), "");
+  Call call = node.call("GC");
+  call.config.set("cniVersion", "1.1.0").set("cni.dev/valid-attachments", Json::array());
+  CHECK_THAT(message_of(node.run(call)), Contains("cannot be read"));
+  CHECK_THAT(state_files(node), Contains("pod1:net1.corrupt"));
+  CHECK_THAT(message_of(node.run(call)), !Contains("cannot be read"));
+}
+
 TEST_CASE("DEL of another namespace that has the path by now leaves its interface alone") {
   Attached node;
   node.add();
