@@ -10,25 +10,11 @@ namespace {
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
-// Keys that sriov-cni, ib-sriov-cni and tuning know and this version does not do yet.
-constexpr std::array kNotYet = {"vlan",
-                                "vlanQoS",
-                                "vlanProto",
-                                "min_tx_rate",
-                                "max_tx_rate",
-                                "spoofchk",
-                                "trust",
-                                "link_state",
-                                "guid",
-                                "pkey",
-                                "sysctl",
-                                "rdmaIsolation",
-                                "ibKubernetesEnabled",
-                                "vfioPciMode",
-                                "promisc",
-                                "allmulti",
-                                "txQLen",
-                                "rdmaName"};
+// Keys that sriov-cni, ib-sriov-cni and rdma-cni know and this version does not do yet.
+constexpr std::array kNotYet = {
+    "vlan",     "vlanQoS",       "vlanProto",           "min_tx_rate", "max_tx_rate",
+    "spoofchk", "trust",         "link_state",          "guid",        "pkey",
+    "sysctl",   "rdmaIsolation", "ibKubernetesEnabled", "vfioPciMode", "rdmaName"};
 
 bool valid_network_name(std::string_view name) {
   if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) return false;
@@ -208,6 +194,10 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   }
   out.dns = TRY(read_dns(conf), "");
   out.rdma = TRY(read_rdma(conf), "");
+  out.pod = TRY(read_pod_settings(conf), "");
+  if (out.pod.source_routing && out.ipam_type.empty()) {
+    return conf.error("sourceRouting", "it needs addresses, so an ipam section is wanted");
+  }
   TRY(read_logging(conf, out), "");
   out.valid_attachments = TRY(read_valid_attachments(conf), "");
   if (const Json* previous = conf.value("prevResult")) {

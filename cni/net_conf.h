@@ -48,6 +48,33 @@ struct AttachmentName {
   auto operator<=>(const AttachmentName&) const = default;
 };
 
+// A file below /proc/sys/net of the pod's namespace.
+struct SysctlSetting {
+  std::string key;   // as it is written: "net.ipv4.conf.IFNAME.arp_notify"
+  std::string path;  // "ipv4/conf/IFNAME/arp_notify"
+  std::string value;
+  bool operator==(const SysctlSetting&) const = default;
+
+  std::string path_for(std::string_view ifname) const;  // with the interface's name for IFNAME
+};
+
+// What goes out with one of the interface's addresses is routed by a table of its own.
+struct SourceRouting {
+  std::optional<uint32_t> table;  // nothing: the lowest free one from 100 on
+};
+
+// The keys of the tuning and sbr plugins, and announcements: pod_conf.cpp.
+struct PodSettings {
+  std::optional<bool> promisc;
+  std::optional<bool> allmulti;
+  std::optional<uint32_t> tx_queue_len;
+  std::vector<SysctlSetting> sysctls;
+  std::optional<SourceRouting> source_routing;
+  bool announce = true;
+
+  bool need_link() const { return promisc || allmulti || tx_queue_len || !sysctls.empty() || source_routing; }
+};
+
 struct NetConf {
   std::string cni_version;
   std::string network;  // "name"
@@ -59,6 +86,7 @@ struct NetConf {
   std::optional<MacAddress> mac;
   std::optional<uint32_t> mtu;  // 68-65535
   RdmaPolicy rdma = RdmaPolicy::automatic;
+  PodSettings pod;
   LogLevel log_level = LogLevel::info;
   std::string log_file;  // empty: stderr
   std::optional<Json> prev_result;
@@ -68,6 +96,8 @@ struct NetConf {
 
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
+
+Result<PodSettings> read_pod_settings(ObjectReader& conf);
 
 // The `dns` of a configuration or of a result; empty if there is none.
 Result<Dns> read_dns(ObjectReader& parent);

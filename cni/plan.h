@@ -28,9 +28,12 @@ struct State {
 
 struct AttachPlan {
   std::string ifname;
-  std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
-  std::optional<MacAddress> mac;   // to be set; nothing: keep
-  std::optional<uint32_t> mtu;     // to be set; nothing: keep
+  std::optional<LinkBefore> link;        // the netdev to move; nothing for devices without one
+  std::optional<MacAddress> mac;         // to be set; nothing: keep
+  std::optional<uint32_t> mtu;           // to be set; nothing: keep
+  std::optional<bool> promisc;           // to be set; nothing: keep
+  std::optional<bool> allmulti;          // to be set; nothing: keep
+  std::optional<uint32_t> tx_queue_len;  // to be set; nothing: keep
   std::vector<std::string>
       own_altnames;                // equal to the new name, which the kernel refuses (EEXIST): taken off
   std::vector<RdmaDevice> rdma;    // to move

@@ -34,6 +34,8 @@ struct LinkBefore {
   bool up = false;
   std::string kind;  // empty for hardware, which the kernel sends home when its namespace ends
   std::string parent_device;
+  bool promisc = false;  // the administrator's flag, as is the next
+  bool allmulti = false;
   bool operator==(const LinkBefore&) const = default;
 };
 

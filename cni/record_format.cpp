@@ -16,6 +16,7 @@ Json format_link(const LinkBefore& link) {
   out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
   out.set("mac", link.mac.text()).set("mtu", link.mtu).set("txQueueLen", link.tx_queue_len);
   out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
+  out.set("promisc", link.promisc).set("allmulti", link.allmulti);
   return out;
 }
 
@@ -53,6 +54,8 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   out.up = TRY(reader.boolean("up"), "").value_or(false);
   out.kind = TRY(text_of(reader, "kind"), "");
   out.parent_device = TRY(text_of(reader, "parent"), "");
+  out.promisc = TRY(reader.boolean("promisc"), "").value_or(false);
+  out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
   return out;
 }
 

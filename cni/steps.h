@@ -10,14 +10,18 @@
 #include "common/result.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace vfrail {
 
-// Moves, renames, sets MAC and MTU and brings up, in one request. The link as the pod has it now.
+// Moves, renames, sets MAC, MTU, queue length and flags and brings up, in one request. The link as the pod
+// has it now.
 Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan);
 // Makes the netdev in the host what the record says it was: name, MAC, MTU, queue length, alias, altnames,
-// up or down. `pod` is null when its namespace is gone; then the kernel sends hardware home, which is waited
-// for. A netdev that has ended (a veth with its namespace, an unbound driver) is nothing to bring back.
+// promisc, allmulti, up or down. `pod` is null when its namespace is gone; then the kernel sends hardware
+// home, which is waited for. A netdev that has ended (a veth with its namespace, an unbound driver) is
+// nothing to bring back.
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 
 // Under the node-wide RDMA lock, with the device nodes compared (design: a move renumbers them).
@@ -27,6 +31,9 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
 // Addresses, routes and IPv6 settings of the link in the pod. Undone by moving the link: the kernel drops
 // them.
 Result<> configure_addresses(Kernel& pod, const Link& link, const Assignment& assignment);
+
+// What the pod has otherwise than the settings say, a sentence each.
+Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link);
 
 // The record's netdev in the pod, by what it is and not by what it is called.
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);

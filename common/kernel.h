@@ -45,6 +45,9 @@ struct Link {
 
   bool up() const { return (flags & 1U) != 0; }             // IFF_UP: administratively up
   bool carrier() const { return (flags & 0x10000U) != 0; }  // IFF_LOWER_UP
+  // What the administrator set (IFF_PROMISC, IFF_ALLMULTI); the counters also count bridges, sniffers, ...
+  bool promisc_set() const { return (flags & 0x100U) != 0; }
+  bool allmulti_set() const { return (flags & 0x200U) != 0; }
   bool operator==(const Link&) const = default;
 };
 
@@ -59,6 +62,9 @@ struct LinkChange {
   std::optional<uint32_t> tx_queue_len = std::nullopt;
   std::optional<std::string> alias = std::nullopt;
   std::optional<bool> up = std::nullopt;
+  std::optional<bool> promisc = std::nullopt;
+  std::optional<bool> allmulti = std::nullopt;
+  bool operator==(const LinkChange&) const = default;
 };
 
 enum class DadState : uint8_t { done, tentative, failed };

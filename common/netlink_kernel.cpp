@@ -115,10 +115,13 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
   ifinfomsg header{};
   header.ifi_family = AF_UNSPEC;
   header.ifi_index = index;
-  if (change.up) {
-    header.ifi_flags = *change.up ? IFF_UP : 0;
-    header.ifi_change = IFF_UP;
-  }
+  const auto put_flag = [&header](const std::optional<bool>& wanted, unsigned flag) {
+    if (wanted) header.ifi_change |= flag;
+    if (wanted == true) header.ifi_flags |= flag;
+  };
+  put_flag(change.up, IFF_UP);
+  put_flag(change.promisc, IFF_PROMISC);
+  put_flag(change.allmulti, IFF_ALLMULTI);
   message.put_header(header);
   if (change.netns_fd >= 0) message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(change.netns_fd));
   if (change.name) message.put_text(IFLA_IFNAME, *change.name);

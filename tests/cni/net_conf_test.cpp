@@ -109,9 +109,6 @@ TEST_CASE("A key that this version does not do is refused by name and not ignore
                                                                       {"rdmaIsolation", "true"},
                                                                       {"ibKubernetesEnabled", "true"},
                                                                       {"vfioPciMode", "true"},
-                                                                      {"promisc", "true"},
-                                                                      {"allmulti", "true"},
-                                                                      {"txQLen", "500"},
                                                                       {"rdmaName", "\"rdma0\""},
                                                                       {"VLAN", "100"}}));
   CAPTURE(key, value);

@@ -66,6 +66,21 @@ TEST_CASE("The plan moves the netdev as it is and the RDMA device with it") {
   CHECK(plan.rdma == s.state.rdma);
 }
 
+TEST_CASE("Of flags and queue length what is already so is not sent, and what was is kept") {
+  Situation s;
+  s.state.link->flags = 0x100;  // IFF_PROMISC
+  s.state.link->tx_queue_len = 1000;
+  s.conf.pod.promisc = false;
+  s.conf.pod.allmulti = false;
+  s.conf.pod.tx_queue_len = 1000;
+  const AttachPlan plan = s.plan();
+  CHECK(plan.promisc == false);
+  CHECK_FALSE(plan.allmulti.has_value());
+  CHECK_FALSE(plan.tx_queue_len.has_value());
+  CHECK(plan.link->promisc);
+  CHECK_FALSE(plan.link->allmulti);
+}
+
 TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") {
   Situation s;
   s.state.same_netns = true;
@@ -125,7 +140,7 @@ TEST_CASE("A function bound to vfio needs no netdev, and takes neither MAC nor M
   CHECK_THAT(s.refusal().text, Contains("vfio-pci"));
   s.conf.mtu.reset();
   s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
-  CHECK_THAT(s.refusal().text, Contains("mac and mtu need an interface"));
+  CHECK_THAT(s.refusal().text, Contains("need an interface, which 0000:03:02.1"));
 }
 
 TEST_CASE("A member of a bond or bridge is not taken from the host") {

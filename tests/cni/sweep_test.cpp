@@ -43,7 +43,7 @@ class Node {
     world.add_rdma("0000:21:10.2", "mlx5_1");
     // Not what the kernel makes by default, so that a restore which does nothing shows.
     world.link("enp1s0f0v0").mtu = 1400;
-    world.link("enp1s0f0v0").flags = 1;
+    world.link("enp1s0f0v0").flags = 0x101;  // IFF_UP, IFF_PROMISC
     world.link("enp1s0f0v0").tx_queue_len = 500;
     world.link("enp1s0f0v0").alias = "rail 0";
     world.link("enp1s0f0v0").altnames = {"net1", "enp1s0f0v0-a-long-name"};
@@ -64,7 +64,8 @@ class Node {
                             {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
     auto out = read_request(
         environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
-                     R"("mtu":9000,"mac":"02:00:00:00:00:07","ipam":{"type":"fake-ipam"}})");
+                     R"("mtu":9000,"mac":"02:00:00:00:00:07","promisc":false,"allmulti":true,"txQLen":700,)"
+                     R"("ipam":{"type":"fake-ipam"}})");
     REQUIRE(out);
     return *out;
   }
@@ -145,7 +146,7 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
   CHECK(added->mtu == 9000);
   CHECK(added->pci_id == kVf);
   const std::string during = node.everything();
-  CHECK(during.find("netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 500 alias \"rail 0\" up") !=
+  CHECK(during.find("netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 700 alias \"rail 0\" up allmulti") !=
         std::string::npos);
   CHECK(during.find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
   CHECK(during.find("netns 2 route 0.0.0.0/0") != std::string::npos);
@@ -360,8 +361,9 @@ TEST_CASE("a namespace that ends while DEL waits gives the device back") {
   node.world.rdma("mlx5_0").netns = FakeWorld::kHost;
   REQUIRE(node.del("c1", ""));
   const std::string after = node.world.snapshot();
-  CHECK(after.find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400 qlen 500 alias \"rail 0\" up altname "
-                   "enp1s0f0v0-a-long-name altname net1") != std::string::npos);
+  CHECK(after.find(
+            "netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400 qlen 500 alias \"rail 0\" up promisc altname "
+            "enp1s0f0v0-a-long-name altname net1") != std::string::npos);
 }
 
 TEST_CASE("a device whose old name is taken meanwhile comes home under another name and is not lost") {

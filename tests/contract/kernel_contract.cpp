@@ -145,6 +145,27 @@ void check_limits(ContractBench& bench, const Link& before) {
   CHECK(link_in(bench.host, before.name) == before);
 }
 
+void check_flags(ContractBench& bench, const Link& before) {
+  change(bench.host, before.index, {.promisc = true, .allmulti = true});
+  CHECK(link_in(bench.host, before.name).promisc_set());
+  CHECK(link_in(bench.host, before.name).allmulti_set());
+  CHECK(link_in(bench.host, before.name).up() == before.up());
+  {
+    INFO("they survive a move, so each way home must look at them");
+    change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "net1", .up = true});
+    const Link moved = link_in(bench.pod, "net1");
+    CHECK(moved.promisc_set());
+    CHECK(moved.allmulti_set());
+    change(bench.pod, moved.index,
+           {.netns_fd = bench.host.netns_fd(), .name = before.name, .up = before.up(), .promisc = false});
+  }
+  const Link home = link_in(bench.host, before.name);
+  CHECK_FALSE(home.promisc_set());
+  CHECK(home.allmulti_set());
+  change(bench.host, home.index, {.allmulti = false});
+  CHECK(link_in(bench.host, before.name).flags == before.flags);
+}
+
 void check_waiting(ContractBench& bench) {
   const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); };
   CHECK(bench.host.wait_for_link(soon(), [] { return Result<bool>(true); }));
@@ -184,6 +205,7 @@ void check_kernel_contract(ContractBench bench) {
   CHECK(bench.host.netns_id() != bench.pod.netns_id());
   check_lookup(bench, before);
   check_limits(bench, now());
+  check_flags(bench, now());
   check_move(bench, now());
   check_addresses(bench, now());
   check_names(bench, now());

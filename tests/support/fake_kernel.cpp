@@ -12,8 +12,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint32_t kUp = 1;      // IFF_UP
-constexpr int kFdOffset = 1000;  // so that a namespace's number is not taken for a real descriptor
+constexpr uint32_t kUp = 1;             // IFF_UP
+constexpr uint32_t kPromisc = 0x100;    // IFF_PROMISC
+constexpr uint32_t kAllmulti = 0x200;   // IFF_ALLMULTI
+constexpr uint32_t kLowerUp = 0x10000;  // IFF_LOWER_UP
+constexpr int kFdOffset = 1000;         // so that a namespace's number is not taken for a real descriptor
 
 Error refuse(int error) { return Error::from_errno(error, "fake kernel"); }
 
@@ -177,10 +180,16 @@ class FakeKernel : public Kernel {
     }
     if (change.name) TRY(rename(link, *change.name), "");
     if (change.alias) link.link.alias = *change.alias;
-    if (change.up) link.link.flags = *change.up ? link.link.flags | kUp : link.link.flags & ~kUp;
+    set_flag(link, change.up, link.plugged ? kUp | kLowerUp : kUp);
+    set_flag(link, change.promisc, kPromisc);
+    set_flag(link, change.allmulti, kAllmulti);
     if (change.up && !*change.up) drop_routes(link);
     if (change.tx_queue_len) link.link.tx_queue_len = *change.tx_queue_len;
     return {};
+  }
+
+  static void set_flag(FakeLink& link, const std::optional<bool>& wanted, uint32_t flag) {
+    if (wanted) link.link.flags = *wanted ? link.link.flags | flag : link.link.flags & ~flag;
   }
 
   Result<> rename(FakeLink& link, const std::string& wanted) {
@@ -306,7 +315,8 @@ std::string FakeWorld::snapshot() const {
     const Link& link = one->link;
     std::string line = "netns " + std::to_string(one->netns) + " link " + link.name + " " + link.mac.text() +
                        " mtu " + std::to_string(link.mtu) + " qlen " + std::to_string(link.tx_queue_len) +
-                       " alias \"" + link.alias + "\"" + (link.up() ? " up" : " down");
+                       " alias \"" + link.alias + "\"" + (link.up() ? " up" : " down") +
+                       (link.promisc_set() ? " promisc" : "") + (link.allmulti_set() ? " allmulti" : "");
     auto altnames = link.altnames;
     std::sort(altnames.begin(), altnames.end());
     for (const std::string& name : altnames) line += " altname " + name;
@@ -397,7 +407,7 @@ Result<> FakeWorld::move_to(FakeLink& link, int netns, const std::optional<std::
   std::erase_if(routes_[link.netns], [&](const Route& route) { return route.link == link.link.index; });
   if (find(netns, link.link.index) != nullptr) link.link.index = free_index(netns);
   link.netns = netns;
-  link.link.flags &= ~kUp;
+  link.link.flags &= ~(kUp | kLowerUp);
   link.addresses.clear();
   return {};
 }

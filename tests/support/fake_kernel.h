@@ -24,6 +24,7 @@ struct FakeLink {
   int netns = 1;
   std::vector<LinkAddress> addresses;
   bool hardware = false;
+  bool plugged = true;  // has carrier as soon as it is up
 };
 
 struct FakeRdma {

@@ -1,0 +1,97 @@
+// What tuning and sbr do for a pod, and the announcement of its addresses: set by the program itself, seen by
+// the kernel's own tools.
+#include "tests/netns/node.h"
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+
+struct OnePod : Node {
+  std::string pod;
+  std::string before;
+  OnePod() {
+    add_device("0000:03:02.1", "vf1");
+    shell("ip link set vf1 txqueuelen 777 promisc on");
+    pod = add_pod("a");
+    before = world();
+  }
+  Call call(const std::string& verb, Json conf) const {
+    Call out;
+    out.verb = verb;
+    out.netns = pod;
+    out.config = std::move(conf);
+    return out;
+  }
+  Json done(const std::string& verb, const Json& conf) const {
+    const Outcome outcome = run(call(verb, conf));
+    INFO(verb << " stdout: " << outcome.out << "\nstderr: " << outcome.err);
+    REQUIRE(outcome.status == 0);
+    return json_of(outcome);
+  }
+  // ADD is refused, and nothing has changed.
+  void refused(const Json& conf, int code, const std::string& words) const {
+    const Outcome outcome = run(call("ADD", conf));
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status != 0);
+    CHECK(code_of(outcome) == code);
+    CHECK_THAT(message_of(outcome), Contains(words));
+    CHECK(world() == before);
+    CHECK(link_in_pod(pod, "net1").is_null());
+  }
+  // CHECK, with what ADD answered.
+  void check_fails(Json conf, const Json& result, const std::string& words) const {
+    const Outcome outcome = run(call("CHECK", conf.set("prevResult", result)));
+    INFO(outcome.out << outcome.err);
+    CHECK(code_of(outcome) == 103);
+    CHECK_THAT(message_of(outcome), Contains(words));
+  }
+  std::string details() const { return in_pod(pod, "ip -d link show dev net1"); }
+};
+
+Json with(Json conf, const std::string& keys) {
+  const Json more = *Json::parse(keys);
+  for (const auto& [key, value] : *more.as_object()) conf.set(key, value);
+  return conf;
+}
+
+}  // namespace
+
+TEST_CASE("Flags and queue length are set in the pod, checked, and what the host had comes back") {
+  OnePod node;
+  const Json conf = with(node.config(), R"({"promisc":false,"allmulti":true,"txQLen":123})");
+  const Json result = node.done("ADD", conf);
+  CHECK_THAT(node.details(), Contains("ALLMULTI") && !Contains("PROMISC") && Contains("qlen 123"));
+  node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
+  node.in_pod(node.pod, "ip link set net1 promisc on allmulticast off txqueuelen 5");
+  node.check_fails(conf, result, "promisc is on, wanted is off");
+  node.check_fails(conf, result, "allmulti is off, wanted is on");
+  node.check_fails(conf, result, "txQLen 5, wanted is 123");
+  node.done("DEL", conf);
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Flags that the pod set by itself do not stay on the host's interface") {
+  OnePod node;
+  node.done("ADD", node.config());
+  CHECK_THAT(node.details(), Contains("PROMISC") && Contains("qlen 777"));
+  node.in_pod(node.pod, "ip link set net1 promisc off allmulticast on txqueuelen 5");
+  node.done("DEL", node.config());
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("CHECK sees that a route lost its MTU") {
+  OnePod node;
+  node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
+    echo '{"cniVersion":"1.1.0","ips":[{"address":"10.8.0.2/24"}],
+    "routes":[{"dst":"10.9.0.0/16","gw":"10.8.0.1","mtu":1200,"advmss":70000}]}')");
+  const Json conf = with(node.config("1.1.0"), R"({"ipam":{"type":"script-ipam"}})");
+  const Json result = node.done("ADD", conf);
+  node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
+  node.in_pod(node.pod, "ip route change 10.9.0.0/16 via 10.8.0.1 dev net1 mtu 1300");
+  node.check_fails(conf, result, "route 10.9.0.0/16 has MTU 1300 and advmss 0, wanted are 1200 and 70000");
+}
+
+}  // namespace vfrail::test
