@@ -35,17 +35,30 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
   return {};
 }
 
+Result<> write_sysctls(Kernel& pod, const std::string& ifname, const std::vector<SysctlSetting>& sysctls) {
+  for (const SysctlSetting& sysctl : sysctls) {
+    TRY(pod.write_sysctl(sysctl.path_for(ifname), sysctl.value),
+        "set sysctl " + sysctl.key + " to " + sysctl.value);
+  }
+  return {};
+}
+
+bool has_ipv6(const Assignment& assignment) {
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
+                     [](const AssignedIp& ip) { return ip.address.v6(); });
+}
+
 }  // namespace
 
-Result<> configure_addresses(Kernel& pod, const Link& link, const Assignment& assignment) {
+Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
+                       const PodSettings& settings) {
+  if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
+  // Before the addresses, which some are about (accept_dad), and after our own, so that they have the last
+  // word.
+  TRY(write_sysctls(pod, link.name, settings.sysctls), "");
   std::optional<IpAddress> gateway4;
   std::optional<IpAddress> gateway6;
-  bool ipv6_enabled = false;
   for (const AssignedIp& ip : assignment.ips) {
-    if (ip.address.v6() && !ipv6_enabled) {
-      TRY(enable_ipv6(pod, link.name), "");
-      ipv6_enabled = true;
-    }
     TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
     auto& gateway = ip.address.v6() ? gateway6 : gateway4;
     if (!gateway) gateway = ip.gateway;

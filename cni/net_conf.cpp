@@ -12,9 +12,8 @@ constexpr size_t kMaxConfigBytes = 1 << 20;
 
 // Keys that sriov-cni, ib-sriov-cni and rdma-cni know and this version does not do yet.
 constexpr std::array kNotYet = {
-    "vlan",     "vlanQoS",       "vlanProto",           "min_tx_rate", "max_tx_rate",
-    "spoofchk", "trust",         "link_state",          "guid",        "pkey",
-    "sysctl",   "rdmaIsolation", "ibKubernetesEnabled", "vfioPciMode", "rdmaName"};
+    "vlan",       "vlanQoS", "vlanProto", "min_tx_rate",   "max_tx_rate",         "spoofchk",    "trust",
+    "link_state", "guid",    "pkey",      "rdmaIsolation", "ibKubernetesEnabled", "vfioPciMode", "rdmaName"};
 
 bool valid_network_name(std::string_view name) {
   if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) return false;

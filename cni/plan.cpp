@@ -131,6 +131,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
                  "mac, mtu, promisc, allmulti, txQLen, sysctl and sourceRouting need an interface, which " +
                      state.device.key + " (driver " + state.device.driver + ") does not have"};
   }
+  TRY(plan_pod(conf.pod, state, plan), "");
   TRY(plan_rdma(conf, state, plan), "");
   return plan;
 }

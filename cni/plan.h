@@ -11,9 +11,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vfrail {
+
+// The tuning plugin's: patterns of the sysctls that networks may set on this node. No such file: any below
+// net.
+inline constexpr std::string_view kSysctlAllowList = "/etc/cni/tuning/allowlist.conf";
 
 // The facts that the decision stands on.
 struct State {
@@ -23,7 +28,8 @@ struct State {
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
   std::optional<Link> occupant;            // what has the wanted name, or one of the altnames, in the pod
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
-  bool same_netns = false;                                 // the pod's namespace is the host's
+  std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
+  bool same_netns = false;                       // the pod's namespace is the host's
 };
 
 struct AttachPlan {
@@ -41,6 +47,9 @@ struct AttachPlan {
 };
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
+
+// The refusals about what the pod gets beside the interface, and what is decided about it.
+Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
 
 // The address to give the netdev: runtimeConfig.mac, then CNI_ARGS MAC, then mac.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);

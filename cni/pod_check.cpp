@@ -1,6 +1,8 @@
 // What CHECK compares of the settings that PodSettings has.
 #include "cni/steps.h"
 
+#include <sstream>
+
 namespace vfrail {
 
 namespace {
@@ -13,9 +15,28 @@ void compare_flag(const std::string& what, std::optional<bool> wanted, bool have
   out.push_back(what + " is " + on_or_off(have) + ", wanted is " + on_or_off(*wanted));
 }
 
+// Values of several numbers come back with tabs between them (tcp_rmem).
+std::string one_blank_between(const std::string& text) {
+  std::istringstream words(text);
+  std::string out;
+  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+Result<> compare_sysctls(const std::vector<SysctlSetting>& wanted, const std::string& ifname, Kernel& pod,
+                         std::vector<std::string>& out) {
+  for (const SysctlSetting& sysctl : wanted) {
+    const auto have = TRY(pod.read_sysctl(sysctl.path_for(ifname)), "read sysctl " + sysctl.key);
+    if (have && one_blank_between(*have) == one_blank_between(sysctl.value)) continue;
+    out.push_back("sysctl " + sysctl.key + " is " + (have ? one_blank_between(*have) : "not there") +
+                  ", wanted is " + one_blank_between(sysctl.value));
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link) {
+Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod) {
   std::vector<std::string> out;
   compare_flag(link.name + ": promisc", wanted.promisc, link.promisc_set(), out);
   compare_flag(link.name + ": allmulti", wanted.allmulti, link.allmulti_set(), out);
@@ -23,6 +44,7 @@ Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, cons
     out.push_back(link.name + " has txQLen " + std::to_string(link.tx_queue_len) + ", wanted is " +
                   std::to_string(*wanted.tx_queue_len));
   }
+  TRY(compare_sysctls(wanted.sysctls, link.name, pod, out), "");
   return out;
 }
 

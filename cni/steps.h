@@ -28,12 +28,13 @@ Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world);
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
 
-// Addresses, routes and IPv6 settings of the link in the pod. Undone by moving the link: the kernel drops
-// them.
-Result<> configure_addresses(Kernel& pod, const Link& link, const Assignment& assignment);
+// Sysctls, addresses and routes of the link in the pod. Undone by moving the link: the kernel drops them.
+// (Sysctls that are not the link's end with the pod's namespace.)
+Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
+                       const PodSettings& settings);
 
 // What the pod has otherwise than the settings say, a sentence each.
-Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link);
+Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod);
 
 // The record's netdev in the pod, by what it is and not by what it is called.
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);

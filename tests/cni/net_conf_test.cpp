@@ -105,7 +105,6 @@ TEST_CASE("A key that this version does not do is refused by name and not ignore
                                                                       {"link_state", "\"auto\""},
                                                                       {"guid", "\"00:11\""},
                                                                       {"pkey", "\"0x8001\""},
-                                                                      {"sysctl", "{\"a\":\"1\"}"},
                                                                       {"rdmaIsolation", "true"},
                                                                       {"ibKubernetesEnabled", "true"},
                                                                       {"vfioPciMode", "true"},

@@ -81,6 +81,30 @@ TEST_CASE("Of flags and queue length what is already so is not sent, and what wa
   CHECK_FALSE(plan.link->allmulti);
 }
 
+TEST_CASE("Without an allow-list any sysctl below net is set, with one what a line of it matches") {
+  Situation s;
+  s.conf.pod.sysctls = {{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
+                        {"net/core/somaxconn", "core/somaxconn", "1"}};
+  s.plan();
+  s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n\n^net\\.core\\.(x|somaxconn)$";
+  s.plan();
+  s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n^net\\.core\\.somax$";
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::denied);
+  CHECK_THAT(error.text, Contains("net/core/somaxconn") && Contains("/etc/cni/tuning/allowlist.conf"));
+  s.state.sysctl_allow_list = "";
+  CHECK_THAT(s.refusal().text, Contains("arp_notify"));
+}
+
+TEST_CASE("A line of the allow-list that POSIX does not read as its author meant is told, not guessed") {
+  Situation s;
+  s.conf.pod.sysctls = {{"net.core.somaxconn", "core/somaxconn", "1"}};
+  const auto pattern = GENERATE(as<std::string>(), "net.core.(", "(?i)net", "net.core.\\d+", "*");
+  CAPTURE(pattern);
+  s.state.sysctl_allow_list = pattern;
+  CHECK_THAT(s.refusal().text, Contains(pattern) && Contains("regular expression"));
+}
+
 TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") {
   Situation s;
   s.state.same_netns = true;

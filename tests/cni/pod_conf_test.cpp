@@ -50,4 +50,46 @@ TEST_CASE("A flag or queue length of another kind is refused with the key and wh
   CHECK_THAT(refusal(R"("txQLen":"500")").text, Contains("txQLen") && Contains("a string"));
 }
 
+TEST_CASE("A sysctl is read in either form, with the interface's name put in last") {
+  const auto path = [](const std::string& key, std::string_view ifname) {
+    const auto pod = settings(R"("sysctl":{")" + key + R"(":"1"})");
+    REQUIRE(pod.sysctls.size() == 1);
+    CHECK(pod.sysctls[0].key == key);
+    CHECK(pod.sysctls[0].value == "1");
+    return pod.sysctls[0].path_for(ifname);
+  };
+  CHECK(path("net.ipv4.conf.IFNAME.arp_notify", "net1") == "ipv4/conf/net1/arp_notify");
+  CHECK(path("net/ipv4/conf/IFNAME/arp_notify", "net1") == "ipv4/conf/net1/arp_notify");
+  CHECK(path("net.ipv4.conf.IFNAME.arp_notify", "net1.100") == "ipv4/conf/net1.100/arp_notify");
+  CHECK(path("net.ipv4.conf.eth0/100.arp_notify", "net1") == "ipv4/conf/eth0.100/arp_notify");
+  CHECK(path("net/ipv4/conf/eth0.100/arp_notify", "net1") == "ipv4/conf/eth0.100/arp_notify");
+  CHECK(path("net.core.somaxconn", "net1") == "core/somaxconn");
+  CHECK(path("net.ipv4.conf.IFNAME.IFNAME", "IFNAME") == "ipv4/conf/IFNAME/IFNAME");
+}
+
+TEST_CASE("A sysctl that leads out of net is refused with its key") {
+  const auto key =
+      GENERATE(as<std::string>(), "kernel.msgmax", "net", "net.", "net/", "net/../kernel/msgmax",
+               "net/ipv4/../../kernel/msgmax", "net//kernel", "net..kernel", "/net/core/x", "net/./core",
+               "./net/core", "NET.core.somaxconn", "net.core.a b", "", "network.x", "net/core/x/..");
+  CAPTURE(key);
+  CHECK_THAT(refusal(R"("sysctl":{")" + key + R"(":"1"})").text,
+             Contains("sysctl." + key) && Contains("below net"));
+}
+
+TEST_CASE("A sysctl's value is one line of text") {
+  const auto value = GENERATE(as<std::string>(), R"("1\n2")", R"("a\u0000b")", R"("")", "null", "1", "true",
+                              "\"" + std::string(4097, 'x') + "\"");
+  CAPTURE(value);
+  CHECK_THAT(refusal(R"("sysctl":{"net.core.somaxconn":)" + value + "}").text,
+             Contains("sysctl.net.core.somaxconn") && Contains("is wanted"));
+  CHECK(settings(R"("sysctl":{"net.core.x":")" + std::string(4096, 'x') + R"("})").sysctls.size() == 1);
+}
+
+TEST_CASE("Two keys for the same sysctl are refused, whatever their form") {
+  CHECK_THAT(refusal(R"("sysctl":{"net.core.somaxconn":"1","net/core/somaxconn":"2"})").text,
+             Contains("net/core/somaxconn") && Contains("net.core.somaxconn"));
+  CHECK_THAT(refusal(R"("sysctl":["net.core.somaxconn"])").text, Contains("an object is wanted"));
+}
+
 }  // namespace vfrail

@@ -65,6 +65,7 @@ class Node {
     auto out = read_request(
         environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
                      R"("mtu":9000,"mac":"02:00:00:00:00:07","promisc":false,"allmulti":true,"txQLen":700,)"
+                     R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net/ipv4/tcp_rmem":"1 2 3"},)"
                      R"("ipam":{"type":"fake-ipam"}})");
     REQUIRE(out);
     return *out;

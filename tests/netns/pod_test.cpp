@@ -82,6 +82,45 @@ TEST_CASE("Flags that the pod set by itself do not stay on the host's interface"
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE("Sysctls are set in the pod and nowhere else, and checked") {
+  OnePod node;
+  const Json conf = with(node.config(), R"({"sysctl":{"net.ipv4.conf.IFNAME.arp_filter":"1",
+      "net/ipv4/conf/IFNAME/rp_filter":"2","net.ipv4.tcp_rmem":"4096 131072  5242880"}})");
+  const std::string host = shell("cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/conf/vf1/arp_filter");
+  const Json result = node.done("ADD", conf);
+  CHECK(
+      node.in_pod(node.pod, "cd /proc/sys/net/ipv4; cat conf/net1/arp_filter conf/net1/rp_filter tcp_rmem") ==
+      "1\n2\n4096\t131072\t5242880\n");
+  node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
+  node.in_pod(node.pod, "echo 0 > /proc/sys/net/ipv4/conf/net1/arp_filter");
+  node.check_fails(conf, result, "sysctl net.ipv4.conf.IFNAME.arp_filter is 0, wanted is 1");
+  node.done("DEL", conf);
+  CHECK(node.world() == node.before);
+  CHECK(shell("cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/conf/vf1/arp_filter") == host);
+}
+
+TEST_CASE("Sysctls that the node's allow-list has not, or the kernel, leave the node as it was") {
+  OnePod node;
+  Json conf = with(node.config(), R"({"sysctl":{"net.ipv4.conf.IFNAME.arp_filter":"1"}})");
+  SECTION("not on the list") {
+    write_tree(node.path("root"), "etc/cni/tuning/allowlist.conf = ^net[.]ipv6[.]");
+    node.refused(conf, 102, "net.ipv4.conf.IFNAME.arp_filter");
+  }
+  SECTION("no such file") {
+    conf.set("sysctl", *Json::parse(R"({"net.ipv4.conf.IFNAME.no_such_thing":"1"})"));
+    node.refused(conf, 100, "net.ipv4.conf.IFNAME.no_such_thing");
+  }
+  SECTION("a value that it does not take") {
+    conf.set("sysctl", *Json::parse(R"({"net.ipv4.conf.IFNAME.arp_filter":"yes"})"));
+    node.refused(conf, 7, "net.ipv4.conf.IFNAME.arp_filter to yes");
+  }
+  SECTION("on the list") {
+    write_tree(node.path("root"), "etc/cni/tuning/allowlist.conf = arp_filter");
+    node.done("ADD", conf);
+    node.done("DEL", conf);
+  }
+}
+
 TEST_CASE("CHECK sees that a route lost its MTU") {
   OnePod node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
