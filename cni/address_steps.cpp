@@ -1,3 +1,4 @@
+#include "cni/routing.h"
 #include "cni/steps.h"
 
 #include <algorithm>
@@ -48,36 +49,35 @@ bool has_ipv6(const Assignment& assignment) {
                      [](const AssignedIp& ip) { return ip.address.v6(); });
 }
 
+bool has_gateway6(const Assignment& assignment) {
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
+                     [](const AssignedIp& ip) { return ip.address.v6() && ip.gateway; });
+}
+
+std::string in_table(const Route& route) {
+  return route.table == Route{}.table ? "" : " in table " + std::to_string(route.table);
+}
+
 }  // namespace
 
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
-                       const PodSettings& settings) {
+                       const PodSettings& settings, std::optional<uint32_t> own_table) {
   if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
   // Before the addresses, which some are about (accept_dad), and after our own, so that they have the last
   // word.
   TRY(write_sysctls(pod, link.name, settings.sysctls), "");
-  std::optional<IpAddress> gateway4;
-  std::optional<IpAddress> gateway6;
   for (const AssignedIp& ip : assignment.ips) {
     TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
-    auto& gateway = ip.address.v6() ? gateway6 : gateway4;
-    if (!gateway) gateway = ip.gateway;
   }
   // A route through a gateway over a tentative source address would be refused or lost.
-  if (gateway6) TRY(wait_for_addresses(pod, link), "");
-  for (const AssignedRoute& assigned : assignment.routes) {
-    Route route;
-    route.destination = assigned.destination;
-    route.gateway = assigned.gateway ? assigned.gateway : assigned.destination.v6() ? gateway6 : gateway4;
-    const uint8_t link_scope = 253;  // RT_SCOPE_LINK: on the link, so not through a gateway
-    if (assigned.scope == link_scope) route.gateway = assigned.gateway;
-    route.link = link.index;
-    route.table = assigned.table.value_or(route.table);
-    route.priority = assigned.priority;
-    route.scope = assigned.scope;
-    route.mtu = assigned.mtu;
-    route.advmss = assigned.advmss;
-    TRY(pod.add_route(route), "add route " + assigned.destination.cidr() + " on " + link.name);
+  if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link), "");
+  for (const Route& route : routes_of(assignment, link.index, own_table)) {
+    TRY(pod.add_route(route), "add route " + route.destination.cidr() + " on " + link.name + in_table(route));
+  }
+  if (!own_table) return {};
+  for (const IpAddress& source : sources_of(assignment)) {
+    TRY(pod.add_rule(source, *own_table),
+        "route packets from " + source.text() + " by table " + std::to_string(*own_table));
   }
   return {};
 }

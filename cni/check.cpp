@@ -110,6 +110,11 @@ Result<> check(const Request& request, World& world) {
       const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns), "");
       TRY(compare_link(*record, conf, request, *link, differences), "");
       for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod), "")) differences.add(what);
+      if (record->routing_table) {
+        for (const std::string& what :
+             TRY(routing_differences(wanted, *record->routing_table, *link, *pod), ""))
+          differences.add(what);
+      }
       TRY(compare_addresses(wanted, *link, *pod, differences), "");
     } else {
       differences.add("the interface of " + record->device_key + " is not in the pod's namespace");

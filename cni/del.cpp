@@ -69,7 +69,8 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   const auto pod = TRY(open_pod(record, netns, world), "");
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");
-  return bring_link_back(record, pod.get(), world);
+  TRY(bring_link_back(record, pod.get(), world), "");
+  return pod ? remove_rules(record, *pod) : Result<>();
 }
 
 Result<bool> detach(const Record& record, const std::string& netns, World& world) {

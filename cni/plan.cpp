@@ -144,6 +144,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.device_key = state.device.key;
   out.device = state.device.id;
   out.link = plan.link;
+  out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
   for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
   out.config = request.config;

@@ -29,6 +29,7 @@ struct State {
   std::optional<Link> occupant;            // what has the wanted name, or one of the altnames, in the pod
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
+  std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
   bool same_netns = false;                       // the pod's namespace is the host's
 };
 
@@ -41,9 +42,10 @@ struct AttachPlan {
   std::optional<bool> allmulti;          // to be set; nothing: keep
   std::optional<uint32_t> tx_queue_len;  // to be set; nothing: keep
   std::vector<std::string>
-      own_altnames;                // equal to the new name, which the kernel refuses (EEXIST): taken off
-  std::vector<RdmaDevice> rdma;    // to move
-  std::vector<std::string> nodes;  // the device nodes that the RDMA devices must have afterwards
+      own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): taken off
+  std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
+  std::vector<RdmaDevice> rdma;           // to move
+  std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
 };
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);

@@ -1,6 +1,8 @@
 // What CHECK compares of the settings that PodSettings has.
+#include "cni/routing.h"
 #include "cni/steps.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace vfrail {
@@ -45,6 +47,27 @@ Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, cons
                   std::to_string(*wanted.tx_queue_len));
   }
   TRY(compare_sysctls(wanted.sysctls, link.name, pod, out), "");
+  return out;
+}
+
+Result<std::vector<std::string>> routing_differences(const Assignment& wanted, uint32_t own_table,
+                                                     const Link& link, Kernel& pod) {
+  std::vector<std::string> out;
+  const std::string table = "table " + std::to_string(own_table);
+  const auto rules = TRY(pod.rules(), "");
+  for (const IpAddress& source : sources_of(wanted)) {
+    const bool there = std::any_of(rules.begin(), rules.end(), [&](const RoutingRule& rule) {
+      return rule.source == source && rule.table == own_table;
+    });
+    if (!there) out.push_back("the rule from " + source.text() + " to " + table + " is missing in the pod");
+  }
+  const auto routes = TRY(pod.routes(link.index), "");
+  for (const Route& route : own_routes(wanted.ips, link.index, own_table)) {
+    const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
+      return one.destination == route.destination && one.table == own_table;
+    });
+    if (!there) out.push_back("route " + route.destination.cidr() + " is missing in " + table);
+  }
   return out;
 }
 

@@ -75,9 +75,31 @@ Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::str
   return {};
 }
 
+// Only one that nobody uses: then DEL knows its rules by the table.
+Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uint32_t>& in_use) {
+  constexpr uint32_t kFirst = 100;  // sbr's
+  constexpr uint32_t kEnd = 253;    // the kernel's own follow (linux/rtnetlink.h)
+  const auto taken = [&](uint32_t table) {
+    return std::find(in_use.begin(), in_use.end(), table) != in_use.end();
+  };
+  if (wanted.table && taken(*wanted.table)) {
+    return Error{Errc::exists, 0,
+                 "sourceRouting: table " + std::to_string(*wanted.table) +
+                     " has routes or rules in the pod already; name another one, or none (true)"};
+  }
+  if (wanted.table) return *wanted.table;
+  for (uint32_t table = kFirst; table < kEnd; ++table) {
+    if (!taken(table)) return table;
+  }
+  return Error{Errc::exists, 0, "sourceRouting: the tables 100 to 252 are all in use in the pod"};
+}
+
 }  // namespace
 
-Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan&) {
+Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan) {
+  if (wanted.source_routing) {
+    plan.routing_table = TRY(choose_table(*wanted.source_routing, state.tables_in_use), "");
+  }
   if (state.sysctl_allow_list) TRY(check_allowed(wanted.sysctls, *state.sysctl_allow_list), "");
   return {};
 }

@@ -47,9 +47,10 @@ struct Record {
   NetnsId netns_id;
   std::string device_key;
   std::optional<DeviceId> device;
-  std::optional<LinkBefore> link;  // nothing for devices without a netdev
-  MacAddress pod_mac;              // the address it has in the pod
-  std::vector<std::string> rdma;   // RDMA devices that move
+  std::optional<LinkBefore> link;         // nothing for devices without a netdev
+  std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
+  MacAddress pod_mac;                     // the address it has in the pod
+  std::vector<std::string> rdma;          // RDMA devices that move
   // What the IPAM plugin needs to release the address when the runtime never asks again.
   std::string config;
   std::string cni_args;

@@ -80,6 +80,7 @@ std::string format_record(const Record& record) {
   out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
+  if (record.routing_table) out.set("routingTable", *record.routing_table);
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
@@ -103,6 +104,8 @@ Result<Record> parse_record(std::string_view text) {
   if (const auto device = TRY(reader.text("device"), ""))
     out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
+  if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX), ""))
+    out.routing_table = static_cast<uint32_t>(*table);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
   out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
   out.config = TRY(text_of(reader, "config"), "");

@@ -31,10 +31,18 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
 // Sysctls, addresses and routes of the link in the pod. Undone by moving the link: the kernel drops them.
 // (Sysctls that are not the link's end with the pod's namespace.)
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
-                       const PodSettings& settings);
+                       const PodSettings& settings, std::optional<uint32_t> own_table);
+
+// The tables that have a rule or a route in the pod.
+Result<std::vector<uint32_t>> tables_in_use(Kernel& pod);
+// The inverse of what configure_pod() did for source routing, beside what goes with the link.
+Result<> remove_rules(const Record& record, Kernel& pod);
 
 // What the pod has otherwise than the settings say, a sentence each.
 Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod);
+// The same of source routing, for an attachment with a table of its own.
+Result<std::vector<std::string>> routing_differences(const Assignment& wanted, uint32_t own_table,
+                                                     const Link& link, Kernel& pod);
 
 // The record's netdev in the pod, by what it is and not by what it is called.
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);

@@ -85,6 +85,14 @@ struct Route {
   std::optional<uint32_t> advmss;
 };
 
+// Packets from `source` are routed by `table` (ip-rule(8)).
+struct RoutingRule {
+  IpAddress source;      // prefix 0: from all
+  uint32_t table = 254;  // RT_TABLE_MAIN; 0 for a rule that names none (goto, prohibit, ...)
+  uint32_t priority = 0;
+  bool operator==(const RoutingRule&) const = default;
+};
+
 // An RDMA device, as RDMA_NLDEV_CMD_GET tells it (rdma_netlink.h).
 struct RdmaDevice {
   uint32_t index = 0;
@@ -128,6 +136,11 @@ class Kernel {
   virtual Result<> add_route(const Route& route) = 0;
   // All tables, both families; link 0 means routes of every link.
   virtual Result<std::vector<Route>> routes(int link) = 0;
+  // The kernel chooses the priority: before all others but the local table's.
+  virtual Result<> add_rule(const IpAddress& source, uint32_t table) = 0;
+  // Both families.
+  virtual Result<std::vector<RoutingRule>> rules() = 0;
+  virtual Result<> remove_rule(const RoutingRule& rule) = 0;
   // Files below /proc/sys/net of this namespace: "ipv6/conf/net1/disable_ipv6". Nothing if it is not there.
   virtual Result<std::optional<std::string>> read_sysctl(std::string_view name) = 0;
   virtual Result<> write_sysctl(std::string_view name, std::string_view value) = 0;

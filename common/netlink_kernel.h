@@ -34,6 +34,9 @@ class NetlinkKernel : public Kernel {
   Result<std::vector<LinkAddress>> wait_for_dad(int link, Deadline deadline) override;
   Result<> add_route(const Route& route) override;
   Result<std::vector<Route>> routes(int link) override;
+  Result<> add_rule(const IpAddress& source, uint32_t table) override;
+  Result<std::vector<RoutingRule>> rules() override;
+  Result<> remove_rule(const RoutingRule& rule) override;
   Result<std::optional<std::string>> read_sysctl(std::string_view name) override;
   Result<> write_sysctl(std::string_view name, std::string_view value) override;
 

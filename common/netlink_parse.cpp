@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -259,6 +260,26 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
   } else {
     out.push_back(std::move(route));
   }
+  return {};
+}
+
+Result<> parse_rule(NlBytes message, std::vector<RoutingRule>& out) {
+  const auto parts = TRY(split<fib_rule_hdr>(message), "");
+  if (parts.type != RTM_NEWRULE) return malformed("no routing rule");
+  if (parts.header.family != AF_INET && parts.header.family != AF_INET6) return {};
+  const size_t width = parts.header.family == AF_INET ? 4 : 16;
+  RoutingRule rule;
+  rule.source.bytes.assign(width, 0);
+  rule.source.prefix = parts.header.src_len;
+  rule.table = parts.header.table;
+  bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+    if (type == FRA_SRC) rule.source.bytes = bytes_of(value);
+    if (type == FRA_TABLE) rule.table = number_of<uint32_t>(value);
+    if (type == FRA_PRIORITY) rule.priority = number_of<uint32_t>(value);
+  });
+  fits = fits && rule.source.bytes.size() == width && rule.source.prefix <= width * 8;
+  if (!fits) return malformed("attributes of a routing rule");
+  out.push_back(std::move(rule));
   return {};
 }
 

@@ -81,6 +81,22 @@ TEST_CASE("Of flags and queue length what is already so is not sent, and what wa
   CHECK_FALSE(plan.link->allmulti);
 }
 
+TEST_CASE("Source routing takes the lowest table from 100 on that nobody has, or the one that is named") {
+  Situation s;
+  CHECK_FALSE(s.plan().routing_table.has_value());
+  s.conf.pod.source_routing = SourceRouting{};
+  s.state.tables_in_use = {254, 255, 101, 100, 103};
+  CHECK(s.plan().routing_table == 102U);
+  CHECK(make_record(s.request, s.conf, s.state, s.plan()).routing_table == 102U);
+  s.conf.pod.source_routing->table = 5000;
+  CHECK(s.plan().routing_table == 5000U);
+  s.conf.pod.source_routing->table = 103;
+  CHECK_THAT(s.refusal().text, Contains("sourceRouting: table 103 has routes or rules"));
+  s.conf.pod.source_routing->table.reset();
+  for (uint32_t table = 100; table < 253; ++table) s.state.tables_in_use.push_back(table);
+  CHECK_THAT(s.refusal().text, Contains("100 to 252"));
+}
+
 TEST_CASE("Without an allow-list any sysctl below net is set, with one what a line of it matches") {
   Situation s;
   s.conf.pod.sysctls = {{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},

@@ -50,6 +50,18 @@ TEST_CASE("A flag or queue length of another kind is refused with the key and wh
   CHECK_THAT(refusal(R"("txQLen":"500")").text, Contains("txQLen") && Contains("a string"));
 }
 
+TEST_CASE("Source routing is on, off, or on with a table that is not the kernel's") {
+  CHECK_FALSE(settings(R"("sourceRouting":false)").source_routing.has_value());
+  CHECK_FALSE(settings(R"("sourceRouting":true)").source_routing->table.has_value());
+  CHECK_FALSE(settings(R"("sourceRouting":{})").source_routing->table.has_value());
+  CHECK(settings(R"("sourceRouting":{"Table":4294967295})").source_routing->table == 4294967295U);
+  CHECK_THAT(refusal(R"("sourceRouting":"yes")").text, Contains("sourceRouting") && Contains("\"yes\""));
+  CHECK_THAT(refusal(R"("sourceRouting":{"table":0})").text, Contains("sourceRouting.table"));
+  CHECK_THAT(refusal(R"("sourceRouting":{"table":254})").text, Contains("254 main"));
+  CHECK_THAT(refusal(R"("sourceRouting":{"tabel":5})").text, Contains("sourceRouting.tabel"));
+  CHECK_THAT(refusal(R"("ipam":{},"sourceRouting":true)").text, Contains("an ipam section"));
+}
+
 TEST_CASE("A sysctl is read in either form, with the interface's name put in last") {
   const auto path = [](const std::string& key, std::string_view ifname) {
     const auto pod = settings(R"("sysctl":{")" + key + R"(":"1"})");

@@ -36,6 +36,7 @@ Record full_record() {
                         "",
                         "0000:03:02.1"};
   out.link->promisc = true;
+  out.routing_table = 100;
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.config = "{\n\t\"name\": \"rail0\"}";

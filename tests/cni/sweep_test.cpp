@@ -63,10 +63,11 @@ class Node {
                             {"CNI_PATH", programs.path()},
                             {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
     auto out = read_request(
-        environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
-                     R"("mtu":9000,"mac":"02:00:00:00:00:07","promisc":false,"allmulti":true,"txQLen":700,)"
-                     R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net/ipv4/tcp_rmem":"1 2 3"},)"
-                     R"("ipam":{"type":"fake-ipam"}})");
+        environment,
+        R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
+        R"("mtu":9000,"mac":"02:00:00:00:00:07","promisc":false,"allmulti":true,"txQLen":700,)"
+        R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net/ipv4/tcp_rmem":"1 2 3"},"sourceRouting":true,)"
+        R"("ipam":{"type":"fake-ipam"}})");
     REQUIRE(out);
     return *out;
   }
@@ -150,7 +151,9 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
   CHECK(during.find("netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 700 alias \"rail 0\" up allmulti") !=
         std::string::npos);
   CHECK(during.find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
-  CHECK(during.find("netns 2 route 0.0.0.0/0") != std::string::npos);
+  CHECK(during.find("netns 2 route 0.0.0.0/0 table 100") != std::string::npos);
+  CHECK(during.find("netns 2 rule from 10.9.0.2/32 lookup 100\nnetns 2 rule from fd00::2/128 lookup 100") !=
+        std::string::npos);
   REQUIRE(node.del("c1", "/run/netns/a"));
   CHECK(node.everything() == before);
 }

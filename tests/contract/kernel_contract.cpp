@@ -174,6 +174,46 @@ void check_waiting(ContractBench& bench) {
   CHECK(never.error().code == Errc::timeout);
 }
 
+void check_rules(ContractBench& bench) {
+  const auto rules = [&] {
+    auto found = bench.pod.rules();
+    REQUIRE(found);
+    return *found;
+  };
+  const auto before = rules();
+  for (const char* text : {"192.0.2.1", "2001:db8::1"}) {
+    const IpAddress source = *IpAddress::parse(text);
+    REQUIRE(bench.pod.add_rule(source, 1234));
+    const auto now = rules();
+    CHECK(now.size() == before.size() + 1);
+    const auto found =
+        std::find_if(now.begin(), now.end(), [&](const RoutingRule& one) { return one.source == source; });
+    REQUIRE(found != now.end());
+    CHECK(found->table == 1234);
+    CHECK(found->priority > 0);
+    CHECK(found->priority < 32766);  // before the main table
+    // The new one gets another priority, so to the kernel it is another rule.
+    REQUIRE(bench.pod.add_rule(source, 1234));
+    CHECK(rules().size() == before.size() + 2);
+    REQUIRE(bench.pod.remove_rule(*found));
+    CHECK(rules().size() == before.size() + 1);
+    CHECK(errno_of(bench.pod.remove_rule(*found)) == ENOENT);
+    for (const RoutingRule& rule : rules()) {
+      if (rule.table == 1234) REQUIRE(bench.pod.remove_rule(rule));
+    }
+    CHECK(rules().size() == before.size());
+  }
+}
+
+void check_sysctls(ContractBench& bench) {
+  const char* name = "ipv4/conf/default/arp_notify";
+  const auto in_host = bench.host.read_sysctl(name);
+  REQUIRE(bench.pod.write_sysctl(name, "1"));
+  CHECK(*bench.pod.read_sysctl(name) == "1");
+  CHECK(*bench.host.read_sysctl(name) == *in_host);
+  CHECK(*in_host == "0");
+}
+
 void check_rdma(ContractBench& bench) {
   const auto mode = bench.host.rdma_netns_mode();
   REQUIRE(mode);
@@ -210,6 +250,8 @@ void check_kernel_contract(ContractBench bench) {
   check_addresses(bench, now());
   check_names(bench, now());
   check_waiting(bench);
+  check_rules(bench);
+  check_sysctls(bench);
   if (!bench.rdma.empty()) check_rdma(bench);
   Link after = now();
   after.index = before.index;  // another link may have had the old one meanwhile

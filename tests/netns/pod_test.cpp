@@ -121,6 +121,101 @@ TEST_CASE("Sysctls that the node's allow-list has not, or the kernel, leave the 
   }
 }
 
+namespace {
+
+// A pod with its own default route, and two rails that each are assigned one.
+struct TwoRails : OnePod {
+  Json rails[2];
+  std::string pod_before;
+  TwoRails() {
+    add_device("0000:03:02.2", "vf2");
+    before = world();
+    in_pod(pod,
+           "ip link add name eth0 index 100 type veth peer name q index 101; ip link set eth0 up; ip link "
+           "set q up; "
+           "ip addr add 10.1.0.2/24 dev eth0; ip route add default via 10.1.0.1; ip rule add from 9.9.9.9 "
+           "table 100");
+    pod_before = routing();
+    for (const int i : {0, 1}) {
+      const std::string number = std::to_string(i);
+      const std::string network = "10.2" + number + ".0.";
+      Json ipam = *Json::parse(R"({"type":"static","routes":[{"dst":"0.0.0.0/0"},{"dst":"10.20.0.0/14"}]})");
+      ipam.set("addresses",
+               Json::array().push(Json().set("address", network + "5/24").set("gateway", network + "1")));
+      rails[i] = config().set("name", "rail" + number).set("deviceID", "0000:03:02." + std::to_string(i + 1));
+      rails[i].set("sourceRouting", true).set("ipam", ipam);
+    }
+  }
+  Call rail_call(const std::string& verb, int rail) const {
+    Call out = call(verb, rails[rail]);
+    out.ifname = "net" + std::to_string(rail + 1);
+    return out;
+  }
+  Json rail(const std::string& verb, int number) const {
+    const Outcome outcome = run(rail_call(verb, number));
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.status == 0);
+    return json_of(outcome);
+  }
+  std::string routing() const {
+    return in_pod(pod, "ip rule; ip -6 rule; ip route; ip route show table all");
+  }
+  std::string way(const std::string& to) const { return in_pod(pod, "ip route get " + to); }
+};
+
+}  // namespace
+
+TEST_CASE("With source routing each rail answers by itself and the pod keeps its default route") {
+  TwoRails node;
+  const Json result = node.rail("ADD", 0);
+  node.rail("ADD", 1);
+  CHECK_THAT(node.in_pod(node.pod, "ip rule"),
+             Contains("from 10.20.0.5 lookup 101") && Contains("from 10.21.0.5 lookup 102"));
+  CHECK_THAT(node.way("8.8.8.8"), Contains("via 10.1.0.1 dev eth0"));
+  CHECK_THAT(node.way("8.8.8.8 from 10.20.0.5"), Contains("via 10.20.0.1 dev net1"));
+  CHECK_THAT(node.way("8.8.8.8 from 10.21.0.5"), Contains("via 10.21.0.1 dev net2"));
+  CHECK_THAT(node.way("10.22.0.9 from 10.20.0.5"), Contains("via 10.20.0.1 dev net1"));
+  CHECK_THAT(node.way("10.20.0.9 from 10.21.0.5"), Contains("via 10.21.0.1 dev net2"));
+  CHECK_THAT(node.way("10.20.0.9"), Contains("dev net1") && !Contains("via"));
+
+  const Json conf = with(node.rails[0], R"({"prevResult":)" + result.text() + "}");
+  node.done("CHECK", conf);
+  node.in_pod(node.pod, "ip route del default table 101");
+  node.check_fails(conf, result, "route 0.0.0.0/0 is missing in table 101");
+  node.in_pod(node.pod, "ip rule del from 10.20.0.5");
+  node.check_fails(conf, result, "the rule from 10.20.0.5 to table 101 is missing");
+
+  node.rail("DEL", 1);
+  CHECK_THAT(node.in_pod(node.pod, "ip rule"), !Contains("10.21.0.5"));
+  node.rail("DEL", 0);
+  CHECK(node.routing() == node.pod_before);
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Source routing of IPv6 addresses, in the table that is named") {
+  OnePod node;
+  const Json conf = with(node.config(), R"({"sourceRouting":{"table":1000},"ipam":{"type":"static",
+      "addresses":[{"address":"fd07::5/64","gateway":"fd07::1"}]}})");
+  node.done("ADD", conf);
+  CHECK_THAT(node.in_pod(node.pod, "ip -6 rule"), Contains("from fd07::5 lookup 1000"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -6 route get fd99::1 from fd07::5"), Contains("via fd07::1 dev net1"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -6 route get fe80::9 from fd07::5 oif net1"), !Contains("via"));
+  node.done("DEL", conf);
+  CHECK_THAT(node.in_pod(node.pod, "ip -6 rule"), !Contains("1000"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A table that the pod uses already is refused, and the pod is left as it was") {
+  TwoRails node;
+  Call call = node.rail_call("ADD", 0);
+  call.config.set("sourceRouting", *Json::parse(R"({"table":100})"));
+  const Outcome outcome = node.run(call);
+  CHECK(code_of(outcome) == 101);
+  CHECK_THAT(message_of(outcome), Contains("table 100"));
+  CHECK(node.routing() == node.pod_before);
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("CHECK sees that a route lost its MTU") {
   OnePod node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0

@@ -115,6 +115,33 @@ class FakeKernel : public Kernel {
     return out;
   }
 
+  // fib_newrule() of net/core/fib_rules.c: in front of all that are there.
+  Result<> add_rule(const IpAddress& source, uint32_t table) override {
+    TRY(world_.enter("add_rule " + source.cidr()), "");
+    auto& rules = world_.rules_[self_];
+    uint32_t priority = 32766;
+    for (const RoutingRule& rule : rules) {
+      if (rule.source.v6() == source.v6()) priority = std::min(priority, rule.priority);
+    }
+    rules.push_back({source, table, priority - 1});
+    return world_.leave();
+  }
+  Result<std::vector<RoutingRule>> rules() override {
+    TRY(world_.enter("rules"), "");
+    std::vector<RoutingRule> out = world_.rules_[self_];
+    for (const size_t width : {size_t{4}, size_t{16}}) {
+      const IpAddress all{std::vector<uint8_t>(width, 0), 0};
+      out.push_back({all, 255, 0});
+      out.push_back({all, 254, 32766});
+    }
+    return out;
+  }
+  Result<> remove_rule(const RoutingRule& rule) override {
+    TRY(world_.enter("remove_rule " + rule.source.cidr()), "");
+    if (std::erase(world_.rules_[self_], rule) == 0) return refuse(ENOENT);
+    return world_.leave();
+  }
+
   Result<std::optional<std::string>> read_sysctl(std::string_view name) override {
     TRY(world_.enter("read_sysctl " + std::string(name)), "");
     const auto at = world_.sysctls_.find(std::to_string(self_) + "/" + std::string(name));
@@ -298,6 +325,7 @@ void FakeWorld::end_netns(const std::string& path) {
     renumber(rdma);
   }
   routes_.erase(netns);
+  rules_.erase(netns);
   write_sysfs();
 }
 
@@ -325,7 +353,14 @@ std::string FakeWorld::snapshot() const {
   }
   for (const auto& [netns, routes] : routes_) {
     for (const Route& route : routes)
-      lines.push_back("netns " + std::to_string(netns) + " route " + route.destination.cidr());
+      lines.push_back("netns " + std::to_string(netns) + " route " + route.destination.cidr() +
+                      (route.table == 254 ? "" : " table " + std::to_string(route.table)));
+  }
+  for (const auto& [netns, rules] : rules_) {
+    for (const RoutingRule& rule : rules) {
+      lines.push_back("netns " + std::to_string(netns) + " rule from " + rule.source.cidr() + " lookup " +
+                      std::to_string(rule.table));
+    }
   }
   for (const FakeRdma& rdma : rdma_) {
     lines.push_back("netns " + std::to_string(rdma.netns) + " rdma " + rdma.device.name + " uverbs" +

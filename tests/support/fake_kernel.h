@@ -99,6 +99,7 @@ class FakeWorld {
   std::vector<FakeRdma> rdma_;
   std::map<std::string, std::string> pci_driver_;
   std::map<int, std::vector<Route>> routes_;
+  std::map<int, std::vector<RoutingRule>> rules_;  // beside those that every namespace has
   std::map<std::string, std::string> sysctls_;
   std::vector<std::string> log_;
   Fault fault_;
