@@ -171,8 +171,11 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
   // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
   AddResult out;
   out.assignment = TRY(assign_addresses(request, conf, world, tx), "");
-  if (attached.link)
-    TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, attached.record.routing_table), "");
+  if (attached.link) {
+    const Record& record = attached.record;
+    TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table), "");
+    if (conf.pod.announce) announce(pod, *attached.link, out.assignment, record, world);
+  }
   if (!conf.dns.empty()) out.assignment.dns = conf.dns;
   out.ifname = request.ifname;
   out.sandbox = request.netns;

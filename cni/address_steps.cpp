@@ -63,6 +63,12 @@ std::string in_table(const Route& route) {
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table) {
   if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
+  // The kernel then sends an unsolicited neighbour advertisement for each address when duplicate address
+  // detection is through with it (addrconf_dad_completed(), since 4.19): nobody waits, and none too early.
+  // Kernels that do not are no reason to fail.
+  if (has_ipv6(assignment) && settings.announce) {
+    static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
+  }
   // Before the addresses, which some are about (accept_dad), and after our own, so that they have the last
   // word.
   TRY(write_sysctls(pod, link.name, settings.sysctls), "");

@@ -33,6 +33,11 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table);
 
+// Tells the neighbours the link's IPv4 addresses, if it has a carrier or gets one within 200 ms. What goes
+// wrong is logged.
+void announce(Kernel& pod, const Link& link, const Assignment& assignment, const Record& record,
+              World& world);
+
 // The tables that have a rule or a route in the pod.
 Result<std::vector<uint32_t>> tables_in_use(Kernel& pod);
 // The inverse of what configure_pod() did for source routing, beside what goes with the link.

@@ -145,6 +145,10 @@ class Kernel {
   virtual Result<std::optional<std::string>> read_sysctl(std::string_view name) = 0;
   virtual Result<> write_sysctl(std::string_view name, std::string_view value) = 0;
 
+  // A gratuitous ARP for each of the IPv4 addresses, from an Ethernet link. Closing the packet socket takes
+  // an RCU grace period, some 10 ms (packet_release()), without any lock.
+  virtual Result<> announce(const Link& link, const std::vector<IpAddress>& addresses) = 0;
+
   // Nothing if the kernel has no RDMA subsystem loaded.
   virtual Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() = 0;
   virtual Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) = 0;

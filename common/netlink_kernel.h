@@ -1,4 +1,4 @@
-// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_RDMA and /proc/sys/net. Decides nothing.
+// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_RDMA, /proc/sys/net and a packet socket. Decides nothing.
 #pragma once
 
 #include "common/kernel.h"
@@ -39,6 +39,7 @@ class NetlinkKernel : public Kernel {
   Result<> remove_rule(const RoutingRule& rule) override;
   Result<std::optional<std::string>> read_sysctl(std::string_view name) override;
   Result<> write_sysctl(std::string_view name, std::string_view value) override;
+  Result<> announce(const Link& link, const std::vector<IpAddress>& addresses) override;
 
   Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() override;
   Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) override;

@@ -174,6 +174,16 @@ void check_waiting(ContractBench& bench) {
   CHECK(never.error().code == Errc::timeout);
 }
 
+void check_announcement(ContractBench& bench, const Link& before) {
+  CHECK(errno_of(bench.host.announce(before, {cidr("192.0.2.1/24")})) == (before.up() ? 0 : ENETDOWN));
+  change(bench.host, before.index, {.up = true});
+  CHECK(errno_of(bench.host.announce(before, {cidr("192.0.2.1/24"), cidr("192.0.2.2/24")})) == 0);
+  change(bench.host, before.index, {.up = before.up()});
+  Link other = before;
+  other.index = 999'999;
+  CHECK(errno_of(bench.host.announce(other, {cidr("192.0.2.1/24")})) == ENXIO);
+}
+
 void check_rules(ContractBench& bench) {
   const auto rules = [&] {
     auto found = bench.pod.rules();
@@ -250,6 +260,7 @@ void check_kernel_contract(ContractBench bench) {
   check_addresses(bench, now());
   check_names(bench, now());
   check_waiting(bench);
+  check_announcement(bench, now());
   check_rules(bench);
   check_sysctls(bench);
   if (!bench.rdma.empty()) check_rdma(bench);

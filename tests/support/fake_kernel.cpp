@@ -153,6 +153,17 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
 
+  Result<> announce(const Link& link, const std::vector<IpAddress>& addresses) override {
+    TRY(world_.enter("announce"), "");
+    FakeLink* found = world_.find(self_, link.index);
+    if (found == nullptr) return refuse(ENXIO);
+    if (!found->link.up()) return refuse(ENETDOWN);
+    for (const IpAddress& address : addresses) {
+      world_.announced.push_back(address.text() + " at " + link.mac.text());
+    }
+    return world_.leave();
+  }
+
   Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() override {
     TRY(world_.enter("rdma_netns_mode"), "");
     if (world_.rdma_.empty()) return std::optional<RdmaNetnsMode>();

@@ -48,6 +48,9 @@ class FakeWorld {
   void add_veth(int netns, const std::string& name);
   Link& link(const std::string& name);  // in the host
   FakeRdma& rdma(const std::string& name);
+  void set_flags(int netns, const std::string& name, uint32_t flags) {
+    find(netns, name)->link.flags = flags;
+  }
 
   int add_netns(const std::string& path);
   // As cleanup_net(): hardware and RDMA devices go to the host, the rest ends.
@@ -69,6 +72,7 @@ class FakeWorld {
   const std::vector<std::string>& log() const { return log_; }
 
   RdmaNetnsMode rdma_mode = RdmaNetnsMode::exclusive;
+  std::vector<std::string> announced;  // "10.9.0.2 at 02:00:00:00:00:07"
   // So many lists of RDMA devices miss the first one, as while other devices move.
   int rdma_lists_with_a_gap = 0;
   // Runs when a caller waits for something that is not there yet: the time in which a namespace ends.
