@@ -1,7 +1,7 @@
 // NetConf: the network configuration, parsed and checked; input only. What the node makes of it is plan.h's.
-// Accepts the union of host-device, sriov-cni, ib-sriov-cni and rdma-cni keys, without regard to case; keys
-// that this version cannot honour are refused by name, because ignoring a VLAN would put a pod into the wrong
-// network.
+// Accepts the union of host-device, sriov-cni, ib-sriov-cni, rdma-cni, tuning and sbr keys, without regard to
+// case; keys that this version cannot honour are refused by name, because ignoring a VLAN would put a pod
+// into the wrong network.
 #pragma once
 
 #include "common/ids.h"
