@@ -157,9 +157,7 @@ struct TwoRails : OnePod {
     REQUIRE(outcome.status == 0);
     return json_of(outcome);
   }
-  std::string routing() const {
-    return in_pod(pod, "ip rule; ip -6 rule; ip route; ip route show table all");
-  }
+  std::string routing() const { return in_pod(pod, "ip rule; ip -6 rule; ip -4 route show table all"); }
   std::string way(const std::string& to) const { return in_pod(pod, "ip route get " + to); }
 };
 
