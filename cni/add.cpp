@@ -122,6 +122,12 @@ Result<State> read_state(Device device, const NetConf& conf, const Request& requ
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
     if (!state.occupant) state.occupant = TRY(pod.find_link(name), "look for " + name + " in the pod");
   }
+  if (!conf.pod.sysctls.empty()) {
+    state.sysctl_allow_list = TRY(world.sys.text(kSysctlAllowList.substr(1)), "read the sysctls' allow-list");
+  }
+  if (conf.pod.source_routing) {
+    state.tables_in_use = TRY(tables_in_use(pod), "look for a free routing table in the pod");
+  }
   state.device = std::move(device);
   return state;
 }
@@ -247,7 +253,11 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
   // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
   AddResult out;
   out.assignment = TRY(assign_addresses(request, conf, world, tx), "");
-  if (attached.link) TRY(configure_addresses(pod, *attached.link, out.assignment), "");
+  if (attached.link) {
+    const Record& record = attached.record;
+    TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table), "");
+    announce(pod, *attached.link, out.assignment, world.log);
+  }
   if (!conf.dns.empty()) out.assignment.dns = conf.dns;
   out.ifname = request.ifname;
   out.sandbox = request.netns;

@@ -1,3 +1,4 @@
+#include "cni/routing.h"
 #include "cni/steps.h"
 
 #include <algorithm>
@@ -35,36 +36,54 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
   return {};
 }
 
+Result<> write_sysctls(Kernel& pod, const std::string& ifname, const std::vector<SysctlSetting>& sysctls) {
+  for (const SysctlSetting& sysctl : sysctls) {
+    TRY(pod.write_sysctl(sysctl.path_for(ifname), sysctl.value),
+        "set sysctl " + sysctl.key + " to " + sysctl.value);
+  }
+  return {};
+}
+
+bool has_ipv6(const Assignment& assignment) {
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
+                     [](const AssignedIp& ip) { return ip.address.v6(); });
+}
+
+bool has_gateway6(const Assignment& assignment) {
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
+                     [](const AssignedIp& ip) { return ip.address.v6() && ip.gateway; });
+}
+
+std::string in_table(const Route& route) {
+  return route.table == Route{}.table ? "" : " in table " + std::to_string(route.table);
+}
+
 }  // namespace
 
-Result<> configure_addresses(Kernel& pod, const Link& link, const Assignment& assignment) {
-  std::optional<IpAddress> gateway4;
-  std::optional<IpAddress> gateway6;
-  bool ipv6_enabled = false;
+Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
+                       const PodSettings& settings, std::optional<uint32_t> own_table) {
+  if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
+  // The kernel then sends an unsolicited neighbour advertisement for each address when duplicate address
+  // detection is through with it (addrconf_dad_completed(), since 4.19): nobody waits, and none too early.
+  // Kernels that do not are no reason to fail.
+  if (has_ipv6(assignment)) {
+    static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
+  }
+  // Before the addresses, which some are about (accept_dad), and after our own, so that they have the last
+  // word.
+  TRY(write_sysctls(pod, link.name, settings.sysctls), "");
   for (const AssignedIp& ip : assignment.ips) {
-    if (ip.address.v6() && !ipv6_enabled) {
-      TRY(enable_ipv6(pod, link.name), "");
-      ipv6_enabled = true;
-    }
     TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
-    auto& gateway = ip.address.v6() ? gateway6 : gateway4;
-    if (!gateway) gateway = ip.gateway;
   }
   // A route through a gateway over a tentative source address would be refused or lost.
-  if (gateway6) TRY(wait_for_addresses(pod, link), "");
-  for (const AssignedRoute& assigned : assignment.routes) {
-    Route route;
-    route.destination = assigned.destination;
-    route.gateway = assigned.gateway ? assigned.gateway : assigned.destination.v6() ? gateway6 : gateway4;
-    const uint8_t link_scope = 253;  // RT_SCOPE_LINK: on the link, so not through a gateway
-    if (assigned.scope == link_scope) route.gateway = assigned.gateway;
-    route.link = link.index;
-    route.table = assigned.table.value_or(route.table);
-    route.priority = assigned.priority;
-    route.scope = assigned.scope;
-    route.mtu = assigned.mtu;
-    route.advmss = assigned.advmss;
-    TRY(pod.add_route(route), "add route " + assigned.destination.cidr() + " on " + link.name);
+  if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link), "");
+  for (const Route& route : routes_of(assignment, link.index, own_table)) {
+    TRY(pod.add_route(route), "add route " + route.destination.cidr() + " on " + link.name + in_table(route));
+  }
+  if (!own_table) return {};
+  for (const IpAddress& source : sources_of(assignment)) {
+    TRY(pod.add_rule(source, *own_table),
+        "route packets from " + source.text() + " by table " + std::to_string(*own_table));
   }
   return {};
 }

@@ -42,6 +42,32 @@ Result<> compare_link(const Record& record, const NetConf& conf, const Request& 
   return {};
 }
 
+// The kernel cuts larger ones (ip_metrics_convert()).
+constexpr uint32_t kMaxRouteMtu = 65535 - 15;
+constexpr uint32_t kMaxAdvmss = 65535 - 40;
+
+// 0 and absent are the same, for the kernel and for IPAM plugins.
+bool has_metric(const std::optional<uint32_t>& wanted, const std::optional<uint32_t>& have, uint32_t max) {
+  return wanted.value_or(0) == 0 || std::min(*wanted, max) == have;
+}
+
+void compare_route(const AssignedRoute& wanted, const std::vector<Route>& routes, Differences& out) {
+  const auto same = [&](const Route& one) {
+    return one.destination == wanted.destination && (!wanted.gateway || one.gateway == wanted.gateway);
+  };
+  const std::string name = "route " + wanted.destination.cidr();
+  const auto found = std::find_if(routes.begin(), routes.end(), same);
+  if (found == routes.end()) return out.add(name + " is missing in the pod");
+  const bool metrics = std::any_of(found, routes.end(), [&](const Route& one) {
+    return same(one) && has_metric(wanted.mtu, one.mtu, kMaxRouteMtu) &&
+           has_metric(wanted.advmss, one.advmss, kMaxAdvmss);
+  });
+  out.expect(metrics, name + " has MTU " + std::to_string(found->mtu.value_or(0)) + " and advmss " +
+                          std::to_string(found->advmss.value_or(0)) + ", wanted are " +
+                          std::to_string(wanted.mtu.value_or(0)) + " and " +
+                          std::to_string(wanted.advmss.value_or(0)) + " (0: any)");
+}
+
 Result<> compare_addresses(const Assignment& wanted, const Link& link, Kernel& pod, Differences& out) {
   const auto have = TRY(pod.addresses(link.index), "");
   for (const AssignedIp& ip : wanted.ips) {
@@ -52,12 +78,7 @@ Result<> compare_addresses(const Assignment& wanted, const Link& link, Kernel& p
   if (wanted.routes.empty()) return {};
   // A route of prevResult may belong to another interface of the chain, so it must exist on some link.
   const auto routes = TRY(pod.routes(0), "");
-  for (const AssignedRoute& route : wanted.routes) {
-    const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
-      return one.destination == route.destination && (!route.gateway || one.gateway == route.gateway);
-    });
-    out.expect(there, "route " + route.destination.cidr() + " is missing in the pod");
-  }
+  for (const AssignedRoute& route : wanted.routes) compare_route(route, routes, out);
   return {};
 }
 
@@ -110,6 +131,12 @@ Result<> check(const Request& request, World& world) {
     if (link) {
       const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns), "");
       TRY(compare_link(*record, conf, request, *link, differences), "");
+      for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod), "")) differences.add(what);
+      if (record->routing_table) {
+        for (const std::string& what :
+             TRY(routing_differences(wanted, *record->routing_table, *link, *pod), ""))
+          differences.add(what);
+      }
       TRY(compare_addresses(wanted, *link, *pod, differences), "");
     } else {
       differences.add("the interface of " + record->device_key + " is not in the pod's namespace");

@@ -71,7 +71,8 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   TRY(bring_rdma_back(record, pod.get(), world), "");
   TRY(restore_vf_identity(record, world), "");
   TRY(bring_link_back(record, pod.get(), world), "");
-  return restore_vf_policy(record, world);
+  TRY(restore_vf_policy(record, world), "");
+  return pod ? remove_rules(record, *pod) : Result<>();
 }
 
 Result<bool> detach(const Record& record, const std::string& netns, World& world) {

@@ -55,6 +55,8 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
   if (now.mtu != before.mtu) change.mtu = before.mtu;
   if (now.tx_queue_len != before.tx_queue_len) change.tx_queue_len = before.tx_queue_len;
   if (now.alias != before.alias) change.alias = before.alias;
+  if (now.promisc_set() != before.promisc) change.promisc = before.promisc;
+  if (now.allmulti_set() != before.allmulti) change.allmulti = before.allmulti;
   return change;
 }
 
@@ -90,6 +92,8 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   if (change.mtu) apply("mtu", {.mtu = change.mtu});
   if (change.tx_queue_len) apply("txQLen", {.tx_queue_len = change.tx_queue_len});
   if (change.alias) apply("alias", {.alias = change.alias});
+  if (change.promisc) apply("promisc", {.promisc = change.promisc});
+  if (change.allmulti) apply("allmulti", {.allmulti = change.allmulti});
 }
 
 // The link is in the host already: sent home by the kernel, or never gone.
@@ -106,8 +110,7 @@ Result<> settle(const Record& record, const Link& now, World& world) {
     TRY(world.host.change_link(now.index, {.up = false}), "take " + now.name + " down");
     change.up = before.up;
   }
-  const bool differs =
-      change.mac || change.mtu || change.tx_queue_len || change.alias || change.name || change.up;
+  const bool differs = change != LinkChange{};
   if (differs && !world.host.change_link(now.index, change)) {
     apply_each(change, now, world);
     const LinkChange rest{.name = change.name, .up = change.up};
@@ -181,6 +184,9 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   change.name = plan.ifname;
   change.mac = plan.mac;
   change.mtu = plan.mtu;
+  change.tx_queue_len = plan.tx_queue_len;
+  change.promisc = plan.promisc;
+  change.allmulti = plan.allmulti;
   change.up = true;
   auto moved = host.change_link(before.index, change);
   if (!moved && change.mac) moved = finish_without_mac(record, change, pod, std::move(moved).error());

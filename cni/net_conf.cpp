@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
 // Keys that peers know and this version does not do. No mainline kernel offers VLAN trunks of VFs.
-constexpr std::array kNotYet = {"sysctl", "promisc", "allmulti", "txQLen", "rdmaName", "vlanTrunk"};
+constexpr std::array kNotYet = {"rdmaName", "vlanTrunk"};
 
 bool has_control_characters(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
@@ -201,6 +201,10 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   out.rdma = TRY(read_rdma(conf), "");
   TRY(read_vf_settings(conf, out), "");
   TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
+  out.pod = TRY(read_pod_settings(conf), "");
+  if (out.pod.source_routing && out.ipam_type.empty()) {
+    return conf.error("sourceRouting", "it needs addresses, so an ipam section is wanted");
+  }
   TRY(read_logging(conf, out), "");
   out.valid_attachments = TRY(read_valid_attachments(conf), "");
   if (const Json* previous = conf.value("prevResult")) {

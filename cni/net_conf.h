@@ -1,7 +1,7 @@
 // NetConf: the network configuration, parsed and checked; input only. What the node makes of it is plan.h's.
-// Accepts the union of host-device, sriov-cni, ib-sriov-cni and rdma-cni keys, without regard to case; keys
-// that this version cannot honour are refused by name, because ignoring a VLAN would put a pod into the wrong
-// network.
+// Accepts the union of host-device, sriov-cni, ib-sriov-cni, rdma-cni, tuning and sbr keys, without regard to
+// case; keys that this version cannot honour are refused by name, because ignoring a VLAN would put a pod
+// into the wrong network.
 #pragma once
 
 #include "common/ids.h"
@@ -49,6 +49,32 @@ struct AttachmentName {
   auto operator<=>(const AttachmentName&) const = default;
 };
 
+// A file below /proc/sys/net of the pod's namespace.
+struct SysctlSetting {
+  std::string key;   // as it is written: "net.ipv4.conf.IFNAME.arp_notify"
+  std::string path;  // "ipv4/conf/IFNAME/arp_notify"
+  std::string value;
+  bool operator==(const SysctlSetting&) const = default;
+
+  std::string path_for(std::string_view ifname) const;  // with the interface's name for IFNAME
+};
+
+// What goes out with one of the interface's addresses is routed by a table of its own.
+struct SourceRouting {
+  std::optional<uint32_t> table;  // nothing: the lowest free one from 100 on
+};
+
+// The keys of the tuning and sbr plugins: pod_conf.cpp.
+struct PodSettings {
+  std::optional<bool> promisc;
+  std::optional<bool> allmulti;
+  std::optional<uint32_t> tx_queue_len;
+  std::vector<SysctlSetting> sysctls;
+  std::optional<SourceRouting> source_routing;
+
+  bool need_link() const { return promisc || allmulti || tx_queue_len || !sysctls.empty() || source_routing; }
+};
+
 struct NetConf {
   std::string cni_version;
   std::string network;  // "name"
@@ -66,6 +92,7 @@ struct NetConf {
   bool vfio_wanted = false;         // vfioPciMode: an error if the device is bound otherwise
   RdmaPolicy rdma = RdmaPolicy::automatic;
   bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot give
+  PodSettings pod;
   LogLevel log_level = LogLevel::info;
   std::string log_file;  // empty: stderr
   std::optional<Json> prev_result;
@@ -75,6 +102,8 @@ struct NetConf {
 
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
+
+Result<PodSettings> read_pod_settings(ObjectReader& conf);
 
 // The `dns` of a configuration or of a result; empty if there is none.
 Result<Dns> read_dns(ObjectReader& parent);

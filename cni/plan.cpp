@@ -9,8 +9,9 @@ namespace vfrail {
 namespace {
 
 LinkBefore before(const Link& link) {
-  return LinkBefore{link.index,        link.name,  link.altnames, link.mac,  link.mtu,
-                    link.tx_queue_len, link.alias, link.up(),     link.kind, link.parent_device};
+  return LinkBefore{link.index, link.name,          link.altnames,      link.mac,
+                    link.mtu,   link.tx_queue_len,  link.alias,         link.up(),
+                    link.kind,  link.parent_device, link.promisc_set(), link.allmulti_set()};
 }
 
 Result<> check_pod(const Request& request, const State& state) {
@@ -73,6 +74,9 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   // What is already so is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
   if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
+  if (conf.pod.promisc != link.promisc_set()) plan.promisc = conf.pod.promisc;
+  if (conf.pod.allmulti != link.allmulti_set()) plan.allmulti = conf.pod.allmulti;
+  if (conf.pod.tx_queue_len != link.tx_queue_len) plan.tx_queue_len = conf.pod.tx_queue_len;
   std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
                [&](const std::string& name) { return name == request.ifname; });
   return {};
@@ -186,13 +190,14 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   TRY(check_parts(conf, state), "");
   if (state.link) {
     TRY(plan_link(request, conf, *state.link, plan), "");
-  } else if (conf.mtu) {
+  } else if (conf.mtu || conf.pod.need_link()) {
     return Error{Errc::invalid, 0,
-                 "mtu needs an interface, which " + state.device.key + " (driver " + state.device.driver +
-                     ") does not have"};
+                 "mtu, promisc, allmulti, txQLen, sysctl and sourceRouting need an interface, which " +
+                     state.device.key + " (driver " + state.device.driver + ") does not have"};
   }
   TRY(check_infiniband(conf, state), "");
   TRY(plan_vf(request, conf, state, plan), "");
+  TRY(plan_pod(conf.pod, state, plan), "");
   TRY(plan_rdma(conf, state, plan), "");
   return plan;
 }
@@ -206,6 +211,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.device = state.device.id;
   out.link = plan.link;
   if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
+  out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
   for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
   out.config = request.config;

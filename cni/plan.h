@@ -11,9 +11,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vfrail {
+
+// The tuning plugin's: patterns of the sysctls that networks may set on this node. No such file: any below
+// net.
+inline constexpr std::string_view kSysctlAllowList = "/etc/cni/tuning/allowlist.conf";
 
 // The facts that the decision stands on.
 struct State {
@@ -26,7 +31,9 @@ struct State {
   VfSettings vf_settings;
   std::optional<Link> occupant;  // what has the wanted name, or one of the altnames, in the pod
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
-  bool same_netns = false;                                 // the pod's namespace is the host's
+  std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
+  std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
+  bool same_netns = false;                       // the pod's namespace is the host's
 };
 
 struct VfPlan {
@@ -38,20 +45,27 @@ struct VfPlan {
 
 struct AttachPlan {
   std::string ifname;
-  std::optional<VfPlan> vf;        // settings to change at the PF
-  std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
-  std::optional<MacAddress> mac;   // to be set; nothing: keep
-  std::optional<uint32_t> mtu;     // to be set; nothing: keep
+  std::optional<VfPlan> vf;              // settings to change at the PF
+  std::optional<LinkBefore> link;        // the netdev to move; nothing for devices without one
+  std::optional<MacAddress> mac;         // to be set; nothing: keep
+  std::optional<uint32_t> mtu;           // to be set; nothing: keep
+  std::optional<bool> promisc;           // to be set; nothing: keep
+  std::optional<bool> allmulti;          // to be set; nothing: keep
+  std::optional<uint32_t> tx_queue_len;  // to be set; nothing: keep
   std::vector<std::string>
-      own_altnames;                // equal to the new name, which the kernel refuses (EEXIST): taken off
-  std::vector<RdmaDevice> rdma;    // to move
-  std::vector<std::string> nodes;  // the device nodes that the RDMA devices must have afterwards
+      own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): taken off
+  std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
+  std::vector<RdmaDevice> rdma;           // to move
+  std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
 
   // IPoIB's netdev is a client of the RDMA device: each move of that one makes it anew, in the host.
   bool ipoib() const { return link && link->ipoib(); }
 };
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
+
+// The refusals about what the pod gets beside the interface, and what is decided about it.
+Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
 
 // The address to give the netdev: runtimeConfig.mac, then CNI_ARGS MAC, then mac.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);

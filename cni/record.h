@@ -34,6 +34,8 @@ struct LinkBefore {
   bool up = false;
   std::string kind;  // empty for most hardware
   std::string parent_device;
+  bool promisc = false;  // the administrator's flag, as is the next
+  bool allmulti = false;
 
   bool ipoib() const { return mac.bytes.size() == 20; }  // RFC 4391
   // Ends with its namespace. Hardware goes home instead: its kernel interface has a device below it, and only
@@ -57,10 +59,11 @@ struct Record {
   NetnsId netns_id;
   std::string device_key;
   std::optional<DeviceId> device;
-  std::optional<LinkBefore> link;  // nothing for devices without a netdev
-  std::optional<VfBefore> vf;      // nothing: no setting was to be changed
-  MacAddress pod_mac;              // the address it has in the pod
-  std::vector<std::string> rdma;   // RDMA devices that move
+  std::optional<LinkBefore> link;         // nothing for devices without a netdev
+  std::optional<VfBefore> vf;             // nothing: no setting was to be changed
+  std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
+  MacAddress pod_mac;                     // the address it has in the pod
+  std::vector<std::string> rdma;          // RDMA devices that move
   // What the IPAM plugin needs to release the address when the runtime never asks again.
   std::string config;
   std::string cni_args;

@@ -17,6 +17,7 @@ Json format_link(const LinkBefore& link) {
   out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
   out.set("mac", link.mac.text()).set("mtu", link.mtu).set("txQueueLen", link.tx_queue_len);
   out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
+  out.set("promisc", link.promisc).set("allmulti", link.allmulti);
   return out;
 }
 
@@ -54,6 +55,8 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   out.up = TRY(reader.boolean("up"), "").value_or(false);
   out.kind = TRY(text_of(reader, "kind"), "");
   out.parent_device = TRY(text_of(reader, "parent"), "");
+  out.promisc = TRY(reader.boolean("promisc"), "").value_or(false);
+  out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
   return out;
 }
 
@@ -140,6 +143,7 @@ std::string format_record(const Record& record) {
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
   out.set("vf", record.vf ? format_vf(*record.vf) : Json());
+  if (record.routing_table) out.set("routingTable", *record.routing_table);
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
@@ -165,6 +169,8 @@ Result<Record> parse_record(std::string_view text) {
     out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
   if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
+  if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX), ""))
+    out.routing_table = static_cast<uint32_t>(*table);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
   out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
   out.config = TRY(text_of(reader, "config"), "");

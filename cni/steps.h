@@ -10,14 +10,18 @@
 #include "common/result.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace vfrail {
 
-// Moves, renames, sets MAC and MTU and brings up, in one request. The link as the pod has it now.
+// Moves, renames, sets MAC, MTU, queue length and flags and brings up, in one request. The link as the pod
+// has it now.
 Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record);
 // Makes the netdev in the host what the record says it was: name, MAC, MTU, queue length, alias, altnames,
-// up or down. `pod` is null when its namespace is gone; then the kernel sends hardware home, which is waited
-// for. A netdev that has ended (a veth with its namespace, an unbound driver) is nothing to bring back.
+// promisc, allmulti, up or down. `pod` is null when its namespace is gone; then the kernel sends hardware
+// home, which is waited for. A netdev that has ended (a veth with its namespace, an unbound driver) is
+// nothing to bring back.
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 
 // Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
@@ -33,9 +37,24 @@ Result<> restore_vf_policy(const Record& record, World& world);
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world);
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
 
-// Addresses, routes and IPv6 settings of the link in the pod. Undone by moving the link: the kernel drops
-// them.
-Result<> configure_addresses(Kernel& pod, const Link& link, const Assignment& assignment);
+// Sysctls, addresses and routes of the link in the pod. Undone by moving the link: the kernel drops them.
+// (Sysctls that are not the link's end with the pod's namespace.)
+Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
+                       const PodSettings& settings, std::optional<uint32_t> own_table);
+
+// Tells the neighbours the link's IPv4 addresses. What goes wrong is logged.
+void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& log);
+
+// The tables that have a rule or a route in the pod.
+Result<std::vector<uint32_t>> tables_in_use(Kernel& pod);
+// The inverse of what configure_pod() did for source routing, beside what goes with the link.
+Result<> remove_rules(const Record& record, Kernel& pod);
+
+// What the pod has otherwise than the settings say, a sentence each.
+Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod);
+// The same of source routing, for an attachment with a table of its own.
+Result<std::vector<std::string>> routing_differences(const Assignment& wanted, uint32_t own_table,
+                                                     const Link& link, Kernel& pod);
 
 // The record's netdev in the pod, by what it is and not by what it is called.
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);

@@ -46,6 +46,9 @@ struct Link {
 
   bool up() const { return (flags & 1U) != 0; }             // IFF_UP: administratively up
   bool carrier() const { return (flags & 0x10000U) != 0; }  // IFF_LOWER_UP
+  // What the administrator set (IFF_PROMISC, IFF_ALLMULTI); the counters also count bridges, sniffers, ...
+  bool promisc_set() const { return (flags & 0x100U) != 0; }
+  bool allmulti_set() const { return (flags & 0x200U) != 0; }
   bool operator==(const Link&) const = default;
 };
 
@@ -60,6 +63,9 @@ struct LinkChange {
   std::optional<uint32_t> tx_queue_len = std::nullopt;
   std::optional<std::string> alias = std::nullopt;
   std::optional<bool> up = std::nullopt;
+  std::optional<bool> promisc = std::nullopt;
+  std::optional<bool> allmulti = std::nullopt;
+  bool operator==(const LinkChange&) const = default;
 };
 
 enum class DadState : uint8_t { done, tentative, failed };
@@ -78,6 +84,14 @@ struct Route {
   std::optional<uint8_t> scope;  // RT_SCOPE_*; the kernel's usual one if not set
   std::optional<uint32_t> mtu;
   std::optional<uint32_t> advmss;
+};
+
+// Packets from `source` are routed by `table` (ip-rule(8)).
+struct RoutingRule {
+  IpAddress source;      // prefix 0: from all
+  uint32_t table = 254;  // RT_TABLE_MAIN; 0 for a rule that names none (goto, prohibit, ...)
+  uint32_t priority = 0;
+  bool operator==(const RoutingRule&) const = default;
 };
 
 // An RDMA device, as RDMA_NLDEV_CMD_GET tells it (rdma_netlink.h).
@@ -129,9 +143,20 @@ class Kernel {
   virtual Result<> add_route(const Route& route) = 0;
   // All tables, both families; link 0 means routes of every link.
   virtual Result<std::vector<Route>> routes(int link) = 0;
+  // The kernel chooses the priority: before all others but the local table's.
+  virtual Result<> add_rule(const IpAddress& source, uint32_t table) = 0;
+  // Both families.
+  virtual Result<std::vector<RoutingRule>> rules() = 0;
+  virtual Result<> remove_rule(const RoutingRule& rule) = 0;
   // Files below /proc/sys/net of this namespace: "ipv6/conf/net1/disable_ipv6". Nothing if it is not there.
   virtual Result<std::optional<std::string>> read_sysctl(std::string_view name) = 0;
   virtual Result<> write_sysctl(std::string_view name, std::string_view value) = 0;
+
+  // Has the kernel ask for an IPv4 address that the link has itself, at once and, unanswered, twice more a
+  // second apart (RTM_NEWNEIGH with NTF_USE, neigh_event_send()): a gratuitous ARP, from the first address of
+  // each subnet. A packet socket could do it as well, but its end waits for an RCU grace period, some 10 ms
+  // (packet_release()).
+  virtual Result<> announce(int link, const IpAddress& address) = 0;
 
   // Nothing if the kernel has no RDMA subsystem loaded.
   virtual Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() = 0;

@@ -13,6 +13,7 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
@@ -151,10 +152,13 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
   ifinfomsg header{};
   header.ifi_family = AF_UNSPEC;
   header.ifi_index = index;
-  if (change.up) {
-    header.ifi_flags = *change.up ? IFF_UP : 0;
-    header.ifi_change = IFF_UP;
-  }
+  const auto put_flag = [&header](const std::optional<bool>& wanted, unsigned flag) {
+    if (wanted) header.ifi_change |= flag;
+    if (wanted == true) header.ifi_flags |= flag;
+  };
+  put_flag(change.up, IFF_UP);
+  put_flag(change.promisc, IFF_PROMISC);
+  put_flag(change.allmulti, IFF_ALLMULTI);
   message.put_header(header);
   if (change.netns_fd >= 0) message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(change.netns_fd));
   if (change.name) message.put_text(IFLA_IFNAME, *change.name);
@@ -322,6 +326,17 @@ Result<> NetlinkKernel::write_sysctl(std::string_view name, std::string_view val
   const ssize_t written = ::write(fd.get(), value.data(), value.size());
   if (written != static_cast<ssize_t>(value.size())) return Error::from_errno(errno, "write " + path);
   return {};
+}
+
+Result<> NetlinkKernel::announce(int link, const IpAddress& address) {
+  NlMessage message(RTM_NEWNEIGH, NLM_F_CREATE);
+  ndmsg header{};
+  header.ndm_family = AF_INET;
+  header.ndm_ifindex = link;
+  header.ndm_flags = NTF_USE;
+  message.put_header(header);
+  message.put_bytes(NDA_DST, address.bytes);
+  return route_.request(message);
 }
 
 Result<std::optional<RdmaNetnsMode>> NetlinkKernel::rdma_netns_mode() {

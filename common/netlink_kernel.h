@@ -1,4 +1,4 @@
-// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_RDMA and /proc/sys/net. Decides nothing.
+// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_RDMA, /proc/sys/net and a packet socket. Decides nothing.
 #pragma once
 
 #include "common/kernel.h"
@@ -36,8 +36,12 @@ class NetlinkKernel : public Kernel {
   Result<std::vector<LinkAddress>> wait_for_dad(int link, Deadline deadline) override;
   Result<> add_route(const Route& route) override;
   Result<std::vector<Route>> routes(int link) override;
+  Result<> add_rule(const IpAddress& source, uint32_t table) override;
+  Result<std::vector<RoutingRule>> rules() override;
+  Result<> remove_rule(const RoutingRule& rule) override;
   Result<std::optional<std::string>> read_sysctl(std::string_view name) override;
   Result<> write_sysctl(std::string_view name, std::string_view value) override;
+  Result<> announce(int link, const IpAddress& address) override;
 
   Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() override;
   Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) override;

@@ -1,55 +1,18 @@
 #include "common/netlink_parse.h"
 
-#include <algorithm>
-#include <arpa/inet.h>
-#include <cstring>
-#include <functional>
-#include <iterator>
-#include <string>
+#include "common/netlink_attributes.h"
 
+#include <iterator>
+
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
-#include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <netlink/attr.h>
-#include <netlink/msg.h>
 #include <rdma/rdma_netlink.h>
 
 namespace vfrail {
 
 namespace {
-
-Error malformed(const char* what) {
-  return Error{Errc::protocol, 0, std::string("netlink answer of the kernel is malformed: ") + what};
-}
-
-// Calls `visit` with each attribute of [data, data + size); false if what is left over does not fit.
-bool for_each_attribute(const void* data, size_t size, const std::function<void(int, const nlattr*)>& visit) {
-  auto* at = static_cast<nlattr*>(const_cast<void*>(data));
-  int left = static_cast<int>(size);
-  while (nla_ok(at, left) != 0) {
-    visit(nla_type(at), at);
-    at = nla_next(at, &left);
-  }
-  return left < NLA_HDRLEN;
-}
-
-std::string text_of(const nlattr* attribute) {
-  const auto* data = static_cast<const char*>(nla_data(attribute));
-  return {data, strnlen(data, static_cast<size_t>(nla_len(attribute)))};
-}
-
-std::vector<uint8_t> bytes_of(const nlattr* attribute) {
-  const auto* data = static_cast<const uint8_t*>(nla_data(attribute));
-  return {data, data + nla_len(attribute)};
-}
-
-template <class T>
-T number_of(const nlattr* attribute) {
-  T value{};
-  std::memcpy(&value, nla_data(attribute), std::min(sizeof value, static_cast<size_t>(nla_len(attribute))));
-  return value;
-}
 
 std::string hex_of(const nlattr* attribute) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -58,31 +21,6 @@ std::string hex_of(const nlattr* attribute) {
     out += kDigits[byte >> 4];
     out += kDigits[byte & 15];
   }
-  return out;
-}
-
-// The family header and where the attributes start. The message's length was checked by the caller of the
-// receive, but the functions are also fed by hand, so it is checked again.
-template <class Header>
-struct Parts {
-  uint16_t type = 0;
-  Header header{};
-  const std::byte* attributes = nullptr;
-  size_t size = 0;
-};
-
-template <class Header>
-Result<Parts<Header>> split(NlBytes message) {
-  nlmsghdr netlink{};
-  if (message.size() < NLMSG_HDRLEN) return malformed("shorter than a header");
-  std::memcpy(&netlink, message.data(), sizeof netlink);
-  const size_t header_end = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(Header));
-  if (netlink.nlmsg_len > message.size() || netlink.nlmsg_len < header_end) return malformed("wrong length");
-  Parts<Header> out;
-  out.type = netlink.nlmsg_type;
-  std::memcpy(&out.header, message.data() + NLMSG_HDRLEN, sizeof(Header));
-  out.attributes = message.data() + header_end;
-  out.size = netlink.nlmsg_len - header_end;
   return out;
 }
 
@@ -154,61 +92,6 @@ void read_link_attribute(int type, const nlattr* value, Link& link) {
     default:
       break;
   }
-}
-
-// The drivers say -1 for "this is nothing that I have" (rtnl_fill_vfinfo()).
-std::optional<bool> on_or_off(uint32_t setting) {
-  return setting == UINT32_MAX ? std::nullopt : std::optional<bool>(setting != 0);
-}
-
-void read_vf_vlan(const nlattr* list, VfSettings& out) {
-  for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
-    if (type != IFLA_VF_VLAN_INFO) return;
-    const auto info = number_of<ifla_vf_vlan_info>(value);
-    out.vlan = VfVlan{static_cast<uint16_t>(info.vlan), static_cast<uint8_t>(info.qos),
-                      static_cast<uint16_t>(ntohs(info.vlan_proto))};
-  });
-}
-
-// One IFLA_VF_INFO. Every part of it begins with the VF's number.
-void read_vf_info(const nlattr* list, uint16_t link_type, uint32_t& vf, VfSettings& out) {
-  for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
-    switch (type) {
-      case IFLA_VF_MAC: {
-        const auto data = number_of<ifla_vf_mac>(value);
-        vf = data.vf;
-        out.mac = MacAddress{{data.mac, data.mac + (link_type == ARPHRD_INFINIBAND ? 20 : 6)}};
-        break;
-      }
-      case IFLA_VF_VLAN_LIST:
-        read_vf_vlan(value, out);
-        break;
-      case IFLA_VF_RATE: {
-        const auto data = number_of<ifla_vf_rate>(value);
-        out.rate = VfRate{data.min_tx_rate, data.max_tx_rate};
-        break;
-      }
-      case IFLA_VF_SPOOFCHK:
-        out.spoof_check = on_or_off(number_of<ifla_vf_spoofchk>(value).setting);
-        break;
-      case IFLA_VF_LINK_STATE: {
-        const uint32_t state = number_of<ifla_vf_link_state>(value).link_state;
-        if (state <= IFLA_VF_LINK_STATE_DISABLE) out.link_state = static_cast<VfLinkState>(state);
-        break;
-      }
-      case IFLA_VF_TRUST:
-        out.trust = on_or_off(number_of<ifla_vf_trust>(value).setting);
-        break;
-      case IFLA_VF_IB_NODE_GUID:
-        out.node_guid = number_of<ifla_vf_guid>(value).guid;
-        break;
-      case IFLA_VF_IB_PORT_GUID:
-        out.port_guid = number_of<ifla_vf_guid>(value).guid;
-        break;
-      default:
-        break;
-    }
-  });
 }
 
 constexpr size_t kMaxLinkAddress = 32;  // MAX_ADDR_LEN of linux/netdevice.h
@@ -285,26 +168,6 @@ Result<Link> parse_link(NlBytes message) {
   return link;
 }
 
-Result<std::optional<VfSettings>> parse_vf_settings(NlBytes message, uint32_t vf) {
-  const auto parts = TRY(split<ifinfomsg>(message), "");
-  if (parts.type != RTM_NEWLINK) return malformed("no link");
-  std::optional<VfSettings> out;
-  const auto read_list = [&](const nlattr* list) {
-    for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* info) {
-      if (type != IFLA_VF_INFO) return;
-      uint32_t number = UINT32_MAX;
-      VfSettings settings;
-      read_vf_info(info, parts.header.ifi_type, number, settings);
-      if (number == vf) out = settings;
-    });
-  };
-  const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
-    if (type == IFLA_VFINFO_LIST) read_list(value);
-  });
-  if (!fits) return malformed("attributes of a PF");
-  return out;
-}
-
 Result<LinkAddress> parse_address(NlBytes message, int& link) {
   const auto parts = TRY(split<ifaddrmsg>(message), "");
   if (parts.type != RTM_NEWADDR) return malformed("no address");
@@ -358,6 +221,26 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
     return malformed("next hops of a route");
   }
   std::move(routes.begin(), routes.end(), std::back_inserter(out));
+  return {};
+}
+
+Result<> parse_rule(NlBytes message, std::vector<RoutingRule>& out) {
+  const auto parts = TRY(split<fib_rule_hdr>(message), "");
+  if (parts.type != RTM_NEWRULE) return malformed("no routing rule");
+  if (parts.header.family != AF_INET && parts.header.family != AF_INET6) return {};
+  const size_t width = parts.header.family == AF_INET ? 4 : 16;
+  RoutingRule rule;
+  rule.source.bytes.assign(width, 0);
+  rule.source.prefix = parts.header.src_len;
+  rule.table = parts.header.table;
+  bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+    if (type == FRA_SRC) rule.source.bytes = bytes_of(value);
+    if (type == FRA_TABLE) rule.table = number_of<uint32_t>(value);
+    if (type == FRA_PRIORITY) rule.priority = number_of<uint32_t>(value);
+  });
+  fits = fits && rule.source.bytes.size() == width && rule.source.prefix <= width * 8;
+  if (!fits) return malformed("attributes of a routing rule");
+  out.push_back(std::move(rule));
   return {};
 }
 

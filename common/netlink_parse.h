@@ -22,6 +22,9 @@ Result<LinkAddress> parse_address(NlBytes message, int& link);  // RTM_NEWADDR; 
 // RTM_NEWROUTE. Appends one Route for each next hop; nothing for what is no unicast route to a link (local,
 // broadcast, multicast, blackhole, cached).
 Result<> parse_route(NlBytes message, std::vector<Route>& out);
+// RTM_NEWRULE. Appends the rule; nothing for a family other than IPv4 and IPv6 (multicast routing has rules,
+// too).
+Result<> parse_rule(NlBytes message, std::vector<RoutingRule>& out);
 Result<RdmaDevice> parse_rdma_device(NlBytes message);         // RDMA_NLDEV_CMD_GET
 Result<RdmaNetnsMode> parse_rdma_netns_mode(NlBytes message);  // RDMA_NLDEV_CMD_SYS_GET
 

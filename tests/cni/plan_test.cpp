@@ -66,6 +66,61 @@ TEST_CASE("The plan moves the netdev as it is and the RDMA device with it") {
   CHECK(plan.rdma == s.state.rdma);
 }
 
+TEST_CASE("Of flags and queue length what is already so is not sent, and what was is kept") {
+  Situation s;
+  s.state.link->flags = 0x100;  // IFF_PROMISC
+  s.state.link->tx_queue_len = 1000;
+  s.conf.pod.promisc = false;
+  s.conf.pod.allmulti = false;
+  s.conf.pod.tx_queue_len = 1000;
+  const AttachPlan plan = s.plan();
+  CHECK(plan.promisc == false);
+  CHECK_FALSE(plan.allmulti.has_value());
+  CHECK_FALSE(plan.tx_queue_len.has_value());
+  CHECK(plan.link->promisc);
+  CHECK_FALSE(plan.link->allmulti);
+}
+
+TEST_CASE("Source routing takes the lowest table from 100 on that nobody has, or the one that is named") {
+  Situation s;
+  CHECK_FALSE(s.plan().routing_table.has_value());
+  s.conf.pod.source_routing = SourceRouting{};
+  s.state.tables_in_use = {254, 255, 101, 100, 103};
+  CHECK(s.plan().routing_table == 102U);
+  CHECK(make_record(s.request, s.conf, s.state, s.plan()).routing_table == 102U);
+  s.conf.pod.source_routing->table = 5000;
+  CHECK(s.plan().routing_table == 5000U);
+  s.conf.pod.source_routing->table = 103;
+  CHECK_THAT(s.refusal().text, Contains("sourceRouting: table 103 has routes or rules"));
+  s.conf.pod.source_routing->table.reset();
+  for (uint32_t table = 100; table < 253; ++table) s.state.tables_in_use.push_back(table);
+  CHECK_THAT(s.refusal().text, Contains("100 to 252"));
+}
+
+TEST_CASE("Without an allow-list any sysctl below net is set, with one what a line of it matches") {
+  Situation s;
+  s.conf.pod.sysctls = {{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
+                        {"net/core/somaxconn", "core/somaxconn", "1"}};
+  s.plan();
+  s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n\n^net\\.core\\.(x|somaxconn)$";
+  s.plan();
+  s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n^net\\.core\\.somax$";
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::denied);
+  CHECK_THAT(error.text, Contains("net/core/somaxconn") && Contains("/etc/cni/tuning/allowlist.conf"));
+  s.state.sysctl_allow_list = "";
+  CHECK_THAT(s.refusal().text, Contains("arp_notify"));
+}
+
+TEST_CASE("A line of the allow-list that POSIX does not read as its author meant is told, not guessed") {
+  Situation s;
+  s.conf.pod.sysctls = {{"net.core.somaxconn", "core/somaxconn", "1"}};
+  const auto pattern = GENERATE(as<std::string>(), "net.core.(", "(?i)net", "net.core.\\d+", "*");
+  CAPTURE(pattern);
+  s.state.sysctl_allow_list = pattern;
+  CHECK_THAT(s.refusal().text, Contains(pattern) && Contains("regular expression"));
+}
+
 TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") {
   Situation s;
   s.state.same_netns = true;

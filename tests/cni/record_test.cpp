@@ -44,6 +44,8 @@ Record full_record() {
                      .node_guid = 0xffff'ffff'ffff'fffe,
                      .port_guid = 1},
                     true};
+  out.link->promisc = true;
+  out.routing_table = 100;
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.config = "{\n\t\"name\": \"rail0\"}";

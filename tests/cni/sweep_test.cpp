@@ -38,7 +38,10 @@ struct Scene {
   const char* name;
   const char* wishes;
 };
-constexpr Scene kPlain{"a VF whose PF is out of sight", R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
+constexpr Scene kPlain{
+    "a VF whose PF is out of sight",
+    R"("mtu":9000,"mac":"02:00:00:00:00:07","promisc":false,"allmulti":true,"txQLen":700,)"
+    R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net/ipv4/tcp_rmem":"1 2 3"},"sourceRouting":true,)"};
 constexpr Scene kVfSettings{"a VF with settings at its PF",
                             R"("mtu":9000,"mac":"02:00:00:00:00:07","vlan":100,"vlanQoS":3,"trust":"on",)"
                             R"("spoofchk":"off","max_tx_rate":1000,"link_state":"enable",)"};
@@ -54,7 +57,7 @@ class Node {
     world.add_rdma("0000:21:10.2", "mlx5_1");
     // Not what the kernel makes by default, so that a restore which does nothing shows.
     world.link("enp1s0f0v0").mtu = 1400;
-    world.link("enp1s0f0v0").flags = 1;
+    world.link("enp1s0f0v0").flags = 0x101;  // IFF_UP, IFF_PROMISC
     world.link("enp1s0f0v0").tx_queue_len = 500;
     world.link("enp1s0f0v0").alias = "rail 0";
     world.link("enp1s0f0v0").altnames = {"net1", "enp1s0f0v0-a-long-name"};
@@ -171,10 +174,12 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
   CHECK(added->mtu == 9000);
   CHECK(added->pci_id == kVf);
   const std::string during = node.everything();
-  CHECK(during.find("netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 500 alias \"rail 0\" up") !=
+  CHECK(during.find("netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 700 alias \"rail 0\" up allmulti") !=
         std::string::npos);
   CHECK(during.find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
-  CHECK(during.find("netns 2 route 0.0.0.0/0") != std::string::npos);
+  CHECK(during.find("netns 2 route 0.0.0.0/0 table 100") != std::string::npos);
+  CHECK(during.find("netns 2 rule from 10.9.0.2/32 lookup 100\nnetns 2 rule from fd00::2/128 lookup 100") !=
+        std::string::npos);
   REQUIRE(node.del("c1", "/run/netns/a"));
   CHECK(node.everything() == before);
 }
@@ -503,8 +508,9 @@ TEST_CASE("a namespace that ends while DEL waits gives the device back") {
   node.world.rdma("mlx5_0").netns = FakeWorld::kHost;
   REQUIRE(node.del("c1", ""));
   const std::string after = node.world.snapshot();
-  CHECK(after.find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400 qlen 500 alias \"rail 0\" up altname "
-                   "enp1s0f0v0-a-long-name altname net1") != std::string::npos);
+  CHECK(after.find(
+            "netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400 qlen 500 alias \"rail 0\" up promisc altname "
+            "enp1s0f0v0-a-long-name altname net1") != std::string::npos);
 }
 
 TEST_CASE("a device whose old name is taken meanwhile comes home under another name and is not lost") {

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <catch2/catch.hpp>
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -370,6 +371,39 @@ TEST_CASE("A next hop that does not fit makes the whole route malformed") {
   CHECK(out.empty());
 }
 
+Bytes rule_header(uint8_t family, uint8_t source_prefix, uint8_t table = RT_TABLE_COMPAT) {
+  fib_rule_hdr header{};
+  header.family = family;
+  header.src_len = source_prefix;
+  header.table = table;
+  header.action = FR_ACT_TO_TBL;
+  return Bytes().add(header);
+}
+
+TEST_CASE("A routing rule has its source, its table of 32 bits and its priority") {
+  std::vector<RoutingRule> rules;
+  const Bytes from_one = rule_header(AF_INET, 32)
+                             .raw(FRA_SRC, {10, 0, 0, 5})
+                             .number<uint32_t>(FRA_TABLE, 1000)
+                             .number<uint32_t>(FRA_PRIORITY, 32765);
+  REQUIRE(parse_rule(from_one.message(RTM_NEWRULE), rules));
+  REQUIRE(parse_rule(rule_header(AF_INET6, 0, RT_TABLE_MAIN).message(RTM_NEWRULE), rules));
+  REQUIRE(rules.size() == 2);
+  CHECK(rules[0] == RoutingRule{*IpAddress::parse("10.0.0.5"), 1000, 32765});
+  CHECK(rules[1] == RoutingRule{*IpAddress::parse_cidr("::/0"), 254, 0});
+}
+
+TEST_CASE(
+    "A routing rule of another family is left out, and one with a source of another size is malformed") {
+  std::vector<RoutingRule> rules;
+  const uint8_t multicast = 128;  // RTNL_FAMILY_IPMR
+  CHECK(parse_rule(rule_header(multicast, 0).message(RTM_NEWRULE), rules));
+  CHECK_FALSE(parse_rule(rule_header(AF_INET6, 32).raw(FRA_SRC, {10, 0, 0, 5}).message(RTM_NEWRULE), rules));
+  CHECK_FALSE(parse_rule(rule_header(AF_INET, 33).message(RTM_NEWRULE), rules));
+  CHECK_FALSE(parse_rule(rule_header(AF_INET, 0).message(RTM_DELRULE), rules));
+  CHECK(rules.empty());
+}
+
 TEST_CASE("An RDMA device has index, name and node GUID") {
   const auto device = parse_rdma_device(rdma_device().message(0x1401));
   REQUIRE(device);
@@ -412,6 +446,11 @@ TEST_CASE("A message that is cut at any place, or has any byte damaged, never ma
          std::vector<Route> out;
          static_cast<void>(parse_route(bytes, out));
          CHECK(out.size() < 100);
+       }},
+      {rule_header(AF_INET, 32).raw(FRA_SRC, {10, 0, 0, 5}).message(RTM_NEWRULE),
+       [](NlBytes bytes) {
+         std::vector<RoutingRule> out;
+         static_cast<void>(parse_rule(bytes, out));
        }},
       {rdma_device().message(0x1401), [](NlBytes bytes) { static_cast<void>(parse_rdma_device(bytes)); }},
       {Bytes().number<uint8_t>(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1).message(0x1406),

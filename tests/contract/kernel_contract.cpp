@@ -145,12 +145,85 @@ void check_limits(ContractBench& bench, const Link& before) {
   CHECK(link_in(bench.host, before.name) == before);
 }
 
+void check_flags(ContractBench& bench, const Link& before) {
+  change(bench.host, before.index, {.promisc = true, .allmulti = true});
+  CHECK(link_in(bench.host, before.name).promisc_set());
+  CHECK(link_in(bench.host, before.name).allmulti_set());
+  CHECK(link_in(bench.host, before.name).up() == before.up());
+  {
+    INFO("they survive a move, so each way home must look at them");
+    change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "net1", .up = true});
+    const Link moved = link_in(bench.pod, "net1");
+    CHECK(moved.promisc_set());
+    CHECK(moved.allmulti_set());
+    change(bench.pod, moved.index,
+           {.netns_fd = bench.host.netns_fd(), .name = before.name, .up = before.up(), .promisc = false});
+  }
+  const Link home = link_in(bench.host, before.name);
+  CHECK_FALSE(home.promisc_set());
+  CHECK(home.allmulti_set());
+  change(bench.host, home.index, {.allmulti = false});
+  CHECK(link_in(bench.host, before.name).flags == before.flags);
+}
+
 void check_waiting(ContractBench& bench) {
   const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); };
   CHECK(bench.host.wait_for_link(soon(), [] { return Result<bool>(true); }));
   const auto never = bench.host.wait_for_link(soon(), [] { return Result<bool>(false); });
   REQUIRE_FALSE(never);
   CHECK(never.error().code == Errc::timeout);
+}
+
+void check_announcement(ContractBench& bench, const Link& before) {
+  change(bench.host, before.index, {.up = true});
+  REQUIRE(bench.host.add_address(before.index, cidr("192.0.2.1/24")));
+  CHECK(errno_of(bench.host.announce(before.index, cidr("192.0.2.1/24"))) == 0);
+  CHECK(errno_of(bench.host.announce(before.index, cidr("192.0.2.1/24"))) == 0);
+  CHECK(errno_of(bench.host.announce(999'999, cidr("192.0.2.1/24"))) == ENODEV);
+  // It loses the address by a move only.
+  change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "announced", .up = false});
+  const int index = link_in(bench.pod, "announced").index;
+  change(bench.pod, index, {.netns_fd = bench.host.netns_fd(), .name = before.name, .up = before.up()});
+}
+
+void check_rules(ContractBench& bench) {
+  const auto rules = [&] {
+    auto found = bench.pod.rules();
+    REQUIRE(found);
+    return *found;
+  };
+  const auto before = rules();
+  for (const char* text : {"192.0.2.1", "2001:db8::1"}) {
+    const IpAddress source = *IpAddress::parse(text);
+    REQUIRE(bench.pod.add_rule(source, 1234));
+    const auto now = rules();
+    CHECK(now.size() == before.size() + 1);
+    const auto found =
+        std::find_if(now.begin(), now.end(), [&](const RoutingRule& one) { return one.source == source; });
+    REQUIRE(found != now.end());
+    CHECK(found->table == 1234);
+    CHECK(found->priority > 0);
+    CHECK(found->priority < 32766);  // before the main table
+    // The new one gets another priority, so to the kernel it is another rule.
+    REQUIRE(bench.pod.add_rule(source, 1234));
+    CHECK(rules().size() == before.size() + 2);
+    REQUIRE(bench.pod.remove_rule(*found));
+    CHECK(rules().size() == before.size() + 1);
+    CHECK(errno_of(bench.pod.remove_rule(*found)) == ENOENT);
+    for (const RoutingRule& rule : rules()) {
+      if (rule.table == 1234) REQUIRE(bench.pod.remove_rule(rule));
+    }
+    CHECK(rules().size() == before.size());
+  }
+}
+
+void check_sysctls(ContractBench& bench) {
+  const char* name = "ipv4/conf/default/arp_notify";
+  const auto in_host = bench.host.read_sysctl(name);
+  REQUIRE(bench.pod.write_sysctl(name, "1"));
+  CHECK(*bench.pod.read_sysctl(name) == "1");
+  CHECK(*bench.host.read_sysctl(name) == *in_host);
+  CHECK(*in_host == "0");
 }
 
 void check_rdma(ContractBench& bench) {
@@ -217,10 +290,14 @@ void check_kernel_contract(ContractBench bench) {
   CHECK(bench.host.netns_id() != bench.pod.netns_id());
   check_lookup(bench, before);
   check_limits(bench, now());
+  check_flags(bench, now());
   check_move(bench, now());
   check_addresses(bench, now());
   check_names(bench, now());
   check_waiting(bench);
+  check_announcement(bench, now());
+  check_rules(bench);
+  check_sysctls(bench);
   if (!bench.rdma.empty()) check_rdma(bench);
   if (!bench.pf.empty()) check_vf_settings(bench);
   Link after = now();

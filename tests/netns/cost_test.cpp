@@ -110,11 +110,11 @@ TEST_CASE("An attachment is one message that moves and three that look, its retu
   is_the_promise(node.cost_of("DEL"), 2, 95);
 }
 
-TEST_CASE("An address costs one message more, and nothing on the way back") {
+TEST_CASE("An address costs two messages more, one of them to announce it, and nothing on the way back") {
   Counted node;
   node.conf.set("ipam", *Json::parse(R"({"type":"static","addresses":[{"address":"10.7.0.5/24"}]})"));
   const Cost add = node.cost_of("ADD");
-  CHECK(add.messages == 5);
+  CHECK(add.messages == 6);
   CHECK(add.moves == 1);
   CHECK(node.cost_of("DEL").messages == 3);
 }

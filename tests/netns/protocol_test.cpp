@@ -60,9 +60,9 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
     words = "0.1.0";
   }
   SECTION("a key of another release") {
-    call.config.set("vlan", 100);
+    call.config.set("vlanTrunk", "1-10");
     code = 7;
-    words = "vlan";
+    words = "vlanTrunk";
   }
   SECTION("a hostile container id") {
     call.container = "../../x";
@@ -116,8 +116,8 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
   const Outcome outcome = node.run(call);
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == 1);
-  if (words != "vlan") CHECK(code_of(outcome) == code);
-  if (words == "vlan") CHECK((code_of(outcome) == 2 || code_of(outcome) == 7));
+  if (words != "vlanTrunk") CHECK(code_of(outcome) == code);
+  if (words == "vlanTrunk") CHECK((code_of(outcome) == 2 || code_of(outcome) == 7));
   CHECK_THAT(message_of(outcome), Contains(words));
   CHECK(json_of(outcome).find("cniVersion") != nullptr);
 }

@@ -12,8 +12,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint32_t kUp = 1;      // IFF_UP
-constexpr int kFdOffset = 1000;  // so that a namespace's number is not taken for a real descriptor
+constexpr uint32_t kUp = 1;             // IFF_UP
+constexpr uint32_t kPromisc = 0x100;    // IFF_PROMISC
+constexpr uint32_t kAllmulti = 0x200;   // IFF_ALLMULTI
+constexpr uint32_t kLowerUp = 0x10000;  // IFF_LOWER_UP
+constexpr int kFdOffset = 1000;         // so that a namespace's number is not taken for a real descriptor
 
 // `now` with what `change` sets.
 VfSettings overlay(const VfSettings& now, const VfSettings& change) {
@@ -157,6 +160,33 @@ class FakeKernel : public Kernel {
     return out;
   }
 
+  // fib_newrule() of net/core/fib_rules.c: in front of all that are there.
+  Result<> add_rule(const IpAddress& source, uint32_t table) override {
+    TRY(world_.enter("add_rule " + source.cidr()), "");
+    auto& rules = world_.rules_[self_];
+    uint32_t priority = 32766;
+    for (const RoutingRule& rule : rules) {
+      if (rule.source.v6() == source.v6()) priority = std::min(priority, rule.priority);
+    }
+    rules.push_back({source, table, priority - 1});
+    return world_.leave();
+  }
+  Result<std::vector<RoutingRule>> rules() override {
+    TRY(world_.enter("rules"), "");
+    std::vector<RoutingRule> out = world_.rules_[self_];
+    for (const size_t width : {size_t{4}, size_t{16}}) {
+      const IpAddress all{std::vector<uint8_t>(width, 0), 0};
+      out.push_back({all, 255, 0});
+      out.push_back({all, 254, 32766});
+    }
+    return out;
+  }
+  Result<> remove_rule(const RoutingRule& rule) override {
+    TRY(world_.enter("remove_rule " + rule.source.cidr()), "");
+    if (std::erase(world_.rules_[self_], rule) == 0) return refuse(ENOENT);
+    return world_.leave();
+  }
+
   Result<std::optional<std::string>> read_sysctl(std::string_view name) override {
     TRY(world_.enter("read_sysctl " + std::string(name)), "");
     const auto at = world_.sysctls_.find(std::to_string(self_) + "/" + std::string(name));
@@ -165,6 +195,14 @@ class FakeKernel : public Kernel {
   Result<> write_sysctl(std::string_view name, std::string_view value) override {
     TRY(world_.enter("write_sysctl " + std::string(name)), "");
     world_.sysctls_[std::to_string(self_) + "/" + std::string(name)] = value;
+    return world_.leave();
+  }
+
+  Result<> announce(int link, const IpAddress& address) override {
+    TRY(world_.enter("announce " + address.text()), "");
+    const FakeLink* found = world_.find(self_, link);
+    if (found == nullptr) return refuse(ENODEV);
+    world_.announced.push_back(address.text() + " at " + found->link.mac.text());
     return world_.leave();
   }
 
@@ -229,10 +267,16 @@ class FakeKernel : public Kernel {
     if (change.name) TRY(rename(link, *change.name), "");
     if (change.alias) link.link.alias = *change.alias;
     if (change.up && !*change.up && link.link.up()) world_.reset(link);
-    if (change.up) link.link.flags = *change.up ? link.link.flags | kUp : link.link.flags & ~kUp;
+    set_flag(link, change.up, link.plugged ? kUp | kLowerUp : kUp);
+    set_flag(link, change.promisc, kPromisc);
+    set_flag(link, change.allmulti, kAllmulti);
     if (change.up && !*change.up) drop_routes(link);
     if (change.tx_queue_len) link.link.tx_queue_len = *change.tx_queue_len;
     return {};
+  }
+
+  static void set_flag(FakeLink& link, const std::optional<bool>& wanted, uint32_t flag) {
+    if (wanted) link.link.flags = *wanted ? link.link.flags | flag : link.link.flags & ~flag;
   }
 
   Result<> rename(FakeLink& link, const std::string& wanted) {
@@ -448,6 +492,7 @@ void FakeWorld::end_netns(const std::string& path) {
     renumber(rdma);
   }
   routes_.erase(netns);
+  rules_.erase(netns);
   write_sysfs();
 }
 
@@ -465,7 +510,8 @@ std::string FakeWorld::snapshot() const {
     const Link& link = one->link;
     std::string line = "netns " + std::to_string(one->netns) + " link " + link.name + " " + link.mac.text() +
                        " mtu " + std::to_string(link.mtu) + " qlen " + std::to_string(link.tx_queue_len) +
-                       " alias \"" + link.alias + "\"" + (link.up() ? " up" : " down");
+                       " alias \"" + link.alias + "\"" + (link.up() ? " up" : " down") +
+                       (link.promisc_set() ? " promisc" : "") + (link.allmulti_set() ? " allmulti" : "");
     auto altnames = link.altnames;
     std::sort(altnames.begin(), altnames.end());
     for (const std::string& name : altnames) line += " altname " + name;
@@ -474,7 +520,14 @@ std::string FakeWorld::snapshot() const {
   }
   for (const auto& [netns, routes] : routes_) {
     for (const Route& route : routes)
-      lines.push_back("netns " + std::to_string(netns) + " route " + route.destination.cidr());
+      lines.push_back("netns " + std::to_string(netns) + " route " + route.destination.cidr() +
+                      (route.table == 254 ? "" : " table " + std::to_string(route.table)));
+  }
+  for (const auto& [netns, rules] : rules_) {
+    for (const RoutingRule& rule : rules) {
+      lines.push_back("netns " + std::to_string(netns) + " rule from " + rule.source.cidr() + " lookup " +
+                      std::to_string(rule.table));
+    }
   }
   for (const FakeRdma& rdma : rdma_) {
     lines.push_back("netns " + std::to_string(rdma.netns) + " rdma " + rdma.device.name + " uverbs" +
@@ -561,7 +614,7 @@ Result<> FakeWorld::move_to(FakeLink& link, int netns, const std::optional<std::
   if (find(netns, link.link.index) != nullptr) link.link.index = free_index(netns);
   link.netns = netns;
   if (link.link.up()) reset(link);
-  link.link.flags &= ~kUp;
+  link.link.flags &= ~(kUp | kLowerUp);
   link.addresses.clear();
   return {};
 }

@@ -24,7 +24,8 @@ struct FakeLink {
   int netns = 1;
   std::vector<LinkAddress> addresses;
   bool hardware = false;
-  MacAddress told;  // the address that its PF told it when it was last taken down
+  MacAddress told;      // the address that its PF told it when it was last taken down
+  bool plugged = true;  // has carrier as soon as it is up
 };
 
 struct FakeRdma {
@@ -67,6 +68,9 @@ class FakeWorld {
   void add_veth(int netns, const std::string& name);
   Link& link(const std::string& name);  // in the host
   FakeRdma& rdma(const std::string& name);
+  void set_flags(int netns, const std::string& name, uint32_t flags) {
+    find(netns, name)->link.flags = flags;
+  }
 
   int add_netns(const std::string& path);
   // As cleanup_net(): hardware and RDMA devices go to the host, the rest ends.
@@ -88,6 +92,7 @@ class FakeWorld {
   const std::vector<std::string>& log() const { return log_; }
 
   RdmaNetnsMode rdma_mode = RdmaNetnsMode::exclusive;
+  std::vector<std::string> announced;  // "10.9.0.2 at 02:00:00:00:00:07"
   // So many lists of RDMA devices miss the first one, as while other devices move.
   int rdma_lists_with_a_gap = 0;
   // Runs when a caller waits for something that is not there yet: the time in which a namespace ends.
@@ -126,6 +131,7 @@ class FakeWorld {
   std::vector<std::unique_ptr<FakePf>> pfs_;
   std::map<std::string, std::string> pci_driver_;
   std::map<int, std::vector<Route>> routes_;
+  std::map<int, std::vector<RoutingRule>> rules_;  // beside those that every namespace has
   std::map<std::string, std::string> sysctls_;
   std::vector<std::string> log_;
   Fault fault_;
