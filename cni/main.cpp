@@ -81,13 +81,12 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
 // Errors of the configuration's version: which verb needs which (specification 1.1, "Versions").
 Result<> check_version(const Request& request, const std::string& version) {
   if (!version_supported(version)) {
-    return Error{
-        Errc::invalid, 0,
-        "cniVersion " + version + " is not supported; supported are 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0"};
+    return Error{Errc::invalid, 0,
+                 "cniVersion " + version + " is not supported; supported are " + version_list()};
   }
   const char* least = request.command == Command::check                                      ? "0.4.0"
                       : request.command == Command::gc || request.command == Command::status ? "1.1.0"
-                                                                                             : "0.3.0";
+                                                                                             : "0.1.0";
   if (compare_versions(version, least) >= 0) return {};
   return Error{Errc::invalid, 0,
                std::string(command_name(request.command)) + " needs cniVersion " + least +
@@ -138,7 +137,7 @@ int run_cni(const Environment& environment) {
 
 constexpr const char* kUsage =
     "vfrail-cni: CNI plugin that gives pods SR-IOV virtual functions with their RDMA devices\n"
-    "CNI versions 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0\n"
+    "CNI versions 0.1.0 to 1.1.0\n"
     "It is started by a container runtime, with CNI_COMMAND in the environment. By hand:\n"
     "  vfrail-cni install [--as NAME] FOLDER   copy this program to FOLDER/NAME (vfrail)\n"
     "  vfrail-cni version\n";

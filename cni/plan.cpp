@@ -1,5 +1,6 @@
 #include "cni/plan.h"
 
+#include "cni/result.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -26,6 +27,16 @@ Result<> check_pod(const Request& request, const State& state) {
                      "; give the attachment another name"};
   }
   return {};
+}
+
+// What cannot be said afterwards must not be done.
+Result<> check_result_fits(const NetConf& conf) {
+  const bool has_address = !conf.ipam_type.empty() || conf.prev_result;
+  if (has_address || !is_without_interfaces(conf.cni_version)) return {};
+  return Error{Errc::invalid, 0,
+               "cniVersion " + conf.cni_version +
+                   " has no words for an attachment without an address: set \"cniVersion\": \"0.3.1\" or "
+                   "later, or add an ipam section"};
 }
 
 Result<> check_parts(const NetConf& conf, const State& state) {
@@ -118,6 +129,7 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
   AttachPlan plan;
   plan.ifname = request.ifname;
+  TRY(check_result_fits(conf), "");
   TRY(check_pod(request, state), "");
   TRY(check_parts(conf, state), "");
   if (state.link) {

@@ -74,6 +74,14 @@ TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") 
   s.plan();
 }
 
+TEST_CASE("Before 0.3.0 an attachment without an address is refused with the version that it takes") {
+  Situation s;
+  s.conf.cni_version = GENERATE("0.1.0", "0.2.0");
+  CHECK_THAT(s.refusal().text, Contains(s.conf.cni_version) && Contains("0.3.1"));
+  s.conf.ipam_type = "host-local";
+  s.plan();
+}
+
 TEST_CASE("A name that the pod already has is refused with what has it") {
   Situation s;
   s.state.occupant = Link{};

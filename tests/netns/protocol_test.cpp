@@ -44,9 +44,10 @@ TEST_CASE("VERSION names the newest version and all that are supported") {
   const Node node;
   const Outcome outcome = node.run(plain("VERSION", *Json::parse(R"({"cniVersion":"1.1.0"})")));
   CHECK(outcome.status == 0);
-  CHECK(json_of(outcome) ==
-        *Json::parse(
-            R"({"cniVersion":"1.1.0","supportedVersions":["0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
+  CHECK(
+      json_of(outcome) ==
+      *Json::parse(
+          R"({"cniVersion":"1.1.0","supportedVersions":["0.1.0","0.2.0","0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
 }
 
 TEST_CASE("Each wrong input has its code, as JSON on stdout") {
@@ -59,7 +60,8 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
     code = 1;
     words = "2.0.0";
   }
-  SECTION("no version, which means 0.1.0") {
+  SECTION("CHECK without a version, which means 0.1.0") {
+    call.verb = "CHECK";
     call.config.set("cniVersion", Json());
     code = 1;
     words = "0.1.0";
