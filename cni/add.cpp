@@ -166,7 +166,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
   AddResult out;
   out.assignment = TRY(assign_addresses(request, conf, world, tx), "");
   if (attached.link) TRY(configure_addresses(pod, *attached.link, out.assignment), "");
-  if (!conf.dns.empty()) out.assignment.dns = conf.dns;
+  out.assignment.dns = merged(conf.dns, out.assignment.dns);
   out.ifname = request.ifname;
   out.sandbox = request.netns;
   out.cni_version = conf.cni_version;
