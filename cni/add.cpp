@@ -98,6 +98,7 @@ Result<State> read_state(Device device, const NetConf& conf, const Request& requ
     state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
     if (state.rdma_mode == RdmaNetnsMode::exclusive) {
       state.rdma = TRY(read_rdma_devices(device, world), "");
+      if (!conf.rdma_name.empty()) state.rdma_names = read_rdma_names(world.sys);
     }
   }
   if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");

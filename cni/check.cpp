@@ -62,9 +62,14 @@ Result<> compare_addresses(const Assignment& wanted, const Link& link, Kernel& p
 }
 
 Result<> compare_rdma(const Record& record, Kernel& pod, Differences& out) {
-  for (const std::string& name : record.rdma) {
-    const auto device = TRY(pod.find_rdma_device(name), "");
+  for (size_t i = 0; i < record.rdma.size(); ++i) {
+    const auto device = TRY(find_rdma_in_pod(record, i, pod), "");
+    const std::string& name = record.rdma_name_in_pod(i);
     out.expect(device.has_value(), "RDMA device " + name + " is not in the pod's namespace");
+    if (device) {
+      out.expect(device->name == name,
+                 "the RDMA device is called " + device->name + " in the pod, not " + name);
+    }
   }
   return {};
 }

@@ -61,7 +61,7 @@ Result<bool> attachment_lives(const Record& record, World& world) {
   if (!pod) return false;
   if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
   if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
-  return TRY(pod->find_rdma_device(record.rdma.front()), "").has_value();
+  return TRY(find_rdma_in_pod(record, 0, *pod), "").has_value();
 }
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {

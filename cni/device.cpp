@@ -94,6 +94,27 @@ std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id)
   return out;
 }
 
+namespace {
+
+// infiniband shows the devices of one namespace, infiniband_verbs is not tagged with any.
+std::vector<std::string> names_below(const SysRoot& sys, const std::string& verbs) {
+  std::vector<std::string> out;
+  for (const std::string& node : sys.list(verbs)) {
+    if (auto name = sys.text_or_none(verbs + "/" + node + "/ibdev")) out.push_back(std::move(*name));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> read_rdma_names(const SysRoot& sys) {
+  return names_below(sys, "sys/class/infiniband_verbs");
+}
+
+std::vector<std::string> read_rdma_names(const SysRoot& sys, const DeviceId& id) {
+  return names_below(sys, folder_of(sys, id) + "/infiniband_verbs");
+}
+
 Device read_device(const SysRoot& sys, const DeviceId& id) {
   const std::string folder = folder_of(sys, id);
   Device out;

@@ -41,4 +41,8 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
 // The RDMA device nodes of a device, now.
 std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id);
 
+// Names of the device's RDMA devices, and of all of the node, whichever namespace they are in.
+std::vector<std::string> read_rdma_names(const SysRoot& sys, const DeviceId& id);
+std::vector<std::string> read_rdma_names(const SysRoot& sys);
+
 }  // namespace vfrail

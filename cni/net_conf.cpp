@@ -11,24 +11,11 @@ namespace {
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
 // Keys that sriov-cni, ib-sriov-cni and tuning know and this version does not do yet.
-constexpr std::array kNotYet = {"vlan",
-                                "vlanQoS",
-                                "vlanProto",
-                                "min_tx_rate",
-                                "max_tx_rate",
-                                "spoofchk",
-                                "trust",
-                                "link_state",
-                                "guid",
-                                "pkey",
-                                "sysctl",
-                                "rdmaIsolation",
-                                "ibKubernetesEnabled",
-                                "vfioPciMode",
-                                "promisc",
-                                "allmulti",
-                                "txQLen",
-                                "rdmaName"};
+constexpr std::array kNotYet = {
+    "vlan",     "vlanQoS",       "vlanProto",           "min_tx_rate", "max_tx_rate",
+    "spoofchk", "trust",         "link_state",          "guid",        "pkey",
+    "sysctl",   "rdmaIsolation", "ibKubernetesEnabled", "vfioPciMode", "promisc",
+    "allmulti", "txQLen"};
 
 bool valid_network_name(std::string_view name) {
   if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) return false;
@@ -109,6 +96,22 @@ Result<RdmaPolicy> read_rdma(ObjectReader& conf) {
   if (word == "require") return RdmaPolicy::require;
   if (word == "off") return RdmaPolicy::off;
   return conf.error("rdma", "\"" + word + "\" is not known; allowed are auto, require and off");
+}
+
+// 63 bytes (IB_DEVICE_NAME_MAX), of which "_NN" may be ours.
+Result<std::string> read_rdma_name(ObjectReader& conf, RdmaPolicy policy) {
+  auto name = TRY(conf.text("rdmaName"), "").value_or("");
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+  if (name.size() > 60 || !plain || name.starts_with(".")) {
+    return conf.error("rdmaName",
+                      "\"" + name.substr(0, 60) +
+                          "\" is no name of an RDMA device (at most 60 letters, digits, '_', '-', '.')");
+  }
+  if (!name.empty() && policy == RdmaPolicy::off)
+    return conf.error("rdmaName", "with \"rdma\": \"off\" there is no RDMA device to name");
+  return name;
 }
 
 Result<> read_logging(ObjectReader& conf, NetConf& out) {
@@ -208,6 +211,7 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   }
   out.dns = TRY(read_dns(conf), "");
   out.rdma = TRY(read_rdma(conf), "");
+  out.rdma_name = TRY(read_rdma_name(conf, out.rdma), "");
   TRY(read_logging(conf, out), "");
   out.valid_attachments = TRY(read_valid_attachments(conf), "");
   if (const Json* previous = conf.value("prevResult")) {

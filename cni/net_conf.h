@@ -59,6 +59,7 @@ struct NetConf {
   std::optional<MacAddress> mac;
   std::optional<uint32_t> mtu;  // 68-65535
   RdmaPolicy rdma = RdmaPolicy::automatic;
+  std::string rdma_name;  // of the RDMA device in the pod; empty: as in the host
   LogLevel log_level = LogLevel::info;
   std::string log_file;  // empty: stderr
   std::optional<Json> prev_result;

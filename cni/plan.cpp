@@ -89,13 +89,37 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   return {};
 }
 
+// NAME for the first, then NAME_1, NAME_2, ...
+Result<std::vector<std::string>> name_in_pod(const NetConf& conf, const State& state) {
+  std::vector<std::string> out;
+  if (conf.rdma_name.empty()) return out;
+  for (const RdmaDevice& device : state.rdma) {
+    std::string name = conf.rdma_name + (out.empty() ? "" : "_" + std::to_string(out.size()));
+    const auto& taken = state.rdma_names;
+    if (name != device.name && std::find(taken.begin(), taken.end(), name) != taken.end()) {
+      return Error{Errc::exists, 0,
+                   "rdmaName: another RDMA device of this node is called " + name +
+                       ", in the host or in a pod, and the kernel gives a name only once on a node"};
+    }
+    out.push_back(std::move(name));
+  }
+  return out;
+}
+
 Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   if (conf.rdma == RdmaPolicy::off) return {};
   if (state.device.rdma.empty()) {
-    if (conf.rdma == RdmaPolicy::automatic) return {};
+    if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
     return Error{Errc::not_found, 0,
-                 "rdma: require, but " + state.device.key + " has no RDMA device in the host" +
+                 (conf.rdma_name.empty() ? "rdma: require" : "rdmaName: " + conf.rdma_name) + ", but " +
+                     state.device.key + " has no RDMA device in the host" +
                      (state.device.user_space() ? " (driver " + state.device.driver + ")" : std::string())};
+  }
+  if (state.rdma_mode != RdmaNetnsMode::exclusive && !conf.rdma_name.empty()) {
+    return Error{
+        Errc::unsupported, 0,
+        "rdmaName: in RDMA's shared namespace mode the device stays in the host, and its name is one for "
+        "all; boot with ib_core netns_mode=0, or take rdmaName out"};
   }
   if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod reaches it through its nodes
   if (state.rdma.size() != state.device.rdma.size()) {
@@ -104,6 +128,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
                      " is not in the host's namespace"};
   }
   plan.rdma = state.rdma;
+  plan.rdma_in_pod = TRY(name_in_pod(conf, state), "");
   // Without a promise (another device plugin): what it has now is what its container was told.
   plan.nodes = state.promised_nodes.value_or(state.device.nodes);
   std::sort(plan.nodes.begin(), plan.nodes.end());
@@ -153,6 +178,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.link = plan.link;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
   for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
+  out.rdma_in_pod = plan.rdma_in_pod;
   out.config = request.config;
   out.cni_args = request.raw_args;
   out.cni_path = request.raw_path;

@@ -21,6 +21,7 @@ struct State {
   std::optional<Link> link;                // its netdev in the host
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
+  std::vector<std::string> rdma_names;     // of every RDMA device of the node; asked only for rdmaName
   std::optional<Link> occupant;            // what has the wanted name, or one of the altnames, in the pod
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
   bool same_netns = false;                                 // the pod's namespace is the host's
@@ -32,9 +33,10 @@ struct AttachPlan {
   std::optional<MacAddress> mac;   // to be set; nothing: keep
   std::optional<uint32_t> mtu;     // to be set; nothing: keep
   std::vector<std::string>
-      own_altnames;                // equal to the new name, which the kernel refuses (EEXIST): taken off
-  std::vector<RdmaDevice> rdma;    // to move
-  std::vector<std::string> nodes;  // the device nodes that the RDMA devices must have afterwards
+      own_altnames;              // equal to the new name, which the kernel refuses (EEXIST): taken off
+  std::vector<RdmaDevice> rdma;  // to move
+  std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: as in the host
+  std::vector<std::string> nodes;        // the device nodes that the RDMA devices must have afterwards
 };
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);

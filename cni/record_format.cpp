@@ -78,6 +78,7 @@ std::string format_record(const Record& record) {
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
+  out.set("rdmaInPod", Json(record.rdma_in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
 }
@@ -102,6 +103,9 @@ Result<Record> parse_record(std::string_view text) {
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
   out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
+  out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
+  if (!out.rdma_in_pod.empty() && out.rdma_in_pod.size() != out.rdma.size())
+    return reader.error("rdmaInPod", "as many as in rdma are wanted");
   out.config = TRY(text_of(reader, "config"), "");
   out.cni_args = TRY(text_of(reader, "cniArgs"), "");
   out.cni_path = TRY(text_of(reader, "cniPath"), "");

@@ -20,9 +20,14 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan);
 // for. A netdev that has ended (a veth with its namespace, an unbound driver) is nothing to bring back.
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 
-// Under the node-wide RDMA lock, with the device nodes compared (design: a move renumbers them).
+// Moves and, if wanted, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
+// move renumbers them).
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world);
+// Home and under their old names, unless others have these by now.
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
+// The i-th RDMA device of the record in the pod, by the name of the pod or of the host: a kill can come
+// between move and renaming.
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod);
 
 // Addresses, routes and IPv6 settings of the link in the pod. Undone by moving the link: the kernel drops
 // them.

@@ -44,7 +44,7 @@ TEST_CASE("The least network configuration has a name, and every other field its
 TEST_CASE("Every field is read, whatever the case of its key") {
   const NetConf conf = parsed(R"("DeviceId":"0000:03:02.1","IPAM":{"TYPE":"host-local"},
       "dns":{"nameservers":["10.0.0.1"],"domain":"a","search":["b"],"options":["c"]},"MTU":9e3,
-      "MAC":"02-00-00-00-00-0A","Rdma":"require","loglevel":"debug","LogFile":"/var/log/v",
+      "MAC":"02-00-00-00-00-0A","Rdma":"require","RDMAname":"rdma0","loglevel":"debug","LogFile":"/var/log/v",
       "RuntimeConfig":{"MAC":"02:00:00:00:00:0b"},"prevResult":{"ips":[]})");
   CHECK(conf.device.id->text() == "0000:03:02.1");
   CHECK(conf.ipam_type == "host-local");
@@ -56,6 +56,7 @@ TEST_CASE("Every field is read, whatever the case of its key") {
   CHECK(conf.mac->text() == "02:00:00:00:00:0a");
   CHECK(conf.runtime_mac->text() == "02:00:00:00:00:0b");
   CHECK(conf.rdma == RdmaPolicy::require);
+  CHECK(conf.rdma_name == "rdma0");
   CHECK(conf.log_level == LogLevel::debug);
   CHECK(conf.log_file == "/var/log/v");
   CHECK(conf.prev_result->find("ips") != nullptr);
@@ -112,7 +113,6 @@ TEST_CASE("A key that this version does not do is refused by name and not ignore
                                                                       {"promisc", "true"},
                                                                       {"allmulti", "true"},
                                                                       {"txQLen", "500"},
-                                                                      {"rdmaName", "\"rdma0\""},
                                                                       {"VLAN", "100"}}));
   CAPTURE(key, value);
   const Error error = refused(with("\"" + key + "\":" + value));
@@ -180,6 +180,11 @@ TEST_CASE("A value that cannot be is refused with its key") {
       {R"("mtu":"1500")", "mtu: "},
       {R"("rdma":"yes")", "rdma: "},
       {R"("rdma":true)", "rdma: "},
+      {R"("rdmaName":5)", "rdmaName: "},
+      {R"("rdmaName":"a/b")", "rdmaName: "},
+      {R"("rdmaName":"..")", "rdmaName: "},
+      {R"("rdmaName":"rdma%d")", "rdmaName: "},
+      {R"("rdmaName":"rdma0","rdma":"off")", "rdmaName: "},
       {R"("dns":[])", "dns: "},
       {R"("dns":{"nameservers":"a"})", "dns.nameservers: "},
       {R"("logLevel":"loud")", "logLevel: "},

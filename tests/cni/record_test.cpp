@@ -37,6 +37,7 @@ Record full_record() {
                         "0000:03:02.1"};
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
+  out.rdma_in_pod = {"rdma0", "rdma0_1"};
   out.config = "{\n\t\"name\": \"rail0\"}";
   out.cni_args = "A=1;B=2";
   out.cni_path = "/opt/cni/bin";

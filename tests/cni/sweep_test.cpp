@@ -33,14 +33,23 @@ constexpr const char* kIpamScript =
     "DEL) rm -f \"leases/$CNI_CONTAINERID.$CNI_IFNAME\" ;;\n"
     "esac\n";
 
+// Keys beside the standard ones, which each sweep runs with.
+struct Variant {
+  const char* keys;
+  int rdma_devices;  // of the VF
+};
+constexpr Variant kPlain{"", 1};
+constexpr Variant kRenamed{R"("rdmaName":"rdma0",)", 2};
+
 // A node with two VFs, each with an RDMA device, and two pods.
 class Node {
  public:
-  Node() : world(dir.path("root")) {
+  explicit Node(Variant with = kPlain) : world(dir.path("root")), variant(with) {
     world.add_vf(kVf, "enp1s0f0v0");
     world.add_vf("0000:21:10.2", "enp1s0f0v1");
     world.add_rdma(kVf, "mlx5_0");
     world.add_rdma("0000:21:10.2", "mlx5_1");
+    for (int i = 1; i < variant.rdma_devices; ++i) world.add_rdma(kVf, "mlx5_" + std::to_string(i + 1));
     // Not what the kernel makes by default, so that a restore which does nothing shows.
     world.link("enp1s0f0v0").mtu = 1400;
     world.link("enp1s0f0v0").flags = 1;
@@ -63,8 +72,9 @@ class Node {
                             {"CNI_PATH", programs.path()},
                             {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
     auto out = read_request(
-        environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
-                     R"("mtu":9000,"mac":"02:00:00:00:00:07","ipam":{"type":"fake-ipam"}})");
+        environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)" +
+                         std::string(variant.keys) +
+                         R"("mtu":9000,"mac":"02:00:00:00:00:07","ipam":{"type":"fake-ipam"}})");
     REQUIRE(out);
     return *out;
   }
@@ -105,11 +115,12 @@ class Node {
   TempDir dir{TempDir::On::memory};
   TempDir programs;
   FakeWorld world;
+  Variant variant;
   Log log;
 };
 
-std::string pristine() {
-  Node node;
+std::string pristine(Variant variant = kPlain) {
+  Node node(variant);
   REQUIRE(RecordStore::open(node.dir.path("state")));
   return node.everything();
 }
@@ -154,11 +165,12 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
 }
 
 TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was", "[sweep]") {
-  const std::string before = pristine();
+  const Variant variant = GENERATE(kPlain, kRenamed);
+  const std::string before = pristine(variant);
   int points = 0;
   for (const Fault& fault : kFaults) {
     for (int call = 1;; ++call) {
-      Node node;
+      Node node(variant);
       node.world.fail_call(call, fault.error, fault.when);
       const auto added = node.add("c1", "/run/netns/a");
       if (node.world.calls() < call) break;  // ADD makes fewer calls than this
@@ -177,11 +189,12 @@ TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it wa
 
 TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then leaves the node as it was",
           "[sweep]") {
-  const std::string before = pristine();
+  const Variant variant = GENERATE(kPlain, kRenamed);
+  const std::string before = pristine(variant);
   int points = 0;
   for (const Fault& fault : kFaults) {
     for (int call = 1;; ++call) {
-      Node node;
+      Node node(variant);
       REQUIRE(node.add("c1", "/run/netns/a"));
       node.world.forget_faults();
       node.world.fail_call(call, fault.error, fault.when);
@@ -201,11 +214,12 @@ TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then 
 }
 
 TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sweep]") {
-  const std::string before = pristine();
+  const Variant variant = GENERATE(kPlain, kRenamed);
+  const std::string before = pristine(variant);
   for (const bool netns_gone : {false, true}) {
     int points = 0;
     for (int call = 1;; ++call, ++points) {
-      Node node;
+      Node node(variant);
       node.world.kill_call(call);
       if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
       INFO("killed at call " << call << " (" << node.world.log().back() << ")"
@@ -232,16 +246,17 @@ TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sw
 }
 
 TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets the device", "[sweep]") {
+  const Variant variant = GENERATE(kPlain, kRenamed);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node;
+    Node node(variant);
     node.world.kill_call(call);
     if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
     INFO("killed at call " << call << " (" << node.world.log().back() << ")");
     node.world.forget_faults();
     node.world.end_netns("/run/netns/a");
-    const std::string settled = [] {
-      Node fresh;
+    const std::string settled = [&] {
+      Node fresh(variant);
       fresh.world.end_netns("/run/netns/a");
       return fresh.world.snapshot();
     }();
@@ -258,10 +273,11 @@ TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets th
 }
 
 TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL", "[sweep]") {
-  const std::string before = pristine();
+  const Variant variant = GENERATE(kPlain, kRenamed);
+  const std::string before = pristine(variant);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node;
+    Node node(variant);
     REQUIRE(node.add("c1", "/run/netns/a"));
     node.world.forget_faults();
     node.world.kill_call(call);
@@ -273,6 +289,47 @@ TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL",
   }
   WARN("kill points tried in DEL: " << points);
   CHECK(points > 5);
+}
+
+TEST_CASE("RDMA devices have the wanted names in the pod, and their own when they come home") {
+  const std::string before = pristine(kRenamed);
+  Node node(kRenamed);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const std::string during = node.world.snapshot();
+  CHECK(during.find("netns 2 rdma rdma0 uverbs0") != std::string::npos);
+  CHECK(during.find("netns 2 rdma rdma0_1 uverbs2") != std::string::npos);
+  SECTION("by DEL") { REQUIRE(node.del("c1", "/run/netns/a")); }
+  SECTION("by the end of the namespace") {
+    node.world.end_netns("/run/netns/a");
+    CHECK(node.world.snapshot().find("netns 1 rdma rdma0 ") != std::string::npos);
+    REQUIRE(node.del("c1", ""));
+    node.world.add_veth(2, "eth0");
+  }
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("an RDMA device whose own name is taken meanwhile comes home under the pod's name") {
+  Node node(kRenamed);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.rdma("mlx5_1").device.name = "mlx5_0";
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  const std::string after = node.world.snapshot();
+  CHECK(after.find("netns 1 rdma rdma0 ") != std::string::npos);
+  CHECK(after.find("netns 1 rdma mlx5_0 uverbs1") != std::string::npos);
+  CHECK(after.find("netns 1 rdma mlx5_2 ") != std::string::npos);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+}
+
+TEST_CASE("a name that an RDMA device in another pod has is refused before anything has changed") {
+  Node node(kRenamed);
+  node.world.rdma("mlx5_1").device.name = "rdma0_1";
+  node.world.rdma("rdma0_1").netns = 3;
+  const std::string before = node.world.snapshot();
+  REQUIRE(node.world.open(FakeWorld::kHost)->change_link(2, {}));  // refreshes the tree
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::exists);
+  CHECK(node.world.snapshot() == before);
 }
 
 TEST_CASE("a second ADD of a device in use is told to try later and changes nothing") {

@@ -160,6 +160,21 @@ class FakeKernel : public Kernel {
     }
     return refuse(EINVAL);  // nldev_set_doit() does not find it
   }
+  Result<> rename_rdma_device(uint32_t index, std::string_view name) override {
+    TRY(world_.enter("rename_rdma_device " + std::string(name)), "");
+    FakeRdma* renamed = nullptr;
+    for (FakeRdma& rdma : world_.rdma_) {
+      const bool here = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
+      if (rdma.device.index == index && here) renamed = &rdma;
+    }
+    if (renamed == nullptr) return refuse(EINVAL);
+    for (const FakeRdma& rdma : world_.rdma_) {
+      if (&rdma != renamed && rdma.device.name == name) return refuse(EEXIST);
+    }
+    renamed->device.name = name;
+    world_.write_sysfs();
+    return world_.leave();
+  }
 
  private:
   Result<> apply(FakeLink& link, const LinkChange& change) {
@@ -417,7 +432,9 @@ void FakeWorld::renumber(FakeRdma& rdma) {
 
 void FakeWorld::write_sysfs() const {
   const fs::path devices = root_ + "/sys/bus/pci/devices";
+  const fs::path verbs = root_ + "/sys/class/infiniband_verbs";
   fs::remove_all(devices);
+  fs::remove_all(verbs);
   fs::create_directories(devices);
   for (const auto& [pci, driver] : pci_driver_) {
     fs::create_directories(devices / pci);
@@ -434,8 +451,12 @@ void FakeWorld::write_sysfs() const {
       std::ofstream(folder / "infiniband" / rdma.device.name / "ports/1/link_layer") << "Ethernet\n";
     }
     // Not tagged with the namespace: the host goes on seeing them.
-    fs::create_directories(folder / "infiniband_verbs" / ("uverbs" + std::to_string(rdma.uverbs)));
     fs::create_directories(folder / "infiniband_mad" / ("umad" + std::to_string(rdma.umad)));
+    const std::string uverbs = "uverbs" + std::to_string(rdma.uverbs);
+    for (const fs::path& node : {folder / "infiniband_verbs" / uverbs, verbs / uverbs}) {
+      fs::create_directories(node);
+      std::ofstream(node / "ibdev") << rdma.device.name << "\n";
+    }
   }
 }
 
