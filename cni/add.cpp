@@ -1,3 +1,4 @@
+#include "cni/chained.h"
 #include "cni/ipam.h"
 #include "cni/plan.h"
 #include "cni/steps.h"
@@ -14,18 +15,16 @@ namespace {
 
 // A driver takes some 100 ms to make its netdev, a namespace that ends up to seconds to send a device home.
 // What still is missing afterwards plan_attach() tells.
-Result<Device> wait_for_parts(Device device, const NetConf& conf, World& world) {
-  const auto complete = [&] {
-    const std::string missing = device.missing_part();
-    return missing.empty() || (missing == "RDMA device" && conf.rdma == RdmaPolicy::off);
-  };
+Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world) {
+  const bool netdev_in_pod = chained == Chained::rdma;
+  const auto complete = [&] { return missing_part(device, conf, netdev_in_pod).empty(); };
   const auto look_again = [&]() -> Result<bool> {
     device = TRY(find_device(world.sys, world.host, conf.device), "");
     return complete();
   };
   if (complete() || !device.id) return device;
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  if (device.netdevs.empty()) {
+  if (device.netdevs.empty() && !netdev_in_pod) {
     const auto appeared = world.host.wait_for_link(
         deadline, [&]() -> Result<bool> { return TRY(look_again(), "") || !device.netdevs.empty(); });
     if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
@@ -87,11 +86,12 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
   }
 }
 
-Result<State> read_state(Device device, const NetConf& conf, const Request& request, Kernel& pod,
-                         World& world) {
+Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
+                         Kernel& pod, World& world) {
   State state;
   state.same_netns = pod.netns_id() == world.host.netns_id();
-  if (!device.netdevs.empty()) {
+  state.netdev_in_pod = chained == Chained::rdma;
+  if (!device.netdevs.empty() && !state.netdev_in_pod) {
     state.link = TRY(world.host.find_link(device.netdevs.front()), "look at " + device.netdevs.front());
   }
   if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
@@ -117,8 +117,8 @@ struct Attached {
 };
 
 // Under the device's lock: reads, decides, writes the record, moves.
-Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel& pod, World& world,
-                             Transaction& tx) {
+Result<Attached> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
+                             World& world, Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
   // An earlier ADD under this name may have been killed, with this device or with another.
   TRY(settle_record(us, us, DeviceLock::free, world), "");
@@ -127,8 +127,8 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
   if (const auto owner = TRY(world.store.owner(device.key), ""))
     TRY(settle_record(*owner, us, DeviceLock::held, world), "");
   device = TRY(find_device(world.sys, world.host, conf.device), "");
-  device = TRY(wait_for_parts(std::move(device), conf, world), "");
-  const State before = TRY(read_state(std::move(device), conf, request, pod, world), "");
+  device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
+  const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
   const AttachPlan plan = TRY(plan_attach(request, conf, before), "");
 
   Attached out;
@@ -160,9 +160,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
   return out;
 }
 
-Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& pod, World& world,
-                         Transaction& tx) {
-  const Attached attached = TRY(move_device(request, conf, pod, world, tx), "");
+Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
+                         World& world, Transaction& tx) {
+  const Attached attached = TRY(move_device(request, conf, chained, pod, world, tx), "");
   // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
   AddResult out;
   out.assignment = TRY(assign_addresses(request, conf, world, tx), "");
@@ -181,17 +181,22 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
   world.log.info("attached", {{"device", attached.record.device_key},
                               {"was", attached.record.link ? attached.record.link->name : "-"},
                               {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
-  return out;
+  return chained == Chained::rdma ? pass_on(conf) : out;
 }
 
 }  // namespace
 
 Result<AddResult> add(const Request& request, World& world) {
-  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod) return Error{Errc::wrong_netns, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  const Chained chained = TRY(look_at_chain(request, conf, *pod, world), "");
+  if (chained == Chained::complete) {
+    world.log.info("an entry of vfrail earlier in the chain has attached everything");
+    return pass_on(conf);
+  }
   Transaction tx;
-  auto result = attach(request, conf, *pod, world, tx);
+  auto result = attach(request, conf, chained, *pod, world, tx);
   if (result) {
     tx.commit();
     return result;

@@ -78,9 +78,7 @@ bool Device::user_space() const {
 std::string Device::missing_part() const {
   if (user_space() || driver.empty()) return "";
   if (netdevs.empty() && (rdma.empty() || roce)) return "interface";
-  // infiniband_verbs is not tagged with a namespace, infiniband is (ib_setup_device_attrs(),
-  // net/core/net-sysfs.c).
-  if (rdma.empty() && !nodes.empty()) return "RDMA device";
+  if (misses_rdma()) return "RDMA device";
   return "";
 }
 

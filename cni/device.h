@@ -27,6 +27,8 @@ struct Device {
 
   // Bound to a driver that hands the function to user space: it has no netdev and must not get one.
   bool user_space() const;
+  // infiniband_verbs is not tagged with a namespace, infiniband is (ib_setup_device_attrs()).
+  bool misses_rdma() const { return rdma.empty() && !nodes.empty(); }
   // A part that it must have is not in the host: in another namespace, on its way back, or being made. Empty:
   // all is there.
   std::string missing_part() const;

@@ -18,7 +18,7 @@ Result<> check_pod(const Request& request, const State& state) {
   if (state.same_netns && !request.netns_override) {
     return Error{Errc::wrong_netns, 0, "the pod's network namespace " + request.netns + " is the host's own"};
   }
-  if (state.occupant) {
+  if (state.occupant && !state.netdev_in_pod) {
     const Link& link = *state.occupant;
     return Error{Errc::exists, 0,
                  "the pod already has an interface that answers to " + request.ifname +
@@ -50,8 +50,8 @@ Result<> check_parts(const NetConf& conf, const State& state) {
     return Error{Errc::not_found, 0,
                  device.key + " has no driver bound, so it has neither an interface nor an RDMA device"};
   }
-  const std::string missing = device.missing_part();
-  if (missing.empty() || (missing == "RDMA device" && conf.rdma == RdmaPolicy::off)) return {};
+  const std::string missing = missing_part(device, conf, state.netdev_in_pod);
+  if (missing.empty()) return {};
   return Error{
       Errc::busy, 0,
       "the " + missing + " of " + device.key + " (driver " + device.driver +
@@ -151,13 +151,21 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
   return mac;
 }
 
+std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod) {
+  std::string missing = device.missing_part();
+  if (netdev_in_pod) missing = device.misses_rdma() ? "RDMA device" : "";
+  return missing == "RDMA device" && conf.rdma == RdmaPolicy::off ? "" : missing;
+}
+
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
   AttachPlan plan;
   plan.ifname = request.ifname;
   TRY(check_result_fits(conf), "");
   TRY(check_pod(request, state), "");
   TRY(check_parts(conf, state), "");
-  if (state.link) {
+  if (state.netdev_in_pod) {
+    // Its properties are that plugin's, also the MAC in CNI_ARGS, which every entry of a chain gets.
+  } else if (state.link) {
     TRY(plan_link(request, conf, *state.link, plan), "");
   } else if (conf.mtu || TRY(wanted_mac(request, conf), "")) {
     return Error{Errc::invalid, 0,

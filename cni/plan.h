@@ -24,7 +24,8 @@ struct State {
   std::vector<std::string> rdma_names;     // of every RDMA device of the node; asked only for rdmaName
   std::optional<Link> occupant;            // what has the wanted name, or one of the altnames, in the pod
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
-  bool same_netns = false;                                 // the pod's namespace is the host's
+  bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
+  bool same_netns = false;     // the pod's namespace is the host's
 };
 
 struct AttachPlan {
@@ -38,6 +39,9 @@ struct AttachPlan {
   std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: as in the host
   std::vector<std::string> nodes;        // the device nodes that the RDMA devices must have afterwards
 };
+
+// What the attachment must have and the host has not (Device::missing_part()).
+std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod);
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
 

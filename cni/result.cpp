@@ -185,7 +185,7 @@ Json format_result(const AddResult& result) {
   const Json previous = current_result(result.prev_result.value_or(Json::object()));
   Json interfaces = list_of(previous, "interfaces");
   const size_t index = interfaces.as_array()->size();
-  interfaces.push(format_interface(result));
+  if (!result.ifname.empty()) interfaces.push(format_interface(result));
   Json ips = list_of(previous, "ips");
   for (const AssignedIp& ip : result.assignment.ips) ips.push(format_ip(ip, index));
   Json routes = list_of(previous, "routes");

@@ -40,7 +40,7 @@ struct Assignment {
 };
 
 struct AddResult {
-  std::string ifname;
+  std::string ifname;   // empty: nothing to add to prev_result
   std::string mac;      // empty: no netdev
   uint32_t mtu = 0;     // 0: no netdev
   std::string sandbox;  // path of the pod's namespace
