@@ -17,11 +17,14 @@ struct Device {
   // "netdev.veth0" for a link without a device below it.
   std::string key;
   std::optional<DeviceId> id;
-  bool present = false;              // its folder is in sysfs (always true for a mere netdev that was found)
-  std::string driver;                // empty: none bound
-  std::vector<std::string> netdevs;  // visible in the host; empty while it sits in a pod
-  std::vector<std::string> rdma;     // RDMA devices visible in the host
-  std::vector<std::string> nodes;    // "uverbs3", "umad3": visible also while the RDMA device sits in a pod
+  bool present = false;  // its folder is in sysfs (always true for a mere netdev that was found)
+  std::string driver;    // empty: none bound
+  // Visible in the host, in the order of dev_port, then name; empty while they sit in pods. Of a device that
+  // a configuration selects: the one that is meant (several only if they have the same dev_port).
+  std::vector<std::string> netdevs;
+  std::vector<uint32_t> ports;     // dev_port of each of netdevs
+  std::vector<std::string> rdma;   // RDMA devices visible in the host
+  std::vector<std::string> nodes;  // "uverbs3", "umad3": visible also while the RDMA device sits in a pod
 
   bool roce = false;  // its RDMA device runs over Ethernet, so there is a netdev, visible or not
 

@@ -87,6 +87,8 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || leaves)) {
     return conf.error("kernelpath", "a path below /sys/devices/ is wanted");
   }
+  // An unsigned short in the kernel (struct net_device).
+  if (const auto port = TRY(conf.integer("port", 0, 65535), "")) out.port = static_cast<uint32_t>(*port);
   return {};
 }
 

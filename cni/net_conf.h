@@ -29,6 +29,7 @@ struct DeviceSelector {
   std::string name;               // device: name of the netdev in the host
   std::optional<MacAddress> mac;  // hwaddr
   std::string kernel_path;        // kernelpath: "/sys/devices/..."
+  std::optional<uint32_t> port;   // dev_port of the netdev, where a function has several
 
   bool empty() const { return !id && name.empty() && !mac && kernel_path.empty(); }
 };

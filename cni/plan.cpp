@@ -42,9 +42,9 @@ Result<> check_result_fits(const NetConf& conf) {
 Result<> check_parts(const NetConf& conf, const State& state) {
   const Device& device = state.device;
   if (device.netdevs.size() > 1) {
-    return Error{
-        Errc::invalid, 0,
-        device.key + " has several interfaces (" + joined(device.netdevs) + "); name one with \"device\""};
+    return Error{Errc::invalid, 0,
+                 device.key + " has several interfaces on one port (" + joined(device.netdevs) +
+                     "); name one with \"device\""};
   }
   if (device.driver.empty() && device.netdevs.empty() && device.rdma.empty()) {
     return Error{Errc::not_found, 0,
@@ -184,6 +184,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.device_key = state.device.key;
   out.device = state.device.id;
   out.link = plan.link;
+  if (plan.link && !state.device.ports.empty()) out.port = state.device.ports.front();
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
   for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
   out.rdma_in_pod = plan.rdma_in_pod;

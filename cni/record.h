@@ -46,6 +46,7 @@ struct Record {
   std::string device_key;
   std::optional<DeviceId> device;
   std::optional<LinkBefore> link;        // nothing for devices without a netdev
+  std::optional<uint32_t> port;          // dev_port of the netdev: which one, where the function has several
   MacAddress pod_mac;                    // the address it has in the pod
   std::vector<std::string> rdma;         // RDMA devices that move
   std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: the same

@@ -77,6 +77,7 @@ std::string format_record(const Record& record) {
   out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
+  out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("rdmaInPod", Json(record.rdma_in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
@@ -101,6 +102,8 @@ Result<Record> parse_record(std::string_view text) {
   if (const auto device = TRY(reader.text("device"), ""))
     out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
+  if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
+    out.port = static_cast<uint32_t>(*port);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
   out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
   out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());

@@ -1,10 +1,8 @@
 // vfrail as an entry of a plugin chain, on the fake node: behind another plugin that moved the netdev (as
 // rdma-cni behind sriov-cni), and behind itself.
-#include "cni/verbs.h"
-#include "tests/support/fake_kernel.h"
-#include "tests/support/temp_dir.h"
+#include "tests/cni/fake_node.h"
 
-#include <filesystem>
+#include <cerrno>
 
 #include <catch2/catch.hpp>
 
@@ -12,9 +10,6 @@ namespace vfrail::test {
 namespace {
 
 using Catch::Contains;
-namespace fs = std::filesystem;
-
-constexpr const char* kPod = "/run/netns/a";
 constexpr const char* kFirst =
     R"({"cniVersion":"1.0.0","name":"n","type":"sriov","deviceID":"0000:21:10.0"})";
 // What sriov-cni, or vfrail in its place, answers.
@@ -27,56 +22,14 @@ std::string chained(const std::string& keys, const std::string& previous = kPrev
 }
 const std::string kDevice = R"("deviceID":"0000:21:10.0",)";
 
-struct Node {
-  Node() : world(dir.path("root")) {
-    world.add_vf("0000:21:10.0", "vf0");
-    world.add_vf("0000:21:10.2", "vf1");
-    world.add_rdma("0000:21:10.0", "mlx5_0");
-    world.add_rdma("0000:21:10.2", "mlx5_1");
-    world.add_veth(world.add_netns(kPod), "eth0");
-    log.set_level(LogLevel::error);
-  }
-  // What sriov-cni does to the netdev, and back.
+struct Node : FakeNode {
+  // What sriov-cni does to the netdev.
   void other_plugin_moves(const std::string& name = "vf0") {
     const auto pod = world.open(2);
     REQUIRE(
         world.open(FakeWorld::kHost)
             ->change_link(world.link(name).index, {.netns_fd = pod->netns_fd(), .name = "net1", .up = true}));
   }
-  template <class Verb>
-  auto run(Verb verb, Command command, const std::string& config, const std::string& netns = kPod) {
-    const auto request = read_request({{"CNI_COMMAND", command_name(command)},
-                                       {"CNI_CONTAINERID", "c1"},
-                                       {"CNI_NETNS", netns},
-                                       {"CNI_IFNAME", "net1"},
-                                       {"CNI_PATH", dir.path()},
-                                       {"CNI_ARGS", "IgnoreUnknown=1;MAC=02:00:00:00:00:09"}},
-                                      config);
-    REQUIRE(request);
-    auto store = RecordStore::open(dir.path("state"));
-    REQUIRE(store);
-    const auto host = world.open(FakeWorld::kHost);
-    World outside{*host,
-                  SysRoot(dir.path("root")),
-                  *store,
-                  dir.path("run"),
-                  [this](const std::string& path) { return world.open_path(path); },
-                  log};
-    outside.return_timeout = std::chrono::milliseconds(50);
-    return verb(*request, outside);
-  }
-  Result<AddResult> add(const std::string& config) { return run(vfrail::add, Command::add, config); }
-  Result<> del(const std::string& config, const std::string& netns = kPod) {
-    return run(vfrail::del, Command::del, config, netns);
-  }
-  bool has(const std::string& line) const { return world.snapshot().find(line) != std::string::npos; }
-  bool no_state() const {
-    return fs::is_empty(dir.path("state/attachments")) && fs::is_empty(dir.path("state/devices"));
-  }
-
-  TempDir dir{TempDir::On::memory};
-  FakeWorld world;
-  Log log;
 };
 
 }  // namespace

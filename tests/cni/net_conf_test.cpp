@@ -77,6 +77,7 @@ TEST_CASE("Each way to select a device is read") {
   CHECK(parsed(R"("pciBusID":"0000:03:02.1")").device.id->text() == "0000:03:02.1");
   CHECK(parsed(R"("runtimeConfig":{"deviceID":"mlx5_core.sf.4"})").device.id->text() == "mlx5_core.sf.4");
   CHECK(parsed(R"("device":"eth1")").device.name == "eth1");
+  CHECK(parsed(R"("port":1)").device.port == 1U);
   CHECK(parsed(R"("hwaddr":"02:00:00:00:00:01")").device.mac->text() == "02:00:00:00:00:01");
   CHECK(parsed(R"("kernelpath":"/sys/devices/pci0000:00/0000:00:03.0")").device.kernel_path ==
         "/sys/devices/pci0000:00/0000:00:03.0");
@@ -165,6 +166,8 @@ TEST_CASE("A value that cannot be is refused with its key") {
       {R"("device":"../x")", "device: "},
       {R"("hwaddr":"02:00")", "hwaddr: "},
       {R"("kernelpath":"/etc")", "kernelpath: "},
+      {R"("port":-1)", "port: "},
+      {R"("port":"1")", "port: "},
       {R"("kernelpath":"/sys/devices/../../etc")", "kernelpath: "},
       {R"("kernelpath":"/sys/devices/x/..")", "kernelpath: "},
       {R"("mac":"zz")", "mac: "},

@@ -92,7 +92,7 @@ TEST_CASE("A name that the pod already has is refused with what has it") {
   CHECK_THAT(error.text, Contains("net1") && Contains("eth0 (veth)"));
 }
 
-TEST_CASE("A function with several netdevs needs one of them named") {
+TEST_CASE("A function with several netdevs on one port needs one of them named") {
   Situation s;
   s.state.device.netdevs = {"eth7", "eth8"};
   CHECK_THAT(s.refusal().text, Contains("eth7, eth8"));

@@ -35,6 +35,7 @@ Record full_record() {
                         true,
                         "",
                         "0000:03:02.1"};
+  out.port = 1;
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.rdma_in_pod = {"rdma0", "rdma0_1"};

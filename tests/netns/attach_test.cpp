@@ -278,6 +278,28 @@ TEST_CASE("Each other way to select the device finds it") {
   CHECK(node.world() == before);
 }
 
+TEST_CASE("A virtio NIC and an auxiliary device move and come home as a VF does") {
+  const auto [id, tree] = GENERATE(table<std::string, std::string>({
+      {"0000:00:05.0",
+       "sys/bus/pci/devices/0000:00:05.0/virtio2/net/vf1/dev_port = 0\n"
+       "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"},
+      {"mlx5_core.sf.4",
+       "sys/bus/auxiliary/devices/mlx5_core.sf.4/net/vf1/dev_port = 0\n"
+       "sys/bus/auxiliary/devices/mlx5_core.sf.4/driver -> ../../drivers/mlx5_core.sf\n"},
+  }));
+  CAPTURE(id);
+  const OnePod node;
+  write_tree(node.path("root"), tree);
+  Json conf = node.config();
+  conf.set("deviceID", id).set("pciBusID", id).set("ipam", node.host_local());
+  const Json result = done(node, node.call("ADD", conf));
+  CHECK(has_address(node.link_in_pod(node.pod, "net1"), "10.7.0.5", 24));
+  const Json* pci_id = result.find("interfaces")->as_array()->at(0).find("pciID");
+  CHECK((pci_id != nullptr) == id.starts_with("0000"));
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("CHECK is content with a pod that is as it was made, and names each damage") {
   OnePod node;
   Json conf = node.config();

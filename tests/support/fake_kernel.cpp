@@ -226,9 +226,10 @@ FakeWorld::FakeWorld(std::string root) : root_(std::move(root)) {
   std::ofstream(root_ + "/proc/sys/kernel/random/boot_id") << "boot-1\n";
 }
 
-void FakeWorld::add_vf(const std::string& pci, const std::string& name) {
+void FakeWorld::add_vf(const std::string& pci, const std::string& name, int dev_port) {
   auto link = std::make_unique<FakeLink>();
   link->hardware = true;
+  link->dev_port = dev_port;
   link->link.index = free_index(kHost);
   link->link.name = name;
   link->link.type = 1;
@@ -442,7 +443,10 @@ void FakeWorld::write_sysfs() const {
   }
   for (const auto& link : links_) {
     const bool visible = link->netns == kHost && link->hardware;
-    if (visible) fs::create_directories(devices / link->link.parent_device / "net" / link->link.name);
+    if (!visible) continue;
+    const fs::path folder = devices / link->link.parent_device / "net" / link->link.name;
+    fs::create_directories(folder);
+    std::ofstream(folder / "dev_port") << link->dev_port << "\n";
   }
   for (const FakeRdma& rdma : rdma_) {
     const fs::path folder = devices / rdma.pci;

@@ -24,6 +24,7 @@ struct FakeLink {
   int netns = 1;
   std::vector<LinkAddress> addresses;
   bool hardware = false;
+  int dev_port = 0;
 };
 
 struct FakeRdma {
@@ -41,8 +42,9 @@ class FakeWorld {
   // sysfs is kept below `root`.
   explicit FakeWorld(std::string root);
 
-  // A VF with its netdev, bound to a driver; sorted index order.
-  void add_vf(const std::string& pci, const std::string& name);
+  // A VF with its netdev, bound to a driver; sorted index order. Again with the same address: one more
+  // netdev.
+  void add_vf(const std::string& pci, const std::string& name, int dev_port = 0);
   void add_rdma(const std::string& pci, const std::string& name);
   void add_veth(int netns, const std::string& name);
   Link& link(const std::string& name);  // in the host
