@@ -1,4 +1,5 @@
 #include "cni/chained.h"
+#include "cni/device_info.h"
 #include "cni/ipam.h"
 #include "cni/plan.h"
 #include "cni/steps.h"
@@ -160,6 +161,21 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
   return out;
 }
 
+// For network-status only, so what goes wrong here fails no pod.
+void correct_device_info(const NetConf& conf, const Record& record, World& world) {
+  const auto address = record.device ? record.device->pci() : std::nullopt;
+  if (conf.device_info_file.empty() || !address || conf.rdma == RdmaPolicy::off) return;
+  DeviceInfo info;
+  info.address = *address;
+  info.pf_address =
+      world.sys.link_name("sys/bus/pci/devices/" + record.device->text() + "/physfn").value_or("");
+  for (size_t i = 0; i < record.rdma.size(); ++i) info.rdma.push_back(record.rdma_name_in_pod(i));
+  if (record.rdma.empty()) info.rdma = read_device(world.sys, *record.device).rdma;  // shared mode: it stayed
+  const auto corrected = correct_device_info_file(conf.device_info_file, info);
+  if (!corrected)
+    world.log.warning("network-status will not tell the RDMA device", {{"reason", corrected.error().text}});
+}
+
 Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
                          World& world, Transaction& tx) {
   const Attached attached = TRY(move_device(request, conf, chained, pod, world, tx), "");
@@ -181,6 +197,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   world.log.info("attached", {{"device", attached.record.device_key},
                               {"was", attached.record.link ? attached.record.link->name : "-"},
                               {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
+  correct_device_info(conf, attached.record, world);
   return chained == Chained::rdma ? pass_on(conf) : out;
 }
 

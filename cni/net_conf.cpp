@@ -204,6 +204,7 @@ Result<NetConf> parse_net_conf(std::string_view text) {
                  "runtimeConfig.infinibandGUID: this version of vfrail does not set GUIDs"};
   }
   TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
+  if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile"), "").value_or("");
   if (runtime) out.runtime_mac = TRY(read_mac(*runtime, "mac"), "");
   out.mac = TRY(read_mac(conf, "mac"), "");
   // 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.

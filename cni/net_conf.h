@@ -62,7 +62,8 @@ struct NetConf {
   RdmaPolicy rdma = RdmaPolicy::automatic;
   std::string rdma_name;  // of the RDMA device in the pod; empty: as in the host
   LogLevel log_level = LogLevel::info;
-  std::string log_file;  // empty: stderr
+  std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
+  std::string log_file;          // empty: stderr
   std::optional<Json> prev_result;
   // GC: the attachments that live. Nothing: the runtime did not say, so nothing is stale.
   std::optional<std::vector<AttachmentName>> valid_attachments;

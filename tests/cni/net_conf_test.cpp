@@ -71,6 +71,7 @@ TEST_CASE("What Multus makes of a network definition is read") {
   REQUIRE(conf);
   CHECK(conf->device.id->text() == "0000:03:02.3");
   CHECK(conf->runtime_mac->text() == "02:00:00:00:00:01");
+  CHECK(conf->device_info_file == "/var/run/k8s.cni.cncf.io/devinfo/cni/default-rail0-cid_net1");
 }
 
 TEST_CASE("Each way to select a device is read") {
