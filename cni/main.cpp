@@ -3,10 +3,12 @@
 #include "cni/net_conf.h"
 #include "cni/request.h"
 #include "cni/result.h"
+#include "cni/status.h"
 #include "cni/verbs.h"
 #include "common/files.h"
 #include "common/netlink_kernel.h"
 #include "common/promise.h"
+#include "common/text.h"
 
 #include <csignal>
 #include <cstdio>
@@ -47,9 +49,20 @@ Result<std::unique_ptr<Kernel>> open_netns(const std::string& path) {
   return NetlinkKernel::open(std::move(*netns));
 }
 
+// Errc::peer is the error whose code is said as it is.
+Result<> report(const Status& found) {
+  if (found.missing.empty() && found.degraded.empty()) return {};
+  const CniCode code = found.degraded.empty() ? CniCode::not_available : CniCode::degraded;
+  std::vector<std::string> all = found.missing;
+  all.insert(all.end(), found.degraded.begin(), found.degraded.end());
+  return Error{Errc::peer, static_cast<int>(code), joined(all, "; also: ")};
+}
+
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
   const auto host = TRY(NetlinkKernel::open_current(), "");
-  auto store = TRY(RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail")), "");
+  auto opened = RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail"));
+  if (!opened) return with_remedy(std::move(opened).error());
+  RecordStore store = std::move(*opened);
   World world{*host,
               SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
               std::move(store),
@@ -71,7 +84,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
     case Command::gc:
       return gc(request, world);
     case Command::status:
-      return status(request, world);
+      return report(TRY(status(request, world), ""));
     case Command::version:
       break;
   }

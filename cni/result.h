@@ -81,6 +81,7 @@ enum class CniCode : uint16_t {
   invalid_netns = 8,
   try_again_later = 11,
   not_available = 50,
+  degraded = 51,  // not available, and attached pods have lost something
   device_not_found = 100,
   name_taken = 101,
   permission_denied = 102,
