@@ -87,6 +87,22 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
   }
 }
 
+Result<> read_vf(const Device& device, World& world, State& state) {
+  auto place = find_vf_place(world.sys, device);
+  if (!place) {
+    state.no_vf = place.error().text;
+    return {};
+  }
+  const auto settings = TRY(world.host.vf_settings(place->pf_link, place->index), "look at " + place->pf);
+  if (!settings) {
+    state.no_vf = place->pf + " does not tell of its VF " + std::to_string(place->index);
+    return {};
+  }
+  state.vf = std::move(*place);
+  state.vf_settings = *settings;
+  return {};
+}
+
 Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
                          Kernel& pod, World& world) {
   State state;
@@ -102,6 +118,8 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
       if (!conf.rdma_name.empty()) state.rdma_names = read_rdma_names(world.sys);
     }
   }
+  const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
+  if (sets_vf) TRY(read_vf(device, world, state), "");
   if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");
   state.occupant = TRY(pod.find_link(request.ifname), "look for " + request.ifname + " in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
@@ -117,20 +135,88 @@ struct Attached {
   std::optional<Link> link;
 };
 
+// A driver that has been bound again has made everything anew; the record keeps what was before, and learns
+// the names of the RDMA devices.
+Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
+                              Record& record) {
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
+  device = TRY(wait_for_parts(std::move(device), conf, Chained::no, world), "");
+  const State state = TRY(read_state(std::move(device), conf, Chained::no, request, pod, world), "");
+  AttachPlan plan = TRY(plan_attach(request, conf, state), "");
+  const Record fresh = make_record(request, conf, state, plan);
+  record.rdma = fresh.rdma;
+  record.rdma_in_pod = fresh.rdma_in_pod;
+  TRY(world.store.save(record), "save the names of the RDMA devices");
+  return plan;
+}
+
+// Waits for the IPoIB interface that the RDMA device's move has made anew.
+Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
+    for (const std::string& name : read_device(world.sys, *record.device).netdevs) {
+      const auto link = TRY(world.host.find_link(name), "");
+      if (!link || link->mac.bytes.size() != 20) continue;
+      plan.link->name = link->name;
+      plan.link->index = link->index;
+      return true;
+    }
+    return false;
+  });
+  return found ? found : std::move(found.error()).in("wait for the IPoIB interface of " + record.device_key);
+}
+
+// An address that the PF has set reaches some netdevs a moment later, by a message of the driver.
+Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {
+  if (!plan.mac || link.mac == *plan.mac) return link;
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
+    const auto now = TRY(pod.find_link(link.index), "");
+    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod"};
+    link = *now;
+    return link.mac == *plan.mac;
+  });
+  if (there) return link;
+  return std::move(there.error())
+      .in("wait for the address " + plan.mac->text() + " of " + link.name + ", which has " + link.mac.text());
+}
+
+// The kernel's part, in the order that drivers need. The netdev as the pod has it, if there is one.
+Result<std::optional<Link>> change_device(const Request& request, const NetConf& conf, AttachPlan plan,
+                                          Kernel& pod, World& world, Record& record) {
+  // The PF first, so that no packet leaves the pod without its VLAN.
+  if (plan.vf) TRY(change_vf(world.host, *plan.vf), "");
+  if (plan.vf && plan.vf->rebind) {
+    TRY(world.rebind(world.sys, *record.device), "have the driver take the GUID over");
+    plan = TRY(plan_again(request, conf, pod, world, record), "");
+  }
+  if (plan.ipoib() && !record.rdma.empty()) {
+    TRY(move_rdma(record, plan, pod, world), "");
+    TRY(follow_ipoib(record, plan, world), "");
+  }
+  std::optional<Link> link;
+  if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
+  if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
+  if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world), "");
+  return link;
+}
+
 // Under the device's lock: reads, decides, writes the record, moves.
 Result<Attached> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
                              World& world, Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
   // An earlier ADD under this name may have been killed, with this device or with another.
   TRY(settle_record(us, us, DeviceLock::free, world), "");
-  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  const auto lock = TRY(world.store.lock_device(device.key, world.lock_timeout), "wait for " + device.key);
-  if (const auto owner = TRY(world.store.owner(device.key), ""))
+  // Only a device that is selected by something else than its address must be looked at to know its lock.
+  const std::string key =
+      conf.device.id ? conf.device.id->text() : TRY(find_device(world.sys, world.host, conf.device), "").key;
+  const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+  if (const auto owner = TRY(world.store.owner(key), ""))
     TRY(settle_record(*owner, us, DeviceLock::held, world), "");
-  device = TRY(find_device(world.sys, world.host, conf.device), "");
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
   device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
   const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
-  const AttachPlan plan = TRY(plan_attach(request, conf, before), "");
+  AttachPlan plan = TRY(plan_attach(request, conf, before), "");
 
   Attached out;
   out.record = make_record(request, conf, before, plan);
@@ -141,8 +227,7 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Chaine
     TRY(detach(record, record.netns, world), "");
     return world.store.remove(record);
   });
-  if (plan.link) out.link = TRY(move_link(world.host, pod, plan), "");
-  TRY(move_rdma(out.record, plan, pod, world), "");
+  out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record), "");
   return out;
 }
 
@@ -191,6 +276,8 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   if (attached.link) {
     out.mac = attached.link->mac.text();
     out.mtu = attached.link->mtu;
+  } else if (const auto mac = TRY(wanted_mac(request, conf), "")) {
+    out.mac = mac->text();  // for user space, which finds it set
   }
   const auto& device = attached.record.device;
   if (device && device->pci()) out.pci_id = device->text();

@@ -61,7 +61,11 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
 
 // The entry before has done, or left out, what these ask for.
 Result<> refuse_interface_keys(const NetConf& conf) {
-  const char* key = !conf.ipam_type.empty() ? "ipam" : conf.mac ? "mac" : conf.mtu ? "mtu" : nullptr;
+  const char* key = !conf.ipam_type.empty() ? "ipam"
+                    : conf.mac              ? "mac"
+                    : conf.mtu              ? "mtu"
+                    : !conf.vf.empty()      ? "settings of the VF"
+                                            : nullptr;
   if (key == nullptr) return {};
   return Error{
       Errc::invalid, 0,

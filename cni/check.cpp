@@ -61,6 +61,28 @@ Result<> compare_addresses(const Assignment& wanted, const Link& link, Kernel& p
   return {};
 }
 
+Result<> compare_vf(const Record& record, const NetConf& conf, const Request& request, World& world,
+                    Differences& out) {
+  const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
+  if (wanted.empty() || !record.device) return {};
+  const auto place = find_vf_place(world.sys, read_device(world.sys, *record.device));
+  if (!place) {
+    out.expect(!record.vf, place.error().text);
+    return {};
+  }
+  const auto have = TRY(world.host.vf_settings(place->pf_link, place->index), "look at " + place->pf);
+  if (!have) {
+    out.add(place->pf + " has no VF " + std::to_string(place->index));
+    return {};
+  }
+  for (const VfSettings& one : have->missing(wanted).each()) {
+    const std::string has = have->only(one).text();
+    out.add("VF " + std::to_string(place->index) + " of " + place->pf + " has " +
+            (has.empty() ? "no such setting" : has) + ", wanted is " + one.text());
+  }
+  return {};
+}
+
 Result<> compare_rdma(const Record& record, Kernel& pod, Differences& out) {
   for (size_t i = 0; i < record.rdma.size(); ++i) {
     const auto device = TRY(find_rdma_in_pod(record, i, pod), "");
@@ -114,6 +136,7 @@ Result<> check(const Request& request, World& world) {
       differences.add("the interface of " + record->device_key + " is not in the pod's namespace");
     }
   }
+  TRY(compare_vf(*record, conf, request, world, differences), "");
   TRY(compare_rdma(*record, *pod, differences), "");
   TRY(differences.result(), "");
   return check_ipam(request, conf, world);

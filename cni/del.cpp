@@ -80,7 +80,9 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   const auto pod = TRY(open_pod(record, netns, world), "");
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");
-  return bring_link_back(record, pod.get(), world);
+  TRY(restore_vf_identity(record, world), "");
+  TRY(bring_link_back(record, pod.get(), world), "");
+  return restore_vf_policy(record, world);
 }
 
 Result<bool> detach(const Record& record, const std::string& netns, World& world) {

@@ -1,10 +1,15 @@
 #include "cni/device.h"
 
 #include "common/text.h"
+#include "common/unique_fd.h"
+#include "common/uplink.h"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <fcntl.h>
 #include <functional>
+#include <unistd.h>
 
 namespace vfrail {
 
@@ -183,6 +188,43 @@ Device read_device(const SysRoot& sys, const DeviceId& id) {
     out.roce = out.roce || layer == "Ethernet";
   }
   return out;
+}
+
+Result<VfPlace> find_vf_place(const SysRoot& sys, const Device& device) {
+  const auto unreachable = [&](const std::string& why) {
+    return Error{Errc::unsupported, 0, device.key + " " + why};
+  };
+  if (!device.id || !device.id->pci()) return unreachable("is no PCI function, so no VF");
+  const std::string folder = folder_of(sys, *device.id);
+  const auto physfn = sys.link_name(folder + "/physfn");
+  if (!physfn) {
+    return unreachable(
+        "has no PF on this machine: it is no VF, or this is a VM and the PF is the hypervisor's");
+  }
+  const std::string pf_folder = "sys/bus/pci/devices/" + *physfn;
+  VfPlace out;
+  out.pf = choose_uplink(sys, sys.list(pf_folder + "/net"));
+  if (out.pf.empty()) return unreachable("has a PF, " + *physfn + ", without an interface in the host");
+  out.pf_link = static_cast<int>(sys.number_or_none(pf_folder + "/net/" + out.pf + "/ifindex").value_or(0));
+  for (;; ++out.index) {
+    const auto vf = sys.link_name(pf_folder + "/virtfn" + std::to_string(out.index));
+    if (!vf) return unreachable("is none of the VFs of " + *physfn);
+    if (*vf == device.id->text()) return out;
+  }
+}
+
+Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
+  const auto write = [&](const std::string& file) -> Result<> {
+    const UniqueFd fd(::open(sys.path(file).c_str(), O_WRONLY | O_CLOEXEC));
+    const std::string& name = id.text();
+    if (fd.valid() && ::write(fd.get(), name.data(), name.size()) == static_cast<ssize_t>(name.size()))
+      return {};
+    return Error::from_errno(errno, "write " + name + " to " + file);
+  };
+  // None is bound if an earlier try was killed between the two.
+  const std::string driver = sys.link_name(folder_of(sys, id) + "/driver").value_or("");
+  if (!driver.empty()) TRY(write("sys/bus/pci/drivers/" + driver + "/unbind"), "");
+  return write("sys/bus/pci/drivers_probe");
 }
 
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {

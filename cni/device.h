@@ -43,6 +43,20 @@ Device read_device(const SysRoot& sys, const DeviceId& id);
 // The device that the configuration selects. Errc::not_found names what was looked for and what to do.
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector);
 
+// Where the settings of a VF are changed.
+struct VfPlace {
+  std::string pf;   // the PF's interface
+  int pf_link = 0;  // its index
+  uint32_t index = 0;
+};
+
+// Errc::unsupported with the reason if it is no VF, or its PF is out of reach.
+Result<VfPlace> find_vf_place(const SysRoot& sys, const Device& device);
+
+// Unbinds the device's driver, if one is bound, and has the kernel bind it again (sysfs-bus-pci): netdev and
+// RDMA device are made anew, in the host.
+Result<> rebind_driver(const SysRoot& sys, const DeviceId& id);
+
 // The RDMA device nodes of a device, now.
 std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id);
 

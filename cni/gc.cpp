@@ -37,7 +37,11 @@ Result<> gc(const Request& request, World& world) {
     for (const AttachmentName& name : TRY(world.store.list(), "")) {
       if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
       const auto record = world.store.load(name);
-      if (!record) note(record.error().text);
+      if (!record) {
+        note(record.error().text);
+        // Torn by a power cut: told once, and then no longer in the way of this verb.
+        if (record.error().code == Errc::protocol) TRY(world.store.set_aside(name), "");
+      }
       if (!record || !*record || (*record)->network != conf.network) continue;
       world.log.info("attachment is no longer valid",
                      {{"container", name.container_id}, {"ifname", name.ifname}});

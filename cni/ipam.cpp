@@ -22,6 +22,7 @@ namespace vfrail {
 namespace {
 
 constexpr size_t kMaxOutput = 1 << 20;
+constexpr size_t kMaxMessage = 4096;
 using Clock = std::chrono::steady_clock;
 
 struct Pipe {
@@ -158,11 +159,13 @@ Error refusal(const std::string& output, int status) {
     return Error{Errc::peer, 0, how + (output.empty() ? ", no message" : ": " + output.substr(0, 400))};
   }
   ObjectReader reader(*json->as_object(), "");
-  const auto code = reader.integer("code");
+  const auto code = reader.integer("code", 0, UINT16_MAX);
   const auto message = reader.text("msg");
   const auto details = reader.text("details");
   Error out{Errc::peer, code && *code ? static_cast<int>(**code) : 0, message && *message ? **message : how};
   if (details && *details && !(*details)->empty()) out.text += "; " + **details;
+  // It goes into the pod's events and the node's log.
+  if (out.text.size() > kMaxMessage) out.text = out.text.substr(0, kMaxMessage) + "...";
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include "cni/steps.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace vfrail {
 
@@ -52,7 +53,8 @@ Result<std::string> name_at_home(const LinkBefore& before, const std::optional<i
 // What differs between the link now and the link as it was.
 LinkChange difference(const LinkBefore& before, const Link& now) {
   LinkChange change;
-  if (now.mac != before.mac) change.mac = before.mac;
+  // IPoIB's holds the number of a queue pair, which is another one each time; its GUID is the PF's to set.
+  if (now.mac != before.mac && !before.ipoib()) change.mac = before.mac;
   if (now.mtu != before.mtu) change.mtu = before.mtu;
   if (now.tx_queue_len != before.tx_queue_len) change.tx_queue_len = before.tx_queue_len;
   if (now.alias != before.alias) change.alias = before.alias;
@@ -81,7 +83,13 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
                         {{"name", now.name}, {"property", what}, {"reason", result.error().text}});
     }
   };
-  if (change.mac) apply("mac", {.mac = change.mac});
+  if (change.mac && !world.host.change_link(now.index, {.mac = change.mac})) {
+    // A driver such as igbvf hears of the address that the PF has set back when it is taken down.
+    if (!now.up()) apply("up", {.up = true});
+    apply("down", {.up = false});
+    apply("mac", {.mac = change.mac});
+    if (now.up()) apply("up", {.up = true});
+  }
   if (change.mtu) apply("mtu", {.mtu = change.mtu});
   if (change.tx_queue_len) apply("txQLen", {.tx_queue_len = change.tx_queue_len});
   if (change.alias) apply("alias", {.alias = change.alias});
@@ -113,6 +121,17 @@ Result<> settle(const Record& record, const Link& now, World& world) {
   return restore_altnames(before, now, world.host);
 }
 
+// An alternative name that another interface of the host has by now is in the way of the move (EEXIST).
+Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
+  for (const std::string& name : link.altnames) {
+    if (!TRY(world.host.find_link(name), "look for " + name)) continue;
+    world.log.warning("the interface comes home without an alternative name, another has it by now",
+                      {{"name", name}});
+    TRY(pod.remove_altname(link.index, name), "take alternative name " + name + " off " + link.name);
+  }
+  return {};
+}
+
 Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, link);
@@ -125,6 +144,7 @@ Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& w
   // rest.
   const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");
   if (still_there) {
+    TRY(drop_taken_altnames(*still_there, pod, world), "");
     const LinkChange bare{.netns_fd = change.netns_fd, .name = change.name};
     TRY(pod.change_link(still_there->index, bare),
         "move " + link.name + " back to the host as " + *change.name);
@@ -135,13 +155,26 @@ Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& w
 
 // Whether the netdev can still come back by itself.
 bool can_return(const Record& record, const World& world) {
-  if (!record.link->kind.empty()) return false;  // virtual: it ended with its namespace
+  if (record.link->ends_with_its_namespace()) return false;
   return !record.device || !read_device(world.sys, *record.device).driver.empty();
+}
+
+// The address comes right after the move, so a refusal of it leaves the link in the pod under its old name. A
+// driver such as igbvf hears of the address that the PF has set when it is taken down, and refuses it until
+// then.
+Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& pod, Error refusal) {
+  const auto link = TRY(find_link_in_pod(record, pod), "");
+  if (!link) return refusal;  // it was not about the address
+  change.netns_fd = -1;
+  const auto address = std::exchange(change.mac, std::nullopt);
+  TRY(pod.change_link(link->index, change), "");
+  TRY(pod.change_link(link->index, {.up = false}), "");
+  return pod.change_link(link->index, {.mac = address, .up = true});
 }
 
 }  // namespace
 
-Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan) {
+Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record) {
   const LinkBefore& before = *plan.link;
   for (const std::string& name : plan.own_altnames) {
     TRY(host.remove_altname(before.index, name), "take alternative name " + name + " off " + before.name);
@@ -152,7 +185,9 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan) {
   change.mac = plan.mac;
   change.mtu = plan.mtu;
   change.up = true;
-  TRY(host.change_link(before.index, change), "move " + before.name + " into the pod as " + plan.ifname);
+  auto moved = host.change_link(before.index, change);
+  if (!moved && change.mac) moved = finish_without_mac(record, change, pod, std::move(moved).error());
+  TRY(std::move(moved), "move " + before.name + " into the pod as " + plan.ifname);
   // The index can have changed: another link of the pod may have had it.
   auto link = TRY(pod.find_link(plan.ifname), "look at " + plan.ifname + " in the pod");
   if (!link)

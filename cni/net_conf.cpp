@@ -1,5 +1,7 @@
 #include "cni/net_conf.h"
 
+#include "cni/vf_conf.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -10,24 +12,27 @@ namespace {
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
-// Keys that sriov-cni, ib-sriov-cni and tuning know and this version does not do yet.
-constexpr std::array kNotYet = {
-    "vlan",     "vlanQoS",       "vlanProto",           "min_tx_rate", "max_tx_rate",
-    "spoofchk", "trust",         "link_state",          "guid",        "pkey",
-    "sysctl",   "rdmaIsolation", "ibKubernetesEnabled", "vfioPciMode", "promisc",
-    "allmulti", "txQLen"};
+// Keys that peers know and this version does not do. No mainline kernel offers VLAN trunks of VFs.
+constexpr std::array kNotYet = {"sysctl", "promisc", "allmulti", "txQLen", "vlanTrunk"};
 
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+// libcni and IPAM plugins make file names of it, so a longer one never worked.
 bool valid_network_name(std::string_view name) {
-  if (name.empty() || std::isalnum(static_cast<unsigned char>(name[0])) == 0) return false;
+  if (name.empty() || name.size() > 255 || std::isalnum(static_cast<unsigned char>(name[0])) == 0)
+    return false;
   return std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
   });
 }
 
-// A name that becomes the file name of an executable below CNI_PATH.
+// A name that becomes the file name of an executable below CNI_PATH. A zero in it would cut the path.
 bool valid_program_name(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && name.find('/') == std::string_view::npos &&
-         name.find('\\') == std::string_view::npos && name != "." && name != "..";
+  return !name.empty() && name.size() <= 255 && !has_control_characters(name) &&
+         name.find('/') == std::string_view::npos && name.find('\\') == std::string_view::npos &&
+         name != "." && name != "..";
 }
 
 Result<> refuse_other_versions_keys(ObjectReader& conf) {
@@ -84,7 +89,9 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   out.mac = TRY(read_mac(conf, "hwaddr"), "");
   out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
   const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
-  if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || leaves)) {
+  // A zero would end the path for the kernel, and hide what stands before it from the look at its end.
+  const bool odd = leaves || has_control_characters(out.kernel_path);
+  if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || odd)) {
     return conf.error("kernelpath", "a path below /sys/devices/ is wanted");
   }
   // An unsigned short in the kernel (struct net_device).
@@ -127,7 +134,8 @@ Result<> read_logging(ObjectReader& conf, NetConf& out) {
     out.log_level = *parsed;
   }
   out.log_file = TRY(conf.text("logFile"), "").value_or("");
-  if (!out.log_file.empty() && out.log_file[0] != '/')
+  const bool odd = has_control_characters(out.log_file);
+  if (!out.log_file.empty() && (out.log_file[0] != '/' || odd))
     return conf.error("logFile", "an absolute path is wanted");
   return {};
 }
@@ -199,10 +207,6 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"), "");
   std::optional<ObjectReader> runtime;
   if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
-  if (runtime && runtime->value("infinibandGUID") != nullptr) {
-    return Error{Errc::unsupported, 0,
-                 "runtimeConfig.infinibandGUID: this version of vfrail does not set GUIDs"};
-  }
   TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
   if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile"), "").value_or("");
   if (runtime) out.runtime_mac = TRY(read_mac(*runtime, "mac"), "");
@@ -215,6 +219,8 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   out.dns = TRY(read_dns(conf), "");
   out.rdma = TRY(read_rdma(conf), "");
   out.rdma_name = TRY(read_rdma_name(conf, out.rdma), "");
+  TRY(read_vf_settings(conf, out), "");
+  TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
   TRY(read_logging(conf, out), "");
   out.valid_attachments = TRY(read_valid_attachments(conf), "");
   if (const Json* previous = conf.value("prevResult")) {

@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/result.h"
+#include "common/vf_settings.h"
 
 #include <cstdint>
 #include <optional>
@@ -58,9 +59,15 @@ struct NetConf {
   Dns dns;
   std::optional<MacAddress> runtime_mac;  // runtimeConfig.mac
   std::optional<MacAddress> mac;
-  std::optional<uint32_t> mtu;  // 68-65535
+  std::optional<uint32_t> mtu;      // 68-65535
+  VfSettings vf;                    // without mac and GUIDs, of which there are several sources (plan.h)
+  std::optional<uint64_t> guid;     // runtimeConfig.infinibandGUID, then args.cni.guid, then guid
+  bool ib_kubernetes = false;       // ibKubernetesEnabled: the GUID comes from there, or the pod must wait
+  bool ib_kubernetes_done = false;  // it has written that it is done
+  bool vfio_wanted = false;         // vfioPciMode: an error if the device is bound otherwise
   RdmaPolicy rdma = RdmaPolicy::automatic;
-  std::string rdma_name;  // of the RDMA device in the pod; empty: as in the host
+  std::string rdma_name;        // of the RDMA device in the pod; empty: as in the host
+  bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot give
   LogLevel log_level = LogLevel::info;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
   std::string log_file;          // empty: stderr

@@ -106,6 +106,57 @@ Result<std::vector<std::string>> name_in_pod(const NetConf& conf, const State& s
   return out;
 }
 
+// A VF that has no GUID cannot join the fabric; its port stays down.
+Result<> check_guid(const NetConf& conf, const State& state) {
+  const bool ipoib = state.link && state.link->mac.bytes.size() == 20;
+  if (conf.guid && state.link && !ipoib) {
+    return Error{Errc::invalid, 0,
+                 "guid: " + state.link->name + " of " + state.device.key + " is no InfiniBand interface"};
+  }
+  if (!ipoib || conf.guid) return {};
+  const auto begin = state.link->mac.bytes.end() - 8;
+  const auto all = [&](uint8_t value) {
+    return std::all_of(begin, state.link->mac.bytes.end(), [=](uint8_t one) { return one == value; });
+  };
+  if (!all(0) && !all(0xff)) return {};
+  return Error{
+      Errc::invalid, 0,
+      state.device.key +
+          " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)"};
+}
+
+Result<> check_infiniband(const NetConf& conf, const State& state) {
+  if (conf.ib_kubernetes && !(conf.ib_kubernetes_done && conf.guid)) {
+    return Error{Errc::busy, 0,
+                 "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni wants "
+                 "\"mellanox.infiniband.app\": \"configured\" and a GUID)"};
+  }
+  if (conf.vfio_wanted && state.device.driver != "vfio-pci") {
+    return Error{Errc::invalid, 0,
+                 "vfioPciMode: " + state.device.key + " is bound to " +
+                     (state.device.driver.empty() ? "no driver" : state.device.driver) + ", not to vfio-pci"};
+  }
+  return check_guid(conf, state);
+}
+
+Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
+  const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
+  if (wanted.empty()) return {};
+  if (!state.vf) {
+    const bool address_only = wanted == VfSettings{.mac = wanted.mac};
+    if (address_only && state.link) return {};  // the netdev has its address all the same
+    return Error{Errc::invalid, 0, wanted.text() + ": only the PF can set that, and " + state.no_vf};
+  }
+  VfPlan vf;
+  vf.place = *state.vf;
+  vf.change = state.vf_settings.missing(wanted);
+  if (vf.change.empty()) return {};
+  vf.before = state.vf_settings.only(vf.change);
+  vf.rebind = vf.change.port_guid && !state.device.user_space();
+  plan.vf = vf;
+  return {};
+}
+
 Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   if (conf.rdma == RdmaPolicy::off) return {};
   if (state.device.rdma.empty()) {
@@ -121,7 +172,13 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
         "rdmaName: in RDMA's shared namespace mode the device stays in the host, and its name is one for "
         "all; boot with ib_core netns_mode=0, or take rdmaName out"};
   }
-  if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod reaches it through its nodes
+  if (state.rdma_mode != RdmaNetnsMode::exclusive) {
+    if (!conf.rdma_isolation) return {};  // shared: the pod reaches it through its nodes
+    return Error{
+        Errc::unsupported, 0,
+        "rdmaIsolation: RDMA devices are shared by all network namespaces of this node; load ib_core with "
+        "netns_mode=0 (at boot, or \"rdma system set netns exclusive\" while there is no other namespace)"};
+  }
   if (state.rdma.size() != state.device.rdma.size()) {
     return Error{Errc::busy, 0,
                  "RDMA device " + joined(state.device.rdma) + " of " + state.device.key +
@@ -157,6 +214,13 @@ std::string missing_part(const Device& device, const NetConf& conf, bool netdev_
   return missing == "RDMA device" && conf.rdma == RdmaPolicy::off ? "" : missing;
 }
 
+Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf) {
+  VfSettings out = conf.vf;
+  out.mac = TRY(wanted_mac(request, conf), "");
+  out.node_guid = out.port_guid = conf.guid;
+  return out;
+}
+
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
   AttachPlan plan;
   plan.ifname = request.ifname;
@@ -167,10 +231,14 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
     // Its properties are that plugin's, also the MAC in CNI_ARGS, which every entry of a chain gets.
   } else if (state.link) {
     TRY(plan_link(request, conf, *state.link, plan), "");
-  } else if (conf.mtu || TRY(wanted_mac(request, conf), "")) {
+  } else if (conf.mtu) {
     return Error{Errc::invalid, 0,
-                 "mac and mtu need an interface, which " + state.device.key + " (driver " +
-                     state.device.driver + ") does not have"};
+                 "mtu needs an interface, which " + state.device.key + " (driver " + state.device.driver +
+                     ") does not have"};
+  }
+  if (!state.netdev_in_pod) {
+    TRY(check_infiniband(conf, state), "");
+    TRY(plan_vf(request, conf, state, plan), "");
   }
   TRY(plan_rdma(conf, state, plan), "");
   return plan;
@@ -185,6 +253,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.device = state.device.id;
   out.link = plan.link;
   if (plan.link && !state.device.ports.empty()) out.port = state.device.ports.front();
+  if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
   for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
   out.rdma_in_pod = plan.rdma_in_pod;

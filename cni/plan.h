@@ -22,14 +22,25 @@ struct State {
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
   std::vector<std::string> rdma_names;     // of every RDMA device of the node; asked only for rdmaName
-  std::optional<Link> occupant;            // what has the wanted name, or one of the altnames, in the pod
+  std::optional<VfPlace> vf;               // looked for only if the configuration sets something there
+  std::string no_vf;                       // why there is none
+  VfSettings vf_settings;
+  std::optional<Link> occupant;  // what has the wanted name, or one of the altnames, in the pod
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
   bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
   bool same_netns = false;     // the pod's namespace is the host's
 };
 
+struct VfPlan {
+  VfPlace place;
+  VfSettings change;
+  VfSettings before;    // of what changes
+  bool rebind = false;  // the driver must be bound again to take a GUID over
+};
+
 struct AttachPlan {
   std::string ifname;
+  std::optional<VfPlan> vf;        // settings to change at the PF
   std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
   std::optional<MacAddress> mac;   // to be set; nothing: keep
   std::optional<uint32_t> mtu;     // to be set; nothing: keep
@@ -38,6 +49,9 @@ struct AttachPlan {
   std::vector<RdmaDevice> rdma;  // to move
   std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: as in the host
   std::vector<std::string> nodes;        // the device nodes that the RDMA devices must have afterwards
+
+  // IPoIB's netdev is a client of the RDMA device: each move of that one makes it anew, in the host.
+  bool ipoib() const { return link && link->ipoib(); }
 };
 
 // What the attachment must have and the host has not (Device::missing_part()).
@@ -47,6 +61,9 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
 
 // The address to give the netdev: runtimeConfig.mac, then CNI_ARGS MAC, then mac.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
+
+// What the configuration wants set at the PF.
+Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf);
 
 Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan);
 

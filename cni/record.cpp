@@ -77,7 +77,7 @@ Result<> RecordStore::save(const Record& record) const {
   // record that cannot be read back is of no help to DEL: better no attachment.
   const std::string text = format_record(record);
   TRY(parse_record(text), "the record would not be readable");
-  TRY(write_file(record_path(record.attachment), text, 0600, Durability::synced), "");
+  TRY(write_file(record_path(record.attachment), text, 0600, Durability::renamed), "");
   // A symbolic link is replaced in one step, and its text is all there is to read.
   const std::string path = owner_path(record.device_key);
   const std::string temporary = path + ".new." + std::to_string(::getpid());

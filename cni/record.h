@@ -32,9 +32,21 @@ struct LinkBefore {
   uint32_t tx_queue_len = 0;
   std::string alias;
   bool up = false;
-  std::string kind;  // empty for hardware, which the kernel sends home when its namespace ends
+  std::string kind;  // empty for most hardware
   std::string parent_device;
+
+  bool ipoib() const { return mac.bytes.size() == 20; }  // RFC 4391
+  // Ends with its namespace. Hardware goes home instead: its kernel interface has a device below it, and only
+  // older kernels, which do not tell, show neither device nor kind.
+  bool ends_with_its_namespace() const { return parent_device.empty() && !kind.empty(); }
   bool operator==(const LinkBefore&) const = default;
+};
+
+// The settings of a VF that an attachment changes, as they were.
+struct VfBefore {
+  VfSettings settings;
+  bool rebind = false;  // the driver takes a GUID over when it is bound
+  bool operator==(const VfBefore&) const = default;
 };
 
 struct Record {
@@ -46,6 +58,7 @@ struct Record {
   std::string device_key;
   std::optional<DeviceId> device;
   std::optional<LinkBefore> link;        // nothing for devices without a netdev
+  std::optional<VfBefore> vf;            // nothing: no setting was to be changed
   std::optional<uint32_t> port;          // dev_port of the netdev: which one, where the function has several
   MacAddress pod_mac;                    // the address it has in the pod
   std::vector<std::string> rdma;         // RDMA devices that move
@@ -69,7 +82,10 @@ class RecordStore {
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
 
-  // Writes the record (fsync'd), then makes it the device's owner.
+  // Writes the record, then makes it the device's owner. Without fsync: a record has to outlive a kill, and
+  // nothing can be lost by that. After a power cut the boot id makes it void anyway, and an address is
+  // released by the DEL of the runtime, which brings its own configuration. What a power cut leaves may be
+  // torn: whoever cannot read a record sets it aside.
   Result<> save(const Record& record) const;
   // Nothing if there is none. A record that cannot be read is Errc::protocol and names the file.
   Result<std::optional<Record>> load(const AttachmentName& name) const;

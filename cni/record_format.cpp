@@ -1,4 +1,5 @@
 #include "cni/record.h"
+#include "cni/request.h"
 #include "common/json.h"
 
 #include <cstdlib>
@@ -56,6 +57,67 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   return out;
 }
 
+Json format_vf(const VfBefore& before) {
+  const VfSettings& vf = before.settings;
+  Json out;
+  out.set("rebind", before.rebind);
+  if (vf.mac) out.set("mac", vf.mac->text());
+  if (vf.vlan) {
+    out.set("vlan", vf.vlan->id).set("vlanQoS", vf.vlan->priority).set("vlanProtocol", vf.vlan->protocol);
+  }
+  if (vf.rate) out.set("minTxRate", vf.rate->min).set("maxTxRate", vf.rate->max);
+  if (vf.spoof_check) out.set("spoofCheck", *vf.spoof_check);
+  if (vf.trust) out.set("trust", *vf.trust);
+  if (vf.link_state) out.set("linkState", static_cast<int>(*vf.link_state));
+  if (vf.node_guid) out.set("nodeGuid", format_guid(*vf.node_guid));
+  if (vf.port_guid) out.set("portGuid", format_guid(*vf.port_guid));
+  return out;
+}
+
+Result<std::optional<uint64_t>> guid_of(ObjectReader& reader, std::string_view key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text) return std::optional<uint64_t>();
+  const auto guid = parse_guid(*text);
+  if (!guid) return reader.error(key, "no GUID");
+  return guid;
+}
+
+Result<VfBefore> parse_vf_before(const Json::Object& object) {
+  ObjectReader reader(object, "vf");
+  VfBefore out;
+  VfSettings& vf = out.settings;
+  out.rebind = TRY(reader.boolean("rebind"), "").value_or(false);
+  if (reader.value("mac") != nullptr) vf.mac = TRY(mac_of(reader, "mac"), "");
+  if (const auto id = TRY(reader.integer("vlan", 0, 4095), "")) {
+    vf.vlan =
+        VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(TRY(number_of(reader, "vlanQoS", 7), "")),
+               static_cast<uint16_t>(TRY(number_of(reader, "vlanProtocol", UINT16_MAX), ""))};
+  }
+  if (const auto min = TRY(reader.integer("minTxRate", 0, UINT32_MAX), "")) {
+    vf.rate = VfRate{static_cast<uint32_t>(*min),
+                     static_cast<uint32_t>(TRY(number_of(reader, "maxTxRate", UINT32_MAX), ""))};
+  }
+  vf.spoof_check = TRY(reader.boolean("spoofCheck"), "");
+  vf.trust = TRY(reader.boolean("trust"), "");
+  if (const auto state = TRY(reader.integer("linkState", 0, 2), ""))
+    vf.link_state = static_cast<VfLinkState>(*state);
+  vf.node_guid = TRY(guid_of(reader, "nodeGuid"), "");
+  vf.port_guid = TRY(guid_of(reader, "portGuid"), "");
+  return out;
+}
+
+// The attachment and the key become names of files that are written, locked and removed.
+Result<> check_names(ObjectReader& reader, const Record& record) {
+  if (!valid_container_id(record.attachment.container_id))
+    return reader.error("containerId", "no container id");
+  if (!valid_ifname(record.attachment.ifname)) return reader.error("ifname", "no interface name");
+  const std::string_view key = record.device_key;
+  constexpr std::string_view kNetdev = "netdev.";
+  const bool is_netdev = key.starts_with(kNetdev) && valid_ifname(key.substr(kNetdev.size()));
+  if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "no key of a device");
+  return {};
+}
+
 Result<NetnsId> parse_netns_id(ObjectReader& reader) {
   // Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
   const std::string text = TRY(text_of(reader, "netnsId"), "");
@@ -77,6 +139,7 @@ std::string format_record(const Record& record) {
   out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
+  out.set("vf", record.vf ? format_vf(*record.vf) : Json());
   out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("rdmaInPod", Json(record.rdma_in_pod));
@@ -99,9 +162,11 @@ Result<Record> parse_record(std::string_view text) {
   out.netns = TRY(text_of(reader, "netns"), "");
   out.netns_id = TRY(parse_netns_id(reader), "");
   out.device_key = TRY(text_of(reader, "deviceKey"), "");
+  TRY(check_names(reader, out), "");
   if (const auto device = TRY(reader.text("device"), ""))
     out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
+  if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
   if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
     out.port = static_cast<uint32_t>(*port);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");

@@ -1,7 +1,7 @@
 #include "cni/request.h"
 
 #include "common/ids.h"
-#include "common/json.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,9 +11,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr size_t kMaxVariable =
-    1 << 20;                       // the kernel takes 128 KiB (MAX_ARG_STRLEN), escaping makes it longer
-constexpr size_t kMaxPath = 4095;  // PATH_MAX less the terminating zero
+constexpr size_t kMaxPath = 4095;        // PATH_MAX less the terminating zero
 constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
 
 std::optional<Command> parse_command(std::string_view word) {
@@ -45,7 +43,7 @@ class Variables {
     const auto at = environment_.find(name);
     if (at == environment_.end()) return {};
     // The record and the answers are JSON, which holds nothing else.
-    if (!Json::parse(Json(at->second).text(), kMaxVariable)) {
+    if (!is_utf8(at->second)) {
       complain(name + " is not UTF-8 text");
       return {};
     }
@@ -77,6 +75,11 @@ std::map<std::string, std::string> parse_args(const std::string& text, Variables
   return out;
 }
 
+// Below /proc/sys/net, "all" and "default" are not interfaces: what is set there is set for the whole pod.
+bool valid_name_in_pod(std::string_view name) {
+  return valid_ifname(name) && name != "all" && name != "default";
+}
+
 void read_attachment(Request& request, Variables& variables) {
   request.container_id = variables.required("CNI_CONTAINERID");
   request.ifname = variables.required("CNI_IFNAME");
@@ -86,8 +89,10 @@ void read_attachment(Request& request, Variables& variables) {
     variables.complain(
         "CNI_CONTAINERID is not of the form [a-zA-Z0-9][a-zA-Z0-9_.-]* with at most 200 characters");
   }
-  if (!request.ifname.empty() && !valid_ifname(request.ifname)) {
-    variables.complain("CNI_IFNAME is no interface name (1-15 bytes without '/', ':' and white space)");
+  if (!request.ifname.empty() && !valid_name_in_pod(request.ifname)) {
+    variables.complain(
+        "CNI_IFNAME is no interface name (1-15 bytes without '/', ':' and white space; not \"all\" or "
+        "\"default\")");
   }
   if (request.netns.size() > kMaxPath || (!request.netns.empty() && request.netns[0] != '/')) {
     variables.complain("CNI_NETNS is no absolute path");

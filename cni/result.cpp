@@ -1,5 +1,7 @@
 #include "cni/result.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 #include <array>
 
@@ -102,10 +104,23 @@ Json format_route(const AssignedRoute& route) {
   return out;
 }
 
+// A member of a previous result, its key matched as everywhere.
+const Json* member_of(const Json& previous, std::string_view key) {
+  if (previous.as_object() == nullptr) return nullptr;
+  return ObjectReader(*previous.as_object(), "").value(key);
+}
+
 // A list of a previous result that ours is appended to.
 Json list_of(const Json& previous, std::string_view key) {
-  const Json* found = previous.find(key);
+  const Json* found = member_of(previous, key);
   return found != nullptr && found->as_array() != nullptr ? *found : Json::array();
+}
+
+bool is_interface(const Json::Object& object, std::string_view ifname, std::string_view sandbox) {
+  ObjectReader reader(object, "");
+  const Json* name = reader.value("name");
+  const Json* where = reader.value("sandbox");
+  return name != nullptr && *name == Json(ifname) && where != nullptr && *where == Json(sandbox);
 }
 
 Result<Assignment> read_assignment(const Json& json) {
@@ -154,21 +169,19 @@ Result<Assignment> parse_assignment(const Json& json) {
 
 Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifname, std::string_view sandbox) {
   Assignment out = TRY(parse_assignment(prev_result), "prevResult");
-  const Json interfaces = list_of(prev_result, "interfaces");
-  const Json ips = list_of(prev_result, "ips");
+  // The same lists as parse_assignment() has read: each address has its index.
+  ObjectReader reader(*prev_result.as_object(), "prevResult");
+  const auto interfaces = TRY(objects(reader, "interfaces"), "");
+  const auto ips = TRY(objects(reader, "ips"), "");
   Assignment mine;
   mine.routes = out.routes;
-  for (size_t i = 0; i < out.ips.size(); ++i) {
-    const Json* index = (*ips.as_array())[i].find("interface");
-    if (index == nullptr || index->as_int() == nullptr) continue;
-    const auto& list = *interfaces.as_array();
-    const auto at = static_cast<size_t>(*index->as_int());
-    if (*index->as_int() < 0 || at >= list.size())
+  for (size_t i = 0; i < ips.size(); ++i) {
+    const auto index = TRY(ObjectReader(*ips[i], "prevResult.ips").integer("interface"), "");
+    if (!index) continue;
+    if (*index < 0 || static_cast<size_t>(*index) >= interfaces.size())
       return malformed("prevResult: ips names an interface that is not listed");
-    const Json* name = list[at].find("name");
-    const Json* where = list[at].find("sandbox");
-    const bool ours = name != nullptr && *name == Json(ifname) && where != nullptr && *where == Json(sandbox);
-    if (ours) mine.ips.push_back(out.ips[i]);
+    if (is_interface(*interfaces[static_cast<size_t>(*index)], ifname, sandbox))
+      mine.ips.push_back(out.ips[i]);
   }
   return mine;
 }
@@ -195,7 +208,7 @@ Json format_result(const AddResult& result) {
   out.set("cniVersion", kVersions.back()).set("interfaces", std::move(interfaces));
   if (!ips.as_array()->empty()) out.set("ips", std::move(ips));
   if (!routes.as_array()->empty()) out.set("routes", std::move(routes));
-  const Json* previous_dns = previous.find("dns");
+  const Json* previous_dns = member_of(previous, "dns");
   if (!result.assignment.dns.empty()) {
     out.set("dns", format_dns(result.assignment.dns));
   } else if (previous_dns != nullptr) {
@@ -250,7 +263,7 @@ uint16_t cni_code(const Error& error, CniCode invalid) {
 
 Json format_error(std::string_view version, uint16_t code, std::string_view message) {
   Json out;
-  out.set("cniVersion", version).set("code", int{code}).set("msg", message);
+  out.set("cniVersion", version).set("code", int{code}).set("msg", well_formed(message));
   return out;
 }
 

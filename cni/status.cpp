@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kRoomBytes = 1 << 20;
 
 RdmaDemand rdma_demand(const NetConf& conf) {
-  return conf.rdma_name.empty() ? RdmaDemand::none : RdmaDemand::isolation;
+  return conf.rdma_name.empty() && !conf.rdma_isolation ? RdmaDemand::none : RdmaDemand::isolation;
 }
 
 // The records of this network whose pods still are there.

@@ -14,11 +14,20 @@
 namespace vfrail {
 
 // Moves, renames, sets MAC and MTU and brings up, in one request. The link as the pod has it now.
-Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan);
+Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record);
 // Makes the netdev in the host what the record says it was: name, MAC, MTU, queue length, alias, altnames,
 // up or down. `pod` is null when its namespace is gone; then the kernel sends hardware home, which is waited
 // for. A netdev that has ended (a veth with its namespace, an unbound driver) is nothing to bring back.
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
+
+// Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
+// refused.
+Result<> change_vf(Kernel& host, const VfPlan& plan);
+// Sets them back in two parts, with bring_link_back() between: drivers let a VF take its own address again
+// only when the PF's is back, and nothing of the pod must leave without its VLAN. What the driver refuses for
+// good is logged; a PF that is gone has taken its VFs along.
+Result<> restore_vf_identity(const Record& record, World& world);
+Result<> restore_vf_policy(const Record& record, World& world);
 
 // Moves and, if wanted, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
 // move renumbers them).

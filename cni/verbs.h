@@ -1,6 +1,7 @@
 // The CNI verbs, one file each, over a World: everything outside that they may touch.
 #pragma once
 
+#include "cni/device.h"
 #include "cni/net_conf.h"
 #include "cni/record.h"
 #include "cni/request.h"
@@ -27,6 +28,8 @@ struct World {
   // Null: there is no namespace at that path (any more).
   std::function<Result<std::unique_ptr<Kernel>>(const std::string& path)> open_netns;
   Log& log;
+  // cni/device.h
+  std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;
 
   // A netdev comes back from an ended namespace within some ms to seconds (cleanup_net() runs on a
   // workqueue).

@@ -1,7 +1,12 @@
 #include "common/json.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <unordered_map>
 
 #include <rapidjson/error/en.h>
@@ -17,6 +22,8 @@ namespace {
 
 // Deeper nesting than this has no use in a configuration, and copying or comparing the tree recurses.
 constexpr size_t kMaxDepth = 64;
+
+constexpr const char* kHalfCharacter = "half of a surrogate pair";
 
 // A duplicate key keeps its first place and its last value. By a table: 1 MiB has room for 100,000 keys, and
 // to look each one up among all others takes minutes.
@@ -40,18 +47,23 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
  public:
   bool Null() { return add(Json()); }
   bool Bool(bool value) { return add(Json(value)); }
-  bool Int(int value) { return add(Json(value)); }
-  bool Uint(unsigned value) { return add(Json(int64_t{value})); }
-  bool Int64(int64_t value) { return add(Json(value)); }
-  // RapidJSON calls this for every positive number from 2^32.
-  bool Uint64(uint64_t value) {
-    return add(value <= INT64_MAX ? Json(static_cast<int64_t>(value)) : Json(static_cast<double>(value)));
+  // RapidJSON checks how a number is written, and the C library reads it: RapidJSON 1.1.0 looks far behind
+  // the end of a table for 0.00...01 with 400 zeros (GetCachedPower10() in internal/diyfp.h).
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    int64_t integer = 0;
+    const auto [end, error] = std::from_chars(text, text + size, integer);
+    if (error == std::errc() && end == text + size) return add(Json(integer));
+    const double number = std::strtod(std::string(text, size).c_str(), nullptr);
+    return std::isfinite(number) ? add(Json(number)) : refuse("a number that is too big");
   }
-  bool Double(double value) { return add(Json(value)); }
-  bool String(const char* text, rapidjson::SizeType size, bool) { return add(Json(std::string(text, size))); }
+  // RapidJSON refuses "\ud800" without its other half, but not "\udc00", which it makes three bytes of.
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    std::string value(text, size);
+    return is_utf8(value) ? add(Json(std::move(value))) : refuse(kHalfCharacter);
+  }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     keys_.emplace_back(text, size);
-    return true;
+    return is_utf8(keys_.back()) || refuse(kHalfCharacter);
   }
   bool StartObject() { return open(Json::object()); }
   bool EndObject(rapidjson::SizeType) { return close(); }
@@ -59,10 +71,16 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   bool EndArray(rapidjson::SizeType) { return close(); }
 
   Json root;
+  std::string refusal;  // why a handler has ended the parse
 
  private:
+  bool refuse(std::string why) {
+    refusal = std::move(why);
+    return false;
+  }
   bool open(Json container) {
-    if (open_.size() >= kMaxDepth) return false;
+    if (open_.size() >= kMaxDepth)
+      return refuse("more than " + std::to_string(kMaxDepth) + " levels of nesting");
     open_.push_back(std::move(container));
     return true;
   }
@@ -213,15 +231,17 @@ Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
   rapidjson::MemoryStream stream(text.data(), text.size());
   TreeBuilder builder;
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
-                              rapidjson::kParseFullPrecisionFlag;
+                              rapidjson::kParseNumbersAsStringsFlag;
   const auto result = reader.Parse<kFlags>(stream, builder);
   if (result.IsError()) {
-    const bool too_deep = result.Code() == rapidjson::kParseErrorTermination;
+    const bool refused = result.Code() == rapidjson::kParseErrorTermination;
     return Error{Errc::invalid, 0,
                  place(text, result.Offset()) + ": " +
-                     (too_deep ? "more than " + std::to_string(kMaxDepth) + " levels of nesting"
-                               : std::string(rapidjson::GetParseError_En(result.Code())))};
+                     (refused ? builder.refusal : rapidjson::GetParseError_En(result.Code()))};
   }
+  // RapidJSON takes a zero for the end, whatever comes behind it.
+  if (stream.Tell() < text.size())
+    return Error{Errc::invalid, 0, place(text, stream.Tell()) + ": a zero byte behind the value"};
   return std::move(builder.root);
 }
 

@@ -7,6 +7,7 @@
 #include "common/ip_address.h"
 #include "common/netns.h"
 #include "common/result.h"
+#include "common/vf_settings.h"
 
 #include <chrono>
 #include <cstdint>
@@ -110,6 +111,12 @@ class Kernel {
   virtual Result<> change_link(int index, const LinkChange& change) = 0;
   virtual Result<> add_altname(int index, std::string_view name) = 0;
   virtual Result<> remove_altname(int index, std::string_view name) = 0;
+  // The settings of VF number `vf` of the PF with that link. Nothing if the PF has no such VF. The kernel
+  // asks the driver about all VFs of the PF, under RTNL and often through firmware: 1-2 ms for each VF.
+  virtual Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) = 0;
+  // One RTM_SETLINK. do_setvfinfo() goes through them in the order of VfSettings and stops at the first that
+  // the driver refuses; those before it stay applied.
+  virtual Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) = 0;
   // Calls `ready` at once and after each link change of this namespace until it answers true or fails.
   // Errc::timeout when the deadline passes first. Waits on notifications, it does not poll.
   virtual Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) = 0;

@@ -1,12 +1,13 @@
 #include "common/log.h"
 
 #include "common/json.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <fcntl.h>
-#include <time.h>
 
 namespace vfrail {
 
@@ -26,15 +27,18 @@ const char* level_name(LogLevel level) {
   return "info";
 }
 
+// Not with gmtime_r() and strftime(): they read the time zone's file for a time that has none.
 std::string timestamp() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  tm parts{};
-  gmtime_r(&now.tv_sec, &parts);
-  char date[32];
+  using std::chrono::floor;
+  const auto now = floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto midnight = floor<std::chrono::days>(now);
+  const std::chrono::year_month_day date(midnight);
+  const std::chrono::hh_mm_ss time(now - midnight);
   char out[48];
-  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-  snprintf(out, sizeof out, "%s.%03ldZ", date, now.tv_nsec / 1000000);
+  snprintf(out, sizeof out, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+           static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+           static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+           static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
   return out;
 }
 
@@ -92,9 +96,9 @@ void Log::write(LogLevel level, std::string_view message, std::initializer_list<
   std::string line;
   if (format_ == LogFormat::json) {
     Json out;
-    out.set("time", timestamp()).set("level", level_name(level)).set("msg", message);
-    for (const auto& [key, value] : context_) out.set(key, value);
-    for (const LogField& field : fields) out.set(field.key, field.value);
+    out.set("time", timestamp()).set("level", level_name(level)).set("msg", well_formed(message));
+    for (const auto& [key, value] : context_) out.set(key, well_formed(value));
+    for (const LogField& field : fields) out.set(field.key, well_formed(field.value));
     line = out.text();
   } else {
     line = timestamp() + " " + level_name(level) + " " + one_line(message);

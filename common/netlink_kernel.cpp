@@ -4,6 +4,7 @@
 #include "common/netlink_parse.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <fcntl.h>
 #include <net/if.h>
@@ -40,6 +41,41 @@ NlMessage get_link_message(int index) {
   // No VF data (each VF can cost a firmware query under RTNL), and no counters.
   message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
   return message;
+}
+
+template <class T>
+void put_struct(NlMessage& message, uint16_t attribute, const T& value) {
+  message.put_bytes(attribute, std::span(reinterpret_cast<const uint8_t*>(&value), sizeof value));
+}
+
+void put_vf_mac(NlMessage& message, uint32_t vf, const MacAddress& mac) {
+  ifla_vf_mac data{};
+  data.vf = vf;
+  std::copy_n(mac.bytes.begin(), std::min(mac.bytes.size(), sizeof data.mac), data.mac);
+  put_struct(message, IFLA_VF_MAC, data);
+}
+
+void put_vf_vlan(NlMessage& message, uint32_t vf, const VfVlan& vlan) {
+  const ifla_vf_vlan_info data{vf, vlan.id, vlan.priority, htons(vlan.protocol)};
+  message.nest(IFLA_VF_VLAN_LIST, [&] { put_struct(message, IFLA_VF_VLAN_INFO, data); });
+}
+
+// One IFLA_VF_INFO of the list.
+void put_vf_info(NlMessage& message, uint32_t vf, const VfSettings& change) {
+  message.nest(IFLA_VF_INFO, [&] {
+    if (change.mac) put_vf_mac(message, vf, *change.mac);
+    if (change.vlan) put_vf_vlan(message, vf, *change.vlan);
+    if (change.rate) put_struct(message, IFLA_VF_RATE, ifla_vf_rate{vf, change.rate->min, change.rate->max});
+    if (change.spoof_check)
+      put_struct(message, IFLA_VF_SPOOFCHK, ifla_vf_spoofchk{vf, *change.spoof_check ? 1U : 0U});
+    if (change.link_state) {
+      put_struct(message, IFLA_VF_LINK_STATE,
+                 ifla_vf_link_state{vf, static_cast<uint32_t>(*change.link_state)});
+    }
+    if (change.trust) put_struct(message, IFLA_VF_TRUST, ifla_vf_trust{vf, *change.trust ? 1U : 0U});
+    if (change.node_guid) put_struct(message, IFLA_VF_IB_NODE_GUID, ifla_vf_guid{vf, *change.node_guid});
+    if (change.port_guid) put_struct(message, IFLA_VF_IB_PORT_GUID, ifla_vf_guid{vf, *change.port_guid});
+  });
 }
 
 std::string sysctl_path(std::string_view name) { return "/proc/sys/net/" + std::string(name); }
@@ -142,6 +178,31 @@ Result<> NetlinkKernel::add_altname(int index, std::string_view name) {
 
 Result<> NetlinkKernel::remove_altname(int index, std::string_view name) {
   return change_altname(index, name, RTM_DELLINKPROP);
+}
+
+Result<std::optional<VfSettings>> NetlinkKernel::vf_settings(int pf_link, uint32_t vf) {
+  NlMessage message = link_message(RTM_GETLINK, 0, pf_link);
+  message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
+  std::optional<VfSettings> out;
+  TRY(route_.query(message,
+                   [&](NlBytes reply) -> Result<> {
+                     out = TRY(parse_vf_settings(reply, vf), "");
+                     return {};
+                   }),
+      "ask for the settings of VF " + std::to_string(vf));
+  return out;
+}
+
+Result<> NetlinkKernel::change_vf(int pf_link, uint32_t vf, const VfSettings& change) {
+  NlMessage message = link_message(RTM_SETLINK, 0, pf_link);
+  message.nest(IFLA_VFINFO_LIST, [&] {
+    // do_setvfinfo() returns after a node GUID, so the port's has an entry of its own.
+    VfSettings first = change;
+    first.port_guid.reset();
+    if (!first.empty()) put_vf_info(message, vf, first);
+    if (change.port_guid) put_vf_info(message, vf, {.port_guid = change.port_guid});
+  });
+  return route_.request(message);
 }
 
 Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) {

@@ -27,6 +27,8 @@ class NetlinkKernel : public Kernel {
   Result<> change_link(int index, const LinkChange& change) override;
   Result<> add_altname(int index, std::string_view name) override;
   Result<> remove_altname(int index, std::string_view name) override;
+  Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) override;
+  Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) override;
   Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) override;
 
   Result<> add_address(int link, const IpAddress& address) override;

@@ -1,10 +1,14 @@
 #include "common/netlink_parse.h"
 
+#include <algorithm>
+#include <arpa/inet.h>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <string>
 
 #include <linux/if_addr.h>
+#include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
@@ -152,6 +156,79 @@ void read_link_attribute(int type, const nlattr* value, Link& link) {
   }
 }
 
+// The drivers say -1 for "this is nothing that I have" (rtnl_fill_vfinfo()).
+std::optional<bool> on_or_off(uint32_t setting) {
+  return setting == UINT32_MAX ? std::nullopt : std::optional<bool>(setting != 0);
+}
+
+void read_vf_vlan(const nlattr* list, VfSettings& out) {
+  for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
+    if (type != IFLA_VF_VLAN_INFO) return;
+    const auto info = number_of<ifla_vf_vlan_info>(value);
+    out.vlan = VfVlan{static_cast<uint16_t>(info.vlan), static_cast<uint8_t>(info.qos),
+                      static_cast<uint16_t>(ntohs(info.vlan_proto))};
+  });
+}
+
+// One IFLA_VF_INFO. Every part of it begins with the VF's number.
+void read_vf_info(const nlattr* list, uint16_t link_type, uint32_t& vf, VfSettings& out) {
+  for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
+    switch (type) {
+      case IFLA_VF_MAC: {
+        const auto data = number_of<ifla_vf_mac>(value);
+        vf = data.vf;
+        out.mac = MacAddress{{data.mac, data.mac + (link_type == ARPHRD_INFINIBAND ? 20 : 6)}};
+        break;
+      }
+      case IFLA_VF_VLAN_LIST:
+        read_vf_vlan(value, out);
+        break;
+      case IFLA_VF_RATE: {
+        const auto data = number_of<ifla_vf_rate>(value);
+        out.rate = VfRate{data.min_tx_rate, data.max_tx_rate};
+        break;
+      }
+      case IFLA_VF_SPOOFCHK:
+        out.spoof_check = on_or_off(number_of<ifla_vf_spoofchk>(value).setting);
+        break;
+      case IFLA_VF_LINK_STATE: {
+        const uint32_t state = number_of<ifla_vf_link_state>(value).link_state;
+        if (state <= IFLA_VF_LINK_STATE_DISABLE) out.link_state = static_cast<VfLinkState>(state);
+        break;
+      }
+      case IFLA_VF_TRUST:
+        out.trust = on_or_off(number_of<ifla_vf_trust>(value).setting);
+        break;
+      case IFLA_VF_IB_NODE_GUID:
+        out.node_guid = number_of<ifla_vf_guid>(value).guid;
+        break;
+      case IFLA_VF_IB_PORT_GUID:
+        out.port_guid = number_of<ifla_vf_guid>(value).guid;
+        break;
+      default:
+        break;
+    }
+  });
+}
+
+constexpr size_t kMaxLinkAddress = 32;  // MAX_ADDR_LEN of linux/netdevice.h
+
+// Names become paths below /sys/class/net and keys of records, whoever gave them.
+bool is_sound(const Link& link) {
+  return valid_ifname(link.name) && link.mac.bytes.size() <= kMaxLinkAddress &&
+         link.permanent_mac.bytes.size() <= kMaxLinkAddress;
+}
+
+bool is_sound(const IpAddress& address) {
+  const size_t width = address.bytes.size();
+  return (width == 4 || width == 16) && address.prefix <= width * 8;
+}
+
+bool is_sound(const Route& route) {
+  const size_t width = route.destination.bytes.size();
+  return is_sound(route.destination) && (!route.gateway || route.gateway->bytes.size() == width);
+}
+
 void read_metrics(const nlattr* list, Route& route) {
   for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
     if (type == RTAX_MTU) route.mtu = number_of<uint32_t>(value);
@@ -159,25 +236,28 @@ void read_metrics(const nlattr* list, Route& route) {
   });
 }
 
-// A multipath route (RTA_MULTIPATH, struct rtnexthop) becomes a route for each of its links.
-void append_hops(const nlattr* list, const Route& common, std::vector<Route>& out) {
+// A multipath route (RTA_MULTIPATH, struct rtnexthop) becomes a route for each of its links. False if one of
+// them does not fit.
+bool append_hops(const nlattr* list, const Route& common, std::vector<Route>& out) {
   const auto* at = static_cast<const std::byte*>(nla_data(list));
   auto left = static_cast<size_t>(nla_len(list));
   while (left >= sizeof(rtnexthop)) {
     rtnexthop hop{};
     std::memcpy(&hop, at, sizeof hop);
-    if (hop.rtnh_len < sizeof hop || hop.rtnh_len > left) return;
+    if (hop.rtnh_len < sizeof hop || hop.rtnh_len > left) return false;
     Route route = common;
     route.link = hop.rtnh_ifindex;
     for_each_attribute(at + sizeof hop, hop.rtnh_len - sizeof hop, [&](int type, const nlattr* value) {
       if (type == RTA_GATEWAY)
         route.gateway = IpAddress{bytes_of(value), common.destination.v6() ? uint8_t{128} : uint8_t{32}};
     });
+    if (!is_sound(route)) return false;
     out.push_back(std::move(route));
     const size_t step = std::min<size_t>(RTNH_ALIGN(hop.rtnh_len), left);
     at += step;
     left -= step;
   }
+  return true;
 }
 
 // RDMA messages have no family header: the attributes follow the netlink header.
@@ -201,8 +281,28 @@ Result<Link> parse_link(NlBytes message) {
   const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
     read_link_attribute(type, value, link);
   });
-  if (!fits || link.name.empty()) return malformed("attributes of a link");
+  if (!fits || !is_sound(link)) return malformed("attributes of a link");
   return link;
+}
+
+Result<std::optional<VfSettings>> parse_vf_settings(NlBytes message, uint32_t vf) {
+  const auto parts = TRY(split<ifinfomsg>(message), "");
+  if (parts.type != RTM_NEWLINK) return malformed("no link");
+  std::optional<VfSettings> out;
+  const auto read_list = [&](const nlattr* list) {
+    for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* info) {
+      if (type != IFLA_VF_INFO) return;
+      uint32_t number = UINT32_MAX;
+      VfSettings settings;
+      read_vf_info(info, parts.header.ifi_type, number, settings);
+      if (number == vf) out = settings;
+    });
+  };
+  const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+    if (type == IFLA_VFINFO_LIST) read_list(value);
+  });
+  if (!fits) return malformed("attributes of a PF");
+  return out;
 }
 
 Result<LinkAddress> parse_address(NlBytes message, int& link) {
@@ -220,9 +320,7 @@ Result<LinkAddress> parse_address(NlBytes message, int& link) {
   });
   // IPv6 has only IFA_ADDRESS; IPv4 has both, and IFA_ADDRESS is the peer's.
   if (out.address.bytes.empty()) out.address.bytes = peer;
-  if (!fits || (out.address.bytes.size() != 4 && out.address.bytes.size() != 16)) {
-    return malformed("attributes of an address");
-  }
+  if (!fits || !is_sound(out.address)) return malformed("attributes of an address");
   if ((flags & IFA_F_DADFAILED) != 0) {
     out.dad = DadState::failed;
   } else if ((flags & IFA_F_TENTATIVE) != 0 && (flags & IFA_F_OPTIMISTIC) == 0) {
@@ -242,7 +340,7 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
   route.table = parts.header.rtm_table;
   route.scope = parts.header.rtm_scope;
   const nlattr* multipath = nullptr;
-  bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+  const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
     if (type == RTA_DST) route.destination.bytes = bytes_of(value);
     if (type == RTA_GATEWAY) route.gateway = IpAddress{bytes_of(value), static_cast<uint8_t>(width * 8)};
     if (type == RTA_OIF) route.link = number_of<int>(value);
@@ -251,14 +349,15 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
     if (type == RTA_METRICS) read_metrics(value, route);
     if (type == RTA_MULTIPATH) multipath = value;
   });
-  fits = fits && route.destination.bytes.size() == width;
-  fits = fits && (!route.gateway || route.gateway->bytes.size() == width);
-  if (!fits) return malformed("attributes of a route");
-  if (multipath != nullptr) {
-    append_hops(multipath, route, out);
-  } else {
-    out.push_back(std::move(route));
+  if (!fits || route.destination.bytes.size() != width || !is_sound(route))
+    return malformed("attributes of a route");
+  std::vector<Route> routes;
+  if (multipath == nullptr) {
+    routes.push_back(std::move(route));
+  } else if (!append_hops(multipath, route, routes)) {
+    return malformed("next hops of a route");
   }
+  std::move(routes.begin(), routes.end(), std::back_inserter(out));
   return {};
 }
 
@@ -273,7 +372,10 @@ Result<RdmaDevice> parse_rdma_device(NlBytes message) {
         if (type == RDMA_NLDEV_ATTR_DEV_NAME) out.name = text_of(value);
         if (type == RDMA_NLDEV_ATTR_NODE_GUID) out.node_guid = number_of<uint64_t>(value);
       });
-  if (!fits || !has_index || out.name.empty()) return malformed("attributes of an RDMA device");
+  // sysfs has a folder of that name.
+  const bool named =
+      !out.name.empty() && out.name.find('/') == std::string::npos && out.name != "." && out.name != "..";
+  if (!fits || !has_index || !named) return malformed("attributes of an RDMA device");
   return out;
 }
 

@@ -15,7 +15,9 @@ using NlBytes = std::span<const std::byte>;
 
 // Each takes a whole message, header included. A message that is too short, of another type, or whose
 // attributes do not fit is Errc::protocol.
-Result<Link> parse_link(NlBytes message);                       // RTM_NEWLINK
+Result<Link> parse_link(NlBytes message);  // RTM_NEWLINK
+// RTM_NEWLINK of a PF with VF data; nothing if VF number `vf` is not among them.
+Result<std::optional<VfSettings>> parse_vf_settings(NlBytes message, uint32_t vf);
 Result<LinkAddress> parse_address(NlBytes message, int& link);  // RTM_NEWADDR; also tells the link's index
 // RTM_NEWROUTE. Appends one Route for each next hop; nothing for what is no unicast route to a link (local,
 // broadcast, multicast, blackhole, cached).

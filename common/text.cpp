@@ -1,12 +1,53 @@
 #include "common/text.h"
 
+#include <algorithm>
+
 namespace vfrail {
+
+namespace {
+
+// The bytes of the character that `text` starts with (RFC 3629, section 4); 0 if it starts with none.
+size_t character_size(std::string_view text) {
+  const auto byte = [&](size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+  const auto follows = [&](size_t at) { return (byte(at) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0);
+  const unsigned second = byte(1);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF && follows(1)) return 2;
+  const bool surrogate = first == 0xED && second > 0x9F;
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool beyond = first > 0xF4 || (first == 0xF4 && second > 0x8F);
+  if (first < 0xE0 || surrogate || overlong || beyond || !follows(1) || !follows(2)) return 0;
+  if (first < 0xF0) return 3;
+  return follows(3) ? 4 : 0;
+}
+
+}  // namespace
 
 std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
   std::string out;
   for (const std::string& text : texts) {
     if (!out.empty()) out += separator;
     out += text;
+  }
+  return out;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
+std::string well_formed(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    out += size > 0 ? text.substr(0, size) : "\xEF\xBF\xBD";
+    text.remove_prefix(std::max<size_t>(size, 1));
   }
   return out;
 }

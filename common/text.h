@@ -10,4 +10,10 @@ namespace vfrail {
 // "a, b, c".
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
 
+bool is_utf8(std::string_view text);
+
+// The text with U+FFFD for each byte that is no part of a UTF-8 character. What others said is cut and quoted
+// in messages, and JSON holds nothing else.
+std::string well_formed(std::string_view text);
+
 }  // namespace vfrail

@@ -1,7 +1,8 @@
 #include "plugin/netdev_facts.h"
 
+#include "common/uplink.h"
+
 #include <algorithm>
-#include <cctype>
 
 #include <linux/if_arp.h>
 
@@ -26,12 +27,6 @@ std::string net_folder(const std::string& function, const std::string& child) {
   return function + "/" + child + "/net";
 }
 
-// "p0": how drivers name the port itself; representors are "pf0vf1", "pf0sf4", "c1pf0vf1".
-bool port_of_uplink(const std::string& port) {
-  return port.size() >= 2 && port[0] == 'p' &&
-         std::all_of(port.begin() + 1, port.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-
 }  // namespace
 
 std::string pci_folder(const PciAddress& address) { return "sys/bus/pci/devices/" + address.text(); }
@@ -50,18 +45,11 @@ std::vector<Netdev> read_netdevs(const SysRoot& sys, const PciAddress& address) 
 }
 
 const Netdev* find_uplink(const SysRoot& sys, const std::vector<Netdev>& netdevs) {
-  if (netdevs.size() == 1) return &netdevs.front();  // every VF: nothing to choose, so nothing more to read
-  const Netdev* unmarked = nullptr;
-  for (const Netdev& netdev : netdevs) {
-    // Both files answer EOPNOTSUPP where the driver has no such notion.
-    const std::string base = "sys/class/net/" + netdev.name + "/";
-    const std::string port = sys.text_or_none(base + "phys_port_name").value_or("");
-    const std::string switch_id = sys.text_or_none(base + "phys_switch_id").value_or("");
-    if (!switch_id.empty() && port_of_uplink(port)) return &netdev;
-    if (unmarked == nullptr && (port.empty() || port_of_uplink(port))) unmarked = &netdev;
-  }
-  if (unmarked != nullptr) return unmarked;
-  return netdevs.empty() ? nullptr : &netdevs.front();
+  std::vector<std::string> names;
+  for (const Netdev& netdev : netdevs) names.push_back(netdev.name);
+  const std::string uplink = choose_uplink(sys, names);
+  const auto at = std::find(names.begin(), names.end(), uplink);
+  return at == names.end() ? nullptr : &netdevs[static_cast<size_t>(at - names.begin())];
 }
 
 std::string link_type_name(uint16_t arphrd) {

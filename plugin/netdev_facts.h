@@ -16,8 +16,7 @@ std::string pci_folder(const PciAddress& address);
 // function, and below its virtioN child, which is where virtio-net registers them.
 std::vector<Netdev> read_netdevs(const SysRoot& sys, const PciAddress& address);
 
-// The interface that stands for the port itself, among those of a PF. In switchdev mode the folder also holds
-// the representors of its VFs and SFs. Null if there is none.
+// The one of them that stands for the port itself (common/uplink.h). Null if there is none.
 const Netdev* find_uplink(const SysRoot& sys, const std::vector<Netdev>& netdevs);
 
 // "ether", "infiniband", or empty for an ARPHRD_* type that no selector knows.

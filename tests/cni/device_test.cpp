@@ -97,7 +97,7 @@ TEST_CASE("of a function with several netdevs the chosen one moves and comes hom
   }));
   CAPTURE(keys);
   FakeNode node;
-  node.world.add_vf("0000:21:10.0", "a-port1", 1);
+  node.world.add_port("0000:21:10.0", "a-port1", 1);
   const std::string before = node.world.snapshot();
   const std::string mac = node.world.link(chosen).mac.text();
   const auto added = node.add(ifname_config(keys));

@@ -121,6 +121,54 @@ TEST_CASE("An IPAM plugin that prints 2 MiB is stopped") {
   CHECK(read(ipam.dir.path("finished")).empty());
 }
 
+TEST_CASE("An IPAM plugin that prints without end is stopped and does not live on") {
+  const Ipam ipam("echo $$ > $(dirname $0)/pid; exec yes 0123456789");
+  const auto start = Clock::now();
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::protocol);
+  CHECK(answer.error().text.size() < 300);
+  CHECK(Clock::now() - start < milliseconds{10'000});
+  CHECK(::kill(std::stoi(read(ipam.dir.path("pid"))), 0) == -1);
+}
+
+TEST_CASE("An IPAM plugin that prints a little now and then does not move the deadline") {
+  const Ipam ipam("while sleep 0.02; do printf ' '; done");
+  const auto start = Clock::now();
+  const auto answer = ipam.run(Command::add, milliseconds{300});
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::timeout);
+  CHECK(Clock::now() - start < milliseconds{5000});
+}
+
+TEST_CASE("An answer or a refusal that is nested a hundred thousand deep is no answer") {
+  const std::string deep = "head -c 100000 /dev/zero | tr '\\0' '['";
+  const auto answer = Ipam(deep).run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::protocol);
+  CHECK(answer.error().text.find("levels of nesting") != std::string::npos);
+  const auto refusal = Ipam(deep + "; exit 1").run();
+  REQUIRE_FALSE(refusal);
+  CHECK(refusal.error().code == Errc::peer);
+  CHECK(refusal.error().text.size() < 600);
+}
+
+TEST_CASE("A refusal with a code that is none has no code") {
+  const char* code = GENERATE("4294967307", "-1", "\"11\"", "1.5", "65536");
+  const auto answer = Ipam(std::string("echo '{\"code\":") + code + ",\"msg\":\"no\"}'; exit 1").run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().sys == 0);
+  CHECK(answer.error().text == "IPAM plugin ipam, ADD: no");
+}
+
+TEST_CASE("A refusal does not repeat a megabyte of what an IPAM plugin says") {
+  const Ipam ipam("printf '{\"msg\":\"'; head -c 900000 /dev/zero | tr '\\0' x; printf '\"}'; exit 1");
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::peer);
+  CHECK(answer.error().text.size() < 5000);
+}
+
 TEST_CASE("An IPAM plugin that hangs is killed at the deadline, with what it started") {
   const Ipam ipam("echo $$ > $(dirname $0)/pid; sleep 1000 & wait");
   const auto start = Clock::now();

@@ -97,25 +97,12 @@ TEST_CASE("Two keys that name different devices are refused with both") {
 }
 
 TEST_CASE("A key that this version does not do is refused by name and not ignored") {
-  const auto [key, value] = GENERATE(table<std::string, std::string>({{"vlan", "100"},
-                                                                      {"vlan", "0"},
-                                                                      {"vlanQoS", "1"},
-                                                                      {"vlanProto", "\"802.1q\""},
-                                                                      {"min_tx_rate", "1"},
-                                                                      {"max_tx_rate", "1"},
-                                                                      {"spoofchk", "\"on\""},
-                                                                      {"trust", "\"off\""},
-                                                                      {"link_state", "\"auto\""},
-                                                                      {"guid", "\"00:11\""},
-                                                                      {"pkey", "\"0x8001\""},
-                                                                      {"sysctl", "{\"a\":\"1\"}"},
-                                                                      {"rdmaIsolation", "true"},
-                                                                      {"ibKubernetesEnabled", "true"},
-                                                                      {"vfioPciMode", "true"},
+  const auto [key, value] = GENERATE(table<std::string, std::string>({{"sysctl", "{\"a\":\"1\"}"},
                                                                       {"promisc", "true"},
                                                                       {"allmulti", "true"},
                                                                       {"txQLen", "500"},
-                                                                      {"VLAN", "100"}}));
+                                                                      {"vlanTrunk", "\"1-10\""},
+                                                                      {"PROMISC", "true"}}));
   CAPTURE(key, value);
   const Error error = refused(with("\"" + key + "\":" + value));
   CHECK(error.code == Errc::unsupported);
@@ -124,10 +111,63 @@ TEST_CASE("A key that this version does not do is refused by name and not ignore
   CHECK_THAT(error.text, Catch::StartsWith(key, Catch::CaseSensitive::No));
 }
 
-TEST_CASE("A GUID in runtimeConfig is refused by name") {
-  const Error error = refused(with(R"("runtimeConfig":{"infinibandGUID":"00:11:22:33:44:55:66:77"})"));
-  CHECK(error.code == Errc::unsupported);
-  CHECK(error.text.find("runtimeConfig.infinibandGUID") == 0);
+TEST_CASE("The settings of a VF are read as sriov-cni reads them") {
+  const auto conf = parse_net_conf(with(R"("VLAN":100,"vlanQoS":3,"vlanProto":"802.1AD","max_tx_rate":1000,)"
+                                        R"("spoofchk":"off","trust":"on","link_state":"disable")"));
+  REQUIRE(conf);
+  CHECK(conf->vf.text() ==
+        "vlan 100 qos 3 802.1ad, min_tx_rate 0 max_tx_rate 1000, spoofchk off, trust on, link_state disable");
+  const auto none =
+      parse_net_conf(with(R"("vlan":null,"spoofchk":"","trust":"","link_state":"","vlanProto":"")"));
+  REQUIRE(none);
+  CHECK(none->vf.empty());
+  const auto cleared = parse_net_conf(with(R"("vlan":0)"));
+  REQUIRE(cleared);
+  CHECK(cleared->vf.vlan == VfVlan{});
+}
+
+TEST_CASE("Settings of a VF that no driver could take are refused before any change, by name") {
+  const auto [text, wanted] = GENERATE(table<std::string, std::string>(
+      {{R"("vlan":4095)", "vlan: "},
+       {R"("vlan":-1)", "vlan: "},
+       {R"("vlan":"100")", "vlan: "},
+       {R"("vlanQoS":1)", "vlanQoS: it needs vlan"},
+       {R"("vlan":0,"vlanQoS":1)", "vlanQoS: it needs a vlan other than 0"},
+       {R"("vlan":5,"vlanQoS":8)", "vlanQoS: "},
+       {R"("vlanProto":"802.1q")", "vlanProto: it needs vlan"},
+       {R"("vlan":0,"vlanProto":"802.1ad")", "vlanProto: 802.1ad needs a vlan other than 0"},
+       {R"("vlan":5,"vlanProto":"qinq")", "vlanProto: \"qinq\" is not known; allowed are 802.1q and 802.1ad"},
+       {R"("min_tx_rate":200,"max_tx_rate":100)", "min_tx_rate: 200 Mbit/s is more than max_tx_rate, 100"},
+       {R"("max_tx_rate":-1)", "max_tx_rate: "},
+       {R"("spoofchk":"true")", "spoofchk: \"true\" is not known; allowed are on and off"},
+       {R"("trust":true)", "trust: "},
+       {R"("link_state":"up")", "link_state: \"up\" is not known; allowed are auto, enable and disable"},
+       {R"("guid":"00:11")", "guid: \"00:11\" is no GUID"},
+       {R"("guid":"00:00:00:00:00:00:00:00")", "guid: 00:00:00:00:00:00:00:00 is no port's GUID"},
+       {R"("pkey":"0x12345")", "pkey: "},
+       {R"("rdmaIsolation":true,"rdma":"off")", "rdmaIsolation: it says the opposite of rdma"}}));
+  CAPTURE(text);
+  const Error error = refused(with(text));
+  CHECK(error.code == Errc::invalid);
+  CHECK_THAT(error.text, Catch::StartsWith(wanted));
+}
+
+TEST_CASE("A GUID comes from runtimeConfig, then from args.cni, then from the network") {
+  const std::string all =
+      R"("guid":"00:00:00:00:00:00:00:01","args":{"cni":{"guid":"00:00:00:00:00:00:00:02"}})";
+  const auto args = parse_net_conf(with(all));
+  REQUIRE(args);
+  CHECK(args->guid == 2);
+  const auto runtime =
+      parse_net_conf(with(all + R"(,"runtimeConfig":{"infinibandGUID":"0x0000000000000003"})"));
+  REQUIRE(runtime);
+  CHECK(runtime->guid == 3);
+}
+
+TEST_CASE("rdmaIsolation is what ib-sriov-cni means by it") {
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma == RdmaPolicy::require);
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma == RdmaPolicy::off);
+  CHECK(parse_net_conf(with(R"("pkey":"0x2000")"))->rdma == RdmaPolicy::automatic);
 }
 
 TEST_CASE("A key of another version that asks for nothing is accepted") {
@@ -151,17 +191,38 @@ TEST_CASE("A configuration of more than 1 MiB is refused") {
 }
 
 TEST_CASE("A network without a name, or with a hostile one, is refused") {
-  const char* name = GENERATE(R"(null)", R"("")", R"("../x")", R"("a/b")", R"(".a")", R"("a b")", R"(5)");
+  const char* name = GENERATE(R"(null)", R"("")", R"("../x")", R"("a/b")", R"(".a")", R"("a b")", R"(5)",
+                              R"("a\u0000b")", R"("a\n")", R"("ä")");
   CAPTURE(name);
   const Error error = refused(std::string(R"({"cniVersion":"1.0.0","name":)") + name + "}");
   CHECK(error.code == Errc::invalid);
   CHECK(error.text.find("name") == 0);
 }
 
+TEST_CASE(
+    "A network name, a device id and the name of an IPAM plugin have at most the length of a file name") {
+  const auto named = [](size_t size) { return R"({"name":")" + std::string(size, 'a') + R"("})"; };
+  CHECK(parse_net_conf(named(255)));
+  CHECK(refused(named(256)).text.starts_with("name: "));
+  CHECK(refused(named(500'000)).text.size() < 300);
+  const std::string id(64, 'a');
+  CHECK(refused(with(R"("deviceID":")" + id + R"(")")).text.starts_with("deviceID: "));
+  const std::string type(256, 'a');
+  CHECK(refused(with(R"("ipam":{"type":")" + type + R"("})")).text.starts_with("ipam.type: "));
+}
+
+TEST_CASE("A configuration that is nested deeper than any has a use for is refused") {
+  const std::string deep = R"("x":)" + std::string(500'000, '[');
+  CHECK(refused(with(deep)).code == Errc::protocol);
+}
+
 TEST_CASE("A value that cannot be is refused with its key") {
   const auto [keys, start] = GENERATE(table<std::string, std::string>({
       {R"("deviceID":"../../etc")", "deviceID: "},
       {R"("deviceID":5)", "deviceID: "},
+      {R"("deviceID":"0000:03:02.1\u0000")", "deviceID: "},
+      {R"("deviceID":"0000:03:02.1\n")", "deviceID: "},
+      {R"("device":"eth0\u0000x")", "device: "},
       {R"("pciBusID":"a/b")", "pciBusID: "},
       {R"("device":"a/b")", "device: "},
       {R"("device":"../x")", "device: "},
@@ -171,6 +232,8 @@ TEST_CASE("A value that cannot be is refused with its key") {
       {R"("port":"1")", "port: "},
       {R"("kernelpath":"/sys/devices/../../etc")", "kernelpath: "},
       {R"("kernelpath":"/sys/devices/x/..")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/..\u0000")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/x\ny")", "kernelpath: "},
       {R"("mac":"zz")", "mac: "},
       {R"("mac":"00:00:00:00:00:00")", "mac: "},
       {R"("mac":"01:00:00:00:00:00")", "mac: "},
@@ -193,12 +256,16 @@ TEST_CASE("A value that cannot be is refused with its key") {
       {R"("dns":{"nameservers":"a"})", "dns.nameservers: "},
       {R"("logLevel":"loud")", "logLevel: "},
       {R"("logFile":"relative")", "logFile: "},
+      {R"("logFile":"/var/log/v\u0000x")", "logFile: "},
+      {R"("logFile":"/var/log/v\n")", "logFile: "},
       {R"("prevResult":[])", "prevResult: "},
       {R"("ipam":"x")", "ipam: "},
       {R"("ipam":{"range":"x"})", "ipam.type: "},
       {R"("ipam":{"type":"../host-local"})", "ipam.type: "},
       {R"("ipam":{"type":".."})", "ipam.type: "},
       {R"("ipam":{"type":"a\\b"})", "ipam.type: "},
+      {R"("ipam":{"type":"host-local\u0000x"})", "ipam.type: "},
+      {R"("ipam":{"type":"host-local\n"})", "ipam.type: "},
       {R"("cni.dev/valid-attachments":{})", "cni.dev/valid-attachments: "},
       {R"("cni.dev/valid-attachments":[5])", "cni.dev/valid-attachments[0]: "},
       {R"("cni.dev/valid-attachments":[{"containerID":"a"}])", "cni.dev/valid-attachments[0]: "},

@@ -121,7 +121,7 @@ TEST_CASE("A function without a driver is told to have none") {
   CHECK_THAT(error.text, Contains("no driver"));
 }
 
-TEST_CASE("A function bound to vfio needs no netdev, and takes neither MAC nor MTU") {
+TEST_CASE("A function bound to vfio needs no netdev, takes no MTU, and its address only from its PF") {
   Situation s;
   s.state.device.netdevs.clear();
   s.state.device.rdma.clear();
@@ -133,7 +133,52 @@ TEST_CASE("A function bound to vfio needs no netdev, and takes neither MAC nor M
   CHECK_THAT(s.refusal().text, Contains("vfio-pci"));
   s.conf.mtu.reset();
   s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
-  CHECK_THAT(s.refusal().text, Contains("mac and mtu need an interface"));
+  s.state.no_vf = "it has none";
+  CHECK_THAT(s.refusal().text, Contains("mac 02:00:00:00:00:05: only the PF can set that, and it has none"));
+  s.state.vf = VfPlace{"pf0", 2, 1};
+  s.state.vf_settings.mac = MacAddress{std::vector<uint8_t>(6)};
+  const AttachPlan plan = s.plan();
+  REQUIRE(plan.vf);
+  CHECK(plan.vf->change == VfSettings{.mac = s.conf.mac});
+}
+
+TEST_CASE("What the VF has already is not sent to its PF") {
+  Situation s;
+  s.state.vf = VfPlace{"pf0", 2, 1};
+  s.state.vf_settings = {.vlan = VfVlan{5, 0, 0x8100}, .trust = false, .link_state = VfLinkState::automatic};
+  s.conf.vf = {.vlan = VfVlan{5, 0, 0x8100}, .link_state = VfLinkState::automatic};
+  CHECK_FALSE(s.plan().vf);
+  s.conf.vf.trust = true;
+  const AttachPlan plan = s.plan();
+  REQUIRE(plan.vf);
+  CHECK(plan.vf->change == VfSettings{.trust = true});
+  CHECK(plan.vf->before == VfSettings{.trust = false});
+}
+
+TEST_CASE("An InfiniBand VF without a GUID is refused, for its port would stay down") {
+  Situation s;
+  s.state.link->mac.bytes.assign(20, 0);
+  s.conf.mac.reset();
+  CHECK_THAT(s.refusal().text, Contains("has no valid GUID"));
+  s.state.link->mac.bytes.back() = 1;
+  CHECK(s.plan().link);
+}
+
+TEST_CASE("ib-kubernetes has to be done with a pod before it is attached") {
+  Situation s;
+  s.conf.ib_kubernetes = true;
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::busy);
+  CHECK_THAT(error.text, Contains("ib-kubernetes has not configured this pod yet"));
+}
+
+TEST_CASE("rdmaIsolation cannot be had while RDMA devices are shared, and the refusal says what to do") {
+  Situation s;
+  s.state.rdma_mode = RdmaNetnsMode::shared;
+  s.conf.rdma = RdmaPolicy::require;
+  CHECK(s.plan().rdma.empty());
+  s.conf.rdma_isolation = true;
+  CHECK_THAT(s.refusal().text, Contains("netns_mode=0"));
 }
 
 TEST_CASE("A member of a bond or bridge is not taken from the host") {

@@ -36,6 +36,15 @@ Record full_record() {
                         "",
                         "0000:03:02.1"};
   out.port = 1;
+  out.vf = VfBefore{{.mac = MacAddress{std::vector<uint8_t>(6)},
+                     .vlan = VfVlan{100, 3, 0x88a8},
+                     .rate = VfRate{1, 2},
+                     .spoof_check = true,
+                     .trust = false,
+                     .link_state = VfLinkState::disable,
+                     .node_guid = 0xffff'ffff'ffff'fffe,
+                     .port_guid = 1},
+                    true};
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.rdma_in_pod = {"rdma0", "rdma0_1"};
@@ -105,6 +114,15 @@ TEST_CASE("A record that is no record, or of another schema, is refused") {
 TEST_CASE("A hostile value in a record is refused") {
   const auto [key, value] = GENERATE(table<std::string, std::string>({
       {"device", R"("../../x")"},
+      {"containerId", R"("../x")"},
+      {"containerId", R"("")"},
+      {"ifname", R"("../x")"},
+      {"ifname", R"("..")"},
+      {"deviceKey", R"("")"},
+      {"deviceKey", R"("..")"},
+      {"deviceKey", R"("../../etc/cron.d/x")"},
+      {"deviceKey", R"("netdev./x")"},
+      {"deviceKey", R"("netdev.a\u0000b")"},
       {"netnsId", R"("5")"},
       {"netnsId", R"("")"},
       {"podMac", R"("zz")"},

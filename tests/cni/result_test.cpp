@@ -139,6 +139,28 @@ TEST_CASE("Of a previous result, only the addresses of this interface in this sa
   CHECK(mine->ips[0].address.cidr() == "10.0.0.2/24");
 }
 
+TEST_CASE("A previous result whose keys have another case is read whole") {
+  const Json previous = json(R"({"Interfaces":[{"Name":"net1","Sandbox":"/x"}],
+      "IPs":[{"Address":"10.0.0.2/24","Interface":0}],"Routes":[{"dst":"10.2.0.0/16"}],"DNS":{"domain":"d"}})");
+  const auto mine = assignment_of(previous, "net1", "/x");
+  REQUIRE(mine);
+  REQUIRE(mine->ips.size() == 1);
+  CHECK(mine->ips[0].address.cidr() == "10.0.0.2/24");
+  AddResult result = full_result("1.0.0");
+  result.prev_result = previous;
+  const Json out = format_result(result);
+  CHECK(out.find("interfaces")->as_array()->size() == 2);
+  CHECK(out.find("ips")->as_array()->size() == 3);
+  CHECK(*out.find("dns") == json(R"({"domain":"d"})"));
+}
+
+TEST_CASE("A previous result that lists what is no interface is refused") {
+  const char* lists = GENERATE(R"("interfaces":[5],"ips":[{"address":"10.0.0.1/24","interface":0}])",
+                               R"("interfaces":{},"ips":[{"address":"10.0.0.1/24","interface":0}])",
+                               R"("interfaces":[{}],"ips":[{"address":"10.0.0.1/24","interface":"0"}])");
+  CHECK_FALSE(assignment_of(json(std::string("{") + lists + "}"), "net1", "/x"));
+}
+
 TEST_CASE("A previous result that names an interface it does not list is refused") {
   const char* index = GENERATE("0", "-1", "5");
   const Json previous =
@@ -185,6 +207,12 @@ TEST_CASE("An IPAM plugin's own code is passed on, if it is one") {
   CHECK(cni_code(Error{Errc::peer, 11, "x"}, CniCode::invalid_config) == 11);
   CHECK(cni_code(Error{Errc::peer, -1, "x"}, CniCode::invalid_config) == 999);
   CHECK(cni_code(Error{Errc::peer, 70'000, "x"}, CniCode::invalid_config) == 999);
+}
+
+TEST_CASE("An error about what is no UTF-8, or was cut within a character, is still JSON") {
+  const Json error = format_error("1.0.0", 7, "\"caf\xc3\" is no address");
+  CHECK(*error.find("msg") == Json("\"caf\xef\xbf\xbd\" is no address"));
+  CHECK(*Json::parse(error.pretty()) == error);
 }
 
 TEST_CASE("An error has version, code and message") {

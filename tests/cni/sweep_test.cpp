@@ -33,23 +33,29 @@ constexpr const char* kIpamScript =
     "DEL) rm -f \"leases/$CNI_CONTAINERID.$CNI_IFNAME\" ;;\n"
     "esac\n";
 
-// Keys beside the standard ones, which each sweep runs with.
-struct Variant {
-  const char* keys;
-  int rdma_devices;  // of the VF
+// What kind of node, and what the network asks for.
+struct Scene {
+  const char* name;
+  const char* wishes;
+  int rdma_devices = 1;  // of the VF
 };
-constexpr Variant kPlain{"", 1};
-constexpr Variant kRenamed{R"("rdmaName":"rdma0",)", 2};
+constexpr Scene kPlain{"a VF whose PF is out of sight", R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
+constexpr Scene kVfSettings{"a VF with settings at its PF",
+                            R"("mtu":9000,"mac":"02:00:00:00:00:07","vlan":100,"vlanQoS":3,"trust":"on",)"
+                            R"("spoofchk":"off","max_tx_rate":1000,"link_state":"enable",)"};
+constexpr Scene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
+constexpr Scene kRenamed{"two RDMA devices with names of the pod's own",
+                         R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
+const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed};
 
 // A node with two VFs, each with an RDMA device, and two pods.
 class Node {
  public:
-  explicit Node(Variant with = kPlain) : world(dir.path("root")), variant(with) {
-    world.add_vf(kVf, "enp1s0f0v0");
-    world.add_vf("0000:21:10.2", "enp1s0f0v1");
+  explicit Node(const Scene& what = kPlain) : scene(what), world(dir.path("root")) {
+    add_devices();
     world.add_rdma(kVf, "mlx5_0");
     world.add_rdma("0000:21:10.2", "mlx5_1");
-    for (int i = 1; i < variant.rdma_devices; ++i) world.add_rdma(kVf, "mlx5_" + std::to_string(i + 1));
+    for (int i = 1; i < scene.rdma_devices; ++i) world.add_rdma(kVf, "mlx5_" + std::to_string(i + 1));
     // Not what the kernel makes by default, so that a restore which does nothing shows.
     world.link("enp1s0f0v0").mtu = 1400;
     world.link("enp1s0f0v0").flags = 1;
@@ -64,6 +70,19 @@ class Node {
     std::signal(SIGPIPE, SIG_IGN);  // as main() does
   }
 
+  void add_devices() {
+    const bool ib = scene.name == kInfiniband.name;
+    const char* pf = scene.name == kPlain.name ? "" : "0000:21:00.0";
+    if (*pf != 0) world.add_pf(pf, "enp1s0f0");
+    for (const auto& [pci, name] : {std::pair(kVf, "enp1s0f0v0"), std::pair("0000:21:10.2", "enp1s0f0v1")}) {
+      ib ? world.add_ib_vf(pci, name, pf) : world.add_vf(pci, name, pf);
+    }
+    if (ib || *pf == 0) return;
+    world.vf(kVf).vlan = VfVlan{7, 0, 0x8100};
+    world.vf(kVf).mac =
+        world.link("enp1s0f0v0").mac;  // igb tells of the address that it has made up for the VF
+  }
+
   Request request(Command command, const std::string& container, const std::string& netns) const {
     Environment environment{{"CNI_COMMAND", command_name(command)},
                             {"CNI_CONTAINERID", container},
@@ -73,8 +92,7 @@ class Node {
                             {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
     auto out = read_request(
         environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)" +
-                         std::string(variant.keys) +
-                         R"("mtu":9000,"mac":"02:00:00:00:00:07","ipam":{"type":"fake-ipam"}})");
+                         std::string(scene.wishes) + R"("ipam":{"type":"fake-ipam"}})");
     REQUIRE(out);
     return *out;
   }
@@ -90,7 +108,8 @@ class Node {
                   *store,
                   dir.path("run"),
                   [this](const std::string& path) { return world.open_path(path); },
-                  log};
+                  log,
+                  [this](const SysRoot&, const DeviceId& id) { return world.rebind(id.text()); }};
     outside.return_timeout = std::chrono::milliseconds(50);
     outside.lock_timeout = std::chrono::milliseconds(500);
     return verb(request, outside);
@@ -112,15 +131,15 @@ class Node {
     return out;
   }
 
+  Scene scene;
   TempDir dir{TempDir::On::memory};
   TempDir programs;
   FakeWorld world;
-  Variant variant;
   Log log;
 };
 
-std::string pristine(Variant variant = kPlain) {
-  Node node(variant);
+std::string pristine(const Scene& scene = kPlain) {
+  Node node(scene);
   REQUIRE(RecordStore::open(node.dir.path("state")));
   return node.everything();
 }
@@ -164,13 +183,121 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
   CHECK(node.everything() == before);
 }
 
+TEST_CASE("the settings of a VF are set at its PF in one request, and set back") {
+  const std::string before = pristine(kVfSettings);
+  Node node(kVfSettings);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.world.vf(kVf).text() ==
+        "mac 02:00:00:00:00:07, vlan 100 qos 3, min_tx_rate 0 max_tx_rate 1000, spoofchk off, trust on, "
+        "link_state "
+        "enable");
+  const auto& log = node.world.log();
+  const auto begins_with = [&](const char* call) {
+    return std::count_if(log.begin(), log.end(),
+                         [=](const std::string& one) { return one.starts_with(call); });
+  };
+  CHECK(begins_with("change_vf") == 1);
+  CHECK(begins_with("vf_settings") == 1);
+  CHECK(node.world.snapshot().find(
+            "netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 500 alias \"rail 0\" up") !=
+        std::string::npos);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("the settings of a VF are set back also when its namespace has ended") {
+  Node node(kVfSettings);
+  const std::string settings = node.world.vf(kVf).text();
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.end_netns("/run/netns/a");
+  REQUIRE(node.del("c1", ""));
+  CHECK(node.world.vf(kVf).text() == settings);
+  CHECK(node.world.snapshot().find("netns 1 link enp1s0f0v0 52:54:00:00:00:03 mtu 1400") !=
+        std::string::npos);
+}
+
+TEST_CASE("an address that the administrator had set is set back, for a VF that may not choose its own") {
+  Node node(kVfSettings);
+  const bool up = GENERATE(false, true);
+  node.world.link("enp1s0f0v0").flags = up ? 1 : 0;
+  const auto administered = MacAddress::parse("52:54:00:00:00:03");
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find(R"("trust":"on",)"), 13, "");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE(added);
+  CHECK(added->mac == "02:00:00:00:00:07");
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.world.vf(kVf).mac == administered);
+  CHECK(node.world.link("enp1s0f0v0").up() == up);
+  CHECK(node.world.link("enp1s0f0v0").mac == *administered);
+}
+
+TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays changed") {
+  Node node(kVfSettings);
+  REQUIRE(RecordStore::open(node.dir.path("state")));
+  node.world.add_pf("0000:41:00.0", "enp2s0f0").refuses = {.rate = VfRate{}};
+  node.world.add_vf("0000:41:10.0", "enp2s0f0v0", "0000:41:00.0");
+  const std::string before = node.everything();
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find("0000:21:10.0"), 12, "0000:41:10.0");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find("set VF 0 of enp2s0f0: min_tx_rate 0 max_tx_rate 1000: ") !=
+        std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("settings of a VF without a PF in sight are refused with the reason") {
+  const std::string before = pristine();
+  Node node;
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find("\"mtu\""), 5, "\"vlan\":5,\"mtu\"");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find(
+            "vlan 5: only the PF can set that, and 0000:21:10.0 has no PF on this machine") !=
+        std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for") {
+  Node node(kVfSettings);
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE(added);
+  Request request = node.request(Command::check, "c1", "/run/netns/a");
+  const std::string result = format_result(*added).text();
+  request.config.insert(request.config.rfind('}'), ",\"prevResult\":" + result);
+  REQUIRE(node.run(vfrail::check, request));
+  node.world.vf(kVf).trust = false;
+  node.world.vf(kVf).vlan = VfVlan{};
+  const auto checked = node.run(vfrail::check, request);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, wanted is vlan 100 qos 3") !=
+        std::string::npos);
+  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has trust off, wanted is trust on") != std::string::npos);
+}
+
+TEST_CASE("an InfiniBand VF gets its GUID, by binding its driver again, and gives it back") {
+  const std::string before = pristine(kInfiniband);
+  Node node(kInfiniband);
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE(added);
+  CHECK(added->mac.ends_with("00:11:22:33:44:55:66:77"));
+  CHECK(node.world.vf(kVf).port_guid == parse_guid("00:11:22:33:44:55:66:77"));
+  CHECK(node.world.snapshot().find("netns 2 link net1 ") != std::string::npos);
+  CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0") != std::string::npos);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
+}
+
 TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was", "[sweep]") {
-  const Variant variant = GENERATE(kPlain, kRenamed);
-  const std::string before = pristine(variant);
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
   int points = 0;
   for (const Fault& fault : kFaults) {
     for (int call = 1;; ++call) {
-      Node node(variant);
+      Node node(scene);
       node.world.fail_call(call, fault.error, fault.when);
       const auto added = node.add("c1", "/run/netns/a");
       if (node.world.calls() < call) break;  // ADD makes fewer calls than this
@@ -189,12 +316,13 @@ TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it wa
 
 TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then leaves the node as it was",
           "[sweep]") {
-  const Variant variant = GENERATE(kPlain, kRenamed);
-  const std::string before = pristine(variant);
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
   int points = 0;
   for (const Fault& fault : kFaults) {
     for (int call = 1;; ++call) {
-      Node node(variant);
+      Node node(scene);
       REQUIRE(node.add("c1", "/run/netns/a"));
       node.world.forget_faults();
       node.world.fail_call(call, fault.error, fault.when);
@@ -214,12 +342,13 @@ TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then 
 }
 
 TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sweep]") {
-  const Variant variant = GENERATE(kPlain, kRenamed);
-  const std::string before = pristine(variant);
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
   for (const bool netns_gone : {false, true}) {
     int points = 0;
     for (int call = 1;; ++call, ++points) {
-      Node node(variant);
+      Node node(scene);
       node.world.kill_call(call);
       if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
       INFO("killed at call " << call << " (" << node.world.log().back() << ")"
@@ -246,17 +375,18 @@ TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sw
 }
 
 TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets the device", "[sweep]") {
-  const Variant variant = GENERATE(kPlain, kRenamed);
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node(variant);
+    Node node(scene);
     node.world.kill_call(call);
     if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
     INFO("killed at call " << call << " (" << node.world.log().back() << ")");
     node.world.forget_faults();
     node.world.end_netns("/run/netns/a");
     const std::string settled = [&] {
-      Node fresh(variant);
+      Node fresh(scene);
       fresh.world.end_netns("/run/netns/a");
       return fresh.world.snapshot();
     }();
@@ -273,11 +403,12 @@ TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets th
 }
 
 TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL", "[sweep]") {
-  const Variant variant = GENERATE(kPlain, kRenamed);
-  const std::string before = pristine(variant);
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node(variant);
+    Node node(scene);
     REQUIRE(node.add("c1", "/run/netns/a"));
     node.world.forget_faults();
     node.world.kill_call(call);
@@ -446,7 +577,7 @@ TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   Request request = node.request(Command::del, "c1", "/run/netns/a");
-  request.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5})";
+  request.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})";
   REQUIRE(node.run(vfrail::del, request));
   CHECK(node.everything() == before);
   CHECK_FALSE(node.run(vfrail::del, request));  // and without a record there is nothing to go by

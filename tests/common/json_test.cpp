@@ -2,6 +2,7 @@
 #include "common/json.h"
 
 #include <chrono>
+#include <limits>
 
 #include <catch2/catch.hpp>
 
@@ -53,10 +54,19 @@ TEST_CASE("An error of the syntax gives line and column") {
 }
 
 TEST_CASE("What is no JSON is refused") {
-  const std::string text = GENERATE(std::string(), " ", "{", "[1,]", "{\"a\":1} x", "nul", "'a'", "{\"a\"}",
+  const std::string text = GENERATE(std::string(), " ", "{", "[1,]", "{\"a\":1} x", std::string("{}\0", 3),
+                                    std::string("{}\0{}", 5), std::string("{\0}", 3), "nul", "'a'", "{\"a\"}",
                                     "\"\xff\"", "01", "1.", "\"\\ud800\"", "\"a\nb\"");
   CAPTURE(text);
   refusal(text);
+}
+
+TEST_CASE("Half of a surrogate pair is refused, in keys and in values, and both halves are one character") {
+  const std::string text = GENERATE(as<std::string>(), R"(["\ud83d"])", R"(["\ude00"])",
+                                    R"(["\ude00\ud83d"])", R"({"\udfff":1})", R"({"\ud83dx":1})");
+  CAPTURE(text);
+  refusal(text);
+  CHECK(parsed(R"(["\ud83d\ude00"])").text() == "[\"\xf0\x9f\x98\x80\"]");
 }
 
 TEST_CASE("A number beyond every integer is still a number") {
@@ -64,6 +74,45 @@ TEST_CASE("A number beyond every integer is still a number") {
   CHECK(parsed("9223372036854775807") == Json(INT64_MAX));
   CHECK(parsed("5000000000").text() == "5000000000");
   refusal("1e999");
+}
+
+TEST_CASE("A number is read exactly, however it is written") {
+  const auto [text, number] = GENERATE(table<std::string, double>({
+      {"0e308", 0},
+      {"-0.0e-400", 0},
+      {"1e-400", 0},
+      {"0." + std::string(400, '0') + "1", 0},
+      {"0." + std::string(400, '0') + "1e401", 1},
+      {"1" + std::string(300, '0') + "e-300", 1},
+      {std::string(30, '0').insert(0, "1") + ".0", 1e30},
+      {"1.7976931348623157e308", std::numeric_limits<double>::max()},
+      {"4.9406564584124654e-324", std::numeric_limits<double>::denorm_min()},
+      {"0.1", 0.1},
+      {"4.35", 4.35},
+      {"9007199254740993.0", 9007199254740992.0},
+  }));
+  CAPTURE(text);
+  const Json json = parsed(text);
+  REQUIRE(json.as_double() != nullptr);
+  CHECK(*json.as_double() == number);
+  CHECK(parsed(json.text()) == json);
+}
+
+TEST_CASE("A number that no double can hold is refused where it stands") {
+  const std::string text =
+      GENERATE(as<std::string>(), "2e308", "-1e999", "1" + std::string(300, '0') + "e308",
+               std::string(400, '9'), "1e99999999999");
+  CAPTURE(text);
+  CHECK(refusal("[\n" + text + "]").starts_with("line 2, column 1: "));
+}
+
+TEST_CASE("An integer keeps all its digits") {
+  for (const char* text : {"0", "-1", "9223372036854775807", "-9223372036854775808", "4294967296"}) {
+    CAPTURE(text);
+    REQUIRE(parsed(text).as_int() != nullptr);
+    CHECK(parsed(text).text() == text);
+  }
+  CHECK(parsed("-0") == Json(0));
 }
 
 TEST_CASE("An object with very many keys is read in good time") {

@@ -85,6 +85,15 @@ TEST_CASE("The JSON form has the same facts and can be parsed") {
   CHECK(json->find("time") != nullptr);
 }
 
+TEST_CASE("The JSON form can be parsed whatever bytes a message or field has") {
+  LogToFile out;
+  out.log.set_format(LogFormat::json);
+  out.log.error("cut \xc3", {{"k", "\xff"}});
+  const auto json = Json::parse(out.text());
+  REQUIRE(json);
+  CHECK(*json->find("msg") == Json("cut \xef\xbf\xbd"));
+}
+
 TEST_CASE("A log file is appended to and only its owner can read it") {
   LogToFile out;
   out.log.info("one");

@@ -213,6 +213,21 @@ TEST_CASE("A link without a name is malformed") {
   CHECK(link.error().code == Errc::protocol);
 }
 
+TEST_CASE("A link whose name is no interface name, or with an address longer than any, is malformed") {
+  const std::string name =
+      GENERATE(as<std::string>(), "", "..", "../../etc", "a/b", "a b", "1234567890123456");
+  CAPTURE(name);
+  CHECK_FALSE(parse_link(link_header().text(IFLA_IFNAME, name).message(RTM_NEWLINK)));
+  const auto with_address = [](size_t size) {
+    return link_header()
+        .text(IFLA_IFNAME, "eth0")
+        .raw(IFLA_ADDRESS, std::vector<uint8_t>(size))
+        .message(RTM_NEWLINK);
+  };
+  CHECK(parse_link(with_address(32)));
+  CHECK_FALSE(parse_link(with_address(33)));
+}
+
 TEST_CASE("A name without its terminating zero is read to the end of the attribute") {
   const auto link = parse_link(link_header().raw(IFLA_IFNAME, {'e', 't', 'h', '0'}).message(RTM_NEWLINK));
   REQUIRE(link);
@@ -270,6 +285,15 @@ TEST_CASE("An address without an address, or of a wrong size, is malformed") {
   CHECK_FALSE(parse_address(address_header(AF_INET, 24).raw(IFA_LOCAL, {10, 0, 0}).message(RTM_NEWADDR), of));
 }
 
+TEST_CASE("A prefix longer than the address is malformed") {
+  int of = 0;
+  CHECK_FALSE(
+      parse_address(address_header(AF_INET, 33).raw(IFA_LOCAL, {10, 0, 0, 1}).message(RTM_NEWADDR), of));
+  std::vector<Route> out;
+  CHECK_FALSE(parse_route(route_header(AF_INET, 33).raw(RTA_DST, {10, 0, 0, 0}).message(RTM_NEWROUTE), out));
+  CHECK_FALSE(parse_route(route_header(AF_INET6, 129).message(RTM_NEWROUTE), out));
+}
+
 TEST_CASE("A route has its destination, gateway, table, priority and scope") {
   Bytes bytes = route_header(AF_INET, 16);
   bytes.raw(RTA_DST, {10, 1, 0, 0}).raw(RTA_GATEWAY, {10, 0, 0, 1}).number<int>(RTA_OIF, 7);
@@ -324,6 +348,28 @@ TEST_CASE("A route whose addresses are of the other family's size is malformed")
   CHECK(out.empty());
 }
 
+TEST_CASE("A next hop that does not fit makes the whole route malformed") {
+  const auto route_over = [](const Bytes& second) {
+    Bytes hops;
+    for (const Bytes& hop : {next_hop(3, {10, 0, 0, 1}), second}) {
+      for (const std::byte byte : hop.bytes()) hops.add(byte);
+    }
+    return route_header(AF_INET, 24)
+        .raw(RTA_DST, {10, 9, 8, 0})
+        .nest(RTA_MULTIPATH, hops)
+        .message(RTM_NEWROUTE);
+  };
+  rtnexthop too_long{};
+  too_long.rtnh_len = 100;
+  std::vector<Route> out;
+  CHECK(parse_route(route_over(next_hop(4, {10, 0, 0, 2})), out));
+  out.clear();
+  CHECK_FALSE(parse_route(route_over(next_hop(4, {10, 0, 0})), out));
+  CHECK_FALSE(parse_route(route_over(next_hop(4, std::vector<uint8_t>(16))), out));
+  CHECK_FALSE(parse_route(route_over(Bytes().add(too_long)), out));
+  CHECK(out.empty());
+}
+
 TEST_CASE("An RDMA device has index, name and node GUID") {
   const auto device = parse_rdma_device(rdma_device().message(0x1401));
   REQUIRE(device);
@@ -333,6 +379,8 @@ TEST_CASE("An RDMA device has index, name and node GUID") {
 TEST_CASE("An RDMA device without index or name is malformed") {
   CHECK_FALSE(parse_rdma_device(Bytes().text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0").message(0x1401)));
   CHECK_FALSE(parse_rdma_device(Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 0).message(0x1401)));
+  Bytes goes_up = Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 0);
+  CHECK_FALSE(parse_rdma_device(goes_up.text(RDMA_NLDEV_ATTR_DEV_NAME, "../x").message(0x1401)));
 }
 
 TEST_CASE("The RDMA namespace mode is exclusive for 0 and shared for 1") {

@@ -11,7 +11,8 @@ TEST_CASE("the fake kernel keeps the contract") {
     TempDir dir;
     FakeWorld world(dir.path());
     world.rdma_mode = mode;
-    world.add_vf("0000:21:10.0", "enp1s0f0v0");
+    world.add_pf("0000:21:00.0", "enp1s0f0");
+    world.add_vf("0000:21:10.0", "enp1s0f0v0", "0000:21:00.0");
     world.add_rdma("0000:21:10.0", "mlx5_0");
     world.add_vf("0000:21:10.2", "enp1s0f0v1");
     world.add_rdma("0000:21:10.2", "mlx5_1");
@@ -21,7 +22,7 @@ TEST_CASE("the fake kernel keeps the contract") {
     const auto host_kernel = world.open(FakeWorld::kHost);
     const auto pod_kernel = world.open(pod);
     check_kernel_contract({*host_kernel, *pod_kernel, "enp1s0f0v0", "mlx5_0",
-                           [&](const std::string& name) { world.add_veth(pod, name); }});
+                           [&](const std::string& name) { world.add_veth(pod, name); }, "enp1s0f0", 0});
   }
 }
 

@@ -205,6 +205,39 @@ void check_rdma(ContractBench& bench) {
   CHECK(bench.host.find_rdma_device(bench.rdma)->has_value());
 }
 
+void check_vf_settings(ContractBench& bench) {
+  const int pf = link_in(bench.host, bench.pf).index;
+  const auto settings = [&] {
+    const auto found = bench.host.vf_settings(pf, bench.vf);
+    REQUIRE(found);
+    REQUIRE(found->has_value());
+    return **found;
+  };
+  const VfSettings before = settings();
+  const VfSettings change{.mac = MacAddress::parse("02:00:00:00:00:99"),
+                          .vlan = VfVlan{100, 3, 0x8100},
+                          .spoof_check = !before.spoof_check.value_or(true),
+                          .trust = !before.trust.value_or(false)};
+  REQUIRE(bench.host.change_vf(pf, bench.vf, change));
+  CHECK(settings().missing(change).empty());
+  // Each of them is left as it was when the change does not speak of it.
+  REQUIRE(bench.host.change_vf(pf, bench.vf, {.vlan = VfVlan{}}));
+  CHECK(settings()
+            .missing({.mac = change.mac, .spoof_check = change.spoof_check, .trust = change.trust})
+            .empty());
+  REQUIRE(bench.host.change_vf(pf, bench.vf, before.only(change)));
+  CHECK(settings() == before);
+  {
+    INFO("no such VF: nothing is told of it, and nothing can be set");
+    const auto none = bench.host.vf_settings(pf, 200);
+    REQUIRE(none);
+    CHECK_FALSE(none->has_value());
+    CHECK(errno_of(bench.host.change_vf(pf, 200, {.vlan = VfVlan{}})) == EINVAL);
+  }
+  CHECK_FALSE(bench.host.vf_settings(999'999, 0));
+  CHECK(errno_of(bench.host.change_vf(999'999, 0, {.vlan = VfVlan{}})) == ENODEV);
+}
+
 }  // namespace
 
 void check_kernel_contract(ContractBench bench) {
@@ -218,6 +251,7 @@ void check_kernel_contract(ContractBench bench) {
   check_names(bench, now());
   check_waiting(bench);
   if (!bench.rdma.empty()) check_rdma(bench);
+  if (!bench.pf.empty()) check_vf_settings(bench);
   Link after = now();
   after.index = before.index;  // another link may have had the old one meanwhile
   CHECK(after == before);

@@ -1,5 +1,6 @@
 // The contract on the real kernel: with a veth in fresh namespaces, or with the link and the RDMA device that
-// the environment names (the lab: VFRAIL_CONTRACT_LINK, VFRAIL_CONTRACT_RDMA).
+// the environment names (the lab: VFRAIL_CONTRACT_LINK, VFRAIL_CONTRACT_RDMA, VFRAIL_CONTRACT_PF for VF 3 of
+// it).
 #include "common/netlink_kernel.h"
 #include "tests/support/kernel_contract.h"
 
@@ -42,10 +43,11 @@ TEST_CASE("the real kernel keeps the contract") {
   REQUIRE(netns->has_value());
   const auto pod_kernel = NetlinkKernel::open(std::move(**netns));
   REQUIRE(pod_kernel);
-  check_kernel_contract(
-      {**host_kernel, **pod_kernel, link, variable("VFRAIL_CONTRACT_RDMA"), [&](const std::string& name) {
-         shell("ip -n " + pod + " link add " + name + " type veth peer name other0");
-       }});
+  check_kernel_contract({**host_kernel, **pod_kernel, link, variable("VFRAIL_CONTRACT_RDMA"),
+                         [&](const std::string& name) {
+                           shell("ip -n " + pod + " link add " + name + " type veth peer name other0");
+                         },
+                         variable("VFRAIL_CONTRACT_PF"), 3});
   shell("ip netns del " + pod);
 }
 

@@ -125,6 +125,17 @@ TEST_CASE("DEL with a record that cannot be read releases the address and keeps 
   CHECK_THAT(state_files(node), Contains("pod1:net1.corrupt"));
 }
 
+TEST_CASE("GC tells once of a record that a power cut has emptied, and sets it aside") {
+  Attached node;
+  node.add();
+  write_text(node.path("state/attachments/pod1:net1.json"), "");
+  Call call = node.call("GC");
+  call.config.set("cniVersion", "1.1.0").set("cni.dev/valid-attachments", Json::array());
+  CHECK_THAT(message_of(node.run(call)), Contains("cannot be read"));
+  CHECK_THAT(state_files(node), Contains("pod1:net1.corrupt"));
+  CHECK_THAT(message_of(node.run(call)), !Contains("cannot be read"));
+}
+
 TEST_CASE("DEL of another namespace that has the path by now leaves its interface alone") {
   Attached node;
   node.add();
@@ -273,6 +284,45 @@ TEST_CASE("A slow IPAM plugin of one pod does not hold up another pod") {
   other.config.set("deviceID", "0000:03:02.2");
   CHECK(node.run(other).status == 0);
   ::kill(std::stoi(read_text(node.path("bin/pid"))), SIGKILL);
+}
+
+TEST_CASE("Hostile names are refused before anything has changed, and their DEL leaves nothing") {
+  struct Hostile {
+    const char* where;
+    std::string value;
+  };
+  const std::string very_long(100'000, 'a');
+  const auto hostile = GENERATE_COPY(
+      Hostile{"container", "../../../tmp/x"}, Hostile{"container", "a\nb"}, Hostile{"container", very_long},
+      Hostile{"ifname", "../x"}, Hostile{"ifname", "a\tb"}, Hostile{"ifname", "all"},
+      Hostile{"ifname", very_long}, Hostile{"netns", "/" + very_long}, Hostile{"netns", "/run/\xff"},
+      Hostile{"netns", "/proc/self/ns/../.."}, Hostile{"args", "MAC=" + very_long},
+      Hostile{"args", "MAC=02:00:00:00:00:01\n"}, Hostile{"name", "../../x"},
+      Hostile{"name", std::string("a\0b", 3)}, Hostile{"name", very_long},
+      Hostile{"deviceID", "../../0000:03:02.1"}, Hostile{"deviceID", std::string("0000:03:02.1\0", 13)},
+      Hostile{"deviceID", very_long}, Hostile{"device", "../vf1"},
+      Hostile{"kernelpath", "/sys/devices/../../etc"}, Hostile{"logFile", std::string("/tmp/x\0", 7)});
+  CAPTURE(hostile.where, hostile.value.substr(0, 60));
+  Attached node;
+  Call call = node.call("ADD");
+  const std::string where = hostile.where;
+  if (where == "container") {
+    call.container = hostile.value;
+  } else if (where == "ifname") {
+    call.ifname = hostile.value;
+  } else if (where == "netns") {
+    call.netns = hostile.value;
+  } else if (where == "args") {
+    call.args = hostile.value;
+  } else {
+    call.config.set(where, hostile.value);
+  }
+  node.refused(call, 0, "");
+  CHECK(code_of(node.run(call)) > 0);
+  CHECK(message_of(node.run(call)).size() < 6000);
+  call.verb = "DEL";
+  static_cast<void>(node.run(call));
+  CHECK(node.world() == node.before);
 }
 
 TEST_CASE("Without the right to administrate the network nothing changes and the reason is told") {

@@ -15,6 +15,28 @@ namespace {
 constexpr uint32_t kUp = 1;      // IFF_UP
 constexpr int kFdOffset = 1000;  // so that a namespace's number is not taken for a real descriptor
 
+// `now` with what `change` sets.
+VfSettings overlay(const VfSettings& now, const VfSettings& change) {
+  VfSettings out = now;
+  if (change.mac) out.mac = change.mac;
+  if (change.vlan) out.vlan = change.vlan;
+  if (change.rate) out.rate = change.rate;
+  if (change.spoof_check) out.spoof_check = change.spoof_check;
+  if (change.trust) out.trust = change.trust;
+  if (change.link_state) out.link_state = change.link_state;
+  if (change.node_guid) out.node_guid = change.node_guid;
+  if (change.port_guid) out.port_guid = change.port_guid;
+  return out;
+}
+
+// The last 8 bytes of an IPoIB address are the port's GUID (RFC 4391).
+MacAddress ipoib_address(uint64_t guid) {
+  MacAddress out;
+  out.bytes = {0x80, 0, 0, 0x28, 0xfe, 0x80, 0, 0, 0, 0, 0, 0};
+  for (int shift = 56; shift >= 0; shift -= 8) out.bytes.push_back(static_cast<uint8_t>(guid >> shift));
+  return out;
+}
+
 Error refuse(int error) { return Error::from_errno(error, "fake kernel"); }
 
 }  // namespace
@@ -69,6 +91,29 @@ class FakeKernel : public Kernel {
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     if (std::erase(link->link.altnames, std::string(name)) == 0) return refuse(ENOENT);
+    return world_.leave();
+  }
+
+  Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) override {
+    TRY(world_.enter("vf_settings"), "");
+    const FakePf* pf = self_ == FakeWorld::kHost ? world_.find_pf(pf_link) : nullptr;
+    if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
+    if (pf == nullptr || vf >= pf->settings.size()) return std::optional<VfSettings>();
+    return std::optional<VfSettings>(pf->settings[vf]);
+  }
+  // Setting by setting, as do_setvfinfo() of net/core/rtnetlink.c; the first refusal ends it.
+  Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) override {
+    TRY(world_.enter("change_vf " + change.text()), "");
+    FakePf* pf = self_ == FakeWorld::kHost ? world_.find_pf(pf_link) : nullptr;
+    if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
+    if (pf == nullptr) return refuse(EOPNOTSUPP);
+    if (vf >= pf->settings.size()) return refuse(EINVAL);
+    VfSettings& now = pf->settings[vf];
+    for (const VfSettings& one : change.each()) {
+      if (!pf->refuses.only(one).empty()) return refuse(EOPNOTSUPP);
+      if (one.rate && one.rate->max != 0 && one.rate->max < one.rate->min) return refuse(EINVAL);
+      now = overlay(now, one);
+    }
     return world_.leave();
   }
 
@@ -155,6 +200,7 @@ class FakeKernel : public Kernel {
       if (rdma.device.index != index || rdma.netns != self_) continue;
       rdma.netns = netns_fd - kFdOffset;
       world_.renumber(rdma);
+      world_.recreate_ipoib(rdma.pci);
       world_.write_sysfs();
       return world_.leave();
     }
@@ -182,6 +228,11 @@ class FakeKernel : public Kernel {
     if (moves) TRY(world_.move_to(link, change.netns_fd - kFdOffset, change.name), "");
     if (change.mac) {
       if (change.mac->bytes.size() != link.link.mac.bytes.size()) return refuse(EINVAL);
+      // igb and its kin: once the administrator has set an address, a VF that is not trusted has that one or
+      // none.
+      const VfSettings* vf = world_.find_vf(link.link.parent_device);
+      const bool administered = vf != nullptr && vf->mac && !vf->mac->all_zero() && vf->trust != true;
+      if (administered && link.told != *change.mac) return refuse(EADDRNOTAVAIL);
       link.link.mac = *change.mac;
     }
     if (change.mtu) {
@@ -192,6 +243,7 @@ class FakeKernel : public Kernel {
     }
     if (change.name) TRY(rename(link, *change.name), "");
     if (change.alias) link.link.alias = *change.alias;
+    if (change.up && !*change.up && link.link.up()) world_.reset(link);
     if (change.up) link.link.flags = *change.up ? link.link.flags | kUp : link.link.flags & ~kUp;
     if (change.up && !*change.up) drop_routes(link);
     if (change.tx_queue_len) link.link.tx_queue_len = *change.tx_queue_len;
@@ -226,10 +278,112 @@ FakeWorld::FakeWorld(std::string root) : root_(std::move(root)) {
   std::ofstream(root_ + "/proc/sys/kernel/random/boot_id") << "boot-1\n";
 }
 
-void FakeWorld::add_vf(const std::string& pci, const std::string& name, int dev_port) {
+void FakeWorld::add_port(const std::string& pci, const std::string& name, int dev_port) {
+  add_vf(pci, name);
+  links_.back()->dev_port = dev_port;
+  write_sysfs();
+}
+
+FakePf& FakeWorld::add_pf(const std::string& pci, const std::string& name) {
+  add_vf(pci, name);
+  pfs_.push_back(std::make_unique<FakePf>(FakePf{pci, name, {}, {}, {}}));
+  return *pfs_.back();
+}
+
+FakePf* FakeWorld::find_pf(int link) {
+  const FakeLink* found = find(kHost, link);
+  for (auto& pf : pfs_) {
+    if (found != nullptr && found->link.parent_device == pf->pci) return pf.get();
+  }
+  return nullptr;
+}
+
+VfSettings* FakeWorld::find_vf(const std::string& pci) {
+  for (auto& pf : pfs_) {
+    const auto at = std::find(pf->vfs.begin(), pf->vfs.end(), pci);
+    if (at != pf->vfs.end()) return &pf->settings[static_cast<size_t>(at - pf->vfs.begin())];
+  }
+  return nullptr;
+}
+
+VfSettings& FakeWorld::vf(const std::string& pci) {
+  VfSettings* found = find_vf(pci);
+  if (found == nullptr) throw std::runtime_error("fake world: no VF " + pci);
+  return *found;
+}
+
+void FakeWorld::add_ib_vf(const std::string& pci, const std::string& name, const std::string& pf) {
+  add_vf(pci, name, pf);
+  const uint64_t guid = 0x1122'3344'5566'7700 + static_cast<uint64_t>(links_.back()->link.index);
+  vf(pci) = VfSettings{.link_state = VfLinkState::automatic, .node_guid = guid, .port_guid = guid};
+  Link& link = links_.back()->link;
+  link.type = 32;
+  link.mac = ipoib_address(guid);
+  link.min_mtu = 0;
+  link.max_mtu = 4092;
+}
+
+void FakeWorld::reset(FakeLink& link) {
+  const VfSettings* vf = find_vf(link.link.parent_device);
+  if (vf != nullptr && vf->mac && !vf->mac->all_zero()) link.told = *vf->mac;
+}
+
+// What is left is what the driver makes: a new index, its default name and settings, in the host.
+void FakeWorld::recreate_netdev(const std::string& pci) {
+  for (auto& one : links_) {
+    if (one->link.parent_device != pci) continue;
+    Link fresh;
+    std::string name;
+    std::erase_if(routes_[one->netns], [&](const Route& route) { return route.link == one->link.index; });
+    one->netns = -1;  // its names and index are free
+    for (int i = 0;
+         name_in_use(kHost, name = (one->link.type == 32 ? "ib" : "eth") + std::to_string(i), nullptr); ++i) {
+    }
+    fresh.index = free_index(kHost);
+    fresh.name = name;
+    fresh.type = one->link.type;
+    fresh.mac = one->link.mac;
+    fresh.mtu = fresh.type == 32 ? 2044 : 1500;
+    fresh.min_mtu = one->link.min_mtu;
+    fresh.max_mtu = one->link.max_mtu;
+    fresh.tx_queue_len = 1000;
+    fresh.parent_bus = one->link.parent_bus;
+    fresh.parent_device = pci;
+    if (const VfSettings* settings = find_vf(pci); settings != nullptr && settings->port_guid) {
+      fresh.mac = ipoib_address(*settings->port_guid);
+    }
+    one->link = fresh;
+    one->addresses.clear();
+    one->netns = kHost;
+  }
+}
+
+// ipoib_remove_one() and ipoib_add_one(): a client of the RDMA device, so it goes and comes with each move.
+void FakeWorld::recreate_ipoib(const std::string& pci) {
+  const bool ipoib = std::any_of(links_.begin(), links_.end(), [&](const auto& one) {
+    return one->link.parent_device == pci && one->link.type == 32;
+  });
+  if (ipoib) recreate_netdev(pci);
+}
+
+Result<> FakeWorld::rebind(const std::string& pci) {
+  TRY(enter("rebind " + pci), "");
+  if (!pci_driver_.contains(pci)) return refuse(ENODEV);
+  recreate_netdev(pci);
+  for (FakeRdma& rdma : rdma_) {
+    if (rdma.pci != pci) continue;
+    rdma.netns = kHost;
+    for (const FakeRdma& other : rdma_)
+      rdma.device.index = std::max(rdma.device.index, other.device.index + 1);
+    renumber(rdma);
+  }
+  write_sysfs();
+  return leave();
+}
+
+void FakeWorld::add_vf(const std::string& pci, const std::string& name, const std::string& pf) {
   auto link = std::make_unique<FakeLink>();
   link->hardware = true;
-  link->dev_port = dev_port;
   link->link.index = free_index(kHost);
   link->link.name = name;
   link->link.type = 1;
@@ -242,6 +396,16 @@ void FakeWorld::add_vf(const std::string& pci, const std::string& name, int dev_
   link->link.parent_device = pci;
   links_.push_back(std::move(link));
   pci_driver_[pci] = "igbvf";
+  for (auto& one : pfs_) {
+    if (one->pci != pf) continue;
+    one->vfs.push_back(pci);
+    one->settings.push_back({.mac = MacAddress{std::vector<uint8_t>(6)},
+                             .vlan = VfVlan{},
+                             .rate = VfRate{},
+                             .spoof_check = true,
+                             .trust = false,
+                             .link_state = VfLinkState::automatic});
+  }
   write_sysfs();
 }
 
@@ -337,6 +501,10 @@ std::string FakeWorld::snapshot() const {
     lines.push_back("netns " + std::to_string(rdma.netns) + " rdma " + rdma.device.name + " uverbs" +
                     std::to_string(rdma.uverbs) + " umad" + std::to_string(rdma.umad));
   }
+  for (const auto& pf : pfs_) {
+    for (size_t i = 0; i < pf->vfs.size(); ++i)
+      lines.push_back("VF " + pf->vfs[i] + " " + pf->settings[i].text());
+  }
   std::sort(lines.begin(), lines.end());
   std::string out;
   for (const std::string& line : lines) out += line + "\n";
@@ -413,6 +581,7 @@ Result<> FakeWorld::move_to(FakeLink& link, int netns, const std::optional<std::
   std::erase_if(routes_[link.netns], [&](const Route& route) { return route.link == link.link.index; });
   if (find(netns, link.link.index) != nullptr) link.link.index = free_index(netns);
   link.netns = netns;
+  if (link.link.up()) reset(link);
   link.link.flags &= ~kUp;
   link.addresses.clear();
   return {};
@@ -442,11 +611,17 @@ void FakeWorld::write_sysfs() const {
     fs::create_symlink("../../../../bus/pci/drivers/" + driver, devices / pci / "driver");
   }
   for (const auto& link : links_) {
-    const bool visible = link->netns == kHost && link->hardware;
-    if (!visible) continue;
+    if (link->netns != kHost || !link->hardware) continue;
     const fs::path folder = devices / link->link.parent_device / "net" / link->link.name;
     fs::create_directories(folder);
     std::ofstream(folder / "dev_port") << link->dev_port << "\n";
+    std::ofstream(folder / "ifindex") << link->link.index << "\n";
+  }
+  for (const auto& pf : pfs_) {
+    for (size_t i = 0; i < pf->vfs.size(); ++i) {
+      fs::create_symlink("../" + pf->vfs[i], devices / pf->pci / ("virtfn" + std::to_string(i)));
+      fs::create_symlink("../" + pf->pci, devices / pf->vfs[i] / "physfn");
+    }
   }
   for (const FakeRdma& rdma : rdma_) {
     const fs::path folder = devices / rdma.pci;

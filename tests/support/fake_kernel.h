@@ -25,6 +25,7 @@ struct FakeLink {
   std::vector<LinkAddress> addresses;
   bool hardware = false;
   int dev_port = 0;
+  MacAddress told;  // the address that its PF told it when it was last taken down
 };
 
 struct FakeRdma {
@@ -35,6 +36,16 @@ struct FakeRdma {
   int umad = 0;
 };
 
+// A PF with the settings of its VFs, number by number.
+struct FakePf {
+  std::string pci;
+  std::string name;
+  std::vector<std::string> vfs;
+  std::vector<VfSettings> settings;
+  // What the driver refuses (EOPNOTSUPP) when a change has it, whatever the value.
+  VfSettings refuses;
+};
+
 class FakeWorld {
  public:
   static constexpr int kHost = 1;
@@ -42,9 +53,19 @@ class FakeWorld {
   // sysfs is kept below `root`.
   explicit FakeWorld(std::string root);
 
-  // A VF with its netdev, bound to a driver; sorted index order. Again with the same address: one more
-  // netdev.
-  void add_vf(const std::string& pci, const std::string& name, int dev_port = 0);
+  // A PF with its netdev.
+  FakePf& add_pf(const std::string& pci, const std::string& name);
+  // A VF with its netdev, bound to a driver. Without a PF, as inside a VM, nobody can change its settings.
+  void add_vf(const std::string& pci, const std::string& name, const std::string& pf = "");
+  // One more netdev of the same function.
+  void add_port(const std::string& pci, const std::string& name, int dev_port);
+  // The same for InfiniBand: its address ends in its GUID, which is the PF's to set and taken over at the
+  // next bind.
+  void add_ib_vf(const std::string& pci, const std::string& name, const std::string& pf);
+  // Unbinds and binds the driver: netdev and RDMA device end, wherever they are, and new ones come up in the
+  // host.
+  Result<> rebind(const std::string& pci);
+  VfSettings& vf(const std::string& pci);
   void add_rdma(const std::string& pci, const std::string& name);
   void add_veth(int netns, const std::string& name);
   Link& link(const std::string& name);  // in the host
@@ -91,6 +112,13 @@ class FakeWorld {
   int free_index(int netns) const;
   Result<> move_to(FakeLink& link, int netns, const std::optional<std::string>& fallback);
   void renumber(FakeRdma& rdma);
+  FakePf* find_pf(int link);
+  // The settings of the VF with that address; null if it has no PF.
+  VfSettings* find_vf(const std::string& pci);
+  // Being taken down resets a VF, which then hears from its PF which address it has (igbvf_down()).
+  void reset(FakeLink& link);
+  void recreate_netdev(const std::string& pci);
+  void recreate_ipoib(const std::string& pci);
   void write_sysfs() const;
 
   std::string root_;
@@ -98,6 +126,7 @@ class FakeWorld {
   int next_netns_ = 2;
   std::vector<std::unique_ptr<FakeLink>> links_;
   std::vector<FakeRdma> rdma_;
+  std::vector<std::unique_ptr<FakePf>> pfs_;
   std::map<std::string, std::string> pci_driver_;
   std::map<int, std::vector<Route>> routes_;
   std::map<std::string, std::string> sysctls_;

@@ -16,6 +16,10 @@ struct ContractBench {
   std::string rdma;  // an RDMA device in the host, or empty
   // Makes another link with that name in the pod.
   std::function<void(const std::string& name)> add_to_pod;
+  // A PF in the host and the number of one of its VFs, whose settings the suite changes and sets back; empty:
+  // none.
+  std::string pf = {};
+  uint32_t vf = 0;
 };
 
 // Each section is a behaviour. The link and the RDMA device are back in the host afterwards.

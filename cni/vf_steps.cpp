@@ -1,0 +1,70 @@
+#include "cni/device.h"
+#include "cni/steps.h"
+
+namespace vfrail {
+
+namespace {
+
+// What another try would not change: the driver or the hardware does not do it.
+bool is_final(const Error& error) {
+  return error.sys == EOPNOTSUPP || error.sys == EINVAL || error.sys == EPERM || error.sys == ERANGE ||
+         error.sys == EPROTONOSUPPORT || error.sys == EADDRNOTAVAIL;
+}
+
+// One setting a request, for when they were refused as a whole.
+Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world) {
+  Result<> out;
+  for (const VfSettings& one : settings.each()) {
+    auto done = world.host.change_vf(place.pf_link, place.index, one);
+    if (done) continue;
+    if (is_final(done.error())) {
+      world.log.warning("the PF's driver did not take a setting back",
+                        {{"pf", place.pf}, {"setting", one.text()}, {"reason", done.error().text}});
+    } else if (out) {
+      out = std::move(done).error().in("set " + one.text() + " on VF " + std::to_string(place.index) +
+                                       " of " + place.pf);
+    }
+  }
+  return out;
+}
+
+Result<> set_back(const Record& record, const VfSettings& settings, World& world) {
+  if (settings.empty()) return {};
+  const auto place = find_vf_place(world.sys, read_device(world.sys, *record.device));
+  if (!place) {
+    world.log.warning("the VF's settings cannot be set back", {{"reason", place.error().text}});
+    return {};
+  }
+  if (world.host.change_vf(place->pf_link, place->index, settings)) return {};
+  return set_each(*place, settings, world);
+}
+
+}  // namespace
+
+Result<> change_vf(Kernel& host, const VfPlan& plan) {
+  auto done = host.change_vf(plan.place.pf_link, plan.place.index, plan.change);
+  if (done) return done;
+  // Which of them? The kernel does not say, so they are tried one by one; the roll-back sets all of them
+  // back.
+  std::string refused;
+  for (const VfSettings& one : plan.change.each()) {
+    const auto alone = host.change_vf(plan.place.pf_link, plan.place.index, one);
+    if (!alone) refused += (refused.empty() ? "" : "; ") + one.text() + ": " + alone.error().text;
+  }
+  Error error = std::move(done).error();
+  if (!refused.empty()) error.text = refused;
+  return std::move(error).in("set VF " + std::to_string(plan.place.index) + " of " + plan.place.pf);
+}
+
+Result<> restore_vf_identity(const Record& record, World& world) {
+  if (!record.vf || !record.device) return {};
+  TRY(set_back(record, record.vf->settings.identity(), world), "");
+  return record.vf->rebind ? world.rebind(world.sys, *record.device) : Result<>();
+}
+
+Result<> restore_vf_policy(const Record& record, World& world) {
+  if (!record.vf || !record.device) return {};
+  return set_back(record, record.vf->settings.policy(), world);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The measurements on veth pairs, in a network namespace and a mount namespace of its own. Started by tests/bench/cni:
+#   unshare --mount --net host.sh PROGRAMS ROUNDS FOLDER
+set -euo pipefail
+programs=$1 count=$2 bench=$3
+floor=$programs/bench-floor measure=$programs/bench-measure vfrail_cni=$programs/vfrail-cni
+host_device=/usr/lib/cni/host-device ipam_folder=/usr/lib/cni
+. "$(dirname "${BASH_SOURCE[0]}")/rounds.sh"
+
+# A node: devices vf0, vf1, ... at PCI addresses of a made-up sysfs. They are down, as a VF is that nobody has had.
+kMost=32
+address() { printf '0000:04:%02x.%x\n' $(($1 / 8)) $(($1 % 8)); }
+pf=sys/bus/pci/devices/0000:03:00.0
+make_node() {
+    local i folder
+    ip link set lo up
+    mkdir -p "$bench/pods" "$bench/root/proc/sys/kernel/random" "$bench/root/$pf"
+    cp /proc/sys/kernel/random/boot_id "$bench/root/proc/sys/kernel/random/"
+    for ((i = 0; i < kMost; i++)); do
+        ip link add "vf$i" type veth peer "peer$i"
+        ip link set "peer$i" up
+        folder=$bench/root/sys/bus/pci/devices/$(address "$i")
+        mkdir -p "$folder/net/vf$i"
+        ln -s ../../drivers/igbvf "$folder/driver"
+        ln -s ../0000:03:00.0 "$folder/physfn"
+        : > "$bench/pods/$i"
+        unshare --net mount --bind /proc/self/ns/net "$bench/pods/$i"
+    done
+}
+# more_vfs N: from now on the PF has N VFs (an even number), each with a netdev in the host.
+vfs_now=0
+more_vfs() {
+    for ((; vfs_now < $1; vfs_now += 2)); do
+        ln -s "../$(address $vfs_now)" "$bench/root/$pf/virtfn$vfs_now"
+        ln -s "../$(address $((vfs_now + 1)))" "$bench/root/$pf/virtfn$((vfs_now + 1))"
+        ip link add "other$vfs_now" type veth peer "other$((vfs_now + 1))"
+    done
+}
+
+# all_subjects COUNT IPAM: the floor and both plugins, with that many attachments each.
+all_subjects() {
+    local i common section
+    for name in floor vfrail-cni host-device; do
+        case $name in
+            floor) subject floor "$floor" ;;
+            vfrail-cni) subject vfrail-cni "$vfrail_cni" ;;
+            host-device) subject host-device "$host_device" ;;
+        esac
+        for ((i = 0; i < $1; i++)); do
+            section=$(ipam "$2" $((i + 1)))
+            common=("CNI_CONTAINERID=bench$i" "CNI_NETNS=$bench/pods/$i" CNI_IFNAME=net1 "VFRAIL_ROOT=$bench/root"
+                "VFRAIL_STATE_DIR=$bench/state" "VFRAIL_RUN_DIR=$bench/run" "FLOOR_LINK=vf$i")
+            [ "$2" = none ] || common+=("FLOOR_IPAM=$ipam_folder/$2")
+            case $name in
+                vfrail-cni) attachment "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"vfrail\",
+                    \"deviceID\": \"$(address "$i")\"$section}" "${common[@]}" ;;
+                *) attachment "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"host-device\",
+                    \"device\": \"vf$i\"$section}" "${common[@]}" ;;
+            esac
+        done
+    done
+}
+
+make_node
+scene one 'one attachment, no IPAM'; all_subjects 1 none; counts; rounds "$count"
+for kind in static host-local; do
+    scene "$kind" "one attachment, IPAM $kind"; all_subjects 1 $kind; rounds "$count"
+done
+for parallel in 8 32; do
+    scene "parallel$parallel" "$parallel attachments at the same time, no IPAM"
+    all_subjects $parallel none
+    rounds $((count / 4 + 1))
+done
+for vfs in 0 64 128; do
+    more_vfs $vfs
+    scene "vfs$vfs" "one attachment, PF with $vfs VFs (made up)"; all_subjects 1 none
+    unset 'subjects[2]'
+    counts
+    rounds "$count"
+done

@@ -1,0 +1,53 @@
+// common/text.h: what messages are made of.
+#include "common/text.h"
+
+#include "common/json.h"
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+
+TEST_CASE("Texts are joined with what stands between them") {
+  CHECK(joined({}).empty());
+  CHECK(joined({"a"}) == "a");
+  CHECK(joined({"a", "b", "c"}) == "a, b, c");
+  CHECK(joined({"a", "b"}, "+") == "a+b");
+}
+
+TEST_CASE("UTF-8 text stays what it is") {
+  const std::string text = GENERATE(as<std::string>(), "", "plain", "\x7f\n", "\xC2\x80", "\xDF\xBF",
+                                    "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEF\xBF\xBF", "\xF0\x90\x80\x80",
+                                    "\xF4\x8F\xBF\xBF", std::string("a\0b", 3));
+  CHECK(well_formed(text) == text);
+  CHECK(is_utf8(text));
+}
+
+TEST_CASE("Each byte that is no UTF-8 is replaced, and what stands around it stays") {
+  const std::string r = "\xEF\xBF\xBD";
+  const auto [text, out] =
+      GENERATE_COPY(table<std::string, std::string>({{"a\xff"
+                                                      "b",
+                                                      "a" + r + "b"},
+                                                     {"cut \xC3", "cut " + r},
+                                                     {"cut \xF0\x9F\x98", "cut " + r + r + r},
+                                                     {"\x80", r},
+                                                     {"\xC0\x80", r + r},
+                                                     {"\xC1\xBF", r + r},
+                                                     {"\xE0\x9F\xBF", r + r + r},
+                                                     {"\xED\xA0\x80", r + r + r},
+                                                     {"\xF0\x8F\xBF\xBF", r + r + r + r},
+                                                     {"\xF4\x90\x80\x80", r + r + r + r},
+                                                     {"\xF5\x80\x80\x80", r + r + r + r},
+                                                     {"\xC3(", r + "("}}));
+  CHECK(well_formed(text) == out);
+  CHECK_FALSE(is_utf8(text));
+}
+
+TEST_CASE("What is well-formed to us is so to the parser of JSON") {
+  for (unsigned value = 0; value < 1U << 16U; ++value) {
+    const std::string text{static_cast<char>(value >> 8U), static_cast<char>(value & 0xFFU)};
+    if (bool(Json::parse(Json(text).text())) != (well_formed(text) == text)) FAIL(value);
+  }
+}
+
+}  // namespace vfrail

@@ -1,0 +1,92 @@
+#include "tests/fuzz/checks.h"
+
+#include "cni/request.h"
+#include "cni/result.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace vfrail::fuzz {
+
+namespace {
+
+constexpr size_t kMaxText = 16 << 20;  // more than any input here can become
+constexpr size_t kMaxDepth = 64;       // json.h
+
+size_t depth(const Json& json) {
+  size_t below = 0;
+  if (const Json::Array* list = json.as_array()) {
+    for (const Json& item : *list) below = std::max(below, depth(item));
+    return below + 1;
+  }
+  if (const Json::Object* object = json.as_object()) {
+    for (const auto& member : *object) below = std::max(below, depth(member.second));
+    return below + 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void fail(const char* file, int line, const char* condition) {
+  std::fprintf(stderr, "%s:%d: this does not hold: %s\n", file, line, condition);
+  std::abort();
+}
+
+std::string_view text_of(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+bool is_file_name(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+}
+
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+bool is_sound(const IpAddress& address) {
+  const size_t width = address.bytes.size();
+  return (width == 4 || width == 16) && address.prefix <= width * 8;
+}
+
+void check_error(const Error& error) {
+  MUST(!error.text.empty());
+  const uint16_t code = cni_code(error, CniCode::invalid_config);
+  MUST(code > 0);  // 0 is success
+  const std::string printed = format_error("1.1.0", code, error.text).pretty();
+  const auto read = Json::parse(printed, kMaxText);
+  MUST(read);
+  MUST(read->find("code") != nullptr && *read->find("code") == Json(int{code}));
+  MUST(read->pretty() == printed);
+}
+
+void check_json(const Json& json) {
+  MUST(depth(json) <= kMaxDepth);
+  for (const std::string& text : {json.text(), json.pretty()}) {
+    const auto again = Json::parse(text, kMaxText);
+    MUST(again && *again == json);
+  }
+  const std::string sorted = json.text(Json::Order::sorted);
+  const auto again = Json::parse(sorted, kMaxText);
+  MUST(again && again->text(Json::Order::sorted) == sorted);
+}
+
+void check_record(const Record& record) {
+  const std::string text = format_record(record);
+  const auto again = parse_record(text);
+  MUST(again);
+  MUST(*again == record);
+  MUST(format_record(*again) == text);
+  MUST(valid_container_id(record.attachment.container_id));
+  MUST(valid_ifname(record.attachment.ifname));
+  // The longest name that record.cpp and files.cpp make of it is a temporary file's.
+  MUST(is_file_name(record.attachment.container_id + ":" + record.attachment.ifname + ".json.new.4194304"));
+  MUST(is_file_name(record.device_key + ".new.4194304"));
+  if (record.device) MUST(is_file_name(record.device->text() + ".json.new.4194304"));
+  if (record.link) MUST(valid_ifname(record.link->name));
+}
+
+}  // namespace vfrail::fuzz

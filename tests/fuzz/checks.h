@@ -1,0 +1,39 @@
+// What must hold of every input, whichever target it came to. A check that fails ends the program, so that
+// libFuzzer keeps the input.
+#pragma once
+
+#include "cni/record.h"
+#include "common/ip_address.h"
+#include "common/json.h"
+#include "common/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// Holds also in a release build, unlike assert().
+#define MUST(condition)                                                     \
+  do {                                                                      \
+    if (!(condition)) ::vfrail::fuzz::fail(__FILE__, __LINE__, #condition); \
+  } while (false)
+
+namespace vfrail::fuzz {
+
+[[noreturn]] void fail(const char* file, int line, const char* condition);
+
+std::string_view text_of(const uint8_t* data, size_t size);
+
+// Can be one component of a path: it neither leaves its folder nor is cut short by a zero.
+bool is_file_name(std::string_view name);
+bool has_control_characters(std::string_view text);
+bool is_sound(const IpAddress& address);
+
+// A message can be printed as a CNI error, and is then what it was for whoever reads it.
+void check_error(const Error& error);
+// What a value prints is read as the same value, in each form, and it is no deeper than allowed.
+void check_json(const Json& json);
+// It prints as text that reads as the same record, and no file named after it lies outside the state folder.
+void check_record(const Record& record);
+
+}  // namespace vfrail::fuzz

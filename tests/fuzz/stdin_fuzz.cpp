@@ -1,0 +1,187 @@
+// Target: what a runtime hands to the program. An input is an environment as /proc/PID/environ shows it
+// (NAME=VALUE, each with a zero behind it), an empty entry, and then stdin.
+#include "cni/plan.h"
+#include "cni/result.h"
+#include "tests/fuzz/checks.h"
+
+#include <filesystem>
+
+using namespace vfrail;
+using namespace vfrail::fuzz;
+
+namespace {
+
+struct Input {
+  Environment environment;
+  std::string config;
+};
+
+Input split(std::string_view data) {
+  Input out;
+  while (!data.empty()) {
+    const std::string_view entry = data.substr(0, data.find('\0'));
+    data.remove_prefix(std::min(entry.size() + 1, data.size()));
+    if (entry.empty()) break;
+    const size_t equals = std::min(entry.find('='), entry.size() - 1);
+    out.environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  out.config = data;
+  return out;
+}
+
+Link host_link() {
+  Link out;
+  out.index = 7;
+  out.name = "eth7";
+  out.altnames = {"enp3s2f1", "net1"};
+  out.mac = *MacAddress::parse("02:00:00:00:00:01");
+  out.mtu = 1500;
+  out.min_mtu = 68;
+  out.max_mtu = 9216;
+  out.parent_device = "0000:03:02.1";
+  return out;
+}
+
+// A VF with netdev and RDMA device, one in the hands of vfio, a mere netdev; and what each refusal is about.
+std::vector<State> states() {
+  State whole;
+  whole.device.id = *DeviceId::parse("0000:03:02.1");
+  whole.device.key = "0000:03:02.1";
+  whole.device.present = true;
+  whole.device.driver = "mlx5_core";
+  whole.device.netdevs = {"eth7"};
+  whole.device.rdma = {"mlx5_4"};
+  whole.device.nodes = {"umad4", "uverbs4"};
+  whole.link = host_link();
+  whole.rdma_mode = RdmaNetnsMode::exclusive;
+  whole.rdma = {{4, "mlx5_4", 0}};
+  State vfio;
+  vfio.device.id = whole.device.id;
+  vfio.device.key = whole.device.key;
+  vfio.device.present = true;
+  vfio.device.driver = "vfio-pci";
+  State away = whole;
+  away.device.netdevs.clear();
+  away.device.roce = true;
+  away.link.reset();
+  State half_away = whole;
+  half_away.rdma.clear();
+  State several = whole;
+  several.device.netdevs.emplace_back("eth8");
+  State member = whole;
+  member.link->master = 3;
+  State occupied = whole;
+  occupied.occupant = host_link();
+  State own = whole;
+  own.same_netns = true;
+  State infiniband = whole;
+  infiniband.link->mac.bytes.resize(20);
+  State netdev;
+  netdev.device.key = "netdev.eth7";
+  netdev.device.present = true;
+  netdev.device.netdevs = {"eth7"};
+  netdev.link = host_link();
+  return {whole, vfio, netdev, away, half_away, several, member, occupied, own, infiniband};
+}
+
+void check_request(const Request& request) {
+  const bool on_attachment =
+      request.command == Command::add || request.command == Command::del || request.command == Command::check;
+  if (on_attachment) {
+    MUST(valid_container_id(request.container_id) && is_file_name(request.container_id));
+    MUST(valid_ifname(request.ifname) && is_file_name(request.ifname) && request.ifname.size() < 16);
+    MUST(!request.netns.empty() || request.command == Command::del);
+    MUST(request.netns.empty() || request.netns[0] == '/');
+    MUST(request.netns.size() < 4096);
+  }
+  for (const std::string& folder : request.path) MUST(folder[0] == '/');
+  for (const auto& [key, value] : request.args) MUST(!key.empty() && value.find('=') == std::string::npos);
+}
+
+bool can_be_set(const MacAddress& mac) {
+  return mac.bytes.size() == 6 && !mac.all_zero() && (mac.bytes[0] & 1) == 0;
+}
+
+void check_device(const DeviceSelector& device) {
+  if (device.id) MUST(is_file_name(device.id->text()) && device.id->text().size() < 64);
+  if (device.id) MUST(*DeviceId::parse(device.id->text()) == *device.id);
+  if (!device.name.empty()) MUST(valid_ifname(device.name));
+  if (device.mac) MUST(can_be_set(*device.mac) && MacAddress::parse(device.mac->text()) == device.mac);
+  if (device.kernel_path.empty()) return;
+  // As the kernel would read it: the string ends at the first zero, and ".." goes up.
+  const std::filesystem::path path = (device.kernel_path + "/net").c_str();
+  MUST(path.lexically_normal().string().starts_with("/sys/devices/"));
+  MUST(path.filename() == "net");
+}
+
+void check_conf(const NetConf& conf) {
+  MUST(is_file_name(conf.network) && !has_control_characters(conf.network));
+  MUST(conf.ipam_type.empty() || (is_file_name(conf.ipam_type) && !has_control_characters(conf.ipam_type)));
+  check_device(conf.device);
+  if (conf.mac) MUST(can_be_set(*conf.mac));
+  if (conf.runtime_mac) MUST(can_be_set(*conf.runtime_mac));
+  if (conf.mtu) MUST(*conf.mtu >= 68 && *conf.mtu <= 65535);
+  if (!conf.log_file.empty()) MUST(conf.log_file[0] == '/' && !has_control_characters(conf.log_file));
+  if (conf.prev_result) MUST(conf.prev_result->as_object() != nullptr);
+}
+
+void check_plan(const Request& request, const NetConf& conf, const State& state) {
+  const auto plan = plan_attach(request, conf, state);
+  if (!plan) return check_error(plan.error());
+  MUST(plan->ifname == request.ifname);
+  if (plan->mac) MUST(can_be_set(*plan->mac) && plan->mac->bytes.size() == state.link->mac.bytes.size());
+  if (plan->mtu) MUST(*plan->mtu >= state.link->min_mtu && *plan->mtu <= state.link->max_mtu);
+  check_record(make_record(request, conf, state, *plan));
+}
+
+// What ADD would print, and what CHECK would compare.
+void check_result(const Request& request, const NetConf& conf) {
+  AddResult result;
+  result.ifname = request.ifname;
+  result.sandbox = request.netns;
+  result.cni_version = conf.cni_version;
+  result.assignment.dns = conf.dns;
+  result.prev_result = conf.prev_result;
+  check_json(format_result(result));
+  if (!conf.prev_result) return;
+  const auto mine = assignment_of(*conf.prev_result, request.ifname, request.netns);
+  if (!mine) check_error(mine.error());
+}
+
+// Printed by another program on the way (Multus does so), a configuration still means the same.
+void check_printed(const Request& request, const NetConf& conf, const State& state) {
+  const auto again = parse_net_conf(Json::parse(request.config)->text());
+  MUST(again);
+  const auto plan = plan_attach(request, conf, state);
+  const auto plan_again = plan_attach(request, *again, state);
+  MUST(static_cast<bool>(plan) == static_cast<bool>(plan_again));
+  if (!plan) return;
+  MUST(make_record(request, conf, state, *plan) == make_record(request, *again, state, *plan_again));
+}
+
+void check_version(const std::string& config) {
+  const std::string version = config_version(config);
+  check_json(format_error(version, 1, "cniVersion " + version));
+  MUST(version_supported(version) == (compare_versions(version, "0.3.0") >= 0));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const std::vector<State> kStates = states();
+  const Input input = split(text_of(data, size));
+  check_version(input.config);
+  const auto conf = parse_net_conf(input.config);
+  if (!conf) check_error(conf.error());
+  if (conf) check_conf(*conf);
+  const auto request = read_request(input.environment, input.config);
+  if (!request) check_error(request.error());
+  if (request) check_request(*request);
+  if (!request || !conf || request->command != Command::add) return 0;
+  const auto mac = wanted_mac(*request, *conf);
+  if (!mac) check_error(mac.error());
+  for (const State& state : kStates) check_plan(*request, *conf, state);
+  check_printed(*request, *conf, kStates.front());
+  check_result(*request, *conf);
+  return 0;
+}

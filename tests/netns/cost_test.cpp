@@ -1,0 +1,147 @@
+// What an attachment costs, in counts: netlink messages by kind, and system calls. Times are tests/bench.
+// The numbers are exact where they are the kernel's floor or a promise, so that a change of them is a
+// decision.
+#include "tests/netns/node.h"
+#include "tests/support/temp_dir.h"
+
+#include <regex>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+namespace vfrail::test {
+namespace {
+
+struct Cost {
+  int messages = 0;
+  int link_queries = 0;  // RTM_GETLINK of one link, without VF data
+  int moves = 0;         // RTM_SETLINK with a namespace
+  int link_dumps = 0;
+  int vf_queries = 0;  // RTM_GETLINK that asks for VF data
+  int system_calls = 0;
+};
+
+// strace does not know the protocol of a socket of another namespace, and then shows the attributes as bytes.
+bool has_attribute(const std::string& line, const std::string& decoded, const std::string& bytes) {
+  return std::regex_search(line, std::regex(decoded + "|" + bytes));
+}
+
+void count_message(const std::string& line, Cost& cost) {
+  static const std::regex request("^send.*nlmsg_type=(0x[0-9a-f]+|[0-9]+), nlmsg_flags=(0x[0-9a-f]+|[0-9]+)");
+  std::smatch parts;
+  if (!std::regex_search(line, parts, request)) return;
+  ++cost.messages;
+  const unsigned long type = std::stoul(parts[1], nullptr, 0);
+  const bool dump = (std::stoul(parts[2], nullptr, 0) & NLM_F_DUMP) == NLM_F_DUMP;
+  if (type == RTM_SETLINK && has_attribute(line, "nla_type=0x1c[,}]", R"(\\x08\\x00\\x1c\\x00)"))
+    ++cost.moves;
+  if (type != RTM_GETLINK) return;
+  // IFLA_EXT_MASK with its lowest bit, RTEXT_FILTER_VF.
+  const bool vfs = has_attribute(line, R"(nla_type=0x1d\}, (0x[0-9a-f]*[13579bdf]|1)\b)",
+                                 R"(\\x08\\x00\\x1d\\x00\\x[0-9a-f][13579bdf])");
+  ++(vfs ? cost.vf_queries : dump ? cost.link_dumps : cost.link_queries);
+}
+
+// Counted at the second attachment: the first makes the state folders.
+struct Counted : Node {
+  std::string pod;
+  Json conf;
+  Counted() {
+    add_device("0000:03:02.1", "vf1");
+    pod = add_pod("a");
+    conf = config();
+    for (const char* verb : {"ADD", "DEL"}) REQUIRE(run(call(verb)).status == 0);
+  }
+  Call call(const std::string& verb) const {
+    Call out;
+    out.verb = verb;
+    out.netns = pod;
+    out.config = conf;
+    return out;
+  }
+  Cost cost_of(const std::string& verb) const {
+    Call traced = call(verb);
+    const std::string trace = path("trace-" + verb);
+    traced.prefix = {"strace", "-qq", "-X", "raw", "-s", "512", "-o", trace};
+    traced.more_environment["ASAN_OPTIONS"] = "detect_leaks=0";  // LeakSanitizer traces, and so does strace
+    const Outcome outcome = run(traced);
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.status == 0);
+    Cost cost;
+    std::istringstream lines(read_text(trace));
+    for (std::string line; std::getline(lines, line);) {
+      if (std::regex_search(line, std::regex(R"(^[a-z][a-z0-9_]*\()"))) ++cost.system_calls;
+      count_message(line, cost);
+    }
+    return cost;
+  }
+};
+
+void is_the_promise(const Cost& cost, int link_queries, int most_system_calls) {
+  CHECK(cost.moves == 1);
+  CHECK(cost.link_queries == link_queries);
+  CHECK(cost.link_dumps == 0);
+  CHECK(cost.vf_queries == 0);
+  CHECK(cost.messages == link_queries + 1);
+  if (VFRAIL_CNI_IS_STATIC) CHECK(cost.system_calls <= most_system_calls);
+}
+
+// The physical function of the device knows that many VFs, and each has a netdev in the host.
+void add_vfs(const Node& node, int count) {
+  const std::string devices = "sys/bus/pci/devices/";
+  std::string tree = devices + "0000:03:02.1/physfn -> ../0000:03:00.0\n";
+  std::string links;
+  for (int i = 0; i < count; ++i) {
+    tree += devices + "0000:03:00.0/virtfn" + std::to_string(i) + " -> ../0000:03:02.1\n";
+    if (i % 2 == 0) links += "link add other" + std::to_string(i) + " type veth\n";  // and its peer
+  }
+  write_tree(node.path("root"), tree);
+  write_text(node.path("links"), links);
+  shell("ip -batch " + node.path("links"));
+}
+
+}  // namespace
+
+TEST_CASE("An attachment is one message that moves and three that look, its return one and two") {
+  Counted node;
+  is_the_promise(node.cost_of("ADD"), 3, 115);
+  is_the_promise(node.cost_of("DEL"), 2, 95);
+}
+
+TEST_CASE("An address costs one message more, and nothing on the way back") {
+  Counted node;
+  node.conf.set("ipam", *Json::parse(R"({"type":"static","addresses":[{"address":"10.7.0.5/24"}]})"));
+  const Cost add = node.cost_of("ADD");
+  CHECK(add.messages == 5);
+  CHECK(add.moves == 1);
+  CHECK(node.cost_of("DEL").messages == 3);
+}
+
+TEST_CASE("What an attachment costs does not depend on the number of VFs") {
+  Counted node;
+  const int vfs = GENERATE(0, 64, 128);
+  CAPTURE(vfs);
+  add_vfs(node, vfs);
+  is_the_promise(node.cost_of("ADD"), 3, 115);
+  is_the_promise(node.cost_of("DEL"), 2, 95);
+}
+
+TEST_CASE("The count sees what must not be there") {
+  // A message of each kind, as strace shows it on a socket that it knows and on one that it does not.
+  Cost cost;
+  count_message(R"(sendmsg(5, {[{nlmsg_len=52, nlmsg_type=0x12, nlmsg_flags=0x301}, [{nla_len=8}]]}))", cost);
+  CHECK(cost.link_dumps == 1);
+  count_message(R"(sendto(5, {nlmsg_type=0x12, nlmsg_flags=0x5}, [{nla_len=8, nla_type=0x1d}, 0x9], 3))",
+                cost);
+  count_message(R"(sendto(5, {nlmsg_type=0x12, nlmsg_flags=0x5}, "\x00\x08\x00\x1d\x00\x01\x00"))", cost);
+  CHECK(cost.vf_queries == 2);
+  count_message(R"(sendto(5, {nlmsg_type=0x13, nlmsg_flags=0x5}, [{nla_len=8, nla_type=0x1c}, 6], 3))", cost);
+  count_message(R"(sendto(5, {nlmsg_type=0x13, nlmsg_flags=0x5}, "\x08\x00\x1c\x00\x06\x00\x00\x00"))", cost);
+  CHECK(cost.moves == 2);
+  CHECK(cost.messages == 5);
+  CHECK(cost.link_queries == 0);
+}
+
+}  // namespace vfrail::test
