@@ -30,8 +30,9 @@ const Json::Array& list_in(const Json& object, const char* key) {
 Json family_of_current(const Json& current, bool v6) {
   Json out;
   for (const Json& ip : list_in(current, "ips")) {
-    if (is_v6(ip, "address") != v6) continue;
-    out.set("ip", *ip.find("address"));
+    const Json* address = ip.find("address");
+    if (address == nullptr || is_v6(ip, "address") != v6) continue;
+    out.set("ip", *address);
     if (const Json* gateway = ip.find("gateway")) out.set("gateway", *gateway);
     break;
   }
@@ -63,6 +64,7 @@ Json with_families(const Json& current, std::string_view version) {
     interfaces.push(only(one, {"name", "mac", "sandbox"}));
   Json ips = Json::array();
   for (const Json& ip : list_in(current, "ips")) {
+    if (ip.as_object() == nullptr) continue;
     Json entry;
     entry.set("version", is_v6(ip, "address") ? "6" : "4");
     for (const auto& [key, value] : *ip.as_object()) entry.set(key, value);

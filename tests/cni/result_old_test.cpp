@@ -69,6 +69,15 @@ TEST_CASE("An old answer that cannot be meant is refused") {
   CHECK_FALSE(parse_assignment(json(text)));
 }
 
+TEST_CASE("A previous result with entries that are none is printed without them") {
+  const std::string version = GENERATE("0.2.0", "0.4.0");
+  AddResult result = result_in(version, R"({"ips":[{"address":"10.0.0.5/24"}]})");
+  result.prev_result = json(R"({"interfaces":[5,{}],"ips":[5,null,{"x":1}],"routes":[5,{}],"dns":5})");
+  CHECK_THAT(format_result(result).text(), Catch::Contains("10.0.0.5/24"));
+  result.prev_result = json(R"({"ip4":5,"ip6":{"ip":5,"routes":5}})");
+  CHECK_THAT(format_result(result).text(), Catch::Contains(version));
+}
+
 TEST_CASE("A previous result keeps its meaning in every version") {
   const auto [previous, version, expected] = GENERATE(table<std::string, std::string, std::string>({
       {R"({"cniVersion":"0.2.0","ip4":{"ip":"10.1.0.2/16","routes":[{"dst":"10.2.0.0/16"}]},"dns":{}})",
