@@ -1,3 +1,5 @@
+#include "cni/chained.h"
+#include "cni/device_info.h"
 #include "cni/ipam.h"
 #include "cni/plan.h"
 #include "cni/steps.h"
@@ -14,18 +16,16 @@ namespace {
 
 // A driver takes some 100 ms to make its netdev, a namespace that ends up to seconds to send a device home.
 // What still is missing afterwards plan_attach() tells.
-Result<Device> wait_for_parts(Device device, const NetConf& conf, World& world) {
-  const auto complete = [&] {
-    const std::string missing = device.missing_part();
-    return missing.empty() || (missing == "RDMA device" && conf.rdma == RdmaPolicy::off);
-  };
+Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world) {
+  const bool netdev_in_pod = chained == Chained::rdma;
+  const auto complete = [&] { return missing_part(device, conf, netdev_in_pod).empty(); };
   const auto look_again = [&]() -> Result<bool> {
     device = TRY(find_device(world.sys, world.host, conf.device), "");
     return complete();
   };
   if (complete() || !device.id) return device;
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  if (device.netdevs.empty()) {
+  if (device.netdevs.empty() && !netdev_in_pod) {
     const auto appeared = world.host.wait_for_link(
         deadline, [&]() -> Result<bool> { return TRY(look_again(), "") || !device.netdevs.empty(); });
     if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
@@ -103,20 +103,23 @@ Result<> read_vf(const Device& device, World& world, State& state) {
   return {};
 }
 
-Result<State> read_state(Device device, const NetConf& conf, const Request& request, Kernel& pod,
-                         World& world) {
+Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
+                         Kernel& pod, World& world) {
   State state;
   state.same_netns = pod.netns_id() == world.host.netns_id();
-  if (!device.netdevs.empty()) {
+  state.netdev_in_pod = chained == Chained::rdma;
+  if (!device.netdevs.empty() && !state.netdev_in_pod) {
     state.link = TRY(world.host.find_link(device.netdevs.front()), "look at " + device.netdevs.front());
   }
   if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
     state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
     if (state.rdma_mode == RdmaNetnsMode::exclusive) {
       state.rdma = TRY(read_rdma_devices(device, world), "");
+      if (!conf.rdma_name.empty()) state.rdma_names = read_rdma_names(world.sys);
     }
   }
-  if (!TRY(wanted_vf_settings(request, conf), "").empty()) TRY(read_vf(device, world, state), "");
+  const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
+  if (sets_vf) TRY(read_vf(device, world, state), "");
   if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");
   state.occupant = TRY(pod.find_link(request.ifname), "look for " + request.ifname + " in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
@@ -143,10 +146,12 @@ struct Attached {
 Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                               Record& record) {
   Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  device = TRY(wait_for_parts(std::move(device), conf, world), "");
-  const State state = TRY(read_state(std::move(device), conf, request, pod, world), "");
+  device = TRY(wait_for_parts(std::move(device), conf, Chained::no, world), "");
+  const State state = TRY(read_state(std::move(device), conf, Chained::no, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, state), "");
-  record.rdma = make_record(request, conf, state, plan).rdma;
+  const Record fresh = make_record(request, conf, state, plan);
+  record.rdma = fresh.rdma;
+  record.rdma_in_pod = fresh.rdma_in_pod;
   TRY(world.store.save(record), "save the names of the RDMA devices");
   return plan;
 }
@@ -203,8 +208,8 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
 }
 
 // Under the device's lock: reads, decides, writes the record, moves.
-Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel& pod, World& world,
-                             Transaction& tx) {
+Result<Attached> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
+                             World& world, Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
   // An earlier ADD under this name may have been killed, with this device or with another.
   TRY(settle_record(us, us, DeviceLock::free, world), "");
@@ -215,8 +220,8 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
   if (const auto owner = TRY(world.store.owner(key), ""))
     TRY(settle_record(*owner, us, DeviceLock::held, world), "");
   Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  device = TRY(wait_for_parts(std::move(device), conf, world), "");
-  const State before = TRY(read_state(std::move(device), conf, request, pod, world), "");
+  device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
+  const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
 
   Attached out;
@@ -247,9 +252,24 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
   return out;
 }
 
-Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& pod, World& world,
-                         Transaction& tx) {
-  const Attached attached = TRY(move_device(request, conf, pod, world, tx), "");
+// For network-status only, so what goes wrong here fails no pod.
+void correct_device_info(const NetConf& conf, const Record& record, World& world) {
+  const auto address = record.device ? record.device->pci() : std::nullopt;
+  if (conf.device_info_file.empty() || !address || conf.rdma == RdmaPolicy::off) return;
+  DeviceInfo info;
+  info.address = *address;
+  info.pf_address =
+      world.sys.link_name("sys/bus/pci/devices/" + record.device->text() + "/physfn").value_or("");
+  for (size_t i = 0; i < record.rdma.size(); ++i) info.rdma.push_back(record.rdma_name_in_pod(i));
+  if (record.rdma.empty()) info.rdma = read_device(world.sys, *record.device).rdma;  // shared mode: it stayed
+  const auto corrected = correct_device_info_file(conf.device_info_file, info);
+  if (!corrected)
+    world.log.warning("network-status will not tell the RDMA device", {{"reason", corrected.error().text}});
+}
+
+Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
+                         World& world, Transaction& tx) {
+  const Attached attached = TRY(move_device(request, conf, chained, pod, world, tx), "");
   // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
   AddResult out;
   out.assignment = TRY(assign_addresses(request, conf, world, tx), "");
@@ -258,7 +278,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
     TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table), "");
     announce(pod, *attached.link, out.assignment, world.log);
   }
-  if (!conf.dns.empty()) out.assignment.dns = conf.dns;
+  out.assignment.dns = merged(conf.dns, out.assignment.dns);
   out.ifname = request.ifname;
   out.sandbox = request.netns;
   out.cni_version = conf.cni_version;
@@ -274,17 +294,23 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Kernel& po
   world.log.info("attached", {{"device", attached.record.device_key},
                               {"was", attached.record.link ? attached.record.link->name : "-"},
                               {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
-  return out;
+  correct_device_info(conf, attached.record, world);
+  return chained == Chained::rdma ? pass_on(conf) : out;
 }
 
 }  // namespace
 
 Result<AddResult> add(const Request& request, World& world) {
-  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod) return Error{Errc::wrong_netns, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  const Chained chained = TRY(look_at_chain(request, conf, *pod, world), "");
+  if (chained == Chained::complete) {
+    world.log.info("an entry of vfrail earlier in the chain has attached everything");
+    return pass_on(conf);
+  }
   Transaction tx;
-  auto result = attach(request, conf, *pod, world, tx);
+  auto result = attach(request, conf, chained, *pod, world, tx);
   if (result) {
     tx.commit();
     return result;

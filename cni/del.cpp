@@ -21,7 +21,9 @@ Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string
 // DEL of an attachment without a record (never made, already gone, or the state folder was lost): the address
 // is released; a device that is in the pod under that name is what the runtime means, and is sent home.
 Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
-  if (request.netns.empty() || !conf.device.id) return {};
+  // Without IPAM it may be the entry of a chain that moved the RDMA device only: then the interface is
+  // another plugin's. The kernel brings hardware home at the end of the namespace in any case.
+  if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
   const auto link = TRY(pod->find_link(request.ifname), "look for " + request.ifname + " in the pod");
@@ -48,6 +50,15 @@ Result<std::optional<Record>> load_record(const AttachmentName& name, World& wor
   return std::optional<Record>();
 }
 
+// The address that ADD assigned must not be forgotten with the record, whoever asks for DEL: of a chain with
+// two entries of vfrail the last one is asked first, and it has no IPAM.
+void use_ipam_of(const Record& record, Request& asked, NetConf& network) {
+  const auto then = parse_net_conf(record.config);
+  if (!then || then->ipam_type.empty()) return;
+  asked.config = record.config;
+  network = *then;
+}
+
 }  // namespace
 
 std::string boot_id(const SysRoot& sys) {
@@ -61,7 +72,7 @@ Result<bool> attachment_lives(const Record& record, World& world) {
   if (!pod) return false;
   if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
   if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
-  return TRY(pod->find_rdma_device(record.rdma.front()), "").has_value();
+  return TRY(find_rdma_in_pod(record, 0, *pod), "").has_value();
 }
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
@@ -104,7 +115,8 @@ Result<> del(const Request& request, World& world) {
     asked.config = record->config;
     conf = parse_net_conf(asked.config);
   }
-  const NetConf network = TRY(std::move(conf), "network configuration");
+  NetConf network = TRY(std::move(conf), "network configuration");
+  if (record && network.ipam_type.empty()) use_ipam_of(*record, asked, network);
   // The device first: an address that is still live in the pod must not go to another one.
   const bool device_home =
       note(record ? give_back(*record, asked, world) : detach_unrecorded(asked, network, world));

@@ -1,5 +1,6 @@
 #include "cni/device.h"
 
+#include "common/text.h"
 #include "common/unique_fd.h"
 #include "common/uplink.h"
 
@@ -7,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <functional>
 #include <unistd.h>
 
 namespace vfrail {
@@ -38,10 +40,54 @@ std::optional<DeviceId> device_of_netdev(const SysRoot& sys, const std::string& 
   return std::nullopt;
 }
 
+// The kernel's number of the port behind a netdev, which it keeps whatever it is called and wherever it is.
+uint32_t read_port(const SysRoot& sys, const std::string& folder, const std::string& name) {
+  return static_cast<uint32_t>(sys.number_or_none(folder + "/net/" + name + "/dev_port").value_or(0));
+}
+
+// Those in the folder's `net`, by port, then by name.
+void add_netdevs(const SysRoot& sys, const std::string& folder, Device& out) {
+  std::vector<std::pair<uint32_t, std::string>> found;
+  for (std::string& name : sys.list(folder + "/net")) {
+    const uint32_t port = read_port(sys, folder, name);
+    found.emplace_back(port, std::move(name));
+  }
+  std::sort(found.begin(), found.end());
+  for (auto& [port, name] : found) {
+    out.ports.push_back(port);
+    out.netdevs.push_back(std::move(name));
+  }
+}
+
+// Keeps the netdevs for which it holds.
+void keep_netdevs(Device& device, const std::function<bool(size_t)>& holds) {
+  Device kept;
+  for (size_t i = 0; i < device.netdevs.size(); ++i) {
+    if (!holds(i)) continue;
+    kept.netdevs.push_back(device.netdevs[i]);
+    kept.ports.push_back(device.ports[i]);
+  }
+  device.netdevs = std::move(kept.netdevs);
+  device.ports = std::move(kept.ports);
+}
+
+// The netdev of the wanted port, or of the lowest: what host-device's users have always got.
+Result<Device> with_port(Device device, const std::optional<uint32_t>& wanted) {
+  if (device.netdevs.empty()) return device;
+  const uint32_t port = wanted.value_or(device.ports.front());
+  const std::string all = joined(device.netdevs);
+  keep_netdevs(device, [&](size_t i) { return device.ports[i] == port; });
+  if (!device.netdevs.empty()) return device;
+  return Error{Errc::not_found, 0,
+               "port: no interface of " + device.key + " in the host (" + all + ") has the dev_port " +
+                   std::to_string(port)};
+}
+
 Device device_with_netdev(const SysRoot& sys, const std::string& name) {
   if (const auto id = device_of_netdev(sys, name)) {
     Device out = read_device(sys, *id);
-    out.netdevs = {name};  // the one that was asked for, if the function has several
+    keep_netdevs(out, [&](size_t i) { return out.netdevs[i] == name; });
+    if (out.netdevs.empty()) out.netdevs = {name};  // on a bus between the two that is not known here
     return out;
   }
   Device out;
@@ -68,8 +114,11 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
                  "hwaddr: the host has no interface with the address " + selector.mac->text()};
   }
   if (!selector.kernel_path.empty()) {
-    const auto names = sys.list(selector.kernel_path.substr(1) + "/net");
-    if (!names.empty()) return names.front();
+    Device found;
+    found.key = selector.kernel_path;
+    add_netdevs(sys, selector.kernel_path.substr(1), found);
+    found = TRY(with_port(std::move(found), selector.port), "");
+    if (!found.netdevs.empty()) return found.netdevs.front();
     return Error{Errc::not_found, 0, "kernelpath: " + selector.kernel_path + " has no interface in the host"};
   }
   return std::string();
@@ -84,9 +133,7 @@ bool Device::user_space() const {
 std::string Device::missing_part() const {
   if (user_space() || driver.empty()) return "";
   if (netdevs.empty() && (rdma.empty() || roce)) return "interface";
-  // infiniband_verbs is not tagged with a namespace, infiniband is (ib_setup_device_attrs(),
-  // net/core/net-sysfs.c).
-  if (rdma.empty() && !nodes.empty()) return "RDMA device";
+  if (misses_rdma()) return "RDMA device";
   return "";
 }
 
@@ -100,6 +147,27 @@ std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id)
   return out;
 }
 
+namespace {
+
+// infiniband shows the devices of one namespace, infiniband_verbs is not tagged with any.
+std::vector<std::string> names_below(const SysRoot& sys, const std::string& verbs) {
+  std::vector<std::string> out;
+  for (const std::string& node : sys.list(verbs)) {
+    if (auto name = sys.text_or_none(verbs + "/" + node + "/ibdev")) out.push_back(std::move(*name));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> read_rdma_names(const SysRoot& sys) {
+  return names_below(sys, "sys/class/infiniband_verbs");
+}
+
+std::vector<std::string> read_rdma_names(const SysRoot& sys, const DeviceId& id) {
+  return names_below(sys, folder_of(sys, id) + "/infiniband_verbs");
+}
+
 Device read_device(const SysRoot& sys, const DeviceId& id) {
   const std::string folder = folder_of(sys, id);
   Device out;
@@ -107,12 +175,10 @@ Device read_device(const SysRoot& sys, const DeviceId& id) {
   out.id = id;
   out.present = sys.exists(folder);
   out.driver = sys.link_name(folder + "/driver").value_or("");
-  out.netdevs = sys.list(folder + "/net");
+  add_netdevs(sys, folder, out);
   if (out.netdevs.empty()) {
     for (const std::string& entry : sys.list(folder)) {
-      if (!entry.starts_with("virtio")) continue;
-      for (std::string& name : sys.list(folder + "/" + entry + "/net"))
-        out.netdevs.push_back(std::move(name));
+      if (entry.starts_with("virtio")) add_netdevs(sys, folder + "/" + entry, out);
     }
   }
   out.rdma = sys.list(folder + "/infiniband");
@@ -179,7 +245,7 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
   }
   DeviceSelector others = selector;
   others.id.reset();
-  if (others.empty()) return out;
+  if (others.empty()) return with_port(std::move(out), selector.port);
   // Static selectors beside an id: they may pick one of several netdevs, but must not mean another device.
   const std::string name = TRY(find_netdev(sys, host, others), "");
   if (std::find(out.netdevs.begin(), out.netdevs.end(), name) == out.netdevs.end()) {
@@ -188,7 +254,7 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
                      ", but the configuration's device, hwaddr or kernelpath names " + name +
                      ", which is not part of it; take the static one out of the configuration"};
   }
-  out.netdevs = {name};
+  keep_netdevs(out, [&](size_t i) { return out.netdevs[i] == name; });
   return out;
 }
 

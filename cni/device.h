@@ -17,16 +17,21 @@ struct Device {
   // "netdev.veth0" for a link without a device below it.
   std::string key;
   std::optional<DeviceId> id;
-  bool present = false;              // its folder is in sysfs (always true for a mere netdev that was found)
-  std::string driver;                // empty: none bound
-  std::vector<std::string> netdevs;  // visible in the host; empty while it sits in a pod
-  std::vector<std::string> rdma;     // RDMA devices visible in the host
-  std::vector<std::string> nodes;    // "uverbs3", "umad3": visible also while the RDMA device sits in a pod
+  bool present = false;  // its folder is in sysfs (always true for a mere netdev that was found)
+  std::string driver;    // empty: none bound
+  // Visible in the host, in the order of dev_port, then name; empty while they sit in pods. Of a device that
+  // a configuration selects: the one that is meant (several only if they have the same dev_port).
+  std::vector<std::string> netdevs;
+  std::vector<uint32_t> ports;     // dev_port of each of netdevs
+  std::vector<std::string> rdma;   // RDMA devices visible in the host
+  std::vector<std::string> nodes;  // "uverbs3", "umad3": visible also while the RDMA device sits in a pod
 
   bool roce = false;  // its RDMA device runs over Ethernet, so there is a netdev, visible or not
 
   // Bound to a driver that hands the function to user space: it has no netdev and must not get one.
   bool user_space() const;
+  // infiniband_verbs is not tagged with a namespace, infiniband is (ib_setup_device_attrs()).
+  bool misses_rdma() const { return rdma.empty() && !nodes.empty(); }
   // A part that it must have is not in the host: in another namespace, on its way back, or being made. Empty:
   // all is there.
   std::string missing_part() const;
@@ -54,5 +59,9 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id);
 
 // The RDMA device nodes of a device, now.
 std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id);
+
+// Names of the device's RDMA devices, and of all of the node, whichever namespace they are in.
+std::vector<std::string> read_rdma_names(const SysRoot& sys, const DeviceId& id);
+std::vector<std::string> read_rdma_names(const SysRoot& sys);
 
 }  // namespace vfrail

@@ -1,4 +1,4 @@
-// GC and STATUS: the two verbs about a network as a whole (CNI specification 1.1).
+// GC: ends what a network has left behind (CNI specification 1.1).
 #include "cni/ipam.h"
 #include "cni/verbs.h"
 
@@ -55,14 +55,6 @@ Result<> gc(const Request& request, World& world) {
   }
   if (failures.empty()) return {};
   return Error{Errc::system, 0, failures};
-}
-
-Result<> status(const Request& request, World& world) {
-  // That the state folder can be used was shown by opening the store.
-  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
-  if (!conf.ipam_type.empty())
-    TRY(run_ipam(request, Command::status, conf.ipam_type, world.ipam_timeout), "");
-  return {};
 }
 
 }  // namespace vfrail

@@ -24,7 +24,10 @@ bool is_the_links(const Record& record, const Link& link) {
 Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world) {
   const LinkBefore& before = *record.link;
   if (record.device) {
-    for (const std::string& name : read_device(world.sys, *record.device).netdevs) {
+    const Device device = read_device(world.sys, *record.device);
+    for (size_t i = 0; i < device.netdevs.size(); ++i) {
+      const std::string& name = device.netdevs[i];
+      if (record.port && device.ports[i] != *record.port) continue;  // another one of the same function
       auto link = TRY(world.host.find_link(name), "look for " + name);
       if (link && is_the_links(record, *link)) return link;
     }

@@ -3,10 +3,12 @@
 #include "cni/net_conf.h"
 #include "cni/request.h"
 #include "cni/result.h"
+#include "cni/status.h"
 #include "cni/verbs.h"
 #include "common/files.h"
 #include "common/netlink_kernel.h"
 #include "common/promise.h"
+#include "common/text.h"
 
 #include <csignal>
 #include <cstdio>
@@ -47,9 +49,20 @@ Result<std::unique_ptr<Kernel>> open_netns(const std::string& path) {
   return NetlinkKernel::open(std::move(*netns));
 }
 
+// Errc::peer is the error whose code is said as it is.
+Result<> report(const Status& found) {
+  if (found.missing.empty() && found.degraded.empty()) return {};
+  const CniCode code = found.degraded.empty() ? CniCode::not_available : CniCode::degraded;
+  std::vector<std::string> all = found.missing;
+  all.insert(all.end(), found.degraded.begin(), found.degraded.end());
+  return Error{Errc::peer, static_cast<int>(code), joined(all, "; also: ")};
+}
+
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
   const auto host = TRY(NetlinkKernel::open_current(), "");
-  auto store = TRY(RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail")), "");
+  auto opened = RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail"));
+  if (!opened) return with_remedy(std::move(opened).error());
+  RecordStore store = std::move(*opened);
   World world{*host,
               SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
               std::move(store),
@@ -71,7 +84,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
     case Command::gc:
       return gc(request, world);
     case Command::status:
-      return status(request, world);
+      return report(TRY(status(request, world), ""));
     case Command::version:
       break;
   }
@@ -81,13 +94,12 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
 // Errors of the configuration's version: which verb needs which (specification 1.1, "Versions").
 Result<> check_version(const Request& request, const std::string& version) {
   if (!version_supported(version)) {
-    return Error{
-        Errc::invalid, 0,
-        "cniVersion " + version + " is not supported; supported are 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0"};
+    return Error{Errc::invalid, 0,
+                 "cniVersion " + version + " is not supported; supported are " + version_list()};
   }
   const char* least = request.command == Command::check                                      ? "0.4.0"
                       : request.command == Command::gc || request.command == Command::status ? "1.1.0"
-                                                                                             : "0.3.0";
+                                                                                             : "0.1.0";
   if (compare_versions(version, least) >= 0) return {};
   return Error{Errc::invalid, 0,
                std::string(command_name(request.command)) + " needs cniVersion " + least +
@@ -138,7 +150,7 @@ int run_cni(const Environment& environment) {
 
 constexpr const char* kUsage =
     "vfrail-cni: CNI plugin that gives pods SR-IOV virtual functions with their RDMA devices\n"
-    "CNI versions 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0\n"
+    "CNI versions 0.1.0 to 1.1.0\n"
     "It is started by a container runtime, with CNI_COMMAND in the environment. By hand:\n"
     "  vfrail-cni install [--as NAME] FOLDER   copy this program to FOLDER/NAME (vfrail)\n"
     "  vfrail-cni version\n";

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
 // Keys that peers know and this version does not do. No mainline kernel offers VLAN trunks of VFs.
-constexpr std::array kNotYet = {"rdmaName", "vlanTrunk"};
+constexpr std::array kNotYet = {"vlanTrunk"};
 
 bool has_control_characters(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
@@ -94,6 +94,8 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || odd)) {
     return conf.error("kernelpath", "a path below /sys/devices/ is wanted");
   }
+  // An unsigned short in the kernel (struct net_device).
+  if (const auto port = TRY(conf.integer("port", 0, 65535), "")) out.port = static_cast<uint32_t>(*port);
   return {};
 }
 
@@ -103,6 +105,22 @@ Result<RdmaPolicy> read_rdma(ObjectReader& conf) {
   if (word == "require") return RdmaPolicy::require;
   if (word == "off") return RdmaPolicy::off;
   return conf.error("rdma", "\"" + word + "\" is not known; allowed are auto, require and off");
+}
+
+// 63 bytes (IB_DEVICE_NAME_MAX), of which "_NN" may be ours.
+Result<std::string> read_rdma_name(ObjectReader& conf, RdmaPolicy policy) {
+  auto name = TRY(conf.text("rdmaName"), "").value_or("");
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+  if (name.size() > 60 || !plain || name.starts_with(".")) {
+    return conf.error("rdmaName",
+                      "\"" + name.substr(0, 60) +
+                          "\" is no name of an RDMA device (at most 60 letters, digits, '_', '-', '.')");
+  }
+  if (!name.empty() && policy == RdmaPolicy::off)
+    return conf.error("rdmaName", "with \"rdma\": \"off\" there is no RDMA device to name");
+  return name;
 }
 
 Result<> read_logging(ObjectReader& conf, NetConf& out) {
@@ -190,6 +208,7 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   std::optional<ObjectReader> runtime;
   if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
   TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
+  if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile"), "").value_or("");
   if (runtime) out.runtime_mac = TRY(read_mac(*runtime, "mac"), "");
   out.mac = TRY(read_mac(conf, "mac"), "");
   // 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.
@@ -199,6 +218,7 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   }
   out.dns = TRY(read_dns(conf), "");
   out.rdma = TRY(read_rdma(conf), "");
+  out.rdma_name = TRY(read_rdma_name(conf, out.rdma), "");
   TRY(read_vf_settings(conf, out), "");
   TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
   out.pod = TRY(read_pod_settings(conf), "");

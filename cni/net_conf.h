@@ -30,6 +30,7 @@ struct DeviceSelector {
   std::string name;               // device: name of the netdev in the host
   std::optional<MacAddress> mac;  // hwaddr
   std::string kernel_path;        // kernelpath: "/sys/devices/..."
+  std::optional<uint32_t> port;   // dev_port of the netdev, where a function has several
 
   bool empty() const { return !id && name.empty() && !mac && kernel_path.empty(); }
 };
@@ -91,10 +92,12 @@ struct NetConf {
   bool ib_kubernetes_done = false;  // it has written that it is done
   bool vfio_wanted = false;         // vfioPciMode: an error if the device is bound otherwise
   RdmaPolicy rdma = RdmaPolicy::automatic;
+  std::string rdma_name;        // of the RDMA device in the pod; empty: as in the host
   bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot give
   PodSettings pod;
   LogLevel log_level = LogLevel::info;
-  std::string log_file;  // empty: stderr
+  std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
+  std::string log_file;          // empty: stderr
   std::optional<Json> prev_result;
   // GC: the attachments that live. Nothing: the runtime did not say, so nothing is stale.
   std::optional<std::vector<AttachmentName>> valid_attachments;

@@ -1,5 +1,6 @@
 #include "cni/plan.h"
 
+#include "cni/result.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ Result<> check_pod(const Request& request, const State& state) {
   if (state.same_netns && !request.netns_override) {
     return Error{Errc::wrong_netns, 0, "the pod's network namespace " + request.netns + " is the host's own"};
   }
-  if (state.occupant) {
+  if (state.occupant && !state.netdev_in_pod) {
     const Link& link = *state.occupant;
     return Error{Errc::exists, 0,
                  "the pod already has an interface that answers to " + request.ifname +
@@ -29,19 +30,29 @@ Result<> check_pod(const Request& request, const State& state) {
   return {};
 }
 
+// What cannot be said afterwards must not be done.
+Result<> check_result_fits(const NetConf& conf) {
+  const bool has_address = !conf.ipam_type.empty() || conf.prev_result;
+  if (has_address || !is_without_interfaces(conf.cni_version)) return {};
+  return Error{Errc::invalid, 0,
+               "cniVersion " + conf.cni_version +
+                   " has no words for an attachment without an address: set \"cniVersion\": \"0.3.1\" or "
+                   "later, or add an ipam section"};
+}
+
 Result<> check_parts(const NetConf& conf, const State& state) {
   const Device& device = state.device;
   if (device.netdevs.size() > 1) {
-    return Error{
-        Errc::invalid, 0,
-        device.key + " has several interfaces (" + joined(device.netdevs) + "); name one with \"device\""};
+    return Error{Errc::invalid, 0,
+                 device.key + " has several interfaces on one port (" + joined(device.netdevs) +
+                     "); name one with \"device\""};
   }
   if (device.driver.empty() && device.netdevs.empty() && device.rdma.empty()) {
     return Error{Errc::not_found, 0,
                  device.key + " has no driver bound, so it has neither an interface nor an RDMA device"};
   }
-  const std::string missing = device.missing_part();
-  if (missing.empty() || (missing == "RDMA device" && conf.rdma == RdmaPolicy::off)) return {};
+  const std::string missing = missing_part(device, conf, state.netdev_in_pod);
+  if (missing.empty()) return {};
   return Error{
       Errc::busy, 0,
       "the " + missing + " of " + device.key + " (driver " + device.driver +
@@ -80,6 +91,23 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
                [&](const std::string& name) { return name == request.ifname; });
   return {};
+}
+
+// NAME for the first, then NAME_1, NAME_2, ...
+Result<std::vector<std::string>> name_in_pod(const NetConf& conf, const State& state) {
+  std::vector<std::string> out;
+  if (conf.rdma_name.empty()) return out;
+  for (const RdmaDevice& device : state.rdma) {
+    std::string name = conf.rdma_name + (out.empty() ? "" : "_" + std::to_string(out.size()));
+    const auto& taken = state.rdma_names;
+    if (name != device.name && std::find(taken.begin(), taken.end(), name) != taken.end()) {
+      return Error{Errc::exists, 0,
+                   "rdmaName: another RDMA device of this node is called " + name +
+                       ", in the host or in a pod, and the kernel gives a name only once on a node"};
+    }
+    out.push_back(std::move(name));
+  }
+  return out;
 }
 
 // A VF that has no GUID cannot join the fabric; its port stays down.
@@ -136,10 +164,17 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
 Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   if (conf.rdma == RdmaPolicy::off) return {};
   if (state.device.rdma.empty()) {
-    if (conf.rdma == RdmaPolicy::automatic) return {};
+    if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
     return Error{Errc::not_found, 0,
-                 "rdma: require, but " + state.device.key + " has no RDMA device in the host" +
+                 (conf.rdma_name.empty() ? "rdma: require" : "rdmaName: " + conf.rdma_name) + ", but " +
+                     state.device.key + " has no RDMA device in the host" +
                      (state.device.user_space() ? " (driver " + state.device.driver + ")" : std::string())};
+  }
+  if (state.rdma_mode != RdmaNetnsMode::exclusive && !conf.rdma_name.empty()) {
+    return Error{
+        Errc::unsupported, 0,
+        "rdmaName: in RDMA's shared namespace mode the device stays in the host, and its name is one for "
+        "all; boot with ib_core netns_mode=0, or take rdmaName out"};
   }
   if (state.rdma_mode != RdmaNetnsMode::exclusive) {
     if (!conf.rdma_isolation) return {};  // shared: the pod reaches it through its nodes
@@ -154,6 +189,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
                      " is not in the host's namespace"};
   }
   plan.rdma = state.rdma;
+  plan.rdma_in_pod = TRY(name_in_pod(conf, state), "");
   // Without a promise (another device plugin): what it has now is what its container was told.
   plan.nodes = state.promised_nodes.value_or(state.device.nodes);
   std::sort(plan.nodes.begin(), plan.nodes.end());
@@ -176,6 +212,12 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
   return mac;
 }
 
+std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod) {
+  std::string missing = device.missing_part();
+  if (netdev_in_pod) missing = device.misses_rdma() ? "RDMA device" : "";
+  return missing == "RDMA device" && conf.rdma == RdmaPolicy::off ? "" : missing;
+}
+
 Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf) {
   VfSettings out = conf.vf;
   out.mac = TRY(wanted_mac(request, conf), "");
@@ -186,18 +228,23 @@ Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& con
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
   AttachPlan plan;
   plan.ifname = request.ifname;
+  TRY(check_result_fits(conf), "");
   TRY(check_pod(request, state), "");
   TRY(check_parts(conf, state), "");
-  if (state.link) {
+  if (state.netdev_in_pod) {
+    // Its properties are that plugin's, also the MAC in CNI_ARGS, which every entry of a chain gets.
+  } else if (state.link) {
     TRY(plan_link(request, conf, *state.link, plan), "");
   } else if (conf.mtu || conf.pod.need_link()) {
     return Error{Errc::invalid, 0,
                  "mtu, promisc, allmulti, txQLen, sysctl and sourceRouting need an interface, which " +
                      state.device.key + " (driver " + state.device.driver + ") does not have"};
   }
-  TRY(check_infiniband(conf, state), "");
-  TRY(plan_vf(request, conf, state, plan), "");
-  TRY(plan_pod(conf.pod, state, plan), "");
+  if (!state.netdev_in_pod) {
+    TRY(check_infiniband(conf, state), "");
+    TRY(plan_vf(request, conf, state, plan), "");
+    TRY(plan_pod(conf.pod, state, plan), "");
+  }
   TRY(plan_rdma(conf, state, plan), "");
   return plan;
 }
@@ -210,10 +257,12 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.device_key = state.device.key;
   out.device = state.device.id;
   out.link = plan.link;
+  if (plan.link && !state.device.ports.empty()) out.port = state.device.ports.front();
   if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
   out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
   for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
+  out.rdma_in_pod = plan.rdma_in_pod;
   out.config = request.config;
   out.cni_args = request.raw_args;
   out.cni_path = request.raw_path;

@@ -26,6 +26,7 @@ struct State {
   std::optional<Link> link;                // its netdev in the host
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
+  std::vector<std::string> rdma_names;     // of every RDMA device of the node; asked only for rdmaName
   std::optional<VfPlace> vf;               // looked for only if the configuration sets something there
   std::string no_vf;                       // why there is none
   VfSettings vf_settings;
@@ -33,7 +34,8 @@ struct State {
   std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
   std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
-  bool same_netns = false;                       // the pod's namespace is the host's
+  bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
+  bool same_netns = false;     // the pod's namespace is the host's
 };
 
 struct VfPlan {
@@ -56,11 +58,15 @@ struct AttachPlan {
       own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): taken off
   std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
   std::vector<RdmaDevice> rdma;           // to move
+  std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host
   std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
 
   // IPoIB's netdev is a client of the RDMA device: each move of that one makes it anew, in the host.
   bool ipoib() const { return link && link->ipoib(); }
 };
+
+// What the attachment must have and the host has not (Device::missing_part()).
+std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod);
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
 

@@ -60,16 +60,21 @@ struct Record {
   std::string device_key;
   std::optional<DeviceId> device;
   std::optional<LinkBefore> link;         // nothing for devices without a netdev
+  std::optional<uint32_t> port;           // dev_port of the netdev: which one, where the function has several
   std::optional<VfBefore> vf;             // nothing: no setting was to be changed
   std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
   MacAddress pod_mac;                     // the address it has in the pod
   std::vector<std::string> rdma;          // RDMA devices that move
+  std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: the same
   // What the IPAM plugin needs to release the address when the runtime never asks again.
   std::string config;
   std::string cni_args;
   std::string cni_path;
 
   bool operator==(const Record&) const = default;
+  const std::string& rdma_name_in_pod(size_t i) const {
+    return rdma_in_pod.empty() ? rdma[i] : rdma_in_pod[i];
+  }
 };
 
 class RecordStore {

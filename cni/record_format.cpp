@@ -144,7 +144,9 @@ std::string format_record(const Record& record) {
   out.set("link", record.link ? format_link(*record.link) : Json());
   out.set("vf", record.vf ? format_vf(*record.vf) : Json());
   if (record.routing_table) out.set("routingTable", *record.routing_table);
+  out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
+  out.set("rdmaInPod", Json(record.rdma_in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
 }
@@ -171,8 +173,13 @@ Result<Record> parse_record(std::string_view text) {
   if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
   if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX), ""))
     out.routing_table = static_cast<uint32_t>(*table);
+  if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
+    out.port = static_cast<uint32_t>(*port);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
   out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
+  out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
+  if (!out.rdma_in_pod.empty() && out.rdma_in_pod.size() != out.rdma.size())
+    return reader.error("rdmaInPod", "as many as in rdma are wanted");
   out.config = TRY(text_of(reader, "config"), "");
   out.cni_args = TRY(text_of(reader, "cniArgs"), "");
   out.cni_path = TRY(text_of(reader, "cniPath"), "");

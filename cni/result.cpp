@@ -9,7 +9,8 @@ namespace vfrail {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kVersions = {"0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"};
+constexpr std::array<std::string_view, 7> kVersions = {"0.1.0", "0.2.0", "0.3.0", "0.3.1",
+                                                       "0.4.0", "1.0.0", "1.1.0"};
 // More than any pod has, and it bounds the work that an IPAM plugin can cause.
 constexpr size_t kMaxEntries = 1024;
 
@@ -73,33 +74,28 @@ Json format_dns(const Dns& dns) {
   return out;
 }
 
-// Fields of 1.0.0 and later; older readers get what their version of the specification has.
-bool is_v1(std::string_view version) { return compare_versions(version, "1.0.0") >= 0; }
-
 Json format_interface(const AddResult& result) {
   Json out;
   out.set("name", result.ifname);
   if (!result.mac.empty()) out.set("mac", result.mac);
-  if (is_v1(result.cni_version) && result.mtu != 0) out.set("mtu", result.mtu);
+  if (result.mtu != 0) out.set("mtu", result.mtu);
   out.set("sandbox", result.sandbox);
-  if (is_v1(result.cni_version) && !result.pci_id.empty()) out.set("pciID", result.pci_id);
+  if (!result.pci_id.empty()) out.set("pciID", result.pci_id);
   return out;
 }
 
-Json format_ip(const AssignedIp& ip, size_t interface, std::string_view version) {
+Json format_ip(const AssignedIp& ip, size_t interface) {
   Json out;
-  if (!is_v1(version)) out.set("version", ip.address.v6() ? "6" : "4");
   out.set("interface", static_cast<int64_t>(interface));
   out.set("address", ip.address.cidr());
   if (ip.gateway) out.set("gateway", ip.gateway->text());
   return out;
 }
 
-Json format_route(const AssignedRoute& route, std::string_view version) {
+Json format_route(const AssignedRoute& route) {
   Json out;
   out.set("dst", route.destination.cidr());
   if (route.gateway) out.set("gw", route.gateway->text());
-  if (!is_v1(version)) return out;
   if (route.mtu) out.set("mtu", *route.mtu);
   if (route.advmss) out.set("advmss", *route.advmss);
   if (route.priority) out.set("priority", *route.priority);
@@ -109,13 +105,13 @@ Json format_route(const AssignedRoute& route, std::string_view version) {
 }
 
 // A member of a previous result, its key matched as everywhere.
-const Json* member_of(const std::optional<Json>& previous, std::string_view key) {
-  if (!previous || previous->as_object() == nullptr) return nullptr;
-  return ObjectReader(*previous->as_object(), "").value(key);
+const Json* member_of(const Json& previous, std::string_view key) {
+  if (previous.as_object() == nullptr) return nullptr;
+  return ObjectReader(*previous.as_object(), "").value(key);
 }
 
 // A list of a previous result that ours is appended to.
-Json list_of(const std::optional<Json>& previous, std::string_view key) {
+Json list_of(const Json& previous, std::string_view key) {
   const Json* found = member_of(previous, key);
   return found != nullptr && found->as_array() != nullptr ? *found : Json::array();
 }
@@ -165,7 +161,7 @@ int compare_versions(std::string_view a, std::string_view b) {
 }
 
 Result<Assignment> parse_assignment(const Json& json) {
-  auto out = read_assignment(json);
+  auto out = read_assignment(current_result(json));
   // The readers call it invalid, which is said of a configuration; here a peer did not keep its contract.
   if (!out) out.error().code = Errc::protocol;
   return out;
@@ -190,27 +186,42 @@ Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifnam
   return mine;
 }
 
+Dns merged(Dns configured, const Dns& assigned) {
+  if (configured.nameservers.empty()) configured.nameservers = assigned.nameservers;
+  if (configured.domain.empty()) configured.domain = assigned.domain;
+  if (configured.search.empty()) configured.search = assigned.search;
+  if (configured.options.empty()) configured.options = assigned.options;
+  return configured;
+}
+
 Json format_result(const AddResult& result) {
-  Json interfaces = list_of(result.prev_result, "interfaces");
+  const Json previous = current_result(result.prev_result.value_or(Json::object()));
+  Json interfaces = list_of(previous, "interfaces");
   const size_t index = interfaces.as_array()->size();
-  interfaces.push(format_interface(result));
-  Json ips = list_of(result.prev_result, "ips");
-  for (const AssignedIp& ip : result.assignment.ips) ips.push(format_ip(ip, index, result.cni_version));
-  Json routes = list_of(result.prev_result, "routes");
-  for (const AssignedRoute& route : result.assignment.routes)
-    routes.push(format_route(route, result.cni_version));
+  if (!result.ifname.empty()) interfaces.push(format_interface(result));
+  Json ips = list_of(previous, "ips");
+  for (const AssignedIp& ip : result.assignment.ips) ips.push(format_ip(ip, index));
+  Json routes = list_of(previous, "routes");
+  for (const AssignedRoute& route : result.assignment.routes) routes.push(format_route(route));
 
   Json out;
-  out.set("cniVersion", result.cni_version).set("interfaces", std::move(interfaces));
+  out.set("cniVersion", kVersions.back()).set("interfaces", std::move(interfaces));
   if (!ips.as_array()->empty()) out.set("ips", std::move(ips));
   if (!routes.as_array()->empty()) out.set("routes", std::move(routes));
-  const Json* previous_dns = member_of(result.prev_result, "dns");
+  const Json* previous_dns = member_of(previous, "dns");
   if (!result.assignment.dns.empty()) {
     out.set("dns", format_dns(result.assignment.dns));
   } else if (previous_dns != nullptr) {
     out.set("dns", *previous_dns);
-  } else if (!is_v1(result.cni_version)) {
-    out.set("dns", Json::object());  // before 1.0.0 it was always printed, and some readers expect it
+  }
+  return result_in_version(std::move(out), result.cni_version);
+}
+
+std::string version_list() {
+  std::string out;
+  for (const std::string_view version : kVersions) {
+    out += out.empty() ? "" : version == kVersions.back() ? " and " : ", ";
+    out += version;
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // What CNI prints: results and errors as JSON, and what an IPAM plugin printed, parsed.
-// Versions 0.3.0 to 1.1.0 (CNI specification 1.1, "Section 5: Result Types").
+// Versions 0.1.0 to 1.1.0 (CNI specification 1.1, "Section 5: Result Types").
 #pragma once
 
 #include "cni/net_conf.h"
@@ -29,6 +29,9 @@ struct AssignedRoute {
   std::optional<uint8_t> scope;
 };
 
+// Each field as the configuration has it, else as the IPAM plugin has it.
+Dns merged(Dns configured, const Dns& assigned);
+
 // What an IPAM plugin assigned.
 struct Assignment {
   std::vector<AssignedIp> ips;
@@ -37,7 +40,7 @@ struct Assignment {
 };
 
 struct AddResult {
-  std::string ifname;
+  std::string ifname;   // empty: nothing to add to prev_result
   std::string mac;      // empty: no netdev
   uint32_t mtu = 0;     // 0: no netdev
   std::string sandbox;  // path of the pod's namespace
@@ -58,6 +61,14 @@ Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifnam
 
 Json format_result(const AddResult& result);
 Json format_versions();
+std::string version_list();  // "0.1.0, 0.2.0, ... and 1.1.0", for messages
+
+// result_old.cpp: a result of any version in the shape of the newest, and back. The old shapes have room for
+// less, so what does not fit is left out.
+Json current_result(const Json& result);
+Json result_in_version(Json current, std::string_view version);
+// Before 0.3.0 a result was addresses and nothing else.
+bool is_without_interfaces(std::string_view version);
 
 // CNI error codes (specification 1.1, "Error"; 100 and above are vfrail's own).
 enum class CniCode : uint16_t {
@@ -70,6 +81,7 @@ enum class CniCode : uint16_t {
   invalid_netns = 8,
   try_again_later = 11,
   not_available = 50,
+  degraded = 51,  // not available, and attached pods have lost something
   device_not_found = 100,
   name_taken = 101,
   permission_denied = 102,

@@ -33,9 +33,14 @@ Result<> change_vf(Kernel& host, const VfPlan& plan);
 Result<> restore_vf_identity(const Record& record, World& world);
 Result<> restore_vf_policy(const Record& record, World& world);
 
-// Under the node-wide RDMA lock, with the device nodes compared (design: a move renumbers them).
+// Moves and, if wanted, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
+// move renumbers them).
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world);
+// Home and under their old names, unless others have these by now.
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
+// The i-th RDMA device of the record in the pod, by the name of the pod or of the host: a kill can come
+// between move and renaming.
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod);
 
 // Sysctls, addresses and routes of the link in the pod. Undone by moving the link: the kernel drops them.
 // (Sysctls that are not the link's end with the pod's namespace.)

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfrail {
 
@@ -43,7 +44,13 @@ Result<AddResult> add(const Request& request, World& world);
 Result<> del(const Request& request, World& world);
 Result<> check(const Request& request, World& world);
 Result<> gc(const Request& request, World& world);
-Result<> status(const Request& request, World& world);
+
+// Each text names what is wrong and the remedy. Nothing in either: ADD would be served.
+struct Status {
+  std::vector<std::string> missing;   // what ADD needs: code 50
+  std::vector<std::string> degraded;  // what attached pods have lost: code 51
+};
+Result<Status> status(const Request& request, World& world);
 
 // Gives the device of an attachment back, under its lock, unless another attachment has it by now: then it is
 // left alone and the answer is false. The record stays: its owner removes it, last. `netns` is a hint where

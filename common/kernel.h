@@ -167,6 +167,8 @@ class Kernel {
   // Exclusive mode only. The device gets new uverbs and umad numbers, the lowest free ones
   // (ib_uverbs_add_one()).
   virtual Result<> move_rdma_device(uint32_t index, int netns_fd) = 0;
+  // EEXIST if any device of the node has the name: they are unique over all namespaces (ib_device_rename()).
+  virtual Result<> rename_rdma_device(uint32_t index, std::string_view name) = 0;
 };
 
 }  // namespace vfrail

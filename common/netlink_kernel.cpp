@@ -386,4 +386,13 @@ Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
   return socket->request(message);
 }
 
+Result<> NetlinkKernel::rename_rdma_device(uint32_t index, std::string_view name) {
+  NlSocket* socket = TRY(rdma(), "");
+  if (socket == nullptr) return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded"};
+  NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
+  message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+  message.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);
+  return socket->request(message);
+}
+
 }  // namespace vfrail

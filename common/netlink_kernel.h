@@ -47,6 +47,7 @@ class NetlinkKernel : public Kernel {
   Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) override;
   Result<std::vector<RdmaDevice>> rdma_devices() override;
   Result<> move_rdma_device(uint32_t index, int netns_fd) override;
+  Result<> rename_rdma_device(uint32_t index, std::string_view name) override;
 
  private:
   NetlinkKernel(Netns netns, Netns home, NlSocket route)

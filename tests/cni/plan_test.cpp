@@ -129,6 +129,14 @@ TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") 
   s.plan();
 }
 
+TEST_CASE("Before 0.3.0 an attachment without an address is refused with the version that it takes") {
+  Situation s;
+  s.conf.cni_version = GENERATE("0.1.0", "0.2.0");
+  CHECK_THAT(s.refusal().text, Contains(s.conf.cni_version) && Contains("0.3.1"));
+  s.conf.ipam_type = "host-local";
+  s.plan();
+}
+
 TEST_CASE("A name that the pod already has is refused with what has it") {
   Situation s;
   s.state.occupant = Link{};
@@ -139,7 +147,7 @@ TEST_CASE("A name that the pod already has is refused with what has it") {
   CHECK_THAT(error.text, Contains("net1") && Contains("eth0 (veth)"));
 }
 
-TEST_CASE("A function with several netdevs needs one of them named") {
+TEST_CASE("A function with several netdevs on one port needs one of them named") {
   Situation s;
   s.state.device.netdevs = {"eth7", "eth8"};
   CHECK_THAT(s.refusal().text, Contains("eth7, eth8"));
@@ -293,6 +301,44 @@ TEST_CASE("In shared mode the RDMA device stays") {
   s.state.rdma_mode = RdmaNetnsMode::shared;
   s.state.rdma.clear();
   CHECK(s.plan().rdma.empty());
+}
+
+TEST_CASE("RDMA devices get the wanted name in the pod, further ones with a number") {
+  Situation s;
+  CHECK(s.plan().rdma_in_pod.empty());
+  s.conf.rdma_name = "rdma0";
+  s.state.rdma_names = {"mlx5_4", "mlx5_5", "mlx5_6"};
+  s.state.device.rdma = {"mlx5_4", "mlx5_5"};
+  s.state.rdma = {{4, "mlx5_4", 0}, {5, "mlx5_5", 0}};
+  CHECK(s.plan().rdma_in_pod == std::vector<std::string>{"rdma0", "rdma0_1"});
+  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  CHECK(record.rdma == std::vector<std::string>{"mlx5_4", "mlx5_5"});
+  CHECK(record.rdma_name_in_pod(1) == "rdma0_1");
+}
+
+TEST_CASE("A name that another RDMA device of the node has is refused, its own is not") {
+  Situation s;
+  s.conf.rdma_name = "rdma0";
+  s.state.rdma_names = {"mlx5_4", "rdma0"};
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::exists);
+  CHECK_THAT(error.text, Contains("rdma0") && Contains("only once on a node"));
+  s.conf.rdma_name = "mlx5_4";
+  CHECK(s.plan().rdma_in_pod == std::vector<std::string>{"mlx5_4"});
+}
+
+TEST_CASE("A wanted RDMA name without an RDMA device, or in shared mode, is refused") {
+  Situation s;
+  s.conf.rdma_name = "rdma0";
+  SECTION("shared mode") {
+    s.state.rdma_mode = RdmaNetnsMode::shared;
+    CHECK_THAT(s.refusal().text, Contains("rdmaName") && Contains("netns_mode=0"));
+  }
+  SECTION("no RDMA device") {
+    s.state.device.rdma.clear();
+    s.state.device.nodes.clear();
+    CHECK_THAT(s.refusal().text, Contains("rdmaName: rdma0"));
+  }
 }
 
 TEST_CASE("With rdma off the RDMA device stays") {

@@ -35,6 +35,7 @@ Record full_record() {
                         true,
                         "",
                         "0000:03:02.1"};
+  out.port = 1;
   out.vf = VfBefore{{.mac = MacAddress{std::vector<uint8_t>(6)},
                      .vlan = VfVlan{100, 3, 0x88a8},
                      .rate = VfRate{1, 2},
@@ -48,6 +49,7 @@ Record full_record() {
   out.routing_table = 100;
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
+  out.rdma_in_pod = {"rdma0", "rdma0_1"};
   out.config = "{\n\t\"name\": \"rail0\"}";
   out.cni_args = "A=1;B=2";
   out.cni_path = "/opt/cni/bin";

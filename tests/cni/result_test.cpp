@@ -82,6 +82,16 @@ TEST_CASE("Our own DNS goes before the previous one") {
   CHECK(*format_result(result).find("dns") == json(R"({"nameservers":["10.0.0.53"]})"));
 }
 
+TEST_CASE("A DNS field of the configuration goes before IPAM's, each by itself") {
+  const Dns configured{{"10.0.0.1"}, "", {}, {"ndots:2"}};
+  const Dns assigned{{"10.0.0.2"}, "assigned", {"a", "b"}, {"ndots:5"}};
+  const Dns both = merged(configured, assigned);
+  CHECK(both.nameservers == configured.nameservers);
+  CHECK(both.domain == "assigned");
+  CHECK(both.search == assigned.search);
+  CHECK(both.options == configured.options);
+}
+
 TEST_CASE("An answer of an IPAM plugin is read in the shapes of all versions") {
   const Assignment out = assignment(R"({"cniVersion":"0.3.1","ips":[{"version":"4","address":"10.0.0.5/24"}],
       "routes":[{"dst":"10.2.0.0/16"}],"dns":{"nameservers":["10.0.0.53"],"search":["x"]}})");
@@ -158,14 +168,17 @@ TEST_CASE("A previous result that names an interface it does not list is refused
   CHECK_FALSE(assignment_of(previous, "net1", "/x"));
 }
 
-TEST_CASE("The versions are those from 0.3.0 to 1.1.0, and they have an order") {
-  CHECK(format_versions() ==
-        json(R"({"cniVersion":"1.1.0","supportedVersions":["0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
+TEST_CASE("The versions are those from 0.1.0 to 1.1.0, and they have an order") {
+  CHECK(
+      format_versions() ==
+      json(
+          R"({"cniVersion":"1.1.0","supportedVersions":["0.1.0","0.2.0","0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
+  CHECK(version_list() == "0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0");
   CHECK(version_supported("0.3.1"));
-  for (const char* version : {"", "0.1.0", "0.2.0", "1.1", "2.0.0", "1.1.0 "}) {
+  for (const char* version : {"", "0.0.1", "1.1", "2.0.0", "1.1.0 "}) {
     CAPTURE(version);
     CHECK_FALSE(version_supported(version));
-    CHECK(compare_versions(version, "0.3.0") == -1);
+    CHECK(compare_versions(version, "0.1.0") == -1);
   }
   CHECK(compare_versions("0.4.0", "0.3.1") == 1);
   CHECK(compare_versions("1.0.0", "1.0.0") == 0);

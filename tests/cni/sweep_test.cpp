@@ -37,6 +37,7 @@ constexpr const char* kIpamScript =
 struct Scene {
   const char* name;
   const char* wishes;
+  int rdma_devices = 1;  // of the VF
 };
 constexpr Scene kPlain{
     "a VF whose PF is out of sight",
@@ -46,7 +47,9 @@ constexpr Scene kVfSettings{"a VF with settings at its PF",
                             R"("mtu":9000,"mac":"02:00:00:00:00:07","vlan":100,"vlanQoS":3,"trust":"on",)"
                             R"("spoofchk":"off","max_tx_rate":1000,"link_state":"enable",)"};
 constexpr Scene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
-const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband};
+constexpr Scene kRenamed{"two RDMA devices with names of the pod's own",
+                         R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
+const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed};
 
 // A node with two VFs, each with an RDMA device, and two pods.
 class Node {
@@ -55,6 +58,7 @@ class Node {
     add_devices();
     world.add_rdma(kVf, "mlx5_0");
     world.add_rdma("0000:21:10.2", "mlx5_1");
+    for (int i = 1; i < scene.rdma_devices; ++i) world.add_rdma(kVf, "mlx5_" + std::to_string(i + 1));
     // Not what the kernel makes by default, so that a restore which does nothing shows.
     world.link("enp1s0f0v0").mtu = 1400;
     world.link("enp1s0f0v0").flags = 0x101;  // IFF_UP, IFF_PROMISC
@@ -421,6 +425,47 @@ TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL",
   }
   WARN("kill points tried in DEL: " << points);
   CHECK(points > 5);
+}
+
+TEST_CASE("RDMA devices have the wanted names in the pod, and their own when they come home") {
+  const std::string before = pristine(kRenamed);
+  Node node(kRenamed);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const std::string during = node.world.snapshot();
+  CHECK(during.find("netns 2 rdma rdma0 uverbs0") != std::string::npos);
+  CHECK(during.find("netns 2 rdma rdma0_1 uverbs2") != std::string::npos);
+  SECTION("by DEL") { REQUIRE(node.del("c1", "/run/netns/a")); }
+  SECTION("by the end of the namespace") {
+    node.world.end_netns("/run/netns/a");
+    CHECK(node.world.snapshot().find("netns 1 rdma rdma0 ") != std::string::npos);
+    REQUIRE(node.del("c1", ""));
+    node.world.add_veth(2, "eth0");
+  }
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("an RDMA device whose own name is taken meanwhile comes home under the pod's name") {
+  Node node(kRenamed);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.rdma("mlx5_1").device.name = "mlx5_0";
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  const std::string after = node.world.snapshot();
+  CHECK(after.find("netns 1 rdma rdma0 ") != std::string::npos);
+  CHECK(after.find("netns 1 rdma mlx5_0 uverbs1") != std::string::npos);
+  CHECK(after.find("netns 1 rdma mlx5_2 ") != std::string::npos);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+}
+
+TEST_CASE("a name that an RDMA device in another pod has is refused before anything has changed") {
+  Node node(kRenamed);
+  node.world.rdma("mlx5_1").device.name = "rdma0_1";
+  node.world.rdma("rdma0_1").netns = 3;
+  const std::string before = node.world.snapshot();
+  REQUIRE(node.world.open(FakeWorld::kHost)->change_link(2, {}));  // refreshes the tree
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::exists);
+  CHECK(node.world.snapshot() == before);
 }
 
 TEST_CASE("a second ADD of a device in use is told to try later and changes nothing") {

@@ -226,6 +226,32 @@ void check_sysctls(ContractBench& bench) {
   CHECK(*in_host == "0");
 }
 
+std::string rdma_name(Kernel& kernel, uint32_t index) {
+  const auto devices = kernel.rdma_devices();
+  REQUIRE(devices);
+  for (const RdmaDevice& device : *devices) {
+    if (device.index == index) return device.name;
+  }
+  return "";
+}
+
+// `with` is the namespace that the device is in.
+void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
+  REQUIRE(with.rename_rdma_device(index, "contract_rdma"));
+  CHECK(rdma_name(with, index) == "contract_rdma");
+  CHECK(with.rename_rdma_device(index, "contract_rdma"));
+  const auto others = bench.host.rdma_devices();
+  REQUIRE(others);
+  for (const RdmaDevice& other : *others) {
+    if (other.index == index) continue;
+    INFO("a name is taken whichever namespaces the two devices are in");
+    CHECK(errno_of(with.rename_rdma_device(index, other.name)) == EEXIST);
+    CHECK(errno_of(bench.host.rename_rdma_device(other.index, "contract_rdma")) == EEXIST);
+    break;
+  }
+  REQUIRE(with.rename_rdma_device(index, bench.rdma));
+}
+
 void check_rdma(ContractBench& bench) {
   const auto mode = bench.host.rdma_netns_mode();
   REQUIRE(mode);
@@ -234,6 +260,7 @@ void check_rdma(ContractBench& bench) {
   REQUIRE(device);
   REQUIRE(device->has_value());
   const uint32_t index = (*device)->index;
+  check_rdma_names(bench, bench.host, index);
   if (**mode == RdmaNetnsMode::shared) {
     CHECK(errno_of(bench.host.move_rdma_device(index, bench.pod.netns_fd())) == EOPNOTSUPP);
     return;
@@ -245,6 +272,8 @@ void check_rdma(ContractBench& bench) {
   REQUIRE(in_pod);
   REQUIRE(in_pod->has_value());
   CHECK((*in_pod)->index == index);
+  CHECK(errno_of(bench.host.rename_rdma_device(index, "contract_rdma")) == EINVAL);
+  check_rdma_names(bench, bench.pod, index);
   REQUIRE(bench.pod.move_rdma_device(index, bench.host.netns_fd()));
   CHECK(bench.host.find_rdma_device(bench.rdma)->has_value());
 }

@@ -142,6 +142,65 @@ check 'DEL of the second' cni DEL b $vf
 ip netns del b
 check 'the node is as before' unchanged
 
+section 'a name for the RDMA device'
+named=', "rdmaName": "rdma0", "runtimeConfig": {"CNIDeviceInfoFile": "/tmp/a.info"}'
+pod a; pod b
+if [ "$mode" = exclusive ]; then
+    echo "{\"type\": \"pci\", \"pci\": {\"pci-address\": \"$vf\", \"rdma-device\": \"$rdma\"}}" > /tmp/a.info
+    check 'ADD' cni ADD a $vf "$named"
+    check 'the RDMA device has the name in the pod' has 'link rdma0/1.*netdev net1' in_pod a rdma link show
+    check 'the device-info file tells it' is rdma0 jq -r '.pci["rdma-device"]' /tmp/a.info
+    check 'its node opens in the pod' open_node a "$node"
+    check 'CHECK' cni CHECK a $vf "$named, \"prevResult\": $(< /tmp/a.answer)"
+    check 'a second one cannot have the name' refused_with 'only once on a node' cni ADD b "${all[1]}" "$named"
+    check 'DEL' cni DEL a $vf "$named"
+    ip netns del a; ip netns del b
+    check 'the node is as before' unchanged
+    pod a
+    check 'ADD' cni ADD a $vf "$named"
+    ip netns del a
+    check 'DEL after the end of the namespace' cni DEL a $vf "$named"
+else
+    check 'refused in shared mode' refused_with 'shared namespace mode' cni ADD a $vf "$named"
+    ip netns del a; ip netns del b
+fi
+check 'the node is as before' unchanged
+
+section 'an entry of a plugin chain'
+# chained VERB CONTAINER [KEYS]: the entry of rdma-cni's name, which has no IPAM.
+chained() {
+    CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=net1 CNI_PATH=/usr/local/bin \
+        vfrail-cni > "/tmp/$2.chained" 2>> $log <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"rdma\"${3:-}}"
+}
+pod a
+name=$(netdev $vf)
+ip link set "$name" netns a name net1       # what sriov-cni does
+in_pod a ip link set net1 up
+previous='{"cniVersion": "1.0.0", "interfaces": [{"name": "net1", "sandbox": "/run/netns/a"}]}'
+check 'ADD behind another plugin, without deviceID' chained ADD a ", \"prevResult\": $previous"
+check 'the result is the one before' is "$(jq -cS . <<< "$previous")" jq -cS . /tmp/a.chained
+if [ "$mode" = exclusive ]; then
+    check 'the RDMA device is in the pod' has "link $rdma/1.*netdev net1" in_pod a rdma link show
+fi
+check 'CHECK' chained CHECK a ", \"prevResult\": $previous"
+check 'DEL' chained DEL a ", \"deviceID\": \"$vf\", \"prevResult\": $previous"
+check 'DEL again' chained DEL a ", \"deviceID\": \"$vf\", \"prevResult\": $previous"
+check 'the RDMA device is in the host' has "$rdma" rdma dev show
+check 'the interface is left to the other plugin' has 'state UP\|state UNKNOWN\|,UP' in_pod a ip link show net1
+in_pod a ip link set net1 down
+in_pod a ip link set net1 netns 1 name "$name"
+ip link set "$name" up
+ip netns del a
+check 'the node is as before' unchanged
+pod a
+check 'ADD as the first entry' cni ADD a $vf
+check 'ADD as the second' chained ADD a ", \"deviceID\": \"$vf\", \"prevResult\": $(< /tmp/a.answer)"
+check 'the result is the same' is "$(jq -cS . /tmp/a.answer)" jq -cS . /tmp/a.chained
+check 'DEL of the second' chained DEL a ", \"deviceID\": \"$vf\""
+check 'DEL of the first' cni DEL a $vf
+ip netns del a
+check 'the node is as before' unchanged
+
 section "eight pods at the same moment"
 for ((i = 0; i < 8; i++)); do pod "p$i"; node_of "${all[i]}" > "/tmp/p$i.node"; done
 for ((i = 0; i < 8; i++)); do cni ADD "p$i" "${all[i]}" & pids[i]=$!; done

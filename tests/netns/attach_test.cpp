@@ -102,6 +102,41 @@ TEST_CASE("In every version the result is what the pod has, and DEL puts the nod
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE("Before 0.3.0 the result is addresses, and DEL puts the node back without prevResult") {
+  const std::string version = GENERATE("0.1.0", "0.2.0", "");
+  CAPTURE(version);
+  OnePod node;
+  Json conf = node.config(version);
+  if (version.empty()) conf.set("cniVersion", Json());
+  conf.set("ipam", node.host_local());
+  const Json result = done(node, node.call("ADD", conf));
+  CHECK(has_address(node.link_in_pod(node.pod, "net1"), "10.7.0.5", 24));
+  CHECK(result ==
+        *Json::parse(R"({"cniVersion":")" + (version.empty() ? "0.1.0" : version) +
+                     R"(","ip4":{"ip":"10.7.0.5/24","gateway":"10.7.0.1","routes":[{"dst":"0.0.0.0/0"}]},
+                               "dns":{}})"));
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Before 0.3.0 an attachment without an address is refused before anything has changed") {
+  OnePod node;
+  refused(node, node.call("ADD", node.config("0.2.0")), 7, "\"cniVersion\": \"0.3.1\"");
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("The DNS of the configuration and of the IPAM plugin are one") {
+  OnePod node;
+  node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
+    echo '{"ips":[{"address":"10.8.0.2/24"}],"dns":{"nameservers":["10.8.0.53"],"domain":"ipam"}}')");
+  Json conf = node.config();
+  conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  conf.set("dns", *Json::parse(R"({"domain":"conf","search":["a"]})"));
+  const Json result = done(node, node.call("ADD", conf));
+  CHECK(*result.find("dns") ==
+        *Json::parse(R"({"nameservers":["10.8.0.53"],"domain":"conf","search":["a"]})"));
+}
+
 TEST_CASE("With version 1.1.0 everything of a route is set and told") {
   OnePod node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
@@ -243,6 +278,28 @@ TEST_CASE("Each other way to select the device finds it") {
   CHECK(node.world() == before);
 }
 
+TEST_CASE("A virtio NIC and an auxiliary device move and come home as a VF does") {
+  const auto [id, tree] = GENERATE(table<std::string, std::string>({
+      {"0000:00:05.0",
+       "sys/bus/pci/devices/0000:00:05.0/virtio2/net/vf1/dev_port = 0\n"
+       "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"},
+      {"mlx5_core.sf.4",
+       "sys/bus/auxiliary/devices/mlx5_core.sf.4/net/vf1/dev_port = 0\n"
+       "sys/bus/auxiliary/devices/mlx5_core.sf.4/driver -> ../../drivers/mlx5_core.sf\n"},
+  }));
+  CAPTURE(id);
+  const OnePod node;
+  write_tree(node.path("root"), tree);
+  Json conf = node.config();
+  conf.set("deviceID", id).set("pciBusID", id).set("ipam", node.host_local());
+  const Json result = done(node, node.call("ADD", conf));
+  CHECK(has_address(node.link_in_pod(node.pod, "net1"), "10.7.0.5", 24));
+  const Json* pci_id = result.find("interfaces")->as_array()->at(0).find("pciID");
+  CHECK((pci_id != nullptr) == id.starts_with("0000"));
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("CHECK is content with a pod that is as it was made, and names each damage") {
   OnePod node;
   Json conf = node.config();
@@ -279,6 +336,30 @@ TEST_CASE("CHECK is content with a pod that is as it was made, and names each da
   CHECK(node.run(check).status != 0);  // host-local's own CHECK
   done(node, node.call("DEL", conf));
   refused(node, check, 100, "no record");
+}
+
+TEST_CASE("A CHECK that whereabouts does not implement is no failure, every other one is") {
+  OnePod node;
+  const auto ipam = [&](const std::string& name, const std::string& words) {
+    node.add_ipam(name,
+                  "test $CNI_COMMAND = ADD && echo '{\"ips\":[{\"address\":\"10.8.0.2/24\"}]}'\n"
+                  "test $CNI_COMMAND = CHECK || exit 0\n"
+                  "echo '{\"code\":999,\"msg\":\"" +
+                      words + "\"}'; exit 1");
+    Json section;
+    return section.set("type", name);
+  };
+  Json conf = node.config();
+  conf.set("ipam", ipam("whereabouts", "CNI CHECK method is not implemented"));
+  const Json result = done(node, node.call("ADD", conf));
+  const Call check = node.call("CHECK", with_prev_result(conf, result));
+  const Outcome outcome = node.run(check);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.err, Contains("cannot check its address") && Contains("not implemented"));
+  ipam("whereabouts", "IPAM configuration load failed");
+  refused(node, check, 999, "IPAM configuration load failed");
+  conf.set("ipam", ipam("other-ipam", "CNI CHECK method is not implemented"));
+  refused(node, node.call("CHECK", with_prev_result(conf, result)), 999, "not implemented");
 }
 
 TEST_CASE("CHECK without prevResult or with an older version says so") {

@@ -136,7 +136,7 @@ Program Node::start(const Call& call) const {
   };
   for (const auto& [name, value] : call.more_environment) environment[name] = value;
   std::vector<std::string> arguments = call.prefix;
-  arguments.emplace_back(VFRAIL_CNI);
+  arguments.emplace_back(call.program.empty() ? VFRAIL_CNI : call.program);
   // A text stands for itself, so that a test can send what is no JSON.
   return {arguments, environment, call.config.as_text() ? *call.config.as_text() : call.config.text()};
 }

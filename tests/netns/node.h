@@ -23,6 +23,7 @@ struct Call {
   Json config;
   std::map<std::string, std::string> more_environment = {};
   std::vector<std::string> prefix = {};  // a program that starts it: strace, setpriv
+  std::string program = {};              // where vfrail-cni is installed; empty: where it was built
 };
 
 class Node {

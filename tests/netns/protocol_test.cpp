@@ -39,9 +39,10 @@ TEST_CASE("VERSION names the newest version and all that are supported") {
   const Node node;
   const Outcome outcome = node.run(plain("VERSION", *Json::parse(R"({"cniVersion":"1.1.0"})")));
   CHECK(outcome.status == 0);
-  CHECK(json_of(outcome) ==
-        *Json::parse(
-            R"({"cniVersion":"1.1.0","supportedVersions":["0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
+  CHECK(
+      json_of(outcome) ==
+      *Json::parse(
+          R"({"cniVersion":"1.1.0","supportedVersions":["0.1.0","0.2.0","0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
 }
 
 TEST_CASE("Each wrong input has its code, as JSON on stdout") {
@@ -54,7 +55,8 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
     code = 1;
     words = "2.0.0";
   }
-  SECTION("no version, which means 0.1.0") {
+  SECTION("CHECK without a version, which means 0.1.0") {
+    call.verb = "CHECK";
     call.config.set("cniVersion", Json());
     code = 1;
     words = "0.1.0";
@@ -123,7 +125,8 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
 }
 
 TEST_CASE("STATUS is silent when all is there, and 50 when the IPAM plugin is not") {
-  const Node node;
+  Node node;
+  node.add_device("0000:03:02.1", "vf1");
   Json conf = node.config("1.1.0");
   const Outcome good = node.run(plain("STATUS", conf));
   CHECK(good.status == 0);
@@ -132,6 +135,85 @@ TEST_CASE("STATUS is silent when all is there, and 50 when the IPAM plugin is no
   const Outcome bad = node.run(plain("STATUS", conf));
   CHECK(code_of(bad) == 50);
   CHECK_THAT(message_of(bad), Contains("no-such-ipam"));
+}
+
+TEST_CASE("STATUS is 50 and tells the remedy when the state folder cannot take a record") {
+  const Node node;
+  const std::string state = node.path("state");
+  std::filesystem::create_directories(state);
+  std::string words;
+  SECTION("a full file system") {
+    shell("mount -t tmpfs -o size=64k none " + state);
+    words = "is full; make room";
+  }
+  SECTION("a file system without inodes") {
+    shell("mount -t tmpfs -o size=8m,nr_inodes=5 none " + state + " && mkdir -m 700 " + state +
+          "/attachments " + state + "/devices " + state + "/locks && touch " + state + "/x");
+    words = "no inode left";
+  }
+  SECTION("a read-only file system with the folders") {
+    shell("mount -t tmpfs -o size=8m none " + state + " && mkdir " + state + "/attachments " + state +
+          "/devices " + state + "/locks && chmod 700 " + state + " && mount -o remount,ro " + state);
+    words = "mount it writable";
+  }
+  SECTION("a read-only file system without them") {
+    shell("mount -t tmpfs -o size=8m,ro none " + state);
+    words = "mount its file system writable";
+  }
+  SECTION("a file in its place") {
+    std::filesystem::remove(state);
+    write_text(state, "");
+    words = "remove the file";
+  }
+  const Outcome outcome = node.run(plain("STATUS", node.config("1.1.0")));
+  INFO(outcome.out << outcome.err);
+  CHECK(code_of(outcome) == 50);
+  CHECK_THAT(message_of(outcome), Contains(state) && Contains(words));
+  shell("umount " + state + " 2>/dev/null || true");
+}
+
+TEST_CASE("STATUS is 50 when the device that the configuration names is gone, not when a pod has it") {
+  const OnePod node;
+  Json conf = *Json::parse(R"({"cniVersion":"1.1.0","name":"rail0","type":"vfrail","device":"vf1"})");
+  CHECK(node.run(plain("STATUS", conf)).status == 0);
+  REQUIRE(node.run(node.call("ADD", conf)).status == 0);
+  CHECK(node.run(plain("STATUS", conf)).status == 0);
+  REQUIRE(node.run(node.call("DEL", conf)).status == 0);
+  shell("ip link del vf1");
+  const Outcome outcome = node.run(plain("STATUS", conf));
+  CHECK(code_of(outcome) == 50);
+  CHECK_THAT(message_of(outcome), Contains("no interface vf1") && Contains("name another device"));
+}
+
+TEST_CASE("STATUS is 51 while a pod lives that has lost its device, and only then") {
+  OnePod node;
+  Json conf = node.config("1.1.0");
+  REQUIRE(node.run(node.call("ADD", conf)).status == 0);
+  Json status = conf;
+  status.set("deviceID", Json());
+  CHECK(node.run(plain("STATUS", status)).status == 0);
+  std::filesystem::remove_all(node.path("root/sys/bus/pci/devices/0000:03:02.1"));
+  const Outcome outcome = node.run(plain("STATUS", status));
+  CHECK(code_of(outcome) == 51);
+  CHECK_THAT(message_of(outcome),
+             Contains("net1 of container pod1 (0000:03:02.1)") && Contains("delete the pod"));
+  Json other = status;
+  CHECK(node.run(plain("STATUS", other.set("name", "rail1"))).status == 0);
+  node.end_pod(node.pod);
+  CHECK(node.run(plain("STATUS", status)).status == 0);
+}
+
+TEST_CASE("What an IPAM plugin answers to STATUS is passed on, or told beside what is missing") {
+  const Node node;
+  Json conf = node.config("1.1.0");
+  conf.set("deviceID", Json()).set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  const int code = GENERATE(50, 51, 60);
+  node.add_ipam("script-ipam", "echo '{\"code\":" + std::to_string(code) + ",\"msg\":\"no range\"}'; exit 1");
+  CHECK(code_of(node.run(plain("STATUS", conf))) == code);
+  conf.set("device", "none0");
+  const Outcome both = node.run(plain("STATUS", conf));
+  CHECK(code_of(both) == (code == 51 ? 51 : 50));
+  CHECK_THAT(message_of(both), Contains("none0") && Contains("no range"));
 }
 
 TEST_CASE("GC ends what is not in the list, of its own network only, and nothing without a list") {

@@ -244,6 +244,21 @@ class FakeKernel : public Kernel {
     }
     return refuse(EINVAL);  // nldev_set_doit() does not find it
   }
+  Result<> rename_rdma_device(uint32_t index, std::string_view name) override {
+    TRY(world_.enter("rename_rdma_device " + std::string(name)), "");
+    FakeRdma* renamed = nullptr;
+    for (FakeRdma& rdma : world_.rdma_) {
+      const bool here = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
+      if (rdma.device.index == index && here) renamed = &rdma;
+    }
+    if (renamed == nullptr) return refuse(EINVAL);
+    for (const FakeRdma& rdma : world_.rdma_) {
+      if (&rdma != renamed && rdma.device.name == name) return refuse(EEXIST);
+    }
+    renamed->device.name = name;
+    world_.write_sysfs();
+    return world_.leave();
+  }
 
  private:
   Result<> apply(FakeLink& link, const LinkChange& change) {
@@ -305,6 +320,12 @@ FakeWorld::FakeWorld(std::string root) : root_(std::move(root)) {
   write_sysfs();
   fs::create_directories(root_ + "/proc/sys/kernel/random");
   std::ofstream(root_ + "/proc/sys/kernel/random/boot_id") << "boot-1\n";
+}
+
+void FakeWorld::add_port(const std::string& pci, const std::string& name, int dev_port) {
+  add_vf(pci, name);
+  links_.back()->dev_port = dev_port;
+  write_sysfs();
 }
 
 FakePf& FakeWorld::add_pf(const std::string& pci, const std::string& name) {
@@ -634,7 +655,9 @@ void FakeWorld::renumber(FakeRdma& rdma) {
 
 void FakeWorld::write_sysfs() const {
   const fs::path devices = root_ + "/sys/bus/pci/devices";
+  const fs::path verbs = root_ + "/sys/class/infiniband_verbs";
   fs::remove_all(devices);
+  fs::remove_all(verbs);
   fs::create_directories(devices);
   for (const auto& [pci, driver] : pci_driver_) {
     fs::create_directories(devices / pci);
@@ -644,6 +667,7 @@ void FakeWorld::write_sysfs() const {
     if (link->netns != kHost || !link->hardware) continue;
     const fs::path folder = devices / link->link.parent_device / "net" / link->link.name;
     fs::create_directories(folder);
+    std::ofstream(folder / "dev_port") << link->dev_port << "\n";
     std::ofstream(folder / "ifindex") << link->link.index << "\n";
   }
   for (const auto& pf : pfs_) {
@@ -659,8 +683,12 @@ void FakeWorld::write_sysfs() const {
       std::ofstream(folder / "infiniband" / rdma.device.name / "ports/1/link_layer") << "Ethernet\n";
     }
     // Not tagged with the namespace: the host goes on seeing them.
-    fs::create_directories(folder / "infiniband_verbs" / ("uverbs" + std::to_string(rdma.uverbs)));
     fs::create_directories(folder / "infiniband_mad" / ("umad" + std::to_string(rdma.umad)));
+    const std::string uverbs = "uverbs" + std::to_string(rdma.uverbs);
+    for (const fs::path& node : {folder / "infiniband_verbs" / uverbs, verbs / uverbs}) {
+      fs::create_directories(node);
+      std::ofstream(node / "ibdev") << rdma.device.name << "\n";
+    }
   }
 }
 

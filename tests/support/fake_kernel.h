@@ -24,6 +24,7 @@ struct FakeLink {
   int netns = 1;
   std::vector<LinkAddress> addresses;
   bool hardware = false;
+  int dev_port = 0;
   MacAddress told;      // the address that its PF told it when it was last taken down
   bool plugged = true;  // has carrier as soon as it is up
 };
@@ -57,6 +58,8 @@ class FakeWorld {
   FakePf& add_pf(const std::string& pci, const std::string& name);
   // A VF with its netdev, bound to a driver. Without a PF, as inside a VM, nobody can change its settings.
   void add_vf(const std::string& pci, const std::string& name, const std::string& pf = "");
+  // One more netdev of the same function.
+  void add_port(const std::string& pci, const std::string& name, int dev_port);
   // The same for InfiniBand: its address ends in its GUID, which is the PF's to set and taken over at the
   // next bind.
   void add_ib_vf(const std::string& pci, const std::string& name, const std::string& pf);

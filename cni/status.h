@@ -1,0 +1,25 @@
+// What STATUS looks at: whether an ADD of this network would find what it needs, and whether pods that are
+// attached have lost something. Reads only. (CNI specification 1.1, "STATUS".)
+#pragma once
+
+#include "cni/net_conf.h"
+#include "common/kernel.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace vfrail {
+
+// What a configuration asks of RDMA's namespace mode. `rdma: require` asks nothing: both modes give RDMA.
+enum class RdmaDemand : uint8_t { none, isolation };
+
+// Each answers with what is missing and the remedy; nothing if all is well.
+Result<std::optional<std::string>> missing_isolation(RdmaDemand demand, Kernel& host);
+Result<std::optional<std::string>> missing_room(const std::string& state_folder);
+
+// The remedy behind an error of the state folder.
+Error with_remedy(Error error);
+
+}  // namespace vfrail
