@@ -66,10 +66,10 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
   const std::string what = "undo the attachment of container " + name.container_id;
   if (lock == DeviceLock::held) {
     TRY(restore_device(*found, found->netns, world), what);
-  } else {
-    TRY(detach(*found, found->netns, world), what);
+    return world.store.remove(*found);
   }
-  return world.store.remove(*found);
+  TRY(detach(*found, found->netns, world), what);
+  return forget(*found, world);
 }
 
 // The RDMA devices that sysfs shows below the device. A list of the kernel can miss one while other pods'
@@ -137,7 +137,7 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
   TRY(world.store.save(out.record), "save what is going to be changed");
   tx.undo("give back " + out.record.device_key, [&world, record = out.record]() -> Result<> {
     TRY(detach(record, record.netns, world), "");
-    return world.store.remove(record);
+    return forget(record, world);
   });
   if (plan.link) out.link = TRY(move_link(world.host, pod, plan), "");
   TRY(move_rdma(out.record, plan, pod, world), "");

@@ -1,3 +1,4 @@
+#include "cni/device.h"
 #include "cni/ipam.h"
 #include "cni/steps.h"
 #include "cni/verbs.h"
@@ -18,16 +19,28 @@ Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string
   return std::unique_ptr<Kernel>();
 }
 
+// The key that ADD would use. Nothing if there is no such device: then there is nothing to give back either.
+std::optional<std::string> device_key(const NetConf& conf, const World& world) {
+  if (conf.device.id) return conf.device.id->text();
+  const auto device = find_device(world.sys, world.host, conf.device);
+  return device ? std::optional(device->key) : std::nullopt;
+}
+
 // DEL of an attachment without a record (never made, already gone, or the state folder was lost): the address
 // is released; a device that is in the pod under that name is what the runtime means, and is sent home.
 Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
+  const auto key = device_key(conf, world);
+  if (!key) return {};
+  // An ADD that was killed before its record was complete leaves files: its lock's, which goes with ours, and
+  // another.
+  const auto lock = TRY(world.store.lock_device(*key, world.lock_timeout), "wait for " + *key);
+  TRY(world.store.remove_leftovers(*key), "");
   if (request.netns.empty() || !conf.device.id) return {};
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
   const auto link = TRY(pod->find_link(request.ifname), "look for " + request.ifname + " in the pod");
   if (!link || link->parent_device != conf.device.id->text()) return {};
-  const auto lock = TRY(world.store.lock_device(conf.device.id->text(), world.lock_timeout), "");
-  if (TRY(world.store.owner(conf.device.id->text()), "")) return {};
+  if (TRY(world.store.owner(*key), "")) return {};
   world.log.warning("no record of this attachment: the interface goes home without its old name and settings",
                     {{"device", conf.device.id->text()}});
   return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
@@ -84,6 +97,12 @@ Result<bool> detach(const Record& record, const std::string& netns, World& world
   return true;
 }
 
+Result<> forget(const Record& record, World& world) {
+  const auto lock =
+      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+  return world.store.remove(record);
+}
+
 Result<> del(const Request& request, World& world) {
   std::optional<Error> failure;
   const auto note = [&](Result<> result) {
@@ -110,7 +129,7 @@ Result<> del(const Request& request, World& world) {
     if (!released) note(std::move(released).error());
   }
   // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
-  if (record && device_home && !failure) note(world.store.remove(*record));
+  if (record && device_home && !failure) note(forget(*record, world));
   if (failure) return std::move(*failure);
   world.log.info("detached", {{"device", record ? record->device_key : "-"}});
   return {};

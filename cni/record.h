@@ -4,6 +4,7 @@
 //   STATE/                                 0700, /var/lib/cni/vfrail
 //     attachments/CONTAINER:IFNAME.json    one Record, 0600
 //     devices/KEY -> CONTAINER:IFNAME      who has the device
+//     devices/KEY.new                      either of the two while it is written, under the device's lock
 //     locks/KEY                            flock'd while a device is attached or given back
 //     rdma.lock                            flock'd for the moment of an RDMA move
 #pragma once
@@ -64,15 +65,18 @@ class RecordStore {
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
 
-  // Writes the record (fsync'd), then makes it the device's owner.
+  // Writes the record (fsync'd), then makes it the device's owner. Under the device's lock.
   Result<> save(const Record& record) const;
   // Nothing if there is none. A record that cannot be read is Errc::protocol and names the file.
   Result<std::optional<Record>> load(const AttachmentName& name) const;
   Result<std::vector<AttachmentName>> list() const;
   // Nothing if nobody has it, or if the owner's record is gone.
   Result<std::optional<AttachmentName>> owner(const std::string& device_key) const;
-  // Gives the device up, if this attachment has it, and removes the record.
+  // Gives the device up, if this attachment has it, and removes the record. Under the device's lock: the
+  // owner must not change between the look and the removal.
   Result<> remove(const Record& record) const;
+  // What a kill in save() left behind. Under the device's lock, so nobody is writing.
+  Result<> remove_leftovers(const std::string& device_key) const;
   // Moves a record that cannot be read out of the way, so that it blocks nobody: "NAME.corrupt".
   Result<> set_aside(const AttachmentName& name) const;
 
@@ -82,6 +86,7 @@ class RecordStore {
   explicit RecordStore(std::string folder) : folder_(std::move(folder)) {}
   std::string record_path(const AttachmentName& name) const;
   std::string owner_path(const std::string& device_key) const;
+  std::string temporary_path(const std::string& device_key) const;
   std::string folder_;
 };
 

@@ -50,6 +50,10 @@ Result<bool> detach(const Record& record, const std::string& netns, World& world
 // The part of detach() that ADD shares, for when the caller has the device's lock.
 Result<> restore_device(const Record& record, const std::string& netns, World& world);
 
+// Removes the record, under the device's lock: a later ADD of the device, which finds it at home, may be
+// taking it over.
+Result<> forget(const Record& record, World& world);
+
 // The device of the record is in the namespace that it was moved into.
 Result<bool> attachment_lives(const Record& record, World& world);
 

@@ -66,7 +66,11 @@ Result<> write_all(int fd, std::string_view content, const std::string& path) {
 }  // namespace
 
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability) {
-  const std::string temporary = path + ".new." + std::to_string(::getpid());
+  return write_file({path, path + ".new." + std::to_string(::getpid())}, content, mode, durability);
+}
+
+Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability) {
+  const auto& [path, temporary] = file;
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!fd.valid()) return Error::from_errno(errno, "create " + temporary);
   auto written = write_all(fd.get(), content, temporary);

@@ -31,6 +31,14 @@ enum class Durability : uint8_t { renamed, synced };  // synced: fsync before th
 // Writes a temporary file in the same folder and renames it over `path`.
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability);
 
+// The same with a temporary file of the caller's choice: one that can be found again when a kill has left it
+// behind.
+struct Replacement {
+  std::string path;
+  std::string temporary;
+};
+Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability);
+
 // Nothing if it does not exist. Refuses symbolic links and more than `limit_bytes`.
 Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes);
 
