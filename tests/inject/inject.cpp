@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 #ifndef __x86_64__
-#error "inject writes x86-64 registers; for another architecture fail_call() and answer() are to be written"
+#error "inject writes x86-64 registers; for another architecture FailedCall is to be written"
 #endif
 
 namespace {
@@ -63,33 +64,53 @@ std::string call_name(long number) {
     NAME(arch_prctl)
     NAME(bind)
     NAME(brk)
-    NAME(chmod) NAME(clock_nanosleep) NAME(clone) NAME(clone3) NAME(close) NAME(dup) NAME(dup2)
-        NAME(exit_group) NAME(faccessat2) NAME(fchmod) NAME(fcntl) NAME(flock) NAME(fstat) NAME(fsync)
-            NAME(futex) NAME(getdents64) NAME(getpid) NAME(getrandom) NAME(getsockname) NAME(getsockopt)
-                NAME(geteuid) NAME(gettid) NAME(getuid) NAME(ioctl) NAME(kill) NAME(link) NAME(linkat)
-                    NAME(lseek) NAME(lstat) NAME(mkdir) NAME(mmap) NAME(mprotect) NAME(mremap) NAME(munmap)
-                        NAME(newfstatat) NAME(open) NAME(openat) NAME(pipe2) NAME(poll) NAME(prctl)
-                            NAME(prlimit64) NAME(read) NAME(readlink) NAME(readlinkat) NAME(recvmsg)
-                                NAME(rename) NAME(rmdir) NAME(rseq) NAME(rt_sigaction) NAME(rt_sigprocmask)
-                                    NAME(sendmsg) NAME(sendto) NAME(set_robust_list) NAME(set_tid_address)
-                                        NAME(setns) NAME(setsockopt) NAME(socket) NAME(stat) NAME(symlink)
-                                            NAME(tgkill) NAME(uname) NAME(unlink) NAME(unlinkat) NAME(wait4)
-                                                NAME(write)
+    NAME(chmod)
+    NAME(clock_nanosleep)
+    NAME(clone)
+    NAME(clone3) NAME(close) NAME(dup) NAME(dup2) NAME(exit_group) NAME(faccessat2) NAME(fchmod) NAME(fcntl)
+        NAME(flock) NAME(fstat) NAME(fsync) NAME(futex) NAME(getdents64) NAME(getpid) NAME(getrandom)
+            NAME(getsockname) NAME(getsockopt) NAME(geteuid) NAME(gettid) NAME(getuid) NAME(ioctl) NAME(kill)
+                NAME(link) NAME(linkat) NAME(lseek) NAME(lstat) NAME(mkdir) NAME(mmap) NAME(mprotect)
+                    NAME(mremap) NAME(munmap) NAME(newfstatat) NAME(open) NAME(openat) NAME(memfd_create)
+                        NAME(pipe2) NAME(poll) NAME(prctl) NAME(prlimit64) NAME(read) NAME(readlink)
+                            NAME(readlinkat) NAME(recvmsg) NAME(rename) NAME(rmdir) NAME(rseq)
+                                NAME(rt_sigaction) NAME(rt_sigprocmask) NAME(sendmsg) NAME(sendto)
+                                    NAME(set_robust_list) NAME(set_tid_address) NAME(setns) NAME(setsockopt)
+                                        NAME(socket) NAME(stat) NAME(symlink) NAME(tgkill) NAME(uname)
+                                            NAME(unlink) NAME(unlinkat) NAME(wait4) NAME(write)
   }
 #undef NAME
   return "call-" + std::to_string(number);
 }
 
-// At the entry of a call: it is not done, because the kernel has none with the number -1.
-void fail_call(pid_t pid) {
-  if (ptrace(PTRACE_POKEUSER, pid, offsetof(user, regs.orig_rax), -1L) != 0) die("inject: skip the call");
+void set_register(pid_t pid, size_t place, long value) {
+  if (ptrace(PTRACE_POKEUSER, pid, place, value) != 0) die("inject: write a register");
 }
 
-// At its exit: this is the answer.
-void answer(pid_t pid, int error) {
-  if (ptrace(PTRACE_POKEUSER, pid, offsetof(user, regs.rax), -static_cast<long>(error)) != 0)
-    die("inject: answer the call");
-}
+// One system call that shall fail.
+class FailedCall {
+ public:
+  // At its entry: it is not done, because the kernel has no call with the number -1. But brk() has no errno:
+  // when it fails it answers with the break as it is (brk(2)), which is what brk(0) does; an errno would be
+  // an address.
+  FailedCall(pid_t pid, const __ptrace_syscall_info& call)
+      : pid_(pid), is_brk_(call.entry.nr == SYS_brk), argument_(static_cast<long>(call.entry.args[0])) {
+    set_register(pid, is_brk_ ? offsetof(user, regs.rdi) : offsetof(user, regs.orig_rax), is_brk_ ? 0 : -1);
+  }
+  // At its exit. A call leaves its argument in the register, and the C library's brk() looks at it.
+  void answer(int error) const {
+    if (is_brk_) {
+      set_register(pid_, offsetof(user, regs.rdi), argument_);
+    } else {
+      set_register(pid_, offsetof(user, regs.rax), -static_cast<long>(error));
+    }
+  }
+
+ private:
+  pid_t pid_;
+  bool is_brk_;
+  long argument_;
+};
 
 class Command {
  public:
@@ -147,33 +168,29 @@ void start(Command& command) {
 std::string run(Command& command, long k, int error) {
   long calls = 0;
   std::string last;
-  std::string hit;
-  bool failing = false;
+  bool hit = false;
+  std::optional<FailedCall> failing;
   start(command);
   for (int signal = 0;;) {
     // Nothing to see any more once the call has been answered.
-    command.go_on(hit.empty() || failing ? PTRACE_SYSCALL : PTRACE_CONT, signal);
+    command.go_on(!hit || failing ? PTRACE_SYSCALL : PTRACE_CONT, signal);
     if (!command.wait()) break;
     signal = command.at_call() ? 0 : command.signal();
     if (!command.at_call()) continue;
     const __ptrace_syscall_info call = command.call();
-    if (call.op == PTRACE_SYSCALL_INFO_ENTRY) {
-      last = call_name(static_cast<long>(call.entry.nr));
-      if (++calls != k) continue;
-      hit = last;
-      failing = error != 0;
-      if (failing) {
-        fail_call(command.pid());
-      } else {
-        command.kill();
-      }
-    } else if (failing) {
-      answer(command.pid(), error);
-      failing = false;
+    if (call.op != PTRACE_SYSCALL_INFO_ENTRY) {
+      if (failing) failing->answer(error);
+      failing.reset();
+      continue;
     }
+    last = call_name(static_cast<long>(call.entry.nr));
+    hit = ++calls == k;
+    if (!hit) continue;
+    if (error == 0) command.kill();
+    if (error != 0) failing.emplace(command.pid(), call);
   }
   if (out_of_time) return "hung " + last;
-  return hit.empty() ? "- " + std::to_string(calls) : hit;
+  return hit ? last : "- " + std::to_string(calls);
 }
 
 }  // namespace

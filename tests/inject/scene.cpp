@@ -140,6 +140,7 @@ Scene::Scene(const Setting& setting)
         " altname a-name-of-more-than-fifteen-bytes || ip link show a-name-of-more-than-fifteen-bytes");
   add_speaker_of_newer_cni();
   begin_pod();
+  next_pod_ = make_pod("b");  // it stays: the end of a namespace takes the kernel longer than all the rest
   // The first attachment makes folders, and soft RDMA devices lose a port file by their first moves.
   for (int round = 0; round < 2; ++round) {
     result_ = must(call("ADD")).out;
@@ -149,23 +150,19 @@ Scene::Scene(const Setting& setting)
   before_ = everything();
 }
 
-void Scene::begin_pod() {
-  pod_ = node_.add_pod("a");
+std::string Scene::make_pod(const std::string& name) {
+  const std::string path = node_.add_pod(name);
   // Addresses that need no second to become usable: a trial has no time for it.
-  node_.in_pod(pod_, "echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
+  node_.in_pod(path, "echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
+  return path;
 }
 
-void Scene::begin_next_pod() {
-  next_pod_ = node_.add_pod("b");
-  node_.in_pod(next_pod_, "echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
-}
+void Scene::begin_pod() { pod_ = make_pod("a"); }
 
 void Scene::end_pod() {
   if (setting_.device.empty()) send_home(pod_);
   node_.end_pod(pod_);
 }
-
-void Scene::end_next_pod() { node_.end_pod(next_pod_); }
 
 // host-local of Debian speaks CNI 1.0.0 and knows neither GC nor STATUS, which begin with 1.1.0.
 void Scene::add_speaker_of_newer_cni() const {

@@ -36,8 +36,6 @@ class Scene {
   // The pod's namespace ends and its device comes home; a new one at the same path is made by begin_pod().
   void end_pod();
   void begin_pod();
-  void begin_next_pod();
-  void end_next_pod();
 
   // The node outside pods: links, addresses, routes, RDMA devices, the files of vfrail and of IPAM.
   std::string host() const;
@@ -58,6 +56,7 @@ class Scene {
  private:
   Call call(const std::string& verb, const std::string& container, const std::string& netns) const;
   Json config(const std::string& verb) const;
+  std::string make_pod(const std::string& name);
   void add_speaker_of_newer_cni() const;
 
   Setting setting_;
