@@ -132,8 +132,12 @@ Result<std::optional<AttachmentName>> RecordStore::owner(const std::string& devi
     return Error::from_errno(errno, "read owner " + path);
   }
   auto name = parse_file_name({target, static_cast<size_t>(size)});
-  if (!name || ::access(record_path(*name).c_str(), F_OK) != 0) return std::optional<AttachmentName>();
-  return name;
+  if (!name) return std::optional<AttachmentName>();
+  const std::string record = record_path(*name);
+  if (::access(record.c_str(), F_OK) == 0) return name;
+  // Not known is not "nobody": the device of a living attachment would be given to another one.
+  if (errno != ENOENT) return Error::from_errno(errno, "look for " + record);
+  return std::optional<AttachmentName>();
 }
 
 Result<> RecordStore::remove(const Record& record) const {
