@@ -51,7 +51,7 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
   }
   const auto found = TRY(std::move(record), "");
   if (!found) return {};
-  if (from_this_boot(*found, world) && TRY(attachment_lives(*found, world), "")) {
+  if (TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "")) {
     const std::string whose =
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
     if (name == us)
@@ -133,7 +133,7 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Kernel
   Attached out;
   out.record = make_record(request, conf, before, plan);
   out.record.netns_id = pod.netns_id();
-  out.record.boot_id = boot_id(world.sys);
+  out.record.boot_id = TRY(boot_id(world.sys), "");
   TRY(world.store.save(out.record), "save what is going to be changed");
   tx.undo("give back " + out.record.device_key, [&world, record = out.record]() -> Result<> {
     TRY(detach(record, record.netns, world), "");
@@ -191,11 +191,13 @@ Result<AddResult> add(const Request& request, World& world) {
   if (!pod) return Error{Errc::wrong_netns, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
   Transaction tx;
   auto result = attach(request, conf, *pod, world, tx);
-  if (result) {
+  const auto told = result ? world.tell(*result) : Result<>();
+  if (result && told) {
     tx.commit();
     return result;
   }
-  return std::move(std::move(result).error()).and_also(tx.roll_back());
+  Error error = result ? told.error() : std::move(result).error();
+  return std::move(error).and_also(tx.roll_back());
 }
 
 }  // namespace vfrail

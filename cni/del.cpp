@@ -63,11 +63,13 @@ Result<std::optional<Record>> load_record(const AttachmentName& name, World& wor
 
 }  // namespace
 
-std::string boot_id(const SysRoot& sys) {
-  return sys.text_or_none("proc/sys/kernel/random/boot_id").value_or("");
+Result<std::string> boot_id(const SysRoot& sys) {
+  return TRY(sys.text("proc/sys/kernel/random/boot_id"), "").value_or("");
 }
 
-bool from_this_boot(const Record& record, const World& world) { return record.boot_id == boot_id(world.sys); }
+Result<bool> from_this_boot(const Record& record, const World& world) {
+  return record.boot_id == TRY(boot_id(world.sys), "");
+}
 
 Result<bool> attachment_lives(const Record& record, World& world) {
   const auto pod = TRY(open_pod(record, "", world), "");
@@ -78,7 +80,7 @@ Result<bool> attachment_lives(const Record& record, World& world) {
 }
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
-  if (!from_this_boot(record, world)) return {};  // the boot has made every device what it is
+  if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has made every device what it is
   const auto pod = TRY(open_pod(record, netns, world), "");
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");

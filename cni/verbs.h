@@ -26,6 +26,8 @@ struct World {
   // Null: there is no namespace at that path (any more).
   std::function<Result<std::unique_ptr<Kernel>>(const std::string& path)> open_netns;
   Log& log;
+  // Hands the result of an ADD to the runtime. An attachment that it does not learn of is none.
+  std::function<Result<>(const AddResult&)> tell = [](const AddResult&) { return Result<>(); };
 
   // A netdev comes back from an ended namespace within some ms to seconds (cleanup_net() runs on a
   // workqueue).
@@ -57,8 +59,9 @@ Result<> forget(const Record& record, World& world);
 // The device of the record is in the namespace that it was moved into.
 Result<bool> attachment_lives(const Record& record, World& world);
 
-std::string boot_id(const SysRoot& sys);
+// Empty where the kernel tells none.
+Result<std::string> boot_id(const SysRoot& sys);
 // Devices do not keep their state over a boot, so a record of an earlier one tells nothing about them.
-bool from_this_boot(const Record& record, const World& world);
+Result<bool> from_this_boot(const Record& record, const World& world);
 
 }  // namespace vfrail

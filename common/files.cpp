@@ -48,22 +48,19 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
 
 FileLock::~FileLock() {
   // Still locked here, so that whoever opens the file now finds out in is_at().
-  if (fd_.valid()) ::unlink(path_.c_str());
+  // Twice, because the file would be the one thing that an attachment leaves on a node.
+  if (fd_.valid() && ::unlink(path_.c_str()) != 0 && errno != ENOENT) ::unlink(path_.c_str());
 }
 
-namespace {
-
-Result<> write_all(int fd, std::string_view content, const std::string& path) {
+Result<> write_stream(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Error::from_errno(errno, "write " + path);
+    if (written < 0) return Error::from_errno(errno, "");
     content.remove_prefix(static_cast<size_t>(written));
   }
   return {};
 }
-
-}  // namespace
 
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability) {
   return write_file({path, path + ".new." + std::to_string(::getpid())}, content, mode, durability);
@@ -73,7 +70,8 @@ Result<> write_file(const Replacement& file, std::string_view content, unsigned 
   const auto& [path, temporary] = file;
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!fd.valid()) return Error::from_errno(errno, "create " + temporary);
-  auto written = write_all(fd.get(), content, temporary);
+  auto written = write_stream(fd.get(), content);
+  if (!written) written = std::move(written.error()).in("write " + temporary);
   // The umask may have taken bits away that others need (0444 device-info files).
   if (written && ::fchmod(fd.get(), mode) != 0) written = Error::from_errno(errno, "chmod " + temporary);
   if (written && durability == Durability::synced && ::fsync(fd.get()) != 0) {

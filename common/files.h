@@ -47,6 +47,9 @@ Result<UniqueFd> open_for_reading(const std::string& path);
 // Everything up to the end of the stream (stdin, a pipe), at most `limit_bytes`.
 Result<std::string> read_stream(int fd, size_t limit_bytes);
 
+// All of it, to a stream (stdout, a pipe).
+Result<> write_stream(int fd, std::string_view content);
+
 // Removes a file; one that is not there is fine.
 Result<> remove_file(const std::string& path);
 
