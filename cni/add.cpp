@@ -151,7 +151,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
     TRY(run_ipam(request, Command::del, type, world.ipam_timeout), "");
     return {};
   });
-  const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout), "");
+  const auto lock =
+      TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout), "");
+  const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd()), "");
   const std::string what = "answer of IPAM plugin " + conf.ipam_type;
   if (!answer) return Error{Errc::protocol, 0, what + ": empty"};
   Assignment out = TRY(parse_assignment(*answer), what);

@@ -127,6 +127,10 @@ Result<> del(const Request& request, World& world) {
   const bool device_home =
       note(record ? give_back(*record, asked, world) : detach_unrecorded(asked, network, world));
   if (!network.ipam_type.empty()) {
+    // The plugin of an ADD that was killed goes on, and would take an address when this one has given back
+    // all.
+    const auto its_end = world.store.lock_ipam({asked.container_id, asked.ifname}, world.lock_timeout);
+    if (!its_end) world.log.warning("an IPAM plugin may still run", {{"reason", its_end.error().text}});
     auto released = run_ipam(asked, Command::del, network.ipam_type, world.ipam_timeout);
     if (!released) note(std::move(released).error());
   }

@@ -89,13 +89,15 @@ std::vector<std::string> make_environment(const Request& request, Command comman
 }
 
 Result<pid_t> spawn(const std::string& program, std::vector<std::string> environment, const UniqueFd& in,
-                    const UniqueFd& out) {
+                    const UniqueFd& out, int inherited) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
+  // To itself: it is no longer closed at execve().
+  if (inherited >= 0) posix_spawn_file_actions_adddup2(&actions, inherited, inherited);
   // DEL ignores SIGTERM and everything ignores SIGPIPE; the plugin shall have the defaults.
   sigset_t defaults;
   sigemptyset(&defaults);
@@ -186,12 +188,12 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
 }
 
 Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
-                                     std::chrono::milliseconds timeout) {
+                                     std::chrono::milliseconds timeout, int inherited) {
   const std::string what = "IPAM plugin " + type + ", " + command_name(command);
   const std::string program = TRY(find_plugin(type, request.path), "");
   const UniqueFd in = TRY(make_input(request.config), what);
   Pipe out = TRY(make_pipe(), what);
-  Child child(TRY(spawn(program, make_environment(request, command), in, out.write), what));
+  Child child(TRY(spawn(program, make_environment(request, command), in, out.write, inherited), what));
   out.write.reset();
   const auto deadline = Clock::now() + timeout;
   std::string output = TRY(collect(out.read, child, deadline), what);

@@ -64,6 +64,11 @@ Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) 
   return FileLock::acquire(folder_ + "/rdma.lock", wait_at_most);
 }
 
+Result<FileLock> RecordStore::lock_ipam(const AttachmentName& name,
+                                        std::chrono::milliseconds wait_at_most) const {
+  return FileLock::acquire(folder_ + "/locks/ipam" + kSeparator + file_name(name), wait_at_most);
+}
+
 std::string RecordStore::record_path(const AttachmentName& name) const {
   return folder_ + "/attachments/" + file_name(name) + ".json";
 }

@@ -6,7 +6,8 @@
 //     devices/KEY -> CONTAINER:IFNAME      who has the device
 //     devices/KEY.new                      either of the two while it is written, under the device's lock
 //     locks/KEY                            flock'd while a device is attached or given back
-//     rdma.lock                            flock'd for the moment of an RDMA move
+//     locks/ipam:CONTAINER:IFNAME          flock'd while an IPAM plugin gives it an address, also by that
+//     plugin rdma.lock                            flock'd for the moment of an RDMA move
 #pragma once
 
 #include "cni/net_conf.h"
@@ -64,6 +65,7 @@ class RecordStore {
 
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
+  Result<FileLock> lock_ipam(const AttachmentName& name, std::chrono::milliseconds wait_at_most) const;
 
   // Writes the record (fsync'd), then makes it the device's owner. Under the device's lock.
   Result<> save(const Record& record) const;

@@ -19,6 +19,8 @@ class FileLock {
   FileLock(FileLock&& other) noexcept = default;
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
+  // A child that inherits it keeps the lock when this process is killed.
+  int fd() const { return fd_.get(); }
 
  private:
   FileLock(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
