@@ -4,6 +4,8 @@
 #include "cni/verbs.h"
 #include "common/promise.h"
 
+#include <cerrno>
+
 namespace vfrail {
 
 namespace {
@@ -130,7 +132,12 @@ Result<> del(const Request& request, World& world) {
     // The plugin of an ADD that was killed goes on, and would take an address when this one has given back
     // all.
     const auto its_end = world.store.lock_ipam({asked.container_id, asked.ifname}, world.lock_timeout);
-    if (!its_end) world.log.warning("an IPAM plugin may still run", {{"reason", its_end.error().text}});
+    if (!its_end && its_end.error().sys == EWOULDBLOCK) {
+      world.log.warning("an IPAM plugin still runs, it is not waited for",
+                        {{"reason", its_end.error().text}});
+    } else if (!its_end) {
+      note(its_end.error());
+    }
     auto released = run_ipam(asked, Command::del, network.ipam_type, world.ipam_timeout);
     if (!released) note(std::move(released).error());
   }

@@ -15,6 +15,8 @@ using std::chrono::steady_clock;
 
 namespace {
 
+constexpr int kMaxRefusals = 3;
+
 // The holder before us has removed the file: what was locked is a file that nobody else will find.
 bool is_at(int fd, const std::string& path) {
   struct stat locked {};
@@ -28,6 +30,7 @@ bool is_at(int fd, const std::string& path) {
 Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at_most) {
   // flock has no deadline of its own, so ask again, from 1 ms up: a holder keeps it for some 20 ms.
   const auto deadline = steady_clock::now() + wait_at_most;
+  int refusals = 0;
   for (milliseconds pause{1};;) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return Error::from_errno(errno, "open lock " + path);
@@ -35,7 +38,8 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
       if (is_at(fd.get(), path)) return FileLock(std::move(fd), path);
       continue;
     }
-    if (errno != EWOULDBLOCK && errno != EINTR) return Error::from_errno(errno, "lock " + path);
+    // ENOLCK is a want of memory. To give up is to leave the file there, which only a holder may remove.
+    if (errno != EWOULDBLOCK && ++refusals == kMaxRefusals) return Error::from_errno(errno, "lock " + path);
     if (steady_clock::now() >= deadline) {
       return Error{
           Errc::busy, EWOULDBLOCK,

@@ -4,7 +4,8 @@
 //
 // WORDs choose the sweeps whose names have them all. --device: on this node, with that VF, and not on made-up
 // ones.
-// --in-turn: each system call fails with one errno, in turn, and not with each of them.
+// --in-turn: at each system call one errno and one continuation after the kill, in turn, and not each of
+// them.
 #include "tests/inject/sweep.h"
 
 #include <algorithm>
@@ -27,14 +28,19 @@ struct Options {
   std::vector<std::string> words;
 };
 
+// Whether a verb has every errno and every continuation at each of its calls, or one in turn.
+bool in_turn(const std::string& verb, const Options& options) {
+  return options.in_turn || verb == "GC of all";  // which is the code of DEL, with one more way to it
+}
+
 std::vector<Sweep> sweeps_of(const std::string& verb, const Setting& setting, const Options& options) {
+  const bool turns = in_turn(verb, options);
+  std::vector<std::string> continuations = continuations_of(verb);
+  if (turns && continuations.size() > 1) continuations = {kEachInTurn};
   std::vector<Sweep> out;
-  for (const std::string& then : continuations_of(verb)) out.push_back({verb, "kill", then, setting});
-  if (options.in_turn) {
-    out.push_back({verb, kErrnosInTurn, "", setting});
-  } else {
-    for (const std::string& error : errnos()) out.push_back({verb, error, "", setting});
-  }
+  for (const std::string& then : continuations) out.push_back({verb, "kill", then, setting});
+  for (const std::string& error : turns ? std::vector<std::string>{kErrnosInTurn} : errnos())
+    out.push_back({verb, error, "", setting});
   return out;
 }
 
@@ -170,7 +176,7 @@ int main(int count, char** arguments) {
       "start, before main(), by a signal.\n",
       sum.left, sum.died_in_start);
   std::printf("kill points tried: %d, fault points tried: %d%s, %s\n", sum.kills, sum.faults,
-              options.in_turn ? " (each with one of 5 errnos, in turn)" : "",
+              options.in_turn ? " (at each call one of 5 errnos and one continuation, in turn)" : "",
               sum.lost == 0 ? "nothing lost" : "NOT ALL WELL");
   return sum.lost == 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 #include "tests/inject/sweep.h"
 
 #include <csignal>
-#include <functional>
+#include <iterator>
 #include <memory>
 
 namespace vfrail::test {
@@ -62,7 +62,9 @@ void next_pod(Scene& scene) {
 
 constexpr Continuation kContinuations[] = {{"DEL", del}, {"ADD of the next pod", next_pod}};
 
-void continue_after_kill(const std::string& name, Scene& scene) {
+void continue_after_kill(const std::string& name, int k, Scene& scene) {
+  if (name == kEachInTurn)
+    return kContinuations[static_cast<size_t>(k) % std::size(kContinuations)].run(scene);
   for (const Continuation& one : kContinuations) {
     if (name == one.name) return one.run(scene);
   }
@@ -103,7 +105,7 @@ bool try_point(const Sweep& sweep, int k, const std::string& injector, Scene& sc
     del(scene);
   } else if (sweep.what == "kill") {
     if (hit.outcome.status != 128 + SIGKILL) throw Lost("the kill did not kill");
-    continue_after_kill(sweep.then, scene);
+    continue_after_kill(sweep.then, k, scene);
   } else {
     judge_ending(hit, k, tally);
     if (sweep.verb == "ADD") {

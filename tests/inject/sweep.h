@@ -14,11 +14,13 @@ namespace vfrail::test {
 struct Sweep {
   std::string verb;  // of the specification, or "GC of all": the one in which no attachment is valid any more
   std::string what;  // "kill", or the errno that the call answers with, or kErrnosInTurn
-  std::string then;  // after a kill: what has to bring the node back; empty for verbs that change nothing
+  std::string
+      then;  // after a kill: what has to bring the node back, or kEachInTurn; empty for harmless verbs
   Setting setting;
   std::string text() const;
 };
 
+inline constexpr const char* kEachInTurn = "one of the continuations in turn";
 inline constexpr const char* kErrnosInTurn = "errnos in turn";  // the k-th call answers with the k-th of them
 const std::vector<std::string>& errnos();
 
