@@ -54,34 +54,89 @@ int errno_of(const std::string& word) {
   return -1;
 }
 
+struct CallName {
+  long number;
+  const char* name;
+};
 // What a small static program makes; others show as numbers.
+#define CALL(call) \
+  { SYS_##call, #call }
+constexpr CallName kCalls[] = {CALL(access),
+                               CALL(arch_prctl),
+                               CALL(bind),
+                               CALL(brk),
+                               CALL(chmod),
+                               CALL(clock_nanosleep),
+                               CALL(clone),
+                               CALL(clone3),
+                               CALL(close),
+                               CALL(dup),
+                               CALL(dup2),
+                               CALL(exit_group),
+                               CALL(faccessat2),
+                               CALL(fchmod),
+                               CALL(fcntl),
+                               CALL(flock),
+                               CALL(fstat),
+                               CALL(fsync),
+                               CALL(futex),
+                               CALL(getdents64),
+                               CALL(getpid),
+                               CALL(getrandom),
+                               CALL(getsockname),
+                               CALL(getsockopt),
+                               CALL(geteuid),
+                               CALL(gettid),
+                               CALL(getuid),
+                               CALL(ioctl),
+                               CALL(kill),
+                               CALL(link),
+                               CALL(linkat),
+                               CALL(lseek),
+                               CALL(lstat),
+                               CALL(mkdir),
+                               CALL(mmap),
+                               CALL(mprotect),
+                               CALL(mremap),
+                               CALL(munmap),
+                               CALL(newfstatat),
+                               CALL(open),
+                               CALL(openat),
+                               CALL(memfd_create),
+                               CALL(pipe2),
+                               CALL(poll),
+                               CALL(prctl),
+                               CALL(prlimit64),
+                               CALL(read),
+                               CALL(readlink),
+                               CALL(readlinkat),
+                               CALL(recvmsg),
+                               CALL(rename),
+                               CALL(rmdir),
+                               CALL(rseq),
+                               CALL(rt_sigaction),
+                               CALL(rt_sigprocmask),
+                               CALL(sendmsg),
+                               CALL(sendto),
+                               CALL(set_robust_list),
+                               CALL(set_tid_address),
+                               CALL(setns),
+                               CALL(setsockopt),
+                               CALL(socket),
+                               CALL(stat),
+                               CALL(symlink),
+                               CALL(tgkill),
+                               CALL(uname),
+                               CALL(unlink),
+                               CALL(unlinkat),
+                               CALL(wait4),
+                               CALL(write)};
+#undef CALL
+
 std::string call_name(long number) {
-#define NAME(call) \
-  case SYS_##call: \
-    return #call;
-  switch (number) {
-    NAME(access)
-    NAME(arch_prctl)
-    NAME(bind)
-    NAME(brk)
-    NAME(chmod)
-    NAME(clock_nanosleep)
-    NAME(clone)
-    NAME(clone3)
-    NAME(close)
-    NAME(dup) NAME(dup2) NAME(exit_group) NAME(faccessat2) NAME(fchmod) NAME(fcntl) NAME(flock) NAME(fstat)
-        NAME(fsync) NAME(futex) NAME(getdents64) NAME(getpid) NAME(getrandom) NAME(getsockname)
-            NAME(getsockopt) NAME(geteuid) NAME(gettid) NAME(getuid) NAME(ioctl) NAME(kill) NAME(link)
-                NAME(linkat) NAME(lseek) NAME(lstat) NAME(mkdir) NAME(mmap) NAME(mprotect) NAME(mremap)
-                    NAME(munmap) NAME(newfstatat) NAME(open) NAME(openat) NAME(memfd_create) NAME(pipe2)
-                        NAME(poll) NAME(prctl) NAME(prlimit64) NAME(read) NAME(readlink) NAME(readlinkat)
-                            NAME(recvmsg) NAME(rename) NAME(rmdir) NAME(rseq) NAME(rt_sigaction)
-                                NAME(rt_sigprocmask) NAME(sendmsg) NAME(sendto) NAME(set_robust_list)
-                                    NAME(set_tid_address) NAME(setns) NAME(setsockopt) NAME(socket) NAME(stat)
-                                        NAME(symlink) NAME(tgkill) NAME(uname) NAME(unlink) NAME(unlinkat)
-                                            NAME(wait4) NAME(write)
+  for (const CallName& call : kCalls) {
+    if (call.number == number) return call.name;
   }
-#undef NAME
   return "call-" + std::to_string(number);
 }
 
