@@ -172,8 +172,8 @@ int main(int count, char** arguments) {
     return 1;
   }
   std::printf(
-      "Of the faults, %d left something to the DEL that follows a failed ADD, and %d ended the C library's "
-      "start, before main(), by a signal.\n",
+      "Of the faults, %d left something to the DEL that follows a failed ADD, and %d in the C library's "
+      "start, before main(), made it end the process by a signal.\n",
       sum.left, sum.died_in_start);
   std::printf("kill points tried: %d, fault points tried: %d%s, %s\n", sum.kills, sum.faults,
               options.in_turn ? " (at each call one of 5 errnos and one continuation, in turn)" : "",

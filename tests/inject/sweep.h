@@ -31,7 +31,8 @@ struct Tally {
   int points = 0;
   // Faults after which a failed ADD has left something to the DEL that a runtime sends then, by system call.
   std::map<std::string, int> left_to_del;
-  // Faults in the C library's start, before main(), that ended the process by a signal.
+  // Faults in the C library's start, before main(), for which it ended the process by a signal: at once, or
+  // later, as malloc() does when brk() did not round up the first heap.
   int died_in_start = 0;
   std::vector<std::string> complaints;
 };
