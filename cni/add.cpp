@@ -51,7 +51,7 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
   }
   const auto found = TRY(std::move(record), "");
   if (!found) return {};
-  if (from_this_boot(*found, world) && TRY(attachment_lives(*found, world), "")) {
+  if (TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "")) {
     const std::string whose =
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
     if (name == us)
@@ -66,10 +66,10 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
   const std::string what = "undo the attachment of container " + name.container_id;
   if (lock == DeviceLock::held) {
     TRY(restore_device(*found, found->netns, world), what);
-  } else {
-    TRY(detach(*found, found->netns, world), what);
+    return world.store.remove(*found);
   }
-  return world.store.remove(*found);
+  TRY(detach(*found, found->netns, world), what);
+  return forget(*found, world);
 }
 
 // The RDMA devices that sysfs shows below the device. A list of the kernel can miss one while other pods'
@@ -227,11 +227,11 @@ Result<Attached> move_device(const Request& request, const NetConf& conf, Chaine
   Attached out;
   out.record = make_record(request, conf, before, plan);
   out.record.netns_id = pod.netns_id();
-  out.record.boot_id = boot_id(world.sys);
+  out.record.boot_id = TRY(boot_id(world.sys), "");
   TRY(world.store.save(out.record), "save what is going to be changed");
   tx.undo("give back " + out.record.device_key, [&world, record = out.record]() -> Result<> {
     TRY(detach(record, record.netns, world), "");
-    return world.store.remove(record);
+    return forget(record, world);
   });
   out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record), "");
   return out;
@@ -244,7 +244,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
     TRY(run_ipam(request, Command::del, type, world.ipam_timeout), "");
     return {};
   });
-  const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout), "");
+  const auto lock =
+      TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout), "");
+  const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd()), "");
   const std::string what = "answer of IPAM plugin " + conf.ipam_type;
   if (!answer) return Error{Errc::protocol, 0, what + ": empty"};
   Assignment out = TRY(parse_assignment(*answer), what);
@@ -307,15 +309,19 @@ Result<AddResult> add(const Request& request, World& world) {
   const Chained chained = TRY(look_at_chain(request, conf, *pod, world), "");
   if (chained == Chained::complete) {
     world.log.info("an entry of vfrail earlier in the chain has attached everything");
-    return pass_on(conf);
+    AddResult out = pass_on(conf);
+    TRY(world.tell(out), "");
+    return out;
   }
   Transaction tx;
   auto result = attach(request, conf, chained, *pod, world, tx);
-  if (result) {
+  const auto told = result ? world.tell(*result) : Result<>();
+  if (result && told) {
     tx.commit();
     return result;
   }
-  return std::move(std::move(result).error()).and_also(tx.roll_back());
+  Error error = result ? told.error() : std::move(result).error();
+  return std::move(error).and_also(tx.roll_back());
 }
 
 }  // namespace vfrail

@@ -1,7 +1,10 @@
+#include "cni/device.h"
 #include "cni/ipam.h"
 #include "cni/steps.h"
 #include "cni/verbs.h"
 #include "common/promise.h"
+
+#include <cerrno>
 
 namespace vfrail {
 
@@ -18,9 +21,22 @@ Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string
   return std::unique_ptr<Kernel>();
 }
 
+// The key that ADD would use. Nothing if there is no such device: then there is nothing to give back either.
+std::optional<std::string> device_key(const NetConf& conf, const World& world) {
+  if (conf.device.id) return conf.device.id->text();
+  const auto device = find_device(world.sys, world.host, conf.device);
+  return device ? std::optional(device->key) : std::nullopt;
+}
+
 // DEL of an attachment without a record (never made, already gone, or the state folder was lost): the address
 // is released; a device that is in the pod under that name is what the runtime means, and is sent home.
 Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
+  const auto key = device_key(conf, world);
+  if (!key) return {};
+  // An ADD that was killed before its record was complete leaves files: its lock's, which goes with ours, and
+  // another.
+  const auto lock = TRY(world.store.lock_device(*key, world.lock_timeout), "wait for " + *key);
+  TRY(world.store.remove_leftovers(*key), "");
   // Without IPAM it may be the entry of a chain that moved the RDMA device only: then the interface is
   // another plugin's. The kernel brings hardware home at the end of the namespace in any case.
   if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
@@ -28,8 +44,7 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
   const auto link = TRY(pod->find_link(request.ifname), "look for " + request.ifname + " in the pod");
   if (!link || link->parent_device != conf.device.id->text()) return {};
-  const auto lock = TRY(world.store.lock_device(conf.device.id->text(), world.lock_timeout), "");
-  if (TRY(world.store.owner(conf.device.id->text()), "")) return {};
+  if (TRY(world.store.owner(*key), "")) return {};
   world.log.warning("no record of this attachment: the interface goes home without its old name and settings",
                     {{"device", conf.device.id->text()}});
   return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
@@ -61,11 +76,13 @@ void use_ipam_of(const Record& record, Request& asked, NetConf& network) {
 
 }  // namespace
 
-std::string boot_id(const SysRoot& sys) {
-  return sys.text_or_none("proc/sys/kernel/random/boot_id").value_or("");
+Result<std::string> boot_id(const SysRoot& sys) {
+  return TRY(sys.text("proc/sys/kernel/random/boot_id"), "").value_or("");
 }
 
-bool from_this_boot(const Record& record, const World& world) { return record.boot_id == boot_id(world.sys); }
+Result<bool> from_this_boot(const Record& record, const World& world) {
+  return record.boot_id == TRY(boot_id(world.sys), "");
+}
 
 Result<bool> attachment_lives(const Record& record, World& world) {
   const auto pod = TRY(open_pod(record, "", world), "");
@@ -76,7 +93,7 @@ Result<bool> attachment_lives(const Record& record, World& world) {
 }
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
-  if (!from_this_boot(record, world)) return {};  // the boot has made every device what it is
+  if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has made every device what it is
   const auto pod = TRY(open_pod(record, netns, world), "");
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");
@@ -96,6 +113,12 @@ Result<bool> detach(const Record& record, const std::string& netns, World& world
   }
   TRY(restore_device(record, netns, world), "give back " + record.device_key);
   return true;
+}
+
+Result<> forget(const Record& record, World& world) {
+  const auto lock =
+      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+  return world.store.remove(record);
 }
 
 Result<> del(const Request& request, World& world) {
@@ -121,11 +144,20 @@ Result<> del(const Request& request, World& world) {
   const bool device_home =
       note(record ? give_back(*record, asked, world) : detach_unrecorded(asked, network, world));
   if (!network.ipam_type.empty()) {
+    // The plugin of an ADD that was killed goes on, and would take an address when this one has given back
+    // all.
+    const auto its_end = world.store.lock_ipam({asked.container_id, asked.ifname}, world.lock_timeout);
+    if (!its_end && its_end.error().sys == EWOULDBLOCK) {
+      world.log.warning("an IPAM plugin still runs, it is not waited for",
+                        {{"reason", its_end.error().text}});
+    } else if (!its_end) {
+      note(its_end.error());
+    }
     auto released = run_ipam(asked, Command::del, network.ipam_type, world.ipam_timeout);
     if (!released) note(std::move(released).error());
   }
   // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
-  if (record && device_home && !failure) note(world.store.remove(*record));
+  if (record && device_home && !failure) note(forget(*record, world));
   if (failure) return std::move(*failure);
   world.log.info("detached", {{"device", record ? record->device_key : "-"}});
   return {};

@@ -1,5 +1,6 @@
 #include "cni/ipam.h"
 
+#include "common/files.h"
 #include "common/unique_fd.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string_view>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -23,6 +25,7 @@ namespace {
 
 constexpr size_t kMaxOutput = 1 << 20;
 constexpr size_t kMaxMessage = 4096;
+constexpr std::chrono::milliseconds kLookAtChild{100};  // only while it says nothing
 using Clock = std::chrono::steady_clock;
 
 struct Pipe {
@@ -47,32 +50,28 @@ class Child {
   }
   void kill_and_reap() {
     ::kill(-pid_, SIGKILL);
-    wait();
-  }
-  int wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
     }
     pid_ = -1;
-    return status;
+  }
+  bool ended() {
+    if (pid_ > 0 && ::waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = -1;
+    return pid_ < 0;
   }
   // Nothing if it still runs at the deadline. It has closed its output by now, so it is about to end, and the
   // first look or the next one tells; a pidfd would wait without looking, but kernels before 5.3 have none.
   std::optional<int> wait_until(Clock::time_point deadline) {
-    for (std::chrono::microseconds pause{50};;) {
-      int status = 0;
-      if (::waitpid(pid_, &status, WNOHANG) == pid_) {
-        pid_ = -1;
-        return status;
-      }
+    for (std::chrono::microseconds pause{50}; !ended();) {
       if (Clock::now() >= deadline) return std::nullopt;
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, std::chrono::microseconds{10'000});
     }
+    return status_;
   }
 
  private:
   pid_t pid_;
+  int status_ = 0;
 };
 
 // Ours, with every CNI_* replaced by the request's.
@@ -90,14 +89,16 @@ std::vector<std::string> make_environment(const Request& request, Command comman
   return out;
 }
 
-Result<pid_t> spawn(const std::string& program, std::vector<std::string> environment, const Pipe& in,
-                    const Pipe& out) {
+Result<pid_t> spawn(const std::string& program, std::vector<std::string> environment, const UniqueFd& in,
+                    const UniqueFd& out, int inherited) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
+  // To itself: it is no longer closed at execve().
+  if (inherited >= 0) posix_spawn_file_actions_adddup2(&actions, inherited, inherited);
   // DEL ignores SIGTERM and everything ignores SIGPIPE; the plugin shall have the defaults.
   sigset_t defaults;
   sigemptyset(&defaults);
@@ -122,25 +123,29 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
 
 Error no_answer() { return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed"}; }
 
-// Feeds stdin and collects stdout at the same time: either pipe may be full.
-Result<std::string> exchange(std::string_view input, UniqueFd to, const UniqueFd& from,
-                             Clock::time_point deadline) {
-  ::fcntl(to.get(), F_SETFL, O_NONBLOCK);
+// What the plugin reads: a file in memory, because a file has an end whoever still holds it open.
+Result<UniqueFd> make_input(std::string_view text) {
+  UniqueFd fd(::memfd_create("vfrail-ipam", MFD_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, "create input");
+  TRY(write_stream(fd.get(), text), "write input");
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return Error::from_errno(errno, "rewind input");
+  return fd;
+}
+
+// Up to the end of the output; or of the plugin, when something that it started keeps the output open.
+Result<std::string> collect(const UniqueFd& from, Child& child, Clock::time_point deadline) {
   std::string output;
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return no_answer();
-    if (input.empty()) to.reset();
-    pollfd fds[] = {{from.get(), POLLIN, 0}, {to.get(), POLLOUT, 0}};
-    if (::poll(fds, to.valid() ? 2 : 1, static_cast<int>(left)) < 0 && errno != EINTR) {
-      return Error::from_errno(errno, "wait for the answer");
+  for (bool over = false;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return no_answer();
+    pollfd entry{from.get(), POLLIN, 0};
+    // A failed poll() (EINTR, ENOMEM) is one that saw nothing: to end the plugin now would leave its work
+    // half done.
+    if (::poll(&entry, 1, static_cast<int>(std::min(left, kLookAtChild).count())) <= 0) {
+      if (over) return output;
+      over = child.ended();
+      continue;
     }
-    if (to.valid() && fds[1].revents != 0) {
-      const ssize_t written = ::write(to.get(), input.data(), input.size());
-      if (written > 0) input.remove_prefix(static_cast<size_t>(written));
-      if (written < 0 && errno == EPIPE) input = {};  // it does not want to read on
-    }
-    if (fds[0].revents == 0) continue;
     char buffer[8192];
     const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
     if (got == 0) return output;
@@ -186,16 +191,15 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
 }
 
 Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
-                                     std::chrono::milliseconds timeout) {
+                                     std::chrono::milliseconds timeout, int inherited) {
   const std::string what = "IPAM plugin " + type + ", " + command_name(command);
   const std::string program = TRY(find_plugin(type, request.path), "");
-  Pipe in = TRY(make_pipe(), what);
+  const UniqueFd in = TRY(make_input(request.config), what);
   Pipe out = TRY(make_pipe(), what);
-  Child child(TRY(spawn(program, make_environment(request, command), in, out), what));
-  in.read.reset();
+  Child child(TRY(spawn(program, make_environment(request, command), in, out.write, inherited), what));
   out.write.reset();
   const auto deadline = Clock::now() + timeout;
-  std::string output = TRY(exchange(request.config, std::move(in.write), out.read, deadline), what);
+  std::string output = TRY(collect(out.read, child, deadline), what);
   const auto ended = child.wait_until(deadline);
   if (!ended) return no_answer().in(what);
   const int status = *ended;

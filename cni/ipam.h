@@ -17,8 +17,9 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
 
 // Runs the plugin with CNI_COMMAND=`command` and the rest of the request. Its stdout (at most 1 MiB), or
 // nothing if it printed nothing. Errc::peer with the plugin's own code and message when it refused;
-// Errc::timeout after which it has been killed. Its stderr is ours.
+// Errc::timeout after which it has been killed. Its stderr is ours, and so is the file `inherited`, if there
+// is one.
 Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
-                                     std::chrono::milliseconds timeout);
+                                     std::chrono::milliseconds timeout, int inherited = -1);
 
 }  // namespace vfrail

@@ -38,8 +38,15 @@ std::string variable(const Environment& environment, const char* name, const cha
   return at == environment.end() || at->second.empty() ? fallback : at->second;
 }
 
+Result<> print(const Json& json) {
+  auto written = write_stream(STDOUT_FILENO, json.pretty() + "\n");
+  if (!written) return std::move(written.error()).in("write to stdout");
+  return {};
+}
+
+// Best effort: if nobody can read it, the exit status still says that it failed.
 int print_error(const std::string& version, const Error& error, CniCode invalid) {
-  std::puts(format_error(version, cni_code(error, invalid), error.text).pretty().c_str());
+  (void)print(format_error(version, cni_code(error, invalid), error.text));
   return 1;
 }
 
@@ -71,8 +78,8 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
               log};
   switch (request.command) {
     case Command::add: {
-      const AddResult result = TRY(add(request, world), "");
-      std::puts(format_result(result).pretty().c_str());
+      world.tell = [](const AddResult& result) { return print(format_result(result)); };
+      TRY(add(request, world), "");
       return {};
     }
     case Command::del:
@@ -114,8 +121,7 @@ int run_cni(const Environment& environment) {
   const auto request = read_request(environment, std::move(*config));
   if (!request) return print_error(version, request.error(), CniCode::invalid_environment);
   if (request->command == Command::version) {
-    std::puts(format_versions().pretty().c_str());
-    return 0;
+    return print(format_versions()) ? 0 : 1;
   }
   // The JSON itself first: a text that is none has no version to complain about.
   const auto conf = parse_net_conf(request->config);
@@ -140,9 +146,7 @@ int run_cni(const Environment& environment) {
   log.error(done.error().text);
   const bool unavailable = request->command == Command::status && done.error().code != Errc::peer;
   if (unavailable) {
-    std::puts(format_error(version, static_cast<uint16_t>(CniCode::not_available), done.error().text)
-                  .pretty()
-                  .c_str());
+    (void)print(format_error(version, static_cast<uint16_t>(CniCode::not_available), done.error().text));
     return 1;
   }
   return print_error(version, done.error(), CniCode::invalid_config);

@@ -153,6 +153,10 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   std::vector<Names> missing;
   for (size_t i = 0; i < record.rdma.size(); ++i)
     missing.push_back({record.rdma[i], record.rdma_name_in_pod(i)});
+  // An ADD that was killed in the move has left the lock's file, which goes with ours; send_home() takes it,
+  // too.
+  if (pod == nullptr && !missing.empty())
+    TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
   // From an ended namespace the kernel brings them back (rdma_dev_exit_net()) and announces nothing, so they
   // are looked for; in the pod, too, because a list can miss one (Kernel::rdma_devices()).
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;

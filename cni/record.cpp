@@ -64,6 +64,11 @@ Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) 
   return FileLock::acquire(folder_ + "/rdma.lock", wait_at_most);
 }
 
+Result<FileLock> RecordStore::lock_ipam(const AttachmentName& name,
+                                        std::chrono::milliseconds wait_at_most) const {
+  return FileLock::acquire(folder_ + "/locks/ipam" + kSeparator + file_name(name), wait_at_most);
+}
+
 std::string RecordStore::record_path(const AttachmentName& name) const {
   return folder_ + "/attachments/" + file_name(name) + ".json";
 }
@@ -72,16 +77,20 @@ std::string RecordStore::owner_path(const std::string& device_key) const {
   return folder_ + "/devices/" + device_key;
 }
 
+std::string RecordStore::temporary_path(const std::string& device_key) const {
+  return owner_path(device_key) + ".new";
+}
+
 Result<> RecordStore::save(const Record& record) const {
   // JSON cannot hold every text that the kernel and the environment can (an alias that is not UTF-8), and a
   // record that cannot be read back is of no help to DEL: better no attachment.
   const std::string text = format_record(record);
   TRY(parse_record(text), "the record would not be readable");
-  TRY(write_file(record_path(record.attachment), text, 0600, Durability::renamed), "");
+  TRY(remove_leftovers(record.device_key), "");
+  const std::string temporary = temporary_path(record.device_key);
+  TRY(write_file({record_path(record.attachment), temporary}, text, 0600, Durability::renamed), "");
   // A symbolic link is replaced in one step, and its text is all there is to read.
   const std::string path = owner_path(record.device_key);
-  const std::string temporary = path + ".new." + std::to_string(::getpid());
-  ::unlink(temporary.c_str());
   if (::symlink(file_name(record.attachment).c_str(), temporary.c_str()) != 0 ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
     const int saved = errno;
@@ -128,14 +137,23 @@ Result<std::optional<AttachmentName>> RecordStore::owner(const std::string& devi
     return Error::from_errno(errno, "read owner " + path);
   }
   auto name = parse_file_name({target, static_cast<size_t>(size)});
-  if (!name || ::access(record_path(*name).c_str(), F_OK) != 0) return std::optional<AttachmentName>();
-  return name;
+  if (!name) return std::optional<AttachmentName>();
+  const std::string record = record_path(*name);
+  if (::access(record.c_str(), F_OK) == 0) return name;
+  // Not known is not "nobody": the device of a living attachment would be given to another one.
+  if (errno != ENOENT) return Error::from_errno(errno, "look for " + record);
+  return std::optional<AttachmentName>();
 }
 
 Result<> RecordStore::remove(const Record& record) const {
   const auto has_it = TRY(owner(record.device_key), "");
   if (has_it == record.attachment) TRY(remove_file(owner_path(record.device_key)), "");
+  TRY(remove_leftovers(record.device_key), "");
   return remove_file(record_path(record.attachment));
+}
+
+Result<> RecordStore::remove_leftovers(const std::string& device_key) const {
+  return remove_file(temporary_path(device_key));
 }
 
 Result<> RecordStore::set_aside(const AttachmentName& name) const {

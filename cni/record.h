@@ -4,8 +4,10 @@
 //   STATE/                                 0700, /var/lib/cni/vfrail
 //     attachments/CONTAINER:IFNAME.json    one Record, 0600
 //     devices/KEY -> CONTAINER:IFNAME      who has the device
+//     devices/KEY.new                      either of the two while it is written, under the device's lock
 //     locks/KEY                            flock'd while a device is attached or given back
-//     rdma.lock                            flock'd for the moment of an RDMA move
+//     locks/ipam:CONTAINER:IFNAME          flock'd while an IPAM plugin gives it an address, also by that
+//     plugin rdma.lock                            flock'd for the moment of an RDMA move
 #pragma once
 
 #include "cni/net_conf.h"
@@ -84,19 +86,23 @@ class RecordStore {
 
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
+  Result<FileLock> lock_ipam(const AttachmentName& name, std::chrono::milliseconds wait_at_most) const;
 
-  // Writes the record, then makes it the device's owner. Without fsync: a record has to outlive a kill, and
-  // nothing can be lost by that. After a power cut the boot id makes it void anyway, and an address is
-  // released by the DEL of the runtime, which brings its own configuration. What a power cut leaves may be
-  // torn: whoever cannot read a record sets it aside.
+  // Writes the record, then makes it the device's owner; under the device's lock. Without fsync: a record has
+  // to outlive a kill, and nothing can be lost by that. After a power cut the boot id makes it void anyway,
+  // and an address is released by the DEL of the runtime, which brings its own configuration. What a power
+  // cut leaves may be torn: whoever cannot read a record sets it aside.
   Result<> save(const Record& record) const;
   // Nothing if there is none. A record that cannot be read is Errc::protocol and names the file.
   Result<std::optional<Record>> load(const AttachmentName& name) const;
   Result<std::vector<AttachmentName>> list() const;
   // Nothing if nobody has it, or if the owner's record is gone.
   Result<std::optional<AttachmentName>> owner(const std::string& device_key) const;
-  // Gives the device up, if this attachment has it, and removes the record.
+  // Gives the device up, if this attachment has it, and removes the record. Under the device's lock: the
+  // owner must not change between the look and the removal.
   Result<> remove(const Record& record) const;
+  // What a kill in save() left behind. Under the device's lock, so nobody is writing.
+  Result<> remove_leftovers(const std::string& device_key) const;
   // Moves a record that cannot be read out of the way, so that it blocks nobody: "NAME.corrupt".
   Result<> set_aside(const AttachmentName& name) const;
 
@@ -106,6 +112,7 @@ class RecordStore {
   explicit RecordStore(std::string folder) : folder_(std::move(folder)) {}
   std::string record_path(const AttachmentName& name) const;
   std::string owner_path(const std::string& device_key) const;
+  std::string temporary_path(const std::string& device_key) const;
   std::string folder_;
 };
 

@@ -30,6 +30,8 @@ struct World {
   Log& log;
   // cni/device.h
   std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;
+  // Hands the result of an ADD to the runtime. An attachment that it does not learn of is none.
+  std::function<Result<>(const AddResult&)> tell = [](const AddResult&) { return Result<>(); };
 
   // A netdev comes back from an ended namespace within some ms to seconds (cleanup_net() runs on a
   // workqueue).
@@ -60,11 +62,16 @@ Result<bool> detach(const Record& record, const std::string& netns, World& world
 // The part of detach() that ADD shares, for when the caller has the device's lock.
 Result<> restore_device(const Record& record, const std::string& netns, World& world);
 
+// Removes the record, under the device's lock: a later ADD of the device, which finds it at home, may be
+// taking it over.
+Result<> forget(const Record& record, World& world);
+
 // The device of the record is in the namespace that it was moved into.
 Result<bool> attachment_lives(const Record& record, World& world);
 
-std::string boot_id(const SysRoot& sys);
+// Empty where the kernel tells none.
+Result<std::string> boot_id(const SysRoot& sys);
 // Devices do not keep their state over a boot, so a record of an earlier one tells nothing about them.
-bool from_this_boot(const Record& record, const World& world);
+Result<bool> from_this_boot(const Record& record, const World& world);
 
 }  // namespace vfrail

@@ -15,6 +15,8 @@ using std::chrono::steady_clock;
 
 namespace {
 
+constexpr int kMaxRefusals = 3;
+
 // The holder before us has removed the file: what was locked is a file that nobody else will find.
 bool is_at(int fd, const std::string& path) {
   struct stat locked {};
@@ -28,6 +30,7 @@ bool is_at(int fd, const std::string& path) {
 Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at_most) {
   // flock has no deadline of its own, so ask again, from 1 ms up: a holder keeps it for some 20 ms.
   const auto deadline = steady_clock::now() + wait_at_most;
+  int refusals = 0;
   for (milliseconds pause{1};;) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return Error::from_errno(errno, "open lock " + path);
@@ -35,7 +38,8 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
       if (is_at(fd.get(), path)) return FileLock(std::move(fd), path);
       continue;
     }
-    if (errno != EWOULDBLOCK && errno != EINTR) return Error::from_errno(errno, "lock " + path);
+    // ENOLCK is a want of memory. To give up is to leave the file there, which only a holder may remove.
+    if (errno != EWOULDBLOCK && ++refusals == kMaxRefusals) return Error::from_errno(errno, "lock " + path);
     if (steady_clock::now() >= deadline) {
       return Error{
           Errc::busy, EWOULDBLOCK,
@@ -48,28 +52,30 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
 
 FileLock::~FileLock() {
   // Still locked here, so that whoever opens the file now finds out in is_at().
-  if (fd_.valid()) ::unlink(path_.c_str());
+  // Twice, because the file would be the one thing that an attachment leaves on a node.
+  if (fd_.valid() && ::unlink(path_.c_str()) != 0 && errno != ENOENT) ::unlink(path_.c_str());
 }
 
-namespace {
-
-Result<> write_all(int fd, std::string_view content, const std::string& path) {
+Result<> write_stream(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Error::from_errno(errno, "write " + path);
+    if (written < 0) return Error::from_errno(errno, "");
     content.remove_prefix(static_cast<size_t>(written));
   }
   return {};
 }
 
-}  // namespace
-
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability) {
-  const std::string temporary = path + ".new." + std::to_string(::getpid());
+  return write_file({path, path + ".new." + std::to_string(::getpid())}, content, mode, durability);
+}
+
+Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability) {
+  const auto& [path, temporary] = file;
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!fd.valid()) return Error::from_errno(errno, "create " + temporary);
-  auto written = write_all(fd.get(), content, temporary);
+  auto written = write_stream(fd.get(), content);
+  if (!written) written = std::move(written.error()).in("write " + temporary);
   // The umask may have taken bits away that others need (0444 device-info files).
   if (written && ::fchmod(fd.get(), mode) != 0) written = Error::from_errno(errno, "chmod " + temporary);
   if (written && durability == Durability::synced && ::fsync(fd.get()) != 0) {

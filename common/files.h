@@ -19,6 +19,8 @@ class FileLock {
   FileLock(FileLock&& other) noexcept = default;
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
+  // A child that inherits it keeps the lock when this process is killed.
+  int fd() const { return fd_.get(); }
 
  private:
   FileLock(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
@@ -31,6 +33,14 @@ enum class Durability : uint8_t { renamed, synced };  // synced: fsync before th
 // Writes a temporary file in the same folder and renames it over `path`.
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability);
 
+// The same with a temporary file of the caller's choice: one that can be found again when a kill has left it
+// behind.
+struct Replacement {
+  std::string path;
+  std::string temporary;
+};
+Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability);
+
 // Nothing if it does not exist. Refuses symbolic links and more than `limit_bytes`.
 Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes);
 
@@ -38,6 +48,9 @@ Result<UniqueFd> open_for_reading(const std::string& path);
 
 // Everything up to the end of the stream (stdin, a pipe), at most `limit_bytes`.
 Result<std::string> read_stream(int fd, size_t limit_bytes);
+
+// All of it, to a stream (stdout, a pipe).
+Result<> write_stream(int fd, std::string_view content);
 
 // Removes a file; one that is not there is fine.
 Result<> remove_file(const std::string& path);

@@ -26,7 +26,12 @@ struct Exchange {
   const NlSocket::Handler* on_reply = nullptr;
   std::optional<Error> error;
   bool done = false;
+  uint32_t sequence = 0;  // of the request that this is the answer to
 };
+
+// A reply can be lost to this side for a moment only (ENOMEM in recvmsg()).
+constexpr int kMaxReceives = 3;
+constexpr int kReplyTimeoutMs = 1000;
 
 // The kernel's sentence behind an error (NETLINK_EXT_ACK): the attributes follow the echoed header, or the
 // whole echoed request if NLM_F_CAPPED is not set (nlmsgerr in linux/netlink.h).
@@ -74,6 +79,12 @@ int on_ack(nl_msg*, void* context) {
   return NL_STOP;
 }
 
+// Left over from a request that was given up: not an answer to this one, and no reason to refuse what follows
+// (as libnl does by itself, also after a request that could not be sent).
+int on_sequence(nl_msg* message, void* context) {
+  return nlmsg_hdr(message)->nlmsg_seq == static_cast<Exchange*>(context)->sequence ? NL_OK : NL_SKIP;
+}
+
 int on_error(sockaddr_nl*, nlmsgerr* error, void* context) {
   auto& exchange = *static_cast<Exchange*>(context);
   exchange.done = true;
@@ -83,6 +94,11 @@ int on_error(sockaddr_nl*, nlmsgerr* error, void* context) {
 
 Error from_libnl(int code, std::string_view what) {
   return Error{Errc::system, 0, std::string(what) + ": " + nl_geterror(code)};
+}
+
+bool has_answer(nl_sock* socket) {
+  pollfd entry{nl_socket_get_fd(socket), POLLIN, 0};
+  return ::poll(&entry, 1, kReplyTimeoutMs) > 0;
 }
 
 struct FreeCallbacks {
@@ -95,10 +111,14 @@ Result<> receive_until_done(nl_sock* socket, Exchange& exchange) {
   nl_cb_set(callbacks.get(), NL_CB_VALID, NL_CB_CUSTOM, on_valid, &exchange);
   nl_cb_set(callbacks.get(), NL_CB_FINISH, NL_CB_CUSTOM, on_end, &exchange);
   nl_cb_set(callbacks.get(), NL_CB_ACK, NL_CB_CUSTOM, on_ack, &exchange);
+  nl_cb_set(callbacks.get(), NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_sequence, &exchange);
   nl_cb_err(callbacks.get(), NL_CB_CUSTOM, on_error, &exchange);
-  while (!exchange.done) {
+  for (int failures = 0; !exchange.done;) {
     const int code = nl_recvmsgs(socket, callbacks.get());
-    if (code < 0 && !exchange.done) return from_libnl(code, "receive netlink answer");
+    if (code >= 0 || exchange.done) continue;
+    // The kernel has done what was asked, or not, and only its answer tells; so it is asked for again, if it
+    // is there.
+    if (++failures == kMaxReceives || !has_answer(socket)) return from_libnl(code, "receive netlink answer");
   }
   if (exchange.error) return std::move(*exchange.error);
   return {};
@@ -167,6 +187,7 @@ Result<> NlSocket::query(const NlMessage& message, const Handler& on_reply) {
   }
   Exchange exchange;
   exchange.on_reply = &on_reply;
+  exchange.sequence = header->nlmsg_seq;
   return receive_until_done(socket_.get(), exchange);
 }
 
@@ -176,7 +197,9 @@ Result<> NlSocket::join(uint32_t group) {
   }
   // Notifications carry sequence number 0, which the check would refuse.
   nl_socket_disable_seq_check(socket_.get());
-  nl_socket_set_nonblocking(socket_.get());
+  // wait() reads until there is nothing more; on a socket that blocks it would never return.
+  if (const int code = nl_socket_set_nonblocking(socket_.get()); code < 0)
+    return from_libnl(code, "read netlink notifications without waiting");
   return {};
 }
 

@@ -1,12 +1,14 @@
 #include "common/netns.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <thread>
 #include <utility>
 
 #include <linux/nsfs.h>
@@ -14,6 +16,8 @@
 namespace vfrail {
 
 namespace {
+
+constexpr int kMaxReturns = 10;
 
 Result<NetnsId> id_of(int fd, const std::string& path) {
   struct stat info {};
@@ -29,9 +33,14 @@ Result<std::optional<Netns>> Netns::open(const std::string& path) {
     if (errno == ENOENT || errno == ENOTDIR || errno == ESRCH) return std::optional<Netns>();
     return Error::from_errno(errno, "open network namespace " + path);
   }
-  // ENOTTY: an ordinary file, as `ip netns` leaves behind when its mount is gone (a reboot).
   const int type = ::ioctl(fd.get(), NS_GET_NSTYPE);
-  if (type < 0) return std::optional<Netns>();
+  if (type < 0) {
+    // ENOTTY: an ordinary file, as `ip netns` leaves behind when its mount is gone (a reboot). Any other
+    // error says nothing of the kind, and a namespace that is taken for gone is one whose device nobody
+    // brings back.
+    if (errno == ENOTTY) return std::optional<Netns>();
+    return Error::from_errno(errno, "look at network namespace " + path);
+  }
   if (type != CLONE_NEWNET) {
     return Error{Errc::wrong_netns, 0, path + " is a namespace of another kind, not a network namespace"};
   }
@@ -53,9 +62,13 @@ Result<NetnsScope> NetnsScope::enter(const Netns& target, const Netns& home) {
 
 NetnsScope::~NetnsScope() {
   if (home_fd_ < 0) return;
-  if (::setns(home_fd_, CLONE_NEWNET) != 0) {
-    std::perror("vfrail: return from a network namespace");
-    std::abort();
+  // It takes memory (create_new_namespaces()), which can be short for a moment; so not at the first refusal.
+  for (int tries = 1; ::setns(home_fd_, CLONE_NEWNET) != 0; ++tries) {
+    if (tries == kMaxReturns) {
+      std::perror("vfrail: return from a network namespace");
+      std::abort();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 

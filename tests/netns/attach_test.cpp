@@ -2,7 +2,10 @@
 // back.
 #include "tests/netns/node.h"
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -366,6 +369,26 @@ TEST_CASE("CHECK without prevResult or with an older version says so") {
   OnePod node;
   refused(node, node.call("CHECK", node.config()), 7, "prevResult");
   refused(node, node.call("CHECK", node.config("0.3.1")), 1, "0.4.0");
+}
+
+TEST_CASE("DEL waits for the IPAM plugin of an ADD that was killed, so that no address is taken after it") {
+  OnePod node;
+  node.add_ipam("slow-ipam", "cd " + node.path("ipam") + R"(; case $CNI_COMMAND in
+    ADD) : > begun; sleep 0.5; : > lease; echo '{"cniVersion":"1.0.0","ips":[{"address":"10.8.0.2/24"}]}' ;;
+    DEL) rm -f lease ;;
+    esac)");
+  Json conf = node.config();
+  Json ipam;
+  conf.set("ipam", ipam.set("type", "slow-ipam"));
+  Program add = node.start(node.call("ADD", conf));
+  while (!std::filesystem::exists(node.path("ipam/begun")))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ::kill(add.pid(), SIGKILL);
+  CHECK(add.wait().status == 128 + SIGKILL);
+  done(node, node.call("DEL", conf));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  CHECK_FALSE(std::filesystem::exists(node.path("ipam/lease")));
+  CHECK(node.world() == node.before);
 }
 
 TEST_CASE("16 attachments at the same time succeed, each with its device and its address") {

@@ -61,11 +61,11 @@ void list_files(const std::string& folder, std::string& out) {
 
 }  // namespace
 
-Node::Node() {
+Node::Node(Kind kind) : kind_(kind) {
   make_mounts_private();
   home_ = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
   must(home_ >= 0, "open own namespace");
-  must(::unshare(CLONE_NEWNET) == 0, "unshare network");
+  if (kind == Kind::made_up) must(::unshare(CLONE_NEWNET) == 0, "unshare network");
   // Addresses that the kernel makes by itself, seconds later, would make every comparison a race.
   write_text("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
   write_text("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
@@ -130,13 +130,14 @@ Program Node::start(const Call& call) const {
   std::map<std::string, std::string> environment{
       {"CNI_COMMAND", call.verb},      {"CNI_CONTAINERID", call.container},
       {"CNI_NETNS", call.netns},       {"CNI_IFNAME", call.ifname},
-      {"CNI_ARGS", call.args},         {"CNI_PATH", path("bin") + ":/usr/lib/cni"},
-      {"VFRAIL_ROOT", path("root")},   {"VFRAIL_STATE_DIR", path("state")},
+      {"CNI_ARGS", call.args},         {"CNI_PATH", path("bin") + ":/usr/lib/cni:/usr/local/bin"},
+      {"VFRAIL_ROOT", root()},         {"VFRAIL_STATE_DIR", path("state")},
       {"VFRAIL_RUN_DIR", path("run")},
   };
   for (const auto& [name, value] : call.more_environment) environment[name] = value;
   std::vector<std::string> arguments = call.prefix;
-  arguments.emplace_back(call.program.empty() ? VFRAIL_CNI : call.program);
+  const char* usual = kind_ == Kind::real ? "vfrail-cni" : VFRAIL_CNI;  // as installed, or as built
+  arguments.emplace_back(call.program.empty() ? usual : call.program);
   // A text stands for itself, so that a test can send what is no JSON.
   return {arguments, environment, call.config.as_text() ? *call.config.as_text() : call.config.text()};
 }

@@ -1,6 +1,7 @@
 // Node: a node of its own for one test. The test's process moves into a fresh network namespace, the host's;
 // pods are further namespaces, bound to files; devices are veth pairs, which a made-up sysfs gives PCI
-// addresses.
+// addresses. Or the node that the test runs on, which must be a throw-away one (the lab's VM), with its
+// devices.
 #pragma once
 
 #include "common/json.h"
@@ -28,12 +29,14 @@ struct Call {
 
 class Node {
  public:
-  Node();
+  enum class Kind : unsigned char { made_up, real };
+  explicit Node(Kind kind = Kind::made_up);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   ~Node();
 
-  // A veth in the host, up, at that PCI address. Its peer is called as it is with 'p' behind it.
+  // A made-up node's: a veth in the host, up, at that PCI address. Its peer is called as it is with 'p'
+  // behind it.
   void add_device(const std::string& address, const std::string& name);
   std::string add_pod(const std::string& name);  // the path of its namespace
   void end_pod(const std::string& path);
@@ -54,8 +57,10 @@ class Node {
   // folders.
   std::string world() const;
   std::string path(const std::string& below) const { return dir_.path(below); }
+  std::string root() const { return kind_ == Kind::real ? "/" : path("root"); }
 
  private:
+  Kind kind_;
   TempDir dir_;
   std::vector<std::string> pods_;
   int home_ = -1;

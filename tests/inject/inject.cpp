@@ -1,0 +1,272 @@
+// inject: runs a command and, at its K-th system call, kills it or answers the call with an error.
+//
+//   inject K kill|ERRNO REPORT COMMAND [ARGUMENT]...
+//
+// The calls of the command's own process count, from the first after execve() on; its children run untraced.
+// The call at which it is stopped is not done: a kill after call K is the kill before call K+1. REPORT gets
+// one line, "CALL" (a name, say "openat") if the K-th call was reached, "- N" if the command made N calls
+// only, "hung CALL" if it had not ended in time and was killed. The exit status is the command's, 128 and the
+// signal's number if a signal ended it.
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef __x86_64__
+#error "inject writes x86-64 registers; for another architecture FailedCall is to be written"
+#endif
+
+namespace {
+
+// Longer than anything that vfrail-cni waits for by itself when no other process is in its way (5 s).
+constexpr unsigned kLimitSeconds = 25;
+
+volatile std::sig_atomic_t out_of_time = 0;
+void on_alarm(int) { out_of_time = 1; }
+
+[[noreturn]] void die(const char* what) {
+  std::perror(what);
+  std::exit(126);
+}
+
+struct ErrnoName {
+  const char* name;
+  int number;
+};
+constexpr ErrnoName kErrnos[] = {
+    {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EBUSY", EBUSY}, {"ENOMEM", ENOMEM}, {"EINTR", EINTR}};
+
+// 0 for "kill", which is none; -1 for a word that is neither.
+int errno_of(const std::string& word) {
+  if (word == "kill") return 0;
+  for (const ErrnoName& one : kErrnos) {
+    if (word == one.name) return one.number;
+  }
+  return -1;
+}
+
+struct CallName {
+  long number;
+  const char* name;
+};
+// What a small static program makes; others show as numbers.
+#define CALL(call) \
+  { SYS_##call, #call }
+constexpr CallName kCalls[] = {CALL(access),
+                               CALL(arch_prctl),
+                               CALL(bind),
+                               CALL(brk),
+                               CALL(chmod),
+                               CALL(clock_nanosleep),
+                               CALL(clone),
+                               CALL(clone3),
+                               CALL(close),
+                               CALL(dup),
+                               CALL(dup2),
+                               CALL(exit_group),
+                               CALL(faccessat2),
+                               CALL(fchmod),
+                               CALL(fcntl),
+                               CALL(flock),
+                               CALL(fstat),
+                               CALL(fsync),
+                               CALL(futex),
+                               CALL(getdents64),
+                               CALL(getpid),
+                               CALL(getrandom),
+                               CALL(getsockname),
+                               CALL(getsockopt),
+                               CALL(geteuid),
+                               CALL(gettid),
+                               CALL(getuid),
+                               CALL(ioctl),
+                               CALL(kill),
+                               CALL(link),
+                               CALL(linkat),
+                               CALL(lseek),
+                               CALL(lstat),
+                               CALL(mkdir),
+                               CALL(mmap),
+                               CALL(mprotect),
+                               CALL(mremap),
+                               CALL(munmap),
+                               CALL(newfstatat),
+                               CALL(open),
+                               CALL(openat),
+                               CALL(memfd_create),
+                               CALL(pipe2),
+                               CALL(poll),
+                               CALL(prctl),
+                               CALL(prlimit64),
+                               CALL(read),
+                               CALL(readlink),
+                               CALL(readlinkat),
+                               CALL(recvmsg),
+                               CALL(rename),
+                               CALL(rmdir),
+                               CALL(rseq),
+                               CALL(rt_sigaction),
+                               CALL(rt_sigprocmask),
+                               CALL(sendmsg),
+                               CALL(sendto),
+                               CALL(set_robust_list),
+                               CALL(set_tid_address),
+                               CALL(setns),
+                               CALL(setsockopt),
+                               CALL(socket),
+                               CALL(stat),
+                               CALL(symlink),
+                               CALL(tgkill),
+                               CALL(uname),
+                               CALL(unlink),
+                               CALL(unlinkat),
+                               CALL(wait4),
+                               CALL(write)};
+#undef CALL
+
+std::string call_name(long number) {
+  for (const CallName& call : kCalls) {
+    if (call.number == number) return call.name;
+  }
+  return "call-" + std::to_string(number);
+}
+
+void set_register(pid_t pid, size_t place, long value) {
+  if (ptrace(PTRACE_POKEUSER, pid, place, value) != 0) die("inject: write a register");
+}
+
+// One system call that shall fail.
+class FailedCall {
+ public:
+  // At its entry: it is not done, because the kernel has no call with the number -1. But brk() has no errno:
+  // when it fails it answers with the break as it is (brk(2)), which is what brk(0) does; an errno would be
+  // an address.
+  FailedCall(pid_t pid, const __ptrace_syscall_info& call)
+      : pid_(pid), is_brk_(call.entry.nr == SYS_brk), argument_(static_cast<long>(call.entry.args[0])) {
+    set_register(pid, is_brk_ ? offsetof(user, regs.rdi) : offsetof(user, regs.orig_rax), is_brk_ ? 0 : -1);
+  }
+  // At its exit. A call leaves its argument in the register, and the C library's brk() looks at it.
+  void answer(int error) const {
+    if (is_brk_) {
+      set_register(pid_, offsetof(user, regs.rdi), argument_);
+    } else {
+      set_register(pid_, offsetof(user, regs.rax), -static_cast<long>(error));
+    }
+  }
+
+ private:
+  pid_t pid_;
+  bool is_brk_;
+  long argument_;
+};
+
+class Command {
+ public:
+  explicit Command(char** arguments) : pid_(fork()) {
+    if (pid_ < 0) die("inject: fork");
+    if (pid_ != 0) return;
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    raise(SIGSTOP);  // until the tracer has said what it wants
+    execvp(arguments[0], arguments);
+    die(arguments[0]);
+  }
+
+  // Runs on to its next stop; false when it has ended.
+  bool wait() {
+    while (waitpid(pid_, &status_, 0) < 0) {
+      if (errno != EINTR) die("inject: waitpid");
+      if (out_of_time) kill();  // its end is the next thing to be heard of
+    }
+    return WIFSTOPPED(status_);
+  }
+  void go_on(__ptrace_request request, int signal = 0) const {
+    // It can have been killed meanwhile; wait() tells.
+    ptrace(request, pid_, nullptr, static_cast<long>(signal));
+  }
+  bool at_exec() const { return status_ >> 8 == (SIGTRAP | (PTRACE_EVENT_EXEC << 8)); }
+  bool at_call() const { return WSTOPSIG(status_) == (SIGTRAP | 0x80); }
+  int signal() const { return WSTOPSIG(status_); }
+  void kill() const { ::kill(pid_, SIGKILL); }
+  pid_t pid() const { return pid_; }
+  int exit_status() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_); }
+
+  __ptrace_syscall_info call() const {
+    __ptrace_syscall_info info{};
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, pid_, sizeof info, &info) < 0) info.op = 0;
+    return info;
+  }
+
+ private:
+  pid_t pid_;
+  int status_ = 0;
+};
+
+// Up to the first instruction of the program itself.
+void start(Command& command) {
+  command.wait();
+  const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+  if (ptrace(PTRACE_SETOPTIONS, command.pid(), nullptr, options) != 0) die("inject: trace");
+  do {
+    command.go_on(PTRACE_CONT);
+    if (!command.wait()) std::exit(command.exit_status());
+  } while (!command.at_exec());
+}
+
+// Returns when the command has ended, with the line for REPORT.
+std::string run(Command& command, long k, int error) {
+  long calls = 0;
+  std::string last;
+  bool hit = false;
+  std::optional<FailedCall> failing;
+  start(command);
+  for (int signal = 0;;) {
+    // Nothing to see any more once the call has been answered.
+    command.go_on(!hit || failing ? PTRACE_SYSCALL : PTRACE_CONT, signal);
+    if (!command.wait()) break;
+    signal = command.at_call() ? 0 : command.signal();
+    if (!command.at_call()) continue;
+    const __ptrace_syscall_info call = command.call();
+    if (call.op != PTRACE_SYSCALL_INFO_ENTRY) {
+      if (failing) failing->answer(error);
+      failing.reset();
+      continue;
+    }
+    last = call_name(static_cast<long>(call.entry.nr));
+    hit = ++calls == k;
+    if (!hit) continue;
+    if (error == 0) command.kill();
+    if (error != 0) failing.emplace(command.pid(), call);
+  }
+  if (out_of_time) return "hung " + last;
+  return hit ? last : "- " + std::to_string(calls);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const long k = count > 1 ? std::atol(arguments[1]) : 0;
+  const int error = count > 2 ? errno_of(arguments[2]) : -1;
+  if (count < 5 || k < 1 || error < 0) {
+    std::fprintf(stderr, "usage: inject K kill|EIO|ENOSPC|EBUSY|ENOMEM|EINTR REPORT COMMAND [ARGUMENT]...\n");
+    return 126;
+  }
+  struct sigaction action {};
+  action.sa_handler = on_alarm;  // without SA_RESTART: it interrupts waitpid()
+  sigaction(SIGALRM, &action, nullptr);
+  Command command(arguments + 4);
+  alarm(kLimitSeconds);
+  const std::string line = run(command, k, error);
+  std::FILE* report = std::fopen(arguments[3], "we");
+  if (report == nullptr || std::fprintf(report, "%s\n", line.c_str()) < 0 || std::fclose(report) != 0)
+    die("inject: write the report");
+  return command.exit_status();
+}

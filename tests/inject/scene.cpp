@@ -1,0 +1,262 @@
+#include "tests/inject/scene.h"
+
+#include "cni/device.h"
+#include "common/netlink_kernel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kMadeUpDevice = "0000:03:02.1";
+constexpr const char* kHomeName = "eth7";
+constexpr const char* kPodName = "net1";
+
+template <class T>
+T must_read(Result<T> result, const char* what) {
+  if (!result) throw std::runtime_error(std::string(what) + ": " + result.error().text);
+  return std::move(*result);
+}
+
+std::unique_ptr<Kernel> kernel_at(const std::string& path) {
+  auto netns = must_read(Netns::open(path), "open namespace");
+  if (!netns) throw std::runtime_error(path + " is no namespace");
+  return must_read(NetlinkKernel::open(std::move(*netns)), "open namespace");
+}
+
+std::string line_of(const Link& link) {
+  // IFF_RUNNING, IFF_LOWER_UP, IFF_DORMANT: the carrier, which comes some time after `up`.
+  const uint32_t carrier = 0x40U | 0x10000U | 0x20000U;
+  std::ostringstream out;
+  out << "link " << link.name << ' ' << link.mac.text() << ' ' << link.permanent_mac.text() << " mtu "
+      << link.mtu << " txqlen " << link.tx_queue_len << " flags " << (link.flags & ~carrier) << " promisc "
+      << link.promiscuity << " allmulti " << link.allmulti << " master " << link.master << " kind "
+      << link.kind << " alias '" << link.alias << "' altnames";
+  std::vector<std::string> altnames = link.altnames;
+  std::sort(altnames.begin(), altnames.end());
+  for (const std::string& name : altnames) out << ' ' << name;
+  return out.str();
+}
+
+std::string line_of(const Route& route, const std::string& link) {
+  std::ostringstream out;
+  out << "route " << route.destination.cidr() << " via " << (route.gateway ? route.gateway->text() : "-")
+      << " dev " << link << " table " << route.table << " metric " << route.priority.value_or(0);
+  return out.str();
+}
+
+// A namespace, one fact a line.
+std::string snapshot(Kernel& kernel) {
+  std::set<std::string> lines;
+  const auto links = must_read(kernel.links(), "list links");
+  for (const Link& link : links) {
+    lines.insert(line_of(link));
+    for (const LinkAddress& address : must_read(kernel.addresses(link.index), "list addresses"))
+      lines.insert("address " + address.address.cidr() + " on " + link.name);
+  }
+  for (const Route& route : must_read(kernel.routes(0), "list routes")) {
+    const auto of =
+        std::find_if(links.begin(), links.end(), [&](const Link& l) { return l.index == route.link; });
+    lines.insert(line_of(route, of == links.end() ? "-" : of->name));
+  }
+  for (const RdmaDevice& device : must_read(kernel.rdma_devices(), "list RDMA devices"))
+    lines.insert("rdma " + device.name);
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+// host-local's own: its lock, and the address that it gave out last.
+bool says_nothing(const std::string& name) { return name == "lock" || name.starts_with("last_reserved_ip"); }
+
+// Every file of a folder, with where it leads to.
+std::string files_below(const std::string& folder) {
+  std::set<std::string> lines;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
+    if (says_nothing(entry.path().filename().string())) continue;
+    std::string line = "file " + entry.path().string();
+    if (entry.is_symlink()) line += " -> " + fs::read_symlink(entry.path()).string();
+    if (!entry.is_directory() || entry.is_symlink()) lines.insert(line);
+  }
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+// The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth;
+// udev then gives it its name. (The made-up sysfs has no other; the lab has no udev, there it comes home
+// under the pod's.)
+void send_home(const std::string& pod) {
+  const auto from = kernel_at(pod);
+  const auto home = must_read(NetlinkKernel::open_current(), "open own namespace");
+  for (const Link& link : must_read(from->links(), "list links")) {
+    if (link.name == "lo") continue;
+    const auto moved = from->change_link(link.index, {.netns_fd = home->netns_fd(), .name = kHomeName});
+    if (!moved) throw std::runtime_error("send " + link.name + " home: " + moved.error().text);
+  }
+}
+
+}  // namespace
+
+std::string difference(const std::string& before, const std::string& after) {
+  const auto lines = [](const std::string& text) {
+    std::set<std::string> out;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) out.insert(line);
+    return out;
+  };
+  const auto had = lines(before);
+  const auto has = lines(after);
+  std::string out;
+  for (const std::string& line : had) {
+    if (!has.contains(line)) out += "    - " + line + "\n";
+  }
+  for (const std::string& line : has) {
+    if (!had.contains(line)) out += "    + " + line + "\n";
+  }
+  return out;
+}
+
+Scene::Scene(const Setting& setting)
+    : setting_(setting), node_(setting.device.empty() ? Node::Kind::made_up : Node::Kind::real) {
+  std::string name = kHomeName;
+  if (setting_.device.empty()) {
+    node_.add_device(kMadeUpDevice, kHomeName);
+  } else {
+    name = read_device(SysRoot("/"), *DeviceId::parse(setting_.device)).netdevs.at(0);
+  }
+  // Nothing that the kernel makes by default, so that a restore which does nothing shows.
+  shell("ip link set " + name + " mtu 1400 txqueuelen 777 alias 'a home' up; ip link property add dev " +
+        name +
+        " altname a-name-of-more-than-fifteen-bytes || ip link show a-name-of-more-than-fifteen-bytes");
+  add_speaker_of_newer_cni();
+  begin_pod();
+  next_pod_ = make_pod("b");  // it stays: the end of a namespace takes the kernel longer than all the rest
+  // The first attachment makes folders, and soft RDMA devices lose a port file by their first moves.
+  for (int round = 0; round < 2; ++round) {
+    result_ = must(call("ADD")).out;
+    attached_ = everything();
+    must(call("DEL"));
+  }
+  before_ = everything();
+}
+
+std::string Scene::make_pod(const std::string& name) {
+  const std::string path = node_.add_pod(name);
+  // Addresses that need no second to become usable: a trial has no time for it.
+  node_.in_pod(path, "echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
+  return path;
+}
+
+void Scene::begin_pod() { pod_ = make_pod("a"); }
+
+void Scene::end_pod() {
+  if (setting_.device.empty()) send_home(pod_);
+  node_.end_pod(pod_);
+}
+
+// host-local of Debian speaks CNI 1.0.0 and knows neither GC nor STATUS, which begin with 1.1.0.
+void Scene::add_speaker_of_newer_cni() const {
+  node_.add_ipam("newer", R"(case $CNI_COMMAND in GC | STATUS) exec cat > /dev/null ;; esac
+    for at in $(echo "$CNI_PATH" | tr : " "); do
+      [ ! -x $at/host-local ] || exec sh -c "sed s/1.1.0/1.0.0/ | $at/host-local"
+    done)");
+}
+
+Json Scene::config(const std::string& verb) const {
+  const bool newer = verb == "GC" || verb == "STATUS" || verb == "GC of all";
+  Json out = node_.config(newer ? "1.1.0" : "1.0.0");
+  out.set("mac", "02:00:00:00:0a:01").set("mtu", 1300);
+  if (!setting_.device.empty()) out.set("deviceID", setting_.device);
+  if (setting_.ipam) {
+    // One address of each family: if it is not given back, the next ADD gets none. The next pod has a second
+    // one.
+    out.set(
+        "ipam",
+        *Json::parse(R"({"type":")" + std::string(newer ? "newer" : "host-local") + R"(","dataDir":")" +
+                     node_.path("ipam") +
+                     R"(","ranges":[[{"subnet":"10.7.0.0/24","rangeStart":"10.7.0.5","rangeEnd":"10.7.0.5"}],
+                         [{"subnet":"fd07::/64","rangeStart":"fd07::5","rangeEnd":"fd07::5"}]],
+                         "routes":[{"dst":"0.0.0.0/0"},{"dst":"fd08::/64","gw":"fd07::1"}]})"));
+  }
+  return out;
+}
+
+Call Scene::call(const std::string& verb, const std::string& container, const std::string& netns) const {
+  Call out;
+  out.verb = verb == "GC of all" ? "GC" : verb;
+  out.container = container;
+  out.netns = netns;
+  out.ifname = kPodName;
+  out.config = config(verb);
+  if (verb == "CHECK") out.config.set("prevResult", *Json::parse(result_));
+  if (verb == "GC") {
+    Json ours;
+    ours.set("containerID", container).set("ifname", kPodName);
+    out.config.set("cni.dev/valid-attachments", Json::array().push(std::move(ours)));
+  }
+  if (verb == "GC of all") out.config.set("cni.dev/valid-attachments", Json::array());
+  return out;
+}
+
+Call Scene::call(const std::string& verb) const { return call(verb, "pod1", pod_); }
+
+Call Scene::next_call(const std::string& verb) const {
+  Call out = call(verb, "pod2", next_pod_);
+  if (setting_.ipam) {
+    std::string text = out.config.text();
+    for (const std::string address : {"10.7.0.5", "fd07::5"}) {
+      for (size_t at = 0; (at = text.find(address, at)) != std::string::npos;)
+        text.replace(at + address.size() - 1, 1, "6");
+    }
+    out.config = *Json::parse(text);
+  }
+  return out;
+}
+
+Outcome Scene::must(const Call& call) const {
+  Outcome outcome = node_.run(call);
+  if (outcome.status != 0) {
+    throw Lost(call.verb + " of " + call.container + " failed with status " + std::to_string(outcome.status) +
+               ": " + outcome.out + outcome.err);
+  }
+  return outcome;
+}
+
+std::string Scene::host() const {
+  const auto kernel = must_read(NetlinkKernel::open_current(), "open own namespace");
+  std::string out = snapshot(*kernel);
+  if (!setting_.device.empty()) {
+    const Device device = read_device(SysRoot("/"), *DeviceId::parse(setting_.device));
+    for (const auto* names : {&device.netdevs, &device.rdma, &device.nodes}) {
+      for (const std::string& name : *names) out += "of the device: " + name + "\n";
+    }
+  }
+  for (const char* folder : {"ipam", "state", "run"}) out += files_below(node_.path(folder));
+  return out;
+}
+
+std::string Scene::pod() const { return "in the pod:\n" + snapshot(*kernel_at(pod_)); }
+std::string Scene::next_pod() const { return snapshot(*kernel_at(next_pod_)); }
+
+void Scene::require_before() const {
+  const std::string now = everything();
+  if (now != before_) throw Lost("the node is not as it was:\n" + difference(before_, now));
+}
+
+void Scene::require_attached() const {
+  const std::string now = everything();
+  if (now != attached_)
+    throw Lost("ADD said success, but the attachment is not whole:\n" + difference(attached_, now));
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,74 @@
+// Scene: a node with one device and its pod, over and over: what every trial of a sweep finds when it begins
+// and must leave when it ends. Reads the whole state as text through netlink, because a trial has no time for
+// `ip`.
+#pragma once
+
+#include "common/ids.h"
+#include "tests/netns/node.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace vfrail::test {
+
+// What must not happen did.
+struct Lost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Setting {
+  std::string device;  // PCI address of a real VF; empty: a made-up node with a veth
+  bool ipam = false;   // host-local, with an IPv4 and an IPv6 address; else none
+};
+
+class Scene {
+ public:
+  explicit Scene(const Setting& setting);
+
+  // A call for the pod, and one for the pod that gets the device next.
+  Call call(const std::string& verb) const;
+  Call next_call(const std::string& verb) const;
+  // What a call answered must have been success.
+  Outcome must(const Call& call) const;
+  Outcome run(const Call& call) const { return node_.run(call); }
+
+  // The pod's namespace ends and its device comes home; a new one at the same path is made by begin_pod().
+  void end_pod();
+  void begin_pod();
+
+  // The node outside pods: links, addresses, routes, RDMA devices, the files of vfrail and of IPAM.
+  std::string host() const;
+  std::string pod() const;
+  std::string next_pod() const;
+  std::string everything() const { return host() + pod(); }
+
+  // As it is without an attachment, and with one.
+  const std::string& before() const { return before_; }
+  const std::string& attached() const { return attached_; }
+  const std::string& result() const { return result_; }
+  void require_before() const;
+  void require_attached() const;
+  // The same by `ip`, which knows nothing of our reading of netlink: for the beginning and the end.
+  std::string by_ip() const { return node_.world(); }
+  std::string path(const std::string& below) const { return node_.path(below); }
+
+ private:
+  Call call(const std::string& verb, const std::string& container, const std::string& netns) const;
+  Json config(const std::string& verb) const;
+  std::string make_pod(const std::string& name);
+  void add_speaker_of_newer_cni() const;
+
+  Setting setting_;
+  Node node_;
+  std::string pod_;
+  std::string next_pod_;
+  std::string before_;
+  std::string attached_;
+  std::string result_;
+};
+
+// The lines that only one of two texts has, with - and + before them.
+std::string difference(const std::string& before, const std::string& after);
+
+}  // namespace vfrail::test
