@@ -67,15 +67,14 @@ Result<> report(const Status& found) {
 
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
   const auto host = TRY(NetlinkKernel::open_current(), "");
-  auto opened = RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail"));
+  const std::string run_folder = variable(environment, "VFRAIL_RUN_DIR", kRunFolder);
+  auto opened = RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail"),
+                                  run_folder + "/locks");
   if (!opened) return with_remedy(std::move(opened).error());
   RecordStore store = std::move(*opened);
-  World world{*host,
-              SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
-              std::move(store),
-              variable(environment, "VFRAIL_RUN_DIR", kRunFolder),
-              open_netns,
-              log};
+  World world{
+      *host, SysRoot(variable(environment, "VFRAIL_ROOT", "/")), std::move(store), run_folder, open_netns,
+      log};
   switch (request.command) {
     case Command::add: {
       world.tell = [](const AddResult& result) { return print(format_result(result)); };

@@ -44,29 +44,28 @@ Result<> check_owner(const std::string& folder) {
 
 }  // namespace
 
-Result<RecordStore> RecordStore::open(std::string folder) {
-  for (const char* part : {"/attachments", "/devices", "/locks"}) {
+Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
+  for (const std::string& part : {folder + "/attachments", folder + "/devices", locks}) {
     // Looked for first: on all but the first call they are there, and one system call tells.
-    if (::access((folder + part).c_str(), R_OK | W_OK | X_OK) != 0) {
-      TRY(make_folder(folder + part, 0700), "prepare state folder");
-    }
+    if (::access(part.c_str(), R_OK | W_OK | X_OK) != 0) TRY(make_folder(part, 0700), "prepare state folder");
   }
   TRY(check_owner(folder), "state folder");
-  return RecordStore(std::move(folder));
+  TRY(check_owner(locks), "folder of locks");
+  return RecordStore(std::move(folder), std::move(locks));
 }
 
 Result<FileLock> RecordStore::lock_device(const std::string& key,
                                           std::chrono::milliseconds wait_at_most) const {
-  return FileLock::acquire(folder_ + "/locks/" + key, wait_at_most);
+  return FileLock::acquire(locks_ + "/" + key, wait_at_most);
 }
 
 Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) const {
-  return FileLock::acquire(folder_ + "/rdma.lock", wait_at_most);
+  return FileLock::acquire(locks_ + "/rdma", wait_at_most);
 }
 
 Result<FileLock> RecordStore::lock_ipam(const AttachmentName& name,
                                         std::chrono::milliseconds wait_at_most) const {
-  return FileLock::acquire(folder_ + "/locks/ipam" + kSeparator + file_name(name), wait_at_most);
+  return FileLock::acquire(locks_ + "/ipam" + kSeparator + file_name(name), wait_at_most);
 }
 
 std::string RecordStore::record_path(const AttachmentName& name) const {

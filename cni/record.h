@@ -4,10 +4,11 @@
 //   STATE/                                 0700, /var/lib/cni/vfrail
 //     attachments/CONTAINER:IFNAME.json    one Record, 0600
 //     devices/KEY -> CONTAINER:IFNAME      who has the device
-//     devices/KEY.new                      either of the two while it is written, under the device's lock
-//     locks/KEY                            flock'd while a device is attached or given back
-//     locks/ipam:CONTAINER:IFNAME          flock'd while an IPAM plugin gives it an address, also by that
-//     plugin rdma.lock                            flock'd for the moment of an RDMA move
+//   LOCKS/                                 0700, /run/vfrail/locks: DEL must get them on a full or read-only
+//   disk
+//     KEY                                  flock'd while a device is attached or given back
+//     ipam:CONTAINER:IFNAME                flock'd while an IPAM plugin gives it an address, also by that
+//     plugin rdma                                 flock'd for the moment of an RDMA move
 #pragma once
 
 #include "cni/net_conf.h"
@@ -81,8 +82,8 @@ struct Record {
 
 class RecordStore {
  public:
-  // Creates the folders. Errc::denied if they exist and others could write into them.
-  static Result<RecordStore> open(std::string folder);
+  // Creates the folders (`locks` is below /run). Errc::denied if they exist and others could write into them.
+  static Result<RecordStore> open(std::string folder, std::string locks);
 
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
@@ -109,11 +110,12 @@ class RecordStore {
   const std::string& folder() const { return folder_; }
 
  private:
-  explicit RecordStore(std::string folder) : folder_(std::move(folder)) {}
+  RecordStore(std::string folder, std::string locks) : folder_(std::move(folder)), locks_(std::move(locks)) {}
   std::string record_path(const AttachmentName& name) const;
   std::string owner_path(const std::string& device_key) const;
   std::string temporary_path(const std::string& device_key) const;
   std::string folder_;
+  std::string locks_;
 };
 
 // The text of a record file, and back.

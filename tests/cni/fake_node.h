@@ -34,7 +34,7 @@ struct FakeNode {
                                        {"CNI_ARGS", "IgnoreUnknown=1;MAC=02:00:00:00:00:09"}},
                                       config);
     REQUIRE(request);
-    auto store = RecordStore::open(dir.path("state"));
+    auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
     REQUIRE(store);
     const auto host = world.open(FakeWorld::kHost);
     World outside{*host,

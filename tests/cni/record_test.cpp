@@ -59,7 +59,7 @@ Record full_record() {
 struct Store {
   test::TempDir dir;
   std::string folder = dir.path("state");
-  RecordStore store = *RecordStore::open(folder);
+  RecordStore store = *RecordStore::open(folder, dir.path("locks"));
 };
 
 unsigned mode_of(const std::string& path) {
@@ -246,7 +246,7 @@ TEST_CASE("Only the owner can read the state") {
   CHECK(mode_of(s.folder) == 0700);
   CHECK(mode_of(s.folder + "/attachments") == 0700);
   CHECK(mode_of(s.folder + "/devices") == 0700);
-  CHECK(mode_of(s.folder + "/locks") == 0700);
+  CHECK(mode_of(s.dir.path("locks")) == 0700);
   CHECK(mode_of(s.folder + "/attachments/abc:net1.json") == 0600);
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("A state folder that is open to others is closed") {
   const test::TempDir dir;
   fs::create_directories(dir.path("state"));
   REQUIRE(::chmod(dir.path("state").c_str(), 0777) == 0);
-  REQUIRE(RecordStore::open(dir.path("state")));
+  REQUIRE(RecordStore::open(dir.path("state"), dir.path("locks")));
   CHECK(mode_of(dir.path("state")) == 0700);
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("A state folder that is a symbolic link is refused") {
   const test::TempDir dir;
   fs::create_directories(dir.path("elsewhere"));
   fs::create_directory_symlink("elsewhere", dir.path("state"));
-  const auto store = RecordStore::open(dir.path("state"));
+  const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
   REQUIRE_FALSE(store);
   CHECK(store.error().code == Errc::denied);
 }
@@ -272,7 +272,7 @@ TEST_CASE("A state folder of another user is refused", "[root]") {
   const test::TempDir dir;
   fs::create_directories(dir.path("state"));
   REQUIRE(::chown(dir.path("state").c_str(), 65534, 65534) == 0);
-  const auto store = RecordStore::open(dir.path("state"));
+  const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
   REQUIRE_FALSE(store);
   CHECK(store.error().code == Errc::denied);
 }
@@ -280,7 +280,7 @@ TEST_CASE("A state folder of another user is refused", "[root]") {
 TEST_CASE("Opening a store twice is as good as once") {
   Store s;
   REQUIRE(s.store.save(full_record()));
-  const auto again = RecordStore::open(s.folder);
+  const auto again = RecordStore::open(s.folder, s.dir.path("locks"));
   REQUIRE(again);
   CHECK(again->list()->size() == 1);
 }

@@ -103,7 +103,7 @@ class Node {
   // A verb as a process of its own would run it.
   template <class Verb>
   auto run(Verb verb, const Request& request) {
-    auto store = RecordStore::open(dir.path("state"));
+    auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
     REQUIRE(store);
     const auto host = world.open(FakeWorld::kHost);
     World outside{*host,
@@ -128,7 +128,7 @@ class Node {
   std::string everything() const {
     std::string out = world.snapshot();
     for (const std::string& folder : {programs.path("leases"), dir.path("state/attachments"),
-                                      dir.path("state/devices"), dir.path("state/locks")}) {
+                                      dir.path("state/devices"), dir.path("locks")}) {
       for (const auto& entry : fs::directory_iterator(folder)) out += entry.path().filename().string() + "\n";
     }
     return out;
@@ -143,7 +143,7 @@ class Node {
 
 std::string pristine(const Scene& scene = kPlain) {
   Node node(scene);
-  REQUIRE(RecordStore::open(node.dir.path("state")));
+  REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   return node.everything();
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("an address that the administrator had set is set back, for a VF that 
 
 TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays changed") {
   Node node(kVfSettings);
-  REQUIRE(RecordStore::open(node.dir.path("state")));
+  REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   node.world.add_pf("0000:41:00.0", "enp2s0f0").refuses = {.rate = VfRate{}};
   node.world.add_vf("0000:41:10.0", "enp2s0f0v0", "0000:41:00.0");
   const std::string before = node.everything();

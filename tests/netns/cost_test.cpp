@@ -107,7 +107,7 @@ void add_vfs(const Node& node, int count) {
 TEST_CASE("An attachment is one message that moves and three that look, its return one and two") {
   Counted node;
   is_the_promise(node.cost_of("ADD"), 3, 115);
-  is_the_promise(node.cost_of("DEL"), 2, 100);
+  is_the_promise(node.cost_of("DEL"), 2, 101);
 }
 
 TEST_CASE("An address costs two messages more, one of them to announce it, and nothing on the way back") {
@@ -125,7 +125,7 @@ TEST_CASE("What an attachment costs does not depend on the number of VFs") {
   CAPTURE(vfs);
   add_vfs(node, vfs);
   is_the_promise(node.cost_of("ADD"), 3, 115);
-  is_the_promise(node.cost_of("DEL"), 2, 100);
+  is_the_promise(node.cost_of("DEL"), 2, 101);
 }
 
 TEST_CASE("The count sees what must not be there") {

@@ -147,13 +147,13 @@ TEST_CASE("STATUS is 50 and tells the remedy when the state folder cannot take a
     words = "is full; make room";
   }
   SECTION("a file system without inodes") {
-    shell("mount -t tmpfs -o size=8m,nr_inodes=5 none " + state + " && mkdir -m 700 " + state +
-          "/attachments " + state + "/devices " + state + "/locks && touch " + state + "/x");
+    shell("mount -t tmpfs -o size=8m,nr_inodes=4 none " + state + " && mkdir -m 700 " + state +
+          "/attachments " + state + "/devices && touch " + state + "/x");
     words = "no inode left";
   }
   SECTION("a read-only file system with the folders") {
     shell("mount -t tmpfs -o size=8m none " + state + " && mkdir " + state + "/attachments " + state +
-          "/devices " + state + "/locks && chmod 700 " + state + " && mount -o remount,ro " + state);
+          "/devices && chmod 700 " + state + " && mount -o remount,ro " + state);
     words = "mount it writable";
   }
   SECTION("a read-only file system without them") {
