@@ -38,9 +38,6 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, World& world) 
   return device;
 }
 
-// Whether the caller has the lock of the device that a record is about.
-enum class DeviceLock : uint8_t { held, free };
-
 // A record in the way of `us`. Alive: refused. Left over by a kill, a reboot or a DEL that never came: its
 // attachment is undone first.
 Result<> settle_record(const AttachmentName& name, const AttachmentName& us, DeviceLock lock, World& world) {
