@@ -73,6 +73,8 @@ class RecordStore {
  public:
   // Creates the folders. Errc::denied if they exist and others could write into them.
   static Result<RecordStore> open(std::string folder);
+  // To read only: changes nothing, not even when the folder is missing.
+  static RecordStore look(std::string folder) { return RecordStore(std::move(folder)); }
 
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
@@ -89,12 +91,22 @@ class RecordStore {
   // Moves a record that cannot be read out of the way, so that it blocks nobody: "NAME.corrupt".
   Result<> set_aside(const AttachmentName& name) const;
 
+  // Whether a process is attaching the device or giving it back. Changes nothing.
+  bool in_hands(const std::string& device_key) const;
+
+  // What killed processes left: owners without a record, half-written files of processes that are gone, locks
+  // that nobody holds. Paths below the folder.
+  Result<std::vector<std::string>> leftovers() const;
+  // Removes one of them. False: it has come to use again.
+  Result<bool> remove_leftover(const std::string& path) const;
+
   const std::string& folder() const { return folder_; }
 
  private:
   explicit RecordStore(std::string folder) : folder_(std::move(folder)) {}
   std::string record_path(const AttachmentName& name) const;
   std::string owner_path(const std::string& device_key) const;
+  bool is_leftover(const std::string& path) const;
   std::string folder_;
 };
 
