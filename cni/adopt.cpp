@@ -172,12 +172,19 @@ class Claims {
 
 // The claim's netdev in the pod: it has the name, or it was renamed there and its parent shows what it is.
 Result<std::optional<Link>> find_claimed_link(const Claim& claim, const std::optional<DeviceId>& device,
-                                              Kernel& pod) {
+                                              Kernel& pod, const World& world) {
+  const auto is_child = [&](const Link& one) { return device && one.parent_device == device->text(); };
+  // Kernels before 5.14 tell no parent, and what is virtual has none. The alias is host-device's mark; other
+  // hardware must at least be away from the host.
+  const auto may_be = [&](const Link& one) {
+    if (!one.parent_device.empty()) return !device;
+    if (claim.maker->folder == nullptr) return valid_ifname(one.alias);
+    return one.kind.empty() && device && read_device(world.sys, *device).netdevs.empty();
+  };
   auto link = TRY(pod.find_link(claim.name.ifname), "");
-  const auto is_it = [&](const Link& one) { return device && one.parent_device == device->text(); };
-  if (link && (is_it(*link) || !device || link->parent_device.empty())) return link;
+  if (link && (is_child(*link) || may_be(*link))) return link;
   for (Link& one : TRY(pod.links(), "")) {
-    if (is_it(one)) return std::optional(std::move(one));
+    if (is_child(one)) return std::optional(std::move(one));
   }
   return std::optional<Link>();
 }
@@ -247,7 +254,7 @@ Result<bool> find_claimed_device(const Claim& claim, const NetConf& conf, Kernel
     record.vf = TRY(vf_before(claim.state, read_device(world.sys, *record.device), world), "");
     return true;
   }
-  const auto link = TRY(find_claimed_link(claim, record.device, pod), "");
+  const auto link = TRY(find_claimed_link(claim, record.device, pod, world), "");
   if (!link) return false;
   const bool on_known_bus = link->parent_bus == "pci" || link->parent_bus == "auxiliary";
   if (!record.device && on_known_bus) record.device = TRY(DeviceId::parse(link->parent_device), "");
