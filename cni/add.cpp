@@ -66,7 +66,8 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
   } else {
     TRY(detach(*found, found->netns, world), what);
   }
-  return world.store.remove(*found);
+  // The address of another one is still to be released, by its DEL, GC or a sweep.
+  return name == us ? world.store.remove(*found) : Result<>();
 }
 
 // The RDMA devices that sysfs shows below the device. A list of the kernel can miss one while other pods'

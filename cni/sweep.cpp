@@ -34,6 +34,7 @@ Result<Verdict> judge(const Record& record, World& world) {
 
 // Decides and acts under the device's lock.
 Result<SweepLine> give_back(const Record& record, SweepLine line, World& world) {
+  line.why = "another process has changed it meanwhile";
   const bool done = TRY(undo(record, world,
                              [&]() -> Result<bool> {
                                const Verdict now = TRY(judge(record, world), "");

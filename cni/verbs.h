@@ -53,9 +53,9 @@ Result<bool> detach(const Record& record, const std::string& netns, World& world
 // The part of detach() that ADD shares, for when the caller has the device's lock.
 Result<> restore_device(const Record& record, const std::string& netns, World& world);
 
-// DEL by what its record kept, for when the runtime does not ask. All of it under the device's lock, IPAM too:
-// an ADD that comes under the same name meanwhile must not lose its address to this. False, and nothing is
-// done, if by then the record is another one or `decide` says no.
+// DEL by what its record kept, for when the runtime does not ask. All of it under the device's lock, IPAM
+// too: an ADD that comes under the same name meanwhile must not lose its address to this. False, and nothing
+// is done, if by then the record is another one or `decide` says no.
 Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide);
 
 // Whether the caller has the lock of the device that a record is about.

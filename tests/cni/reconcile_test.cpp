@@ -55,10 +55,11 @@ class Node {
     return R"({"cniVersion":"1.0.0","name":"rail0","type":")" + type +
            R"(","deviceID":"0000:21:10.0","mtu":9000,"vlan":100,"trust":"on","ipam":{"type":"fake-ipam"}})";
   }
-  Request request(Command command, const std::string& config_text) const {
+  Request request(Command command, const std::string& config_text, const std::string& container = "c1",
+                  const std::string& netns = kPod) const {
     auto out = read_request({{"CNI_COMMAND", command_name(command)},
-                             {"CNI_CONTAINERID", "c1"},
-                             {"CNI_NETNS", kPod},
+                             {"CNI_CONTAINERID", container},
+                             {"CNI_NETNS", netns},
                              {"CNI_IFNAME", "net1"},
                              {"CNI_PATH", programs.path()}},
                             config_text);
@@ -191,6 +192,22 @@ TEST_CASE("a sweep gives back what a pod that ended without DEL had, with its ad
         "1 given back\n");
   CHECK(node.everything() == pristine(true));
   CHECK(node.sweep() == "nothing to do\n");
+}
+
+TEST_CASE("the address of an ended pod is released also when its device went to the next pod first") {
+  Node node;
+  REQUIRE(node.add());
+  node.world.end_netns(kPod);
+  const Request second = node.request(Command::add, node.config(), "c2", "/run/netns/b");
+  REQUIRE(node.run([&](World& w) { return vfrail::add(second, w); }));
+  const std::string during = node.world.snapshot();
+  CHECK_THAT(node.sweep(), Contains("given back: 0000:21:10.0 (net1 of container c1,") &&
+                               Contains("left alone: 0000:21:10.0 (net1 of container c2,"));
+  CHECK(node.world.snapshot() == during);
+  CHECK_FALSE(fs::exists(node.programs.path("leases/c1.net1")));
+  CHECK(fs::exists(node.programs.path("leases/c2.net1")));
+  REQUIRE(node.run([&](World& w) { return vfrail::del(second, w); }));
+  CHECK(node.everything() == pristine(true));
 }
 
 TEST_CASE("a sweep waits for a device that its namespace is still sending home") {
