@@ -71,12 +71,16 @@ Result<std::vector<Json>> read_plugins(ObjectReader& cache) {
   const auto text = decode_base64(encoded);
   if (!text) return cache.error("config", "base64 is wanted");
   const Json config = TRY(Json::parse(*text), cache.path("config"));
+  if (config.as_object() == nullptr) return cache.error("config", "an object is wanted");
   const Json* values = cache.value("capabilityArgs");
   const Json* list = config.find("plugins");
   if (list == nullptr || list->as_array() == nullptr)
     return std::vector<Json>{as_sent(config, config, values)};
   std::vector<Json> out;
-  for (const Json& plugin : *list->as_array()) out.push_back(as_sent(plugin, config, values));
+  for (const Json& plugin : *list->as_array()) {
+    if (plugin.as_object() == nullptr) return cache.error("config", "plugins: objects are wanted");
+    out.push_back(as_sent(plugin, config, values));
+  }
   return out;
 }
 

@@ -54,7 +54,8 @@ TEST_CASE("libcni's cache is refused with a reason when a name in it is none or 
   CHECK_THAT(refused(R"({"kind":"cniCacheV1","containerId":"../../x","ifName":"net1"})"),
              Contains("containerId"));
   CHECK_THAT(refused(R"({"kind":"cniCacheV1","containerId":"c1","ifName":"a/b"})"), Contains("ifName"));
-  for (const char* config : {"abc", "====", "a===", "ab=c", "\\u0000aaa", "e30", "W10"})
+  for (const char* config : {"abc", "====", "a===", "ab=c", "\\u0000aaa", "e30", "W10",
+                             "MQ==", "eyJuYW1lIjoibiIsInBsdWdpbnMiOlsxXX0="})
     CHECK_THAT(refused(cache(std::string(R"("config":")") + config + "\"")), !Contains("accepted"));
   CHECK_THAT(refused(cache(R"("cniArgs":[["A"]],"config":"e30=")")), Contains("cniArgs"));
 }
