@@ -38,9 +38,6 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chaine
   return device;
 }
 
-// Whether the caller has the lock of the device that a record is about.
-enum class DeviceLock : uint8_t { held, free };
-
 // A record in the way of `us`. Alive: refused. Left over by a kill, a reboot or a DEL that never came: its
 // attachment is undone first.
 Result<> settle_record(const AttachmentName& name, const AttachmentName& us, DeviceLock lock, World& world) {
@@ -65,8 +62,8 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
       {{"device", found->device_key}, {"container", name.container_id}, {"ifname", name.ifname}});
   const std::string what = "undo the attachment of container " + name.container_id;
   if (lock == DeviceLock::held) {
-    TRY(restore_device(*found, found->netns, world), what);
-    return world.store.remove(*found);
+    // The record stays: the address is still to be released, by its DEL, GC or a sweep.
+    return restore_device(*found, found->netns, world);
   }
   TRY(detach(*found, found->netns, world), what);
   return forget(*found, world);

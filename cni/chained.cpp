@@ -27,7 +27,8 @@ Result<std::optional<Record>> living_record(const Request& request, World& world
   auto record = world.store.load({request.container_id, request.ifname});
   if (!record && record.error().code == Errc::protocol) return std::optional<Record>();  // ADD sets it aside
   auto found = TRY(std::move(record), "");
-  const bool lives = found && from_this_boot(*found, world) && TRY(attachment_lives(*found, world), "");
+  const bool lives =
+      found && TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "");
   return lives ? std::move(found) : std::nullopt;
 }
 

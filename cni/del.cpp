@@ -10,17 +10,6 @@ namespace vfrail {
 
 namespace {
 
-// The pod's kernel, if the namespace that the device was moved into still lives at one of the paths. A path
-// that leads to another namespace now was used again: its interfaces are not ours.
-Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world) {
-  for (const std::string& path : {record.netns, netns}) {
-    if (path.empty()) continue;
-    auto pod = TRY(world.open_netns(path), "");
-    if (pod && pod->netns_id() == record.netns_id && pod->netns_id() != world.host.netns_id()) return pod;
-  }
-  return std::unique_ptr<Kernel>();
-}
-
 // The key that ADD would use. Nothing if there is no such device: then there is nothing to give back either.
 std::optional<std::string> device_key(const NetConf& conf, const World& world) {
   if (conf.device.id) return conf.device.id->text();
@@ -50,9 +39,21 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
 }
 
+// For when the caller has the device's lock.
+Result<bool> detach_locked(const Record& record, const std::string& netns, World& world) {
+  if (TRY(world.store.owner(record.device_key), "") != record.attachment) {
+    world.log.info("the device has been given to another attachment, it is left alone",
+                   {{"device", record.device_key}});
+    return false;
+  }
+  TRY(restore_device(record, netns, world), "give back " + record.device_key);
+  return true;
+}
+
 // The device comes home, and what its container was told is void.
-Result<> give_back(const Record& record, const Request& request, World& world) {
-  const bool had_it = TRY(detach(record, request.netns, world), "");
+Result<> give_back(const Record& record, const std::string& netns, DeviceLock lock, World& world) {
+  const bool had_it = lock == DeviceLock::held ? TRY(detach_locked(record, netns, world), "")
+                                               : TRY(detach(record, netns, world), "");
   return had_it && record.device ? remove_promise(world.run_folder, *record.device) : Result<>();
 }
 
@@ -84,6 +85,16 @@ Result<bool> from_this_boot(const Record& record, const World& world) {
   return record.boot_id == TRY(boot_id(world.sys), "");
 }
 
+// A path that leads to another namespace now was used again: its interfaces are not ours.
+Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world) {
+  for (const std::string& path : {record.netns, netns}) {
+    if (path.empty()) continue;
+    auto pod = TRY(world.open_netns(path), "");
+    if (pod && pod->netns_id() == record.netns_id && pod->netns_id() != world.host.netns_id()) return pod;
+  }
+  return std::unique_ptr<Kernel>();
+}
+
 Result<bool> attachment_lives(const Record& record, World& world) {
   const auto pod = TRY(open_pod(record, "", world), "");
   if (!pod) return false;
@@ -95,6 +106,8 @@ Result<bool> attachment_lives(const Record& record, World& world) {
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has made every device what it is
   const auto pod = TRY(open_pod(record, netns, world), "");
+  // Nothing is touched before it is home: what does not come back, another plugin may have given to its pods.
+  if (!pod) TRY(wait_for_return(record, world), "");
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");
   TRY(restore_vf_identity(record, world), "");
@@ -106,13 +119,7 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
 Result<bool> detach(const Record& record, const std::string& netns, World& world) {
   const auto lock =
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-  if (TRY(world.store.owner(record.device_key), "") != record.attachment) {
-    world.log.info("the device has been given to another attachment, it is left alone",
-                   {{"device", record.device_key}});
-    return false;
-  }
-  TRY(restore_device(record, netns, world), "give back " + record.device_key);
-  return true;
+  return detach_locked(record, netns, world);
 }
 
 Result<> forget(const Record& record, World& world) {
@@ -121,14 +128,17 @@ Result<> forget(const Record& record, World& world) {
   return world.store.remove(record);
 }
 
-Result<> del(const Request& request, World& world) {
+namespace {
+
+// DEL with the record that was found, or without one.
+Result<> detach_and_release(const std::optional<Record>& record, const Request& request, DeviceLock lock,
+                            World& world) {
   std::optional<Error> failure;
   const auto note = [&](Result<> result) {
     if (result) return true;
     failure = failure ? std::move(*failure).and_also(result.error().text) : std::move(result).error();
     return false;
   };
-  const std::optional<Record> record = TRY(load_record({request.container_id, request.ifname}, world), "");
   Request asked = request;
   auto conf = parse_net_conf(asked.config);
   if (!conf && record) {
@@ -142,7 +152,7 @@ Result<> del(const Request& request, World& world) {
   if (record && network.ipam_type.empty()) use_ipam_of(*record, asked, network);
   // The device first: an address that is still live in the pod must not go to another one.
   const bool device_home =
-      note(record ? give_back(*record, asked, world) : detach_unrecorded(asked, network, world));
+      note(record ? give_back(*record, asked.netns, lock, world) : detach_unrecorded(asked, network, world));
   if (!network.ipam_type.empty()) {
     // The plugin of an ADD that was killed goes on, and would take an address when this one has given back
     // all.
@@ -157,10 +167,44 @@ Result<> del(const Request& request, World& world) {
     if (!released) note(std::move(released).error());
   }
   // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
-  if (record && device_home && !failure) note(forget(*record, world));
+  if (record && device_home && !failure) {
+    note(lock == DeviceLock::held ? world.store.remove(*record) : forget(*record, world));
+  }
   if (failure) return std::move(*failure);
   world.log.info("detached", {{"device", record ? record->device_key : "-"}});
   return {};
+}
+
+// The request that DEL of this attachment would have been, from what its record kept.
+Request del_request(const Record& record) {
+  Request out;
+  out.command = Command::del;
+  out.container_id = record.attachment.container_id;
+  out.ifname = record.attachment.ifname;
+  out.netns = record.netns;
+  out.config = record.config;
+  out.raw_args = record.cni_args;
+  out.raw_path = record.cni_path;
+  Environment environment{{"CNI_COMMAND", "DEL"},     {"CNI_CONTAINERID", out.container_id},
+                          {"CNI_IFNAME", out.ifname}, {"CNI_NETNS", out.netns},
+                          {"CNI_ARGS", out.raw_args}, {"CNI_PATH", out.raw_path}};
+  auto parsed = read_request(environment, record.config);
+  return parsed ? std::move(*parsed) : out;
+}
+
+}  // namespace
+
+Result<> del(const Request& request, World& world) {
+  const auto record = TRY(load_record({request.container_id, request.ifname}, world), "");
+  return detach_and_release(record, request, DeviceLock::free, world);
+}
+
+Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide) {
+  const auto lock =
+      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+  if (TRY(world.store.load(record.attachment), "") != record || !TRY(decide(), "")) return false;
+  TRY(detach_and_release(record, del_request(record), DeviceLock::held, world), "");
+  return true;
 }
 
 }  // namespace vfrail

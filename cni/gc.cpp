@@ -6,27 +6,6 @@
 
 namespace vfrail {
 
-namespace {
-
-// The request that DEL of this attachment would have been, from what its record kept.
-Request del_request(const Record& record) {
-  Request out;
-  out.command = Command::del;
-  out.container_id = record.attachment.container_id;
-  out.ifname = record.attachment.ifname;
-  out.netns = record.netns;
-  out.config = record.config;
-  out.raw_args = record.cni_args;
-  out.raw_path = record.cni_path;
-  Environment environment{{"CNI_COMMAND", "DEL"},     {"CNI_CONTAINERID", out.container_id},
-                          {"CNI_IFNAME", out.ifname}, {"CNI_NETNS", out.netns},
-                          {"CNI_ARGS", out.raw_args}, {"CNI_PATH", out.raw_path}};
-  auto parsed = read_request(environment, record.config);
-  return parsed ? std::move(*parsed) : out;
-}
-
-}  // namespace
-
 Result<> gc(const Request& request, World& world) {
   const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
   std::string failures;
@@ -45,7 +24,7 @@ Result<> gc(const Request& request, World& world) {
       if (!record || !*record || (*record)->network != conf.network) continue;
       world.log.info("attachment is no longer valid",
                      {{"container", name.container_id}, {"ifname", name.ifname}});
-      const auto done = del(del_request(**record), world);
+      const auto done = undo(**record, world, [] { return true; });
       if (!done) note(name.container_id + " " + name.ifname + ": " + done.error().text);
     }
   }

@@ -213,13 +213,13 @@ Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod) 
   return std::optional<Link>();
 }
 
-Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
-  if (!record.link) return {};
-  if (pod != nullptr) {
-    if (const auto link = TRY(find_link_in_pod(record, *pod), ""))
-      return move_home(record, *link, *pod, world);
-  }
-  std::optional<Link> now = TRY(find_link_in_host(record, world), "");
+Result<std::optional<Link>> find_link_at_home(const Record& record, const World& world) {
+  return record.link ? find_link_in_host(record, world) : std::optional<Link>();
+}
+
+Result<std::optional<Link>> wait_for_return(const Record& record, World& world) {
+  std::optional<Link> now = TRY(find_link_at_home(record, world), "");
+  if (!record.link) return now;
   if (!now && can_return(record, world)) {
     const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
     auto returned = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
@@ -234,6 +234,16 @@ Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
     }
     TRY(std::move(returned), "wait for " + record.link->name);
   }
+  return now;
+}
+
+Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
+  if (!record.link) return {};
+  if (pod != nullptr) {
+    if (const auto link = TRY(find_link_in_pod(record, *pod), ""))
+      return move_home(record, *link, *pod, world);
+  }
+  const auto now = TRY(wait_for_return(record, world), "");
   if (now) return settle(record, *now, world);
   world.log.warning("the interface no longer exists, nothing to bring back",
                     {{"device", record.device_key}, {"name", record.link->name}});

@@ -1,13 +1,13 @@
 // vfrail-cni: environment and stdin in, one verb, JSON on stdout. See verbs.h.
-#include "cni/install.h"
+#include "cni/command_line.h"
 #include "cni/net_conf.h"
 #include "cni/request.h"
 #include "cni/result.h"
 #include "cni/status.h"
 #include "cni/verbs.h"
+#include "cni/world.h"
 #include "common/files.h"
 #include "common/netlink_kernel.h"
-#include "common/promise.h"
 #include "common/text.h"
 
 #include <csignal>
@@ -33,11 +33,6 @@ Environment read_environment() {
   return out;
 }
 
-std::string variable(const Environment& environment, const char* name, const char* fallback) {
-  const auto at = environment.find(name);
-  return at == environment.end() || at->second.empty() ? fallback : at->second;
-}
-
 Result<> print(const Json& json) {
   auto written = write_stream(STDOUT_FILENO, json.pretty() + "\n");
   if (!written) return std::move(written.error()).in("write to stdout");
@@ -48,12 +43,6 @@ Result<> print(const Json& json) {
 int print_error(const std::string& version, const Error& error, CniCode invalid) {
   (void)print(format_error(version, cni_code(error, invalid), error.text));
   return 1;
-}
-
-Result<std::unique_ptr<Kernel>> open_netns(const std::string& path) {
-  auto netns = TRY(Netns::open(path), "");
-  if (!netns) return std::unique_ptr<Kernel>();
-  return NetlinkKernel::open(std::move(*netns));
 }
 
 // Errc::peer is the error whose code is said as it is.
@@ -67,14 +56,9 @@ Result<> report(const Status& found) {
 
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
   const auto host = TRY(NetlinkKernel::open_current(), "");
-  const std::string run_folder = variable(environment, "VFRAIL_RUN_DIR", kRunFolder);
-  auto opened = RecordStore::open(variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail"),
-                                  run_folder + "/locks");
-  if (!opened) return with_remedy(std::move(opened).error());
-  RecordStore store = std::move(*opened);
-  World world{
-      *host, SysRoot(variable(environment, "VFRAIL_ROOT", "/")), std::move(store), run_folder, open_netns,
-      log};
+  auto store = open_store(environment);
+  if (!store) return with_remedy(std::move(store).error());
+  World world = make_world(environment, *host, std::move(*store), log);
   switch (request.command) {
     case Command::add: {
       world.tell = [](const AddResult& result) { return print(format_result(result)); };
@@ -151,54 +135,14 @@ int run_cni(const Environment& environment) {
   return print_error(version, done.error(), CniCode::invalid_config);
 }
 
-constexpr const char* kUsage =
-    "vfrail-cni: CNI plugin that gives pods SR-IOV virtual functions with their RDMA devices\n"
-    "CNI versions 0.1.0 to 1.1.0\n"
-    "It is started by a container runtime, with CNI_COMMAND in the environment. By hand:\n"
-    "  vfrail-cni install [--as NAME] FOLDER   copy this program to FOLDER/NAME (vfrail)\n"
-    "  vfrail-cni version\n";
-
-int run_install(const std::string& folder, const std::string& name) {
-  const auto done = install(folder, name);
-  if (done) return 0;
-  std::fprintf(stderr, "vfrail-cni: install: %s\n", done.error().text.c_str());
-  return 1;
-}
-
-int run_command_line(int count, char** arguments) {
-  const std::string word = count > 1 ? arguments[1] : "";
-  if (word == "version" && count == 2) {
-    std::puts(VFRAIL_VERSION);
-    return 0;
-  }
-  if (word == "install") {
-    std::string folder;
-    std::string name = "vfrail";
-    for (int i = 2; i < count; ++i) {
-      const std::string argument = arguments[i];
-      if (argument == "--as" && i + 1 < count) {
-        name = arguments[++i];
-      } else if (folder.empty() && !argument.starts_with("-")) {
-        folder = argument;
-      } else {
-        std::fprintf(stderr, "vfrail-cni: install: do not know what to do with \"%s\"\n%s", arguments[i],
-                     kUsage);
-        return 2;
-      }
-    }
-    if (!folder.empty()) return run_install(folder, name);
-  }
-  std::fputs(kUsage, stderr);
-  return count > 1 ? 2 : 0;
-}
-
 }  // namespace
 }  // namespace vfrail
 
 int main(int count, char** arguments) {
   try {
     const auto environment = vfrail::read_environment();
-    if (count > 1 || !environment.contains("CNI_COMMAND")) return vfrail::run_command_line(count, arguments);
+    if (count > 1 || !environment.contains("CNI_COMMAND"))
+      return vfrail::run_command_line({arguments + 1, arguments + count}, environment);
     return vfrail::run_cni(environment);
   } catch (const std::exception& error) {
     // bad_alloc, in practice: even then the runtime gets its JSON.

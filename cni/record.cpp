@@ -122,7 +122,8 @@ Result<std::vector<AttachmentName>> RecordStore::list() const {
       out.push_back(std::move(*parsed));
     }
   }
-  if (error) return Error::from_errno(error.value(), "list " + folder);
+  if (error && error != std::errc::no_such_file_or_directory)
+    return Error::from_errno(error.value(), "list " + folder);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -84,6 +84,10 @@ class RecordStore {
  public:
   // Creates the folders (`locks` is below /run). Errc::denied if they exist and others could write into them.
   static Result<RecordStore> open(std::string folder, std::string locks);
+  // To read only: changes nothing, not even when the folders are missing.
+  static RecordStore look(std::string folder, std::string locks) {
+    return {std::move(folder), std::move(locks)};
+  }
 
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
@@ -107,6 +111,14 @@ class RecordStore {
   // Moves a record that cannot be read out of the way, so that it blocks nobody: "NAME.corrupt".
   Result<> set_aside(const AttachmentName& name) const;
 
+  // Whether a process is attaching the device or giving it back. Changes nothing.
+  bool in_hands(const std::string& device_key) const;
+
+  // What killed processes left: owners without a record, half-written files, locks that nobody holds.
+  Result<std::vector<std::string>> leftovers() const;
+  // Removes one of them. False: it has come to use again.
+  Result<bool> remove_leftover(const std::string& path) const;
+
   const std::string& folder() const { return folder_; }
 
  private:
@@ -114,6 +126,8 @@ class RecordStore {
   std::string record_path(const AttachmentName& name) const;
   std::string owner_path(const std::string& device_key) const;
   std::string temporary_path(const std::string& device_key) const;
+  bool is_lock(const std::string& path) const;
+  bool is_leftover(const std::string& path) const;
   std::string folder_;
   std::string locks_;
 };

@@ -25,7 +25,7 @@ Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
   for (const AttachmentName& name : TRY(world.store.list(), "")) {
     auto record = world.store.load(name);
     if (!record || !*record) continue;  // damaged: its ADD or DEL says so
-    if ((*record)->network != conf.network || !from_this_boot(**record, world)) continue;
+    if ((*record)->network != conf.network || !TRY(from_this_boot(**record, world), "")) continue;
     const auto pod = TRY(world.open_netns((*record)->netns), "");
     if (pod && pod->netns_id() == (*record)->netns_id) out.push_back(std::move(**record));
   }

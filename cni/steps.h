@@ -24,6 +24,11 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
 // nothing to bring back.
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 
+// The record's netdev in the host; nothing while it is elsewhere, or if it has none.
+Result<std::optional<Link>> find_link_at_home(const Record& record, const World& world);
+// The same, once it has come back. Nothing if it has ended; Errc::busy if it does not come.
+Result<std::optional<Link>> wait_for_return(const Record& record, World& world);
+
 // Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
 // refused.
 Result<> change_vf(Kernel& host, const VfPlan& plan);

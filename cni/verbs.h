@@ -66,6 +66,18 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
 // taking it over.
 Result<> forget(const Record& record, World& world);
 
+// DEL by what its record kept, for when the runtime does not ask. All of it under the device's lock, IPAM
+// too: an ADD that comes under the same name meanwhile must not lose its address to this. False, and nothing
+// is done, if by then the record is another one or `decide` says no.
+Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide);
+
+// Whether the caller has the lock of the device that a record is about.
+enum class DeviceLock : uint8_t { held, free };
+
+// The pod's kernel, if the namespace that the device was moved into still lives, at the record's path or the
+// other one.
+Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world);
+
 // The device of the record is in the namespace that it was moved into.
 Result<bool> attachment_lives(const Record& record, World& world);
 

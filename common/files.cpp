@@ -50,6 +50,11 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
   }
 }
 
+bool FileLock::is_held(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return fd.valid() && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 FileLock::~FileLock() {
   // Still locked here, so that whoever opens the file now finds out in is_at().
   // Twice, because the file would be the one thing that an attachment leaves on a node.

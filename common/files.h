@@ -16,6 +16,8 @@ class FileLock {
  public:
   // Creates the file (0600). Errc::busy when another process holds it until the deadline.
   static Result<FileLock> acquire(const std::string& path, std::chrono::milliseconds wait_at_most);
+  // Whether somebody has it now. Changes nothing.
+  static bool is_held(const std::string& path);
   FileLock(FileLock&& other) noexcept = default;
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();

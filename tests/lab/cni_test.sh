@@ -201,6 +201,68 @@ check 'DEL of the first' cni DEL a $vf
 ip netns del a
 check 'the node is as before' unchanged
 
+section 'a sweep'
+sweep() { vfrail-cni sweep "$@"; }
+records() { find /var/lib/cni/vfrail ! -type d; }
+kill_all() {
+    for process in /proc/[0-9]*; do
+        [ "$(cat "$process/comm" 2> /dev/null)" != vfrail-cni ] || kill -9 "${process#/proc/}"
+    done
+}
+settings="$settings, \"vlan\": 100, \"trust\": \"on\""
+check 'of a node without attachments' is 'nothing to do' sweep
+pod a
+check 'ADD' cni ADD a $vf "$settings"
+check 'a pod that lives is left alone' has 'its pod has it' sweep
+check 'it still has the interface' in_pod a ip link show net1
+ip netns del a
+check 'a dry run tells of a pod that ended without DEL' has "would be given back: $vf (net1 of container a" sweep --dry-run
+check 'a sweep gives its device back' has "^given back: $vf .*has ended" sweep
+check 'the node is as before' unchanged
+check 'no record is left' is '' records
+for ms in 004 008 012 016 020 030 040 060 080; do
+    pod a
+    cni ADD a $vf "$settings" & adding=$!
+    sleep 0.$ms
+    kill_all
+    finished $adding
+    check "a sweep after an ADD that was killed after $ms ms" sweep
+    ip netns del a
+    check 'and one after its namespace has ended' sweep
+    check 'the node is as before' unchanged
+    check 'no record is left' is '' records
+done
+
+section 'taking over from sriov-cni'
+# attach_as_sriov_cni PF NETDEV: what sriov-cni does to the VF and writes down, by hand.
+attach_as_sriov_cni() {
+    local pf=$1 name=$2 admin mac
+    admin=$(ip -j link show "$pf" | jq -r '.[0].vfinfo_list[0].address')
+    mac=$(< "$pci/$vf/net/$name/address")
+    mkdir -p /var/lib/cni/sriov/pci
+    ip link set "$pf" vf 0 vlan 100 && ip link set "$pf" vf 0 trust on || return
+    ip link set "$name" down && ip link set "$name" name net1 netns a && in_pod a ip link set net1 mtu 1450 up || return
+    printf /run/netns/a > "/var/lib/cni/sriov/pci/$vf"
+    cat > /var/lib/cni/sriov/a-net1 << END
+{"cniVersion": "1.0.0", "name": "rails", "type": "sriov", "ipam": {}, "dns": {}, "Master": "$pf", "VFID": 0, "MTU": 1450,
+ "deviceID": "$vf", "vlan": 100, "vlanQoS": 0, "vlanProto": "802.1q", "trust": "on", "min_tx_rate": null,
+ "OrigVfState": {"HostIFName": "$name", "SpoofChk": true, "Trust": false, "AdminMAC": "$admin", "EffectiveMAC": "$mac",
+                 "Vlan": 0, "VlanQoS": 0, "VlanProto": 33024, "MinTxRate": 0, "MaxTxRate": 0, "LinkState": 0, "MTU": 1400}}
+END
+}
+name=$(netdev $vf)
+pod a
+check 'a VF of sriov-cni' attach_as_sriov_cni "$(pf_of $vf)" "$name"
+check 'a sweep tells it' has "left alone: $vf .*made by sriov-cni" sweep
+check 'and takes it over on demand' has "^taken over: $vf" sweep --adopt
+check 'DEL' cni DEL a $vf
+ip netns del a
+# sriov-cni leaves an interface down, and so do we: nobody wrote down that it was up. Its files are its own.
+ip link set "$name" up
+rm -r /var/lib/cni/sriov
+check 'the node is as before' unchanged
+check 'no record is left' is '' records
+
 section "eight pods at the same moment"
 for ((i = 0; i < 8; i++)); do pod "p$i"; node_of "${all[i]}" > "/tmp/p$i.node"; done
 for ((i = 0; i < 8; i++)); do cni ADD "p$i" "${all[i]}" & pids[i]=$!; done

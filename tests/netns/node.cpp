@@ -142,6 +142,16 @@ Program Node::start(const Call& call) const {
   return {arguments, environment, call.config.as_text() ? *call.config.as_text() : call.config.text()};
 }
 
+Program Node::command_line(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), VFRAIL_CNI);
+  return {arguments,
+          {{"CNI_PATH", path("bin") + ":/usr/lib/cni"},
+           {"VFRAIL_ROOT", path("root")},
+           {"VFRAIL_STATE_DIR", path("state")},
+           {"VFRAIL_RUN_DIR", path("run")}},
+          ""};
+}
+
 Json Node::config(const std::string& version) const {
   Json out;
   out.set("cniVersion", version).set("name", "rail0").set("type", "vfrail").set("deviceID", "0000:03:02.1");

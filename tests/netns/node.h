@@ -47,6 +47,8 @@ class Node {
 
   Program start(const Call& call) const;
   Outcome run(const Call& call) const { return start(call).wait(); }
+  // vfrail-cni by hand: `vfrail-cni sweep --dry-run`.
+  Program command_line(std::vector<std::string> arguments) const;
 
   // Network rail0 of type vfrail with device 0000:03:02.1.
   Json config(const std::string& version = "1.0.0") const;

@@ -1,0 +1,48 @@
+#include "cni/world.h"
+
+#include "common/netlink_kernel.h"
+#include "common/promise.h"
+
+namespace vfrail {
+
+namespace {
+
+Result<std::unique_ptr<Kernel>> open_netns(const std::string& path) {
+  auto netns = TRY(Netns::open(path), "");
+  if (!netns) return std::unique_ptr<Kernel>();
+  return NetlinkKernel::open(std::move(*netns));
+}
+
+std::string state_folder(const Environment& environment) {
+  return variable(environment, "VFRAIL_STATE_DIR", "/var/lib/cni/vfrail");
+}
+
+std::string run_folder(const Environment& environment) {
+  return variable(environment, "VFRAIL_RUN_DIR", kRunFolder);
+}
+
+}  // namespace
+
+std::string variable(const Environment& environment, const char* name, const char* fallback) {
+  const auto at = environment.find(name);
+  return at == environment.end() || at->second.empty() ? fallback : at->second;
+}
+
+Result<RecordStore> open_store(const Environment& environment) {
+  return RecordStore::open(state_folder(environment), run_folder(environment) + "/locks");
+}
+
+RecordStore look_at_store(const Environment& environment) {
+  return RecordStore::look(state_folder(environment), run_folder(environment) + "/locks");
+}
+
+World make_world(const Environment& environment, Kernel& host, RecordStore store, Log& log) {
+  return {host,
+          SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
+          std::move(store),
+          run_folder(environment),
+          open_netns,
+          log};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,224 @@
+// `vfrail-cni sweep` by the program itself: after a kill, after a pod that ended unasked, beside ADDs and
+// DELs, and when a node changes from the real host-device to vfrail with its pods running.
+#include "tests/netns/node.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+
+struct Swept : Node {
+  std::string pod;
+  std::string before;
+  Json conf;
+  Swept() {
+    add_device("0000:03:02.1", "vf1");
+    shell("ip link set vf1 down mtu 1400");
+    pod = add_pod("a");
+    conf = config();
+    conf.set("ipam", host_local());
+    before = world();
+  }
+  Call call(const std::string& verb) const {
+    Call out;
+    out.verb = verb;
+    out.netns = pod;
+    out.config = conf;
+    return out;
+  }
+  void done(const std::string& verb) const {
+    const Outcome outcome = run(call(verb));
+    INFO(verb << ": " << outcome.out << outcome.err);
+    REQUIRE(outcome.status == 0);
+  }
+  std::string sweep(const std::vector<std::string>& flags = {}, int status = 0) const {
+    std::vector<std::string> arguments{"sweep"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = command_line(arguments).wait();
+    INFO("sweep: " << outcome.out << outcome.err);
+    REQUIRE(outcome.status == status);
+    return outcome.out;
+  }
+};
+
+// The state folder as tar would see it: names, texts, modes, times.
+std::string state_of(const Node& node) {
+  return shell("cd " + node.path("state") +
+               " && find . -printf '%p %m %T@ %l\\n' | sort && find . -type f | sort | "
+               "xargs -r cat");
+}
+
+}  // namespace
+
+TEST_CASE("A sweep leaves a living attachment alone, also when it only looks") {
+  Swept node;
+  node.done("ADD");
+  const std::string during = node.world();
+  const std::string text =
+      "left alone: 0000:03:02.1 (net1 of container pod1, network rail0): its pod has it\n"
+      "1 left alone\n";
+  CHECK(node.sweep({"--dry-run"}) == text);
+  CHECK(node.sweep() == text);
+  CHECK(node.world() == during);
+  node.done("DEL");
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A sweep releases the address of a pod that ended without DEL, and a dry run nothing") {
+  Swept node;
+  node.done("ADD");
+  node.end_pod(node.pod);
+  const std::string state = state_of(node);
+  CHECK_THAT(node.sweep({"--dry-run"}),
+             Contains("would be given back: 0000:03:02.1") && Contains("has ended"));
+  CHECK(state_of(node) == state);
+  CHECK(node.leases().size() == 1);
+  CHECK_THAT(node.sweep(), Contains("given back: 0000:03:02.1") && Contains("\n1 given back\n"));
+  CHECK(node.leases().empty());
+  CHECK(shell("find " + node.path("state") + " ! -type d").empty());
+}
+
+TEST_CASE("An ADD that was killed after its move, and whose pod has the device, stays until DEL") {
+  Swept node;
+  node.add_ipam("script-ipam", "test $CNI_COMMAND = DEL && exit 0; kill -9 $PPID; exit 1");
+  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  CHECK(node.run(node.call("ADD")).status != 0);
+  CHECK_THAT(node.sweep(), Contains("left alone"));
+  CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+  node.done("DEL");
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A device that came home behind our back is given back whole by a sweep") {
+  Swept node;
+  node.done("ADD");
+  const std::string home = std::to_string(::getpid());
+  node.in_pod(node.pod, "ip link set net1 down && ip link set net1 name vf1 netns " + home);
+  shell("ip link set vf1 mtu 1280");
+  CHECK_THAT(node.sweep(), Contains("given back: 0000:03:02.1") && Contains("it is in the host although"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Sweeps beside ADDs and DELs hurt neither them nor each other") {
+  Swept node;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<Program> sweeps;
+    Program add = node.start(node.call("ADD"));
+    for (int i = 0; i < 3; ++i) sweeps.push_back(node.command_line({"sweep"}));
+    const Outcome added = add.wait();
+    INFO(added.out << added.err);
+    REQUIRE(added.status == 0);
+    for (Program& sweep : sweeps) CHECK(sweep.wait().status == 0);
+    REQUIRE_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+    REQUIRE(node.leases().size() == 1);
+    sweeps.clear();
+    Program del = node.start(node.call("DEL"));
+    for (int i = 0; i < 3; ++i) sweeps.push_back(node.command_line({"sweep"}));
+    const Outcome deleted = del.wait();
+    INFO(deleted.out << deleted.err);
+    REQUIRE(deleted.status == 0);
+    for (Program& sweep : sweeps) CHECK(sweep.wait().status == 0);
+    REQUIRE(node.world() == node.before);
+  }
+}
+
+TEST_CASE("What the command line does not know is an error of usage") {
+  Swept node;
+  CHECK(node.command_line({"sweep", "--now"}).wait().status == 2);
+  CHECK_THAT(node.command_line({"sweep", "--now"}).wait().err,
+             Contains("do not know what to do with \"--now\""));
+  CHECK(node.command_line({"swep"}).wait().status == 2);
+}
+
+TEST_CASE("A state folder that others can write to stops a sweep") {
+  Swept node;
+  write_text(node.path("state"), "a file");
+  CHECK_THAT(node.command_line({"sweep"}).wait().err, Contains(node.path("state")));
+  node.sweep({}, 1);
+}
+
+namespace {
+
+// A node with the real host-device, a pod that it has served, and what libcni kept of that.
+struct Migrating : Swept {
+  Json host_device;
+  std::map<std::string, std::string> environment;
+
+  Migrating() {
+    host_device.set("cniVersion", "1.0.0")
+        .set("name", "rail0")
+        .set("type", "host-device")
+        .set("device", "vf1");
+    host_device.set("ipam", host_local());
+    const Outcome added = plugin("/usr/lib/cni/host-device", "ADD");
+    INFO(added.out << added.err);
+    REQUIRE(added.status == 0);
+    write_text(path("config"), host_device.text());
+    std::filesystem::create_directories(path("root/var/lib/cni/results"));
+    // As cacheAdd() of libcni writes it.
+    write_text(cache(), R"({"kind":"cniCacheV1","containerId":"pod1","config":")" +
+                            shell("base64 -w0 < " + path("config")) +
+                            R"(","ifName":"net1","networkName":"rail0","netns":")" + pod +
+                            R"(","cniArgs":[["IgnoreUnknown","1"]],"result":)" + added.out + "}");
+  }
+  std::string cache() const { return path("root/var/lib/cni/results/rail0-pod1-net1"); }
+  Outcome plugin(const std::string& program, const std::string& verb) const {
+    return Program({program},
+                   {{"CNI_COMMAND", verb},
+                    {"CNI_CONTAINERID", "pod1"},
+                    {"CNI_NETNS", pod},
+                    {"CNI_IFNAME", "net1"},
+                    {"CNI_ARGS", "IgnoreUnknown=1"},
+                    {"CNI_PATH", path("bin") + ":/usr/lib/cni"},
+                    {"VFRAIL_ROOT", path("root")},
+                    {"VFRAIL_STATE_DIR", path("state")},
+                    {"VFRAIL_RUN_DIR", path("run")}},
+                   host_device.text())
+        .wait();
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "A pod of the real host-device is taken over, and its DEL by vfrail under that name ends it in order") {
+  Migrating node;
+  CHECK_THAT(node.sweep(), Contains("made by host-device, can be taken over with --adopt"));
+  CHECK_THAT(node.sweep({"--adopt", "--dry-run"}),
+             Contains("would be taken over: netdev.vf1 (net1 of container pod1"));
+  CHECK_THAT(node.sweep({"--adopt"}),
+             Contains("taken over: netdev.vf1 (net1 of container pod1, network rail0)"));
+  CHECK_THAT(node.sweep({"--adopt"}), Contains("its pod has it"));
+  CHECK(node.leases().size() == 1);
+
+  REQUIRE(node.command_line({"install", "--as", "host-device", node.path("bin")}).wait().status == 0);
+  const Outcome deleted = node.plugin(node.path("bin/host-device"), "DEL");
+  INFO(deleted.out << deleted.err);
+  CHECK(deleted.status == 0);
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A pod of the real host-device that was taken over and ends unasked is swept, with its address") {
+  Migrating node;
+  node.sweep({"--adopt"});
+  node.end_pod(node.pod);
+  CHECK_THAT(node.sweep(), Contains("1 given back"));
+  CHECK(node.leases().empty());
+}
+
+TEST_CASE("A node can go back to the real host-device with a pod that was taken over") {
+  Migrating node;
+  node.sweep({"--adopt"});
+  const Outcome deleted = node.plugin("/usr/lib/cni/host-device", "DEL");
+  INFO(deleted.out << deleted.err);
+  REQUIRE(deleted.status == 0);
+  CHECK_THAT(node.sweep(), Contains("1 given back"));
+  CHECK(node.world() == node.before);
+}
+
+}  // namespace vfrail::test
