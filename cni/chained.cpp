@@ -66,6 +66,8 @@ Result<> refuse_interface_keys(const NetConf& conf) {
                     : conf.mac              ? "mac"
                     : conf.mtu              ? "mtu"
                     : !conf.vf.empty()      ? "settings of the VF"
+                    : conf.pod.need_link()  ? "settings of the interface"
+                    : conf.guid             ? "guid"
                                             : nullptr;
   if (key == nullptr) return {};
   return Error{

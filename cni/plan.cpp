@@ -161,13 +161,17 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
   return {};
 }
 
+std::string wish_for_rdma(const NetConf& conf) {
+  if (!conf.rdma_name.empty()) return "rdmaName: " + conf.rdma_name;
+  return conf.rdma_isolation ? "rdmaIsolation: true" : "rdma: require";
+}
+
 Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   if (conf.rdma == RdmaPolicy::off) return {};
   if (state.device.rdma.empty()) {
     if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
     return Error{Errc::not_found, 0,
-                 (conf.rdma_name.empty() ? "rdma: require" : "rdmaName: " + conf.rdma_name) + ", but " +
-                     state.device.key + " has no RDMA device in the host" +
+                 wish_for_rdma(conf) + ", but " + state.device.key + " has no RDMA device in the host" +
                      (state.device.user_space() ? " (driver " + state.device.driver + ")" : std::string())};
   }
   if (state.rdma_mode != RdmaNetnsMode::exclusive && !conf.rdma_name.empty()) {

@@ -1,9 +1,9 @@
 // What CHECK compares of the settings that PodSettings has.
 #include "cni/routing.h"
 #include "cni/steps.h"
+#include "common/text.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace vfrail {
 
@@ -18,12 +18,7 @@ void compare_flag(const std::string& what, std::optional<bool> wanted, bool have
 }
 
 // Values of several numbers come back with tabs between them (tcp_rmem).
-std::string one_blank_between(const std::string& text) {
-  std::istringstream words(text);
-  std::string out;
-  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
+std::string one_blank_between(const std::string& text) { return joined(split(text, " \t\n"), " "); }
 
 Result<> compare_sysctls(const std::vector<SysctlSetting>& wanted, const std::string& ifname, Kernel& pod,
                          std::vector<std::string>& out) {

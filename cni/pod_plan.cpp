@@ -1,11 +1,11 @@
 // What the pod gets beside its interface: every refusal, before anything has changed. Pure.
 #include "cni/plan.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <cctype>
 #include <memory>
 #include <regex.h>
-#include <sstream>
 
 namespace vfrail {
 
@@ -61,10 +61,8 @@ bool matches(const Regex& pattern, const SysctlSetting& sysctl) {
 // has it.
 Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::string& allow_list) {
   std::vector<Regex> patterns;
-  std::istringstream lines(allow_list);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) patterns.push_back(TRY(compile(line), kSysctlAllowList));
-  }
+  for (const std::string& line : split(allow_list, "\n"))
+    patterns.push_back(TRY(compile(line), kSysctlAllowList));
   for (const SysctlSetting& sysctl : sysctls) {
     const bool allowed = std::any_of(patterns.begin(), patterns.end(),
                                      [&](const Regex& pattern) { return matches(pattern, sysctl); });

@@ -33,6 +33,16 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
   return out;
 }
 
+std::vector<std::string> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string> out;
+  for (size_t begin = text.find_first_not_of(separators); begin < text.size();) {
+    const size_t end = std::min(text.find_first_of(separators, begin), text.size());
+    out.emplace_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(separators, end);
+  }
+  return out;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const size_t size = character_size(text);

@@ -10,6 +10,9 @@ namespace vfrail {
 // "a, b, c".
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
 
+// The parts of a text between any of those characters; empty parts are left out.
+std::vector<std::string> split(std::string_view text, std::string_view separators);
+
 bool is_utf8(std::string_view text);
 
 // The text with U+FFFD for each byte that is no part of a UTF-8 character. What others said is cut and quoted

@@ -210,6 +210,18 @@ TEST_CASE("What the VF has already is not sent to its PF") {
   CHECK(plan.vf->before == VfSettings{.trust = false});
 }
 
+TEST_CASE("vfioPciMode is refused for a device that is bound otherwise") {
+  Situation s;
+  s.conf.vfio_wanted = true;
+  CHECK_THAT(s.refusal().text, Contains("vfioPciMode: 0000:03:02.1 is bound to mlx5_core, not to vfio-pci"));
+  s.state.device.driver = "vfio-pci";
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.rdma.clear();
+  s.state.link.reset();
+  CHECK_FALSE(s.plan().link);
+}
+
 TEST_CASE("An InfiniBand VF without a GUID is refused, for its port would stay down") {
   Situation s;
   s.state.link->mac.bytes.assign(20, 0);

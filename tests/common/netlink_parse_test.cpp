@@ -349,6 +349,43 @@ TEST_CASE("A route whose addresses are of the other family's size is malformed")
   CHECK(out.empty());
 }
 
+Bytes vf_info(uint32_t vf, uint32_t spoof_check) {
+  ifla_vf_mac mac{};
+  mac.vf = vf;
+  for (uint8_t i = 0; i < 6; ++i) mac.mac[i] = static_cast<uint8_t>(2 * i);
+  ifla_vf_vlan_info vlan{};
+  vlan.vf = vf;
+  vlan.vlan = 100;
+  vlan.qos = 3;
+  vlan.vlan_proto = 0xa888;  // 802.1ad in network order
+  Bytes vlans;
+  vlans.number(IFLA_VF_VLAN_INFO, vlan);
+  Bytes out;
+  out.number(IFLA_VF_MAC, mac).nest(IFLA_VF_VLAN_LIST, vlans).number(IFLA_VF_RATE, ifla_vf_rate{vf, 5, 10});
+  out.number(IFLA_VF_SPOOFCHK, ifla_vf_spoofchk{vf, spoof_check}).number(IFLA_VF_TRUST, ifla_vf_trust{vf, 1});
+  out.number(IFLA_VF_LINK_STATE, ifla_vf_link_state{vf, IFLA_VF_LINK_STATE_DISABLE});
+  return out.number(IFLA_VF_IB_PORT_GUID, ifla_vf_guid{vf, 0x11});
+}
+
+TEST_CASE("The settings of one VF are found among those of its PF") {
+  Bytes list;
+  list.nest(IFLA_VF_INFO, vf_info(0, 1)).nest(IFLA_VF_INFO, vf_info(3, UINT32_MAX));
+  Bytes header = link_header();
+  const auto message = header.nest(IFLA_VFINFO_LIST, list).message(RTM_NEWLINK);
+  const auto found = parse_vf_settings(message, 3);
+  REQUIRE(found);
+  REQUIRE(*found);
+  CHECK((*found)->text() ==
+        "mac 00:02:04:06:08:0a, vlan 100 qos 3 802.1ad, min_tx_rate 5 max_tx_rate 10, trust on, link_state "
+        "disable, "
+        "port GUID 00:00:00:00:00:00:00:11");
+  CHECK(parse_vf_settings(message, 0)->value().spoof_check == true);
+  const auto none = parse_vf_settings(message, 1);
+  REQUIRE(none);
+  CHECK_FALSE(*none);
+  CHECK_FALSE(parse_vf_settings(Bytes().message(RTM_NEWLINK), 0));
+}
+
 TEST_CASE("A next hop that does not fit makes the whole route malformed") {
   const auto route_over = [](const Bytes& second) {
     Bytes hops;

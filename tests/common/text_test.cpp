@@ -7,6 +7,14 @@
 
 namespace vfrail {
 
+TEST_CASE("A text is split at any of the separators, without empty parts") {
+  using Texts = std::vector<std::string>;
+  CHECK(split("1 2\t 3\n", " \t\n") == Texts{"1", "2", "3"});
+  CHECK(split("", "\n").empty());
+  CHECK(split("\n\n", "\n").empty());
+  CHECK(split("one", "\n") == Texts{"one"});
+}
+
 TEST_CASE("Texts are joined with what stands between them") {
   CHECK(joined({}).empty());
   CHECK(joined({"a"}) == "a");

@@ -35,6 +35,18 @@ void check_link(NlBytes message) {
   MUST(*parse_link(message) == *link);
 }
 
+void check_vf_settings(NlBytes message) {
+  for (const uint32_t vf : {0U, 1U, 127U, UINT32_MAX}) {
+    const auto found = parse_vf_settings(message, vf);
+    if (!found) return check_refusal(found.error());
+    if (!*found) continue;
+    const VfSettings& settings = **found;
+    MUST(!settings.mac || settings.mac->bytes.size() == 6 || settings.mac->bytes.size() == 20);
+    MUST(settings.missing(settings).empty() && settings.only(settings) == settings);
+    MUST(settings.text().size() < 1000);
+  }
+}
+
 void check_address(NlBytes message) {
   int index = -1;
   const auto address = parse_address(message, index);
@@ -71,6 +83,7 @@ void check_rdma(NlBytes message) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const NlBytes message(reinterpret_cast<const std::byte*>(data), size);
   check_link(message);
+  check_vf_settings(message);
   check_address(message);
   check_routes(message);
   check_rdma(message);

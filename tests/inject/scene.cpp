@@ -157,6 +157,12 @@ std::string Scene::make_pod(const std::string& name) {
   return path;
 }
 
+Call Scene::sweep_call() const {
+  Call out = call("ADD");
+  out.prefix = {"/bin/sh", "-c", "exec \"$0\" sweep"};
+  return out;
+}
+
 void Scene::begin_pod() { pod_ = make_pod("a"); }
 
 void Scene::end_pod() {

@@ -29,6 +29,7 @@ class Scene {
   // A call for the pod, and one for the pod that gets the device next.
   Call call(const std::string& verb) const;
   Call next_call(const std::string& verb) const;
+  Call sweep_call() const;  // vfrail-cni sweep
   // What a call answered must have been success.
   Outcome must(const Call& call) const;
   Outcome run(const Call& call) const { return node_.run(call); }

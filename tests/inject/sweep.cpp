@@ -60,7 +60,15 @@ void next_pod(Scene& scene) {
   scene.begin_pod();
 }
 
-constexpr Continuation kContinuations[] = {{"DEL", del}, {"ADD of the next pod", next_pod}};
+// The pod is gone, and nobody calls DEL.
+void sweep_alone(Scene& scene) {
+  scene.end_pod();
+  scene.must(scene.sweep_call());
+  scene.begin_pod();
+}
+
+constexpr Continuation kContinuations[] = {
+    {"DEL", del}, {"ADD of the next pod", next_pod}, {"vfrail-cni sweep", sweep_alone}};
 
 void continue_after_kill(const std::string& name, int k, Scene& scene) {
   if (name == kEachInTurn)
