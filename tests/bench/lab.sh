@@ -7,9 +7,8 @@ floor=$(command -v bench-floor) measure=$(command -v bench-measure) vfrail_cni=$
 host_device=$(command -v host-device) ipam_folder=/usr/local/bin
 . /host/files/rounds.sh
 
-# VF properties, as JSON keys; the floor then sets the same VLAN on the PF. Empty as long as vfrail-cni refuses them:
-# properties=', "vlan": 100'
-properties=''
+# VF properties, as JSON keys; the floor then sets the same VLAN on the PF.
+properties=', "vlan": 100'
 
 lab_up 7 --rdma exclusive
 mapfile -t all < <(for pf in $(pfs); do vfs "$pf"; done)

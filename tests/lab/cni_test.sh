@@ -300,14 +300,14 @@ plain() {
     shift
     CNI_COMMAND=$verb CNI_CONTAINERID=t CNI_NETNS=/run/netns/t CNI_IFNAME=net1 CNI_PATH=/usr/local/bin \
         "$@" vfrail-cni > /tmp/t.answer 2>> $log \
-        <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"vfrail\", \"deviceID\": \"$vf\"}"
+        <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"vfrail\", \"deviceID\": \"$vf\"${extra-}}"
 }
 # The exact numbers are the kernel's floor and what vfrail-cni has to know before it acts; more of either is a decision.
 # 8 of ADD are the netdev, the RDMA mode, the list of RDMA devices, its name and its alternative name in the pod, both
 # moves, and the netdev as the pod sees it; 5 of DEL the RDMA devices and the netdev in the pod, the old name, both moves.
 # In shared mode the RDMA device stays where it is.
 declare -A messages=([exclusive ADD]=8 [exclusive DEL]=5 [shared ADD]=6 [shared DEL]=3)
-declare -A most_calls=([exclusive ADD]=182 [exclusive DEL]=120 [shared ADD]=150 [shared DEL]=96)
+declare -A most_calls=([exclusive ADD]=185 [exclusive DEL]=137 [shared ADD]=155 [shared DEL]=110)
 # strace cannot tell the protocol of a socket of another namespace, so it prints the type as a number and attributes as
 # bytes: 0x12 RTM_GETLINK, 0x13 RTM_SETLINK, 0x14NN RDMA_NLDEV command NN; 0x300 NLM_F_DUMP; IFLA_EXT_MASK is 0x1d, its
 # lowest bit RTEXT_FILTER_VF; IFLA_NET_NS_FD is 0x1c.
@@ -325,6 +325,17 @@ for verb in ADD DEL; do
     check "$verb dumps no links" lacks '^\(0x12\|RTM_GETLINK\).*\(0x300\|DUMP\)' cat /tmp/kinds
     check "$verb asks for no VF data" lacks 'RTEXT_FILTER_VF\|\\x08\\x00\\x1d\\x00\\x[0-9a-f][13579bdf]' cat /tmp/sent
     check "$verb makes at most ${most_calls[$mode $verb]} system calls" [ "$calls" -le "${most_calls[$mode $verb]}" ]
+done
+# Two more with a setting of the VF: one look at the PF's VFs, one message to the PF; on the way back the latter alone.
+vf_looks() { grep -cE 'RTEXT_FILTER_VF|\\x08\\x00\\x1d\\x00\\x[0-9a-f][13579bdf]' /tmp/sent || true; }
+declare -A looks=([ADD]=1 [DEL]=0) settings_sent=([exclusive ADD]=10 [exclusive DEL]=6 [shared ADD]=8 [shared DEL]=4)
+for verb in ADD DEL; do
+    extra=', "vlan": 100' check "$verb with a VLAN under strace" plain "$verb" strace -qq -s 512 -o /tmp/trace
+    sent > /tmp/sent
+    check "$verb with a VLAN sends ${settings_sent[$mode $verb]} messages" \
+        is "${settings_sent[$mode $verb]}" grep -c . /tmp/sent
+    check "$verb with a VLAN asks for VF data so often: ${looks[$verb]}" \
+        is "${looks[$verb]}" vf_looks
 done
 check 'the program is smaller than 3 MB' [ "$(stat -c %s "$(command -v vfrail-cni)")" -lt 3000000 ]
 for round in 1 2 3; do
