@@ -226,24 +226,24 @@ void Crowd::check(size_t worker, const Choice& choice) {
 void Crowd::del(size_t worker, const Choice& choice) {
   Pod& pod = *pods_[choice.pod];
   const std::lock_guard one_at_a_time(pod.busy);
-  Attachment& one = pod.attachments[choice.name];
-  const size_t device = one.devices.empty() ? choice.device : *one.devices.begin();
-  detach(worker, one, device, choice);
+  detach(worker, pod.attachments[choice.name], choice);
 }
 
-// Also of what is not attached: that must change nothing.
-void Crowd::detach(size_t worker, Attachment& one, size_t device, const Choice& choice) {
+// Also of what is not attached: that must change nothing. One call for each device that the name was used
+// with, because a kill leaves the file of a lock to whoever uses that device next.
+void Crowd::detach(size_t worker, Attachment& one, const Choice& choice) {
+  if (one.state == Attachment::State::none) one.devices = {choice.device};
   if (one.state != Attachment::State::none) doubt(one);
-  std::set<size_t> concerned = one.devices;
-  concerned.insert(device);
   std::vector<Ledger::Look> looks;
-  for (const size_t each : concerned) looks.push_back(ledger_.begin(each, one.name()));
-  Call asked = call("DEL", one, device, one.config);
-  if (choice.twist) asked.netns.clear();
-  const Done done = run(worker, asked, choice, choice.step == Step::late_del ? "late DEL" : "DEL");
+  for (const size_t each : one.devices) looks.push_back(ledger_.begin(each, one.name()));
+  Done done;
+  for (const size_t each : one.devices) {
+    Call asked = call("DEL", one, each, one.config);
+    if (choice.twist) asked.netns.clear();
+    done = run(worker, asked, choice, choice.step == Step::late_del ? "late DEL" : "DEL");
+    if (!done.ok()) break;
+  }
   if (done.ok()) return judge_detached(one, looks);
-  // Killed, it may have left the file of a lock: a DEL is to follow, whatever there was.
-  one.devices = concerned;
   doubt(one);
   for (const Ledger::Look& look : looks) ledger_.end(look);
   if (done.killed) return;
@@ -274,8 +274,7 @@ void Crowd::late_del(size_t worker, const Choice& choice) {
     one = std::move(late_.back());
     late_.pop_back();
   }
-  const size_t device = one.devices.empty() ? choice.device : *one.devices.begin();
-  detach(worker, one, device, choice);
+  detach(worker, one, choice);
   // Some of them are asked for once more.
   const bool again = one.state != Attachment::State::none || choice.settings;
   const std::lock_guard guard(late_mutex_);
@@ -361,7 +360,7 @@ void Crowd::clear() {
   }
   for (Attachment& one : late_) {
     for (int tries = 1; one.state != Attachment::State::none; ++tries) {
-      detach(0, one, *one.devices.begin(), choice);
+      detach(0, one, choice);
       require(tries < kLastTries, "the device of " + one.name() + " does not come back");
     }
   }

@@ -81,7 +81,7 @@ class Crowd {
   void judge_added(Attachment& one, size_t device, const Json& config, const Outcome& outcome,
                    const Ledger::Look& look);
   void judge_refused(const Attachment& one, size_t device, const Outcome& outcome, Held held);
-  void detach(size_t worker, Attachment& one, size_t device, const Choice& choice);
+  void detach(size_t worker, Attachment& one, const Choice& choice);
   void judge_detached(Attachment& one, const std::vector<Ledger::Look>& looks);
   void doubt(Attachment& one);
   Json leave_some_out(uint64_t dice);
