@@ -16,7 +16,9 @@ echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
 state() { node_state | sed -E 's/ (infiniband_verbs|infiniband_mad)\/[^ ]*//g'; }
 state > /tmp/before
 nodes=$(ls /sys/class/infiniband_verbs)
-stress --workers 64 --seconds "${2:-60}" --seed "${3:-1}" "${all[@]/#/--device=}"
+devices=()
+for vf in "${all[@]}"; do devices+=(--device "$vf"); done
+stress --workers 64 --seconds "${2:-60}" --seed "${3:-1}" "${devices[@]}"
 status=$?
 check 'nothing is lost' [ $status = 0 ]
 # What the crowd gives the VFs before it begins, and so leaves them.

@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 #include <unistd.h>
 
@@ -28,16 +29,26 @@ struct Options {
   std::vector<std::string> real;
 };
 
-Options read_options(int count, char** arguments) {
+// Nothing if it cannot be understood.
+std::optional<Options> read_options(int count, char** arguments) {
   Options out;
-  for (int i = 1; i + 1 < count; i += 2) {
+  for (int i = 1; i < count; i += 2) {
     const std::string word = arguments[i];
-    const uint64_t number = std::strtoull(arguments[i + 1], nullptr, 10);
-    if (word == "--devices") out.devices = number;
-    if (word == "--workers") out.workers = number;
-    if (word == "--seconds") out.time = seconds(number);
-    if (word == "--seed") out.seed = number;
-    if (word == "--device") out.real.emplace_back(arguments[i + 1]);
+    const char* value = i + 1 < count ? arguments[i + 1] : "";
+    const uint64_t number = std::strtoull(value, nullptr, 10);
+    if (word == "--device") {
+      out.real.emplace_back(value);
+    } else if (word == "--seed") {
+      out.seed = number;
+    } else if (word == "--devices" && number > 0 && number <= Site::kMostMadeUp) {
+      out.devices = number;
+    } else if (word == "--workers" && number > 0) {
+      out.workers = number;
+    } else if (word == "--seconds" && number > 0) {
+      out.time = seconds(number);
+    } else {
+      return std::nullopt;
+    }
   }
   return out;
 }
@@ -82,7 +93,13 @@ int report(const Options& options, size_t devices, const Tally& tally) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const Options options = read_options(count, arguments);
+  const auto read = read_options(count, arguments);
+  if (!read) {
+    std::fputs("usage: stress [--devices N] [--workers N] [--seconds N] [--seed N] [--device ADDRESS]...\n",
+               stderr);
+    return 2;
+  }
+  const Options& options = *read;
   if (::geteuid() != 0) {
     std::fputs("stress: network namespaces need root\n", stderr);
     return 1;

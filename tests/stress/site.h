@@ -13,6 +13,8 @@ namespace vfrail::test {
 
 class Site {
  public:
+  static constexpr size_t kMostMadeUp = 256;  // functions of a bus
+
   // Real VFs with these addresses, or, if there are none, `made_up` veths.
   Site(const std::vector<std::string>& real, size_t made_up);
 
