@@ -53,32 +53,27 @@ std::optional<Options> read_options(int count, char** arguments) {
   return out;
 }
 
-// A worker that hangs cannot be joined: the process ends without it.
-void watch(Tally& tally) {
-  const std::string hung = tally.longer_than(kLimit);
-  if (hung.empty()) return;
-  std::printf("FAIL stress: for more than %d s: %s\n", static_cast<int>(kLimit.count()), hung.c_str());
-  std::fflush(stdout);
-  std::_Exit(1);
+// What hangs cannot be joined: the process ends without it.
+void watch(const std::stop_token& stop, const Tally& tally) {
+  while (!stop.stop_requested()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const std::string hung = tally.longer_than(kLimit);
+    if (hung.empty()) continue;
+    std::printf("FAIL stress: for more than %d s: %s\n", static_cast<int>(kLimit.count()), hung.c_str());
+    std::fflush(stdout);
+    std::_Exit(1);
+  }
 }
 
 void run_crowd(Crowd& crowd, const Options& options) {
   std::atomic<bool> stop{false};
-  std::atomic<size_t> working{options.workers};
-  std::vector<std::thread> workers;
-  for (size_t i = 0; i < options.workers; ++i) {
-    workers.emplace_back([&, i] {
-      crowd.work(i, options.seed, stop);
-      --working;
-    });
-  }
+  std::vector<std::jthread> workers;
+  for (size_t i = 0; i < options.workers; ++i)
+    workers.emplace_back([&, i] { crowd.work(i, options.seed, stop); });
   const auto end = std::chrono::steady_clock::now() + options.time;
-  while (working > 0) {
+  while (std::chrono::steady_clock::now() < end && crowd.tally().all_well())
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    if (std::chrono::steady_clock::now() >= end) stop = true;
-    watch(crowd.tally());
-  }
-  for (std::thread& worker : workers) worker.join();
+  stop = true;
 }
 
 // The first line says what went wrong first; what comes after it may be its consequence.
@@ -108,6 +103,7 @@ int main(int count, char** arguments) {
     Site site(options.real, options.devices);
     const std::string before = site.state();
     Crowd crowd(site, options.workers);
+    const std::jthread watcher([&](const std::stop_token& stop) { watch(stop, crowd.tally()); });
     run_crowd(crowd, options);
     if (crowd.tally().all_well()) {
       crowd.clear();
