@@ -86,11 +86,11 @@ Choice Crowd::draw(std::mt19937_64& random) const {
   out.pod = below(pods_.size());
   out.name = below(std::size(kNames));
   // Half of them want one of the same few.
-  const size_t few = std::max<size_t>(1, site_.devices() / 8);
+  const size_t few = (site_.devices() + 3) / 4;
   out.device = below(below(2) == 0 ? few : site_.devices());
   out.dice = random();
-  out.kill = below(8) == 0;
-  out.when = static_cast<double>(below(1000)) / 500;
+  out.kill = below(6) == 0;
+  out.when = static_cast<double>(below(1000)) / 800;
   out.twist = below(3) == 0;
   out.settings = below(2) == 0;
   return out;
@@ -158,7 +158,7 @@ void Crowd::add(size_t worker, const Choice& choice) {
   const std::lock_guard one_at_a_time(pod.busy);
   Attachment& one = pod.attachments[choice.name];
   const bool attached = one.state == Attachment::State::attached;
-  const size_t device = attached && choice.twist ? *one.devices.begin() : choice.device;
+  const size_t device = attached && choice.twist ? one.device : choice.device;
   Json config = site_.config("ADD");
   if (choice.settings) {
     const std::string last = std::to_string(10 + choice.dice % 90);
@@ -184,9 +184,10 @@ void Crowd::judge_added(Attachment& one, size_t device, const Json& config, cons
   one.result = json_of(outcome);
   const std::string flaws = site_.flaws(device, one.netns, one.ifname, one.result);
   require(flaws.empty(), "ADD of " + one.name() + ", " + site_.address(device) + " said success: " + flaws);
-  // What was left of an earlier one by that name has been undone.
+  // What was left of an earlier one by that name has been undone; but for the file of a lock.
   for (const size_t earlier : one.devices) ledger_.forget(earlier, one.name());
-  one.devices = {device};
+  one.devices.insert(device);
+  one.device = device;
   one.config = config;
   one.state = Attachment::State::attached;
 }
@@ -212,7 +213,7 @@ void Crowd::check(size_t worker, const Choice& choice) {
   const std::lock_guard one_at_a_time(pod.busy);
   const Attachment& one = pod.attachments[choice.name];
   const bool attached = one.state == Attachment::State::attached;
-  const size_t device = attached ? *one.devices.begin() : choice.device;
+  const size_t device = attached ? one.device : choice.device;
   Call asked = call("CHECK", one, device, one.config);
   asked.config.set("prevResult", attached ? one.result : *Json::parse(R"({"cniVersion": "1.0.0"})"));
   const Done done = run(worker, asked, choice, "CHECK");
@@ -337,7 +338,7 @@ void Crowd::audit() {
     for (const Attachment& one : pod->attachments) {
       if (one.state != Attachment::State::attached) continue;
       living.push_back(one.name());
-      const std::string flaws = site_.flaws(*one.devices.begin(), one.netns, one.ifname, one.result);
+      const std::string flaws = site_.flaws(one.device, one.netns, one.ifname, one.result);
       require(flaws.empty(), one.name() + " should be whole: " + flaws);
       require(std::ranges::count(leases, one.name()) == 1, one.name() + " should have one lease");
     }

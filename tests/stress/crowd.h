@@ -29,7 +29,7 @@ struct Choice {
   size_t name = 0;
   size_t device = 0;
   uint64_t dice = 0;  // for what is not always there to choose from
-  bool kill = false;  // at `when` (0 to 2) times the time that it usually takes
+  bool kill = false;  // after `when` (0 to 1.25) times the time that it usually takes
   double when = 0;
   bool twist = false;     // the other way to do the step: without a namespace, with the own device, ...
   bool settings = false;  // an MTU and a MAC address of its own
@@ -52,7 +52,8 @@ class Crowd {
     std::string netns;
     std::string ifname;
     State state = State::none;
-    std::set<size_t> devices;  // that it has, or may have
+    size_t device = 0;         // that it has when it is attached
+    std::set<size_t> devices;  // with which its name was used since the last DEL
     Json config;               // of its ADD
     Json result;
     std::string name() const { return container + ":" + ifname; }
