@@ -5,17 +5,12 @@
 
 #include "common/ids.h"
 #include "tests/netns/node.h"
+#include "tests/netns/snapshot.h"
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace vfrail::test {
-
-// What must not happen did.
-struct Lost : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 struct Setting {
   std::string device;  // PCI address of a real VF; empty: a made-up node with a veth
@@ -68,8 +63,5 @@ class Scene {
   std::string attached_;
   std::string result_;
 };
-
-// The lines that only one of two texts has, with - and + before them.
-std::string difference(const std::string& before, const std::string& after);
 
 }  // namespace vfrail::test

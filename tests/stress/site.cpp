@@ -1,0 +1,154 @@
+#include "tests/stress/site.h"
+
+#include "cni/device.h"
+#include "common/netlink_kernel.h"
+#include "tests/netns/snapshot.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint32_t kMtuAtHome = 1400;  // nothing that a driver makes by default
+
+std::string made_up_address(size_t i) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0000:03:%02zx.%zu", i / 8, i % 8);
+  return text;
+}
+
+std::unique_ptr<Kernel> host_kernel() {
+  return must_read(NetlinkKernel::open_current(), "open own namespace");
+}
+
+// The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth.
+// Its alias is its name at home. One that a DEL or an ADD brings home meanwhile is not there any more.
+void send_home(const std::string& pod) {
+  const auto from = kernel_at(pod);
+  const auto home = host_kernel();
+  for (const Link& link : must_read(from->links(), "list links")) {
+    if (link.name == "lo") continue;
+    const auto moved = from->change_link(link.index, {.netns_fd = home->netns_fd(), .name = link.alias});
+    if (!moved && must_read(from->find_link(link.index), "look for a link"))
+      throw std::runtime_error("send " + link.name + " home: " + moved.error().text);
+  }
+}
+
+// Which of the numbers a device has may have changed, by its moves; they are the lowest, as before.
+std::string rdma_nodes() {
+  std::set<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator("/sys/class/infiniband_verbs", none))
+    names.insert(entry.path().filename().string());
+  std::string out;
+  for (const std::string& name : names) out += "node " + name + "\n";
+  return out;
+}
+
+}  // namespace
+
+Site::Site(const std::vector<std::string>& real, size_t made_up)
+    : real_(!real.empty()), node_(real_ ? Node::Kind::real : Node::Kind::made_up) {
+  for (const std::string& address : real) {
+    const vfrail::Device device = read_device(SysRoot("/"), *DeviceId::parse(address));
+    add(address, device.netdevs.at(0), device.rdma);
+  }
+  for (size_t i = 0; !real_ && i < made_up; ++i) {
+    const std::string name = "eth" + std::to_string(i);
+    node_.add_device(made_up_address(i), name);
+    add(made_up_address(i), name, {});
+  }
+  // host-local of Debian does not know GC. (Its input is a file, which nobody needs to read.)
+  node_.add_ipam("knows-gc", ":");
+}
+
+void Site::add(const std::string& address, const std::string& name, std::vector<std::string> rdma) {
+  shell("ip link set " + name + " mtu " + std::to_string(kMtuAtHome) + " txqueuelen 777 alias " + name +
+        " up; ip link property add dev " + name + " altname a-long-altname-of-" + name);
+  devices_.push_back({address, name, std::move(rdma)});
+}
+
+std::string Site::begin_pod(const std::string& name) {
+  const std::lock_guard guard(pods_);
+  return node_.add_pod(name);
+}
+
+void Site::end_pod(const std::string& path) {
+  if (!real_) send_home(path);
+  const std::lock_guard guard(pods_);
+  node_.end_pod(path);
+}
+
+Json Site::config(const std::string& verb) const {
+  Json ipam = *Json::parse(R"({"type":"host-local","dataDir":")" + node_.path("ipam") +
+                           R"(","ranges":[[{"subnet":"10.7.0.0/16"}]]})");
+  if (verb == "GC") ipam.set("type", "knows-gc");
+  Json out = node_.config(verb == "GC" ? "1.1.0" : "1.0.0");
+  out.set("ipam", std::move(ipam));
+  return out;
+}
+
+bool Site::is_home(size_t device) const {
+  const Device& it = devices_[device];
+  const auto host = host_kernel();
+  const auto link = must_read(host->find_link(it.name), "look for a device at home");
+  if (!link || link->alias != it.name || link->mtu != kMtuAtHome || !link->up()) return false;
+  return std::all_of(it.rdma.begin(), it.rdma.end(), [&](const std::string& name) {
+    return must_read(host->find_rdma_device(name), "look for an RDMA device at home").has_value();
+  });
+}
+
+std::string Site::flaws(size_t device, const std::string& pod, const std::string& ifname,
+                        const Json& result) const {
+  const Device& it = devices_[device];
+  const auto kernel = kernel_at(pod);
+  const auto link = must_read(kernel->find_link(ifname), "look for a device in a pod");
+  if (!link) return "the pod has no " + ifname;
+  if (link->alias != it.name) return ifname + " is not " + it.name + " but " + link->alias;
+  if (!link->up()) return ifname + " is down";
+  const Json* ips = result.find("ips");
+  if (ips == nullptr || ips->as_array() == nullptr || ips->as_array()->empty()) return "no address is told";
+  const std::string told = *ips->as_array()->front().find("address")->as_text();
+  const auto has = must_read(kernel->addresses(link->index), "list addresses");
+  const auto is_told = [&](const LinkAddress& one) { return one.address.cidr() == told; };
+  if (std::none_of(has.begin(), has.end(), is_told)) return ifname + " does not have " + told;
+  for (const std::string& name : it.rdma) {
+    if (!must_read(kernel->find_rdma_device(name), "look for an RDMA device"))
+      return "the pod has no RDMA device " + name;
+  }
+  return "";
+}
+
+std::vector<std::string> Site::records() const {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(node_.path("state/attachments")))
+    out.push_back(entry.path().stem().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::string> Site::leases() const {
+  std::vector<std::string> out;
+  for (const std::string& lease : node_.leases()) {
+    std::string text = read_text(node_.path("ipam/rail0/" + lease));  // CONTAINER, line end, IFNAME
+    std::erase(text, '\r');
+    std::replace(text.begin(), text.end(), '\n', ':');
+    out.push_back(text);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string Site::state() const {
+  std::string out = snapshot(*host_kernel()) + rdma_nodes();
+  for (const char* folder : {"ipam", "state", "run"}) out += files_below(node_.path(folder));
+  return out;
+}
+
+}  // namespace vfrail::test
