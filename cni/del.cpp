@@ -163,7 +163,8 @@ Result<> detach_and_release(const std::optional<Record>& record, const Request& 
     } else if (!its_end) {
       note(its_end.error());
     }
-    auto released = run_ipam(asked, Command::del, network.ipam_type, world.ipam_timeout);
+    auto released =
+        run_ipam(asked, Command::del, network.ipam_type, world.ipam_timeout, its_end ? its_end->fd() : -1);
     if (!released) note(std::move(released).error());
   }
   // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.

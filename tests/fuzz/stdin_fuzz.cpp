@@ -162,7 +162,7 @@ void check_printed(const Request& request, const NetConf& conf, const State& sta
 void check_version(const std::string& config) {
   const std::string version = config_version(config);
   check_json(format_error(version, 1, "cniVersion " + version));
-  MUST(version_supported(version) == (compare_versions(version, "0.3.0") >= 0));
+  MUST(version_supported(version) == (compare_versions(version, "0.1.0") >= 0));
 }
 
 }  // namespace
