@@ -2,41 +2,14 @@
 #include "cni/device_info.h"
 #include "cni/ipam.h"
 #include "cni/plan.h"
+#include "cni/read_state.h"
 #include "cni/steps.h"
 #include "cni/transaction.h"
 #include "cni/verbs.h"
-#include "common/promise.h"
-
-#include <algorithm>
-#include <thread>
 
 namespace vfrail {
 
 namespace {
-
-// A driver takes some 100 ms to make its netdev, a namespace that ends up to seconds to send a device home.
-// What still is missing afterwards plan_attach() tells.
-Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world) {
-  const bool netdev_in_pod = chained == Chained::rdma;
-  const auto complete = [&] { return missing_part(device, conf, netdev_in_pod).empty(); };
-  const auto look_again = [&]() -> Result<bool> {
-    device = TRY(find_device(world.sys, world.host, conf.device), "");
-    return complete();
-  };
-  if (complete() || !device.id) return device;
-  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  if (device.netdevs.empty() && !netdev_in_pod) {
-    const auto appeared = world.host.wait_for_link(
-        deadline, [&]() -> Result<bool> { return TRY(look_again(), "") || !device.netdevs.empty(); });
-    if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
-  }
-  // The kernel announces the return of an RDMA device on no socket, so it is looked for.
-  while (!complete() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    TRY(look_again(), "");
-  }
-  return device;
-}
 
 // A record in the way of `us`. Alive: refused. Left over by a kill, a reboot or a DEL that never came: its
 // attachment is undone first.
@@ -67,69 +40,6 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
   }
   TRY(detach(*found, found->netns, world), what);
   return forget(*found, world);
-}
-
-// The RDMA devices that sysfs shows below the device. A list of the kernel can miss one while other pods'
-// devices move (Kernel::rdma_devices()), which takes some ms each.
-Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& world) {
-  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  for (;;) {
-    std::vector<RdmaDevice> out;
-    for (RdmaDevice& rdma : TRY(world.host.rdma_devices(), "")) {
-      const bool ours = std::find(device.rdma.begin(), device.rdma.end(), rdma.name) != device.rdma.end();
-      if (ours) out.push_back(std::move(rdma));
-    }
-    if (out.size() == device.rdma.size() || std::chrono::steady_clock::now() >= deadline) return out;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-Result<> read_vf(const Device& device, World& world, State& state) {
-  auto place = find_vf_place(world.sys, device);
-  if (!place) {
-    state.no_vf = place.error().text;
-    return {};
-  }
-  const auto settings = TRY(world.host.vf_settings(place->pf_link, place->index), "look at " + place->pf);
-  if (!settings) {
-    state.no_vf = place->pf + " does not tell of its VF " + std::to_string(place->index);
-    return {};
-  }
-  state.vf = std::move(*place);
-  state.vf_settings = *settings;
-  return {};
-}
-
-Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
-                         Kernel& pod, World& world) {
-  State state;
-  state.same_netns = pod.netns_id() == world.host.netns_id();
-  state.netdev_in_pod = chained == Chained::rdma;
-  if (!device.netdevs.empty() && !state.netdev_in_pod) {
-    state.link = TRY(world.host.find_link(device.netdevs.front()), "look at " + device.netdevs.front());
-  }
-  if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
-    state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
-    if (state.rdma_mode == RdmaNetnsMode::exclusive) {
-      state.rdma = TRY(read_rdma_devices(device, world), "");
-      if (!conf.rdma_name.empty()) state.rdma_names = read_rdma_names(world.sys);
-    }
-  }
-  const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
-  if (sets_vf) TRY(read_vf(device, world, state), "");
-  if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");
-  state.occupant = TRY(pod.find_link(request.ifname), "look for " + request.ifname + " in the pod");
-  for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
-    if (!state.occupant) state.occupant = TRY(pod.find_link(name), "look for " + name + " in the pod");
-  }
-  if (!conf.pod.sysctls.empty()) {
-    state.sysctl_allow_list = TRY(world.sys.text(kSysctlAllowList.substr(1)), "read the sysctls' allow-list");
-  }
-  if (conf.pod.source_routing) {
-    state.tables_in_use = TRY(tables_in_use(pod), "look for a free routing table in the pod");
-  }
-  state.device = std::move(device);
-  return state;
 }
 
 // What is known after the device has moved.

@@ -45,7 +45,8 @@ constexpr Scene kPlain{
     R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net/ipv4/tcp_rmem":"1 2 3"},"sourceRouting":true,)"};
 constexpr Scene kVfSettings{"a VF with settings at its PF",
                             R"("mtu":9000,"mac":"02:00:00:00:00:07","vlan":100,"vlanQoS":3,"trust":"on",)"
-                            R"("spoofchk":"off","max_tx_rate":1000,"link_state":"enable",)"};
+                            R"("vlanProto":"802.1ad","spoofchk":"off","min_tx_rate":10,"max_tx_rate":1000,)"
+                            R"("link_state":"enable",)"};
 constexpr Scene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
 constexpr Scene kRenamed{"two RDMA devices with names of the pod's own",
                          R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
@@ -193,7 +194,8 @@ TEST_CASE("the settings of a VF are set at its PF in one request, and set back")
   Node node(kVfSettings);
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.world.vf(kVf).text() ==
-        "mac 02:00:00:00:00:07, vlan 100 qos 3, min_tx_rate 0 max_tx_rate 1000, spoofchk off, trust on, "
+        "mac 02:00:00:00:00:07, vlan 100 qos 3 802.1ad, min_tx_rate 10 max_tx_rate 1000, spoofchk off, trust "
+        "on, "
         "link_state "
         "enable");
   const auto& log = node.world.log();
@@ -207,6 +209,27 @@ TEST_CASE("the settings of a VF are set at its PF in one request, and set back")
             "netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 500 alias \"rail 0\" up") !=
         std::string::npos);
   REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a device bound to vfio is attached, with an address of its PF, and let go without a netdev") {
+  Node node(kVfSettings);
+  REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
+  node.world.give_to_vfio(kVf);
+  const std::string before = node.everything();
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find(R"("mtu":9000,)"), 11, "");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE(added);
+  CHECK(added->mac == "02:00:00:00:00:07");
+  CHECK(added->mtu == 0);
+  CHECK(added->pci_id == kVf);
+  CHECK(added->assignment.ips.size() == 2);
+  CHECK(node.world.vf(kVf).vlan->id == 100);
+  CHECK(std::none_of(node.world.log().begin(), node.world.log().end(),
+                     [](const std::string& call) { return call == "change_link"; }));
+  SECTION("DEL") { REQUIRE(node.del("c1", "/run/netns/a")); }
+  SECTION("DEL without a namespace") { REQUIRE(node.del("c1", "")); }
   CHECK(node.everything() == before);
 }
 
@@ -247,7 +270,7 @@ TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays ch
   request.config.replace(request.config.find("0000:21:10.0"), 12, "0000:41:10.0");
   const auto added = node.run(vfrail::add, request);
   REQUIRE_FALSE(added);
-  CHECK(added.error().text.find("set VF 0 of enp2s0f0: min_tx_rate 0 max_tx_rate 1000: ") !=
+  CHECK(added.error().text.find("set VF 0 of enp2s0f0: min_tx_rate 10 max_tx_rate 1000: ") !=
         std::string::npos);
   CHECK(node.everything() == before);
 }
@@ -277,7 +300,7 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
   node.world.vf(kVf).vlan = VfVlan{};
   const auto checked = node.run(vfrail::check, request);
   REQUIRE_FALSE(checked);
-  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, wanted is vlan 100 qos 3") !=
+  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, wanted is vlan 100 qos 3 802.1ad") !=
         std::string::npos);
   CHECK(checked.error().text.find("VF 0 of enp1s0f0 has trust off, wanted is trust on") != std::string::npos);
 }

@@ -288,6 +288,36 @@ else
     check 'the node is as before' unchanged
 fi
 
+section "the peers' network definitions, as their users write them, under the peers' names"
+# peer TYPE VERB KEYS: what Multus sends for a network of that type; deviceID and pciBusID are Multus'.
+peer() {
+    CNI_COMMAND=$2 CNI_CONTAINERID=a CNI_NETNS=/run/netns/a CNI_IFNAME=net1 CNI_PATH=/opt/cni/bin:/usr/local/bin \
+        CNI_ARGS='IgnoreUnknown=true;K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod' \
+        "/opt/cni/bin/$1" > /tmp/a.answer 2>> $log <<< "{\"cniVersion\": \"0.3.1\", \"name\": \"rails\", \"type\": \"$1\",
+            \"deviceID\": \"$vf\", \"pciBusID\": \"$vf\", \"ipam\": {\"type\": \"host-local\", \"subnet\": \"10.9.0.0/24\"}$3}" ||
+        { cat /tmp/a.answer; return 1; }
+}
+mkdir -p /opt/cni/bin
+peer_keys() {
+    case $1 in
+        host-device) ;;         # what a HostDeviceNetwork renders to: the name, the type and ipam
+        sriov) echo ', "vlan": 100, "vlanQoS": 2, "spoofchk": "off", "trust": "on", "max_tx_rate": 50, "mac": "02:00:00:00:00:45",
+            "logLevel": "debug"' ;;
+        ib-sriov) echo ', "pkey": "0x2000", "rdmaIsolation": '"$([ "$mode" = exclusive ] && echo true || echo false)" ;;
+    esac
+}
+for type in host-device sriov ib-sriov; do
+    check "install as $type" vfrail-cni install --as $type /opt/cni/bin
+    pod a
+    check "ADD by $type" peer $type ADD "$(peer_keys $type)"
+    check 'the pod has its address' has 'inet 10.9.0' in_pod a ip addr show up dev net1
+    [ "$mode" = shared ] || check 'the pod has the RDMA device' has "$rdma" in_pod a rdma link show
+    check "DEL by $type" peer $type DEL "$(peer_keys $type)"
+    ip netns del a
+done
+rm -r /opt/cni
+check 'the node is as before' unchanged
+
 section 'the kernel contract on a VF'
 VFRAIL_CONTRACT_PF=$(pf_of 0000:41:10.6) VFRAIL_CONTRACT_LINK=$(netdev 0000:41:10.0) VFRAIL_CONTRACT_RDMA=$(rdmadev 0000:41:10.0) \
     check 'the contract suite' kernel_contract_tests 'the real kernel keeps the contract'

@@ -410,6 +410,13 @@ void FakeWorld::recreate_ipoib(const std::string& pci) {
   if (ipoib) recreate_netdev(pci);
 }
 
+void FakeWorld::give_to_vfio(const std::string& pci) {
+  std::erase_if(links_, [&](const auto& one) { return one->link.parent_device == pci; });
+  std::erase_if(rdma_, [&](const FakeRdma& one) { return one.pci == pci; });
+  pci_driver_[pci] = "vfio-pci";
+  write_sysfs();
+}
+
 Result<> FakeWorld::rebind(const std::string& pci) {
   TRY(enter("rebind " + pci), "");
   if (!pci_driver_.contains(pci)) return refuse(ENODEV);

@@ -63,6 +63,8 @@ class FakeWorld {
   // The same for InfiniBand: its address ends in its GUID, which is the PF's to set and taken over at the
   // next bind.
   void add_ib_vf(const std::string& pci, const std::string& name, const std::string& pf);
+  // Takes the VF from its driver and gives it to user space: it has no netdev then.
+  void give_to_vfio(const std::string& pci);
   // Unbinds and binds the driver: netdev and RDMA device end, wherever they are, and new ones come up in the
   // host.
   Result<> rebind(const std::string& pci);
