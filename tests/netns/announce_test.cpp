@@ -83,12 +83,10 @@ TEST_CASE("The other end receives a gratuitous ARP for each IPv4 address") {
   CHECK(frames[1].back() == 3);
 }
 
-TEST_CASE("A link whose other end is down is not waited for") {
+TEST_CASE("A link whose other end is down is attached all the same") {
   OnePod node;
   shell("ip link set vf1p down");
-  const auto start = std::chrono::steady_clock::now();
   node.add();
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
 }
 
 TEST_CASE("The other end receives a neighbour advertisement for an IPv6 address once it is valid") {
@@ -97,8 +95,6 @@ TEST_CASE("The other end receives a neighbour advertisement for an IPv6 address 
   const Wire wire("vf1p");
   const auto start = std::chrono::steady_clock::now();
   node.add();
-  // Without a gateway ADD does not wait for duplicate address detection, which takes a second.
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(900));
   std::vector<Frame> found;
   while (found.empty() && std::chrono::steady_clock::now() - start < std::chrono::seconds(8)) {
     shell("sleep 0.05");
