@@ -27,6 +27,7 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
 
 Result<> read_vf(const Device& device, World& world, State& state) {
   auto place = find_vf_place(world.sys, device);
+  if (!place && place.error().code != Errc::unsupported) return place.error();
   if (!place) {
     state.no_vf = place.error().text;
     return {};

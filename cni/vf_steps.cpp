@@ -31,6 +31,8 @@ Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world
 Result<> set_back(const Record& record, const VfSettings& settings, World& world) {
   if (settings.empty()) return {};
   const auto place = find_vf_place(world.sys, read_device(world.sys, *record.device));
+  // Not known is not "gone": the settings of the pod would stay.
+  if (!place && place.error().code != Errc::unsupported) return place.error();
   if (!place) {
     world.log.warning("the VF's settings cannot be set back", {{"reason", place.error().text}});
     return {};

@@ -15,7 +15,13 @@ namespace fs = std::filesystem;
 
 namespace {
 constexpr size_t kMaxFileBytes = size_t{64} * 1024;
+
+// EINVAL: it is no link. ENODEV: its device is just going away.
+bool means_not_there(const std::error_code& error) {
+  return error.value() == ENOENT || error.value() == ENOTDIR || error.value() == EINVAL ||
+         error.value() == ENODEV;
 }
+}  // namespace
 
 SysRoot::SysRoot(std::string root) : root_(std::move(root)) {
   if (root_.empty() || root_.back() != '/') root_ += '/';
@@ -63,11 +69,16 @@ std::optional<int64_t> SysRoot::number_or_none(std::string_view below) const {
   return number;
 }
 
-std::optional<std::string> SysRoot::link_name(std::string_view below) const {
+Result<std::optional<std::string>> SysRoot::look_at_link(std::string_view below) const {
   std::error_code error;
   const fs::path target = fs::read_symlink(path(below), error);
-  if (error) return std::nullopt;
-  return target.filename().string();
+  if (!error) return std::optional(target.filename().string());
+  if (means_not_there(error)) return std::optional<std::string>();
+  return Error::from_errno(error.value(), "read link " + path(below));
+}
+
+std::optional<std::string> SysRoot::link_name(std::string_view below) const {
+  return look_at_link(below).value_or(std::nullopt);
 }
 
 std::optional<std::string> SysRoot::resolve(std::string_view below) const {
@@ -81,14 +92,19 @@ std::optional<std::string> SysRoot::resolve(std::string_view below) const {
   return relative;
 }
 
-std::vector<std::string> SysRoot::list(std::string_view below) const {
+Result<std::vector<std::string>> SysRoot::look_into(std::string_view below) const {
   std::vector<std::string> out;
   std::error_code error;
   for (fs::directory_iterator at(path(below), error), end; !error && at != end; at.increment(error)) {
     out.push_back(at->path().filename().string());
   }
+  if (error && !means_not_there(error)) return Error::from_errno(error.value(), "list " + path(below));
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::vector<std::string> SysRoot::list(std::string_view below) const {
+  return look_into(below).value_or(std::vector<std::string>());
 }
 
 }  // namespace vfrail
