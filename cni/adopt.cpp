@@ -210,8 +210,9 @@ Result<LinkBefore> link_before(const Claim& claim, const Link& now) {
 
 // Of the settings that were, those that are others now.
 Result<std::optional<VfBefore>> vf_before(const OtherState& state, const Device& device, World& world) {
-  const auto place = find_vf_place(world.sys, device);
-  if (state.vf.empty() || !place) return std::optional<VfBefore>();
+  if (state.vf.empty()) return std::optional<VfBefore>();
+  const auto place = TRY(find_vf_place(world.sys, device), "look for the PF").place;
+  if (!place) return std::optional<VfBefore>();
   const auto now = TRY(world.host.vf_settings(place->pf_link, place->index), "look at " + place->pf);
   if (!now) return std::optional<VfBefore>();
   VfBefore out;

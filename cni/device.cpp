@@ -190,29 +190,26 @@ Device read_device(const SysRoot& sys, const DeviceId& id) {
   return out;
 }
 
-Result<VfPlace> find_vf_place(const SysRoot& sys, const Device& device) {
-  const auto unreachable = [&](const std::string& why) {
-    return Error{Errc::unsupported, 0, device.key + " " + why};
-  };
-  if (!device.id || !device.id->pci()) return unreachable("is no PCI function, so no VF");
-  const std::string folder = folder_of(sys, *device.id);
-  const auto physfn = TRY(sys.look_at_link(folder + "/physfn"), "");
+Result<VfSearch> find_vf_place(const SysRoot& sys, const Device& device) {
+  const auto none = [&](const std::string& why) { return VfSearch{std::nullopt, device.key + " " + why}; };
+  if (!device.id || !device.id->pci()) return none("is no PCI function, so no VF");
+  const auto physfn = TRY(sys.look_at_link(folder_of(sys, *device.id) + "/physfn"), "");
   if (!physfn) {
-    return unreachable(
-        "has no PF on this machine: it is no VF, or this is a VM and the PF is the hypervisor's");
+    return none("has no PF on this machine: it is no VF, or this is a VM and the PF is the hypervisor's");
   }
   const std::string pf_folder = "sys/bus/pci/devices/" + *physfn;
   VfPlace out;
   out.pf = choose_uplink(sys, TRY(sys.look_into(pf_folder + "/net"), ""));
-  if (out.pf.empty()) return unreachable("has a PF, " + *physfn + ", without an interface in the host");
+  if (out.pf.empty()) return none("has a PF, " + *physfn + ", without an interface in the host");
   const auto link = sys.number_or_none(pf_folder + "/net/" + out.pf + "/ifindex");
-  if (!link)
+  if (!link) {
     return Error{Errc::busy, 0, "the index of " + out.pf + ", the PF of " + device.key + ", cannot be read"};
+  }
   out.pf_link = static_cast<int>(*link);
   for (;; ++out.index) {
     const auto vf = TRY(sys.look_at_link(pf_folder + "/virtfn" + std::to_string(out.index)), "");
-    if (!vf) return unreachable("is none of the VFs of " + *physfn);
-    if (*vf == device.id->text()) return out;
+    if (!vf) return none("is none of the VFs of " + *physfn);
+    if (*vf == device.id->text()) return VfSearch{std::move(out), ""};
   }
 }
 

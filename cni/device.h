@@ -50,8 +50,15 @@ struct VfPlace {
   uint32_t index = 0;
 };
 
-// Errc::unsupported with the reason if it is no VF, or its PF is out of reach.
-Result<VfPlace> find_vf_place(const SysRoot& sys, const Device& device);
+// Or why there is none: it is no VF, or its PF is out of reach.
+struct VfSearch {
+  std::optional<VfPlace> place;
+  std::string why_not;
+};
+
+// An error is a look that failed. It says nothing of the VF: who takes it for "none" leaves a pod's settings
+// on it.
+Result<VfSearch> find_vf_place(const SysRoot& sys, const Device& device);
 
 // Unbinds the device's driver, if one is bound, and has the kernel bind it again (sysfs-bus-pci): netdev and
 // RDMA device are made anew, in the host.

@@ -26,19 +26,17 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
 }
 
 Result<> read_vf(const Device& device, World& world, State& state) {
-  auto place = find_vf_place(world.sys, device);
-  if (!place && place.error().code != Errc::unsupported) return place.error();
-  if (!place) {
-    state.no_vf = place.error().text;
-    return {};
-  }
-  const auto settings = TRY(world.host.vf_settings(place->pf_link, place->index), "look at " + place->pf);
+  auto found = TRY(find_vf_place(world.sys, device), "look for the PF of " + device.key);
+  state.no_vf = std::move(found.why_not);
+  if (!found.place) return {};
+  const VfPlace& place = *found.place;
+  const auto settings = TRY(world.host.vf_settings(place.pf_link, place.index), "look at " + place.pf);
   if (!settings) {
-    state.no_vf = place->pf + " does not tell of its VF " + std::to_string(place->index);
+    state.no_vf = place.pf + " does not tell of its VF " + std::to_string(place.index);
     return {};
   }
-  state.vf = std::move(*place);
   state.vf_settings = *settings;
+  state.vf = std::move(found.place);
   return {};
 }
 

@@ -28,17 +28,19 @@ Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world
   return out;
 }
 
-Result<> set_back(const Record& record, const VfSettings& settings, World& world) {
-  if (settings.empty()) return {};
-  const auto place = find_vf_place(world.sys, read_device(world.sys, *record.device));
-  // Not known is not "gone": the settings of the pod would stay.
-  if (!place && place.error().code != Errc::unsupported) return place.error();
-  if (!place) {
-    world.log.warning("the VF's settings cannot be set back", {{"reason", place.error().text}});
-    return {};
+// Nothing if the VF is gone, with its PF or without: then there is nothing to set back.
+Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& world) {
+  if (!record.vf || !record.device) return std::optional<VfPlace>();
+  auto found = TRY(find_vf_place(world.sys, read_device(world.sys, *record.device)), "look for the PF");
+  if (!found.place) {
+    world.log.warning("the VF's settings cannot be set back", {{"reason", found.why_not}});
   }
-  if (world.host.change_vf(place->pf_link, place->index, settings)) return {};
-  return set_each(*place, settings, world);
+  return std::move(found.place);
+}
+
+Result<> set_back(const VfPlace& place, const VfSettings& settings, World& world) {
+  if (settings.empty() || world.host.change_vf(place.pf_link, place.index, settings)) return {};
+  return set_each(place, settings, world);
 }
 
 }  // namespace
@@ -59,14 +61,15 @@ Result<> change_vf(Kernel& host, const VfPlan& plan) {
 }
 
 Result<> restore_vf_identity(const Record& record, World& world) {
-  if (!record.vf || !record.device) return {};
-  TRY(set_back(record, record.vf->settings.identity(), world), "");
+  const auto place = TRY(find_changed_vf(record, world), "");
+  if (!place) return {};
+  TRY(set_back(*place, record.vf->settings.identity(), world), "");
   return record.vf->rebind ? world.rebind(world.sys, *record.device) : Result<>();
 }
 
 Result<> restore_vf_policy(const Record& record, World& world) {
-  if (!record.vf || !record.device) return {};
-  return set_back(record, record.vf->settings.policy(), world);
+  const auto place = TRY(find_changed_vf(record, world), "");
+  return place ? set_back(*place, record.vf->settings.policy(), world) : Result<>();
 }
 
 }  // namespace vfrail

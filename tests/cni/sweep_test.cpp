@@ -212,6 +212,19 @@ TEST_CASE("the settings of a VF are set at its PF in one request, and set back")
   CHECK(node.everything() == before);
 }
 
+TEST_CASE("a VF that is destroyed while a pod has it is nothing to set back, and DEL is through with it") {
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  Node node(scene);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.destroy_vf(kVf);
+  const auto deleted = node.del("c1", "/run/netns/a");
+  INFO((deleted ? std::string() : deleted.error().text));
+  CHECK(deleted);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+  CHECK(fs::is_empty(node.programs.path("leases")));
+}
+
 TEST_CASE("a device bound to vfio is attached, with an address of its PF, and let go without a netdev") {
   Node node(kVfSettings);
   REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));

@@ -417,6 +417,18 @@ void FakeWorld::give_to_vfio(const std::string& pci) {
   write_sysfs();
 }
 
+void FakeWorld::destroy_vf(const std::string& pci) {
+  give_to_vfio(pci);
+  pci_driver_.erase(pci);
+  for (auto& pf : pfs_) {
+    const auto at = std::find(pf->vfs.begin(), pf->vfs.end(), pci);
+    if (at == pf->vfs.end()) continue;
+    pf->settings.erase(pf->settings.begin() + (at - pf->vfs.begin()));
+    pf->vfs.erase(at);
+  }
+  write_sysfs();
+}
+
 Result<> FakeWorld::rebind(const std::string& pci) {
   TRY(enter("rebind " + pci), "");
   if (!pci_driver_.contains(pci)) return refuse(ENODEV);

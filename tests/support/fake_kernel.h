@@ -65,6 +65,9 @@ class FakeWorld {
   void add_ib_vf(const std::string& pci, const std::string& name, const std::string& pf);
   // Takes the VF from its driver and gives it to user space: it has no netdev then.
   void give_to_vfio(const std::string& pci);
+  // As writing a smaller number to the PF's sriov_numvfs: the VF and all that it had are gone, wherever it
+  // was.
+  void destroy_vf(const std::string& pci);
   // Unbinds and binds the driver: netdev and RDMA device end, wherever they are, and new ones come up in the
   // host.
   Result<> rebind(const std::string& pci);
