@@ -69,7 +69,7 @@ Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
   auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
     for (const std::string& name : read_device(world.sys, *record.device).netdevs) {
       const auto link = TRY(world.host.find_link(name), "");
-      if (!link || link->mac.bytes.size() != 20) continue;
+      if (!link || !link->ipoib()) continue;
       plan.link->name = link->name;
       plan.link->index = link->index;
       return true;

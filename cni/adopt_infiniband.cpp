@@ -22,15 +22,13 @@ Result<std::string> read_rdma_name(ObjectReader& state) {
 }  // namespace
 
 Result<std::string> parse_rdma_state(std::string_view text) {
-  const Json json = TRY(Json::parse(text), "");
-  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, "an object is wanted"};
+  const Json json = TRY(Json::parse_object(text), "");
   ObjectReader state(*json.as_object(), "");
   return read_rdma_name(state);
 }
 
 Result<OtherState> parse_ib_sriov_state(std::string_view text) {
-  const Json json = TRY(Json::parse(text), "");
-  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, "an object is wanted"};
+  const Json json = TRY(Json::parse_object(text), "");
   ObjectReader state(*json.as_object(), "");
   OtherState out;
   out.network = TRY(state.text("name"), "").value_or("");

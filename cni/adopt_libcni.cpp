@@ -70,8 +70,7 @@ Result<std::vector<Json>> read_plugins(ObjectReader& cache) {
   const auto encoded = TRY(cache.text("config"), "").value_or("");
   const auto text = decode_base64(encoded);
   if (!text) return cache.error("config", "base64 is wanted");
-  const Json config = TRY(Json::parse(*text), cache.path("config"));
-  if (config.as_object() == nullptr) return cache.error("config", "an object is wanted");
+  const Json config = TRY(Json::parse_object(*text), cache.path("config"));
   const Json* values = cache.value("capabilityArgs");
   const Json* list = config.find("plugins");
   if (list == nullptr || list->as_array() == nullptr)
@@ -87,8 +86,7 @@ Result<std::vector<Json>> read_plugins(ObjectReader& cache) {
 }  // namespace
 
 Result<CachedAttachment> parse_cni_cache(std::string_view text) {
-  const Json json = TRY(Json::parse(text, kMaxBytes), "");
-  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, "an object is wanted"};
+  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
   ObjectReader cache(*json.as_object(), "");
   if (TRY(cache.text("kind"), "") != "cniCacheV1") return cache.error("kind", "cniCacheV1 is wanted");
   CachedAttachment out;

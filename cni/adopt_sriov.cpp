@@ -6,9 +6,6 @@ namespace vfrail {
 
 namespace {
 
-constexpr uint16_t kProtocol8021q = 0x8100;
-constexpr uint16_t kProtocol8021ad = 0x88a8;
-
 Result<std::optional<MacAddress>> read_mac(ObjectReader& before, std::string_view key) {
   const auto text = TRY(before.text(key), "").value_or("");
   if (text.empty()) return std::optional<MacAddress>();
@@ -25,7 +22,7 @@ Result<VfSettings> read_vf(ObjectReader& before) {
     const auto priority = TRY(before.integer("VlanQoS", 0, 7), "").value_or(0);
     const auto protocol = TRY(before.integer("VlanProto", 0, UINT16_MAX), "").value_or(0);
     out.vlan = VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(priority),
-                      protocol == kProtocol8021ad ? kProtocol8021ad : kProtocol8021q};
+                      protocol == kVlan8021ad ? kVlan8021ad : kVlan8021q};
   }
   const auto min = TRY(before.integer("MinTxRate", 0, UINT32_MAX), "");
   const auto max = TRY(before.integer("MaxTxRate", 0, UINT32_MAX), "");
@@ -40,8 +37,7 @@ Result<VfSettings> read_vf(ObjectReader& before) {
 }  // namespace
 
 Result<OtherState> parse_sriov_state(std::string_view text) {
-  const Json json = TRY(Json::parse(text), "");
-  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, "an object is wanted"};
+  const Json json = TRY(Json::parse_object(text), "");
   ObjectReader state(*json.as_object(), "");
   OtherState out;
   out.network = TRY(state.text("name"), "").value_or("");

@@ -3,7 +3,6 @@
 #include "cni/vf_conf.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 namespace vfrail {
@@ -11,9 +10,6 @@ namespace vfrail {
 namespace {
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
-
-// Keys that peers know and this version does not do. No mainline kernel offers VLAN trunks of VFs.
-constexpr std::array kNotYet = {"vlanTrunk"};
 
 bool has_control_characters(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
@@ -35,18 +31,14 @@ bool valid_program_name(std::string_view name) {
          name != "." && name != "..";
 }
 
-Result<> refuse_other_versions_keys(ObjectReader& conf) {
-  for (const char* key : kNotYet) {
-    const Json* value = conf.value(key);
-    // false and "" ask for nothing, and operators write them out.
-    const bool asks = value != nullptr && *value != Json(false) && *value != Json("");
-    if (asks) {
-      return Error{Errc::unsupported, 0,
-                   std::string(key) + ": this version of vfrail does not set it (value " + value->text() +
-                       "); take it out of the network configuration, or use a version that does"};
-    }
-  }
-  return {};
+// Ignored, it would leave a pod in the wrong networks.
+Result<> refuse_vlan_trunk(ObjectReader& conf) {
+  const Json* value = conf.value("vlanTrunk");
+  // false and "" ask for nothing, and operators write them out.
+  if (value == nullptr || *value == Json(false) || *value == Json("")) return {};
+  return Error{Errc::unsupported, 0,
+               "vlanTrunk: the kernel has no way to give a VF a trunk of VLANs (value " + value->text() +
+                   "); take it out of the network configuration, and set vlan if one is enough"};
 }
 
 Result<std::optional<MacAddress>> read_mac(ObjectReader& reader, std::string_view key) {
@@ -195,15 +187,12 @@ Result<Dns> read_dns(ObjectReader& conf) {
 }
 
 Result<NetConf> parse_net_conf(std::string_view text) {
-  auto json = Json::parse(text, kMaxConfigBytes);
+  auto json = Json::parse_object(text, kMaxConfigBytes);
   if (!json) return Error{Errc::protocol, 0, std::move(json.error().text)};
-  if (json->as_object() == nullptr) {
-    return Error{Errc::protocol, 0, std::string("an object is wanted, this is ") + json->type_name()};
-  }
   ObjectReader conf(*json->as_object(), "");
   NetConf out;
   TRY(read_names(conf, out), "");
-  TRY(refuse_other_versions_keys(conf), "");
+  TRY(refuse_vlan_trunk(conf), "");
   const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"), "");
   std::optional<ObjectReader> runtime;
   if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
@@ -235,8 +224,8 @@ Result<NetConf> parse_net_conf(std::string_view text) {
 }
 
 std::string config_version(std::string_view text) {
-  const auto json = Json::parse(text, kMaxConfigBytes);
-  if (!json || json->as_object() == nullptr) return "0.1.0";
+  const auto json = Json::parse_object(text, kMaxConfigBytes);
+  if (!json) return "0.1.0";
   ObjectReader reader(*json->as_object(), "");
   const auto version = reader.text("cniVersion");
   return version && *version ? **version : "0.1.0";

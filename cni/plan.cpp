@@ -112,7 +112,7 @@ Result<std::vector<std::string>> name_in_pod(const NetConf& conf, const State& s
 
 // A VF that has no GUID cannot join the fabric; its port stays down.
 Result<> check_guid(const NetConf& conf, const State& state) {
-  const bool ipoib = state.link && state.link->mac.bytes.size() == 20;
+  const bool ipoib = state.link && state.link->ipoib();
   if (conf.guid && state.link && !ipoib) {
     return Error{Errc::invalid, 0,
                  "guid: " + state.link->name + " of " + state.device.key + " is no InfiniBand interface"};
@@ -174,19 +174,9 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
                  wish_for_rdma(conf) + ", but " + state.device.key + " has no RDMA device in the host" +
                      (state.device.user_space() ? " (driver " + state.device.driver + ")" : std::string())};
   }
-  if (state.rdma_mode != RdmaNetnsMode::exclusive && !conf.rdma_name.empty()) {
-    return Error{
-        Errc::unsupported, 0,
-        "rdmaName: in RDMA's shared namespace mode the device stays in the host, and its name is one for "
-        "all; boot with ib_core netns_mode=0, or take rdmaName out"};
-  }
-  if (state.rdma_mode != RdmaNetnsMode::exclusive) {
-    if (!conf.rdma_isolation) return {};  // shared: the pod reaches it through its nodes
-    return Error{
-        Errc::unsupported, 0,
-        "rdmaIsolation: RDMA devices are shared by all network namespaces of this node; load ib_core with "
-        "netns_mode=0 (at boot, or \"rdma system set netns exclusive\" while there is no other namespace)"};
-  }
+  if (auto lacks = missing_isolation(conf, state.rdma_mode))
+    return Error{Errc::unsupported, 0, std::move(*lacks)};
+  if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod reaches it through its nodes
   if (state.rdma.size() != state.device.rdma.size()) {
     return Error{Errc::busy, 0,
                  "RDMA device " + joined(state.device.rdma) + " of " + state.device.key +
@@ -214,6 +204,19 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
                      "\" is no MAC address that an interface can have (02:00:00:00:00:01)"};
   }
   return mac;
+}
+
+const char* isolation_key(const NetConf& conf) {
+  if (!conf.rdma_name.empty()) return "rdmaName";
+  return conf.rdma_isolation ? "rdmaIsolation" : nullptr;
+}
+
+std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode) {
+  const char* key = isolation_key(conf);
+  if (key == nullptr || mode == RdmaNetnsMode::exclusive) return std::nullopt;
+  return std::string(key) + ": it wants RDMA devices of the pod's own, but RDMA is " +
+         (mode ? "in shared namespace mode" : "not loaded") + " on this node; boot it with " +
+         "\"options ib_core netns_mode=0\" in /etc/modprobe.d, or take " + key + " out";
 }
 
 std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod) {

@@ -76,6 +76,13 @@ Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& pla
 // The address to give the netdev: runtimeConfig.mac, then CNI_ARGS MAC, then mac.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
 
+// The key that asks for RDMA devices of the pod's own, which only the exclusive namespace mode can give; null
+// if none does. `rdma: require` does not: both modes give RDMA.
+const char* isolation_key(const NetConf& conf);
+// What the node lacks for that, and the remedy; nothing if it lacks nothing. Without a mode no RDMA is
+// loaded.
+std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode);
+
 // What the configuration wants set at the PF.
 Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf);
 

@@ -40,7 +40,7 @@ struct LinkBefore {
   bool promisc = false;  // the administrator's flag, as is the next
   bool allmulti = false;
 
-  bool ipoib() const { return mac.bytes.size() == 20; }  // RFC 4391
+  bool ipoib() const { return mac.ipoib(); }
   // Ends with its namespace. Hardware goes home instead: its kernel interface has a device below it, and only
   // older kernels, which do not tell, show neither device nor kind.
   bool ends_with_its_namespace() const { return parent_device.empty() && !kind.empty(); }

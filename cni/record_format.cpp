@@ -152,8 +152,7 @@ std::string format_record(const Record& record) {
 }
 
 Result<Record> parse_record(std::string_view text) {
-  const Json json = TRY(Json::parse(text, kMaxBytes), "");
-  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, "an object is wanted"};
+  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
   ObjectReader reader(*json.as_object(), "");
   const auto schema = TRY(reader.integer("schema"), "");
   if (schema != kSchema)

@@ -2,6 +2,7 @@
 
 #include "cni/device.h"
 #include "cni/ipam.h"
+#include "cni/plan.h"
 #include "cni/verbs.h"
 
 #include <algorithm>
@@ -14,10 +15,6 @@ namespace {
 
 // A record holds its configuration, so most have a few KiB; a whole node's pods may come at once.
 constexpr uint64_t kRoomBytes = 1 << 20;
-
-RdmaDemand rdma_demand(const NetConf& conf) {
-  return conf.rdma_name.empty() && !conf.rdma_isolation ? RdmaDemand::none : RdmaDemand::isolation;
-}
 
 // The records of this network whose pods still are there.
 Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
@@ -57,16 +54,6 @@ Result<std::optional<std::string>> missing_device(const NetConf& conf, const std
 
 }  // namespace
 
-Result<std::optional<std::string>> missing_isolation(RdmaDemand demand, Kernel& host) {
-  if (demand == RdmaDemand::none) return std::optional<std::string>();
-  const auto mode = TRY(host.rdma_netns_mode(), "");
-  if (mode == RdmaNetnsMode::exclusive) return std::optional<std::string>();
-  const std::string has = mode ? "in shared namespace mode" : "not loaded";
-  return std::optional<std::string>(
-      "the configuration demands RDMA devices of the pod's own, but RDMA is " + has +
-      " on this node; boot it with \"options ib_core netns_mode=0\" in /etc/modprobe.d");
-}
-
 Result<std::optional<std::string>> missing_room(const std::string& state_folder) {
   struct statvfs info {};
   if (::statvfs(state_folder.c_str(), &info) != 0)
@@ -99,7 +86,8 @@ Result<Status> status(const Request& request, World& world) {
     if (text) list.push_back(std::move(*text));
   };
   note(out.missing, TRY(missing_room(world.store.folder()), ""));
-  note(out.missing, TRY(missing_isolation(rdma_demand(conf), world.host), ""));
+  if (isolation_key(conf) != nullptr)
+    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode(), "")));
   const auto living = TRY(living_records(conf, world), "");
   note(out.missing, TRY(missing_device(conf, living, world), ""));
   for (const Record& record : living) {

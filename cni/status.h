@@ -12,11 +12,7 @@
 
 namespace vfrail {
 
-// What a configuration asks of RDMA's namespace mode. `rdma: require` asks nothing: both modes give RDMA.
-enum class RdmaDemand : uint8_t { none, isolation };
-
-// Each answers with what is missing and the remedy; nothing if all is well.
-Result<std::optional<std::string>> missing_isolation(RdmaDemand demand, Kernel& host);
+// What is missing and the remedy; nothing if there is room.
 Result<std::optional<std::string>> missing_room(const std::string& state_folder);
 
 // The remedy behind an error of the state folder.

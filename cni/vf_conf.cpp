@@ -7,9 +7,6 @@ namespace vfrail {
 
 namespace {
 
-constexpr uint16_t k8021Q = 0x8100;
-constexpr uint16_t k8021Ad = 0x88a8;
-
 // An absent key and "" are the same: operators write empty strings out.
 Result<std::optional<std::string>> read_word(ObjectReader& conf, std::string_view key) {
   auto text = TRY(conf.text(key), "");
@@ -46,7 +43,7 @@ Result<> read_vlan(ObjectReader& conf, VfSettings& out) {
   if (*id == 0 && priority.value_or(0) != 0) return conf.error("vlanQoS", "it needs a vlan other than 0");
   if (*id == 0 && outer) return conf.error("vlanProto", "802.1ad needs a vlan other than 0");
   out.vlan = VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(priority.value_or(0)),
-                    outer ? k8021Ad : k8021Q};
+                    outer ? kVlan8021ad : kVlan8021q};
   return {};
 }
 

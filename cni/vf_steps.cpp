@@ -68,6 +68,7 @@ Result<> restore_vf_identity(const Record& record, World& world) {
 }
 
 Result<> restore_vf_policy(const Record& record, World& world) {
+  if (!record.vf || record.vf->settings.policy().empty()) return {};
   const auto place = TRY(find_changed_vf(record, world), "");
   return place ? set_back(*place, record.vf->settings.policy(), world) : Result<>();
 }

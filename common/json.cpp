@@ -245,6 +245,12 @@ Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
   return std::move(builder.root);
 }
 
+Result<Json> Json::parse_object(std::string_view text, size_t limit_bytes) {
+  Json out = TRY(parse(text, limit_bytes), "");
+  if (out.as_object() != nullptr) return out;
+  return Error{Errc::protocol, 0, std::string("an object is wanted, this is ") + out.type_name()};
+}
+
 const Json* ObjectReader::value(std::string_view key) {
   asked_.emplace_back(key);
   const Json* found = nullptr;

@@ -64,6 +64,9 @@ class Json {
 
   // At most `limit_bytes` of text and 64 levels; the error gives line and column.
   static Result<Json> parse(std::string_view text, size_t limit_bytes = 1 << 20);
+  // The same for a text that has to be an object, so that as_object() is not null. Errc::protocol if it is
+  // none.
+  static Result<Json> parse_object(std::string_view text, size_t limit_bytes = 1 << 20);
 
  private:
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;

@@ -44,6 +44,7 @@ struct Link {
   std::string phys_port_name;
   std::string phys_switch_id;  // hex; empty outside switchdev mode
 
+  bool ipoib() const { return mac.ipoib(); }
   bool up() const { return (flags & 1U) != 0; }             // IFF_UP: administratively up
   bool carrier() const { return (flags & 0x10000U) != 0; }  // IFF_LOWER_UP
   // What the administrator set (IFF_PROMISC, IFF_ALLMULTI); the counters also count bridges, sniffers, ...

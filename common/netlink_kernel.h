@@ -1,4 +1,4 @@
-// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_RDMA, /proc/sys/net and a packet socket. Decides nothing.
+// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_RDMA and /proc/sys/net. Decides nothing.
 #pragma once
 
 #include "common/kernel.h"

@@ -28,8 +28,7 @@ Result<std::optional<std::vector<std::string>>> read_promise(const std::string& 
   const std::string path = promise_path(run_folder, device);
   const auto text = TRY(read_file(path, kMaxBytes), "");
   if (!text) return std::optional<std::vector<std::string>>();
-  const Json json = TRY(Json::parse(*text, kMaxBytes), path);
-  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, path + ": an object is wanted"};
+  const Json json = TRY(Json::parse_object(*text, kMaxBytes), path);
   return ObjectReader(*json.as_object(), path).texts("nodes");
 }
 

@@ -11,7 +11,7 @@ namespace {
 std::string vlan_text(const VfVlan& vlan) {
   std::string out = "vlan " + std::to_string(vlan.id);
   if (vlan.priority != 0) out += " qos " + std::to_string(vlan.priority);
-  if (vlan.protocol == 0x88a8) out += " 802.1ad";
+  if (vlan.protocol == kVlan8021ad) out += " 802.1ad";
   return out;
 }
 

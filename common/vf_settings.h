@@ -11,10 +11,13 @@
 
 namespace vfrail {
 
+inline constexpr uint16_t kVlan8021q = 0x8100;   // ETH_P_8021Q
+inline constexpr uint16_t kVlan8021ad = 0x88a8;  // ETH_P_8021AD
+
 struct VfVlan {
-  uint16_t id = 0;             // 0-4094; 0: none
-  uint8_t priority = 0;        // 0-7, 802.1p
-  uint16_t protocol = 0x8100;  // ETH_P_8021Q, or 0x88a8 (ETH_P_8021AD)
+  uint16_t id = 0;       // 0-4094; 0: none
+  uint8_t priority = 0;  // 0-7, 802.1p
+  uint16_t protocol = kVlan8021q;
   bool operator==(const VfVlan&) const = default;
 };
 

@@ -96,14 +96,14 @@ TEST_CASE("Two keys that name different devices are refused with both") {
             .text.find("runtimeConfig.deviceID") != std::string::npos);
 }
 
-TEST_CASE("A key that this version does not do is refused by name and not ignored") {
+TEST_CASE("A trunk of VLANs, which the kernel cannot give a VF, is refused by name and not ignored") {
   const auto [key, value] =
       GENERATE(table<std::string, std::string>({{"vlanTrunk", "\"1-10\""}, {"VLANTRUNK", "\"1-10\""}}));
   CAPTURE(key, value);
   const Error error = refused(with("\"" + key + "\":" + value));
   CHECK(error.code == Errc::unsupported);
-  CHECK_THAT(error.text,
-             Catch::Contains(": this version of vfrail does not set it", Catch::CaseSensitive::Yes));
+  CHECK_THAT(error.text, Catch::Contains(": the kernel has no way to give a VF a trunk of VLANs",
+                                         Catch::CaseSensitive::Yes));
   CHECK_THAT(error.text, Catch::StartsWith(key, Catch::CaseSensitive::No));
 }
 

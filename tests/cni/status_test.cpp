@@ -1,6 +1,7 @@
 // cni/status.h: what a configuration demands of the node. The verb itself is tested in tests/netns.
 #include "cni/status.h"
 
+#include "cni/plan.h"
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>
@@ -19,17 +20,14 @@ Result<Status> status_of(FakeNode& node, const std::string& keys) {
 }  // namespace
 
 TEST_CASE("isolation is missing in shared mode and without RDMA, if it is demanded") {
-  FakeNode node;
-  const auto host = node.world.open(FakeWorld::kHost);
-  CHECK_FALSE(*missing_isolation(RdmaDemand::isolation, *host));
-  node.world.rdma_mode = RdmaNetnsMode::shared;
-  CHECK_FALSE(*missing_isolation(RdmaDemand::none, *host));
-  CHECK_THAT(**missing_isolation(RdmaDemand::isolation, *host),
-             Contains("shared") && Contains("netns_mode=0"));
-  const TempDir empty;
-  FakeWorld without(empty.path());
-  CHECK_THAT(**missing_isolation(RdmaDemand::isolation, *without.open(FakeWorld::kHost)),
-             Contains("not loaded"));
+  NetConf demands;
+  SECTION("by rdmaIsolation") { demands.rdma_isolation = true; }
+  SECTION("by rdmaName") { demands.rdma_name = "rdma0"; }
+  CHECK_FALSE(missing_isolation(demands, RdmaNetnsMode::exclusive));
+  CHECK_FALSE(missing_isolation(NetConf{}, RdmaNetnsMode::shared));
+  CHECK_THAT(missing_isolation(demands, RdmaNetnsMode::shared).value_or(""),
+             Contains(isolation_key(demands)) && Contains("shared") && Contains("netns_mode=0"));
+  CHECK_THAT(missing_isolation(demands, std::nullopt).value_or(""), Contains("not loaded"));
 }
 
 TEST_CASE("a wanted RDMA name demands isolation, required RDMA does not") {
