@@ -81,6 +81,12 @@ std::optional<std::string> SysRoot::link_name(std::string_view below) const {
   return look_at_link(below).value_or(std::nullopt);
 }
 
+std::optional<std::string> SysRoot::link_target(std::string_view below) const {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(path(below), error);
+  return error ? std::nullopt : std::optional(target.string());
+}
+
 std::optional<std::string> SysRoot::resolve(std::string_view below) const {
   std::error_code error;
   const fs::path root = fs::canonical(root_, error);

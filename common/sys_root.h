@@ -27,6 +27,8 @@ class SysRoot {
   std::optional<int64_t> number_or_none(std::string_view below) const;
   // The last component of a symbolic link's target ("igbvf" of ".../driver"); nothing if it is no link.
   std::optional<std::string> link_name(std::string_view below) const;
+  // A symbolic link's whole target, as it stands there; nothing if it is no link.
+  std::optional<std::string> link_target(std::string_view below) const;
   // As link_name() and list(), for when "not there" is a decision: a failure to look is an error.
   Result<std::optional<std::string>> look_at_link(std::string_view below) const;
   Result<std::vector<std::string>> look_into(std::string_view below) const;

@@ -16,10 +16,10 @@ constexpr const char* kVfio = "/dev/vfio/vfio";
 constexpr const char* kVhostNet = "/dev/vhost-net";
 constexpr const char* kTun = "/dev/net/tun";
 
-bool uses_vfio(const PciFunction& function) { return function.driver == "vfio-pci"; }
+bool uses_vfio(const Function& function) { return function.driver == "vfio-pci"; }
 
 // The drivers that the peer knows; its users with uio_pci_generic mount /dev/uioN themselves.
-bool uses_uio(const PciFunction& function) {
+bool uses_uio(const Function& function) {
   return (function.driver == "uio" || function.driver == "igb_uio") && !function.uio.empty();
 }
 
@@ -55,7 +55,7 @@ class NodeList {
 };
 
 void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
-  const PciFunction& facts = device.facts;
+  const Function& facts = device.facts;
   if (device.rdma) {
     for (const RdmaFacts& rdma : facts.rdma) {
       for (const std::string& name : rdma_nodes(rdma)) out.add(kInfiniband + name);
@@ -92,7 +92,7 @@ Json rdma_entry(const PoolDevice& device, const NodeFacts& node) {
 
 // One device's value in the _INFO variable: an object for each provider.
 Json info_entry(const PoolDevice& device, const NodeFacts& node) {
-  const PciFunction& facts = device.facts;
+  const Function& facts = device.facts;
   Json out = Json::object();
   out.set("generic", Json::object().set("deviceID", device.id()));
   if (uses_vfio(facts)) {
@@ -172,13 +172,6 @@ std::vector<std::string> promise(const PoolDevice& device) {
 
 }  // namespace
 
-std::string env_name(const Pool& pool) {
-  ResourceConfig named;
-  named.prefix = pool.prefix;
-  named.name = pool.name;
-  return env_name(named);
-}
-
 Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
   if (devices.empty()) return Error{Errc::invalid, 0, pool.resource() + ": no device is asked for"};
   std::set<std::string> ids;
@@ -195,8 +188,8 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
     out.files.push_back(device_info(pool, device));
     if (device.rdma) out.promises.emplace(device.id(), promise(device));
   }
-  out.envs.emplace(env_name(pool), std::move(list));
-  out.envs.emplace(env_name(pool) + "_INFO", info.text(Json::Order::sorted));
+  out.envs.emplace(env_name(pool.config), std::move(list));
+  out.envs.emplace(env_name(pool.config) + "_INFO", info.text(Json::Order::sorted));
   out.nodes = std::move(nodes).take();
   return out;
 }

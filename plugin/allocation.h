@@ -30,9 +30,6 @@ struct Allocation {
   std::map<std::string, std::vector<std::string>> promises;
 };
 
-// `PCIDEVICE_<PREFIX>_<NAME>`: '.' becomes '_', upper case, the rest kept.
-std::string env_name(const Pool& pool);
-
 // What is on the node beside the devices themselves.
 struct NodeFacts {
   bool rdma_cm = false;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,20 @@ struct Selector {
   std::vector<std::string> root_devices;  // "0000:86:00.0#0-3"
   std::vector<std::string> link_types;    // "ether", "infiniband"
   std::vector<std::string> ddp_profiles;
-  std::vector<std::string> pkeys;  // "0x8001"
-  bool is_rdma = false;            // select RDMA-capable functions, and hand out their device nodes
-  bool need_vhost_net = false;     // no filter: hand out /dev/vhost-net and /dev/net/tun
-  std::string vdpa_type;           // "", "virtio" or "vhost"
+  std::vector<std::string> pkeys;         // "0x8001"
+  bool is_rdma = false;                   // select RDMA-capable functions, and hand out their device nodes
+  bool need_vhost_net = false;            // no filter: hand out /dev/vhost-net and /dev/net/tun
+  std::string vdpa_type;                  // "", "virtio" or "vhost"
+  std::vector<std::string> aux_types;     // "sf"
+  std::vector<std::string> net_names;     // of its own netdev, with * and ?
+  std::vector<std::string> macs;          // of its own netdev
+  std::vector<std::string> subsystems;    // "15b3:0058", or "15b3" alone
+  std::vector<std::string> numa_nodes;    // "0"
+  std::vector<std::string> pcie_roots;    // "pci0000:16"
+  std::vector<std::string> rdma_devices;  // "mlx5_*", with * and ?
+  std::vector<std::string> link_states;   // "up", "down": of its own netdev
+  std::optional<bool> is_pf;              // true: PFs only; false: no PFs
+  std::vector<Selector> none_of;          // `not`: a function that one of these matches is not selected
 };
 
 // What to do with a function that the host itself uses (design 1.3).
@@ -36,9 +47,47 @@ enum class HostUse : uint8_t {
   allow,   // everything is offered
 };
 
+// Which kind of function a resource consists of.
+enum class DeviceType : uint8_t { net_device, aux_net_device, accelerator };
+
+// What a pod that asks for one unit of a resource gets.
+enum class UnitKind : uint8_t {
+  device,      // one device, which no other pool has
+  shared,      // every device of the pool, as k8s-rdma-shared-dev-plugin does it
+  shared_one,  // one device of the pool, the least loaded
+  bundle,      // one device of each rail (PF), in rail order
+};
+
+// Which devices GetPreferredAllocation proposes.
+enum class Preference : uint8_t {
+  none,         // kubelet chooses
+  numa,         // as few NUMA nodes as possible
+  pcie,         // closest to each other and to GPUs: same PCIe switch, root, NUMA node
+  pack,         // as few PFs as possible
+  spread,       // as many PFs as possible, evenly
+  distinct_pf,  // no two of one PF, as long as that is possible
+  rail,         // distinct_pf, in the order of the PFs' addresses
+};
+
+// What makes a device unhealthy beside its absence. Each is about the port behind the device, never about a
+// netdev that is merely down or in a pod.
+struct HealthPolicy {
+  bool port = true;      // InfiniBand: the physical port's state
+  bool carrier = false;  // Ethernet: the PF's carrier
+  bool guid = false;     // InfiniBand VFs: no GUID is set
+  bool devlink = true;   // a devlink health reporter of the PF is in state "error"
+};
+
 struct ResourceConfig {
   std::string prefix;  // "nvidia.com"
   std::string name;    // "hostdev"
+  DeviceType device_type = DeviceType::net_device;
+  UnitKind unit = UnitKind::device;
+  uint32_t units = 0;                    // shared and shared_one: how many
+  std::string permissions = "rw";        // of device nodes: "rw", "rwm"
+  std::vector<std::string> extra_nodes;  // "/dev/foo"; "cxi/*": /dev/X for each X in the device's folder cxi
+  Preference preference = Preference::none;
+  HealthPolicy health;
   bool exclude_topology = false;
   HostUse host_use = HostUse::warn;
   std::vector<Selector> selectors;  // at least one; the first that matches a device decides its options
@@ -48,7 +97,16 @@ struct ResourceConfig {
   std::string resource() const { return prefix + "/" + name; }  // "nvidia.com/hostdev"
 };
 
+enum class ConfigFormat : uint8_t {
+  resource_list,  // sriov-network-device-plugin
+  config_list,    // k8s-rdma-shared-dev-plugin
+  mode,           // k8s-rdma-sriov-dev-plugin and its descendants
+};
+
 struct Config {
+  ConfigFormat format = ConfigFormat::resource_list;
+  // periodicUpdateInterval, in seconds; 0: no slow rescan. Nothing if the file does not say.
+  std::optional<uint32_t> rescan_seconds;
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
   std::vector<std::string> warnings;      // unknown keys, mostly
 };

@@ -133,8 +133,8 @@ void Daemon::take(Pool pool) {
 
 void Daemon::add_resource(Pool pool) {
   const std::string name = pool.resource();
-  const auto path =
-      socket_path(socket_folder(options_.kubelet_root, options_.registration), pool.prefix, pool.name);
+  const auto path = socket_path(socket_folder(options_.kubelet_root, options_.registration),
+                                pool.config.prefix, pool.config.name);
   if (!path) {
     if (told_.insert(path.error().text).second) {
       log_.error("cannot serve the resource", {{"resource", name}, {"reason", path.error().text}});

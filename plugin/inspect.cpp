@@ -29,7 +29,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 // Without a configuration nothing is in a pool; what the host lives on is worth knowing all the same.
 Pools explain_without_config(const Inventory& inventory) {
   Pools out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const Function& function : inventory.functions) {
     LeftOut left{function.address.text(), {"no config given"}};
     for (const HostUseFact& fact : function.host_use)
       left.reasons.push_back("the host uses it: " + fact.what);

@@ -1,5 +1,6 @@
 #include "plugin/inventory.h"
 
+#include "common/text.h"
 #include "plugin/devlink.h"
 #include "plugin/host_network.h"
 #include "plugin/host_use.h"
@@ -35,15 +36,15 @@ class Scanner {
   }
 
   // Nothing if it is no network function, or gone.
-  Result<std::optional<PciFunction>> read(const PciAddress& address);
+  Result<std::optional<Function>> read(const PciAddress& address);
 
  private:
   const PfFacts& pf_facts(const PciAddress& pf);
-  void read_bus_facts(const std::string& base, PciFunction& out) const;
-  void read_sriov_facts(const std::string& base, PciFunction& out);
-  void read_userspace_facts(const std::string& base, PciFunction& out) const;
-  void decide_rdma_capable(PciFunction& out);
-  std::string ddp_profile(const PciFunction& function);
+  void read_bus_facts(const std::string& base, Function& out) const;
+  void read_sriov_facts(const std::string& base, Function& out);
+  void read_userspace_facts(const std::string& base, Function& out) const;
+  void decide_rdma_capable(Function& out);
+  std::string ddp_profile(const Function& function);
 
   const SysRoot& sys_;
   std::map<PciAddress, Vdpa> vdpa_;
@@ -55,6 +56,13 @@ class Scanner {
 std::string pci_id(const SysRoot& sys, const std::string& file) {
   std::string text = sys.text_or_none(file).value_or("");
   return text.starts_with("0x") ? text.substr(2) : text;
+}
+
+// The link in the bus's folder says where the function is: "../../../devices/pci0000:16/0000:16:01.0/...".
+std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address) {
+  const std::string target = sys.link_target(pci_folder(address)).value_or("");
+  const size_t start = target.find("/pci");
+  return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
 }
 
 const PfFacts& Scanner::pf_facts(const PciAddress& pf) {
@@ -75,17 +83,18 @@ const PfFacts& Scanner::pf_facts(const PciAddress& pf) {
   return pfs_.emplace(pf, std::move(out)).first->second;
 }
 
-void Scanner::read_bus_facts(const std::string& base, PciFunction& out) const {
+void Scanner::read_bus_facts(const std::string& base, Function& out) const {
   out.device = pci_id(sys_, base + "device");
   out.subsystem_vendor = pci_id(sys_, base + "subsystem_vendor");
   out.subsystem_device = pci_id(sys_, base + "subsystem_device");
   out.driver = sys_.link_name(base + "driver").value_or("");
+  out.pcie_path = read_pcie_path(sys_, out.address);
   const auto node = sys_.number_or_none(base + "numa_node");
   if (node && *node >= 0) out.numa_node = static_cast<int>(*node);
   out.acpi_index = sys_.text_or_none(base + "acpi_index").value_or("");
 }
 
-void Scanner::read_sriov_facts(const std::string& base, PciFunction& out) {
+void Scanner::read_sriov_facts(const std::string& base, Function& out) {
   if (const auto physfn = sys_.link_name(base + "physfn")) out.pf = PciAddress::parse(*physfn);
   out.total_vfs = static_cast<uint32_t>(sys_.number_or_none(base + "sriov_totalvfs").value_or(0));
   out.num_vfs = static_cast<uint32_t>(sys_.number_or_none(base + "sriov_numvfs").value_or(0));
@@ -102,7 +111,7 @@ void Scanner::read_sriov_facts(const std::string& base, PciFunction& out) {
   if (index != pf.vf_indexes.end()) out.vf_index = index->second;
 }
 
-void Scanner::read_userspace_facts(const std::string& base, PciFunction& out) const {
+void Scanner::read_userspace_facts(const std::string& base, Function& out) const {
   out.iommu_group = sys_.link_name(base + "iommu_group").value_or("");
   out.vfio_noiommu = sys_.text_or_none(base + "iommu_group/name").value_or("") == "vfio-noiommu";
   const auto uios = sys_.list(base + "uio");
@@ -111,7 +120,7 @@ void Scanner::read_userspace_facts(const std::string& base, PciFunction& out) co
   if (vdpa != vdpa_.end()) out.vdpa = vdpa->second;
 }
 
-void Scanner::decide_rdma_capable(PciFunction& out) {
+void Scanner::decide_rdma_capable(Function& out) {
   if (!out.rdma.empty()) {
     out.rdma_capable = true;
     out.rdma_capable_why = "it has the RDMA device " + out.rdma.front().name;
@@ -129,18 +138,18 @@ void Scanner::decide_rdma_capable(PciFunction& out) {
 }
 
 // DDP packages exist on Intel's cards; the question costs others a firmware query.
-std::string Scanner::ddp_profile(const PciFunction& function) {
+std::string Scanner::ddp_profile(const Function& function) {
   if (!devlink_ || function.vendor != kIntel) return {};
   auto name = devlink_->version(function.address, kDdpVersion);
   if (!name && function.pf) name = devlink_->version(*function.pf, kDdpVersion);
   return name.value_or("");
 }
 
-Result<std::optional<PciFunction>> Scanner::read(const PciAddress& address) {
+Result<std::optional<Function>> Scanner::read(const PciAddress& address) {
   const std::string base = pci_folder(address) + "/";
   const auto class_code = TRY(sys_.text(base + "class"), "");
-  if (!class_code || !class_code->starts_with(kNetworkClass)) return std::optional<PciFunction>();
-  PciFunction out;
+  if (!class_code || !class_code->starts_with(kNetworkClass)) return std::optional<Function>();
+  Function out;
   out.address = address;
   out.class_code = *class_code;
   out.vendor = pci_id(sys_, base + "vendor");
@@ -157,8 +166,8 @@ Result<std::optional<PciFunction>> Scanner::read(const PciAddress& address) {
         sys_.text_or_none(base + "infiniband/" + out.rdma.front().name + "/ports/1/pkeys/0").value_or("");
   }
   // Files are read one after another; a function that went away meanwhile has left half of them empty.
-  if (!sys_.exists(base + "vendor")) return std::optional<PciFunction>();
-  return std::optional<PciFunction>(std::move(out));
+  if (!sys_.exists(base + "vendor")) return std::optional<Function>();
+  return std::optional<Function>(std::move(out));
 }
 
 std::optional<RdmaNetnsMode> read_rdma_netns_mode(const SysRoot& sys, Kernel* host) {
@@ -174,7 +183,12 @@ std::optional<RdmaNetnsMode> read_rdma_netns_mode(const SysRoot& sys, Kernel* ho
 
 }  // namespace
 
-bool PciFunction::away() const {
+DeviceId Function::id() const {
+  if (aux_name.empty()) return DeviceId(address);
+  return DeviceId::parse(aux_name).value_or(DeviceId(address));
+}
+
+bool Function::away() const {
   // With these drivers there is nothing to see in any namespace.
   const bool for_userspace = driver.find("vfio") != std::string::npos ||
                              driver.find("uio") != std::string::npos || driver == "pci-stub" ||
@@ -193,7 +207,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   Scanner scanner(sys);
   // The folder is sorted by name; addresses with a domain of more than four digits are not in their order
   // then.
-  std::map<PciAddress, PciFunction> found;
+  std::map<PciAddress, Function> found;
   for (const std::string& name : sys.list(kPciDevices)) {
     const auto address = PciAddress::parse(name);
     if (!address) continue;
@@ -213,7 +227,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   return out;
 }
 
-Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciAddress& address) {
+Result<std::optional<Function>> read_function(const SysRoot& sys, const PciAddress& address) {
   return Scanner(sys).read(address);
 }
 

@@ -1,4 +1,5 @@
-// Inventory: every PCI network function of the node and its facts. scan() reads and decides nothing.
+// Inventory: every PCI function of the node that a pod could get, the sub-functions of network functions, and
+// their facts. scan() reads and decides nothing.
 #pragma once
 
 #include "common/ids.h"
@@ -50,8 +51,21 @@ struct HostUseFact {
   std::string what;  // "bond0, its master, carries the default route of table 254"
 };
 
-struct PciFunction {
+enum class FunctionKind : uint8_t {
+  network,       // PCI class 0x02
+  accelerator,   // PCI class 0x12
+  sub_function,  // an auxiliary device of a network function: "mlx5_core.sf.4"
+};
+
+// A device that a pod can get. Of a sub-function the PCI facts are its parent's.
+struct Function {
+  FunctionKind kind = FunctionKind::network;
   PciAddress address;
+  std::string aux_name;  // "mlx5_core.sf.4"; empty unless a sub-function
+  std::optional<uint32_t> sf_number;
+  // From the host bridge down to the function itself: "pci0000:16", "0000:16:01.0", "0000:17:00.0". Two
+  // functions are as close as their paths are long together.
+  std::vector<std::string> pcie_path;
   std::string class_code;  // "0x020000"
   std::string vendor;      // "15b3"
   std::string device;
@@ -79,14 +93,24 @@ struct PciFunction {
   std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
   std::vector<HostUseFact> host_use;
 
-  DeviceId id() const { return DeviceId(address); }
+  // What kubelet calls it: the PCI address, or the auxiliary device's name.
+  DeviceId id() const;
   bool is_vf() const { return pf.has_value(); }
   // Neither netdev nor RDMA device is in the host although a network driver is bound: it sits in a pod.
   bool away() const;
 };
 
+// A graphics card or accelerator that pods may use together with a function; vfrail never hands it out.
+struct Gpu {
+  PciAddress address;
+  std::string vendor;
+  std::optional<int> numa_node;
+  std::vector<std::string> pcie_path;
+};
+
 struct Inventory {
-  std::vector<PciFunction> functions;  // class 0x02, sorted by address
+  std::vector<Function> functions;  // sorted by address, sub-functions behind their parent
+  std::vector<Gpu> gpus;            // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
   std::optional<RdmaNetnsMode> rdma_netns_mode;
   bool rdma_cm = false;    // /dev/infiniband/rdma_cm exists
   bool vhost_net = false;  // /dev/vhost-net and /dev/net/tun exist
@@ -99,6 +123,6 @@ struct Inventory {
 Result<Inventory> scan(const SysRoot& sys, Kernel* host);
 
 // The facts of one function, fresh; nothing if it has vanished. Host use is not looked at.
-Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciAddress& address);
+Result<std::optional<Function>> read_function(const SysRoot& sys, const PciAddress& address);
 
 }  // namespace vfrail

@@ -10,8 +10,8 @@ v1beta1::ListAndWatchResponse list_response(const Pool& pool) {
   for (const PoolDevice& device : pool.devices) {
     v1beta1::Device& told = *out.add_devices();
     told.set_id(device.id());
-    told.set_health("Healthy");
-    if (device.facts.numa_node && !pool.exclude_topology) {
+    told.set_health(device.fault.empty() ? "Healthy" : "Unhealthy");
+    if (device.facts.numa_node && !pool.config.exclude_topology) {
       told.mutable_topology()->add_nodes()->set_id(*device.facts.numa_node);
     }
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxReasons = 8;
 
 // Why the function can be in no pool whatever the configuration says.
-std::vector<std::string> find_exclusions(const PciFunction& function) {
+std::vector<std::string> find_exclusions(const Function& function) {
   std::vector<std::string> out;
   if (function.num_vfs > 0) {
     out.push_back("has " + std::to_string(function.num_vfs) + (function.num_vfs == 1 ? " VF" : " VFs") +
@@ -38,12 +38,12 @@ std::string say_refusal(const ResourceConfig& resource, const HostUseFact& fact)
          policy_name(resource.host_use) + "\")";
 }
 
-std::string say_risk(const ResourceConfig& resource, const PciFunction& function, const HostUseFact& fact) {
+std::string say_risk(const ResourceConfig& resource, const Function& function, const HostUseFact& fact) {
   return resource.resource() + " offers " + function.address.text() + ", which the host uses: " + fact.what +
          "; a pod that gets it takes it away from the host";
 }
 
-std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const PciFunction& function) {
+std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const Function& function) {
   std::map<std::string, std::string> out;
   for (const std::string& key : {std::string("*"), function.address.text()}) {
     const auto found = resource.additional_info.find(key);
@@ -53,8 +53,7 @@ std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, c
   return out;
 }
 
-PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
-                       const PciFunction& function) {
+PoolDevice make_device(const ResourceConfig& resource, const Selector& selector, const Function& function) {
   PoolDevice out;
   out.facts = function;
   out.rdma = selector.is_rdma;
@@ -70,7 +69,7 @@ struct Verdict {
   std::vector<std::string> reasons;    // when null
 };
 
-Verdict judge(const ResourceConfig& resource, const PciFunction& function) {
+Verdict judge(const ResourceConfig& resource, const Function& function) {
   Verdict out;
   for (size_t i = 0; i < resource.selectors.size(); ++i) {
     const auto mismatch = find_mismatch(resource.selectors[i], function);
@@ -91,7 +90,7 @@ Verdict judge(const ResourceConfig& resource, const PciFunction& function) {
 }
 
 // Puts the function into the first pool that takes it, or says why none does.
-std::vector<std::string> place(const Config& config, const PciFunction& function, Pools& out) {
+std::vector<std::string> place(const Config& config, const Function& function, Pools& out) {
   std::vector<std::string> reasons = find_exclusions(function);
   if (!reasons.empty()) return reasons;
   for (size_t i = 0; i < config.resources.size(); ++i) {
@@ -139,14 +138,10 @@ const PoolDevice* Pool::find(const std::string& id) const {
 Pools match(const Config& config, const Inventory& inventory) {
   Pools out;
   for (const ResourceConfig& resource : config.resources) {
-    Pool pool;
-    pool.prefix = resource.prefix;
-    pool.name = resource.name;
-    pool.exclude_topology = resource.exclude_topology;
-    out.pools.push_back(std::move(pool));
+    out.pools.push_back({.config = resource, .devices = {}});
   }
   // The inventory is sorted by address, so devices and left-outs come out sorted by id.
-  for (const PciFunction& function : inventory.functions) {
+  for (const Function& function : inventory.functions) {
     auto reasons = place(config, function, out);
     if (!reasons.empty()) out.left_out.push_back({function.address.text(), std::move(reasons)});
   }

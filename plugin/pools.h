@@ -12,22 +12,21 @@
 namespace vfrail {
 
 struct PoolDevice {
-  PciFunction facts;
+  Function facts;
   bool rdma = false;  // hand out its RDMA device nodes
   bool vhost_net = false;
   std::string vdpa_type;                     // "", "virtio", "vhost"
   std::map<std::string, std::string> extra;  // additionalInfo, merged
+  std::string fault;                         // why it is unhealthy; empty if it is healthy
 
-  std::string id() const { return facts.address.text(); }
+  std::string id() const { return facts.id().text(); }
 };
 
 struct Pool {
-  std::string prefix;
-  std::string name;
-  bool exclude_topology = false;
+  ResourceConfig config;
   std::vector<PoolDevice> devices;  // sorted by id
 
-  std::string resource() const { return prefix + "/" + name; }
+  std::string resource() const { return config.resource(); }
   const PoolDevice* find(const std::string& id) const;
 };
 

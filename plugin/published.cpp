@@ -22,10 +22,11 @@ bool Published::publish(Pool next) {
 }
 
 bool same_list(const Pool& before, const Pool& after) {
-  return before.exclude_topology == after.exclude_topology &&
+  return before.config.exclude_topology == after.config.exclude_topology &&
          std::equal(before.devices.begin(), before.devices.end(), after.devices.begin(), after.devices.end(),
                     [](const PoolDevice& a, const PoolDevice& b) {
-                      return a.facts.address == b.facts.address && a.facts.numa_node == b.facts.numa_node;
+                      return a.id() == b.id() && a.facts.numa_node == b.facts.numa_node &&
+                             a.fault.empty() == b.fault.empty();
                     });
 }
 

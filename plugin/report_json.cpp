@@ -6,7 +6,7 @@ namespace vfrail {
 
 namespace {
 
-Json netdevs(const PciFunction& function) {
+Json netdevs(const Function& function) {
   Json out = Json::array();
   for (const Netdev& netdev : function.netdevs) {
     Json entry = Json::object();
@@ -17,7 +17,7 @@ Json netdevs(const PciFunction& function) {
   return out;
 }
 
-Json rdma_devices(const PciFunction& function) {
+Json rdma_devices(const Function& function) {
   Json out = Json::array();
   for (const RdmaFacts& rdma : function.rdma) {
     Json ports = Json::array();
@@ -37,7 +37,7 @@ Json rdma_devices(const PciFunction& function) {
   return out;
 }
 
-Json vdpa(const PciFunction& function) {
+Json vdpa(const Function& function) {
   if (!function.vdpa) return {};
   return Json::object()
       .set("name", function.vdpa->name)
@@ -45,7 +45,7 @@ Json vdpa(const PciFunction& function) {
       .set("node", function.vdpa->node);
 }
 
-Json host_use(const PciFunction& function) {
+Json host_use(const Function& function) {
   Json out = Json::array();
   for (const HostUseFact& fact : function.host_use) {
     const char* kind = "address";
@@ -56,7 +56,7 @@ Json host_use(const PciFunction& function) {
   return out;
 }
 
-void set_facts(const PciFunction& function, Json& out) {
+void set_facts(const Function& function, Json& out) {
   out.set("class", function.class_code).set("vendor", function.vendor).set("device", function.device);
   out.set("subsystem_vendor", function.subsystem_vendor).set("subsystem_device", function.subsystem_device);
   out.set("driver", function.driver);
@@ -99,9 +99,8 @@ Json pool_json(const Pool& pool) {
 }  // namespace
 
 Json render_json(const Report& report) {
-  std::map<std::string, const PciFunction*> functions;
-  for (const PciFunction& function : report.inventory.functions)
-    functions[function.address.text()] = &function;
+  std::map<std::string, const Function*> functions;
+  for (const Function& function : report.inventory.functions) functions[function.address.text()] = &function;
   Json pools = Json::array();
   for (const Pool& pool : report.pools.pools) pools.push(pool_json(pool));
   Json left_out = Json::array();

@@ -27,20 +27,20 @@ std::map<std::string, Outcome> find_outcomes(const Pools& pools) {
 std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
 // The port's own interface and how many more: a PF in switchdev mode has one for each of its VFs.
-std::string netdev_text(const PciFunction& function) {
+std::string netdev_text(const Function& function) {
   if (function.netdevs.empty()) return function.away() ? "(in a pod)" : "-";
   const size_t more = function.netdevs.size() - 1;
   return function.netdevs.front().name + (more == 0 ? "" : " +" + std::to_string(more));
 }
 
-std::string rdma_text(const PciFunction& function) {
+std::string rdma_text(const Function& function) {
   std::string out;
   for (const RdmaFacts& rdma : function.rdma) out += (out.empty() ? "" : ",") + rdma.name;
   if (out.empty() && function.rdma_capable) return "(in a pod)";
   return or_dash(out);
 }
 
-std::string port_text(const PciFunction& function) {
+std::string port_text(const Function& function) {
   std::string out;
   for (const RdmaFacts& rdma : function.rdma) {
     for (const RdmaPort& port : rdma.ports) {
@@ -52,7 +52,7 @@ std::string port_text(const PciFunction& function) {
   return or_dash(out);
 }
 
-Row make_row(const PciFunction& function) {
+Row make_row(const Function& function) {
   const std::string pf =
       function.pf ? (function.pf_name.empty() ? function.pf->text() : function.pf_name) : "";
   return {function.address.text(),
@@ -112,7 +112,7 @@ std::string render_table(const Report& report) {
   const auto outcomes = find_outcomes(report.pools);
   std::vector<Row> rows = {
       {"ADDRESS", "PF", "VF", "DRIVER", "NETDEV", "RDMA", "PORT", "LINK", "NUMA", "POOL"}};
-  for (const PciFunction& function : report.inventory.functions) {
+  for (const Function& function : report.inventory.functions) {
     Row row = make_row(function);
     const auto found = outcomes.find(function.address.text());
     const Outcome outcome = found == outcomes.end() ? Outcome() : found->second;

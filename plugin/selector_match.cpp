@@ -29,11 +29,11 @@ Mismatch text(const char* field, const Texts& values, const std::string& found, 
   return differs(field, values, found.empty() ? none : found);
 }
 
-std::string index_text(const PciFunction& function) {
+std::string index_text(const Function& function) {
   return function.vf_index < 0 ? "" : "#" + std::to_string(function.vf_index);
 }
 
-Mismatch pf_names(const Selector& selector, const PciFunction& function) {
+Mismatch pf_names(const Selector& selector, const Function& function) {
   if (selector.pf_names.empty()) return std::nullopt;
   if (!function.is_vf()) return differs("pfNames", selector.pf_names, "a PF itself, and only VFs can match");
   if (device_ranges_select(selector.pf_names, function.pf_name, function.vf_index)) return std::nullopt;
@@ -45,7 +45,7 @@ Mismatch pf_names(const Selector& selector, const PciFunction& function) {
   return differs("pfNames", selector.pf_names, function.pf_name + index_text(function));
 }
 
-Mismatch root_devices(const Selector& selector, const PciFunction& function) {
+Mismatch root_devices(const Selector& selector, const Function& function) {
   if (selector.root_devices.empty()) return std::nullopt;
   if (!function.is_vf())
     return differs("rootDevices", selector.root_devices, "a PF itself, and only VFs can match");
@@ -55,7 +55,7 @@ Mismatch root_devices(const Selector& selector, const PciFunction& function) {
 }
 
 // The text as the kernel prints it, or the same partition in another spelling.
-Mismatch pkeys(const Selector& selector, const PciFunction& function) {
+Mismatch pkeys(const Selector& selector, const Function& function) {
   if (selector.pkeys.empty()) return std::nullopt;
   const auto found = parse_pkey(function.pkey);
   const bool matches =
@@ -67,7 +67,7 @@ Mismatch pkeys(const Selector& selector, const PciFunction& function) {
                  function.pkey.empty() ? "a device whose pkey is not visible" : function.pkey);
 }
 
-Mismatch vdpa(const Selector& selector, const PciFunction& function) {
+Mismatch vdpa(const Selector& selector, const Function& function) {
   if (selector.vdpa_type.empty()) return std::nullopt;
   const std::string driver = selector.vdpa_type + "_vdpa";
   if (function.vdpa && function.vdpa->driver == driver) return std::nullopt;
@@ -78,7 +78,7 @@ Mismatch vdpa(const Selector& selector, const PciFunction& function) {
 
 }  // namespace
 
-std::optional<std::string> find_mismatch(const Selector& selector, const PciFunction& function) {
+std::optional<std::string> find_mismatch(const Selector& selector, const Function& function) {
   // The order of the peer, so that the reason is the one its users know.
   if (auto no = text("vendors", selector.vendors, function.vendor, "without a vendor id")) return no;
   if (auto no = text("devices", selector.devices, function.device, "without a device id")) return no;

@@ -10,8 +10,8 @@ namespace {
 
 Pool make_pool(const std::string& prefix = "intel.com", const std::string& name = "sriov_net_A") {
   Pool pool;
-  pool.prefix = prefix;
-  pool.name = name;
+  pool.config.prefix = prefix;
+  pool.config.name = name;
   return pool;
 }
 
@@ -52,8 +52,8 @@ using Texts = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("the variable's name has dots as underscores, in upper case, the rest kept") {
-  CHECK(env_name(make_pool()) == "PCIDEVICE_INTEL_COM_SRIOV_NET_A");
-  CHECK(env_name(make_pool("k8s-x.io", "a-b")) == "PCIDEVICE_K8S-X_IO_A-B");
+  CHECK(env_name(make_pool().config) == "PCIDEVICE_INTEL_COM_SRIOV_NET_A");
+  CHECK(env_name(make_pool("k8s-x.io", "a-b").config) == "PCIDEVICE_K8S-X_IO_A-B");
 }
 
 TEST_CASE("the devices are listed in the order of the request") {

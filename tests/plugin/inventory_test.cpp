@@ -11,7 +11,7 @@ using test::Tree;
 TEST_CASE("all network functions are found, in the order of their addresses, and nothing else") {
   const Inventory inventory = Tree("igb_node").scan();
   std::vector<std::string> found;
-  for (const PciFunction& each : inventory.functions) found.push_back(each.address.text());
+  for (const Function& each : inventory.functions) found.push_back(each.address.text());
   CHECK(found == std::vector<std::string>{"0000:21:00.0", "0000:21:10.0", "0000:21:10.2", "0000:21:10.4",
                                           "0000:21:10.6", "0000:41:00.0", "0000:41:10.0", "0000:41:10.2",
                                           "0000:41:10.4", "0000:41:10.6"});
@@ -19,7 +19,7 @@ TEST_CASE("all network functions are found, in the order of their addresses, and
 
 TEST_CASE("the facts of a VF are read") {
   const Inventory inventory = Tree("igb_node").scan();
-  const PciFunction& vf = function(inventory, "0000:41:10.4");
+  const Function& vf = function(inventory, "0000:41:10.4");
   CHECK(vf.class_code == "0x020000");
   CHECK(vf.vendor == "8086");
   CHECK(vf.device == "10ca");
@@ -43,7 +43,7 @@ TEST_CASE("the facts of a VF are read") {
 
 TEST_CASE("the facts of a PF are read, and it has no PF name of its own") {
   const Inventory inventory = Tree("igb_node").scan();
-  const PciFunction& pf = function(inventory, "0000:21:00.0");
+  const Function& pf = function(inventory, "0000:21:00.0");
   CHECK_FALSE(pf.is_vf());
   CHECK(pf.pf_name.empty());
   CHECK(pf.vf_index == -1);
@@ -53,7 +53,7 @@ TEST_CASE("the facts of a PF are read, and it has no PF name of its own") {
 
 TEST_CASE("an RDMA device is read with its character devices") {
   const Inventory inventory = Tree("igb_node").scan();
-  const PciFunction& vf = function(inventory, "0000:21:10.2");
+  const Function& vf = function(inventory, "0000:21:10.2");
   REQUIRE(vf.rdma.size() == 1);
   CHECK(vf.rdma[0].name == "mlx5_1");
   CHECK(vf.rdma[0].uverbs == "uverbs1");
@@ -89,7 +89,7 @@ TEST_CASE("every port of every RDMA device of a function has its own umad and is
     sys/bus/pci/devices/0000:05:00.0/infiniband_mad/umad9/port = 1
   )");
   const Inventory inventory = tree.scan();
-  const PciFunction& hca = function(inventory, "0000:05:00.0");
+  const Function& hca = function(inventory, "0000:05:00.0");
   REQUIRE(hca.rdma.size() == 2);
   REQUIRE(hca.rdma[0].ports.size() == 2);
   CHECK(hca.rdma[0].uverbs == "uverbs3");
@@ -121,7 +121,7 @@ TEST_CASE("a VF in a pod keeps its identity, its link type and its RDMA capabili
   const Inventory before = tree.scan();
   tree.move_to_pod("0000:21:10.0");
   const Inventory after = tree.scan();
-  const PciFunction& vf = function(after, "0000:21:10.0");
+  const Function& vf = function(after, "0000:21:10.0");
   CHECK(vf.away());
   CHECK(vf.rdma.empty());
   CHECK(vf.netdevs.empty());
@@ -135,7 +135,7 @@ TEST_CASE("a VF in a pod keeps its identity, its link type and its RDMA capabili
 
 TEST_CASE("a VF bound to vfio-pci is neither in a pod nor RDMA-capable") {
   const Inventory inventory = Tree("mlx5_switchdev").scan();
-  const PciFunction& vf = function(inventory, "0000:03:00.5");
+  const Function& vf = function(inventory, "0000:03:00.5");
   CHECK(vf.driver == "vfio-pci");
   CHECK_FALSE(vf.away());
   CHECK_FALSE(vf.rdma_capable);
@@ -156,7 +156,7 @@ TEST_CASE("the ACPI index is read") {
 
 TEST_CASE("the netdev of a virtio function is found below its virtio child") {
   const Inventory inventory = Tree("management").scan();
-  const PciFunction& nic = function(inventory, "0000:00:05.0");
+  const Function& nic = function(inventory, "0000:00:05.0");
   REQUIRE(nic.netdevs.size() == 1);
   CHECK(nic.netdevs[0].name == "eth9");
 }
@@ -169,7 +169,7 @@ TEST_CASE("a vDPA device belongs to the innermost PCI function above it") {
     sys/devices/pci0000:00/0000:00:02.0/0000:03:00.4/vdpa2/vhost-vdpa-0/dev = 236:0
   )");
   const Inventory inventory = tree.scan();
-  const PciFunction& vf = function(inventory, "0000:03:00.4");
+  const Function& vf = function(inventory, "0000:03:00.4");
   REQUIRE(vf.vdpa);
   CHECK(vf.vdpa->name == "vdpa2");
   CHECK(vf.vdpa->driver == "vhost_vdpa");
@@ -188,7 +188,7 @@ TEST_CASE("an IOMMU group without an IOMMU and a uio device are recognised") {
   )");
   tree.add("sys/bus/pci/devices/0000:05:00.0/iommu_group -> ../../../../kernel/iommu_groups/3");
   const Inventory inventory = tree.scan();
-  const PciFunction& nic = function(inventory, "0000:05:00.0");
+  const Function& nic = function(inventory, "0000:05:00.0");
   CHECK(nic.iommu_group == "3");
   CHECK(nic.vfio_noiommu);
   CHECK(nic.uio == "uio4");

@@ -184,7 +184,7 @@ TEST_CASE("VFs in pods stay in their pool, also for a plugin that has just start
 
 TEST_CASE("partition keys are compared as numbers, without case and membership") {
   Inventory inventory;
-  PciFunction vf;
+  Function vf;
   vf.address = *PciAddress::parse("0000:05:00.1");
   vf.driver = "mlx5_core";
   vf.pkey = "0xabcd";
@@ -203,7 +203,7 @@ TEST_CASE("partition keys are compared as numbers, without case and membership")
 
 TEST_CASE("a vDPA type selects by the driver of the vDPA device") {
   Inventory inventory;
-  PciFunction vf;
+  Function vf;
   vf.address = *PciAddress::parse("0000:05:00.1");
   vf.driver = "mlx5_core";
   vf.vdpa = Vdpa{"vdpa0", "virtio_vdpa", ""};

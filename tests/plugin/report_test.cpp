@@ -59,7 +59,7 @@ warning: something is odd
 
 TEST_CASE("further reasons stand below the first") {
   Inventory inventory;
-  PciFunction nic;
+  Function nic;
   nic.address = *PciAddress::parse("0000:05:00.0");
   inventory.functions.push_back(nic);
   Pools pools;

@@ -31,6 +31,6 @@ class Tree {
 };
 
 // Fails the test if there is none.
-const PciFunction& function(const Inventory& inventory, const std::string& address);
+const Function& function(const Inventory& inventory, const std::string& address);
 
 }  // namespace vfrail::test

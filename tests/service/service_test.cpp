@@ -154,7 +154,7 @@ TEST_CASE("a stream gets the whole list at once, in order, healthy, with NUMA no
 TEST_CASE("excludeTopology keeps NUMA nodes to ourselves") {
   Pool pool = make_pool({"0000:03:02.1"});
   pool.devices[0].facts.numa_node = 0;
-  pool.exclude_topology = true;
+  pool.config.exclude_topology = true;
   CHECK_FALSE(list_response(pool).devices(0).has_topology());
 }
 

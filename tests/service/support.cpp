@@ -26,8 +26,8 @@ const GrpcLibrary kGrpc;
 
 Pool make_pool(const std::vector<std::string>& addresses, const std::string& name) {
   Pool out;
-  out.prefix = "nvidia.com";
-  out.name = name;
+  out.config.prefix = "nvidia.com";
+  out.config.name = name;
   for (const std::string& address : addresses) {
     PoolDevice device;
     device.facts.address = PciAddress::parse(address).value();
