@@ -81,6 +81,17 @@ std::optional<std::string> parse_version(Bytes message, std::string_view name) {
   return running ? running : other;
 }
 
+// DEVLINK_HEALTH_REPORTER_STATE_ERROR (include/net/devlink.h); healthy is 0.
+std::optional<FailedReporter> parse_failed_reporter(Bytes message) {
+  const Bytes attributes = attributes_of(message);
+  const Bytes reporter = find(attributes, DEVLINK_ATTR_HEALTH_REPORTER);
+  const Bytes state = find(reporter, DEVLINK_ATTR_HEALTH_REPORTER_STATE);
+  if (state.size() != 1 || state[0] == std::byte{0}) return std::nullopt;
+  if (text(find(attributes, DEVLINK_ATTR_BUS_NAME)) != "pci") return std::nullopt;
+  return FailedReporter{text(find(attributes, DEVLINK_ATTR_DEV_NAME)),
+                        text(find(reporter, DEVLINK_ATTR_HEALTH_REPORTER_NAME))};
+}
+
 std::optional<Devlink> Devlink::open() {
   auto socket = NlSocket::open(NETLINK_GENERIC);
   if (!socket) return std::nullopt;
@@ -122,6 +133,19 @@ std::optional<std::string> Devlink::version(const DevlinkHandle& function, std::
     return Result<>();
   });
   return asked ? found : std::nullopt;
+}
+
+std::map<std::string, std::vector<std::string>> Devlink::failed_reporters() {
+  std::map<std::string, std::vector<std::string>> out;
+  NlMessage message(family_, NLM_F_DUMP);
+  message.put_header(genlmsghdr{DEVLINK_CMD_HEALTH_REPORTER_GET, DEVLINK_GENL_VERSION, 0});
+  // A kernel that does not know the command knows no reporter.
+  (void)socket_.query(message, [&](Bytes answer) {
+    if (auto failed = parse_failed_reporter(answer))
+      out[std::move(failed->device)].push_back(std::move(failed->reporter));
+    return Result<>();
+  });
+  return out;
 }
 
 }  // namespace vfrail
