@@ -71,7 +71,9 @@ Result<Source> source_of(KernelVoice voice) {
     case KernelVoice::devlink:
       break;
   }
-  return Source{NETLINK_GENERIC, {TRY(find_group(DEVLINK_GENL_NAME, DEVLINK_GENL_MCGRP_CONFIG_NAME), "")}};
+  return Source{
+      NETLINK_GENERIC,
+      {TRY(find_group(DEVLINK_GENL_NAME, DEVLINK_GENL_MCGRP_CONFIG_NAME), "ask for the netlink family")}};
 }
 
 bool set(const UniqueFd& fd, int option, int value) {
