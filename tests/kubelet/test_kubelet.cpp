@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds kConnectTimeout{2000};
+constexpr milliseconds kConnectTimeout{10'000};  // as in kubelet (dialTimeoutDuration of its plugin watcher)
 
 }  // namespace
 
