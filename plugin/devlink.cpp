@@ -1,6 +1,7 @@
 #include "plugin/devlink.h"
 
-#include <algorithm>
+#include "plugin/attributes.h"
+
 #include <cstring>
 
 #include <linux/devlink.h>
@@ -11,36 +12,9 @@ namespace vfrail {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-constexpr size_t align(size_t size) { return (size + 3) & ~size_t{3}; }
-
-// Calls `visit(type, payload)` for each attribute that fits.
-template <class Visit>
-void each_attribute(Bytes attributes, Visit visit) {
-  while (attributes.size() >= sizeof(nlattr)) {
-    nlattr header{};
-    std::memcpy(&header, attributes.data(), sizeof header);
-    if (header.nla_len < sizeof header || header.nla_len > attributes.size()) return;
-    visit(static_cast<uint16_t>(header.nla_type & NLA_TYPE_MASK),
-          attributes.subspan(sizeof header, header.nla_len - sizeof header));
-    attributes = attributes.subspan(std::min(align(header.nla_len), attributes.size()));
-  }
-}
-
-// The first one: a parameter has a value for each configuration mode, and the peers look at the first.
-Bytes find(Bytes attributes, uint16_t wanted) {
-  std::optional<Bytes> found;
-  each_attribute(attributes, [&](uint16_t type, Bytes payload) {
-    if (type == wanted && !found) found = payload;
-  });
-  return found.value_or(Bytes());
-}
-
-std::string text(Bytes payload) {
-  const auto* data = reinterpret_cast<const char*>(payload.data());
-  return data == nullptr ? std::string() : std::string(data, strnlen(data, payload.size()));
-}
+using attributes::Bytes;
+using attributes::find;
+using attributes::text;
 
 // What follows the netlink and the generic netlink header.
 Bytes attributes_of(Bytes message) {
@@ -64,15 +38,15 @@ std::optional<bool> parse_enable_rdma(Bytes message) {
   if (value.empty()) return std::nullopt;
   // A boolean parameter is a flag: present for true (devlink_nl_param_value_fill_one() in the kernel).
   bool enabled = false;
-  each_attribute(value,
-                 [&](uint16_t type, Bytes) { enabled = enabled || type == DEVLINK_ATTR_PARAM_VALUE_DATA; });
+  attributes::each(value,
+                   [&](uint16_t type, Bytes) { enabled = enabled || type == DEVLINK_ATTR_PARAM_VALUE_DATA; });
   return enabled;
 }
 
 std::optional<std::string> parse_version(Bytes message, std::string_view name) {
   std::optional<std::string> running;
   std::optional<std::string> other;
-  each_attribute(attributes_of(message), [&](uint16_t type, Bytes version) {
+  attributes::each(attributes_of(message), [&](uint16_t type, Bytes version) {
     const bool runs = type == DEVLINK_ATTR_INFO_VERSION_RUNNING;
     if (!runs && type != DEVLINK_ATTR_INFO_VERSION_FIXED) return;
     if (text(find(version, DEVLINK_ATTR_INFO_VERSION_NAME)) != name) return;

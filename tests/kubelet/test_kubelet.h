@@ -71,6 +71,8 @@ class TestKubelet {
   void start();
   // The next registrations are refused, in either way of registering.
   void refuse(int times);
+  // Answers every registration so much later.
+  void slow(std::chrono::milliseconds by);
   void drop_streams();
 
  private:
@@ -84,6 +86,7 @@ class TestKubelet {
   void take_list(const std::string& resource, uint64_t number, const v1beta1::ListAndWatchResponse& list);
   void take_end(const std::string& resource, uint64_t number, const grpc::Status& status);
   bool refuses();
+  void dawdle() const;
   void say(const std::string& line) const;
 
   struct Plugin {
@@ -101,6 +104,7 @@ class TestKubelet {
   std::map<std::string, FileIdentity> seen_;  // sockets in plugins_registry, by path
   uint64_t next_number_ = 1;
   int refusals_ = 0;
+  std::chrono::milliseconds slow_by_{0};
   bool running_ = false;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<grpc::Server> server_;
