@@ -197,7 +197,9 @@ void Daemon::look_at_node() {
     return;
   }
   tell_new_warnings(pools->warnings);
-  resources_.follow(std::move(pools->pools), options_.config.now().format, now);
+  // What is not settled yet wants another look, also if nothing else happens.
+  if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
+  resources_.follow(std::move(pools->pools), now);
 }
 
 Time Daemon::next_rescan() const {

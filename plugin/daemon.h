@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/result.h"
 #include "plugin/config_source.h"
+#include "plugin/debounce.h"
 #include "plugin/grpc_library.h"
 #include "plugin/hand_out.h"
 #include "plugin/kernel_events.h"
@@ -79,6 +80,7 @@ class Daemon {
   Resources resources_;
   Pace kernel_;
   Pace config_;
+  Debounce debounce_;
   std::set<std::string> told_;
   Time rescan_at_{};
 };

@@ -30,7 +30,7 @@ struct RdmaPort {
   std::string link_layer;  // "Ethernet", "InfiniBand"
   std::string umad;        // "umad0"; empty if there is none
   std::string issm;
-  std::string physical;    // "LinkUp", "Polling", "Disabled"
+  std::string physical;  // "LinkUp", "Polling", "Disabled"
 };
 
 struct RdmaFacts {
@@ -38,7 +38,7 @@ struct RdmaFacts {
   std::string uverbs;  // "uverbs4"
   std::string ucm;     // "ucm0" of old kernels, mostly empty
   std::vector<RdmaPort> ports;
-  std::string guid;    // of the node: "b859:9f03:00a8:1c2e"
+  std::string guid;  // of the node: "b859:9f03:00a8:1c2e"
 };
 
 // The port behind a function: the PF's for VFs and sub-functions, its own otherwise. It stays in the host

@@ -9,11 +9,11 @@ namespace vfrail {
 
 using std::chrono::milliseconds;
 
-void Resources::follow(std::vector<Pool> pools, ConfigFormat format, Time now) {
+void Resources::follow(std::vector<Pool> pools, Time now) {
   std::set<std::string> wanted;
   for (Pool& pool : pools) {
     wanted.insert(pool.resource());
-    take(std::move(pool), format);
+    take(std::move(pool));
   }
   for (const auto& [name, resource] : resources_) {
     if (wanted.contains(name) || resource->is_retiring()) continue;
@@ -24,23 +24,30 @@ void Resources::follow(std::vector<Pool> pools, ConfigFormat format, Time now) {
   }
 }
 
-void Resources::take(Pool pool, ConfigFormat format) {
+void Resources::take(Pool pool) {
   const auto at = resources_.find(pool.resource());
   if (at == resources_.end()) {
-    // As the peers do it: sriov-network-device-plugin does not register a resource without devices, the
-    // others do.
-    if (!pool.devices.empty() || format != ConfigFormat::resource_list) add(std::move(pool));
+    if (!pool.devices.empty() || pool.config.register_empty) add(std::move(pool));
     return;
   }
   const auto before = at->second->pool();
-  if (!at->second->publish(std::move(pool))) return;
-  const auto after = at->second->pool();
-  const PoolChange change = compare(*before, *after);
-  log_.info("the devices changed", {{"resource", at->first},
+  if (at->second->publish(std::move(pool))) tell(*before, *at->second->pool());
+}
+
+void Resources::tell(const Pool& before, const Pool& after) {
+  const PoolChange change = compare(before, after);
+  log_.info("the devices changed", {{"resource", after.resource()},
                                     {"change", change.text()},
-                                    {"devices", std::to_string(after->devices.size())},
+                                    {"devices", std::to_string(after.devices.size())},
                                     {"added", first_few(change.added)},
                                     {"removed", first_few(change.removed)}});
+  // One line for each reason: the VFs of a PF whose cable is pulled have the same.
+  std::map<std::string, std::vector<std::string>> by_fault;
+  for (const std::string& id : change.failed) by_fault[after.find(id)->fault].push_back(id);
+  for (const auto& [fault, ids] : by_fault) {
+    log_.warning("devices became unhealthy",
+                 {{"resource", after.resource()}, {"devices", first_few(ids)}, {"reason", fault}});
+  }
 }
 
 void Resources::add(Pool pool) {

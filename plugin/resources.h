@@ -37,7 +37,7 @@ class Resources {
 
   // What the node has now. A pool that is not among them any more goes to 0 devices, and then its socket
   // goes.
-  void follow(std::vector<Pool> pools, ConfigFormat format, Time now);
+  void follow(std::vector<Pool> pools, Time now);
   // Does what is due; answers when to look again if nothing happens.
   Time look(Time now);
   void verdict(const std::string& resource, uint64_t attempt, const RegistrationVerdict& verdict, Time now);
@@ -45,7 +45,8 @@ class Resources {
   void close(std::chrono::milliseconds patience);
 
  private:
-  void take(Pool pool, ConfigFormat format);
+  void take(Pool pool);
+  void tell(const Pool& before, const Pool& after);
   void add(Pool pool);
 
   const Options options_;

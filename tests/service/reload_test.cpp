@@ -119,9 +119,10 @@ TEST_CASE("the change of a pool is told in numbers and names") {
              "removed=0000:21:10.0"));
 }
 
-TEST_CASE("a resource that never had a device is served as its format's plugin did") {
-  const auto [format, served] = GENERATE(table<ConfigFormat, bool>(
-      {{ConfigFormat::resource_list, false}, {ConfigFormat::config_list, true}, {ConfigFormat::mode, true}}));
+TEST_CASE("a resource that never had a device is served if it is to be registered empty") {
+  const bool served = GENERATE(false, true);
+  Pool empty = make_pool({});
+  empty.config.register_empty = served;
   const TempDir folder;
   fs::create_directory(folder.path("plugins_registry"));
   Log log;
@@ -133,13 +134,13 @@ TEST_CASE("a resource that never had a device is served as its format's plugin d
                        .on_stream_end = [] {}},
                       log);
   const Time now = std::chrono::steady_clock::now();
-  resources.follow({make_pool({})}, format, now);
+  resources.follow({empty}, now);
   resources.look(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")) == served);
-  resources.follow({make_pool({"0000:03:02.1"})}, format, now);
+  resources.follow({make_pool({"0000:03:02.1"})}, now);
   resources.look(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
-  resources.follow({make_pool({})}, format, now);
+  resources.follow({empty}, now);
   resources.look(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
 }
