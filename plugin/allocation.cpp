@@ -13,6 +13,8 @@ namespace {
 constexpr const char* kInfiniband = "/dev/infiniband/";
 constexpr const char* kRdmaCm = "/dev/infiniband/rdma_cm";
 constexpr const char* kVfio = "/dev/vfio/vfio";
+constexpr const char* kIommu = "/dev/iommu";
+constexpr const char* kVfioDevices = "/dev/vfio/devices/";
 constexpr const char* kVhostNet = "/dev/vhost-net";
 constexpr const char* kTun = "/dev/net/tun";
 
@@ -25,6 +27,10 @@ bool uses_uio(const Function& function) {
 
 bool gets_vhost(const PoolDevice& device, const NodeFacts& node) {
   return device.vhost_net && node.vhost_net;
+}
+
+bool gets_iommufd(const PoolDevice& device, const NodeFacts& node) {
+  return node.iommufd && uses_vfio(device.facts) && !device.facts.vfio_cdev.empty();
 }
 
 bool gets_vdpa(const PoolDevice& device) {
@@ -67,6 +73,10 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
     out.add(kVfio);
     out.add({facts.vfio_noiommu ? "/dev/vfio/noiommu-" + facts.iommu_group : group, group, "rw"});
   }
+  if (gets_iommufd(device, node)) {
+    out.add(kIommu);
+    out.add(kVfioDevices + facts.vfio_cdev);
+  }
   if (uses_uio(facts)) out.add("/dev/" + facts.uio);
   if (gets_vhost(device, node)) {
     out.add(kVhostNet);
@@ -96,7 +106,11 @@ Json info_entry(const PoolDevice& device, const NodeFacts& node) {
   Json out = Json::object();
   out.set("generic", Json::object().set("deviceID", device.id()));
   if (uses_vfio(facts)) {
-    out.set("vfio", Json::object().set("mount", kVfio).set("dev-mount", "/dev/vfio/" + facts.iommu_group));
+    Json vfio = Json::object();
+    vfio.set("mount", kVfio).set("dev-mount", "/dev/vfio/" + facts.iommu_group);
+    if (gets_iommufd(device, node))
+      vfio.set("iommufd-mount", kIommu).set("cdev-mount", kVfioDevices + facts.vfio_cdev);
+    out.set("vfio", std::move(vfio));
   }
   if (uses_uio(facts)) out.set("uio", Json::object().set("mount", "/dev/" + facts.uio));
   if (device.rdma) out.set("rdma", rdma_entry(device, node));
@@ -185,6 +199,9 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
     list += (list.empty() ? "" : ",") + device.id();
     info.set(device.id(), info_entry(device, node));
     add_nodes(device, node, nodes);
+    NodeList own;
+    add_nodes(device, node, own);
+    out.nodes_of.emplace(device.id(), std::move(own).take());
     out.files.push_back(device_info(pool, device));
     if (device.rdma) out.promises.emplace(device.id(), promise(device));
   }

@@ -114,6 +114,10 @@ void Scanner::read_sriov_facts(const std::string& base, Function& out) {
 void Scanner::read_userspace_facts(const std::string& base, Function& out) const {
   out.iommu_group = sys_.link_name(base + "iommu_group").value_or("");
   out.vfio_noiommu = sys_.text_or_none(base + "iommu_group/name").value_or("") == "vfio-noiommu";
+  // Each device that vfio has is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
+  const auto vfios = sys_.list(base + "vfio-dev");
+  if (!vfios.empty() && sys_.exists(base + "vfio-dev/" + vfios.front() + "/dev"))
+    out.vfio_cdev = vfios.front();
   const auto uios = sys_.list(base + "uio");
   if (!uios.empty()) out.uio = uios.front();
   const auto vdpa = vdpa_.find(out.address);
