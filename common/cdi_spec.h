@@ -41,8 +41,8 @@ bool has_rdma_nodes(const CdiSpec& spec);
 bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names);
 
 // Whole or not at all, by renaming `temporary`, which must be in the same folder: that is what tells the
-// runtime to read the folder again. (CDI's library watches it; a file that is moved in from elsewhere is no
-// event to its versions before 1.1.)
+// runtime to read the folder again. (CDI's library watches it; to its older versions a file that is moved in
+// from elsewhere is no event.)
 Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec);
 // Nothing if there is no such file.
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path);

@@ -41,7 +41,7 @@ Result<> remove_promise(const std::string& run_folder, const DeviceId& device) {
 
 Result<> end_promise(const std::string& run_folder, const DeviceId& device) {
   const auto promise = read_promise(run_folder, device);
-  if (promise && *promise && !(*promise)->cdi_spec.empty()) return {};
+  if (promise && (!*promise || !(*promise)->cdi_spec.empty())) return {};
   return remove_promise(run_folder, device);  // also one that cannot be read
 }
 

@@ -116,8 +116,8 @@ TEST_CASE("Whether a spec has RDMA nodes is a question of those with numbers") {
   CHECK_FALSE(has_rdma_nodes(spec));
 }
 
-// CDI's library watches the folder, and up to its version 1.0 only the departure of the temporary name
-// (IN_MOVED_FROM) made it read the folder again, not the arrival of the new one.
+// CDI's library watches the folder; in its older versions only the departure of the temporary name
+// (IN_MOVED_FROM) makes it read the folder again, not the arrival of the new one.
 TEST_CASE("Who watches the folder sees a name leave it when a spec is written") {
   const test::TempDir dir;
   const std::string path = dir.path(make_spec().file_name());
