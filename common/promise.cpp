@@ -42,7 +42,8 @@ Result<> remove_promise(const std::string& run_folder, const DeviceId& device) {
 Result<> end_promise(const std::string& run_folder, const DeviceId& device) {
   const auto promise = read_promise(run_folder, device);
   if (promise && (!*promise || !(*promise)->cdi_spec.empty())) return {};
-  return remove_promise(run_folder, device);  // also one that cannot be read
+  if (!promise && promise.error().sys != 0) return promise.error();  // it may be one by CDI
+  return remove_promise(run_folder, device);                         // also one that makes no sense
 }
 
 }  // namespace vfrail
