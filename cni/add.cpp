@@ -111,6 +111,8 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
   if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
   if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world), "");
+  // After the last move, and before the runtime, which learns of the ADD only then, makes the container.
+  TRY(correct_cdi_spec(record, plan, world), "");
   return link;
 }
 

@@ -54,7 +54,7 @@ Result<bool> detach_locked(const Record& record, const std::string& netns, World
 Result<> give_back(const Record& record, const std::string& netns, DeviceLock lock, World& world) {
   const bool had_it = lock == DeviceLock::held ? TRY(detach_locked(record, netns, world), "")
                                                : TRY(detach(record, netns, world), "");
-  return had_it && record.device ? remove_promise(world.run_folder, *record.device) : Result<>();
+  return had_it && record.device ? end_promise(world.run_folder, *record.device) : Result<>();
 }
 
 // A record that cannot be read blocks nobody: it is moved aside, and DEL goes on without.

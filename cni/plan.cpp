@@ -184,8 +184,9 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   }
   plan.rdma = state.rdma;
   plan.rdma_in_pod = TRY(name_in_pod(conf, state), "");
+  if (!plan.cdi_spec.empty()) return {};
   // Without a promise (another device plugin): what it has now is what its container was told.
-  plan.nodes = state.promised_nodes.value_or(state.device.nodes);
+  plan.nodes = state.promise ? state.promise->nodes : state.device.nodes;
   std::sort(plan.nodes.begin(), plan.nodes.end());
   return {};
 }
@@ -252,6 +253,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
     TRY(plan_vf(request, conf, state, plan), "");
     TRY(plan_pod(conf.pod, state, plan), "");
   }
+  if (state.promise) plan.cdi_spec = state.promise->cdi_spec;
   TRY(plan_rdma(conf, state, plan), "");
   return plan;
 }

@@ -7,6 +7,7 @@
 #include "cni/record.h"
 #include "cni/request.h"
 #include "common/kernel.h"
+#include "common/promise.h"
 #include "common/result.h"
 
 #include <optional>
@@ -30,8 +31,8 @@ struct State {
   std::optional<VfPlace> vf;               // looked for only if the configuration sets something there
   std::string no_vf;                       // why there is none
   VfSettings vf_settings;
-  std::optional<Link> occupant;  // what has the wanted name, or one of the altnames, in the pod
-  std::optional<std::vector<std::string>> promised_nodes;  // told to the container by Allocate
+  std::optional<Link> occupant;    // what has the wanted name, or one of the altnames, in the pod
+  std::optional<Promise> promise;  // to the container, by Allocate
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
   std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
   bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
@@ -60,6 +61,7 @@ struct AttachPlan {
   std::vector<RdmaDevice> rdma;           // to move
   std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host
   std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
+  std::string cdi_spec;                   // with CDI: the file to be corrected instead
 
   // IPoIB's netdev is a client of the RDMA device: each move of that one makes it anew, in the host.
   bool ipoib() const { return link && link->ipoib(); }

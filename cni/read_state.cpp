@@ -1,6 +1,7 @@
 #include "cni/read_state.h"
 
 #include "cni/steps.h"
+#include "common/cdi_spec.h"
 #include "common/promise.h"
 
 #include <algorithm>
@@ -23,6 +24,14 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
     if (out.size() == device.rdma.size() || std::chrono::steady_clock::now() >= deadline) return out;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+// A promise by CDI is one as long as its spec is there; without, the device is another plugin's by now.
+Result<std::optional<Promise>> read_standing_promise(const DeviceId& id, const World& world) {
+  auto promise = TRY(read_promise(world.run_folder, id), "");
+  if (!promise || promise->cdi_spec.empty()) return promise;
+  if (!TRY(read_cdi_spec(promise->cdi_spec), "read the CDI spec of " + id.text())) promise.reset();
+  return promise;
 }
 
 Result<> read_vf(const Device& device, World& world, State& state) {
@@ -81,7 +90,7 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   }
   const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
   if (sets_vf) TRY(read_vf(device, world, state), "");
-  if (device.id) state.promised_nodes = TRY(read_promise(world.run_folder, *device.id), "");
+  if (device.id) state.promise = TRY(read_standing_promise(*device.id, world), "");
   state.occupant = TRY(pod.find_link(request.ifname), "look for " + request.ifname + " in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
     if (!state.occupant) state.occupant = TRY(pod.find_link(name), "look for " + name + " in the pod");

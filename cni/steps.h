@@ -41,6 +41,10 @@ Result<> restore_vf_policy(const Record& record, World& world);
 // Moves and, if wanted, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
 // move renumbers them).
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world);
+// Makes the CDI spec of the device, if that is how its container gets its nodes, name the nodes that it has
+// now. Has no inverse: a runtime makes no container from the spec before the next ADD has corrected it, or
+// Allocate has written it anew.
+Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world);
 // Home and under their old names, unless others have these by now.
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
 // The i-th RDMA device of the record in the pod, by the name of the pod or of the host: a kill can come

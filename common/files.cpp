@@ -72,7 +72,8 @@ Result<> write_stream(int fd, std::string_view content) {
 }
 
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability) {
-  return write_file({path, path + ".new." + std::to_string(::getpid())}, content, mode, durability);
+  // A name for each thread: two of the device plugin can write the same file.
+  return write_file({path, path + ".new." + std::to_string(::gettid())}, content, mode, durability);
 }
 
 Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability) {

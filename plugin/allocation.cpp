@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kInfiniband = "/dev/infiniband/";
 constexpr const char* kRdmaCm = "/dev/infiniband/rdma_cm";
 constexpr const char* kVfio = "/dev/vfio/vfio";
+constexpr const char* kIommu = "/dev/iommu";
+constexpr const char* kVfioDevices = "/dev/vfio/devices/";
 constexpr const char* kVhostNet = "/dev/vhost-net";
 constexpr const char* kTun = "/dev/net/tun";
 
@@ -26,6 +28,10 @@ bool uses_uio(const Function& function) {
 
 bool gets_vhost(const PoolDevice& device, const NodeFacts& node) {
   return device.vhost_net && node.vhost_net;
+}
+
+bool gets_iommufd(const PoolDevice& device, const NodeFacts& node) {
+  return node.iommufd && uses_vfio(device.facts) && !device.facts.vfio_cdev.empty();
 }
 
 bool gets_vdpa(const PoolDevice& device) {
@@ -50,6 +56,9 @@ class NodeList {
   void add(DeviceNode node) {
     if (seen_.insert(node.host_path).second) nodes_.push_back(std::move(node));
   }
+  void add_all(const std::vector<DeviceNode>& nodes) {
+    for (const DeviceNode& node : nodes) add(node);
+  }
   std::vector<DeviceNode> take() && { return std::move(nodes_); }
 
  private:
@@ -71,6 +80,10 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
     out.add(kVfio);
     out.add({facts.vfio_noiommu ? "/dev/vfio/noiommu-" + facts.iommu_group : group, group, "rw"});
   }
+  if (gets_iommufd(device, node)) {
+    out.add(kIommu);
+    out.add(kVfioDevices + facts.vfio_cdev);
+  }
   if (uses_uio(facts)) out.add("/dev/" + facts.uio);
   if (gets_vhost(device, node)) {
     out.add(kVhostNet);
@@ -78,6 +91,12 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
   }
   if (gets_vdpa(device) && !facts.vdpa->node.empty()) out.add("/dev/" + facts.vdpa->node);
   for (const std::string& path : device.extra_nodes) out.add(path);
+}
+
+std::vector<DeviceNode> own_nodes(const Pool& pool, const PoolDevice& device, const NodeFacts& node) {
+  NodeList out(pool.config.permissions);
+  add_nodes(device, node, out);
+  return std::move(out).take();
 }
 
 // With several RDMA devices or ports the last path stands, as in the peer.
@@ -101,7 +120,11 @@ Json info_entry(const PoolDevice& device, const NodeFacts& node) {
   Json out = Json::object();
   out.set("generic", Json::object().set("deviceID", device.id()));
   if (uses_vfio(facts)) {
-    out.set("vfio", Json::object().set("mount", kVfio).set("dev-mount", "/dev/vfio/" + facts.iommu_group));
+    Json vfio = Json::object();
+    vfio.set("mount", kVfio).set("dev-mount", "/dev/vfio/" + facts.iommu_group);
+    if (gets_iommufd(device, node))
+      vfio.set("iommufd-mount", kIommu).set("cdev-mount", kVfioDevices + facts.vfio_cdev);
+    out.set("vfio", std::move(vfio));
   }
   if (uses_uio(facts)) out.set("uio", Json::object().set("mount", "/dev/" + facts.uio));
   if (device.rdma) out.set("rdma", rdma_entry(device, node));
@@ -182,8 +205,9 @@ Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const
   NodeList nodes(pool.config.permissions);
   std::vector<std::string> ids;
   for (const PoolDevice& device : devices) {
-    add_nodes(device, node, nodes);
     ids.push_back(device.id());
+    out.nodes_of.emplace(device.id(), own_nodes(pool, device, node));
+    nodes.add_all(out.nodes_of.at(device.id()));
   }
   if (pool.config.unit == UnitKind::shared_one) out.envs.emplace(env_name(pool.config), joined(ids, ","));
   out.nodes = std::move(nodes).take();
@@ -205,7 +229,8 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
   for (const PoolDevice& device : devices) {
     ids.push_back(device.id());
     info.set(device.id(), info_entry(device, node));
-    add_nodes(device, node, nodes);
+    out.nodes_of.emplace(device.id(), own_nodes(pool, device, node));
+    nodes.add_all(out.nodes_of.at(device.id()));
     if (device.facts.kind != FunctionKind::accelerator) out.files.push_back(device_info(pool, device));
     if (device.rdma) out.promises.emplace(device.id(), promise(device));
   }

@@ -2,6 +2,8 @@
 // environment, device nodes and device-info files out.
 #pragma once
 
+#include "common/cdi_spec.h"
+#include "common/device_node.h"
 #include "plugin/pools.h"
 
 #include <map>
@@ -9,13 +11,6 @@
 #include <vector>
 
 namespace vfrail {
-
-struct DeviceNode {
-  std::string host_path;
-  std::string container_path;
-  std::string permissions;  // "rw"
-  bool operator==(const DeviceNode&) const = default;
-};
 
 struct DeviceInfoFile {
   std::string name;     // "nvidia.com-hostdev-0000:03:02.1-device.json"
@@ -25,6 +20,8 @@ struct DeviceInfoFile {
 struct Allocation {
   std::map<std::string, std::string> envs;
   std::vector<DeviceNode> nodes;
+  std::map<std::string, std::vector<DeviceNode>> nodes_of;  // device id -> its own of them, maybe none
+  std::map<std::string, CdiSpec> cdi;                       // device id -> with CDI, in the place of nodes
   std::vector<DeviceInfoFile> files;
   // Device id -> RDMA nodes told, for common/promise.h.
   std::map<std::string, std::vector<std::string>> promises;
@@ -34,6 +31,7 @@ struct Allocation {
 struct NodeFacts {
   bool rdma_cm = false;
   bool vhost_net = false;
+  bool iommufd = false;  // /dev/iommu, if the resource asks for it
 };
 
 // `devices` are pool devices with facts just read. Errors: Errc::invalid for a duplicate or empty list.

@@ -87,6 +87,7 @@ struct ResourceConfig {
   UnitKind unit = UnitKind::device;
   uint32_t units = 0;                    // shared and shared_one: how many
   std::string permissions = "rw";        // of device nodes: "rw", "rwm"
+  bool iommufd = false;                  // also hand out /dev/iommu and the vfio character device
   std::vector<std::string> extra_nodes;  // "/dev/foo"; "cxi/*": /dev/X for each X in the device's folder cxi
   Preference preference = Preference::none;
   HealthPolicy health;

@@ -74,6 +74,7 @@ Result<> check_aux_types(ObjectReader& reader, const ResourceConfig& resource) {
 Result<> parse_resource(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
   out.device_type = TRY(parse_device_type(reader), "");
   out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(false);
+  out.iommufd = TRY(reader.boolean("iommufd"), "").value_or(false);
   if (TRY(reader.boolean("bundle"), "").value_or(false)) out.unit = UnitKind::bundle;
   const Json* selectors = reader.value("selectors");
   if (selectors == nullptr) {

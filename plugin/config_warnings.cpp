@@ -12,7 +12,7 @@ const std::vector<std::string>& known_keys(KeyPlace place) {
   static const std::vector<std::string> kResource = {
       "resourceName",        "resourcePrefix", "deviceType",       "excludeTopology", "selectors",
       "additionalInfo",      "hostUse",        "bundle",           "rdmaHcaMax",      "hcaPerUnit",
-      "preferredAllocation", "health",         "extraDeviceNodes", "registerEmpty"};
+      "preferredAllocation", "health",         "extraDeviceNodes", "registerEmpty",   "iommufd"};
   static const std::vector<std::string> kHealth = {"port", "carrier", "guid", "devlink"};
   static const std::vector<std::string> kSelector = {
       "vendors",     "devices",   "drivers",     "pciAddresses", "acpiIndexes", "pfNames",

@@ -152,6 +152,10 @@ void FunctionReader::read_userspace_facts(const FunctionFolder& folder, Function
   out.iommu_group = folder.link_name("iommu_group").value_or("");
   out.vfio_noiommu = !out.iommu_group.empty() &&
                      sys_.text_or_none(folder.path("iommu_group/name")).value_or("") == "vfio-noiommu";
+  // Each device that vfio has is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
+  const auto vfios = out.driver.empty() ? std::vector<std::string>() : folder.list("vfio-dev");
+  if (!vfios.empty() && sys_.exists(folder.path("vfio-dev/" + vfios.front() + "/dev")))
+    out.vfio_cdev = vfios.front();
   const auto uios = folder.list("uio");
   if (!uios.empty()) out.uio = uios.front();
   const auto vdpa = vdpa_.find(out.address);

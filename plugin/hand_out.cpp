@@ -2,6 +2,8 @@
 
 #include "common/files.h"
 #include "common/promise.h"
+#include "plugin/cdi.h"
+#include "plugin/cdi_folder.h"
 #include "plugin/function_folder.h"
 #include "plugin/units.h"
 
@@ -11,6 +13,7 @@
 #include <set>
 #include <string_view>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace vfrail {
@@ -18,9 +21,10 @@ namespace vfrail {
 namespace {
 
 // Asked at each Allocate and not at the scan: loading vhost_net or rdma_ucm later needs no restart.
-NodeFacts read_node(const SysRoot& sys) {
+NodeFacts read_node(const SysRoot& sys, const ResourceConfig& resource) {
   return NodeFacts{.rdma_cm = sys.exists("dev/infiniband/rdma_cm"),
-                   .vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun")};
+                   .vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun"),
+                   .iommufd = resource.iommufd && sys.exists("dev/iommu")};
 }
 
 std::string function_folder(const Function& function) {
@@ -82,7 +86,7 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
 Result<std::vector<Allocation>> compute(const Pool& pool,
                                         const std::vector<std::vector<std::string>>& containers,
                                         const SysRoot& sys) {
-  const NodeFacts node = read_node(sys);
+  const NodeFacts node = read_node(sys, pool.config);
   const std::vector<Unit> units = make_units(pool);
   std::map<std::string_view, const Unit*> by_id;
   for (const Unit& unit : units) by_id.emplace(unit.id, &unit);
@@ -126,6 +130,8 @@ class Written {
   }
 
   Result<> write(const Allocation& allocation) {
+    for (const auto& [device, spec] : allocation.cdi)
+      TRY(write_spec(spec), "write the CDI spec of " + device);
     for (const DeviceInfoFile& file : allocation.files) {
       std::string path = places_.device_info_dir + "/" + file.name;
       TRY(write_file(path, file.content, 0444, Durability::renamed), "write device information");
@@ -133,7 +139,9 @@ class Written {
     }
     for (const auto& [device, nodes] : allocation.promises) {
       DeviceId id = TRY(DeviceId::parse(device), "write the promise");
-      TRY(write_promise(places_.run_dir, id, nodes), "write the promise of device " + device);
+      const auto spec = allocation.cdi.find(device);
+      const Promise promise{nodes, spec == allocation.cdi.end() ? std::string() : spec_path(spec->second)};
+      TRY(write_promise(places_.run_dir, id, promise), "write the promise of device " + device);
       promises_.push_back(std::move(id));
     }
     return {};
@@ -145,6 +153,16 @@ class Written {
   }
 
  private:
+  std::string spec_path(const CdiSpec& spec) const { return places_.cdi_dir + "/" + spec.file_name(); }
+
+  // One that was there may be in use, by other pods of a shared pool: what we put in its place is as good.
+  Result<> write_spec(const CdiSpec& spec) {
+    const bool was_there = ::access(spec_path(spec).c_str(), F_OK) == 0;
+    TRY(put_cdi_spec(places_.cdi_dir, spec), "");
+    if (!was_there) files_.push_back(spec_path(spec));
+    return {};
+  }
+
   const HandOutPlaces& places_;
   std::vector<std::string> files_;
   std::vector<DeviceId> promises_;
@@ -156,6 +174,9 @@ Result<std::vector<Allocation>> hand_out(const Pool& pool,
                                          const std::vector<std::vector<std::string>>& containers,
                                          const HandOutPlaces& places) {
   auto out = TRY(compute(pool, containers, places.sys), "");
+  for (Allocation& allocation : out) {
+    if (!places.cdi_dir.empty()) use_cdi(pool.config, allocation);
+  }
   TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
   Written written(places);
   for (const Allocation& allocation : out) TRY(written.write(allocation), "");

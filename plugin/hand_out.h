@@ -1,5 +1,6 @@
 // hand_out: carries out one Allocate request: checks every device of every container, reads their facts anew,
-// works out what each container gets, and only then writes device-info files and promises. Knows no gRPC.
+// works out what each container gets, and only then writes CDI specs, device-info files and promises. Knows
+// no gRPC.
 #pragma once
 
 #include "common/sys_root.h"
@@ -15,6 +16,7 @@ struct HandOutPlaces {
   SysRoot sys;                  // the node
   std::string device_info_dir;  // read by Multus: "/var/run/k8s.cni.cncf.io/devinfo/dp"
   std::string run_dir;          // promises to vfrail-cni: "/run/vfrail"
+  std::string cdi_dir{};        // read by the container runtime; empty: device nodes are told to kubelet
 };
 
 // One Allocation for each container, in order. An error has changed nothing: Errc::invalid for an empty list

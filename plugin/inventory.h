@@ -99,7 +99,8 @@ struct Function {
   std::vector<std::string> verbs_nodes;  // "uverbs4": infiniband_verbs, stays visible also while in a pod
   std::string iommu_group;               // "42"; empty for none
   bool vfio_noiommu = false;
-  std::string uio;  // "uio0"
+  std::string vfio_cdev;  // "vfio3", the device in /dev/vfio/devices; empty: the kernel has none
+  std::string uio;        // "uio0"
   std::optional<Vdpa> vdpa;
   std::string ddp_profile;
   std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device

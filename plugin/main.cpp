@@ -50,7 +50,8 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
   serve->add_option("--log-level", options.log_level,
                     "error, warning, info or debug; or 0 to 10 (from 4: debug)");
   serve->add_option("--log-format", options.log_format, "text or json");
-  serve->add_flag("--use-cdi", options.use_cdi, "Not in this version");
+  serve->add_flag("--use-cdi", options.use_cdi, "Tell device nodes to the runtime by CDI, not to kubelet");
+  serve->add_option("--cdi-dir", options.cdi_dir, "Where the runtime reads CDI specs");
   const auto ignore = [serve, &options](const char* flag, bool has_value) {
     CLI::Option* option =
         has_value ? serve->add_option_function<std::string>(

@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "common/sys_root.h"
 #include "common/unique_fd.h"
+#include "plugin/cdi_folder.h"
 #include "plugin/config_source.h"
 #include "plugin/daemon.h"
 #include "plugin/host_kernel.h"
@@ -17,6 +18,8 @@
 #include <malloc.h>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <utility>
@@ -56,7 +59,6 @@ struct Setup {
 // Everything that the administrator can get wrong.
 Result<Setup> check(const ServeOptions& options, Log& log) {
   TRY(set_up_log(options, log), "");
-  if (options.use_cdi) return Error{Errc::unsupported, 0, "--use-cdi comes in another version of vfrail"};
   if (options.rescan_interval < std::chrono::seconds{1} || options.rescan_interval > std::chrono::hours{24}) {
     return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
   }
@@ -98,6 +100,19 @@ void set_up_process() {
   ::mallopt(M_ARENA_MAX, 1);
 }
 
+// CDI specs of functions that are no more.
+void tidy_cdi_folder(const std::string& folder, const Pools& pools, Log& log) {
+  std::set<std::string> there;
+  for (const Pool& pool : pools.pools) {
+    for (const PoolDevice& device : pool.devices) there.insert(device.id());
+  }
+  for (const LeftOut& device : pools.left_out) there.insert(device.id);
+  const auto is_there = [&](const std::string& id) { return there.contains(id); };
+  for (const std::string& name : remove_specs_of_gone_devices(folder, is_there)) {
+    log.info("a CDI spec whose device is gone is removed", {{"file", name}});
+  }
+}
+
 Result<Pools> look(const SysRoot& sys, Kernel* kernel, const Config& config) {
   Pools pools;
   {
@@ -113,14 +128,22 @@ Result<Pools> look(const SysRoot& sys, Kernel* kernel, const Config& config) {
 Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
   const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
   const SysRoot sys(options.root);
-  const HandOutPlaces places{
-      .sys = sys, .device_info_dir = options.device_info_dir, .run_dir = options.run_dir};
+  const HandOutPlaces places{.sys = sys,
+                             .device_info_dir = options.device_info_dir,
+                             .run_dir = options.run_dir,
+                             .cdi_dir = options.use_cdi ? options.cdi_dir : std::string()};
+  if (options.use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
   KernelEvents events(log);
   Daemon daemon({.kubelet_root = options.kubelet_root,
                  .registration = setup.registration,
                  .places = places,
                  .rescan_interval = options.rescan_interval,
-                 .look = [&](const Config& config) { return look(sys, kernel.get(), config); },
+                 .look =
+                     [&](const Config& config) {
+                       auto pools = look(sys, kernel.get(), config);
+                       if (pools && options.use_cdi) tidy_cdi_folder(places.cdi_dir, *pools, log);
+                       return pools;
+                     },
                  .config = setup.config,
                  .events = &events,
                  .signal_fd = signals.get()},

@@ -21,6 +21,7 @@ struct ServeOptions {
   std::string log_level = "info";
   std::string log_format = "text";
   bool use_cdi = false;
+  std::string cdi_dir = "/var/run/cdi";
   std::vector<std::string> ignored;  // flags of sriov-network-device-plugin that have no meaning here
 };
 

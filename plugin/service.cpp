@@ -1,5 +1,6 @@
 #include "plugin/service.h"
 
+#include "plugin/cdi.h"
 #include "proto/pluginregistration_v1.grpc.pb.h"
 
 #include <exception>
@@ -35,7 +36,10 @@ std::string joined(const std::vector<std::vector<std::string>>& containers) {
   return out;
 }
 
-void fill(const Allocation& allocation, v1beta1::ContainerAllocateResponse& out) {
+// With CDI no nodes are left, without it there are no names. The names are told twice, because kubelet reads
+// cdi_devices since 1.28 only; containerd and CRI-O take what is told twice once.
+void fill(const ResourceConfig& resource, const Allocation& allocation,
+          v1beta1::ContainerAllocateResponse& out) {
   out.mutable_envs()->insert(allocation.envs.begin(), allocation.envs.end());
   for (const DeviceNode& node : allocation.nodes) {
     v1beta1::DeviceSpec& spec = *out.add_devices();
@@ -43,6 +47,9 @@ void fill(const Allocation& allocation, v1beta1::ContainerAllocateResponse& out)
     spec.set_container_path(node.container_path);
     spec.set_permissions(node.permissions);
   }
+  for (const std::string& name : cdi_devices(allocation)) out.add_cdi_devices()->set_name(name);
+  const auto annotations = cdi_annotations(resource, allocation);
+  out.mutable_annotations()->insert(annotations.begin(), annotations.end());
 }
 
 }  // namespace
@@ -117,14 +124,16 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
     // The rim: an exception (bad_alloc) must not end the plugin of the whole node.
     try {
       const auto containers = ids_of(request);
-      const auto answer = hand_out(*service_.pool(), containers, service_.options_.places);
+      const auto pool = service_.pool();
+      const auto answer = hand_out(*pool, containers, service_.options_.places);
       if (!answer) {
         service_.log_.error("allocate refused", {{"resource", service_.resource_},
                                                  {"devices", joined(containers)},
                                                  {"reason", answer.error().text}});
         return to_status(answer.error());
       }
-      for (const Allocation& allocation : *answer) fill(allocation, *response.add_container_responses());
+      for (const Allocation& allocation : *answer)
+        fill(pool->config, allocation, *response.add_container_responses());
       service_.log_.info("allocated", {{"resource", service_.resource_}, {"devices", joined(containers)}});
       return grpc::Status::OK;
     } catch (const std::exception& failure) {

@@ -382,7 +382,7 @@ TEST_CASE("An RDMA device that is in another namespace makes the function busy")
 TEST_CASE("The device nodes to keep are those promised, else those of now, in order") {
   Situation s;
   CHECK(s.plan().nodes == std::vector<std::string>{"umad4", "uverbs4"});
-  s.state.promised_nodes = std::vector<std::string>{"uverbs9", "umad9"};
+  s.state.promise = Promise{{"uverbs9", "umad9"}, ""};
   CHECK(s.plan().nodes == std::vector<std::string>{"umad9", "uverbs9"});
 }
 

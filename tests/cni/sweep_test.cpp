@@ -3,6 +3,7 @@
 // what a runtime does next: nothing after a failed ADD (its own roll-back must do), DEL, or another pod's
 // ADD.
 #include "cni/verbs.h"
+#include "common/cdi_spec.h"
 #include "common/promise.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/temp_dir.h"
@@ -50,7 +51,9 @@ constexpr Scene kVfSettings{"a VF with settings at its PF",
 constexpr Scene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
 constexpr Scene kRenamed{"two RDMA devices with names of the pod's own",
                          R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
-const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed};
+constexpr Scene kCdi{"a VF whose container gets its nodes by CDI",
+                     R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
+const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed, kCdi};
 
 // A node with two VFs, each with an RDMA device, and two pods.
 class Node {
@@ -70,6 +73,7 @@ class Node {
     fs::create_directories(programs.path("leases"));
     std::ofstream(programs.path("fake-ipam")) << kIpamScript;
     fs::permissions(programs.path("fake-ipam"), fs::perms::owner_all);
+    if (scene.name == kCdi.name) promise_by_cdi();
     log.set_level(LogLevel::error);
     std::signal(SIGPIPE, SIG_IGN);  // as main() does
   }
@@ -85,6 +89,26 @@ class Node {
     world.vf(kVf).vlan = VfVlan{7, 0, 0x8100};
     world.vf(kVf).mac =
         world.link("enp1s0f0v0").mac;  // igb tells of the address that it has made up for the VF
+  }
+
+  // As Allocate does it. Its numbers are others by now, because RDMA devices before this one are gone.
+  void promise_by_cdi() {
+    const CdiSpec spec{"nvidia.com/net-pci",
+                       kVf,
+                       {{"/dev/infiniband/uverbs5", "/dev/infiniband/uverbs5", "rw"},
+                        {"/dev/infiniband/umad5", "/dev/infiniband/umad5", "rw"},
+                        {"/dev/infiniband/rdma_cm", "/dev/infiniband/rdma_cm", "rw"}}};
+    REQUIRE(write_cdi_spec(spec_path(), dir.path("spec.new"), spec));
+    REQUIRE(write_promise(dir.path("run"), *DeviceId::parse(kVf), {{"umad5", "uverbs5"}, spec_path()}));
+  }
+  std::string spec_path() const { return dir.path("vfrail-spec.json"); }
+  // "as told", "corrected", or neither, which no fault may bring about.
+  std::string spec_state() const {
+    const auto spec = read_cdi_spec(spec_path());
+    if (!spec || !*spec) return spec ? "missing" : spec.error().text;
+    std::string out;
+    for (const DeviceNode& node : (*spec)->nodes) out += node.host_path.substr(16) + " ";
+    return out == "uverbs5 umad5 rdma_cm " ? "as told" : out == "umad0 uverbs0 rdma_cm " ? "corrected" : out;
   }
 
   Request request(Command command, const std::string& container, const std::string& netns) const {
@@ -128,6 +152,10 @@ class Node {
   // The kernel's side, the addresses given out, and the state folder.
   std::string everything() const {
     std::string out = world.snapshot();
+    if (scene.name == kCdi.name) {
+      const std::string spec = spec_state();
+      out += spec == "as told" || spec == "corrected" ? "a CDI spec\n" : "CDI spec: " + spec + "\n";
+    }
     for (const std::string& folder : {programs.path("leases"), dir.path("state/attachments"),
                                       dir.path("state/devices"), dir.path("locks")}) {
       for (const auto& entry : fs::directory_iterator(folder)) out += entry.path().filename().string() + "\n";
@@ -573,11 +601,86 @@ TEST_CASE("a device whose RDMA device gets other nodes than the container was to
   const std::string before = pristine();
   Node node;
   const auto id = DeviceId::parse(kVf);
-  REQUIRE(write_promise(node.dir.path("run"), *id, {"umad4", "uverbs4"}));
+  REQUIRE(write_promise(node.dir.path("run"), *id, {{"umad4", "uverbs4"}, ""}));
   const auto added = node.add("c1", "/run/netns/a");
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find("the container was told umad4, uverbs4") != std::string::npos);
   CHECK(node.everything() == before);
+}
+
+TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the spec has them") {
+  Node node(kCdi);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
+  CHECK_FALSE(fs::exists(node.spec_path() + ".new"));
+  const auto moves = [&] {
+    const auto& log = node.world.log();
+    return std::count(log.begin(), log.end(), "move_rdma_device");
+  };
+  CHECK(moves() == 1);  // there is no number to be had by another
+}
+
+TEST_CASE("a sandbox that is made again without another Allocate has the nodes of its device, too") {
+  Node node(kCdi);
+  // An RDMA device that had the lowest number, at the time of the first ADD.
+  node.world.add_rdma("0000:21:10.2", "mlx5_9");
+  std::swap(node.world.rdma("mlx5_9").uverbs, node.world.rdma("mlx5_0").uverbs);
+  std::swap(node.world.rdma("mlx5_9").umad, node.world.rdma("mlx5_0").umad);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "umad2 uverbs2 rdma_cm ");
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  node.world.rdma("mlx5_9").uverbs = node.world.rdma("mlx5_9").umad = 9;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
+}
+
+TEST_CASE("a killed ADD has written half of a CDI spec, and the next one minds it not") {
+  Node node(kCdi);
+  std::ofstream(node.spec_path() + ".new") << "{\"cdi";
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
+  CHECK_FALSE(fs::exists(node.spec_path() + ".new"));
+}
+
+TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the device is home again") {
+  const std::string before = pristine(kCdi);
+  Node node(kCdi);
+  std::string reason;
+  SECTION("unreadable") {
+    std::ofstream(node.spec_path()) << "{}";
+    reason = "read the CDI spec of 0000:21:10.0";
+  }
+  SECTION("not to be written") {
+    fs::create_directories(node.spec_path() + ".new/x");
+    reason = "correct the CDI spec of 0000:21:10.0";
+  }
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find(reason) != std::string::npos);
+  node.promise_by_cdi();
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a promise by CDI whose spec is gone is none: the device is another plugin's by now") {
+  Node node(kCdi);
+  fs::remove(node.spec_path());
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK_FALSE(fs::exists(node.spec_path()));
+}
+
+TEST_CASE("a CDI spec without RDMA nodes gets none") {
+  Node node(kCdi);
+  const CdiSpec spec{"nvidia.com/net-pci", kVf, {{"/dev/vhost-net", "/dev/vhost-net", "rw"}}};
+  REQUIRE(write_cdi_spec(node.spec_path(), node.dir.path("spec.new"), spec));
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(**read_cdi_spec(node.spec_path()) == spec);
+}
+
+TEST_CASE("a CDI spec is right also where nothing moves") {
+  Node node(kCdi);
+  node.world.rdma_mode = RdmaNetnsMode::shared;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
 }
 
 TEST_CASE("a namespace that ends while DEL waits gives the device back") {

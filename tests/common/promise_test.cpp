@@ -17,9 +17,9 @@ const DeviceId kDevice = *DeviceId::parse("0000:03:02.1");
 
 TEST_CASE("A promise is read as it was written, until it is removed") {
   const test::TempDir dir;
-  const std::vector<std::string> nodes{"uverbs3", "umad3"};
-  REQUIRE(write_promise(dir.path("run"), kDevice, nodes));
-  CHECK(*read_promise(dir.path("run"), kDevice).value_or(std::nullopt) == nodes);
+  const Promise promise{{"uverbs3", "umad3"}, GENERATE("", "/var/run/cdi/vfrail-a.json")};
+  REQUIRE(write_promise(dir.path("run"), kDevice, promise));
+  CHECK(*read_promise(dir.path("run"), kDevice).value_or(std::nullopt) == promise);
   CHECK(remove_promise(dir.path("run"), kDevice));
   CHECK_FALSE(read_promise(dir.path("run"), kDevice)->has_value());
   CHECK(remove_promise(dir.path("run"), kDevice));
@@ -30,25 +30,25 @@ TEST_CASE("A promise of no nodes differs from no promise") {
   REQUIRE(write_promise(dir.path(), kDevice, {}));
   const auto promise = read_promise(dir.path(), kDevice);
   REQUIRE((promise && *promise));
-  CHECK((*promise)->empty());
+  CHECK((*promise)->nodes.empty());
 }
 
 TEST_CASE("A later promise replaces the earlier one") {
   const test::TempDir dir;
-  REQUIRE(write_promise(dir.path(), kDevice, {"uverbs1"}));
-  REQUIRE(write_promise(dir.path(), kDevice, {"uverbs2"}));
-  CHECK(**read_promise(dir.path(), kDevice) == std::vector<std::string>{"uverbs2"});
+  REQUIRE(write_promise(dir.path(), kDevice, {{"uverbs1"}, ""}));
+  REQUIRE(write_promise(dir.path(), kDevice, {{"uverbs2"}, ""}));
+  CHECK((*read_promise(dir.path(), kDevice))->nodes == std::vector<std::string>{"uverbs2"});
 }
 
 TEST_CASE("Only root can read promises") {
   const test::TempDir dir;
-  REQUIRE(write_promise(dir.path("run"), kDevice, {"uverbs1"}));
+  REQUIRE(write_promise(dir.path("run"), kDevice, {{"uverbs1"}, ""}));
   using std::filesystem::perms;
   CHECK(std::filesystem::status(dir.path("run/promised")).permissions() == perms::owner_all);
 }
 
 TEST_CASE("A promise that cannot be read is an error that names the file") {
-  const char* text = GENERATE("{", "[]", R"({"nodes":5})", R"({"nodes":[5]})", "\xff");
+  const char* text = GENERATE("{", "[]", R"({"nodes":5})", R"({"nodes":[5]})", "\xff", R"({"cdiSpec":5})");
   CAPTURE(text);
   const test::TempDir dir;
   std::filesystem::create_directories(dir.path("promised"));
@@ -56,6 +56,24 @@ TEST_CASE("A promise that cannot be read is an error that names the file") {
   const auto promise = read_promise(dir.path(), kDevice);
   REQUIRE_FALSE(promise);
   CHECK(promise.error().text.find("0000:03:02.1.json") != std::string::npos);
+}
+
+TEST_CASE("What kubelet was told is void when the device has been given back, what a CDI spec tells is not") {
+  const test::TempDir dir;
+  REQUIRE(write_promise(dir.path(), kDevice, {{"uverbs1"}, ""}));
+  REQUIRE(end_promise(dir.path(), kDevice));
+  CHECK_FALSE(read_promise(dir.path(), kDevice)->has_value());
+  REQUIRE(write_promise(dir.path(), kDevice, {{"uverbs1"}, "/var/run/cdi/vfrail-a.json"}));
+  REQUIRE(end_promise(dir.path(), kDevice));
+  CHECK(read_promise(dir.path(), kDevice)->has_value());
+}
+
+TEST_CASE("A promise that cannot be read ends as others do") {
+  const test::TempDir dir;
+  std::filesystem::create_directories(dir.path("promised"));
+  std::ofstream(dir.path("promised/0000:03:02.1.json")) << "{";
+  REQUIRE(end_promise(dir.path(), kDevice));
+  CHECK_FALSE(read_promise(dir.path(), kDevice)->has_value());
 }
 
 }  // namespace vfrail

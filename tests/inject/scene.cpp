@@ -1,7 +1,11 @@
 #include "tests/inject/scene.h"
 
 #include "cni/device.h"
+#include "common/cdi_spec.h"
 #include "common/netlink_kernel.h"
+#include "common/promise.h"
+
+#include <algorithm>
 
 namespace vfrail::test {
 
@@ -10,6 +14,7 @@ namespace {
 constexpr const char* kMadeUpDevice = "0000:03:02.1";
 constexpr const char* kHomeName = "eth7";
 constexpr const char* kPodName = "net1";
+const std::vector<std::string> kTold{"/dev/infiniband/umad91", "/dev/infiniband/uverbs91"};
 
 // The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth;
 // udev then gives it its name. (The made-up sysfs has no other; the lab has no udev, there it comes home
@@ -31,6 +36,8 @@ Scene::Scene(const Setting& setting)
   std::string name = kHomeName;
   if (setting_.device.empty()) {
     node_.add_device(kMadeUpDevice, kHomeName);
+    // Nodes alone: an RDMA device takes a kernel that has it.
+    write_tree(node_.path("root"), "sys/bus/pci/devices/0000:03:02.1/infiniband_verbs/uverbs7/");
   } else {
     name = read_device(SysRoot("/"), *DeviceId::parse(setting_.device)).netdevs.at(0);
   }
@@ -43,6 +50,7 @@ Scene::Scene(const Setting& setting)
   next_pod_ = make_pod("b");  // it stays: the end of a namespace takes the kernel longer than all the rest
   // The first attachment makes folders, and soft RDMA devices lose a port file by their first moves.
   for (int round = 0; round < 2; ++round) {
+    promise_by_cdi();
     result_ = must(call("ADD")).out;
     attached_ = everything();
     must(call("DEL"));
@@ -83,6 +91,7 @@ Json Scene::config(const std::string& verb) const {
   Json out = node_.config(newer ? "1.1.0" : "1.0.0");
   out.set("mac", "02:00:00:00:0a:01").set("mtu", 1300);
   if (!setting_.device.empty()) out.set("deviceID", setting_.device);
+  if (setting_.device.empty()) out.set("rdma", "off");
   if (setting_.ipam) {
     // One address of each family: if it is not given back, the next ADD gets none. The next pod has a second
     // one.
@@ -138,6 +147,35 @@ Outcome Scene::must(const Call& call) const {
   return outcome;
 }
 
+DeviceId Scene::device() const {
+  return *DeviceId::parse(setting_.device.empty() ? kMadeUpDevice : setting_.device);
+}
+
+void Scene::promise_by_cdi() const {
+  CdiSpec spec{"nvidia.com/net-pci", device().text(), {}};
+  for (const std::string& path : kTold) spec.nodes.push_back({path, path, "rw"});
+  const auto written = write_cdi_spec(spec_path(), spec_path() + ".plugin", spec);
+  const auto promised = write_promise(node_.path("run"), device(), {{"umad91", "uverbs91"}, spec_path()});
+  if (!written || !promised) throw std::runtime_error("cannot write a promise by CDI");
+}
+
+std::vector<std::string> Scene::nodes_in_spec() const {
+  const auto spec = read_cdi_spec(spec_path());
+  if (!spec || !*spec) throw Lost("the CDI spec is lost" + (spec ? "" : ": " + spec.error().text));
+  std::vector<std::string> out;
+  for (const DeviceNode& node : (*spec)->nodes) out.push_back(node.host_path);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void Scene::require_corrected_spec() const {
+  std::vector<std::string> own;
+  for (const std::string& name : read_rdma_nodes(SysRoot(node_.root()), device()))
+    own.push_back("/dev/infiniband/" + name);
+  std::sort(own.begin(), own.end());
+  if (nodes_in_spec() != own) throw Lost("ADD said success, but the CDI spec has not the device's nodes");
+}
+
 std::string Scene::host() const {
   const auto kernel = must_read(NetlinkKernel::open_current(), "open own namespace");
   std::string out = snapshot(*kernel);
@@ -147,6 +185,7 @@ std::string Scene::host() const {
       for (const std::string& name : *names) out += "of the device: " + name + "\n";
     }
   }
+  nodes_in_spec();  // whole at every moment, whatever it says
   for (const char* folder : {"ipam", "state", "run"}) out += files_below(node_.path(folder));
   return out;
 }

@@ -29,6 +29,11 @@ class Scene {
   Outcome must(const Call& call) const;
   Outcome run(const Call& call) const { return node_.run(call); }
 
+  // As Allocate does it before each pod: what its container gets is told by CDI. The numbers are no device's,
+  // so that each ADD has something to correct.
+  void promise_by_cdi() const;
+  void require_corrected_spec() const;
+
   // The pod's namespace ends and its device comes home; a new one at the same path is made by begin_pod().
   void end_pod();
   void begin_pod();
@@ -54,6 +59,9 @@ class Scene {
   Json config(const std::string& verb) const;
   std::string make_pod(const std::string& name);
   void add_speaker_of_newer_cni() const;
+  DeviceId device() const;
+  std::string spec_path() const { return node_.path("vfrail-spec.json"); }
+  std::vector<std::string> nodes_in_spec() const;
 
   Setting setting_;
   Node node_;

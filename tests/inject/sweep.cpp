@@ -92,6 +92,7 @@ void judge_ending(const Hit& hit, int k, Tally& tally) {
 void judge_fault_in_add(const Hit& hit, Scene& scene, Tally& tally) {
   if (hit.outcome.status == 0) {
     scene.require_attached();
+    scene.require_corrected_spec();
     if (hit.outcome.out != scene.result())
       throw Lost("ADD said success with another result: " + hit.outcome.out);
   } else if (scene.everything() != scene.before()) {
@@ -104,6 +105,7 @@ void judge_fault_in_add(const Hit& hit, Scene& scene, Tally& tally) {
 // call.
 bool try_point(const Sweep& sweep, int k, const std::string& injector, Scene& scene, Tally& tally,
                std::string& where) {
+  scene.promise_by_cdi();
   if (gives_back(sweep.verb)) scene.must(scene.call("ADD"));
   const Hit hit = run_hit(scene, scene.call(sweep.verb), k, sweep.what, injector);
   where =

@@ -32,7 +32,7 @@ TEST_CASE("two containers get their devices, files for Multus and promises for t
   CHECK(mode_of(node.device_info_dir()) == 0755);
   const auto promised = read_promise(node.run_dir(), *DeviceId::parse("0000:21:10.0"));
   REQUIRE(promised);
-  CHECK(**promised == std::vector<std::string>{"umad0", "uverbs0"});
+  CHECK(**promised == Promise{{"umad0", "uverbs0"}, ""});
 }
 
 TEST_CASE("a device that is handed out again gets its files replaced") {

@@ -34,6 +34,7 @@ class Node {
   std::string path(const std::string& below) const { return folder_.path(below); }
   std::string root() const { return folder_.path("root"); }
   std::string device_info_dir() const { return folder_.path("devinfo/dp"); }
+  std::string cdi_dir() const { return folder_.path("cdi"); }
   std::string run_dir() const { return folder_.path("run"); }
   // Files that Allocate has written so far.
   std::vector<std::string> written() const;
