@@ -1,7 +1,7 @@
 #include "plugin/inventory.h"
 
-#include "common/text.h"
 #include "plugin/devlink.h"
+#include "plugin/gpu_facts.h"
 #include "plugin/host_network.h"
 #include "plugin/host_use.h"
 #include "plugin/netdev_facts.h"
@@ -56,13 +56,6 @@ class Scanner {
 std::string pci_id(const SysRoot& sys, const std::string& file) {
   std::string text = sys.text_or_none(file).value_or("");
   return text.starts_with("0x") ? text.substr(2) : text;
-}
-
-// The link in the bus's folder says where the function is: "../../../devices/pci0000:16/0000:16:01.0/...".
-std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address) {
-  const std::string target = sys.link_target(pci_folder(address)).value_or("");
-  const size_t start = target.find("/pci");
-  return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
 }
 
 const PfFacts& Scanner::pf_facts(const PciAddress& pf) {
@@ -221,6 +214,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
     found.emplace(*address, **std::move(function));
   }
   for (auto& [address, function] : found) out.functions.push_back(std::move(function));
+  out.gpus = read_gpus(sys, out.functions);
   out.rdma_netns_mode = read_rdma_netns_mode(sys, host);
   out.rdma_cm = sys.exists("dev/infiniband/rdma_cm");
   out.vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun");

@@ -24,7 +24,8 @@ struct PoolDevice {
 
 struct Pool {
   ResourceConfig config;
-  std::vector<PoolDevice> devices;  // sorted by id
+  std::vector<PoolDevice> devices;               // sorted by id
+  std::shared_ptr<const std::vector<Gpu>> gpus;  // of the node; may be null
 
   std::string resource() const { return config.resource(); }
   const PoolDevice* find(const std::string& id) const;
