@@ -59,6 +59,26 @@ struct Wishes {
 
 }  // namespace
 
+const char* word(Preference preference) {
+  switch (preference) {
+    case Preference::none:
+      return "none";
+    case Preference::numa:
+      return "numa";
+    case Preference::pcie:
+      return "pcie";
+    case Preference::pack:
+      return "pack";
+    case Preference::spread:
+      return "spread";
+    case Preference::distinct_pf:
+      return "distinctPF";
+    case Preference::rail:
+      return "rail";
+  }
+  return "?";
+}
+
 Cost operator+(const Cost& a, const Cost& b) {
   Cost out;
   for (size_t i = 0; i < out.size(); ++i) out[i] = a[i] + b[i];

@@ -27,6 +27,9 @@
 
 namespace vfrail {
 
+// As the configuration writes it: "distinctPF".
+const char* word(Preference preference);
+
 // One number for each wish, in their order. Smaller is better, compared from the left.
 using Cost = std::array<int64_t, 5>;
 

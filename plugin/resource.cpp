@@ -1,5 +1,7 @@
 #include "plugin/resource.h"
 
+#include "plugin/preferred.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -89,8 +91,10 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
   if (now < registering_.next()) return registering_.next();
   const uint64_t attempt = ++attempt_;
   call_ = std::make_unique<RegisterCall>(
-      RegisterCall::Request{
-          .kubelet_socket = options_.kubelet_socket, .endpoint = options_.socket, .resource = name()},
+      RegisterCall::Request{.kubelet_socket = options_.kubelet_socket,
+                            .endpoint = options_.socket,
+                            .resource = name(),
+                            .preferred_allocation = has_preference(*pool())},
       [note = options_.on_verdict, attempt](const Result<>& answer) {
         note(attempt, {.registered = bool(answer), .reason = answer ? "" : answer.error().text});
       });

@@ -96,6 +96,25 @@ const std::vector<std::string> kTwo{"0000:03:02.1", "0000:03:02.2"};
 
 }  // namespace
 
+TEST_CASE("a pod gets the devices that the resource's preference proposes") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:41:02.1", "0000:41:02.2"});
+  for (PoolDevice& device : pool.devices) device.facts.pf = PciAddress{0, device.facts.address.bus, 0, 0};
+  Pool other = pool;
+  other.config.name = "other";
+  pool.config.preference = Preference::distinct_pf;
+  const Running plugin(folder, way, {pool, other});
+  REQUIRE(kubelet.wait_for(kHostdev, 4, kStart));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 4, kStart));
+  CHECK(kubelet.choose(kHostdev, 2) == std::vector<std::string>{"0000:03:02.1", "0000:41:02.1"});
+  CHECK(kubelet.choose(kHostdev, 4).size() == 4);
+  // Without a preference it is not asked.
+  CHECK_FALSE(kubelet.node().at("nvidia.com/other").prefers);
+  CHECK(kubelet.choose("nvidia.com/other", 2) == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2"});
+}
+
 TEST_CASE("a resource is registered within a second, in both ways") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
