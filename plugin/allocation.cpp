@@ -1,6 +1,7 @@
 #include "plugin/allocation.h"
 
 #include "common/json.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <optional>
@@ -43,13 +44,16 @@ std::vector<std::string> rdma_nodes(const RdmaFacts& rdma) {
 
 class NodeList {
  public:
-  void add(const std::string& path) { add({path, path, "rw"}); }
+  explicit NodeList(std::string permissions) : permissions_(std::move(permissions)) {}
+
+  void add(const std::string& path) { add({path, path, permissions_}); }
   void add(DeviceNode node) {
     if (seen_.insert(node.host_path).second) nodes_.push_back(std::move(node));
   }
   std::vector<DeviceNode> take() && { return std::move(nodes_); }
 
  private:
+  const std::string permissions_;
   std::set<std::string> seen_;
   std::vector<DeviceNode> nodes_;
 };
@@ -73,6 +77,7 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
     out.add(kTun);
   }
   if (gets_vdpa(device) && !facts.vdpa->node.empty()) out.add("/dev/" + facts.vdpa->node);
+  for (const std::string& path : device.extra_nodes) out.add(path);
 }
 
 // With several RDMA devices or ports the last path stands, as in the peer.
@@ -127,7 +132,7 @@ DeviceInfoFile device_info(const Pool& pool, const PoolDevice& device) {
     body.set("pci-address", device.id());
     out.set("type", "vdpa").set("version", "1.1.0").set("vdpa", std::move(body));
   } else {
-    Json body = Json::object().set("pci-address", device.id());
+    Json body = Json::object().set("pci-address", device.facts.address.text());
     std::string names;
     for (const RdmaFacts& rdma : device.facts.rdma) names += (names.empty() ? "" : ",") + rdma.name;
     if (device.rdma && !names.empty()) body.set("rdma-device", names);
@@ -170,25 +175,41 @@ std::vector<std::string> promise(const PoolDevice& device) {
   return out;
 }
 
+// What another pod may use as well: nodes alone. A pool without an environment is the peers' way, and the pod
+// finds what it may open by looking; a pod with one device of several is told which.
+Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
+  Allocation out;
+  NodeList nodes(pool.config.permissions);
+  std::vector<std::string> ids;
+  for (const PoolDevice& device : devices) {
+    add_nodes(device, node, nodes);
+    ids.push_back(device.id());
+  }
+  if (pool.config.unit == UnitKind::shared_one) out.envs.emplace(env_name(pool.config), joined(ids, ","));
+  out.nodes = std::move(nodes).take();
+  return out;
+}
+
 }  // namespace
 
 Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
   if (devices.empty()) return Error{Errc::invalid, 0, pool.resource() + ": no device is asked for"};
-  std::set<std::string> ids;
-  for (const PoolDevice& device : devices) TRY(check_device(device, ids), pool.resource());
+  std::set<std::string> asked;
+  for (const PoolDevice& device : devices) TRY(check_device(device, asked), pool.resource());
+  if (shares(pool.config)) return share(pool, devices, node);
 
   Allocation out;
-  NodeList nodes;
+  NodeList nodes(pool.config.permissions);
   Json info = Json::object();
-  std::string list;
+  std::vector<std::string> ids;
   for (const PoolDevice& device : devices) {
-    list += (list.empty() ? "" : ",") + device.id();
+    ids.push_back(device.id());
     info.set(device.id(), info_entry(device, node));
     add_nodes(device, node, nodes);
-    out.files.push_back(device_info(pool, device));
+    if (device.facts.kind != FunctionKind::accelerator) out.files.push_back(device_info(pool, device));
     if (device.rdma) out.promises.emplace(device.id(), promise(device));
   }
-  out.envs.emplace(env_name(pool.config), std::move(list));
+  out.envs.emplace(env_name(pool.config), joined(ids, ","));
   out.envs.emplace(env_name(pool.config) + "_INFO", info.text(Json::Order::sorted));
   out.nodes = std::move(nodes).take();
   return out;

@@ -1,5 +1,7 @@
-// Config: what the administrator asked for, parsed from sriov-network-device-plugin's `resourceList` format.
-// parse_config() is pure: text in, Config or one clear error out. It never looks at the node.
+// Config: what the administrator asked for, parsed from the peers' formats: sriov-network-device-plugin's
+// `resourceList`, k8s-rdma-shared-dev-plugin's `configList` (a file may have both), and the `mode` of
+// k8s-rdma-sriov-dev-plugin and its descendants. parse_config() is pure: text in, Config or one clear error
+// out. It never looks at the node.
 #pragma once
 
 #include "common/result.h"
@@ -29,8 +31,8 @@ struct Selector {
   bool need_vhost_net = false;            // no filter: hand out /dev/vhost-net and /dev/net/tun
   std::string vdpa_type;                  // "", "virtio" or "vhost"
   std::vector<std::string> aux_types;     // "sf"
-  std::vector<std::string> net_names;     // of its own netdev, with * and ?
-  std::vector<std::string> macs;          // of its own netdev
+  std::vector<std::string> net_names;     // of its own netdevs, with * and ?
+  std::vector<std::string> macs;          // of its own netdevs, in lower case, with * and ?
   std::vector<std::string> subsystems;    // "15b3:0058", or "15b3" alone
   std::vector<std::string> numa_nodes;    // "0"
   std::vector<std::string> pcie_roots;    // "pci0000:16"
@@ -89,6 +91,7 @@ struct ResourceConfig {
   Preference preference = Preference::none;
   HealthPolicy health;
   bool exclude_topology = false;
+  bool register_empty = false;  // kubelet hears of it also before it has its first device
   HostUse host_use = HostUse::warn;
   std::vector<Selector> selectors;  // at least one; the first that matches a device decides its options
   // additionalInfo: "*" or a PCI address -> key -> value.
@@ -97,14 +100,7 @@ struct ResourceConfig {
   std::string resource() const { return prefix + "/" + name; }  // "nvidia.com/hostdev"
 };
 
-enum class ConfigFormat : uint8_t {
-  resource_list,  // sriov-network-device-plugin
-  config_list,    // k8s-rdma-shared-dev-plugin
-  mode,           // k8s-rdma-sriov-dev-plugin and its descendants
-};
-
 struct Config {
-  ConfigFormat format = ConfigFormat::resource_list;
   // periodicUpdateInterval, in seconds; 0: no slow rescan. Nothing if the file does not say.
   std::optional<uint32_t> rescan_seconds;
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it

@@ -1,4 +1,4 @@
-// Reads one object of `selectors`: its fields, and what about them can never match.
+// Reads `selectors`: the fields of each object, and what about them can never match.
 #pragma once
 
 #include "common/json.h"
@@ -6,11 +6,13 @@
 #include "plugin/config_warnings.h"
 
 #include <string>
+#include <vector>
 
 namespace vfrail {
 
-// `path` names the object in messages: "selectors" or "selectors[1]".
-Result<Selector> parse_selector(const Json::Object& object, const std::string& path,
-                                ConfigWarnings& warnings);
+// One object, or a list of at least one. `path` names the value in messages: "selectors". `depth` counts how
+// many `not` are around it.
+Result<std::vector<Selector>> parse_selectors(const Json& value, const std::string& path,
+                                              ConfigWarnings& warnings, int depth = 0);
 
 }  // namespace vfrail

@@ -7,18 +7,25 @@ namespace vfrail {
 namespace {
 
 const std::vector<std::string>& known_keys(KeyPlace place) {
-  static const std::vector<std::string> kTopLevel = {"resourceList"};
-  static const std::vector<std::string> kResource = {"resourceName",    "resourcePrefix", "deviceType",
-                                                     "excludeTopology", "selectors",      "additionalInfo",
-                                                     "hostUse"};
+  static const std::vector<std::string> kTopLevel = {"resourceList", "configList", "mode", "pfNetdevices",
+                                                     "periodicUpdateInterval"};
+  static const std::vector<std::string> kResource = {
+      "resourceName",        "resourcePrefix", "deviceType",       "excludeTopology", "selectors",
+      "additionalInfo",      "hostUse",        "bundle",           "rdmaHcaMax",      "hcaPerUnit",
+      "preferredAllocation", "health",         "extraDeviceNodes", "registerEmpty"};
+  static const std::vector<std::string> kHealth = {"port", "carrier", "guid", "devlink"};
   static const std::vector<std::string> kSelector = {
-      "vendors",   "devices",     "drivers", "pciAddresses", "acpiIndexes",  "pfNames", "rootDevices",
-      "linkTypes", "ddpProfiles", "isRdma",  "pKeys",        "needVhostNet", "vdpaType"};
+      "vendors",     "devices",   "drivers",     "pciAddresses", "acpiIndexes", "pfNames",
+      "rootDevices", "linkTypes", "ddpProfiles", "isRdma",       "pKeys",       "needVhostNet",
+      "vdpaType",    "deviceIDs", "auxTypes",    "ifNames",      "macs",        "subsystems",
+      "numaNodes",   "pcieRoots", "rdmaDevices", "linkStates",   "isPf",        "not"};
   switch (place) {
     case KeyPlace::top_level:
       return kTopLevel;
     case KeyPlace::resource:
       return kResource;
+    case KeyPlace::health:
+      return kHealth;
     case KeyPlace::selector:
       break;
   }
@@ -32,7 +39,6 @@ std::string hint(const std::string& key, KeyPlace place) {
   if (place == KeyPlace::resource && nearest_name(key, known_keys(KeyPlace::selector)) == key) {
     return "; it belongs into \"selectors\"";
   }
-  if (place == KeyPlace::selector && key == "auxTypes") return "; it belongs to deviceType auxNetDevice";
   return "";
 }
 

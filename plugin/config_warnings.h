@@ -11,7 +11,7 @@
 
 namespace vfrail {
 
-enum class KeyPlace : uint8_t { top_level, resource, selector };
+enum class KeyPlace : uint8_t { top_level, resource, health, selector };
 
 class ConfigWarnings {
  public:

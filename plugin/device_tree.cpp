@@ -94,17 +94,17 @@ Distance meet_at(Level level) {
   return Distance::sys;
 }
 
-DeviceTree build_tree(const Pool& pool, const std::set<size_t>& available, const std::set<size_t>& must) {
+DeviceTree build_tree(const TreeInput& input) {
   Builder builder;
   std::map<PciAddress, size_t> pfs;
   std::map<size_t, std::vector<size_t>> chosen;  // by PF group: `must`, then the others
   std::map<size_t, std::vector<size_t>> others;
-  for (size_t i = 0; i < pool.devices.size(); ++i) {
-    const Function& function = pool.devices[i].facts;
+  for (size_t i = 0; i < input.members.size(); ++i) {
+    const Function& function = *input.members[i];
     const size_t pf = builder.pf(function);
     pfs.emplace(port_of(function), pf);
-    const bool is_free = available.count(i) != 0;
-    const bool is_must = must.count(i) != 0;
+    const bool is_free = input.available.contains(i);
+    const bool is_must = input.must.contains(i);
     if (is_free) (is_must ? chosen : others)[pf].push_back(i);
     builder.add(pf, [&](Group& group) {
       group.free += is_free ? 1 : 0;
@@ -112,14 +112,12 @@ DeviceTree build_tree(const Pool& pool, const std::set<size_t>& available, const
       group.taken += is_free ? 0 : 1;
     });
   }
-  if (pool.gpus) {
-    for (const Gpu& gpu : *pool.gpus) builder.add(gpu);
-  }
+  for (const Gpu& gpu : input.gpus) builder.add(gpu);
   DeviceTree out = builder.take();
   for (auto* part : {&chosen, &others}) {
-    for (const auto& [pf, devices] : *part) {
+    for (const auto& [pf, members] : *part) {
       std::vector<size_t>& to = out.groups[pf].available;
-      to.insert(to.end(), devices.begin(), devices.end());
+      to.insert(to.end(), members.begin(), members.end());
     }
   }
   number_rails(pfs, out);

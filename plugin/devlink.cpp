@@ -96,15 +96,15 @@ std::optional<Devlink> Devlink::open() {
   return Devlink(*std::move(socket), *family);
 }
 
-NlMessage Devlink::ask(uint8_t command, const PciAddress& function) const {
+NlMessage Devlink::ask(uint8_t command, const DevlinkHandle& function) const {
   NlMessage message(family_, 0);
   message.put_header(genlmsghdr{command, DEVLINK_GENL_VERSION, 0});
-  message.put_text(DEVLINK_ATTR_BUS_NAME, "pci");
-  message.put_text(DEVLINK_ATTR_DEV_NAME, function.text());
+  message.put_text(DEVLINK_ATTR_BUS_NAME, function.bus);
+  message.put_text(DEVLINK_ATTR_DEV_NAME, function.device);
   return message;
 }
 
-std::optional<bool> Devlink::enable_rdma(const PciAddress& function) {
+std::optional<bool> Devlink::enable_rdma(const DevlinkHandle& function) {
   NlMessage message = ask(DEVLINK_CMD_PARAM_GET, function);
   message.put_text(DEVLINK_ATTR_PARAM_NAME, "enable_rdma");
   std::optional<bool> enabled;
@@ -115,7 +115,7 @@ std::optional<bool> Devlink::enable_rdma(const PciAddress& function) {
   return asked ? enabled : std::nullopt;
 }
 
-std::optional<std::string> Devlink::version(const PciAddress& function, std::string_view name) {
+std::optional<std::string> Devlink::version(const DevlinkHandle& function, std::string_view name) {
   std::optional<std::string> found;
   const auto asked = socket_.query(ask(DEVLINK_CMD_INFO_GET, function), [&](Bytes answer) {
     found = parse_version(answer, name);

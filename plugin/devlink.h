@@ -15,19 +15,25 @@
 
 namespace vfrail {
 
+// How devlink calls a device: "pci/0000:03:00.0", "auxiliary/mlx5_core.sf.4".
+struct DevlinkHandle {
+  std::string bus;
+  std::string device;
+};
+
 class Devlink {
  public:
   // Nothing if the kernel has no devlink or does not let us ask.
   static std::optional<Devlink> open();
 
   // The parameter enable_rdma; nothing if the driver does not have it.
-  std::optional<bool> enable_rdma(const PciAddress& function);
+  std::optional<bool> enable_rdma(const DevlinkHandle& function);
   // A version of `devlink dev info`, "fw.app.name" for instance; nothing if the driver does not tell.
-  std::optional<std::string> version(const PciAddress& function, std::string_view name);
+  std::optional<std::string> version(const DevlinkHandle& function, std::string_view name);
 
  private:
   Devlink(NlSocket socket, uint16_t family) : socket_(std::move(socket)), family_(family) {}
-  NlMessage ask(uint8_t command, const PciAddress& function) const;
+  NlMessage ask(uint8_t command, const DevlinkHandle& function) const;
 
   NlSocket socket_;
   uint16_t family_;

@@ -1,7 +1,6 @@
 #include "plugin/gpu_facts.h"
 
-#include "common/text.h"
-#include "plugin/netdev_facts.h"
+#include "plugin/function_folder.h"
 
 #include <algorithm>
 #include <set>
@@ -40,13 +39,6 @@ std::vector<Gpu> read_gpus(const SysRoot& sys, const std::vector<Function>& know
   }
   std::sort(out.begin(), out.end(), [](const Gpu& a, const Gpu& b) { return a.address < b.address; });
   return out;
-}
-
-// The link in the bus's folder says where the function is: "../../../devices/pci0000:16/0000:16:01.0/...".
-std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address) {
-  const std::string target = sys.link_target(pci_folder(address)).value_or("");
-  const size_t start = target.find("/pci");
-  return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
 }
 
 }  // namespace vfrail

@@ -5,7 +5,6 @@
 #include "common/sys_root.h"
 #include "plugin/inventory.h"
 
-#include <string>
 #include <vector>
 
 namespace vfrail {
@@ -15,8 +14,5 @@ namespace vfrail {
 // VFs of GPUs, which would count one GPU several times, and the functions that are known to be something
 // else.
 std::vector<Gpu> read_gpus(const SysRoot& sys, const std::vector<Function>& known);
-
-// Function::pcie_path.
-std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address);
 
 }  // namespace vfrail

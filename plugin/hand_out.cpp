@@ -2,10 +2,14 @@
 
 #include "common/files.h"
 #include "common/promise.h"
+#include "plugin/function_folder.h"
+#include "plugin/units.h"
 
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <sys/stat.h>
 #include <utility>
 
@@ -19,33 +23,82 @@ NodeFacts read_node(const SysRoot& sys) {
                    .vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun")};
 }
 
-Result<PoolDevice> read_device(const Pool& pool, const std::string& id, const SysRoot& sys) {
-  const PoolDevice* known = pool.find(id);
-  if (known == nullptr) {
-    return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool.resource()};
+std::string function_folder(const Function& function) {
+  return function.aux_name.empty() ? pci_folder(function.address) : auxiliary_folder(function.aux_name);
+}
+
+// What extraDeviceNodes means for one device: "/dev/knem" itself, "cxi/*" what the device's folder cxi names.
+Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource, const Function& function,
+                                                  const SysRoot& sys) {
+  std::vector<std::string> out;
+  for (const std::string& wanted : resource.extra_nodes) {
+    if (!wanted.ends_with("/*")) {
+      if (!sys.exists(wanted.substr(1)))
+        return Error{Errc::not_found, 0, "extraDeviceNodes: there is no " + wanted + " on this node"};
+      out.push_back(wanted);
+      continue;
+    }
+    const std::string folder = wanted.substr(0, wanted.size() - 2);
+    for (const std::string& name : sys.list(function_folder(function) + "/" + folder))
+      out.push_back("/dev/" + name);
   }
-  auto facts = TRY(read_function(sys, known->facts.address), "read the facts of device " + id);
-  if (!facts) return Error{Errc::not_found, 0, "device " + id + " has vanished from the node"};
-  PoolDevice fresh = *known;
+  return out;
+}
+
+// The device with its facts of now; nothing if it has vanished.
+Result<std::optional<PoolDevice>> read_device(const Pool& pool, const PoolDevice& known, const SysRoot& sys) {
+  auto facts = TRY(read_function(sys, known.facts), "read the facts of device " + known.id());
+  if (!facts) return std::optional<PoolDevice>();
+  PoolDevice fresh = known;
   fresh.facts = std::move(*facts);
-  return fresh;
+  fresh.extra_nodes = TRY(find_extra_nodes(pool.config, fresh.facts, sys), "device " + known.id());
+  return std::optional(std::move(fresh));
+}
+
+// The devices that a container's units stand for, each once. Of a shared unit those count that can be used
+// now: it promises no particular one.
+Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector<const Unit*>& units,
+                                             const SysRoot& sys) {
+  std::vector<PoolDevice> out;
+  std::set<std::string> seen;
+  const bool any_will_do = pool.config.unit == UnitKind::shared;
+  for (const Unit* unit : units) {
+    if (pool.config.unit == UnitKind::bundle && !unit->fault.empty())
+      return Error{Errc::busy, 0, unit->id + " is not complete: " + unit->fault};
+    for (const PoolDevice* device : unit->devices) {
+      if (!seen.insert(device->id()).second) continue;
+      auto fresh = TRY(read_device(pool, *device, sys), "");
+      const bool usable = fresh && !(any_will_do && fresh->facts.rdma.empty());
+      if (usable) out.push_back(std::move(*fresh));
+      if (!usable && !any_will_do)
+        return Error{Errc::not_found, 0, "device " + device->id() + " has vanished from the node"};
+    }
+  }
+  if (out.empty())
+    return Error{Errc::not_found, 0, pool.resource() + " has no RDMA device that can be used now"};
+  return out;
 }
 
 Result<std::vector<Allocation>> compute(const Pool& pool,
                                         const std::vector<std::vector<std::string>>& containers,
                                         const SysRoot& sys) {
   const NodeFacts node = read_node(sys);
+  const std::vector<Unit> units = make_units(pool);
+  std::map<std::string_view, const Unit*> by_id;
+  for (const Unit& unit : units) by_id.emplace(unit.id, &unit);
   std::set<std::string> asked;
   std::vector<Allocation> out;
   for (const std::vector<std::string>& ids : containers) {
     if (ids.empty()) return Error{Errc::invalid, 0, "a container asks for no device of " + pool.resource()};
-    std::vector<PoolDevice> devices;
+    std::vector<const Unit*> wanted;
     for (const std::string& id : ids) {
-      if (!asked.insert(id).second) {
-        return Error{Errc::invalid, 0, "device '" + id + "' is asked for twice"};
-      }
-      devices.push_back(TRY(read_device(pool, id, sys), ""));
+      if (!asked.insert(id).second) return Error{Errc::invalid, 0, "device '" + id + "' is asked for twice"};
+      const auto unit = by_id.find(id);
+      if (unit == by_id.end())
+        return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool.resource()};
+      wanted.push_back(unit->second);
     }
+    const auto devices = TRY(read_devices(pool, wanted, sys), "");
     out.push_back(TRY(allocate(pool, devices, node), "work out what the container gets"));
   }
   return out;

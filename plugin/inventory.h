@@ -74,7 +74,7 @@ struct Function {
   std::string driver;            // empty: none bound
   std::optional<int> numa_node;  // nothing for -1
   std::string acpi_index;
-  std::optional<PciAddress> pf;  // set for VFs
+  std::optional<PciAddress> pf;  // of VFs; of sub-functions: the parent
   int vf_index = -1;
   uint32_t total_vfs = 0;  // PFs only
   uint32_t num_vfs = 0;
@@ -95,7 +95,7 @@ struct Function {
 
   // What kubelet calls it: the PCI address, or the auxiliary device's name.
   DeviceId id() const;
-  bool is_vf() const { return pf.has_value(); }
+  bool is_vf() const { return kind != FunctionKind::sub_function && pf.has_value(); }
   // Neither netdev nor RDMA device is in the host although a network driver is bound: it sits in a pod.
   bool away() const;
 };
@@ -122,7 +122,7 @@ struct Inventory {
 // namespace.
 Result<Inventory> scan(const SysRoot& sys, Kernel* host);
 
-// The facts of one function, fresh; nothing if it has vanished. Host use is not looked at.
-Result<std::optional<Function>> read_function(const SysRoot& sys, const PciAddress& address);
+// The facts of one function of an earlier scan, fresh; nothing if it has vanished. Host use is not looked at.
+Result<std::optional<Function>> read_function(const SysRoot& sys, const Function& known);
 
 }  // namespace vfrail

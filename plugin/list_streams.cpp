@@ -1,5 +1,7 @@
 #include "plugin/list_streams.h"
 
+#include "plugin/units.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -7,13 +9,11 @@ namespace vfrail {
 
 v1beta1::ListAndWatchResponse list_response(const Pool& pool) {
   v1beta1::ListAndWatchResponse out;
-  for (const PoolDevice& device : pool.devices) {
+  for (const Unit& unit : make_units(pool)) {
     v1beta1::Device& told = *out.add_devices();
-    told.set_id(device.id());
-    told.set_health(device.fault.empty() ? "Healthy" : "Unhealthy");
-    if (device.facts.numa_node && !pool.config.exclude_topology) {
-      told.mutable_topology()->add_nodes()->set_id(*device.facts.numa_node);
-    }
+    told.set_id(unit.id);
+    told.set_health(unit.fault.empty() ? "Healthy" : "Unhealthy");
+    for (const int node : unit.numa_nodes) told.mutable_topology()->add_nodes()->set_id(node);
   }
   return out;
 }

@@ -14,7 +14,7 @@
 
 namespace vfrail {
 
-// What kubelet is told about a pool: devices in order of their ids.
+// What kubelet is told about a pool: its units.
 v1beta1::ListAndWatchResponse list_response(const Pool& pool);
 
 class ListStreams {

@@ -23,23 +23,16 @@ Netdev read_netdev(const SysRoot& sys, const std::string& folder, const std::str
   return out;
 }
 
-std::string net_folder(const std::string& function, const std::string& child) {
-  return function + "/" + child + "/net";
-}
-
 }  // namespace
 
-std::string pci_folder(const PciAddress& address) { return "sys/bus/pci/devices/" + address.text(); }
-
-std::vector<Netdev> read_netdevs(const SysRoot& sys, const PciAddress& address) {
-  const std::string base = pci_folder(address);
-  std::vector<std::string> folders = {base + "/net"};
-  for (const std::string& child : sys.list(base)) {
-    if (child.starts_with("virtio")) folders.push_back(net_folder(base, child));
-  }
+std::vector<Netdev> read_netdevs(const FunctionFolder& folder) {
   std::vector<Netdev> out;
-  for (const std::string& folder : folders) {
-    for (const std::string& name : sys.list(folder)) out.push_back(read_netdev(sys, folder, name));
+  const auto read_all = [&](const std::string& entry, const std::vector<std::string>& names) {
+    for (const std::string& name : names) out.push_back(read_netdev(folder.sys(), folder.path(entry), name));
+  };
+  read_all("net", folder.list("net"));
+  for (const std::string& child : folder.entries()) {
+    if (child.starts_with("virtio")) read_all(child + "/net", folder.sys().list(folder.path(child + "/net")));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/sys_root.h"
+#include "plugin/function_folder.h"
 #include "plugin/inventory.h"
 
 #include <string>
@@ -9,12 +10,9 @@
 
 namespace vfrail {
 
-// "sys/bus/pci/devices/0000:03:02.1".
-std::string pci_folder(const PciAddress& address);
-
 // The interfaces of the function that are in the host's network namespace, sorted by name: net/ below the
 // function, and below its virtioN child, which is where virtio-net registers them.
-std::vector<Netdev> read_netdevs(const SysRoot& sys, const PciAddress& address);
+std::vector<Netdev> read_netdevs(const FunctionFolder& folder);
 
 // The one of them that stands for the port itself (common/uplink.h). Null if there is none.
 const Netdev* find_uplink(const SysRoot& sys, const std::vector<Netdev>& netdevs);

@@ -11,16 +11,29 @@ namespace {
 // Reasons of one function that are shown; a node with more resources than that has a clear enough picture.
 constexpr size_t kMaxReasons = 8;
 
-// Why the function can be in no pool whatever the configuration says.
-std::vector<std::string> find_exclusions(const Function& function) {
-  std::vector<std::string> out;
-  if (function.num_vfs > 0) {
-    out.push_back("has " + std::to_string(function.num_vfs) + (function.num_vfs == 1 ? " VF" : " VFs") +
-                  " enabled: " + (function.num_vfs == 1 ? "it is" : "its VFs are") +
-                  " handed out, not itself");
+DeviceType type_of(const Function& function) {
+  switch (function.kind) {
+    case FunctionKind::network:
+      return DeviceType::net_device;
+    case FunctionKind::sub_function:
+      return DeviceType::aux_net_device;
+    case FunctionKind::accelerator:
+      break;
   }
-  if (function.driver.empty()) out.push_back("no driver is bound");
-  return out;
+  return DeviceType::accelerator;
+}
+
+const char* type_name(DeviceType type) {
+  if (type == DeviceType::net_device) return "netDevice";
+  return type == DeviceType::aux_net_device ? "auxNetDevice" : "accelerator";
+}
+
+// Why the function cannot be in that resource whatever its selectors say; empty if it can.
+std::string find_exclusion(const ResourceConfig& resource, const Function& function) {
+  if (function.driver.empty()) return "no driver is bound";
+  if (function.num_vfs == 0 || shares(resource)) return "";
+  return "has " + std::to_string(function.num_vfs) + (function.num_vfs == 1 ? " VF" : " VFs") +
+         " enabled: " + (function.num_vfs == 1 ? "it is" : "its VFs are") + " handed out, not itself";
 }
 
 bool refuses(HostUse policy, HostUseFact::Kind kind) {
@@ -45,7 +58,8 @@ std::string say_risk(const ResourceConfig& resource, const Function& function, c
 
 std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const Function& function) {
   std::map<std::string, std::string> out;
-  for (const std::string& key : {std::string("*"), function.address.text()}) {
+  // Of a sub-function the peer takes its parent's address; its own name is more to the point.
+  for (const std::string& key : {std::string("*"), function.address.text(), function.id().text()}) {
     const auto found = resource.additional_info.find(key);
     if (found == resource.additional_info.end()) continue;
     for (const auto& [name, value] : found->second) out[name] = value;
@@ -89,29 +103,87 @@ Verdict judge(const ResourceConfig& resource, const Function& function) {
   return out;
 }
 
-// Puts the function into the first pool that takes it, or says why none does.
-std::vector<std::string> place(const Config& config, const Function& function, Pools& out) {
-  std::vector<std::string> reasons = find_exclusions(function);
-  if (!reasons.empty()) return reasons;
-  for (size_t i = 0; i < config.resources.size(); ++i) {
-    const ResourceConfig& resource = config.resources[i];
-    const Verdict verdict = judge(resource, function);
-    if (verdict.selector == nullptr) {
-      reasons.insert(reasons.end(), verdict.reasons.begin(), verdict.reasons.end());
-      continue;
-    }
+void add_device(const ResourceConfig& resource, const Selector& selector, const Function& function,
+                Pool& pool, Pools& out) {
+  if (!shares(resource)) {
     for (const HostUseFact& fact : function.host_use)
       out.warnings.push_back(say_risk(resource, function, fact));
-    out.pools[i].devices.push_back(make_device(resource, *verdict.selector, function));
-    return {};
   }
-  if (reasons.empty()) reasons.emplace_back("the configuration has no resource");
-  if (reasons.size() > kMaxReasons) {
-    const size_t more = reasons.size() - kMaxReasons + 1;
-    reasons.resize(kMaxReasons - 1);
-    reasons.push_back("and " + std::to_string(more) + " more selectors that do not match");
+  pool.devices.push_back(make_device(resource, selector, function));
+}
+
+// At most kMaxReasons, and none twice: what excludes a function from one resource mostly excludes it from
+// all.
+std::vector<std::string> condense(std::vector<std::string> reasons) {
+  std::vector<std::string> out;
+  for (std::string& reason : reasons) {
+    if (std::find(out.begin(), out.end(), reason) == out.end()) out.push_back(std::move(reason));
   }
-  return reasons;
+  if (out.size() > kMaxReasons) {
+    const size_t more = out.size() - kMaxReasons + 1;
+    out.resize(kMaxReasons - 1);
+    out.push_back("and " + std::to_string(more) + " more selectors that do not match");
+  }
+  return out;
+}
+
+// Puts the function into every shared pool that selects it and into the first of the others that does, or
+// says why it is in none.
+std::vector<std::string> place(const Config& config, const Function& function, Pools& out) {
+  std::vector<std::string> reasons;
+  const DeviceType type = type_of(function);
+  bool of_type = false;
+  bool placed = false;
+  bool taken = false;
+  for (size_t i = 0; i < config.resources.size(); ++i) {
+    const ResourceConfig& resource = config.resources[i];
+    if (resource.device_type != type) continue;
+    of_type = true;
+    if (taken && !shares(resource)) continue;
+    if (std::string exclusion = find_exclusion(resource, function); !exclusion.empty()) {
+      reasons.push_back(std::move(exclusion));
+      continue;
+    }
+    const Verdict verdict = judge(resource, function);
+    reasons.insert(reasons.end(), verdict.reasons.begin(), verdict.reasons.end());
+    if (verdict.selector == nullptr) continue;
+    add_device(resource, *verdict.selector, function, out.pools[i], out);
+    placed = true;
+    taken = taken || !shares(resource);
+  }
+  if (placed) return {};
+  if (config.resources.empty()) return {"the configuration has no resource"};
+  if (!of_type) return {std::string("no resource has the deviceType ") + type_name(type)};
+  return condense(std::move(reasons));
+}
+
+// A PF in one pool and its sub-functions in another: whoever gets the PF takes the others' port away.
+void warn_about_parents(const Inventory& inventory, Pools& out) {
+  std::map<std::string, const Pool*> pool_of;
+  for (const Pool& pool : out.pools) {
+    if (shares(pool.config)) continue;
+    for (const PoolDevice& device : pool.devices) pool_of.emplace(device.id(), &pool);
+  }
+  for (const Function& function : inventory.functions) {
+    if (function.kind != FunctionKind::sub_function) continue;
+    const auto parent = pool_of.find(function.address.text());
+    if (parent == pool_of.end() || !pool_of.contains(function.id().text())) continue;
+    out.warnings.push_back(parent->second->resource() + " offers " + function.address.text() +
+                           ", whose sub-function " + function.id().text() + " is offered as well; a pod " +
+                           "that gets the one takes the port of the other away");
+  }
+}
+
+// In exclusive mode the kernel lets nobody in another network namespace open the device.
+void warn_about_sharing(const Inventory& inventory, Pools& out) {
+  if (inventory.rdma_netns_mode != RdmaNetnsMode::exclusive) return;
+  for (const Pool& pool : out.pools) {
+    if (!shares(pool.config) || pool.devices.empty()) continue;
+    out.warnings.push_back(pool.resource() +
+                           " shares RDMA devices, but RDMA is in exclusive namespace mode: only pods with "
+                           "hostNetwork can use them; boot with \"options ib_core netns_mode=1\" to share "
+                           "them with all");
+  }
 }
 
 void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& out) {
@@ -129,6 +201,10 @@ void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& o
 
 }  // namespace
 
+bool shares(const ResourceConfig& resource) {
+  return resource.unit == UnitKind::shared || resource.unit == UnitKind::shared_one;
+}
+
 const PoolDevice* Pool::find(const std::string& id) const {
   const auto at = std::find_if(devices.begin(), devices.end(),
                                [&](const PoolDevice& device) { return device.id() == id; });
@@ -141,11 +217,13 @@ Pools match(const Config& config, const Inventory& inventory) {
   for (const ResourceConfig& resource : config.resources) {
     out.pools.push_back({.config = resource, .devices = {}, .gpus = gpus});
   }
-  // The inventory is sorted by address, so devices and left-outs come out sorted by id.
+  // The inventory is sorted by address, so devices and left-outs come out in that order.
   for (const Function& function : inventory.functions) {
     auto reasons = place(config, function, out);
-    if (!reasons.empty()) out.left_out.push_back({function.address.text(), std::move(reasons)});
+    if (!reasons.empty()) out.left_out.push_back({function.id().text(), std::move(reasons)});
   }
+  warn_about_parents(inventory, out);
+  warn_about_sharing(inventory, out);
   warn_about_vhost(config, inventory, out);
   return out;
 }

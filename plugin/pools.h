@@ -17,6 +17,7 @@ struct PoolDevice {
   bool vhost_net = false;
   std::string vdpa_type;                     // "", "virtio", "vhost"
   std::map<std::string, std::string> extra;  // additionalInfo, merged
+  std::vector<std::string> extra_nodes;      // paths for extraDeviceNodes, known at Allocate
   std::string fault;                         // why it is unhealthy; empty if it is healthy
 
   std::string id() const { return facts.id().text(); }
@@ -24,7 +25,7 @@ struct PoolDevice {
 
 struct Pool {
   ResourceConfig config;
-  std::vector<PoolDevice> devices;               // sorted by id
+  std::vector<PoolDevice> devices;  // sorted by address, sub-functions behind one another by name
   std::shared_ptr<const std::vector<Gpu>> gpus;  // of the node; may be null
 
   std::string resource() const { return config.resource(); }
@@ -38,9 +39,12 @@ struct LeftOut {
 
 struct Pools {
   std::vector<Pool> pools;        // one for each resource of the config, in its order, also empty ones
-  std::vector<LeftOut> left_out;  // every function that is in no pool, sorted by id
+  std::vector<LeftOut> left_out;  // every function that is in no pool
   std::vector<std::string> warnings;
 };
+
+// Whether pods share the devices of such a resource, which then stay where they are.
+bool shares(const ResourceConfig& resource);
 
 Pools match(const Config& config, const Inventory& inventory);
 

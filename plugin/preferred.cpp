@@ -1,5 +1,7 @@
 #include "plugin/preferred.h"
 
+#include "plugin/units.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -57,18 +59,18 @@ Table fill(const Group& group, const std::vector<Table>& tables, size_t size, ui
 
 // Ids by what they are to the pool.
 struct Sorted {
-  std::set<size_t> devices;  // indexes of its devices
+  std::set<size_t> units;  // their indexes
   Ids strangers;
 };
 
-Sorted sort_out(const std::map<std::string, size_t>& devices, const Ids& ids) {
+Sorted sort_out(const std::map<std::string, size_t>& units, const Ids& ids) {
   Sorted out;
   for (const std::string& id : ids) {
-    const auto at = devices.find(id);
-    if (at == devices.end()) {
+    const auto at = units.find(id);
+    if (at == units.end()) {
       out.strangers.insert(id);
     } else {
-      out.devices.insert(at->second);
+      out.units.insert(at->second);
     }
   }
   return out;
@@ -84,8 +86,9 @@ void add_some(std::vector<std::string>& to, const Ids& from, size_t count) {
   }
 }
 
-std::vector<std::string> name_devices(const Pool& pool, const DeviceTree& tree, const Choice& choice) {
-  std::vector<std::tuple<size_t, size_t>> chosen;  // rail, device
+std::vector<std::string> name_units(const std::vector<Unit>& units, const DeviceTree& tree,
+                                    const Choice& choice) {
+  std::vector<std::tuple<size_t, size_t>> chosen;  // rail, unit
   for (size_t i = 0; i < tree.groups.size(); ++i) {
     const Group& group = tree.groups[i];
     if (group.level != Level::pf) continue;
@@ -93,14 +96,24 @@ std::vector<std::string> name_devices(const Pool& pool, const DeviceTree& tree, 
   }
   std::sort(chosen.begin(), chosen.end());
   std::vector<std::string> out;
-  for (const auto& [rail, device] : chosen) out.push_back(pool.devices[device].id());
+  for (const auto& [rail, unit] : chosen) out.push_back(units[unit].id);
   return out;
 }
 
 }  // namespace
 
-bool has_preference(const Pool& pool) {
-  return pool.config.preference != Preference::none && pool.config.unit == UnitKind::device;
+Preference preference_of(const Pool& pool) {
+  const Preference wanted = pool.config.preference;
+  switch (pool.config.unit) {
+    case UnitKind::device:
+      return wanted;
+    case UnitKind::shared_one:
+      return wanted == Preference::none ? Preference::spread : wanted;
+    case UnitKind::shared:
+    case UnitKind::bundle:
+      break;
+  }
+  return Preference::none;
 }
 
 Choice choose(const DeviceTree& tree, const Objective& objective, size_t size) {
@@ -135,17 +148,23 @@ std::vector<std::string> preferred(const Pool& pool, const PreferredRequest& req
   const bool possible = request.size > 0 && static_cast<uint64_t>(request.size) <= available.size() &&
                         must.size() <= static_cast<size_t>(request.size) &&
                         std::includes(available.begin(), available.end(), must.begin(), must.end());
-  if (!has_preference(pool) || !possible) return {};
+  const Preference preference = preference_of(pool);
+  if (preference == Preference::none || !possible) return {};
 
   const auto size = static_cast<size_t>(request.size);
-  std::map<std::string, size_t> devices;
-  for (size_t i = 0; i < pool.devices.size(); ++i) devices.emplace(pool.devices[i].id(), i);
-  const Sorted free = sort_out(devices, available);
-  const Sorted wanted = sort_out(devices, must);
-  const size_t from_pool = std::min(size - wanted.strangers.size(), free.devices.size());
-  const DeviceTree tree = build_tree(pool, free.devices, wanted.devices);
-  const Objective objective(pool.config.preference, tree, from_pool);
-  auto out = name_devices(pool, tree, choose(tree, objective, from_pool));
+  const std::vector<Unit> units = make_units(pool);
+  std::map<std::string, size_t> numbers;
+  for (size_t i = 0; i < units.size(); ++i) numbers.emplace(units[i].id, i);
+  const Sorted free = sort_out(numbers, available);
+  const Sorted wanted = sort_out(numbers, must);
+
+  TreeInput input{.members = {}, .gpus = {}, .available = free.units, .must = wanted.units};
+  for (const Unit& unit : units) input.members.push_back(&unit.devices.front()->facts);
+  if (pool.gpus) input.gpus = *pool.gpus;
+  const DeviceTree tree = build_tree(input);
+  const size_t from_pool = std::min(size - wanted.strangers.size(), free.units.size());
+  const Objective objective(preference, tree, from_pool);
+  auto out = name_units(units, tree, choose(tree, objective, from_pool));
   out.insert(out.end(), wanted.strangers.begin(), wanted.strangers.end());
   add_some(out, free.strangers, size - out.size());
   return out;

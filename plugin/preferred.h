@@ -1,4 +1,4 @@
-// preferred(): which of the available devices a container should get, by the pool's Preference. Pure. Never
+// preferred(): which of the available units a container should get, by the pool's Preference. Pure. Never
 // fails: it answers a valid set whenever there is one, and nothing otherwise, which leaves the choice to
 // kubelet.
 //
@@ -22,10 +22,13 @@ struct PreferredRequest {
   int64_t size = 0;
 };
 
-// Whether to tell kubelet that it may ask. Not for pools whose units are no devices.
-bool has_preference(const Pool& pool);
+// What units are chosen by; `none`: kubelet chooses, and need not ask. Units of a shared_one pool are spread
+// if nothing else is wanted, so that a pod gets the device that is least in use. Units that stand for several
+// devices have nothing to choose by.
+Preference preference_of(const Pool& pool);
 
-// In the order of rails, then of ids. (Kubelet makes a set of it: Allocate gets them in any order.)
+// Ids of units, in the order of rails, then of the pool. (Kubelet makes a set of them: Allocate gets them in
+// any order.)
 //
 // Valid is: exactly `size` ids, each once, all of `must_include` among them, all of them available. Ids that
 // are not in the pool are chosen only if there are not enough others.

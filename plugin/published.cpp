@@ -1,5 +1,7 @@
 #include "plugin/published.h"
 
+#include "plugin/units.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -22,10 +24,11 @@ bool Published::publish(Pool next) {
 }
 
 bool same_list(const Pool& before, const Pool& after) {
-  return before.config.exclude_topology == after.config.exclude_topology &&
-         std::equal(before.devices.begin(), before.devices.end(), after.devices.begin(), after.devices.end(),
-                    [](const PoolDevice& a, const PoolDevice& b) {
-                      return a.id() == b.id() && a.facts.numa_node == b.facts.numa_node &&
+  const auto old_units = make_units(before);
+  const auto new_units = make_units(after);
+  return std::equal(old_units.begin(), old_units.end(), new_units.begin(), new_units.end(),
+                    [](const Unit& a, const Unit& b) {
+                      return a.id == b.id && a.numa_nodes == b.numa_nodes &&
                              a.fault.empty() == b.fault.empty();
                     });
 }

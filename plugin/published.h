@@ -28,8 +28,8 @@ class Published {
   Snapshot now_;
 };
 
-// Whether ListAndWatch says the same for both: ids, NUMA nodes and health. Everything else is read anew at
-// Allocate.
+// Whether ListAndWatch says the same for both: ids, NUMA nodes and health of the units. Everything else is
+// read anew at Allocate.
 bool same_list(const Pool& before, const Pool& after);
 
 }  // namespace vfrail

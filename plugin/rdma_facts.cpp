@@ -1,7 +1,5 @@
 #include "plugin/rdma_facts.h"
 
-#include "plugin/netdev_facts.h"
-
 namespace vfrail {
 
 namespace {
@@ -17,12 +15,14 @@ std::string below(const std::string& folder, const std::string& name) { return f
 
 // The class entries are children of the same PCI function as the RDMA device (ib_uverbs_add_one(),
 // ib_umad_init_port_dev() and ib_ucm_add_one() take over its parent), so no other folder has to be searched.
-std::vector<CharacterDevice> read_class(const SysRoot& sys, const std::string& folder) {
+std::vector<CharacterDevice> read_class(const FunctionFolder& folder, const std::string& entry) {
   std::vector<CharacterDevice> out;
-  for (const std::string& name : sys.list(folder)) {
-    const std::string base = below(folder, name);
-    out.push_back(
-        {name, sys.text_or_none(base + "ibdev").value_or(""), sys.number_or_none(base + "port").value_or(0)});
+  const SysRoot& sys = folder.sys();
+  for (const std::string& name : folder.list(entry)) {
+    const std::string base = below(folder.path(entry), name);
+    const bool has_port = entry == "infiniband_mad";
+    out.push_back({name, sys.text_or_none(base + "ibdev").value_or(""),
+                   has_port ? sys.number_or_none(base + "port").value_or(0) : 0});
   }
   return out;
 }
@@ -36,30 +36,30 @@ std::string port_state(const std::string& text) {
 RdmaPort read_port(const SysRoot& sys, const std::string& folder, uint32_t number) {
   RdmaPort out;
   out.number = number;
-  out.state = port_state(sys.text_or_none(folder + "/state").value_or(""));
-  out.link_layer = sys.text_or_none(folder + "/link_layer").value_or("");
+  out.state = port_state(sys.text_or_none(folder + "state").value_or(""));
+  out.link_layer = sys.text_or_none(folder + "link_layer").value_or("");
   return out;
 }
 
 }  // namespace
 
-std::vector<RdmaFacts> read_rdma(const SysRoot& sys, const PciAddress& address) {
-  const std::string base = pci_folder(address) + "/";
+std::vector<RdmaFacts> read_rdma(const FunctionFolder& folder) {
   std::vector<RdmaFacts> out;
-  for (const std::string& name : sys.list(base + "infiniband")) {
+  for (const std::string& name : folder.list("infiniband")) {
     RdmaFacts device;
     device.name = name;
-    const std::string ports = below(base + "infiniband", name) + "ports/";
+    const std::string ports = below(folder.path("infiniband"), name) + "ports";
     // Names sort as text, ports count: 10 comes after 9.
-    for (uint32_t number = 1; sys.exists(ports + std::to_string(number)); ++number) {
-      device.ports.push_back(read_port(sys, ports + std::to_string(number), number));
+    const size_t count = folder.sys().list(ports).size();
+    for (uint32_t number = 1; number <= count; ++number) {
+      device.ports.push_back(read_port(folder.sys(), below(ports, std::to_string(number)), number));
     }
     out.push_back(std::move(device));
   }
   if (out.empty()) return out;
-  const auto verbs = read_class(sys, base + "infiniband_verbs");
-  const auto mads = read_class(sys, base + "infiniband_mad");
-  const auto ucms = read_class(sys, base + "infiniband_cm");
+  const auto verbs = read_class(folder, "infiniband_verbs");
+  const auto mads = read_class(folder, "infiniband_mad");
+  const auto ucms = read_class(folder, "infiniband_cm");
   for (RdmaFacts& device : out) {
     for (const CharacterDevice& node : verbs) {
       if (node.ibdev == device.name) device.uverbs = node.name;
@@ -78,8 +78,8 @@ std::vector<RdmaFacts> read_rdma(const SysRoot& sys, const PciAddress& address) 
   return out;
 }
 
-std::vector<std::string> read_verbs_nodes(const SysRoot& sys, const PciAddress& address) {
-  return sys.list(pci_folder(address) + "/infiniband_verbs");
+std::vector<std::string> read_verbs_nodes(const FunctionFolder& folder) {
+  return folder.list("infiniband_verbs");
 }
 
 }  // namespace vfrail

@@ -1,7 +1,7 @@
 // Reads the RDMA devices of a PCI function from sysfs, with the character devices of every port.
 #pragma once
 
-#include "common/sys_root.h"
+#include "plugin/function_folder.h"
 #include "plugin/inventory.h"
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace vfrail {
 
 // The RDMA devices that are in the host's RDMA namespace, sorted by name.
-std::vector<RdmaFacts> read_rdma(const SysRoot& sys, const PciAddress& address);
+std::vector<RdmaFacts> read_rdma(const FunctionFolder& folder);
 
 // "uverbs4": the entries of infiniband_verbs below the function. That class does not know network namespaces,
 // so they stay visible while the RDMA device itself is in a pod.
-std::vector<std::string> read_verbs_nodes(const SysRoot& sys, const PciAddress& address);
+std::vector<std::string> read_verbs_nodes(const FunctionFolder& folder);
 
 }  // namespace vfrail

@@ -1,7 +1,7 @@
 #include "plugin/report_distance.h"
 
 #include "plugin/distance.h"
-#include "plugin/objective.h"
+#include "plugin/preferred.h"
 #include "plugin/table.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<Section> make_sections(const Inventory& inventory, const Pools& pool
   for (const Pool& pool : pools.pools) {
     Section& section = out.emplace_back();
     section.title = pool.resource();
-    section.preference = word(pool.config.preference);
+    section.preference = word(preference_of(pool));
     for (const PoolDevice& device : pool.devices) add(device.facts, section.ports);
   }
   if (!out.empty()) return out;

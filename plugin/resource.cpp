@@ -94,7 +94,7 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
       RegisterCall::Request{.kubelet_socket = options_.kubelet_socket,
                             .endpoint = options_.socket,
                             .resource = name(),
-                            .preferred_allocation = has_preference(*pool())},
+                            .preferred_allocation = preference_of(*pool()) != Preference::none},
       [note = options_.on_verdict, attempt](const Result<>& answer) {
         note(attempt, {.registered = bool(answer), .reason = answer ? "" : answer.error().text});
       });

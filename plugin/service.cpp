@@ -91,7 +91,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   ServerUnaryReactor* GetDevicePluginOptions(CallbackServerContext* context, const v1beta1::Empty*,
                                              v1beta1::DevicePluginOptions* options) override {
     service_.log_.debug("kubelet asks for the options", {{"resource", service_.resource_}});
-    options->set_get_preferred_allocation_available(has_preference(*service_.pool()));
+    options->set_get_preferred_allocation_available(preference_of(*service_.pool()) != Preference::none);
     return finish(context, grpc::Status::OK);
   }
 

@@ -1,25 +1,10 @@
 #include "plugin/vdpa_facts.h"
 
-#include <optional>
+#include "plugin/function_folder.h"
+
 #include <string>
 
 namespace vfrail {
-
-namespace {
-
-// The innermost PCI function of "sys/devices/pci0000:00/0000:00:02.0/0000:65:00.2/vdpa0".
-std::optional<PciAddress> innermost_function(const std::string& path) {
-  std::optional<PciAddress> found;
-  for (size_t start = 0; start < path.size();) {
-    const size_t slash = std::min(path.find('/', start), path.size());
-    if (const auto address = PciAddress::parse(std::string_view(path).substr(start, slash - start)))
-      found = address;
-    start = slash + 1;
-  }
-  return found;
-}
-
-}  // namespace
 
 std::map<PciAddress, Vdpa> read_vdpa_devices(const SysRoot& sys) {
   std::map<PciAddress, Vdpa> out;

@@ -99,7 +99,9 @@ TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the
   options.config_file = write(folder, "{}");
   const Run result = run([&] { return inspect(options); });
   CHECK(result.code == 2);
-  CHECK(result.err == "vfrail: " + options.config_file + ": resourceList: missing\n");
+  CHECK(result.err ==
+        "vfrail: " + options.config_file +
+            ": resourceList: missing, and so are configList and mode: there is nothing to offer\n");
 }
 
 TEST_CASE("check-config says a good configuration in words and exits with 0") {

@@ -202,14 +202,14 @@ TEST_CASE("the RDMA network namespace mode is read from the module's parameter w
 
 TEST_CASE("one function can be read anew, and is nothing when it has vanished") {
   Tree tree("igb_node");
-  const PciAddress address = *PciAddress::parse("0000:21:10.2");
-  const auto fresh = read_function(tree.sys(), address);
+  const Function known = function(tree.scan(), "0000:21:10.2");
+  const auto fresh = read_function(tree.sys(), known);
   REQUIRE(fresh);
   REQUIRE(*fresh);
   CHECK((*fresh)->rdma.at(0).name == "mlx5_1");
   CHECK((*fresh)->vf_index == 1);
   tree.remove("sys/bus/pci/devices/0000:21:10.2");
-  const auto gone = read_function(tree.sys(), address);
+  const auto gone = read_function(tree.sys(), known);
   REQUIRE(gone);
   CHECK_FALSE(*gone);
 }

@@ -211,7 +211,7 @@ TEST_CASE("a vDPA type selects by the driver of the vDPA device") {
   CHECK(match(config(resource("a", R"({"vdpaType":"virtio"})")), inventory).pools[0].devices.size() == 1);
   const Pools pools = match(config(resource("a", R"({"vdpaType":"vhost"})")), inventory);
   CHECK(reasons(pools, "0000:05:00.1") ==
-        Ids{"intel.com/a: vdpaType wants vhost, this has vdpa0 with the driver virtio_vdpa"});
+        Ids{"intel.com/a: vdpaType wants vhost, this is vdpa0 with the driver virtio_vdpa"});
 }
 
 TEST_CASE("additional information is merged, a device's own values over those for all") {
@@ -231,4 +231,113 @@ TEST_CASE("needVhostNet is a warning where the nodes do not exist") {
   const Pools pools = match(wanted, Tree("mlx5_switchdev").scan());
   REQUIRE(pools.warnings.size() == 1);
   CHECK(pools.warnings[0].find("intel.com/a has needVhostNet, but ") == 0);
+}
+
+TEST_CASE("a shared pool has PFs and VFs alike, and takes nothing from the others") {
+  const auto parsed = parse_config(R"({"resourceList":[{"resourceName":"a","selectors":{"isRdma":true}}],
+    "configList":[{"resourceName":"all","rdmaHcaMax":10,"selectors":{"vendors":["8086"]}},
+                  {"resourceName":"one","rdmaHcaMax":10,"selectors":{"ifNames":["eth8"]}}]})",
+                                   {"c.json", "intel.com", true});
+  REQUIRE(parsed);
+  const Pools pools = match(*parsed, Tree("igb_node").scan());
+  CHECK(pools.pools[0].devices.size() == 8);
+  CHECK(pools.pools[1].devices.size() == 8);  // the PFs of this tree have no RDMA device
+  CHECK(ids(pools.pools[2]) == Ids{"0000:41:10.4"});
+  CHECK(pools.warnings.size() == 2);  // this node's RDMA is in exclusive mode
+  CHECK(pools.warnings[0].find("rdma/all shares RDMA devices, but RDMA is in exclusive namespace mode") == 0);
+}
+
+namespace {
+
+// A ConnectX with two sub-functions, of which one is in a pod, and an accelerator beside it.
+constexpr const char* kSubFunctions = R"(
+  sys/bus/pci/devices/0000:03:00.0 -> ../../../devices/pci0000:00/0000:00:02.0/0000:03:00.0
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/class = 0x020000
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/vendor = 0x15b3
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/device = 0xa2d6
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/numa_node = 1
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/driver -> ../../../../bus/pci/drivers/mlx5_core
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/net/p0/type = 1
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/net/p0/address = 02:00:00:00:00:01
+  sys/bus/auxiliary/devices/mlx5_core.sf.4 -> ../../../devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.4
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.4/sfnum = 88
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.4/net/enp3s0f0s88/type = 1
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.4/infiniband/mlx5_4/ports/1/state = 4: ACTIVE
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.4/infiniband_verbs/uverbs4/ibdev = mlx5_4
+  sys/bus/auxiliary/devices/mlx5_core.sf.10 -> ../../../devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.10
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.10/sfnum = 5
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.10/infiniband_verbs/uverbs5/ibdev = mlx5_5
+  sys/bus/auxiliary/devices/mlx5_core.eth.0 -> ../../../devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.eth.0
+  sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.eth.0/
+  sys/bus/pci/devices/0000:6b:00.0/class = 0x120000
+  sys/bus/pci/devices/0000:6b:00.0/vendor = 0x8086
+  sys/bus/pci/devices/0000:6b:00.0/device = 0x0d5c
+  sys/bus/pci/devices/0000:6b:00.0/driver -> ../../drivers/vfio-pci
+)";
+
+std::string aux(const std::string& selectors) {
+  return resource("sf", selectors, R"(,"deviceType":"auxNetDevice")");
+}
+
+Ids selected_aux(const Tree& tree, const std::string& selectors) {
+  return ids(match(config(aux(selectors)), tree.scan()).pools.at(0));
+}
+
+}  // namespace
+
+TEST_CASE("sub-functions are selected by their own facts and their parent's") {
+  Tree tree("");
+  tree.add(kSubFunctions);
+  const Ids both = {"mlx5_core.sf.10", "mlx5_core.sf.4"};  // by the user's numbers, 5 and 88
+  CHECK(selected_aux(tree, R"({"auxTypes":["sf"]})") == both);
+  CHECK(selected_aux(
+            tree, R"({"auxTypes":["sf"],"vendors":["15b3"],"devices":["a2d6"],"drivers":["mlx5_core"]})") ==
+        both);
+  CHECK(selected_aux(tree, R"({"auxTypes":["sf"],"pfNames":["p0#1-5"]})") == Ids{"mlx5_core.sf.10"});
+  CHECK(selected_aux(tree, R"({"auxTypes":["sf"],"rootDevices":["0000:03:00.0#88"]})") ==
+        Ids{"mlx5_core.sf.4"});
+  CHECK(selected_aux(tree, R"({"auxTypes":["sf"],"linkTypes":["ether"],"isRdma":true})") == both);
+  const Pools pools = match(config(aux(R"({"auxTypes":["sf"],"isRdma":true})")), tree.scan());
+  const Function& facts = pools.pools[0].devices[1].facts;
+  CHECK(facts.numa_node == 1);
+  CHECK(facts.rdma.at(0).uverbs == "uverbs4");
+  CHECK(reasons(pools, "0000:03:00.0") == Ids{"no resource has the deviceType netDevice"});
+}
+
+TEST_CASE("accelerators are a type of their own, and no network function is one") {
+  Tree tree("");
+  tree.add(kSubFunctions);
+  const Pools pools = match(config(resource("fec", R"({"vendors":["8086"],"drivers":["vfio-pci"]})",
+                                            R"(,"deviceType":"accelerator")")),
+                            tree.scan());
+  CHECK(ids(pools.pools[0]) == Ids{"0000:6b:00.0"});
+  CHECK(match(config(resource("net", "{}")), tree.scan()).pools[0].find("0000:6b:00.0") == nullptr);
+}
+
+TEST_CASE("a PF and its sub-functions in two pools are warned about") {
+  Tree tree("");
+  tree.add(kSubFunctions);
+  const Pools pools = match(config(resource("pf", "{}") + "," + aux(R"({"auxTypes":["sf"]})")), tree.scan());
+  REQUIRE(pools.warnings.size() == 2);
+  CHECK(pools.warnings[0].find("intel.com/pf offers 0000:03:00.0, whose sub-function mlx5_core.sf.10") == 0);
+}
+
+TEST_CASE("each further selector selects by its fact, and not turns it round") {
+  const Tree igb("igb_node");
+  CHECK(selected(igb, R"({"ifNames":["eth8"]})") == Ids{"0000:41:10.4"});
+  CHECK(selected(igb, R"({"ifNames":["eth?"]})").size() == 8);
+  CHECK(selected(igb, R"({"macs":["52:54:00:41:*"]})").size() == 4);
+  CHECK(selected(igb, R"({"subsystems":["8086:a03c"]})").size() == 8);
+  CHECK(selected(igb, R"({"subsystems":["8086"]})").size() == 8);
+  CHECK(selected(igb, R"({"subsystems":["8086:0000"]})").empty());
+  CHECK(selected(igb, R"({"numaNodes":[1]})").size() == 4);
+  CHECK(selected(igb, R"({"pcieRoots":["pci0000:20"]})").size() == 4);
+  CHECK(selected(igb, R"({"rdmaDevices":["mlx5_[01]"]})") == Ids{"0000:21:10.0", "0000:21:10.2"});
+  CHECK(selected(igb, R"({"isPf":false})").size() == 8);
+  CHECK(selected(igb, R"({"isPf":true})").empty());
+  CHECK(selected(igb, R"({"not":{"numaNodes":[1]}})").size() == 4);
+  CHECK(selected(igb, R"({"not":[{"numaNodes":[1]},{"rdmaDevices":["mlx5_0"]}]})").size() == 3);
+  const Pools pools = match(config(resource("a", R"({"not":{"numaNodes":[0]}})")), igb.scan());
+  CHECK(reasons(pools, "0000:21:10.0") ==
+        Ids{"intel.com/a: not wants one that its selectors do not match, this is one that they match"});
 }

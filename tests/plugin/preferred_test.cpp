@@ -137,17 +137,35 @@ TEST_CASE("two sockets, no GPU: near is one card, then one socket") {
   CHECK(buses(ask(Preference::pack, 6)) == Ids{"17", "17", "17", "17", "17", "17"});
 }
 
-TEST_CASE("a resource without preference, and one whose units are no devices, leave the choice to kubelet") {
+TEST_CASE(
+    "a resource without preference, and one whose units are many devices, leave the choice to kubelet") {
   Pool pool = pool_of("two_sockets", Preference::none, any_vf);
-  CHECK_FALSE(has_preference(pool));
+  CHECK(preference_of(pool) == Preference::none);
   CHECK(prefer(pool, 2).empty());
   pool.config.preference = Preference::pack;
-  CHECK(has_preference(pool));
-  for (const UnitKind unit : {UnitKind::shared, UnitKind::shared_one, UnitKind::bundle}) {
+  CHECK(preference_of(pool) == Preference::pack);
+  CHECK(prefer(pool, 2).size() == 2);
+  pool.config.units = 100;
+  for (const UnitKind unit : {UnitKind::shared, UnitKind::bundle}) {
     pool.config.unit = unit;
-    CHECK_FALSE(has_preference(pool));
-    CHECK(prefer(pool, 2).empty());
+    CHECK(preference_of(pool) == Preference::none);
+    CHECK(preferred(pool, {{"1", "2", "bundle-0"}, {}, 2}).empty());
   }
+}
+
+TEST_CASE("of shared devices a pod gets a unit of the one that is least in use") {
+  // Unit i stands for card i modulo 6: 17, 17, 31, 31, b1, b1.
+  Pool pool =
+      pool_of("two_sockets", Preference::none, [](const Function& function) { return !function.is_vf(); });
+  REQUIRE(pool.devices.size() == 6);
+  pool.config.unit = UnitKind::shared_one;
+  pool.config.units = 12;
+  const Ids free{"3", "5", "6", "7", "8", "9", "10", "11"};  // 0, 1, 2 and 4 are in use
+  CHECK(preferred(pool, {free, {}, 1}) == Ids{"3"});
+  CHECK(preferred(pool, {free, {}, 2}) == Ids{"3", "5"});
+  CHECK(preferred(pool, {free, {}, 6}) == Ids{"6", "7", "8", "3", "10", "5"});
+  pool.config.preference = Preference::rail;
+  CHECK(preferred(pool, {free, {}, 2}) == Ids{"6", "7"});
 }
 
 namespace {
@@ -160,6 +178,14 @@ std::vector<size_t> counts_of(const DeviceTree& tree, const std::set<size_t>& ch
     for (const size_t child : tree.groups[i].children) out[i] += out[child];
   }
   return out;
+}
+
+// All devices of the pool, some of them available and required.
+DeviceTree tree_of(const Pool& pool, const std::set<size_t>& available, const std::set<size_t>& must) {
+  TreeInput input{{}, {}, available, must};
+  for (const PoolDevice& device : pool.devices) input.members.push_back(&device.facts);
+  if (pool.gpus) input.gpus = *pool.gpus;
+  return build_tree(input);
 }
 
 std::set<size_t> indexes_of(const Pool& pool, const Ids& ids) {
@@ -191,7 +217,7 @@ std::map<size_t, Cost> try_all(const DeviceTree& tree, Preference preference,
 size_t compare_with_all(Pool& pool, const Ids& available, const Ids& must) {
   const auto free = indexes_of(pool, available);
   const auto wanted = indexes_of(pool, must);
-  const DeviceTree tree = build_tree(pool, free, wanted);
+  const DeviceTree tree = tree_of(pool, free, wanted);
   const std::vector<size_t> listed(free.begin(), free.end());
   size_t sizes = 0;
   for (const Preference preference : kAll) {
@@ -313,7 +339,7 @@ TEST_CASE("what pcie makes small is the sum over pairs of devices, and over the 
       }
     }
     const std::vector<int> each_once(gpus.size(), 1);
-    const DeviceTree groups = build_tree(pool, indexes_of(pool, all_ids(pool)), {});
+    const DeviceTree groups = tree_of(pool, indexes_of(pool, all_ids(pool)), {});
     const Cost cost =
         Objective(Preference::pcie, groups, chosen.size()).of_set(groups, counts_of(groups, chosen));
     CHECK(cost[0] == deal_out(places, gpus, each_once, 0, beyond_pxb));
@@ -415,7 +441,7 @@ TEST_CASE("the work for 1,024 devices stays within its bound, however they are s
   }
   std::set<size_t> all;
   for (size_t i = 0; i < pool.devices.size(); ++i) all.insert(i);
-  const DeviceTree tree = build_tree(pool, all, {});
+  const DeviceTree tree = tree_of(pool, all, {});
   for (const Preference preference : kAll) {
     for (const size_t size : {1, 16, 1024}) {
       const Choice choice = choose(tree, Objective(preference, tree, size), size);

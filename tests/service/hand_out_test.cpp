@@ -3,6 +3,7 @@
 #include "common/promise.h"
 #include "tests/service/support.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -96,6 +97,96 @@ TEST_CASE("a file that cannot be written takes those before it along") {
   REQUIRE_FALSE(out);
   CHECK(out.error().text.find("write the promise of device 0000:21:10.2") == 0);
   CHECK(node.written() == std::vector<std::string>{"0000:21:10.2.json"});
+}
+
+namespace {
+
+std::vector<std::string> paths(const Allocation& allocation) {
+  std::vector<std::string> out;
+  for (const DeviceNode& node : allocation.nodes) out.push_back(node.host_path);
+  return out;
+}
+
+bool has(const Allocation& allocation, const std::string& path) {
+  const auto all = paths(allocation);
+  return std::find(all.begin(), all.end(), path) != all.end();
+}
+
+Pool shared_pool(const Node& node, UnitKind unit) {
+  Pool pool = node.pool();
+  pool.config.unit = unit;
+  pool.config.units = 100;
+  pool.config.permissions = "rwm";
+  return pool;
+}
+
+}  // namespace
+
+TEST_CASE("a unit of a shared pool has the nodes of every device, and nothing is promised or written") {
+  const Node node;
+  const auto out = hand_out(shared_pool(node, UnitKind::shared), {{"7", "99"}}, node.places());
+  REQUIRE(out);
+  const Allocation& got = out->front();
+  for (int i = 0; i < 8; ++i) CHECK(has(got, "/dev/infiniband/uverbs" + std::to_string(i)));
+  CHECK(got.nodes.size() == 17);  // uverbs and umad of each, and rdma_cm once
+  CHECK(got.nodes.front().permissions == "rwm");
+  CHECK(got.envs.empty());
+  CHECK(node.written().empty());
+}
+
+TEST_CASE("a shared pool goes on with the devices that are left") {
+  const Node node;
+  const Pool pool = shared_pool(node, UnitKind::shared);
+  node.remove_device("0000:21:10.0");
+  const auto out = hand_out(pool, {{"0"}}, node.places());
+  REQUIRE(out);
+  CHECK_FALSE(has(out->front(), "/dev/infiniband/uverbs0"));
+  CHECK(has(out->front(), "/dev/infiniband/uverbs1"));
+  for (const PoolDevice& device : pool.devices) node.remove_device(device.id());
+  const auto none = hand_out(pool, {{"0"}}, node.places());
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == Errc::not_found);
+  CHECK(none.error().text == "nvidia.com/hostdev has no RDMA device that can be used now");
+}
+
+TEST_CASE("with one device for each unit the container gets that device alone and is told which") {
+  const Node node;
+  const auto out = hand_out(shared_pool(node, UnitKind::shared_one), {{"9", "1"}}, node.places());
+  REQUIRE(out);
+  CHECK(out->front().envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2");  // both units are the second
+  CHECK(has(out->front(), "/dev/infiniband/uverbs1"));
+  CHECK(out->front().nodes.size() == 3);
+}
+
+TEST_CASE("a bundle hands out one device of each rail, with what belongs to each") {
+  const Node node;
+  Pool pool = node.pool();
+  pool.config.unit = UnitKind::bundle;
+  const auto out = hand_out(pool, {{"bundle-1"}}, node.places());
+  REQUIRE(out);
+  CHECK(out->front().envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:41:10.2");
+  CHECK(out->front().files.size() == 2);
+  CHECK(out->front().promises.size() == 2);
+  pool.devices[1].fault = "its port is down";
+  const auto ill = hand_out(pool, {{"bundle-1"}}, node.places());
+  REQUIRE_FALSE(ill);
+  CHECK(ill.error().text == "bundle-1 is not complete: 0000:21:10.2: its port is down");
+}
+
+TEST_CASE("extra device nodes are handed out as declared, and missed by name") {
+  const Node node;
+  Pool pool = node.pool();
+  pool.config.extra_nodes = {"/dev/knem", "cxi/*"};
+  const auto missing = hand_out(pool, {{"0000:21:10.0"}}, node.places());
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().text.find("extraDeviceNodes: there is no /dev/knem on this node") !=
+        std::string::npos);
+  std::ofstream(node.root() + "/dev/knem") << "";
+  fs::create_directories(node.root() + "/sys/bus/pci/devices/0000:21:10.0/cxi/cxi3");
+  const auto out = hand_out(pool, {{"0000:21:10.0"}}, node.places());
+  REQUIRE(out);
+  CHECK(has(out->front(), "/dev/knem"));
+  CHECK(has(out->front(), "/dev/cxi3"));
 }
 
 }  // namespace vfrail::test

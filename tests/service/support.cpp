@@ -62,7 +62,9 @@ Pool Node::pool() const {
   const SysRoot sys(root());
   for (const std::string bus : {"21", "41"}) {
     for (const std::string function : {"0", "2", "4", "6"}) {
-      const auto facts = read_function(sys, *PciAddress::parse("0000:" + bus + ":10." + function));
+      Function known;
+      known.address = PciAddress::parse("0000:" + bus + ":10." + function).value();
+      const auto facts = read_function(sys, known);
       if (!facts || !*facts) throw std::runtime_error("the test's node has no such device");
       PoolDevice device;
       device.facts = **facts;

@@ -1,0 +1,100 @@
+#include "common/ids.h"
+#include "plugin/config_formats.h"
+#include "plugin/config_policy.h"
+#include "plugin/config_selector.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+Result<DeviceType> parse_device_type(ObjectReader& reader) {
+  const std::string type = TRY(reader.text("deviceType"), "").value_or("netDevice");
+  if (type == "netDevice") return DeviceType::net_device;
+  if (type == "auxNetDevice") return DeviceType::aux_net_device;
+  if (type == "accelerator") return DeviceType::accelerator;
+  const std::string meant = nearest_name(type, {"netDevice", "auxNetDevice", "accelerator"});
+  return reader.error("deviceType", "\"" + type +
+                                        "\" is unknown, allowed are netDevice, auxNetDevice and accelerator" +
+                                        (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
+}
+
+Error no_string(const ObjectReader& reader, const std::string& path, const std::string& key,
+                const Json& value) {
+  constexpr size_t kShown = 60;  // enough to recognise the value in the file
+  return reader.error(path + "." + key, std::string("a string is wanted, this is ") + value.type_name() +
+                                            " (" + value.text().substr(0, kShown) + ")");
+}
+
+using AdditionalInfo = std::map<std::string, std::map<std::string, std::string>>;
+
+Result<AdditionalInfo> parse_additional_info(ObjectReader& reader, ConfigWarnings& warnings) {
+  AdditionalInfo out;
+  const Json::Object* devices = TRY(reader.object("additionalInfo"), "");
+  if (devices == nullptr) return out;
+  for (const auto& [device, values] : *devices) {
+    const std::string path = "additionalInfo[\"" + device + "\"]";
+    const auto address = PciAddress::parse(device);
+    if (device != "*" && (!address || address->text() != device)) {
+      warnings.remark(path, "matches no device: \"*\" or a PCI address like 0000:3b:02.6 is compared");
+    }
+    if (values.is_null()) continue;
+    const Json::Object* object = values.as_object();
+    if (object == nullptr) {
+      return reader.error(path, std::string("an object of strings is wanted, this is ") + values.type_name());
+    }
+    for (const auto& [key, value] : *object) {
+      const std::string* text = value.as_text();
+      if (text == nullptr) {
+        return no_string(reader, path, key, value);
+      }
+      out[device][key] = *text;
+    }
+  }
+  return out;
+}
+
+// A sub-function is what auxNetDevice is about; other auxiliary devices of a card (eth, rdma, vnet) belong to
+// their drivers.
+Result<> check_aux_types(ObjectReader& reader, const ResourceConfig& resource) {
+  const bool aux = resource.device_type == DeviceType::aux_net_device;
+  for (const Selector& selector : resource.selectors) {
+    const auto& types = selector.aux_types;
+    const bool only_sf =
+        std::all_of(types.begin(), types.end(), [](const std::string& type) { return type == "sf"; });
+    if (aux && (types.empty() || !only_sf))
+      return reader.error("selectors", "auxTypes: [\"sf\"] is wanted with deviceType auxNetDevice");
+    if (!aux && !types.empty())
+      return reader.error("selectors", "auxTypes: it belongs to deviceType auxNetDevice");
+  }
+  return {};
+}
+
+Result<> parse_resource(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
+  out.device_type = TRY(parse_device_type(reader), "");
+  out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(false);
+  if (TRY(reader.boolean("bundle"), "").value_or(false)) out.unit = UnitKind::bundle;
+  const Json* selectors = reader.value("selectors");
+  if (selectors == nullptr) {
+    return reader.error(
+        "selectors", "missing; an object or a list of objects is wanted ({} selects every network function)");
+  }
+  out.selectors = TRY(parse_selectors(*selectors, "selectors", warnings), "");
+  TRY(check_aux_types(reader, out), "");
+  out.additional_info = TRY(parse_additional_info(reader, warnings), "");
+  return read_policy(reader, out, warnings);
+}
+
+}  // namespace
+
+Result<> read_resource_list(ObjectReader& top, const ConfigOptions& options, Config& out) {
+  const Json::Array* list = TRY(read_list(top, "resourceList"), "");
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    TRY(ListEntry("resourceList", i, (*list)[i], options, out).read(options.default_prefix, parse_resource),
+        "");
+  }
+  return {};
+}
+
+}  // namespace vfrail

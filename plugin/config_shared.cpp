@@ -1,0 +1,64 @@
+#include "plugin/config_formats.h"
+#include "plugin/config_policy.h"
+#include "plugin/config_selector.h"
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kDefaultPrefix = "rdma";  // the peer's
+// The peers' users write 63 to 1,000. Kubelet keeps each unit in its checkpoint file.
+constexpr int64_t kMaxUnits = 10'000;
+
+// `devices` of the peer's first version are names of interfaces.
+Result<std::vector<Selector>> parse_shared_selectors(ObjectReader& reader, ConfigWarnings& warnings) {
+  auto names = TRY(reader.texts("devices"), "").value_or(std::vector<std::string>());
+  const Json* selectors = reader.value("selectors");
+  const bool empty =
+      selectors == nullptr || (selectors->as_object() != nullptr && selectors->as_object()->empty());
+  if (names.empty() && empty)
+    return reader.error("selectors", "missing or empty; it says which RDMA devices are shared");
+  if (!names.empty() && !empty)
+    return reader.error("devices", "it cannot be combined with selectors, which has ifNames for it");
+  if (!names.empty()) {
+    Selector out;
+    out.net_names = std::move(names);
+    return std::vector<Selector>{std::move(out)};
+  }
+  return parse_selectors(*selectors, "selectors", warnings);
+}
+
+Result<UnitKind> parse_unit(ObjectReader& reader) {
+  const std::string word = TRY(reader.text("hcaPerUnit"), "").value_or("all");
+  if (word == "all") return UnitKind::shared;
+  if (word == "one") return UnitKind::shared_one;
+  return reader.error("hcaPerUnit", "\"" + word + "\" is unknown, allowed are all and one");
+}
+
+Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
+  const auto units = TRY(reader.integer("rdmaHcaMax", 0, kMaxUnits), "");
+  if (!units || *units == 0)
+    warnings.remark("rdmaHcaMax", "0 or missing: pods can ask for no unit of this resource");
+  out.units = static_cast<uint32_t>(units.value_or(0));
+  out.unit = TRY(parse_unit(reader), "");
+  out.permissions = "rwm";  // as the peer's
+  out.register_empty = true;
+  out.host_use = HostUse::allow;  // a shared device stays where it is
+  // The peer tells kubelet no topology, and a pod with a GPU on the other socket may rely on it.
+  out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(true);
+  out.selectors = TRY(parse_shared_selectors(reader, warnings), "");
+  for (Selector& selector : out.selectors) selector.is_rdma = true;
+  return read_policy(reader, out, warnings);
+}
+
+}  // namespace
+
+Result<> read_config_list(ObjectReader& top, const ConfigOptions& options, Config& out) {
+  const Json::Array* list = TRY(read_list(top, "configList"), "");
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    TRY(ListEntry("configList", i, (*list)[i], options, out).read(kDefaultPrefix, parse_shared), "");
+  }
+  return {};
+}
+
+}  // namespace vfrail

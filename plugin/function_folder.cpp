@@ -1,0 +1,58 @@
+#include "plugin/function_folder.h"
+
+#include "common/text.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+std::string pci_folder(const PciAddress& address) { return "sys/bus/pci/devices/" + address.text(); }
+
+std::string auxiliary_folder(std::string_view name) {
+  return "sys/bus/auxiliary/devices/" + std::string(name);
+}
+
+std::optional<PciAddress> innermost_function(const std::string& path) {
+  std::optional<PciAddress> found;
+  for (size_t start = 0; start < path.size();) {
+    const size_t slash = std::min(path.find('/', start), path.size());
+    if (const auto address = PciAddress::parse(std::string_view(path).substr(start, slash - start)))
+      found = address;
+    start = slash + 1;
+  }
+  return found;
+}
+
+// The link in the bus's folder says where a function is: "../../../devices/pci0000:16/0000:16:01.0/...".
+std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address) {
+  const std::string target = sys.link_target(pci_folder(address)).value_or("");
+  const size_t start = target.find("/pci");
+  return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
+}
+
+FunctionFolder::FunctionFolder(const SysRoot& sys, std::string path)
+    : sys_(sys), path_(std::move(path)), entries_(sys.list(path_)) {}
+
+bool FunctionFolder::has(std::string_view entry) const {
+  return std::binary_search(entries_.begin(), entries_.end(), entry);
+}
+
+std::string FunctionFolder::path(std::string_view entry) const { return path_ + "/" + std::string(entry); }
+
+std::string FunctionFolder::text(std::string_view entry) const {
+  return has(entry) ? sys_.text_or_none(path(entry)).value_or("") : std::string();
+}
+
+std::optional<int64_t> FunctionFolder::number(std::string_view entry) const {
+  return has(entry) ? sys_.number_or_none(path(entry)) : std::nullopt;
+}
+
+std::optional<std::string> FunctionFolder::link_name(std::string_view entry) const {
+  return has(entry) ? sys_.link_name(path(entry)) : std::nullopt;
+}
+
+std::vector<std::string> FunctionFolder::list(std::string_view entry) const {
+  return has(entry) ? sys_.list(path(entry)) : std::vector<std::string>();
+}
+
+}  // namespace vfrail

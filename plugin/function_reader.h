@@ -1,0 +1,47 @@
+// FunctionReader: the facts of one function after the other, within one look at the node. Reads sysfs and
+// devlink; decides nothing.
+#pragma once
+
+#include "common/sys_root.h"
+#include "plugin/devlink.h"
+#include "plugin/function_folder.h"
+#include "plugin/inventory.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace vfrail {
+
+class FunctionReader {
+ public:
+  // `sys` outlives this. What several functions share is read once, so a reader is good for one look only.
+  explicit FunctionReader(const SysRoot& sys);
+
+  // Nothing if it is neither a network function nor an accelerator, or gone.
+  Result<std::optional<Function>> read(const PciAddress& address);
+  // Nothing if the auxiliary device of that name is no sub-function, or gone.
+  Result<std::optional<Function>> read_sub_function(const std::string& name);
+
+ private:
+  // What the VFs of a PF need to know of it: a PF can have 255 of them.
+  struct PfFacts {
+    std::string name;
+    std::string link_type;
+    std::map<std::string, int> vf_indexes;  // by the VF's address
+  };
+
+  const PfFacts& pf_facts(const PciAddress& pf);
+  void read_network_facts(const FunctionFolder& folder, Function& out);
+  void take_from_pf(Function& out);
+  void read_userspace_facts(const FunctionFolder& folder, Function& out) const;
+  void decide_rdma_capable(Function& out);
+  std::string ddp_profile(const Function& function);
+
+  const SysRoot& sys_;
+  std::map<PciAddress, Vdpa> vdpa_;
+  std::optional<Devlink> devlink_;
+  std::map<PciAddress, PfFacts> pfs_;
+};
+
+}  // namespace vfrail
