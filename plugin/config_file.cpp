@@ -13,11 +13,14 @@ namespace {
 constexpr size_t kMaxBytes = 1 << 20;
 }  // namespace
 
+Result<std::string> read_config_file(const std::string& file) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return Error::from_errno(errno, "open configuration " + file);
+  return TRY(read_stream(fd.get(), kMaxBytes), "read configuration " + file);
+}
+
 Result<Config> load_config(const ConfigOptions& options) {
-  const UniqueFd fd(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return Error::from_errno(errno, "open configuration " + options.file);
-  const std::string text = TRY(read_stream(fd.get(), kMaxBytes), "read configuration " + options.file);
-  return parse_config(text, options);
+  return parse_config(TRY(read_config_file(options.file), ""), options);
 }
 
 }  // namespace vfrail

@@ -3,9 +3,13 @@
 
 #include "plugin/config.h"
 
+#include <string>
+
 namespace vfrail {
 
-// Reads and parses `options.file`. Follows symbolic links: a mounted ConfigMap consists of them.
+// The text. Follows symbolic links: a mounted ConfigMap consists of them.
+Result<std::string> read_config_file(const std::string& file);
+// Reads and parses `options.file`.
 Result<Config> load_config(const ConfigOptions& options);
 
 }  // namespace vfrail

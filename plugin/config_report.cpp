@@ -1,5 +1,7 @@
 #include "plugin/config_report.h"
 
+#include "plugin/pools.h"
+
 namespace vfrail {
 
 namespace {
@@ -25,9 +27,66 @@ std::string in_words(const Selector& selector) {
   condition("link type", selector.link_types);
   condition("DDP package", selector.ddp_profiles);
   condition("pkey", selector.pkeys);
+  condition("auxiliary type", selector.aux_types);
+  condition("interface", selector.net_names);
+  condition("MAC", selector.macs);
+  condition("subsystem", selector.subsystems);
+  condition("NUMA node", selector.numa_nodes);
+  condition("PCIe root", selector.pcie_roots);
+  condition("RDMA device", selector.rdma_devices);
+  condition("link state", selector.link_states);
+  if (selector.is_pf) condition(*selector.is_pf ? "a PF" : "no PF", {""});
   if (selector.is_rdma) out += out.empty() ? "with RDMA" : ", with RDMA";
   if (!selector.vdpa_type.empty()) condition("vDPA of type", {selector.vdpa_type});
-  return out.empty() ? "every network function" : out;
+  if (out.empty()) out = "every function of that type";
+  for (const Selector& other : selector.none_of) out += ", but not: " + in_words(other);
+  return out;
+}
+
+std::string units_in_words(const ResourceConfig& resource) {
+  switch (resource.unit) {
+    case UnitKind::device:
+      return "each a device of its own";
+    case UnitKind::shared:
+      return std::to_string(resource.units) + ", each with every device of the pool";
+    case UnitKind::shared_one:
+      return std::to_string(resource.units) + ", each with one device of the pool";
+    case UnitKind::bundle:
+      break;
+  }
+  return "each one device of every PF that the pool has";
+}
+
+std::string health_in_words(const HealthPolicy& policy) {
+  std::string out;
+  const auto add = [&out](bool counts, const char* what) {
+    if (counts) out += std::string(out.empty() ? "" : ", ") + what;
+  };
+  add(policy.port, "InfiniBand port");
+  add(policy.carrier, "Ethernet carrier of the PF");
+  add(policy.guid, "GUID");
+  add(policy.devlink, "devlink reporters");
+  return out.empty() ? "only whether the device is there" : out;
+}
+
+const char* in_words(Preference preference) {
+  switch (preference) {
+    case Preference::none:
+      return "kubelet chooses";
+    case Preference::numa:
+      return "as few NUMA nodes as possible";
+    case Preference::pcie:
+      return "closest to each other and to GPUs";
+    case Preference::pack:
+      return "as few PFs as possible";
+    case Preference::spread:
+      return "as many PFs as possible";
+    case Preference::distinct_pf:
+      return "no two of one PF";
+    case Preference::rail:
+      break;
+  }
+  return "one of each PF, in the order of their addresses";
 }
 
 std::string handed_out(const Selector& selector) {
@@ -69,7 +128,11 @@ std::string describe_resource(const ResourceConfig& resource) {
     if (!nodes.empty()) out += line("hands out", nodes);
     first = false;
   }
-  out += line("host use", in_words(resource.host_use));
+  out += line("units", units_in_words(resource));
+  if (resource.preference != Preference::none) out += line("prefers", in_words(resource.preference));
+  out += line("health", health_in_words(resource.health));
+  for (const std::string& node : resource.extra_nodes) out += line("adds", node);
+  if (!shares(resource)) out += line("host use", in_words(resource.host_use));
   if (resource.exclude_topology) out += line("topology", "NUMA nodes are not reported");
   for (const auto& [device, values] : resource.additional_info) {
     std::string text = (device == "*" ? "every device" : device) + ":";
@@ -77,7 +140,7 @@ std::string describe_resource(const ResourceConfig& resource) {
     out += line("adds to", text);
   }
   out += line("socket", socket_name(resource));
-  out += line("variables", env_name(resource) + ", " + env_name(resource) + "_INFO");
+  if (!shares(resource)) out += line("variables", env_name(resource) + ", " + env_name(resource) + "_INFO");
   return out;
 }
 

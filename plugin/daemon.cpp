@@ -1,6 +1,7 @@
 #include "plugin/daemon.h"
 
 #include "common/unique_fd.h"
+#include "plugin/pool_change.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +23,19 @@ namespace {
 
 // Kubelet gives a terminating pod 30 s; we want to be gone within one.
 constexpr milliseconds kStopPatience{300};
+// When the node could not be looked at and nothing else makes us look again.
+constexpr std::chrono::seconds kRetry{5};
 constexpr size_t kMostWarningsTold = 1000;
+
+// Resources of `here` that `other` does not have.
+std::vector<std::string> names_missing_in(const Config& other, const Config& here) {
+  std::vector<std::string> out;
+  for (const ResourceConfig& one : here.resources) {
+    const auto same = [&](const ResourceConfig& candidate) { return candidate.resource() == one.resource(); };
+    if (std::none_of(other.resources.begin(), other.resources.end(), same)) out.push_back(one.resource());
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -68,7 +81,22 @@ class Inbox {
 };
 
 Daemon::Daemon(Options options, Log& log)
-    : options_(std::move(options)), log_(log), inbox_(std::make_shared<Inbox>()) {}
+    : options_(std::move(options)),
+      log_(log),
+      inbox_(std::make_shared<Inbox>()),
+      resources_(
+          {.kubelet_root = options_.kubelet_root,
+           .registration = options_.registration,
+           .places = options_.places,
+           .stream_patience = options_.stream_patience,
+           .on_verdict =
+               [inbox = inbox_](const std::string& resource, uint64_t attempt, RegistrationVerdict verdict) {
+                 inbox->put([&](Inbox::Content& content) {
+                   content.verdicts.push_back({resource, attempt, std::move(verdict)});
+                 });
+               },
+           .on_stream_end = [inbox = inbox_] { inbox->put([](Inbox::Content&) {}); }},
+          log) {}
 
 Daemon::~Daemon() = default;
 
@@ -87,92 +115,103 @@ Result<> Daemon::run() {
   log_.info("started",
             {{"folder", folder},
              {"registration", options_.registration == Registration::watcher ? "watcher" : "legacy"}});
+  tell_new_warnings(options_.config.now().warnings);
   for (bool running = true; running;) {
-    const Time now = steady_clock::now();
-    if (now >= rescan_at_) look_at_node(now);
-    const Time next = std::min(look_at_resources(now), rescan_at_);
-    const auto wait = std::chrono::ceil<milliseconds>(next - steady_clock::now()).count();
-    pollfd fds[] = {{options_.signal_fd, POLLIN, 0}, {watch.fd(), POLLIN, 0}, {inbox_->fd(), POLLIN, 0}};
-    const int ready = ::poll(fds, std::size(fds), static_cast<int>(std::clamp<int64_t>(wait, 0, 3'600'000)));
-    if (ready <= 0) continue;  // time, or EINTR
-    if (fds[1].revents != 0) watch.renew();
-    running = read_inbox(steady_clock::now());
-    if (running && fds[0].revents != 0) running = read_signals();
+    const Time until = work();
+    const Ready ready = wait(until, watch.fd());
+    if (ready.kubelet) watch.renew();
+    if (ready.kernel) hear_kernel();
+    if (ready.config) hear_config();
+    running = read_inbox(steady_clock::now()) && (!ready.signal || read_signals());
   }
-  close_all();
+  resources_.close(kStopPatience);
   log_.info("stopped");
   return {};
 }
 
-void Daemon::look_at_node(Time now) {
-  rescan_at_ = now + options_.rescan_interval;
-  auto pools = options_.look();
+Time Daemon::work() {
+  Time now = steady_clock::now();
+  // What was said while nobody listened: if it goes on, the look waits for its end, up to a limit.
+  if (kernel_.due(now)) hear_kernel();
+  // With each slow look, too: inotify(7) can drop events, and a file on a network sends none.
+  if (config_.due(now) || now >= rescan_at_) reload();
+  if (now >= rescan_at_ || kernel_.due(now)) look_at_node();
+  now = steady_clock::now();
+  return std::min({resources_.look(now), rescan_at_, kernel_.next(now), config_.next(now)});
+}
+
+// Sockets that nobody listens to now are left out: what comes waits there, and wakes nobody.
+Daemon::Ready Daemon::wait(Time until, int kubelet_watch) const {
+  const Time now = steady_clock::now();
+  std::vector<pollfd> fds{{options_.signal_fd, POLLIN, 0},
+                          {kubelet_watch, POLLIN, 0},
+                          {inbox_->fd(), POLLIN, 0},
+                          {config_.listens(now) ? options_.config.fd() : -1, POLLIN, 0}};
+  const size_t others = fds.size();
+  if (options_.events != nullptr && kernel_.listens(now)) {
+    for (const int fd : options_.events->fds()) fds.push_back({fd, POLLIN, 0});
+  }
+  const auto left = std::chrono::ceil<milliseconds>(until - now).count();
+  if (::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000))) <= 0)
+    return {};  // time, or EINTR
+  return {.signal = fds[0].revents != 0,
+          .kubelet = fds[1].revents != 0,
+          .kernel = std::any_of(fds.begin() + static_cast<std::ptrdiff_t>(others), fds.end(),
+                                [](const pollfd& fd) { return fd.revents != 0; }),
+          .config = fds[3].revents != 0};
+}
+
+void Daemon::hear_kernel() {
+  if (options_.events == nullptr) return;
+  const auto what = options_.events->read();
+  if (what) log_.debug("the kernel says", {{"event", *what}});
+  kernel_.heard(steady_clock::now(), what.has_value());
+}
+
+void Daemon::hear_config() {
+  options_.config.drain();
+  config_.heard(steady_clock::now(), true);
+}
+
+void Daemon::reload() {
+  config_.looked(steady_clock::now());
+  const Config before = options_.config.now();
+  if (!options_.config.reload(log_)) return;
+  const Config& now = options_.config.now();
+  log_.info("the configuration changed", {{"resources", std::to_string(now.resources.size())},
+                                          {"added", first_few(names_missing_in(before, now))},
+                                          {"removed", first_few(names_missing_in(now, before))}});
+  tell_new_warnings(now.warnings);
+  rescan_at_ = {};
+}
+
+void Daemon::look_at_node() {
+  if (options_.events != nullptr) options_.events->open_missing();
+  auto pools = options_.look(options_.config.now());
+  const Time now = steady_clock::now();
+  kernel_.looked(now);
+  rescan_at_ = next_rescan();
   if (!pools) {
     log_.error("cannot look at the node's devices", {{"reason", pools.error().text}});
+    rescan_at_ = std::min(rescan_at_, now + kRetry);
     return;
   }
-  tell_new_warnings(*pools);
-  for (Pool& pool : pools->pools) take(std::move(pool));
+  tell_new_warnings(pools->warnings);
+  // What is not settled yet wants another look, also if nothing else happens.
+  if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
+  resources_.follow(std::move(pools->pools), now);
 }
 
-void Daemon::take(Pool pool) {
-  const auto at = resources_.find(pool.resource());
-  if (at == resources_.end()) {
-    // As the peers do it: a resource without devices is not registered.
-    if (!pool.devices.empty()) add_resource(std::move(pool));
-    return;
-  }
-  const size_t before = at->second->pool()->devices.size();
-  const size_t after = pool.devices.size();
-  if (at->second->publish(std::move(pool))) {
-    log_.info(
-        "the devices changed",
-        {{"resource", at->first}, {"before", std::to_string(before)}, {"devices", std::to_string(after)}});
-  }
+Time Daemon::next_rescan() const {
+  const auto seconds = options_.config.now().rescan_seconds;
+  if (!seconds) return steady_clock::now() + options_.rescan_interval;
+  return *seconds == 0 ? Time::max() : steady_clock::now() + std::chrono::seconds{*seconds};
 }
 
-void Daemon::add_resource(Pool pool) {
-  const std::string name = pool.resource();
-  const auto path = socket_path(socket_folder(options_.kubelet_root, options_.registration),
-                                pool.config.prefix, pool.config.name);
-  if (!path) {
-    if (told_.insert(path.error().text).second) {
-      log_.error("cannot serve the resource", {{"resource", name}, {"reason", path.error().text}});
-    }
-    return;
-  }
-  Resource::Options options{
-      .socket = *path,
-      .registration = options_.registration,
-      .kubelet_socket = kubelet_socket(options_.kubelet_root),
-      .places = options_.places,
-      .on_verdict = [inbox = inbox_, name](uint64_t attempt, RegistrationVerdict verdict) {
-        inbox->put([&](Inbox::Content& content) {
-          content.verdicts.push_back({name, attempt, std::move(verdict)});
-        });
-      }};
-  resources_.emplace(name, std::make_unique<Resource>(std::move(pool), std::move(options), log_));
-}
-
-void Daemon::tell_new_warnings(const Pools& pools) {
-  for (const std::string& warning : pools.warnings) {
+void Daemon::tell_new_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
     if (told_.size() < kMostWarningsTold && told_.insert(warning).second) log_.warning(warning);
   }
-}
-
-Time Daemon::look_at_resources(Time now) {
-  if (options_.registration == Registration::legacy) {
-    const FileIdentity kubelet = identify(kubelet_socket(options_.kubelet_root));
-    if (kubelet != kubelet_ && kubelet.exists()) {
-      for (auto& [name, resource] : resources_) resource->kubelet_came();
-    }
-    kubelet_ = kubelet;
-  }
-  Time next = Time::max();
-  for (auto& [name, resource] : resources_) {
-    next = std::min(next, resource->look(now, kubelet_.exists()).value_or(Time::max()));
-  }
-  return next;
 }
 
 bool Daemon::read_signals() {
@@ -180,7 +219,8 @@ bool Daemon::read_signals() {
   while (::read(options_.signal_fd, &signal, sizeof signal) == sizeof signal) {
     const int number = static_cast<int>(signal.ssi_signo);
     if (number == SIGHUP) {
-      log_.info("looking at the devices again; a changed configuration needs a restart");
+      log_.info("looking at the configuration and the devices again");
+      reload();
       rescan_at_ = {};
       continue;
     }
@@ -192,22 +232,10 @@ bool Daemon::read_signals() {
 
 bool Daemon::read_inbox(Time now) {
   const Inbox::Content content = inbox_->take();
-  for (const auto& [name, attempt, verdict] : content.verdicts) {
-    if (const auto at = resources_.find(name); at != resources_.end())
-      at->second->verdict(attempt, verdict, now);
-  }
+  for (const auto& [name, attempt, verdict] : content.verdicts)
+    resources_.verdict(name, attempt, verdict, now);
   if (content.rescan) rescan_at_ = {};
   return !content.stop;
-}
-
-// Only our own sockets go; device-info files and promises belong to pods that run on.
-void Daemon::close_all() {
-  const Time deadline = steady_clock::now() + kStopPatience;
-  for (auto& [name, resource] : resources_) {
-    resource->close(
-        std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now())));
-  }
-  resources_.clear();
 }
 
 }  // namespace vfrail

@@ -1,19 +1,22 @@
-// Daemon: the owner thread of `vfrail serve`. Looks at the node, publishes the pools, and keeps a Resource
-// alive for each of them. Waits in one poll(2) for signals, the kubelet folders, verdicts from gRPC threads
-// and time.
+// Daemon: the owner thread of `vfrail serve`. Looks at the node, now and whenever something says that it
+// changed, and lets the resources follow. Waits in one poll(2) for signals, the kubelet folders, the kernel's
+// events, the configuration file, verdicts from gRPC threads and time.
 #pragma once
 
 #include "common/log.h"
 #include "common/result.h"
+#include "plugin/config_source.h"
+#include "plugin/debounce.h"
 #include "plugin/grpc_library.h"
 #include "plugin/hand_out.h"
+#include "plugin/kernel_events.h"
 #include "plugin/kubelet.h"
+#include "plugin/pace.h"
 #include "plugin/pools.h"
-#include "plugin/resource.h"
+#include "plugin/resources.h"
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,10 +31,14 @@ class Daemon {
     std::string kubelet_root;
     Registration registration = Registration::watcher;
     HandOutPlaces places;
+    // The net under the events; the configuration's own word comes first.
     std::chrono::milliseconds rescan_interval{60'000};
-    // What is on the node now. Runs on the owner thread.
-    std::function<Result<Pools>()> look;
-    int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP looks again; none in tests
+    std::chrono::milliseconds stream_patience{3000};
+    // What that configuration makes of the node now. Runs on the owner thread.
+    std::function<Result<Pools>(const Config&)> look;
+    ConfigSource& config;            // outlives the daemon, and is its own from now on
+    KernelEvents* events = nullptr;  // likewise; null for a tree that is not this machine's
+    int signal_fd = -1;              // signalfd(2): TERM and INT stop, HUP looks again; none in tests
   };
 
   Daemon(Options options, Log& log);
@@ -46,23 +53,35 @@ class Daemon {
   void rescan();
 
  private:
-  void look_at_node(Time now);
-  void take(Pool pool);
-  void tell_new_warnings(const Pools& pools);
-  void add_resource(Pool pool);
-  Time look_at_resources(Time now);
+  struct Ready {
+    bool signal = false;
+    bool kubelet = false;
+    bool kernel = false;
+    bool config = false;
+  };
+
+  // Does everything that is due; answers when something will be, if nothing happens.
+  Time work();
+  Ready wait(Time until, int kubelet_watch) const;
+  void hear_kernel();
+  void hear_config();
+  void reload();
+  void look_at_node();
+  Time next_rescan() const;
+  void tell_new_warnings(const std::vector<std::string>& warnings);
   // False when it is time to stop.
   bool read_signals();
   bool read_inbox(Time now);
-  void close_all();
 
   const GrpcLibrary grpc_;
   const Options options_;
   Log& log_;
   std::shared_ptr<Inbox> inbox_;
-  std::map<std::string, std::unique_ptr<Resource>> resources_;
+  Resources resources_;
+  Pace kernel_;
+  Pace config_;
+  Debounce debounce_;
   std::set<std::string> told_;
-  FileIdentity kubelet_;
   Time rescan_at_{};
 };
 

@@ -1,6 +1,7 @@
 #include "plugin/devlink.h"
 
-#include <algorithm>
+#include "plugin/attributes.h"
+
 #include <cstring>
 
 #include <linux/devlink.h>
@@ -11,36 +12,9 @@ namespace vfrail {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-constexpr size_t align(size_t size) { return (size + 3) & ~size_t{3}; }
-
-// Calls `visit(type, payload)` for each attribute that fits.
-template <class Visit>
-void each_attribute(Bytes attributes, Visit visit) {
-  while (attributes.size() >= sizeof(nlattr)) {
-    nlattr header{};
-    std::memcpy(&header, attributes.data(), sizeof header);
-    if (header.nla_len < sizeof header || header.nla_len > attributes.size()) return;
-    visit(static_cast<uint16_t>(header.nla_type & NLA_TYPE_MASK),
-          attributes.subspan(sizeof header, header.nla_len - sizeof header));
-    attributes = attributes.subspan(std::min(align(header.nla_len), attributes.size()));
-  }
-}
-
-// The first one: a parameter has a value for each configuration mode, and the peers look at the first.
-Bytes find(Bytes attributes, uint16_t wanted) {
-  std::optional<Bytes> found;
-  each_attribute(attributes, [&](uint16_t type, Bytes payload) {
-    if (type == wanted && !found) found = payload;
-  });
-  return found.value_or(Bytes());
-}
-
-std::string text(Bytes payload) {
-  const auto* data = reinterpret_cast<const char*>(payload.data());
-  return data == nullptr ? std::string() : std::string(data, strnlen(data, payload.size()));
-}
+using attributes::Bytes;
+using attributes::find;
+using attributes::text;
 
 // What follows the netlink and the generic netlink header.
 Bytes attributes_of(Bytes message) {
@@ -64,21 +38,32 @@ std::optional<bool> parse_enable_rdma(Bytes message) {
   if (value.empty()) return std::nullopt;
   // A boolean parameter is a flag: present for true (devlink_nl_param_value_fill_one() in the kernel).
   bool enabled = false;
-  each_attribute(value,
-                 [&](uint16_t type, Bytes) { enabled = enabled || type == DEVLINK_ATTR_PARAM_VALUE_DATA; });
+  attributes::each(value,
+                   [&](uint16_t type, Bytes) { enabled = enabled || type == DEVLINK_ATTR_PARAM_VALUE_DATA; });
   return enabled;
 }
 
 std::optional<std::string> parse_version(Bytes message, std::string_view name) {
   std::optional<std::string> running;
   std::optional<std::string> other;
-  each_attribute(attributes_of(message), [&](uint16_t type, Bytes version) {
+  attributes::each(attributes_of(message), [&](uint16_t type, Bytes version) {
     const bool runs = type == DEVLINK_ATTR_INFO_VERSION_RUNNING;
     if (!runs && type != DEVLINK_ATTR_INFO_VERSION_FIXED) return;
     if (text(find(version, DEVLINK_ATTR_INFO_VERSION_NAME)) != name) return;
     (runs ? running : other) = text(find(version, DEVLINK_ATTR_INFO_VERSION_VALUE));
   });
   return running ? running : other;
+}
+
+// DEVLINK_HEALTH_REPORTER_STATE_ERROR (include/net/devlink.h); healthy is 0.
+std::optional<FailedReporter> parse_failed_reporter(Bytes message) {
+  const Bytes attributes = attributes_of(message);
+  const Bytes reporter = find(attributes, DEVLINK_ATTR_HEALTH_REPORTER);
+  const Bytes state = find(reporter, DEVLINK_ATTR_HEALTH_REPORTER_STATE);
+  if (state.size() != 1 || state[0] == std::byte{0}) return std::nullopt;
+  if (text(find(attributes, DEVLINK_ATTR_BUS_NAME)) != "pci") return std::nullopt;
+  return FailedReporter{text(find(attributes, DEVLINK_ATTR_DEV_NAME)),
+                        text(find(reporter, DEVLINK_ATTR_HEALTH_REPORTER_NAME))};
 }
 
 std::optional<Devlink> Devlink::open() {
@@ -122,6 +107,19 @@ std::optional<std::string> Devlink::version(const DevlinkHandle& function, std::
     return Result<>();
   });
   return asked ? found : std::nullopt;
+}
+
+std::map<std::string, std::vector<std::string>> Devlink::failed_reporters() {
+  std::map<std::string, std::vector<std::string>> out;
+  NlMessage message(family_, NLM_F_DUMP);
+  message.put_header(genlmsghdr{DEVLINK_CMD_HEALTH_REPORTER_GET, DEVLINK_GENL_VERSION, 0});
+  // A kernel that does not know the command knows no reporter.
+  (void)socket_.query(message, [&](Bytes answer) {
+    if (auto failed = parse_failed_reporter(answer))
+      out[std::move(failed->device)].push_back(std::move(failed->reporter));
+    return Result<>();
+  });
+  return out;
 }
 
 }  // namespace vfrail

@@ -8,10 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace vfrail {
 
@@ -30,6 +32,8 @@ class Devlink {
   std::optional<bool> enable_rdma(const DevlinkHandle& function);
   // A version of `devlink dev info`, "fw.app.name" for instance; nothing if the driver does not tell.
   std::optional<std::string> version(const DevlinkHandle& function, std::string_view name);
+  // The health reporters in state "error", by PCI function; empty if none are, or none can be asked.
+  std::map<std::string, std::vector<std::string>> failed_reporters();
 
  private:
   Devlink(NlSocket socket, uint16_t family) : socket_(std::move(socket)), family_(family) {}
@@ -42,6 +46,11 @@ class Devlink {
 // The bytes of one answer, header included. Pure; nothing if it does not hold what is looked for.
 std::optional<uint16_t> parse_family_id(std::span<const std::byte> message);
 std::optional<bool> parse_enable_rdma(std::span<const std::byte> message);
+struct FailedReporter {
+  std::string device;    // "0000:03:00.0"
+  std::string reporter;  // "fw_fatal"
+};
+std::optional<FailedReporter> parse_failed_reporter(std::span<const std::byte> message);
 std::optional<std::string> parse_version(std::span<const std::byte> message, std::string_view name);
 
 }  // namespace vfrail

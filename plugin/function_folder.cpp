@@ -30,29 +30,20 @@ std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& ad
   return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
 }
 
-FunctionFolder::FunctionFolder(const SysRoot& sys, std::string path)
-    : sys_(sys), path_(std::move(path)), entries_(sys.list(path_)) {}
-
-bool FunctionFolder::has(std::string_view entry) const {
-  return std::binary_search(entries_.begin(), entries_.end(), entry);
-}
-
 std::string FunctionFolder::path(std::string_view entry) const { return path_ + "/" + std::string(entry); }
 
 std::string FunctionFolder::text(std::string_view entry) const {
-  return has(entry) ? sys_.text_or_none(path(entry)).value_or("") : std::string();
+  return sys_.text_or_none(path(entry)).value_or("");
 }
 
 std::optional<int64_t> FunctionFolder::number(std::string_view entry) const {
-  return has(entry) ? sys_.number_or_none(path(entry)) : std::nullopt;
+  return sys_.number_or_none(path(entry));
 }
 
 std::optional<std::string> FunctionFolder::link_name(std::string_view entry) const {
-  return has(entry) ? sys_.link_name(path(entry)) : std::nullopt;
+  return sys_.link_name(path(entry));
 }
 
-std::vector<std::string> FunctionFolder::list(std::string_view entry) const {
-  return has(entry) ? sys_.list(path(entry)) : std::vector<std::string>();
-}
+std::vector<std::string> FunctionFolder::list(std::string_view entry) const { return sys_.list(path(entry)); }
 
 }  // namespace vfrail

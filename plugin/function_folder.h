@@ -1,5 +1,4 @@
-// FunctionFolder: the folder of one function in sysfs, listed once, so that what is not there costs no look.
-// Reads on demand; keeps only the names.
+// FunctionFolder: the folder of one function in sysfs. Reads on demand; keeps nothing.
 #pragma once
 
 #include "common/ids.h"
@@ -25,14 +24,13 @@ std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& ad
 
 class FunctionFolder {
  public:
-  // `sys` outlives this. A folder that is not there has no entries.
-  FunctionFolder(const SysRoot& sys, std::string path);
+  // `sys` outlives this.
+  FunctionFolder(const SysRoot& sys, std::string path) : sys_(sys), path_(std::move(path)) {}
 
   const SysRoot& sys() const { return sys_; }
-  const std::vector<std::string>& entries() const { return entries_; }  // sorted
-  bool has(std::string_view entry) const;
+  const std::string& path() const { return path_; }
   std::string path(std::string_view entry) const;
-  // What SysRoot's functions of these names read; empty if the entry is not there.
+  // As SysRoot's functions of these names.
   std::string text(std::string_view entry) const;
   std::optional<int64_t> number(std::string_view entry) const;
   std::optional<std::string> link_name(std::string_view entry) const;
@@ -41,7 +39,6 @@ class FunctionFolder {
  private:
   const SysRoot& sys_;
   std::string path_;
-  std::vector<std::string> entries_;
 };
 
 }  // namespace vfrail

@@ -1,5 +1,6 @@
 #include "plugin/function_reader.h"
 
+#include "common/text.h"
 #include "plugin/netdev_facts.h"
 #include "plugin/rdma_facts.h"
 #include "plugin/vdpa_facts.h"
@@ -16,19 +17,44 @@ constexpr std::string_view kAcceleratorClass = "0x12";
 constexpr std::string_view kIntel = "8086";
 constexpr const char* kDdpVersion = "fw.app.name";  // devlink-info.rst, set by ice
 
-// "0x15b3" -> "15b3".
-std::string pci_id(const FunctionFolder& folder, std::string_view entry) {
-  std::string text = folder.text(entry);
-  return text.starts_with("0x") ? text.substr(2) : text;
+// What the bus tells of a function in one file (pci_uevent() in drivers/pci/pci-driver.c), which has the same
+// in a file each: "PCI_CLASS=20000", "PCI_ID=15B3:101E", "PCI_SUBSYS_ID=15B3:0051".
+struct BusIds {
+  std::string class_code;
+  std::vector<std::string> id;         // vendor, device
+  std::vector<std::string> subsystem;  // vendor, device
+};
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
 }
 
-void read_bus_facts(const FunctionFolder& folder, const PciAddress& address, Function& out) {
+BusIds parse_uevent(std::string_view text) {
+  BusIds out;
+  for (const std::string& line : split(text, "\n")) {
+    const auto value = [&](std::string_view key) -> std::optional<std::string> {
+      if (!line.starts_with(key)) return std::nullopt;
+      return lower_case(std::string_view(line).substr(key.size()));
+    };
+    if (const auto code = value("PCI_CLASS="))
+      out.class_code = "0x" + std::string(code->size() < 6 ? 6 - code->size() : 0, '0') + *code;
+    if (const auto id = value("PCI_ID=")) out.id = split(*id, ":");
+    if (const auto id = value("PCI_SUBSYS_ID=")) out.subsystem = split(*id, ":");
+  }
+  out.id.resize(2);
+  out.subsystem.resize(2);
+  return out;
+}
+
+void read_bus_facts(const FunctionFolder& folder, const PciAddress& address, BusIds ids, Function& out) {
   out.address = address;
-  out.class_code = folder.text("class");
-  out.vendor = pci_id(folder, "vendor");
-  out.device = pci_id(folder, "device");
-  out.subsystem_vendor = pci_id(folder, "subsystem_vendor");
-  out.subsystem_device = pci_id(folder, "subsystem_device");
+  out.class_code = std::move(ids.class_code);
+  out.vendor = std::move(ids.id[0]);
+  out.device = std::move(ids.id[1]);
+  out.subsystem_vendor = std::move(ids.subsystem[0]);
+  out.subsystem_device = std::move(ids.subsystem[1]);
   out.driver = folder.link_name("driver").value_or("");
   out.pcie_path = read_pcie_path(folder.sys(), address);
   const auto node = folder.number("numa_node");
@@ -46,6 +72,7 @@ DevlinkHandle devlink_handle(const Function& function) {
 FunctionReader::FunctionReader(const SysRoot& sys) : sys_(sys), vdpa_(read_vdpa_devices(sys)) {
   // devlink tells about this machine, not about a captured tree.
   if (sys.path("") == "/") devlink_ = Devlink::open();
+  if (devlink_) failed_reporters_ = devlink_->failed_reporters();
 }
 
 const FunctionReader::PfFacts& FunctionReader::pf_facts(const PciAddress& pf) {
@@ -58,6 +85,7 @@ const FunctionReader::PfFacts& FunctionReader::pf_facts(const PciAddress& pf) {
     out.name = uplink->name;
     out.link_type = link_type_name(uplink->type);
   }
+  out.port = physical_port(pf, out.name, netdevs, read_rdma(folder, read_verbs_nodes(folder)));
   for (int index = 0;; ++index) {
     const auto vf = folder.link_name("virtfn" + std::to_string(index));
     if (!vf) break;
@@ -66,10 +94,27 @@ const FunctionReader::PfFacts& FunctionReader::pf_facts(const PciAddress& pf) {
   return pfs_.emplace(pf, std::move(out)).first->second;
 }
 
+PhysicalPort FunctionReader::physical_port(const PciAddress& pf, const std::string& uplink,
+                                           const std::vector<Netdev>& netdevs,
+                                           const std::vector<RdmaFacts>& rdma) const {
+  PhysicalPort out;
+  for (const Netdev& netdev : netdevs) {
+    if (netdev.name != uplink) continue;
+    out.up = netdev.up;
+    out.carrier = netdev.carrier;
+  }
+  for (const RdmaFacts& device : rdma)
+    out.rdma.insert(out.rdma.end(), device.ports.begin(), device.ports.end());
+  const auto failed = failed_reporters_.find(pf.text());
+  if (failed != failed_reporters_.end()) out.failed_reporters = failed->second;
+  return out;
+}
+
 void FunctionReader::take_from_pf(Function& out) {
   if (!out.pf) return;
   const PfFacts& pf = pf_facts(*out.pf);
   out.pf_name = pf.name;
+  out.port = pf.port;
   if (out.netdevs.empty()) out.link_type = pf.link_type;
   const auto index = pf.vf_indexes.find(out.address.text());
   if (index != pf.vf_indexes.end() && out.is_vf()) out.vf_index = index->second;
@@ -77,12 +122,16 @@ void FunctionReader::take_from_pf(Function& out) {
 
 void FunctionReader::read_network_facts(const FunctionFolder& folder, Function& out) {
   out.netdevs = read_netdevs(folder);
-  out.rdma = read_rdma(folder);
   out.verbs_nodes = read_verbs_nodes(folder);
+  out.rdma = read_rdma(folder, out.verbs_nodes);
   if (const Netdev* uplink = find_uplink(sys_, out.netdevs)) {
     const auto at = out.netdevs.begin() + (uplink - out.netdevs.data());
     std::rotate(out.netdevs.begin(), at, at + 1);
     out.link_type = link_type_name(out.netdevs.front().type);
+  }
+  if (!out.pf) {
+    const std::string uplink = out.netdevs.empty() ? "" : out.netdevs.front().name;
+    out.port = physical_port(out.address, uplink, out.netdevs, out.rdma);
   }
   take_from_pf(out);
   decide_rdma_capable(out);
@@ -129,14 +178,16 @@ std::string FunctionReader::ddp_profile(const Function& function) {
 
 Result<std::optional<Function>> FunctionReader::read(const PciAddress& address) {
   const std::string path = pci_folder(address);
-  const auto class_code = TRY(sys_.text(path + "/class"), "");
-  const bool network = class_code && class_code->starts_with(kNetworkClass);
-  const bool accelerator = class_code && class_code->starts_with(kAcceleratorClass);
+  const auto uevent = TRY(sys_.text(path + "/uevent"), "");
+  if (!uevent) return std::optional<Function>();
+  BusIds ids = parse_uevent(*uevent);
+  const bool network = ids.class_code.starts_with(kNetworkClass);
+  const bool accelerator = ids.class_code.starts_with(kAcceleratorClass);
   if (!network && !accelerator) return std::optional<Function>();
   const FunctionFolder folder(sys_, path);
   Function out;
   out.kind = network ? FunctionKind::network : FunctionKind::accelerator;
-  read_bus_facts(folder, address, out);
+  read_bus_facts(folder, address, std::move(ids), out);
   if (const auto physfn = folder.link_name("physfn")) out.pf = PciAddress::parse(*physfn);
   out.total_vfs = static_cast<uint32_t>(folder.number("sriov_totalvfs").value_or(0));
   out.num_vfs = static_cast<uint32_t>(folder.number("sriov_numvfs").value_or(0));
@@ -145,7 +196,7 @@ Result<std::optional<Function>> FunctionReader::read(const PciAddress& address) 
   read_userspace_facts(folder, out);
   out.ddp_profile = ddp_profile(out);
   // Files are read one after another; a function that went away meanwhile has left half of them empty.
-  if (!sys_.exists(path + "/vendor")) return std::optional<Function>();
+  if (!sys_.exists(path + "/uevent")) return std::optional<Function>();
   return std::optional<Function>(std::move(out));
 }
 
@@ -156,7 +207,8 @@ Result<std::optional<Function>> FunctionReader::read_sub_function(const std::str
   if (!number || !parent) return std::optional<Function>();
   Function out;
   out.kind = FunctionKind::sub_function;
-  read_bus_facts(FunctionFolder(sys_, pci_folder(*parent)), *parent, out);
+  const FunctionFolder parent_folder(sys_, pci_folder(*parent));
+  read_bus_facts(parent_folder, *parent, parse_uevent(parent_folder.text("uevent")), out);
   const FunctionFolder folder(sys_, path);
   out.aux_name = name;
   const auto sf_number = folder.number("sfnum");

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfrail {
 
@@ -28,10 +29,13 @@ class FunctionReader {
   struct PfFacts {
     std::string name;
     std::string link_type;
+    PhysicalPort port;
     std::map<std::string, int> vf_indexes;  // by the VF's address
   };
 
   const PfFacts& pf_facts(const PciAddress& pf);
+  PhysicalPort physical_port(const PciAddress& pf, const std::string& uplink,
+                             const std::vector<Netdev>& netdevs, const std::vector<RdmaFacts>& rdma) const;
   void read_network_facts(const FunctionFolder& folder, Function& out);
   void take_from_pf(Function& out);
   void read_userspace_facts(const FunctionFolder& folder, Function& out) const;
@@ -41,6 +45,7 @@ class FunctionReader {
   const SysRoot& sys_;
   std::map<PciAddress, Vdpa> vdpa_;
   std::optional<Devlink> devlink_;
+  std::map<std::string, std::vector<std::string>> failed_reporters_;
   std::map<PciAddress, PfFacts> pfs_;
 };
 

@@ -20,6 +20,7 @@ struct Netdev {
   uint32_t mtu = 0;
   uint16_t type = 0;      // ARPHRD_*
   std::string operstate;  // "up", "down", ...
+  bool up = false;        // administratively
   bool carrier = false;
 };
 
@@ -29,6 +30,7 @@ struct RdmaPort {
   std::string link_layer;  // "Ethernet", "InfiniBand"
   std::string umad;        // "umad0"; empty if there is none
   std::string issm;
+  std::string physical;  // "LinkUp", "Polling", "Disabled"
 };
 
 struct RdmaFacts {
@@ -36,6 +38,16 @@ struct RdmaFacts {
   std::string uverbs;  // "uverbs4"
   std::string ucm;     // "ucm0" of old kernels, mostly empty
   std::vector<RdmaPort> ports;
+  std::string guid;  // of the node: "b859:9f03:00a8:1c2e"
+};
+
+// The port behind a function: the PF's for VFs and sub-functions, its own otherwise. It stays in the host
+// when they go to a pod.
+struct PhysicalPort {
+  bool up = false;             // the netdev is administratively up; without that its carrier says nothing
+  bool carrier = false;        // of the uplink's netdev
+  std::vector<RdmaPort> rdma;  // of the PF's RDMA devices
+  std::vector<std::string> failed_reporters;  // devlink health reporters in state "error": "fw_fatal"
 };
 
 struct Vdpa {
@@ -91,6 +103,7 @@ struct Function {
   std::optional<Vdpa> vdpa;
   std::string ddp_profile;
   std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
+  PhysicalPort port;
   std::vector<HostUseFact> host_use;
 
   // What kubelet calls it: the PCI address, or the auxiliary device's name.

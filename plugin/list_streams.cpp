@@ -47,6 +47,11 @@ class ListStreams::Stream : public Reactor {
     look();
   }
 
+  bool told(uint64_t generation) {
+    const std::lock_guard lock(mutex_);
+    return ending_ || (sent_ == generation && !busy_);
+  }
+
   void OnWriteDone(bool ok) override {
     {
       const std::lock_guard lock(mutex_);
@@ -118,6 +123,13 @@ size_t ListStreams::count() const {
   return streams_.size();
 }
 
+bool ListStreams::all_told() const {
+  const auto streams = all();
+  const uint64_t generation = published_.get().generation;
+  return std::all_of(streams.begin(), streams.end(),
+                     [&](const auto& stream) { return stream->told(generation); });
+}
+
 std::vector<std::shared_ptr<ListStreams::Stream>> ListStreams::all() const {
   const std::lock_guard lock(mutex_);
   return streams_;
@@ -125,12 +137,15 @@ std::vector<std::shared_ptr<ListStreams::Stream>> ListStreams::all() const {
 
 void ListStreams::remove(const Stream* stream) {
   std::shared_ptr<Stream> last;  // freed after the lock
-  const std::lock_guard lock(mutex_);
-  const auto at =
-      std::find_if(streams_.begin(), streams_.end(), [&](const auto& s) { return s.get() == stream; });
-  if (at == streams_.end()) return;
-  last = std::move(*at);
-  streams_.erase(at);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at =
+        std::find_if(streams_.begin(), streams_.end(), [&](const auto& s) { return s.get() == stream; });
+    if (at == streams_.end()) return;
+    last = std::move(*at);
+    streams_.erase(at);
+  }
+  if (on_end_) on_end_();
 }
 
 }  // namespace vfrail

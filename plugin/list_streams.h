@@ -6,8 +6,10 @@
 #include "proto/deviceplugin_v1beta1.grpc.pb.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <grpcpp/grpcpp.h>
@@ -21,8 +23,10 @@ class ListStreams {
  public:
   using Reactor = grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>;
 
-  // `published` outlives this; this outlives the gRPC server that serves the streams.
-  explicit ListStreams(const Published& published) : published_(published) {}
+  // `published` outlives this; this outlives the gRPC server that serves the streams. `on_end` is called on a
+  // gRPC thread each time that a stream has ended.
+  explicit ListStreams(const Published& published, std::function<void()> on_end = {})
+      : published_(published), on_end_(std::move(on_end)) {}
   ListStreams(const ListStreams&) = delete;
   ListStreams& operator=(const ListStreams&) = delete;
 
@@ -33,6 +37,8 @@ class ListStreams {
   // Ends every stream, as the server is about to stop.
   void finish();
   size_t count() const;
+  // Whether every stream has sent what is published now.
+  bool all_told() const;
 
  private:
   class Stream;
@@ -41,6 +47,7 @@ class ListStreams {
   void remove(const Stream* stream);
 
   const Published& published_;
+  const std::function<void()> on_end_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Stream>> streams_;
 };

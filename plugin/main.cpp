@@ -46,7 +46,7 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
   serve->add_option("--run-dir", options.run_dir, "Shared with vfrail-cni on this node");
   serve->add_option("--root", options.root, "Read sys, proc and dev below this folder");
   serve->add_option("--rescan-interval", options.rescan_interval,
-                    "Seconds between looks at the devices (HUP: now)");
+                    "Seconds between looks at the devices when nothing happens (HUP: now)");
   serve->add_option("--log-level", options.log_level,
                     "error, warning, info or debug; or 0 to 10 (from 4: debug)");
   serve->add_option("--log-format", options.log_format, "text or json");

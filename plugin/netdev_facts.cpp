@@ -18,8 +18,10 @@ Netdev read_netdev(const SysRoot& sys, const std::string& folder, const std::str
   out.mtu = static_cast<uint32_t>(sys.number_or_none(base + "mtu").value_or(0));
   out.type = static_cast<uint16_t>(sys.number_or_none(base + "type").value_or(0));
   out.operstate = sys.text_or_none(base + "operstate").value_or("");
-  // Reading `carrier` of an interface that is down gives EINVAL.
-  out.carrier = sys.number_or_none(base + "carrier").value_or(0) == 1;
+  // Reading `carrier` of an interface that is administratively down gives EINVAL (net/core/net-sysfs.c).
+  const auto carrier = sys.number_or_none(base + "carrier");
+  out.up = carrier.has_value();
+  out.carrier = carrier == 1;
   return out;
 }
 
@@ -31,8 +33,9 @@ std::vector<Netdev> read_netdevs(const FunctionFolder& folder) {
     for (const std::string& name : names) out.push_back(read_netdev(folder.sys(), folder.path(entry), name));
   };
   read_all("net", folder.list("net"));
-  for (const std::string& child : folder.entries()) {
-    if (child.starts_with("virtio")) read_all(child + "/net", folder.sys().list(folder.path(child + "/net")));
+  if (folder.link_name("driver") != "virtio-pci") return out;
+  for (const std::string& child : folder.sys().list(folder.path())) {
+    if (child.starts_with("virtio")) read_all(child + "/net", folder.list(child + "/net"));
   }
   return out;
 }

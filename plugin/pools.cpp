@@ -1,5 +1,6 @@
 #include "plugin/pools.h"
 
+#include "plugin/health.h"
 #include "plugin/selector_match.h"
 
 #include <algorithm>
@@ -74,6 +75,7 @@ PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
   out.vhost_net = selector.need_vhost_net;
   out.vdpa_type = selector.vdpa_type;
   out.extra = merge_extra(resource, function);
+  out.fault = find_fault(function, resource.health);
   return out;
 }
 

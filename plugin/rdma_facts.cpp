@@ -37,30 +37,35 @@ RdmaPort read_port(const SysRoot& sys, const std::string& folder, uint32_t numbe
   RdmaPort out;
   out.number = number;
   out.state = port_state(sys.text_or_none(folder + "state").value_or(""));
+  out.physical = port_state(sys.text_or_none(folder + "phys_state").value_or(""));
   out.link_layer = sys.text_or_none(folder + "link_layer").value_or("");
   return out;
 }
 
-}  // namespace
-
-std::vector<RdmaFacts> read_rdma(const FunctionFolder& folder) {
-  std::vector<RdmaFacts> out;
-  for (const std::string& name : folder.list("infiniband")) {
-    RdmaFacts device;
-    device.name = name;
-    const std::string ports = below(folder.path("infiniband"), name) + "ports";
-    // Names sort as text, ports count: 10 comes after 9.
-    const size_t count = folder.sys().list(ports).size();
-    for (uint32_t number = 1; number <= count; ++number) {
-      device.ports.push_back(read_port(folder.sys(), below(ports, std::to_string(number)), number));
-    }
-    out.push_back(std::move(device));
+RdmaFacts read_device(const FunctionFolder& folder, const std::string& name) {
+  const std::string base = below(folder.path("infiniband"), name);
+  RdmaFacts out;
+  out.name = name;
+  out.guid = folder.sys().text_or_none(base + "node_guid").value_or("");
+  // Names sort as text, ports count: 10 comes after 9.
+  const size_t count = folder.sys().list(base + "ports").size();
+  for (uint32_t number = 1; number <= count; ++number) {
+    out.ports.push_back(read_port(folder.sys(), below(base + "ports", std::to_string(number)), number));
   }
-  if (out.empty()) return out;
+  return out;
+}
+
+void assign_mad(const CharacterDevice& node, RdmaPort& port) {
+  if (node.name.starts_with("umad")) port.umad = node.name;
+  if (node.name.starts_with("issm")) port.issm = node.name;
+}
+
+// The files of each node tell whose it is. That is how it has to be done with several devices or ports.
+void assign_nodes(const FunctionFolder& folder, std::vector<RdmaFacts>& devices) {
   const auto verbs = read_class(folder, "infiniband_verbs");
   const auto mads = read_class(folder, "infiniband_mad");
   const auto ucms = read_class(folder, "infiniband_cm");
-  for (RdmaFacts& device : out) {
+  for (RdmaFacts& device : devices) {
     for (const CharacterDevice& node : verbs) {
       if (node.ibdev == device.name) device.uverbs = node.name;
     }
@@ -69,11 +74,31 @@ std::vector<RdmaFacts> read_rdma(const FunctionFolder& folder) {
     }
     for (RdmaPort& port : device.ports) {
       for (const CharacterDevice& node : mads) {
-        if (node.ibdev != device.name || node.port != port.number) continue;
-        if (node.name.starts_with("umad")) port.umad = node.name;
-        if (node.name.starts_with("issm")) port.issm = node.name;
+        if (node.ibdev == device.name && node.port == port.number) assign_mad(node, port);
       }
     }
+  }
+}
+
+// With one device, one port and one verbs node there is nobody else that a node could belong to, and it is
+// the case of nearly every VF.
+void assign_only_nodes(const FunctionFolder& folder, const std::string& verbs_node, RdmaFacts& device) {
+  device.uverbs = verbs_node;
+  for (const std::string& name : folder.list("infiniband_mad"))
+    assign_mad({name, device.name, 1}, device.ports.front());
+  const auto ucms = folder.list("infiniband_cm");
+  if (!ucms.empty()) device.ucm = ucms.front();
+}
+
+}  // namespace
+
+std::vector<RdmaFacts> read_rdma(const FunctionFolder& folder, const std::vector<std::string>& verbs_nodes) {
+  std::vector<RdmaFacts> out;
+  for (const std::string& name : folder.list("infiniband")) out.push_back(read_device(folder, name));
+  if (out.size() == 1 && out.front().ports.size() == 1 && verbs_nodes.size() == 1) {
+    assign_only_nodes(folder, verbs_nodes.front(), out.front());
+  } else if (!out.empty()) {
+    assign_nodes(folder, out);
   }
   return out;
 }

@@ -11,6 +11,9 @@ namespace {
 
 // How long calls that are under way may go on when the socket is made again.
 constexpr std::chrono::milliseconds kReopenPatience{200};
+// Until an empty list is on its way to kubelet; and how often that is looked at.
+constexpr std::chrono::milliseconds kLeavePatience{1000};
+constexpr std::chrono::milliseconds kLeaveStep{10};
 
 }  // namespace
 
@@ -32,14 +35,65 @@ Resource::Resource(Pool first, Options options, Log& log)
                    .endpoint = options_.socket,
                    .places = options_.places,
                    .on_verdict =
-                       [this](RegistrationVerdict verdict) { options_.on_verdict(0, std::move(verdict)); }},
+                       [this](RegistrationVerdict verdict) { options_.on_verdict(0, std::move(verdict)); },
+                   .on_stream_end = options_.on_stream_end},
                log),
       endpoint_(service_) {}
 
 std::optional<Time> Resource::look(Time now, bool kubelet_is_there) {
+  if (leave_by_) return leave(now);
   if (const auto later = keep_open(now)) return later;
-  if (displaced_ || options_.registration == Registration::watcher) return std::nullopt;
+  if (displaced_) return std::nullopt;
+  if (const auto later = keep_watched(now)) return later;
+  if (options_.registration == Registration::watcher) return std::nullopt;
   return keep_registered(now, kubelet_is_there);
+}
+
+bool Resource::publish(Pool next) {
+  leave_by_.reset();
+  const bool before = prefers();
+  const bool changed = service_.publish(std::move(next));
+  if (prefers() == before || !endpoint_.is_open()) return changed;
+  log_.info("registering again, because kubelet learns only then whether to ask for preferred devices",
+            {{"resource", name()}});
+  call_.reset();
+  registered_ = false;
+  // The plugin watcher takes notice of a new socket only; look() makes it.
+  if (options_.registration == Registration::watcher) endpoint_.close(kReopenPatience);
+  return changed;
+}
+
+bool Resource::prefers() const { return preference_of(*pool()) != Preference::none; }
+
+void Resource::retire(Time now) {
+  if (leave_by_) return;
+  leave_by_ = now + kLeavePatience;
+  service_.publish(Pool{.config = pool()->config, .devices = {}, .gpus = {}});
+}
+
+std::optional<Time> Resource::leave(Time now) {
+  if (retired_) return std::nullopt;
+  if (!service_.all_told() && now < *leave_by_) return now + kLeaveStep;
+  close(kReopenPatience);
+  retired_ = true;
+  return std::nullopt;
+}
+
+// A kubelet whose stream broke counts every device as unhealthy, and comes back only when it is asked to.
+std::optional<Time> Resource::keep_watched(Time now) {
+  if (!registered_ || service_.streams() > 0) {
+    alone_since_.reset();
+    return std::nullopt;
+  }
+  if (!alone_since_) alone_since_ = now;
+  if (const Time end = *alone_since_ + options_.stream_patience; now < end) return end;
+  log_.warning("kubelet does not watch the devices any more, registering again", {{"resource", name()}});
+  alone_since_.reset();
+  registered_ = false;
+  // The plugin watcher takes notice of a new socket only. Once: a kubelet that is not there finds it later.
+  if (options_.registration == Registration::legacy) return std::nullopt;
+  endpoint_.close(kReopenPatience);
+  return keep_open(now);
 }
 
 // Nothing if the server is open, or has made room for another instance; else when to try again.
@@ -94,7 +148,7 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
       RegisterCall::Request{.kubelet_socket = options_.kubelet_socket,
                             .endpoint = options_.socket,
                             .resource = name(),
-                            .preferred_allocation = preference_of(*pool()) != Preference::none},
+                            .preferred_allocation = prefers()},
       [note = options_.on_verdict, attempt](const Result<>& answer) {
         note(attempt, {.registered = bool(answer), .reason = answer ? "" : answer.error().text});
       });

@@ -40,6 +40,10 @@ class Resource {
     HandOutPlaces places;
     // Called on gRPC threads: hands a call of verdict() to the owner thread. `attempt` is to be passed on.
     std::function<void(uint64_t attempt, RegistrationVerdict)> on_verdict;
+    // Called on a gRPC thread: a stream has ended, look() may have something to do.
+    std::function<void()> on_stream_end = {};
+    // How long a kubelet that has registered us may be without a stream. It opens one at once.
+    std::chrono::milliseconds stream_patience{3000};
   };
 
   Resource(Pool first, Options options, Log& log);
@@ -49,15 +53,25 @@ class Resource {
   // Another kubelet serves the registration socket, and knows nothing of us.
   void kubelet_came();
   void verdict(uint64_t attempt, const RegistrationVerdict& verdict, Time now);
-  bool publish(Pool next) { return service_.publish(std::move(next)); }
+  // True if the list changed. Takes a retirement back. What kubelet is told at registration only makes it
+  // register again.
+  bool publish(Pool next);
+  // The configuration has the resource no longer: kubelet is told that there is no device, then look() closes
+  // the socket, and is_retired().
+  void retire(Time now);
+  bool is_retiring() const { return leave_by_.has_value(); }
+  bool is_retired() const { return retired_; }
   void close(std::chrono::milliseconds patience);
 
   const std::string& name() const { return service_.resource(); }
   std::shared_ptr<const Pool> pool() const { return service_.pool(); }
 
  private:
+  bool prefers() const;  // GetPreferredAllocation has something to say
   std::optional<Time> keep_open(Time now);
   std::optional<Time> keep_registered(Time now, bool kubelet_is_there);
+  std::optional<Time> keep_watched(Time now);
+  std::optional<Time> leave(Time now);
   void open(Time now);
   // A line for each new reason; a reason that stays is repeated at debug level only.
   void complain(std::string_view what, const std::string& reason);
@@ -69,7 +83,10 @@ class Resource {
   std::unique_ptr<RegisterCall> call_;
   bool registered_ = false;
   bool displaced_ = false;  // another process has put its socket at our path
-  uint64_t attempt_ = 0;    // of Register calls; the plugin watcher's verdicts have 0
+  bool retired_ = false;
+  std::optional<Time> leave_by_;     // retiring: not later than this
+  std::optional<Time> alone_since_;  // registered, and without a stream
+  uint64_t attempt_ = 0;             // of Register calls; the plugin watcher's verdicts have 0
   Backoff opening_;
   Backoff registering_;
   std::string complaint_;

@@ -3,10 +3,11 @@
 #include "common/log.h"
 #include "common/sys_root.h"
 #include "common/unique_fd.h"
-#include "plugin/config_file.h"
+#include "plugin/config_source.h"
 #include "plugin/daemon.h"
 #include "plugin/host_kernel.h"
 #include "plugin/inventory.h"
+#include "plugin/kernel_events.h"
 #include "plugin/kubelet.h"
 #include "plugin/pools.h"
 
@@ -49,7 +50,7 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
 
 struct Setup {
   Registration registration = Registration::watcher;
-  Config config;
+  ConfigSource config;
 };
 
 // Everything that the administrator can get wrong.
@@ -59,17 +60,18 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   if (options.rescan_interval < std::chrono::seconds{1} || options.rescan_interval > std::chrono::hours{24}) {
     return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
   }
-  Setup out;
-  out.registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
-  out.config = TRY(load_config({.file = options.config_file,
-                                .default_prefix = options.resource_prefix,
-                                .strict = options.strict_config}),
-                   "");
-  const std::string folder = socket_folder(options.kubelet_root, out.registration);
-  for (const ResourceConfig& resource : out.config.resources) {
-    TRY(check_socket_path(resource, folder), options.config_file);
-  }
-  return out;
+  const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
+  const auto check_paths =
+      [folder = socket_folder(options.kubelet_root, registration)](const Config& config) -> Result<> {
+    for (const ResourceConfig& resource : config.resources) TRY(check_socket_path(resource, folder), "");
+    return {};
+  };
+  auto config = TRY(ConfigSource::open({.config = {.file = options.config_file,
+                                                   .default_prefix = options.resource_prefix,
+                                                   .strict = options.strict_config},
+                                        .check = check_paths}),
+                    "");
+  return Setup{registration, std::move(config)};
 }
 
 // Blocked before gRPC starts its threads, which inherit the mask: only the owner thread reads them.
@@ -103,22 +105,24 @@ Result<Pools> look(const SysRoot& sys, Kernel* kernel, const Config& config) {
     pools = match(config, inventory);
     pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
   }
-  // The inventory of a thousand functions is several times what stays; it is wanted again in a minute at
-  // most.
+  // The inventory of a thousand functions is several times what stays.
   ::malloc_trim(0);
   return pools;
 }
 
-Result<> run(const ServeOptions& options, const Setup& setup, const UniqueFd& signals, Log& log) {
+Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
   const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
   const SysRoot sys(options.root);
   const HandOutPlaces places{
       .sys = sys, .device_info_dir = options.device_info_dir, .run_dir = options.run_dir};
+  KernelEvents events(log);
   Daemon daemon({.kubelet_root = options.kubelet_root,
                  .registration = setup.registration,
                  .places = places,
                  .rescan_interval = options.rescan_interval,
-                 .look = [&] { return look(sys, kernel.get(), setup.config); },
+                 .look = [&](const Config& config) { return look(sys, kernel.get(), config); },
+                 .config = setup.config,
+                 .events = &events,
                  .signal_fd = signals.get()},
                 log);
   return daemon.run();
@@ -134,13 +138,12 @@ int serve(const ServeOptions& options) {
     log.error("cannot start", {{"reason", signals.error().text}});
     return 1;
   }
-  const auto setup = check(options, log);
+  auto setup = check(options, log);
   if (!setup) {
     log.error("cannot start", {{"reason", setup.error().text}});
     return 2;
   }
   for (const std::string& flag : options.ignored) log.warning("flag has no effect here", {{"flag", flag}});
-  for (const std::string& warning : setup->config.warnings) log.warning(warning);
   if (const auto ran = run(options, *setup, *signals, log); !ran) {
     log.error("cannot serve", {{"reason", ran.error().text}});
     return 1;

@@ -199,7 +199,7 @@ Service::Service(Pool first, Options options, Log& log)
       options_(std::move(options)),
       log_(log),
       published_(std::move(first)),
-      streams_(published_),
+      streams_(published_, options_.on_stream_end),
       device_plugin_(std::make_unique<DevicePluginCalls>(*this)),
       registration_(std::make_unique<RegistrationCalls>(*this)) {}
 

@@ -29,6 +29,8 @@ class Service {
     HandOutPlaces places;
     // Called on a gRPC thread; only notes the verdict for the owner thread.
     std::function<void(RegistrationVerdict)> on_verdict;
+    // Called on a gRPC thread: kubelet, or whoever it was, watches no longer on one of the streams.
+    std::function<void()> on_stream_end = {};
   };
 
   // `log` outlives this; this outlives the gRPC server.
@@ -46,6 +48,7 @@ class Service {
   const std::string& endpoint() const { return options_.endpoint; }
   std::shared_ptr<const Pool> pool() const { return published_.get().pool; }
   size_t streams() const { return streams_.count(); }
+  bool all_told() const { return streams_.all_told(); }
 
  private:
   class DevicePluginCalls;

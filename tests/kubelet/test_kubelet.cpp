@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds kConnectTimeout{2000};
+constexpr milliseconds kConnectTimeout{10'000};  // as in kubelet (dialTimeoutDuration of its plugin watcher)
 
 }  // namespace
 
@@ -161,6 +161,7 @@ void TestKubelet::scan_registry() {
 }
 
 void TestKubelet::handshake(const std::string& socket) {
+  dawdle();
   auto asked = PluginClient::connect(socket, kConnectTimeout);
   if (!asked) return say("plugin watcher: " + asked.error().text);
   const auto info = (*asked)->info();
@@ -189,6 +190,7 @@ grpc::Status TestKubelet::register_plugin(const v1beta1::RegisterRequest& reques
     say("refused " + request.resource_name() + ": " + why);
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, why);
   };
+  dawdle();
   if (request.version() != "v1beta1") return refuse("unsupported version " + request.version());
   if (request.endpoint().find('/') != std::string::npos) return refuse("the endpoint is no file name");
   if (request.resource_name().find('/') == std::string::npos)
@@ -359,6 +361,16 @@ std::shared_ptr<PluginClient> TestKubelet::client(const std::string& name) const
 void TestKubelet::refuse(int times) {
   const std::lock_guard lock(mutex_);
   refusals_ = times;
+}
+
+void TestKubelet::slow(milliseconds by) {
+  const std::lock_guard lock(mutex_);
+  slow_by_ = by;
+}
+
+void TestKubelet::dawdle() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, slow_by_, [this] { return !running_; });
 }
 
 void TestKubelet::drop_streams() {

@@ -73,6 +73,8 @@ class TestKubelet {
   void start();
   // The next registrations are refused, in either way of registering.
   void refuse(int times);
+  // Answers every registration so much later.
+  void slow(std::chrono::milliseconds by);
   void drop_streams();
 
  private:
@@ -91,6 +93,7 @@ class TestKubelet {
   void take_end(const std::string& resource, uint64_t number, const grpc::Status& status);
   void put_preferred_first(const std::string& resource, size_t count, std::vector<std::string>& unused) const;
   bool refuses();
+  void dawdle() const;
   void say(const std::string& line) const;
 
   struct Plugin {
@@ -108,6 +111,7 @@ class TestKubelet {
   std::map<std::string, FileIdentity> seen_;  // sockets in plugins_registry, by path
   uint64_t next_number_ = 1;
   int refusals_ = 0;
+  std::chrono::milliseconds slow_by_{0};
   bool running_ = false;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<grpc::Server> server_;

@@ -27,7 +27,7 @@ PoolDevice rdma_device(const std::string& address, unsigned number) {
   const std::string n = std::to_string(number);
   device.rdma = true;
   device.facts.rdma.push_back(
-      {"mlx5_" + n, "uverbs" + n, "", {{1, "ACTIVE", "Ethernet", "umad" + n, "issm" + n}}});
+      {"mlx5_" + n, "uverbs" + n, "", {{1, "ACTIVE", "Ethernet", "umad" + n, "issm" + n, "LinkUp"}}, ""});
   return device;
 }
 
@@ -97,8 +97,8 @@ TEST_CASE("nodes that the node does not have are not handed out") {
 TEST_CASE("every port of every RDMA device has its nodes, and the last one is in the variable") {
   PoolDevice device = rdma_device("0000:03:02.1", 0);
   device.facts.rdma[0].ucm = "ucm0";
-  device.facts.rdma[0].ports.push_back({2, "DOWN", "Ethernet", "umad1", "issm1"});
-  device.facts.rdma.push_back({"mlx5_9", "uverbs9", "", {}});
+  device.facts.rdma[0].ports.push_back({2, "DOWN", "Ethernet", "umad1", "issm1", "Disabled"});
+  device.facts.rdma.push_back({"mlx5_9", "uverbs9", "", {}, ""});
   const Allocation out = allocated({device});
   CHECK(host_paths(out) == Texts{"/dev/infiniband/ucm0", "/dev/infiniband/issm0", "/dev/infiniband/issm1",
                                  "/dev/infiniband/umad0", "/dev/infiniband/umad1", "/dev/infiniband/uverbs0",

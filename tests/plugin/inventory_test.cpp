@@ -225,7 +225,7 @@ TEST_CASE("a function whose folder is empty is left out in silence") {
 
 TEST_CASE("a function that cannot be read is a warning") {
   Tree tree("igb_node");
-  tree.add("sys/bus/pci/devices/0000:77:00.0/class/");  // a folder: EISDIR, whoever asks
+  tree.add("sys/bus/pci/devices/0000:77:00.0/uevent/");  // a folder: EISDIR, whoever asks
   const Inventory inventory = tree.scan();
   CHECK(inventory.functions.size() == 10);
   REQUIRE_FALSE(inventory.warnings.empty());

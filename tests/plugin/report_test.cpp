@@ -115,8 +115,27 @@ TEST_CASE("a configuration is said in words") {
   CHECK(describe(hostdev()) == R"(nvidia.com/hostdev
   selects    vendor 8086, VF of eth0#0-2 or eth1#0, with RDMA
   hands out  the RDMA device's nodes
+  units      each a device of its own
+  health     InfiniBand port, devlink reporters
   host use   what carries the host's default route or is a member of a bond or bridge is left out
   socket     nvidia.com_hostdev.sock
   variables  PCIDEVICE_NVIDIA_COM_HOSTDEV, PCIDEVICE_NVIDIA_COM_HOSTDEV_INFO
+)");
+}
+
+TEST_CASE("a shared resource is said in words, and a selector that turns others round") {
+  const auto config = parse_config(
+      R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"hcaPerUnit":"one","extraDeviceNodes":["cxi/*"],
+          "selectors":{"vendors":["15b3"],"not":{"rdmaDevices":["mlx5_bond_*"]}}}]})",
+      {"c.json", "intel.com", true});
+  REQUIRE(config);
+  CHECK(describe(*config) == R"(rdma/hca
+  selects    vendor 15b3, with RDMA, but not: RDMA device mlx5_bond_*
+  hands out  the RDMA device's nodes
+  units      8, each with one device of the pool
+  health     InfiniBand port, devlink reporters
+  adds       cxi/*
+  topology   NUMA nodes are not reported
+  socket     rdma_hca.sock
 )");
 }

@@ -90,6 +90,7 @@ void Tree::add(std::string_view manifest) {
     std::ofstream(at, std::ios::app) << line.substr(bar + 3) << '\n';
   }
   write_tree(root(), rest);
+  write_uevents(root());
 }
 
 void Tree::remove(const std::string& below) { fs::remove_all(folder_.path(below)); }

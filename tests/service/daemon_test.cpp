@@ -26,13 +26,16 @@ class Running {
  public:
   Running(const TempDir& folder, Registration registration, std::vector<Pool> first)
       : pools_(std::move(first)),
+        config_(any_config(folder)),
         daemon_({.kubelet_root = folder.path(),
                  .registration = registration,
                  .places = {.sys = SysRoot(folder.path()),
                             .device_info_dir = folder.path("di"),
                             .run_dir = folder.path("run")},
                  .rescan_interval = std::chrono::hours{1},
-                 .look = [this] { return look(); }},
+                 .stream_patience = milliseconds{50},
+                 .look = [this](const Config&) { return look(); },
+                 .config = config_},
                 log_) {
     log_.set_level(LogLevel::error);
     (void)log_.open_file("/dev/null");
@@ -71,11 +74,22 @@ class Running {
     return out;
   }
 
+  static ConfigSource any_config(const TempDir& folder) {
+    const std::string file = folder.path("config.json");
+    std::ofstream(file)
+        << R"({"resourceList": [{"resourceName": "any", "selectors": {"vendors": ["15b3"]}}]})";
+    auto out =
+        ConfigSource::open({.config = {.file = file}, .check = [](const Config&) { return Result<>(); }});
+    if (!out) throw std::runtime_error(out.error().text);
+    return *std::move(out);
+  }
+
   std::mutex mutex_;
   std::vector<Pool> pools_;
   bool broken_ = false;
   bool started_ = false;
   Log log_;
+  ConfigSource config_;
   Daemon daemon_;
   std::thread thread_;
 };
@@ -95,6 +109,28 @@ bool registered_again(const TestKubelet& kubelet, int times, size_t devices) {
 const std::vector<std::string> kTwo{"0000:03:02.1", "0000:03:02.2"};
 
 }  // namespace
+
+TEST_CASE("a preference that comes with a changed configuration is told to kubelet, and one that goes, too") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Pool pool = make_pool(kTwo);
+  Running plugin(folder, way, {pool});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  CHECK_FALSE(kubelet.node().at(kHostdev).prefers);
+  const auto told = [&](bool prefers) {
+    return kubelet.wait(kStart, [&](const KubeletNode& node) {
+      const KubeletResource& resource = node.at(kHostdev);
+      return resource.prefers == prefers && resource.connected && resource.allocatable() == 2;
+    });
+  };
+  pool.config.preference = Preference::pack;
+  plugin.now({pool});
+  CHECK(told(true));
+  pool.config.preference = Preference::none;
+  plugin.now({pool});
+  CHECK(told(false));
+}
 
 TEST_CASE("a pod gets the devices that the resource's preference proposes") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
@@ -225,6 +261,40 @@ TEST_CASE("kubelet comes back to a stream that it dropped") {
   REQUIRE(kubelet.wait(kSecond, [](const KubeletNode& node) { return !node.at(kHostdev).connected; }));
   kubelet.restart();
   CHECK(registered_again(kubelet, 2, 2));
+}
+
+TEST_CASE("a kubelet that dropped a stream, and stays, gets the resource again") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  const Running plugin(folder, way, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  for (int round = 2; round < 5; ++round) {
+    kubelet.drop_streams();
+    CHECK(kubelet.wait(kStart, [&](const KubeletNode& node) {
+      return node.at(kHostdev).registrations >= round && node.at(kHostdev).allocatable() == 2;
+    }));
+  }
+}
+
+TEST_CASE("a resource that is no longer configured goes to no devices, and then its socket goes") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Running plugin(folder, way, {make_pool(kTwo), make_pool({"0000:03:02.3"}, "other")});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kStart));
+  plugin.now({make_pool({"0000:03:02.3"}, "other")});
+  // The list came before the stream ended: a stream that just ends leaves kubelet with unhealthy devices.
+  CHECK(kubelet.wait(kStart, [](const KubeletNode& node) {
+    return node.at(kHostdev).capacity() == 0 && node.at(kHostdev).lists == 2 && !node.at(kHostdev).connected;
+  }));
+  CHECK(eventually([&] { return !fs::exists(socket_of(folder, way)); }));
+  CHECK(kubelet.node().at("nvidia.com/other").registrations == 1);
+  CHECK(kubelet.node().at("nvidia.com/other").lists == 1);
+  plugin.now({make_pool({"0000:03:02.3"}, "other"), make_pool(kTwo)});
+  CHECK(kubelet.wait_for(kHostdev, 2, kStart));
+  CHECK(kubelet.node().at("nvidia.com/other").lists == 1);
 }
 
 TEST_CASE("stopping removes our sockets and nothing else") {

@@ -1,18 +1,14 @@
 // `vfrail serve` as kubelet's node runs it: the real program on a fake node.
 #include "common/unique_fd.h"
 #include "tests/kubelet/test_kubelet.h"
+#include "tests/service/program.h"
 #include "tests/service/support.h"
 
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <poll.h>
 #include <set>
 #include <signal.h>
-#include <spawn.h>
 #include <sstream>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -31,51 +27,6 @@ constexpr milliseconds kSecond{1000};
 constexpr const char* kConfig =
     R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
   "selectors": {"vendors": ["8086"], "isRdma": true}}]})";
-
-class Program {
- public:
-  Program(const Node& node, const std::vector<std::string>& more, const std::string& name = "serve.log")
-      : log_(node.path(name)) {
-    std::vector<std::string> words{VFRAIL_BINARY_DIR "/vfrail", "serve"};
-    words.insert(words.end(), more.begin(), more.end());
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
-    const int failed = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) throw std::runtime_error("cannot run " + words[0]);
-    fd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-  ~Program() {
-    if (pid_ == 0) return;
-    signal(SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-
-  void signal(int number) const { ::kill(pid_, number); }
-  // -1 if it has not ended by then, or was killed.
-  int wait(milliseconds at_most) {
-    pollfd fd{fd_.get(), POLLIN, 0};
-    if (::poll(&fd, 1, static_cast<int>(at_most.count())) != 1) return -1;
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  std::string log() const { return read_text(log_); }
-  pid_t pid() const { return pid_; }
-
- private:
-  const std::string log_;
-  pid_t pid_ = 0;
-  UniqueFd fd_;
-};
 
 std::vector<std::string> flags(const Node& node, const std::string& config = kConfig) {
   std::ofstream(node.path("config.json")) << config;

@@ -50,6 +50,7 @@ Node::Node() { fs::create_directories(root()); }
 void Node::fill() const {
   if (fs::exists(root() + "/sys")) return;
   write_tree(root(), read_text(VFRAIL_SOURCE_DIR "/tests/data/igb_node.sysfs"));
+  write_uevents(root());
 }
 
 HandOutPlaces Node::places() const {

@@ -1,5 +1,7 @@
 #include "tests/support/temp_dir.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +43,33 @@ void write_tree(const std::string& folder, std::string_view manifest) {
     } else {
       throw std::runtime_error("tree manifest: cannot read line: " + line);
     }
+  }
+}
+
+namespace {
+
+// "0x15b3" -> "15B3"; "0000" if the file is not there.
+std::string id_of(const fs::path& file, size_t digits = 4) {
+  std::string text;
+  std::ifstream(file) >> text;
+  text = text.starts_with("0x") ? text.substr(2) : std::string(digits, '0');
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+}  // namespace
+
+void write_uevents(const std::string& root) {
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(root + "/sys/bus/pci/devices", missing)) {
+    const fs::path folder = entry.path();
+    if (!fs::exists(folder / "class")) continue;
+    std::string code = id_of(folder / "class", 6);
+    code.erase(0, std::min(code.find_first_not_of('0'), code.size() - 1));
+    std::ofstream(folder / "uevent") << "PCI_CLASS=" << code << "\nPCI_ID=" << id_of(folder / "vendor") << ':'
+                                     << id_of(folder / "device")
+                                     << "\nPCI_SUBSYS_ID=" << id_of(folder / "subsystem_vendor") << ':'
+                                     << id_of(folder / "subsystem_device") << '\n';
   }
 }
 

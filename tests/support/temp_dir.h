@@ -28,4 +28,7 @@ class TempDir {
 // made.
 void write_tree(const std::string& folder, std::string_view manifest);
 
+// The files uevent that the kernel has beside class, vendor and device of each PCI function, made from these.
+void write_uevents(const std::string& root);
+
 }  // namespace vfrail::test

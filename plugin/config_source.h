@@ -1,0 +1,49 @@
+// ConfigSource: the configuration file over time. Owns the last configuration that was good, and the watch
+// that says when the file may be another one. Never looks at the node.
+#pragma once
+
+#include "common/log.h"
+#include "common/result.h"
+#include "common/unique_fd.h"
+#include "plugin/config.h"
+
+#include <functional>
+#include <set>
+#include <string>
+
+namespace vfrail {
+
+class ConfigSource {
+ public:
+  struct Options {
+    ConfigOptions config;
+    // What else a configuration must fulfil here: its socket paths fit.
+    std::function<Result<>(const Config&)> check;
+  };
+
+  // Reads the file; an error if it is not good.
+  static Result<ConfigSource> open(Options options);
+
+  const Config& now() const { return config_; }
+  // Becomes readable when something happens to the file: written, replaced, or one of the symbolic links on
+  // the way to it, as with a ConfigMap. -1 if the kernel has no inotify left for us.
+  int fd() const { return watch_.get(); }
+  // Takes away what makes fd() readable.
+  void drain();
+  // Reads the file again. True if there is another good configuration now. If the file is not good the last
+  // one stays, and the log has a line for each different reason.
+  bool reload(Log& log);
+
+ private:
+  explicit ConfigSource(Options options) : options_(std::move(options)) {}
+  Result<Config> parse(const std::string& text) const;
+  void watch();
+
+  Options options_;
+  Config config_;
+  std::string text_;
+  std::set<std::string> told_;
+  UniqueFd watch_;
+};
+
+}  // namespace vfrail

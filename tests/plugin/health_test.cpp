@@ -1,0 +1,174 @@
+#include "plugin/health.h"
+
+#include "plugin/debounce.h"
+#include "tests/plugin/tree.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::Tree;
+
+namespace {
+
+RdmaPort port(const std::string& state, const std::string& physical, const std::string& link_layer) {
+  RdmaPort out;
+  out.state = state;
+  out.physical = physical;
+  out.link_layer = link_layer;
+  return out;
+}
+
+// A VF of an InfiniBand PF with a port in that state.
+Function infiniband_vf(const std::string& state, const std::string& physical) {
+  Function out;
+  out.pf = PciAddress::parse("0000:03:00.0");
+  out.link_type = "infiniband";
+  out.port.rdma = {port(state, physical, "InfiniBand")};
+  return out;
+}
+
+Function ethernet_vf(bool up, bool carrier) {
+  Function out;
+  out.pf = PciAddress::parse("0000:03:00.0");
+  out.link_type = "ether";
+  out.port.up = up;
+  out.port.carrier = carrier;
+  return out;
+}
+
+// The default, but for one of its conditions.
+HealthPolicy only(const std::string& condition, bool value) {
+  HealthPolicy out;
+  if (condition == "port") out.port = value;
+  if (condition == "carrier") out.carrier = value;
+  if (condition == "guid") out.guid = value;
+  if (condition == "devlink") out.devlink = value;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
+  CHECK(find_fault(infiniband_vf("ACTIVE", "LinkUp"), {}).empty());
+  CHECK(find_fault(infiniband_vf("INIT", "LinkUp"), {}).empty());  // the subnet manager has yet to come
+  CHECK(find_fault(infiniband_vf("DOWN", "Polling"), {}) ==
+        "the port of its PF 0000:03:00.0 is DOWN, Polling: look at its cable and switch");
+  CHECK(find_fault(infiniband_vf("DOWN", "Disabled"), only("port", false)).empty());
+  Function two_ports = infiniband_vf("DOWN", "Polling");
+  two_ports.port.rdma.push_back(port("ACTIVE", "LinkUp", "InfiniBand"));
+  CHECK(find_fault(two_ports, {}).empty());
+  Function pf = infiniband_vf("DOWN", "Polling");
+  pf.pf.reset();
+  CHECK(find_fault(pf, {}) == "its port is DOWN, Polling: look at its cable and switch");
+}
+
+TEST_CASE("the carrier of an Ethernet PF counts if the pool wants it") {
+  const HealthPolicy policy = only("carrier", true);
+  CHECK(find_fault(ethernet_vf(true, true), policy).empty());
+  CHECK(find_fault(ethernet_vf(true, false), policy) ==
+        "the port of its PF 0000:03:00.0 has no carrier: look at its cable and switch");
+  CHECK(find_fault(ethernet_vf(false, false), policy) ==
+        "the port of its PF 0000:03:00.0 is administratively down: set its interface up");
+  CHECK(find_fault(ethernet_vf(true, false), {}).empty());
+  CHECK(find_fault(infiniband_vf("ACTIVE", "LinkUp"), policy).empty());
+}
+
+TEST_CASE("the state of a RoCE port is its netdev's and says nothing of its own") {
+  Function vf = ethernet_vf(true, true);
+  vf.port.rdma = {port("DOWN", "Disabled", "Ethernet")};
+  CHECK(find_fault(vf, {}).empty());
+}
+
+TEST_CASE("a VF without a GUID is told from one that is away, if the pool wants GUIDs") {
+  const HealthPolicy policy = only("guid", true);
+  Function vf = infiniband_vf("ACTIVE", "LinkUp");
+  CHECK(find_fault(vf, policy).empty());  // in a pod: nothing to see, nothing to say
+  vf.rdma.resize(1);
+  vf.rdma[0].guid = "0000:0000:0000:0000";
+  CHECK(find_fault(vf, policy).find("its GUID is not set") == 0);
+  CHECK(find_fault(vf, {}).empty());
+  vf.rdma[0].guid = "b859:9f03:00a8:1c2e";
+  CHECK(find_fault(vf, policy).empty());
+}
+
+TEST_CASE("a failed devlink health reporter is a fault") {
+  Function vf = ethernet_vf(true, true);
+  vf.port.failed_reporters = {"fw_fatal"};
+  CHECK(find_fault(vf, {}) == "devlink reports an error of fw_fatal: see devlink health show");
+  CHECK(find_fault(vf, only("devlink", false)).empty());
+}
+
+TEST_CASE("a device in a pod is healthy, and so is one whose netdev is down") {
+  Tree tree("igb_node");
+  tree.move_to_pod("0000:21:10.0");
+  const auto config = parse_config(
+      R"({"resourceList":[{"resourceName":"a","selectors":{"isRdma":true},"health":{"carrier":true}}]})",
+      {"c.json", "intel.com", true});
+  REQUIRE(config);
+  const Pools pools = match(*config, tree.scan());
+  REQUIRE(pools.pools[0].devices.size() == 8);
+  for (const PoolDevice& device : pools.pools[0].devices) CHECK(device.fault.empty());
+}
+
+TEST_CASE("the port behind a VF is its PF's, read from the tree") {
+  Tree tree("igb_node");
+  tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:00.0/net/eth0/carrier = 0");
+  const auto config = parse_config(
+      R"({"resourceList":[{"resourceName":"a","selectors":{"isRdma":true},"health":{"carrier":true}}]})",
+      {"c.json", "intel.com", true});
+  REQUIRE(config);
+  const Pools pools = match(*config, tree.scan());
+  CHECK(pools.pools[0].find("0000:21:10.0")->fault.find("has no carrier") != std::string::npos);
+  CHECK(pools.pools[0].find("0000:41:10.0")->fault.empty());
+}
+
+namespace {
+
+using Time = Debounce::Time;
+constexpr Time kStart{};
+Time after(int ms) { return kStart + std::chrono::milliseconds{ms}; }
+
+// What is told of one device whose fault is this now.
+struct Flapping {
+  Debounce debounce;
+  std::optional<Time> next;
+
+  std::string tell(const std::string& fault, int at_ms) {
+    std::vector<Pool> pools(1);
+    pools[0].config.name = "a";
+    pools[0].devices.resize(1);
+    pools[0].devices[0].fault = fault;
+    next = debounce.settle(pools, after(at_ms));
+    return pools[0].devices[0].fault;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a fault is told when it has held for two seconds, and so is its end") {
+  Flapping device;
+  CHECK(device.tell("", 0).empty());
+  CHECK(device.tell("down", 1000).empty());
+  CHECK(device.next == after(3000));
+  CHECK(device.tell("down", 2999).empty());
+  CHECK(device.tell("down", 3000) == "down");
+  CHECK_FALSE(device.next);
+  CHECK(device.tell("", 4000) == "down");
+  CHECK(device.tell("", 6000).empty());
+}
+
+TEST_CASE("a port that flaps changes nothing") {
+  Flapping device;
+  CHECK(device.tell("", 0).empty());
+  for (int at = 500; at < 20'000; at += 1000) {
+    CHECK(device.tell("down", at).empty());
+    CHECK(device.tell("", at + 500).empty());
+  }
+  CHECK_FALSE(device.next);
+}
+
+TEST_CASE("a device that is seen for the first time is as it is, and a fault has its newest reason") {
+  Flapping device;
+  CHECK(device.tell("down", 0) == "down");
+  CHECK(device.tell("no carrier", 100) == "no carrier");
+}

@@ -1,0 +1,34 @@
+// Program: `vfrail serve` itself, started for one test.
+#pragma once
+
+#include "common/unique_fd.h"
+#include "tests/service/support.h"
+
+#include <chrono>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace vfrail::test {
+
+class Program {
+ public:
+  // Its log is the file `name` of the node.
+  Program(const Node& node, const std::vector<std::string>& more, const std::string& name = "serve.log");
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();  // kills it
+
+  void signal(int number) const;
+  // -1 if it has not ended by then, or was killed.
+  int wait(std::chrono::milliseconds at_most);
+  std::string log() const { return read_text(log_); }
+  pid_t pid() const { return pid_; }
+
+ private:
+  const std::string log_;
+  pid_t pid_ = 0;
+  UniqueFd fd_;
+};
+
+}  // namespace vfrail::test

@@ -1,0 +1,148 @@
+// `vfrail serve` and a configuration that changes under it, as a ConfigMap does.
+#include "plugin/resources.h"
+#include "tests/kubelet/test_kubelet.h"
+#include "tests/service/program.h"
+#include "tests/service/support.h"
+
+#include <filesystem>
+#include <fstream>
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kSoon{10'000};  // not measured: a busy machine, a sanitizer
+
+std::string resource(const std::string& name, const std::string& pf) {
+  return R"({"resourcePrefix": "nvidia.com", "resourceName": ")" + name +
+         R"(", "selectors": {"isRdma": true, "rootDevices": [")" + pf + R"("]}})";
+}
+const std::string kRail0 = resource("rail0", "0000:21:00.0");
+const std::string kRail1 = resource("rail1", "0000:41:00.0");
+
+// A node whose configuration is a mounted ConfigMap.
+class Mounted {
+ public:
+  Mounted() : kubelet(node.path("k")) { node.fill(); }
+
+  void configure(const std::string& resources) {
+    const fs::path folder = node.path("map");
+    const std::string version = ".." + std::to_string(++versions_);
+    fs::create_directories(folder / version);
+    std::ofstream(folder / version / "config.json") << R"({"resourceList": [)" << resources << "]}";
+    fs::create_directory_symlink(version, folder / "..data_tmp");
+    fs::rename(folder / "..data_tmp", folder / "..data");
+    if (versions_ == 1) fs::create_symlink("..data/config.json", folder / "config.json");
+  }
+  std::vector<std::string> flags() const {
+    return {"--config-file",
+            node.path("map/config.json"),
+            "--root",
+            node.root(),
+            "--kubelet-root",
+            node.path("k"),
+            "--run-dir",
+            node.run_dir(),
+            "--device-info-dir",
+            node.device_info_dir()};
+  }
+
+  const Node node;
+  TestKubelet kubelet;
+
+ private:
+  int versions_ = 0;
+};
+
+bool logs(const Program& program, const std::string& text) {
+  for (int tries = 0; tries < 10; ++tries) {
+    if (eventually([&] { return program.log().find(text) != std::string::npos; })) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a changed ConfigMap is followed, and what did not change is not disturbed") {
+  Mounted site;
+  site.configure(kRail0);
+  Program program(site.node, site.flags());
+  REQUIRE(site.kubelet.wait_for("nvidia.com/rail0", 4, kSoon));
+  site.configure(kRail0 + ", " + kRail1);
+  REQUIRE(site.kubelet.wait_for("nvidia.com/rail1", 4, kSoon));
+  CHECK(logs(program, "the configuration changed resources=2 added=nvidia.com/rail1"));
+  site.configure(kRail0);
+  CHECK(site.kubelet.wait(kSoon, [](const KubeletNode& node) {
+    return node.at("nvidia.com/rail1").capacity() == 0 && !node.at("nvidia.com/rail1").connected;
+  }));
+  CHECK(logs(program, "the resource is given up resource=nvidia.com/rail1 change=\"-4 devices\""));
+  CHECK(eventually([&] { return !fs::exists(site.node.path("k/plugins_registry/nvidia.com_rail1.sock")); }));
+  const KubeletResource rail0 = site.kubelet.node().at("nvidia.com/rail0");
+  CHECK(rail0.registrations == 1);
+  CHECK(rail0.lists == 1);
+  CHECK(rail0.allocatable() == 4);
+  program.signal(SIGTERM);
+  CHECK(program.wait(kSoon) == 0);
+}
+
+TEST_CASE("a broken configuration is told once, also on HUP, and the last good one stays") {
+  Mounted site;
+  site.configure(kRail0);
+  const Program program(site.node, site.flags());
+  REQUIRE(site.kubelet.wait_for("nvidia.com/rail0", 4, kSoon));
+  site.configure(kRail0 + ", " + resource("a b", "x"));
+  REQUIRE(logs(program, "the last good one stays"));
+  program.signal(SIGHUP);
+  REQUIRE(logs(program, "looking at the configuration and the devices again"));
+  site.configure(kRail0 + ", " + kRail1);
+  REQUIRE(site.kubelet.wait_for("nvidia.com/rail1", 4, kSoon));
+  const std::string log = program.log();
+  CHECK(log.find("the last good one stays") == log.rfind("the last good one stays"));
+  CHECK(log.find("resourceList[1]") != std::string::npos);
+  CHECK(site.kubelet.node().at("nvidia.com/rail0").lists == 1);
+}
+
+TEST_CASE("the change of a pool is told in numbers and names") {
+  Mounted site;
+  site.configure(kRail0);
+  const Program program(site.node, site.flags());
+  REQUIRE(site.kubelet.wait_for("nvidia.com/rail0", 4, kSoon));
+  site.configure(resource("rail0", "0000:21:00.0#1-3"));
+  REQUIRE(site.kubelet.wait_for("nvidia.com/rail0", 3, kSoon));
+  CHECK(logs(program,
+             "the devices changed resource=nvidia.com/rail0 change=\"-1 devices\" devices=3 added=\"\" "
+             "removed=0000:21:10.0"));
+}
+
+TEST_CASE("a resource that never had a device is served if it is to be registered empty") {
+  const bool served = GENERATE(false, true);
+  Pool empty = make_pool({});
+  empty.config.register_empty = served;
+  const TempDir folder;
+  fs::create_directory(folder.path("plugins_registry"));
+  Log log;
+  (void)log.open_file(folder.path("log"));
+  Resources resources({.kubelet_root = folder.path(),
+                       .registration = Registration::watcher,
+                       .places = {.sys = SysRoot(folder.path()), .device_info_dir = "", .run_dir = ""},
+                       .on_verdict = [](const std::string&, uint64_t, const RegistrationVerdict&) {},
+                       .on_stream_end = [] {}},
+                      log);
+  const Time now = std::chrono::steady_clock::now();
+  resources.follow({empty}, now);
+  resources.look(now);
+  CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")) == served);
+  resources.follow({make_pool({"0000:03:02.1"})}, now);
+  resources.look(now);
+  CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
+  resources.follow({empty}, now);
+  resources.look(now);
+  CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
+}
+
+}  // namespace vfrail::test
