@@ -1,5 +1,7 @@
 #include "plugin/function_folder.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 
 namespace vfrail {
@@ -19,6 +21,13 @@ std::optional<PciAddress> innermost_function(const std::string& path) {
     start = slash + 1;
   }
   return found;
+}
+
+// The link in the bus's folder says where a function is: "../../../devices/pci0000:16/0000:16:01.0/...".
+std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address) {
+  const std::string target = sys.link_target(pci_folder(address)).value_or("");
+  const size_t start = target.find("/pci");
+  return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
 }
 
 std::string FunctionFolder::path(std::string_view entry) const { return path_ + "/" + std::string(entry); }

@@ -19,6 +19,9 @@ std::string auxiliary_folder(std::string_view name);
 // The last PCI function in a path: 0000:65:00.2 of "../../../devices/pci0000:00/0000:65:00.2/vdpa0". Pure.
 std::optional<PciAddress> innermost_function(const std::string& path);
 
+// Function::pcie_path; empty if there is no such function.
+std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address);
+
 class FunctionFolder {
  public:
   // `sys` outlives this.

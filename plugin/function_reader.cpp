@@ -48,13 +48,6 @@ BusIds parse_uevent(std::string_view text) {
   return out;
 }
 
-// The link in the bus's folder says where a function is: "../../../devices/pci0000:16/0000:16:01.0/...".
-std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address) {
-  const std::string target = sys.link_target(pci_folder(address)).value_or("");
-  const size_t start = target.find("/pci");
-  return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
-}
-
 void read_bus_facts(const FunctionFolder& folder, const PciAddress& address, BusIds ids, Function& out) {
   out.address = address;
   out.class_code = std::move(ids.class_code);

@@ -4,6 +4,7 @@
 #include "plugin/config_report.h"
 #include "plugin/host_kernel.h"
 #include "plugin/report.h"
+#include "plugin/report_distance.h"
 
 #include <iostream>
 #include <optional>
@@ -58,7 +59,11 @@ int inspect(const InspectOptions& options) {
   Report report{*inventory, pools, config ? config->warnings : std::vector<std::string>()};
   append(report.warnings, inventory->warnings);
   append(report.warnings, pools.warnings);
-  if (options.output == InspectOptions::Output::json) {
+  const bool json = options.output == InspectOptions::Output::json;
+  if (options.distances) {
+    std::cout << (json ? distances_json(*inventory, pools).pretty() + "\n"
+                       : render_distances(*inventory, pools));
+  } else if (json) {
     std::cout << render_json(report).pretty() << "\n";
   } else {
     std::cout << render_table(report);

@@ -15,6 +15,7 @@ struct InspectOptions {
   std::string resource_prefix = "intel.com";
   bool strict = false;
   Output output = Output::text;
+  bool distances = false;  // between devices, and to GPUs, in place of the facts
 };
 
 // Exit code: 0 done, 1 the node cannot be read, 2 the configuration is wrong.

@@ -2,6 +2,7 @@
 
 #include "plugin/function_folder.h"
 #include "plugin/function_reader.h"
+#include "plugin/gpu_facts.h"
 #include "plugin/host_network.h"
 #include "plugin/host_use.h"
 
@@ -66,6 +67,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
     return std::tie(a.address, a.sf_number, a.aux_name) < std::tie(b.address, b.sf_number, b.aux_name);
   });
   for (Function& function : out.functions) function.host_use = find_host_use(sys, function.netdevs, network);
+  out.gpus = read_gpus(sys, out.functions);
   out.rdma_netns_mode = read_rdma_netns_mode(sys, host);
   out.rdma_cm = sys.exists("dev/infiniband/rdma_cm");
   out.vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun");

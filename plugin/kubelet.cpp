@@ -124,7 +124,7 @@ RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)>
   state_->request.set_version(kApiVersion);
   state_->request.set_endpoint(request.endpoint.substr(request.endpoint.rfind('/') + 1));
   state_->request.set_resource_name(request.resource);
-  state_->request.mutable_options();  // both are false
+  state_->request.mutable_options()->set_get_preferred_allocation_available(request.preferred_allocation);
   state_->stub->async()->Register(
       &state_->context, &state_->request, &state_->answer,
       [finish = finish_, done = std::move(done)](const grpc::Status& status) {

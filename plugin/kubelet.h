@@ -71,6 +71,7 @@ class RegisterCall {
     std::string kubelet_socket;
     std::string endpoint;  // absolute path of the plugin's socket
     std::string resource;
+    bool preferred_allocation = false;  // kubelet may ask GetPreferredAllocation
     std::chrono::milliseconds timeout{5000};
   };
   // `done` is called once, on a gRPC thread.

@@ -87,6 +87,8 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
   inspect->add_option("-o,--output", options.output, "text or json")
       ->transform(CLI::Transformer(words))
       ->option_text("text|json");
+  inspect->add_flag("--distances", options.distances,
+                    "Show how far the devices are from the GPUs and from each other");
   inspect->add_option("--root", options.root, "Read sys, proc and dev below this folder");
   return inspect;
 }

@@ -215,8 +215,9 @@ const PoolDevice* Pool::find(const std::string& id) const {
 
 Pools match(const Config& config, const Inventory& inventory) {
   Pools out;
+  const auto gpus = std::make_shared<const std::vector<Gpu>>(inventory.gpus);
   for (const ResourceConfig& resource : config.resources) {
-    out.pools.push_back({.config = resource, .devices = {}});
+    out.pools.push_back({.config = resource, .devices = {}, .gpus = gpus});
   }
   // The inventory is sorted by address, so devices and left-outs come out in that order.
   for (const Function& function : inventory.functions) {

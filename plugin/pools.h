@@ -26,6 +26,7 @@ struct PoolDevice {
 struct Pool {
   ResourceConfig config;
   std::vector<PoolDevice> devices;  // sorted by address, sub-functions behind one another by name
+  std::shared_ptr<const std::vector<Gpu>> gpus;  // of the node; may be null
 
   std::string resource() const { return config.resource(); }
   const PoolDevice* find(const std::string& id) const;

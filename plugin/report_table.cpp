@@ -1,13 +1,11 @@
 #include "plugin/report.h"
+#include "plugin/table.h"
 
-#include <algorithm>
 #include <map>
 
 namespace vfrail {
 
 namespace {
-
-using Row = std::vector<std::string>;
 
 // Where a function ended up: "nvidia.com/hostdev", or the reasons why nowhere.
 struct Outcome {
@@ -64,26 +62,6 @@ Row make_row(const Function& function) {
           port_text(function),
           or_dash(function.link_type),
           function.numa_node ? std::to_string(*function.numa_node) : "-"};
-}
-
-// Pads every cell but the last of a row to the width of its column.
-std::string align(const std::vector<Row>& rows) {
-  std::vector<size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (i + 1 < row.size()) widths[i] = std::max(widths[i], row[i].size());
-    }
-  }
-  std::string out;
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      out += row[i];
-      if (i + 1 < row.size()) out.append(widths[i] + 2 - row[i].size(), ' ');
-    }
-    out += '\n';
-  }
-  return out;
 }
 
 std::string count(size_t number, const char* what) {

@@ -1,5 +1,7 @@
 #include "plugin/resource.h"
 
+#include "plugin/preferred.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -49,13 +51,24 @@ std::optional<Time> Resource::look(Time now, bool kubelet_is_there) {
 
 bool Resource::publish(Pool next) {
   leave_by_.reset();
-  return service_.publish(std::move(next));
+  const bool before = prefers();
+  const bool changed = service_.publish(std::move(next));
+  if (prefers() == before || !endpoint_.is_open()) return changed;
+  log_.info("registering again, because kubelet learns only then whether to ask for preferred devices",
+            {{"resource", name()}});
+  call_.reset();
+  registered_ = false;
+  // The plugin watcher takes notice of a new socket only; look() makes it.
+  if (options_.registration == Registration::watcher) endpoint_.close(kReopenPatience);
+  return changed;
 }
+
+bool Resource::prefers() const { return preference_of(*pool()) != Preference::none; }
 
 void Resource::retire(Time now) {
   if (leave_by_) return;
   leave_by_ = now + kLeavePatience;
-  service_.publish(Pool{.config = pool()->config, .devices = {}});
+  service_.publish(Pool{.config = pool()->config, .devices = {}, .gpus = {}});
 }
 
 std::optional<Time> Resource::leave(Time now) {
@@ -132,8 +145,10 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
   if (now < registering_.next()) return registering_.next();
   const uint64_t attempt = ++attempt_;
   call_ = std::make_unique<RegisterCall>(
-      RegisterCall::Request{
-          .kubelet_socket = options_.kubelet_socket, .endpoint = options_.socket, .resource = name()},
+      RegisterCall::Request{.kubelet_socket = options_.kubelet_socket,
+                            .endpoint = options_.socket,
+                            .resource = name(),
+                            .preferred_allocation = prefers()},
       [note = options_.on_verdict, attempt](const Result<>& answer) {
         note(attempt, {.registered = bool(answer), .reason = answer ? "" : answer.error().text});
       });

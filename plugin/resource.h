@@ -53,7 +53,8 @@ class Resource {
   // Another kubelet serves the registration socket, and knows nothing of us.
   void kubelet_came();
   void verdict(uint64_t attempt, const RegistrationVerdict& verdict, Time now);
-  // True if the list changed. Takes a retirement back.
+  // True if the list changed. Takes a retirement back. What kubelet is told at registration only makes it
+  // register again.
   bool publish(Pool next);
   // The configuration has the resource no longer: kubelet is told that there is no device, then look() closes
   // the socket, and is_retired().
@@ -66,6 +67,7 @@ class Resource {
   std::shared_ptr<const Pool> pool() const { return service_.pool(); }
 
  private:
+  bool prefers() const;  // GetPreferredAllocation has something to say
   std::optional<Time> keep_open(Time now);
   std::optional<Time> keep_registered(Time now, bool kubelet_is_there);
   std::optional<Time> keep_watched(Time now);

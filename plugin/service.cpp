@@ -1,6 +1,7 @@
 #include "plugin/service.h"
 
 #include "plugin/cdi.h"
+#include "plugin/preferred.h"
 #include "proto/pluginregistration_v1.grpc.pb.h"
 
 #include <exception>
@@ -34,6 +35,14 @@ std::string joined(const std::vector<std::vector<std::string>>& containers) {
     for (const std::string& id : ids) out += (out.empty() ? "" : ",") + id;
   }
   return out;
+}
+
+PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& container) {
+  const auto& available = container.available_deviceids();
+  const auto& must = container.must_include_deviceids();
+  return {.available = {available.begin(), available.end()},
+          .must_include = {must.begin(), must.end()},
+          .size = container.allocation_size()};
 }
 
 // With CDI no nodes are left, without it there are no names. The names are told twice, because kubelet reads
@@ -87,9 +96,10 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   explicit DevicePluginCalls(vfrail::Service& service) : service_(service) {}
 
   ServerUnaryReactor* GetDevicePluginOptions(CallbackServerContext* context, const v1beta1::Empty*,
-                                             v1beta1::DevicePluginOptions*) override {
+                                             v1beta1::DevicePluginOptions* options) override {
     service_.log_.debug("kubelet asks for the options", {{"resource", service_.resource_}});
-    return finish(context, grpc::Status::OK);  // both are false
+    options->set_get_preferred_allocation_available(preference_of(*service_.pool()) != Preference::none);
+    return finish(context, grpc::Status::OK);
   }
 
   grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(CallbackServerContext*,
@@ -106,9 +116,9 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   ServerUnaryReactor* GetPreferredAllocation(CallbackServerContext* context,
                                              const v1beta1::PreferredAllocationRequest* request,
                                              v1beta1::PreferredAllocationResponse* response) override {
-    service_.log_.debug("kubelet asks for preferred devices", {{"resource", service_.resource_}});
-    // An empty answer leaves the choice to kubelet.
-    for (int i = 0; i < request->container_requests_size(); ++i) response->add_container_responses();
+    // Never an error: kubelet would refuse the pod. An empty answer leaves the choice to kubelet.
+    const auto pool = service_.pool();
+    for (const auto& container : request->container_requests()) prefer(*pool, container, *response);
     return finish(context, grpc::Status::OK);
   }
 
@@ -120,6 +130,26 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   }
 
  private:
+  void prefer(const Pool& pool, const v1beta1::ContainerPreferredAllocationRequest& container,
+              v1beta1::PreferredAllocationResponse& response) {
+    auto& answer = *response.add_container_responses();
+    std::vector<std::string> ids;
+    try {
+      ids = preferred(pool, to_request(container));
+      for (const std::string& id : ids) answer.add_deviceids(id);
+    } catch (const std::exception& failure) {  // the rim: bad_alloc
+      answer.clear_deviceids();
+      service_.log_.error("cannot say which devices are preferred",
+                          {{"resource", service_.resource_}, {"reason", failure.what()}});
+      return;
+    }
+    service_.log_.debug("preferred devices",
+                        {{"resource", service_.resource_},
+                         {"wanted", std::to_string(container.allocation_size())},
+                         {"available", std::to_string(container.available_deviceids_size())},
+                         {"devices", joined({ids})}});
+  }
+
   grpc::Status allocate(const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse& response) {
     // The rim: an exception (bad_alloc) must not end the plugin of the whole node.
     try {

@@ -168,6 +168,7 @@ void TestKubelet::handshake(const std::string& socket) {
   if (!info) return say("plugin watcher: GetInfo on " + socket + ": " + info.error().text);
   const auto& versions = info->supported_versions();
   std::string wrong;
+  bool prefers = false;
   if (info->type() != "DevicePlugin") wrong = "type " + info->type();
   if (std::find(versions.begin(), versions.end(), "v1beta1") == versions.end())
     wrong = "no supported version";
@@ -175,11 +176,13 @@ void TestKubelet::handshake(const std::string& socket) {
   auto plugin = PluginClient::connect(info->endpoint(), kConnectTimeout);
   if (!plugin) wrong = plugin.error().text;
   if (wrong.empty()) {
-    if (const auto options = (*plugin)->options(); !options) wrong = options.error().text;
+    const auto options = (*plugin)->options();
+    if (!options) wrong = options.error().text;
+    prefers = options && options->get_preferred_allocation_available();
   }
   (void)(*asked)->notify(wrong);
   if (!wrong.empty()) return say("refused " + info->name() + ": " + wrong);
-  adopt(info->name(), *std::move(plugin), "plugin watcher");
+  adopt(info->name(), *std::move(plugin), {"plugin watcher", prefers});
 }
 
 grpc::Status TestKubelet::register_plugin(const v1beta1::RegisterRequest& request) {
@@ -196,13 +199,14 @@ grpc::Status TestKubelet::register_plugin(const v1beta1::RegisterRequest& reques
   auto client = PluginClient::connect(socket_folder(root_, Registration::legacy) + "/" + request.endpoint(),
                                       kConnectTimeout);
   if (!client) return refuse(client.error().text);
-  adopt(request.resource_name(), *std::move(client), "Register");
+  adopt(request.resource_name(), *std::move(client),
+        {"Register", request.options().get_preferred_allocation_available()});
   return grpc::Status::OK;
 }
 
 void TestKubelet::adopt(const std::string& name, std::unique_ptr<PluginClient> client,
-                        const std::string& how) {
-  say("registered " + name + " via " + how);
+                        const Registered& registered) {
+  say("registered " + name + " via " + registered.how);
   Plugin before;
   {
     const std::lock_guard lock(mutex_);
@@ -212,6 +216,7 @@ void TestKubelet::adopt(const std::string& name, std::unique_ptr<PluginClient> c
     KubeletResource& resource = node_[name];
     ++resource.registrations;
     resource.connected = true;
+    resource.prefers = registered.prefers;
     // The thread starts under the lock, so that its first list finds the plugin in its place.
     plugins_[name].client->watch(
         [this, name, number](const auto& list) { take_list(name, number, list); },
@@ -301,15 +306,38 @@ grpc::Status TestKubelet::allocate(const std::string& name, const Containers& co
 }
 
 std::vector<std::string> TestKubelet::choose(const std::string& name, size_t count) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> out;
-  const auto at = node_.find(name);
-  if (at == node_.end()) return out;
-  for (const KubeletDevice& device : at->second.devices) {
-    if (out.size() == count) break;
-    if (device.health == "Healthy" && at->second.allocated.count(device.id) == 0) out.push_back(device.id);
+  std::vector<std::string> unused;
+  bool asks = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = node_.find(name);
+    if (at == node_.end()) return unused;
+    for (const KubeletDevice& device : at->second.devices) {
+      if (device.health == "Healthy" && at->second.allocated.count(device.id) == 0)
+        unused.push_back(device.id);
+    }
+    asks = at->second.prefers && count > 0 && count < unused.size();
   }
-  return out;
+  if (asks) put_preferred_first(name, count, unused);
+  unused.resize(std::min(unused.size(), count));
+  return unused;
+}
+
+// As kubelet takes the answer: what is not available is passed over, what is missing is made up for.
+void TestKubelet::put_preferred_first(const std::string& name, size_t count,
+                                      std::vector<std::string>& unused) const {
+  const auto plugin = client(name);
+  if (!plugin) return;
+  v1beta1::PreferredAllocationRequest request;
+  auto& container = *request.add_container_requests();
+  container.mutable_available_deviceids()->Add(unused.begin(), unused.end());
+  container.set_allocation_size(static_cast<int32_t>(count));
+  v1beta1::PreferredAllocationResponse response;
+  if (!plugin->preferred(request, response).ok() || response.container_responses_size() != 1) return;
+  const auto& ids = response.container_responses(0).deviceids();
+  std::stable_partition(unused.begin(), unused.end(), [&](const std::string& id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  });
 }
 
 void TestKubelet::free(const std::vector<std::string>& ids) {

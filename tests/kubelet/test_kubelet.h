@@ -32,6 +32,7 @@ struct KubeletResource {
   std::vector<KubeletDevice> devices;  // in the order in which the plugin sent them
   std::set<std::string> allocated;
   bool connected = false;  // the stream is open; if not, no device counts as healthy
+  bool prefers = false;    // the plugin said that GetPreferredAllocation is there
   int registrations = 0;   // since the test kubelet was made, restarts included
   int lists = 0;           // messages on the streams
 
@@ -59,7 +60,8 @@ class TestKubelet {
   using Containers = std::vector<std::vector<std::string>>;
   grpc::Status allocate(const std::string& resource, const Containers& containers,
                         v1beta1::AllocateResponse& response);
-  // The first healthy devices that are not allocated; fewer than `count` if there are no more.
+  // Healthy devices that are not allocated: those that the plugin prefers, if it told so at registration and
+  // there is a choice, else the first. Fewer than `count` if there are no more.
   std::vector<std::string> choose(const std::string& resource, size_t count) const;
   void free(const std::vector<std::string>& ids);
   // A call to the plugin beside the streams; null if the resource is not connected.
@@ -82,9 +84,14 @@ class TestKubelet {
   void scan_registry();
   void handshake(const std::string& socket);
   grpc::Status register_plugin(const v1beta1::RegisterRequest& request);
-  void adopt(const std::string& resource, std::unique_ptr<PluginClient> client, const std::string& how);
+  struct Registered {
+    std::string how;
+    bool prefers = false;
+  };
+  void adopt(const std::string& resource, std::unique_ptr<PluginClient> client, const Registered& registered);
   void take_list(const std::string& resource, uint64_t number, const v1beta1::ListAndWatchResponse& list);
   void take_end(const std::string& resource, uint64_t number, const grpc::Status& status);
+  void put_preferred_first(const std::string& resource, size_t count, std::vector<std::string>& unused) const;
   bool refuses();
   void dawdle() const;
   void say(const std::string& line) const;

@@ -74,6 +74,22 @@ TEST_CASE("inspect with a configuration answers in JSON, warnings of the configu
         std::string::npos);
 }
 
+TEST_CASE("inspect shows the distances of the pools' devices in place of their facts") {
+  const Tree tree("igb_node");
+  const TempDir folder;
+  InspectOptions options;
+  options.root = tree.root();
+  options.config_file = write(folder, kHostdev);
+  options.distances = true;
+  const Run table = run([&] { return inspect(options); });
+  CHECK(table.code == 0);
+  CHECK(table.out.find("intel.com/hostdev: 8 devices of 2 PFs") == 0);
+  options.output = InspectOptions::Output::json;
+  const auto json = Json::parse(run([&] { return inspect(options); }).out);
+  REQUIRE(json);
+  CHECK(json->find("pools")->as_array()->at(0).find("pfs")->as_array()->size() == 2);
+}
+
 TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the configuration is wrong") {
   const Tree empty("");
   const TempDir folder;

@@ -1,7 +1,10 @@
 #include "tests/plugin/tree.h"
 
+#include "common/text.h"
+
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <catch2/catch.hpp>
@@ -9,6 +12,56 @@
 namespace vfrail::test {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// One function: what read_bus_facts() and the like read, as a manifest.
+std::string function_manifest(const std::string& path, std::map<std::string, std::string> facts) {
+  const std::string base = "sys/devices/" + path + "/";
+  std::string to_sys = "../";  // from a link in the function's folder
+  for (size_t i = 0; i <= split(path, "/").size(); ++i) to_sys += "../";
+  to_sys.resize(to_sys.size() - 3);
+  std::string out =
+      "sys/bus/pci/devices/" + path.substr(path.rfind('/') + 1) + " -> ../../../devices/" + path + "\n";
+  out += base + "class = " + facts["class"] + "\n";
+  out += base + "vendor = 0x" + facts["vendor"] + "\n" + base + "device = 0x" + facts["device"] + "\n";
+  out += base + "numa_node = " + (facts["numa"].empty() ? "-1" : facts["numa"]) + "\n";
+  if (!facts["driver"].empty())
+    out += base + "driver -> " + to_sys + "bus/pci/drivers/" + facts["driver"] + "\n";
+  if (const auto net = split(facts["net"], ":"); net.size() == 2) {
+    out += base + "net/" + net[0] + "/type = " + net[1] + "\n";
+    out += "sys/class/net/" + net[0] + " -> ../../devices/" + path + "/net/" + net[0] + "\n";
+  }
+  return out;
+}
+
+// "pci PATH key=value ..." with the VFs of the function.
+std::string pci_manifest(const std::string& line) {
+  const auto words = split(line, " ");
+  std::map<std::string, std::string> facts;
+  for (size_t i = 2; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    facts[words[i].substr(0, equals)] = words[i].substr(equals + 1);
+  }
+  const std::string& path = words.at(1);
+  const size_t name = path.rfind('/') + 1;
+  std::string out = function_manifest(path, facts);
+  const auto vfs = split(facts["vfs"], ",");
+  if (vfs.empty()) return out;
+  const std::string base = "sys/devices/" + path + "/";
+  for (const char* file : {"sriov_totalvfs", "sriov_numvfs"})
+    out += base + file + " = " + std::to_string(vfs.size()) + "\n";
+  facts["device"] = facts["vf_device"];
+  facts["net"].clear();
+  for (size_t i = 0; i < vfs.size(); ++i) {
+    const std::string vf = path.substr(0, name) + vfs[i];
+    out += base + "virtfn" + std::to_string(i) + " -> ../" + vfs[i] + "\n";
+    out += function_manifest(vf, facts) + "sys/devices/" + vf + "/physfn -> ../" + path.substr(name) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
 
 Tree::Tree(const std::string& name) {
   if (name.empty()) return;
@@ -23,6 +76,10 @@ void Tree::add(std::string_view manifest) {
   std::istringstream lines{std::string(manifest)};
   std::string rest;
   for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("pci ")) {
+      rest += pci_manifest(line);
+      continue;
+    }
     const size_t bar = line.find(" | ");
     if (bar == std::string::npos || line.starts_with("#")) {
       rest += line + "\n";

@@ -110,6 +110,47 @@ const std::vector<std::string> kTwo{"0000:03:02.1", "0000:03:02.2"};
 
 }  // namespace
 
+TEST_CASE("a preference that comes with a changed configuration is told to kubelet, and one that goes, too") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Pool pool = make_pool(kTwo);
+  Running plugin(folder, way, {pool});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  CHECK_FALSE(kubelet.node().at(kHostdev).prefers);
+  const auto told = [&](bool prefers) {
+    return kubelet.wait(kStart, [&](const KubeletNode& node) {
+      const KubeletResource& resource = node.at(kHostdev);
+      return resource.prefers == prefers && resource.connected && resource.allocatable() == 2;
+    });
+  };
+  pool.config.preference = Preference::pack;
+  plugin.now({pool});
+  CHECK(told(true));
+  pool.config.preference = Preference::none;
+  plugin.now({pool});
+  CHECK(told(false));
+}
+
+TEST_CASE("a pod gets the devices that the resource's preference proposes") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:41:02.1", "0000:41:02.2"});
+  for (PoolDevice& device : pool.devices) device.facts.pf = PciAddress{0, device.facts.address.bus, 0, 0};
+  Pool other = pool;
+  other.config.name = "other";
+  pool.config.preference = Preference::distinct_pf;
+  const Running plugin(folder, way, {pool, other});
+  REQUIRE(kubelet.wait_for(kHostdev, 4, kStart));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 4, kStart));
+  CHECK(kubelet.choose(kHostdev, 2) == std::vector<std::string>{"0000:03:02.1", "0000:41:02.1"});
+  CHECK(kubelet.choose(kHostdev, 4).size() == 4);
+  // Without a preference it is not asked.
+  CHECK_FALSE(kubelet.node().at("nvidia.com/other").prefers);
+  CHECK(kubelet.choose("nvidia.com/other", 2) == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2"});
+}
+
 TEST_CASE("a resource is registered within a second, in both ways") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;

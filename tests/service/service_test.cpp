@@ -133,6 +133,50 @@ TEST_CASE("nothing optional is offered, and calling it does no harm") {
   CHECK(client->pre_start({}).ok());
 }
 
+TEST_CASE("a resource with a preference says so, and proposes devices from what was published last") {
+  Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:41:00.1"});
+  pool.config.preference = Preference::rail;
+  Served served(pool);
+  const auto client = served.connect();
+  const auto options = client->options();
+  REQUIRE(options);
+  CHECK(options->get_preferred_allocation_available());
+  CHECK_FALSE(options->pre_start_required());
+
+  const auto ask = [&](const std::vector<std::string>& available, const std::vector<std::string>& must,
+                       int32_t size) {
+    v1beta1::PreferredAllocationRequest request;
+    for (int i = 0; i < 2; ++i) {  // two containers, each by itself
+      auto& container = *request.add_container_requests();
+      container.mutable_available_deviceids()->Add(available.begin(), available.end());
+      container.mutable_must_include_deviceids()->Add(must.begin(), must.end());
+      container.set_allocation_size(size);
+    }
+    v1beta1::PreferredAllocationResponse response;
+    CHECK(client->preferred(request, response).ok());
+    REQUIRE(response.container_responses_size() == 2);
+    const auto& first = response.container_responses(0).deviceids();
+    const auto& second = response.container_responses(1).deviceids();
+    CHECK(std::equal(first.begin(), first.end(), second.begin(), second.end()));
+    return std::vector<std::string>(first.begin(), first.end());
+  };
+  const std::vector<std::string> all{"0000:41:00.1", "0000:03:02.2", "0000:03:02.1"};
+  CHECK(ask(all, {}, 2) == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2"});
+  CHECK(ask(all, {"0000:41:00.1"}, 2) == std::vector<std::string>{"0000:03:02.1", "0000:41:00.1"});
+  CHECK(ask(all, {}, 4).empty());
+  CHECK(ask(all, {}, -1).empty());
+  CHECK(ask({}, {}, 1).empty());
+  CHECK(ask({"nonsense", "0000:03:02.1"}, {}, 2) == std::vector<std::string>{"0000:03:02.1", "nonsense"});
+
+  // All functions of one PF now: the rails are others.
+  for (PoolDevice& device : pool.devices) device.facts.pf = PciAddress{0, 3, 0, 0};
+  pool.devices[1].facts.pf.reset();
+  served.service.publish(pool);
+  CHECK(ask(all, {}, 2) == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2"});
+  CHECK(ask({"0000:03:02.1", "0000:41:00.1", "0000:03:02.2"}, {"0000:41:00.1"}, 2) ==
+        std::vector<std::string>{"0000:41:00.1", "0000:03:02.2"});
+}
+
 TEST_CASE("a stream gets the whole list at once, in order, healthy, with NUMA nodes") {
   Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:41:00.1"});
   pool.devices[0].facts.numa_node = 0;

@@ -1,0 +1,44 @@
+#include "plugin/gpu_facts.h"
+
+#include "plugin/function_folder.h"
+
+#include <algorithm>
+#include <set>
+
+namespace vfrail {
+
+namespace {
+
+// PCI Code and ID Assignment Specification, 1.4 and 1.19.
+bool is_gpu_class(std::string_view code) {
+  return code.starts_with("0x0302") || code.starts_with("0x0380") || code.starts_with("0x12");
+}
+
+}  // namespace
+
+std::vector<Gpu> read_gpus(const SysRoot& sys, const std::vector<Function>& known) {
+  std::set<PciAddress> others;
+  for (const Function& function : known) {
+    if (function.kind != FunctionKind::accelerator) others.insert(function.address);
+  }
+  std::vector<Gpu> out;
+  for (const std::string& name : sys.list("sys/bus/pci/devices")) {
+    const auto address = PciAddress::parse(name);
+    if (!address || others.count(*address) != 0) continue;
+    const std::string base = pci_folder(*address) + "/";
+    if (!is_gpu_class(sys.text_or_none(base + "class").value_or(""))) continue;
+    if (sys.link_target(base + "physfn")) continue;
+    Gpu gpu;
+    gpu.address = *address;
+    gpu.vendor = sys.text_or_none(base + "vendor").value_or("");
+    if (gpu.vendor.starts_with("0x")) gpu.vendor.erase(0, 2);
+    const auto node = sys.number_or_none(base + "numa_node");
+    if (node && *node >= 0) gpu.numa_node = static_cast<int>(*node);
+    gpu.pcie_path = read_pcie_path(sys, *address);
+    out.push_back(std::move(gpu));
+  }
+  std::sort(out.begin(), out.end(), [](const Gpu& a, const Gpu& b) { return a.address < b.address; });
+  return out;
+}
+
+}  // namespace vfrail
