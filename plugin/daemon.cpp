@@ -87,10 +87,15 @@ Result<> Daemon::run() {
   log_.info("started",
             {{"folder", folder},
              {"registration", options_.registration == Registration::watcher ? "watcher" : "legacy"}});
+  if (options_.status != nullptr) {
+    // The eventfd alone: the thread turns, and that is the answer.
+    options_.status->connect([inbox = inbox_] { inbox->put([](Inbox::Content&) {}); });
+  }
   for (bool running = true; running;) {
     const Time now = steady_clock::now();
     if (now >= rescan_at_) look_at_node(now);
     const Time next = std::min(look_at_resources(now), rescan_at_);
+    tell_status();
     const auto wait = std::chrono::ceil<milliseconds>(next - steady_clock::now()).count();
     pollfd fds[] = {{options_.signal_fd, POLLIN, 0}, {watch.fd(), POLLIN, 0}, {inbox_->fd(), POLLIN, 0}};
     const int ready = ::poll(fds, std::size(fds), static_cast<int>(std::clamp<int64_t>(wait, 0, 3'600'000)));
@@ -99,6 +104,7 @@ Result<> Daemon::run() {
     running = read_inbox(steady_clock::now());
     if (running && fds[0].revents != 0) running = read_signals();
   }
+  if (options_.status != nullptr) options_.status->connect({});
   close_all();
   log_.info("stopped");
   return {};
@@ -106,12 +112,19 @@ Result<> Daemon::run() {
 
 void Daemon::look_at_node(Time now) {
   rescan_at_ = now + options_.rescan_interval;
+  const auto began = Counters::start();
   auto pools = options_.look();
+  if (options_.counters != nullptr) {
+    options_.counters->scanned(pools ? Outcome::ok : Outcome::failed, began);
+  }
   if (!pools) {
     log_.error("cannot look at the node's devices", {{"reason", pools.error().text}});
     return;
   }
   tell_new_warnings(*pools);
+  looked_ = true;
+  left_out_.clear();
+  for (const LeftOut& function : pools->left_out) ++left_out_[function.kind];
   for (Pool& pool : pools->pools) take(std::move(pool));
 }
 
@@ -146,6 +159,7 @@ void Daemon::add_resource(Pool pool) {
       .registration = options_.registration,
       .kubelet_socket = kubelet_socket(options_.kubelet_root),
       .places = options_.places,
+      .counters = options_.counters,
       .on_verdict = [inbox = inbox_, name](uint64_t attempt, RegistrationVerdict verdict) {
         inbox->put([&](Inbox::Content& content) {
           content.verdicts.push_back({name, attempt, std::move(verdict)});
@@ -173,6 +187,15 @@ Time Daemon::look_at_resources(Time now) {
     next = std::min(next, resource->look(now, kubelet_.exists()).value_or(Time::max()));
   }
   return next;
+}
+
+// Each turn of the loop, so it is also the pulse.
+void Daemon::tell_status() const {
+  if (options_.status == nullptr) return;
+  NodeStatus now{.looked = looked_, .resources = {}, .left_out = left_out_};
+  for (const auto& [name, resource] : resources_) now.resources.push_back(resource->status());
+  options_.status->publish(std::move(now));
+  options_.status->answer();
 }
 
 bool Daemon::read_signals() {

@@ -5,11 +5,13 @@
 
 #include "common/log.h"
 #include "common/result.h"
+#include "plugin/counters.h"
 #include "plugin/grpc_library.h"
 #include "plugin/hand_out.h"
 #include "plugin/kubelet.h"
 #include "plugin/pools.h"
 #include "plugin/resource.h"
+#include "plugin/status.h"
 
 #include <chrono>
 #include <functional>
@@ -32,6 +34,9 @@ class Daemon {
     // What is on the node now. Runs on the owner thread.
     std::function<Result<Pools>()> look;
     int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP looks again; none in tests
+    // Outlive the daemon; null: nobody watches.
+    Counters* counters = nullptr;
+    Status* status = nullptr;
   };
 
   Daemon(Options options, Log& log);
@@ -51,6 +56,7 @@ class Daemon {
   void tell_new_warnings(const Pools& pools);
   void add_resource(Pool pool);
   Time look_at_resources(Time now);
+  void tell_status() const;
   // False when it is time to stop.
   bool read_signals();
   bool read_inbox(Time now);
@@ -63,6 +69,8 @@ class Daemon {
   std::map<std::string, std::unique_ptr<Resource>> resources_;
   std::set<std::string> told_;
   FileIdentity kubelet_;
+  bool looked_ = false;
+  std::map<LeftOut::Kind, size_t> left_out_;
   Time rescan_at_{};
 };
 

@@ -80,9 +80,7 @@ class RegisterCall {
   ~RegisterCall();
 
  private:
-  struct Finish;
   struct State;
-  std::shared_ptr<Finish> finish_;
   std::unique_ptr<State> state_;
 };
 

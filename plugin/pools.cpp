@@ -114,6 +114,17 @@ std::vector<std::string> place(const Config& config, const Function& function, P
   return reasons;
 }
 
+LeftOut::Kind kind_of(const Config& config, const Function& function) {
+  if (function.num_vfs > 0) return LeftOut::Kind::has_vfs;
+  if (function.driver.empty()) return LeftOut::Kind::no_driver;
+  for (const ResourceConfig& resource : config.resources) {
+    for (const Selector& selector : resource.selectors) {
+      if (!find_mismatch(selector, function)) return LeftOut::Kind::host_use;
+    }
+  }
+  return LeftOut::Kind::not_selected;
+}
+
 void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& out) {
   if (inventory.vhost_net) return;
   for (const ResourceConfig& resource : config.resources) {
@@ -143,7 +154,9 @@ Pools match(const Config& config, const Inventory& inventory) {
   // The inventory is sorted by address, so devices and left-outs come out sorted by id.
   for (const Function& function : inventory.functions) {
     auto reasons = place(config, function, out);
-    if (!reasons.empty()) out.left_out.push_back({function.address.text(), std::move(reasons)});
+    if (!reasons.empty()) {
+      out.left_out.push_back({function.address.text(), std::move(reasons), kind_of(config, function)});
+    }
   }
   warn_about_vhost(config, inventory, out);
   return out;

@@ -4,11 +4,14 @@
 #include "common/sys_root.h"
 #include "common/unique_fd.h"
 #include "plugin/config_file.h"
+#include "plugin/counters.h"
 #include "plugin/daemon.h"
 #include "plugin/host_kernel.h"
 #include "plugin/inventory.h"
 #include "plugin/kubelet.h"
+#include "plugin/listen_address.h"
 #include "plugin/pools.h"
+#include "plugin/watched.h"
 
 #include <cerrno>
 #include <csignal>
@@ -50,6 +53,7 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
 struct Setup {
   Registration registration = Registration::watcher;
   Config config;
+  std::optional<ListenAddress> metrics;
 };
 
 // Everything that the administrator can get wrong.
@@ -60,6 +64,7 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
     return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
   }
   Setup out;
+  if (!options.metrics_address.empty()) out.metrics = TRY(parse_listen_address(options.metrics_address), "");
   out.registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
   out.config = TRY(load_config({.file = options.config_file,
                                 .default_prefix = options.resource_prefix,
@@ -109,17 +114,40 @@ Result<Pools> look(const SysRoot& sys, Kernel* kernel, const Config& config) {
   return pools;
 }
 
+// Null: nobody wants to see.
+Result<std::unique_ptr<Watched>> watch(const ServeOptions& options, const Setup& setup,
+                                       const Counters& counters, Status& status, Log& log) {
+  if (!setup.metrics) return std::unique_ptr<Watched>();
+  auto out = TRY(Watched::start({.address = *setup.metrics,
+                                 .sys = SysRoot(options.root),
+                                 .own_host = options.root == "/",
+                                 .kubelet_root = options.kubelet_root},
+                                counters, status, log),
+                 "");
+  log.info("metrics are served", {{"address", out->address().text()}});
+  if (!setup.metrics->local) {
+    log.warning("metrics can be read from other machines, without authentication",
+                {{"address", out->address().text()}});
+  }
+  return out;
+}
+
 Result<> run(const ServeOptions& options, const Setup& setup, const UniqueFd& signals, Log& log) {
   const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
   const SysRoot sys(options.root);
   const HandOutPlaces places{
       .sys = sys, .device_info_dir = options.device_info_dir, .run_dir = options.run_dir};
+  Counters counters;
+  Status status;
+  const auto watched = TRY(watch(options, setup, counters, status, log), "");
   Daemon daemon({.kubelet_root = options.kubelet_root,
                  .registration = setup.registration,
                  .places = places,
                  .rescan_interval = options.rescan_interval,
                  .look = [&] { return look(sys, kernel.get(), setup.config); },
-                 .signal_fd = signals.get()},
+                 .signal_fd = signals.get(),
+                 .counters = &counters,
+                 .status = &status},
                 log);
   return daemon.run();
 }

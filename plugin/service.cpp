@@ -35,6 +35,15 @@ std::string joined(const std::vector<std::vector<std::string>>& containers) {
   return out;
 }
 
+// The device nodes of all containers, as they see them.
+std::string joined_nodes(const std::vector<Allocation>& allocations) {
+  std::string out;
+  for (const Allocation& allocation : allocations) {
+    for (const DeviceNode& node : allocation.nodes) out += (out.empty() ? "" : ",") + node.container_path;
+  }
+  return out;
+}
+
 void fill(const Allocation& allocation, v1beta1::ContainerAllocateResponse& out) {
   out.mutable_envs()->insert(allocation.envs.begin(), allocation.envs.end());
   for (const DeviceNode& node : allocation.nodes) {
@@ -93,13 +102,20 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
 
   ServerUnaryReactor* Allocate(CallbackServerContext* context, const v1beta1::AllocateRequest* request,
                                v1beta1::AllocateResponse* response) override {
-    return finish(context, allocate(*request, *response));
+    const auto began = Counters::start();
+    const grpc::Status status = allocate(*request, *response);
+    if (service_.options_.counters != nullptr) {
+      service_.options_.counters->allocated(service_.resource_, status.ok() ? Outcome::ok : Outcome::failed,
+                                            began);
+    }
+    return finish(context, status);
   }
 
   ServerUnaryReactor* GetPreferredAllocation(CallbackServerContext* context,
                                              const v1beta1::PreferredAllocationRequest* request,
                                              v1beta1::PreferredAllocationResponse* response) override {
     service_.log_.debug("kubelet asks for preferred devices", {{"resource", service_.resource_}});
+    if (service_.options_.counters != nullptr) service_.options_.counters->preferred(service_.resource_);
     // An empty answer leaves the choice to kubelet.
     for (int i = 0; i < request->container_requests_size(); ++i) response->add_container_responses();
     return finish(context, grpc::Status::OK);
@@ -125,7 +141,9 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
         return to_status(answer.error());
       }
       for (const Allocation& allocation : *answer) fill(allocation, *response.add_container_responses());
-      service_.log_.info("allocated", {{"resource", service_.resource_}, {"devices", joined(containers)}});
+      service_.log_.info("allocated", {{"resource", service_.resource_},
+                                       {"devices", joined(containers)},
+                                       {"nodes", joined_nodes(*answer)}});
       return grpc::Status::OK;
     } catch (const std::exception& failure) {
       service_.log_.error("allocate failed", {{"resource", service_.resource_}, {"reason", failure.what()}});
