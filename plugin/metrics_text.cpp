@@ -27,8 +27,9 @@ void append_escaped(std::string_view value, std::string& out) {
 }  // namespace
 
 std::string MetricsText::number(double value) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  std::array<char, 400> buffer{};  // the largest double has 309 digits
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed);
   return {buffer.data(), end.ptr};
 }
 

@@ -45,9 +45,9 @@ struct FakePf {
   std::string name;
   std::vector<std::string> vfs;
   std::vector<VfSettings> settings;
-  std::map<uint32_t, TrafficCounters> traffic;  // VF -> what the driver tells of it; zeros if nothing
+  std::map<uint32_t, TrafficCounters> traffic = {};  // VF -> what the driver tells of it; zeros if nothing
   // What the driver refuses (EOPNOTSUPP) when a change has it, whatever the value.
-  VfSettings refuses;
+  VfSettings refuses = {};
 };
 
 class FakeWorld {
