@@ -199,7 +199,7 @@ void write_rows(MetricsText& out, const std::vector<Row>& rows) {
                  (*row.counters->traffic).*metric.value);
     }
   }
-  out.counter("vfrail_rdma_port_counter_total", "A counter of an RDMA port, by the kernel's name for it.");
+  out.counter("vfrail_rdma_port_stats_total", "A counter of an RDMA port, by the kernel's name for it.");
   for (const Row& row : rows) {
     for (const RdmaPortCounters& port : row.counters->rdma) {
       const std::string number = std::to_string(port.port);

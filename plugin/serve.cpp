@@ -99,8 +99,8 @@ void set_up_process() {
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   // glibc gives each of gRPC's threads an arena of its own, mostly empty and resident: one is enough here.
   ::mallopt(M_ARENA_MAX, 1);
-  // What is large and rare (the text of a scrape) goes back to the kernel at once. Without this glibc raises the
-  // limit with the first such block, and the next ones stay in the heap.
+  // What is large and rare (the text of a scrape) goes back to the kernel at once. Without this glibc raises
+  // the limit with the first such block, and the next ones stay in the heap.
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 

@@ -64,7 +64,7 @@ sent=$(value vfrail_device_transmit_packets_total "$(in_pod "$a" train-0)")
 check 'one pod reaches the other' within 20 ip netns exec train-0 ping -c 3 -s 1000 -W 2 10.7.0.2
 check 'what one sends is counted for it' within 5 more_than $((sent + 2)) vfrail_device_transmit_packets_total "$(in_pod "$a" train-0)"
 check 'what the other receives is counted for that' within 5 more_than $((received + 2999)) vfrail_device_receive_bytes_total "$(in_pod "$b" train-1)"
-check 'the RDMA device in the pod is counted, too' value vfrail_rdma_port_counter_total "$(labels "$a"),rdma_device=\"mlx5_0\",port=\"1\",counter=\"sent_pkts\",namespace=\"ml\",pod=\"train-0\""
+check 'the RDMA device in the pod is counted, too' value vfrail_rdma_port_stats_total "$(labels "$a"),rdma_device=\"mlx5_0\",port=\"1\",counter=\"sent_pkts\",namespace=\"ml\",pod=\"train-0\""
 check 'nothing is without counters' lacks '^vfrail_devices_without_counters{' scrape
 
 section 'RDMA at home'
@@ -72,7 +72,7 @@ section 'RDMA at home'
 c=${all[1]} d=${all[5]}
 ip addr add 10.8.0.1/24 dev "$(netdev "$c")"; ip link set "$(netdev "$c")" up
 ip addr add 10.8.1.1/24 dev "$(netdev "$d")"; ip link set "$(netdev "$d")" up
-rdma_sent() { value vfrail_rdma_port_counter_total "$(labels "$c"),rdma_device=\"$(rdmadev "$c")\",port=\"1\",counter=\"sent_pkts\""; }
+rdma_sent() { value vfrail_rdma_port_stats_total "$(labels "$c"),rdma_device=\"$(rdmadev "$c")\",port=\"1\",counter=\"sent_pkts\""; }
 before=$(rdma_sent)
 pingpong() {
     local server

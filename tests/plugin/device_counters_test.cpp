@@ -6,6 +6,7 @@
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -27,16 +28,21 @@ class Bench {
   Bench() : world_(folder_.path()) {
     world_.add_pf(kPf, "enp1s0f0");
     world_.link("enp1s0f0").parent_device = kPf;
-    for (const auto& [pci, netdev, rdma] :
-         {std::tuple(kVf0, "enp1s0f0v0", "mlx5_0"), std::tuple(kVf1, "enp1s0f0v1", "mlx5_1")}) {
+    const std::array<std::array<std::string, 3>, 2> vfs{
+        {{kVf0, "enp1s0f0v0", "mlx5_0"}, {kVf1, "enp1s0f0v1", "mlx5_1"}}};
+    for (const auto& [pci, netdev, rdma] : vfs) {
       world_.add_vf(pci, netdev, kPf);
       world_.add_rdma(pci, rdma);
-      file(std::string(pci) + "/net/" + netdev + "/statistics/rx_bytes", "111");
-      file(std::string(pci) + "/infiniband/" + rdma + "/ports/1/hw_counters/sent_pkts", "7");
-      file(std::string(pci) + "/infiniband/" + rdma + "/ports/1/hw_counters/lifespan", "10");
-      file(std::string(pci) + "/infiniband/" + rdma + "/ports/1/counters/port_rcv_data", "N/A (no PMA)");
-      file(std::string(pci) + "/infiniband/" + rdma + "/ports/1/counters/port_xmit_data", "4000");
-      file(std::string(pci) + "/infiniband_verbs/uverbs_of_" + rdma + "/ibdev", rdma);
+    }
+    // Behind all changes of the world, which writes its sysfs anew with each.
+    for (const auto& [pci, netdev, rdma] : vfs) {
+      const std::string port = pci + "/infiniband/" + rdma + "/ports/1/";
+      file(pci + "/net/" + netdev + "/statistics/rx_bytes", "111");
+      file(port + "hw_counters/sent_pkts", "7");
+      file(port + "hw_counters/lifespan", "10");
+      file(port + "counters/port_rcv_data", "N/A (no PMA)");
+      file(port + "counters/port_xmit_data", "4000");
+      file(pci + "/infiniband_verbs/uverbs_of_" + rdma + "/ibdev", rdma);
     }
     host_ = world_.open(FakeWorld::kHost);
   }

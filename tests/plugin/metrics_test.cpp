@@ -18,7 +18,7 @@ bool has_line(const std::string& text, const std::string& line) {
 }
 
 std::string device_id(size_t number) {
-  char text[16];
+  char text[64];
   std::snprintf(text, sizeof text, "0000:%02zx:%02zx.%zx", number / 256, number / 8 % 32, number % 8);
   return text;
 }
@@ -70,6 +70,7 @@ void check_with_promtool(const std::string& text) {
   const int status = std::system(command.c_str());
   std::ifstream file(folder.path("said"));
   const std::string said{std::istreambuf_iterator<char>(file), {}};
+  INFO(said);
   CHECK(said.empty());
   CHECK(status == 0);
 }
@@ -99,7 +100,7 @@ TEST_CASE("the metrics tell of pools, calls, scans and devices") {
           R"(vfrail_device_receive_bytes_total{resource="nvidia.com/hostdev",device="0000:00:00.0"} 300)",
           R"(vfrail_device_receive_bytes_total{resource="nvidia.com/hostdev",device="0000:00:00.2",)"
           R"(namespace="ml",pod="train-0",container="main"} 302)",
-          R"(vfrail_rdma_port_counter_total{resource="nvidia.com/hostdev",device="0000:00:00.2",)"
+          R"(vfrail_rdma_port_stats_total{resource="nvidia.com/hostdev",device="0000:00:00.2",)"
           R"(rdma_device="mlx5_2",port="1",counter="sent_pkts",namespace="ml",pod="train-0",container="main"} 9)",
           R"(vfrail_series_dropped 0)",
       }) {

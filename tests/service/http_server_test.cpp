@@ -64,8 +64,9 @@ ListenAddress at(const std::string& text) { return *parse_listen_address(text); 
 
 TEST_CASE("pages are served over TCP and over a unix socket") {
   const TempDir folder;
+  const std::string socket = "unix:" + folder.path("m.sock");
   const std::string address =
-      GENERATE_COPY(std::string("localhost:0"), std::string("[::1]:0"), "unix:" + folder.path("m.sock"));
+      GENERATE_COPY(std::string("localhost:0"), std::string("[::1]:0"), std::string(socket));
   INFO(address);
   const auto server = HttpServer::start(at(address), one_page());
   REQUIRE(server);
