@@ -52,7 +52,7 @@ class Connection {
     parser_.body_limit(0);
   }
 
-  // `next` hears whether there is a request. A body is not read: nothing that is answered has one.
+  // `next` hears whether there is a request. One with a body is none: nothing that is answered has one.
   template <class Next>
   void read(Next next) {
     stream_.expires_after(kRequestTime);

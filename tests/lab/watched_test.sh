@@ -37,10 +37,10 @@ stop() { kill -TERM $server; within 2 refused kill -0 $server; }
 
 section 'health and readiness'
 serve
-check 'alive without kubelet' within 10 is ok page healthz
-check 'not ready, and why' within 10 refused_with 'kubelet has not registered it yet' page readyz
+check 'alive without kubelet' within 60 is ok page healthz
+check 'not ready, and why' within 60 refused_with 'kubelet has not registered it yet' page readyz
 test-kubelet run --kubelet-root $kubelet > /run/t/kubelet.log 2>&1 &
-check 'ready when kubelet has registered the resource' within 15 is ok page readyz
+check 'ready when kubelet has registered the resource' within 60 is ok page readyz
 check 'eight devices' is 8 value vfrail_devices 'resource="nvidia.com/hostdev",state="healthy"'
 check 'the PFs are left out' is 2 value vfrail_devices_left_out 'reason="has_vfs"'
 check 'none is in use' is 0 value vfrail_devices_in_use 'resource='
@@ -96,7 +96,7 @@ inside=(ip netns exec plugin)
 "${inside[@]}" ip link set lo up
 "${inside[@]}" vfrail serve --root /host-root --config-file /run/t/config.json --metrics-address localhost:$port >> /run/t/serve.log 2>&1 &
 server=$!
-check 'ready' within 15 is ok page readyz
+check 'ready' within 60 is ok page readyz
 check 'the traffic of devices at home is told' value vfrail_device_receive_bytes_total "$(labels "$d")"
 check 'what cannot be read is said, with the reason' is 2 value vfrail_devices_without_counters 'counters="traffic",reason="pf_out_of_reach"'
 check 'and for RDMA' is 2 value vfrail_devices_without_counters 'counters="rdma",reason="pod_out_of_reach"'

@@ -42,7 +42,6 @@ class Bench {
       file(port + "hw_counters/lifespan", "10");
       file(port + "counters/port_rcv_data", "N/A (no PMA)");
       file(port + "counters/port_xmit_data", "4000");
-      file(pci + "/infiniband_verbs/uverbs_of_" + rdma + "/ibdev", rdma);
     }
     host_ = world_.open(FakeWorld::kHost);
   }
