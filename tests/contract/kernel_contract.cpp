@@ -252,6 +252,18 @@ void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
   REQUIRE(with.rename_rdma_device(index, bench.rdma));
 }
 
+// Told in the namespace that the device is in, and there alone (exclusive mode).
+void check_rdma_counters(ContractBench& bench, uint32_t index) {
+  const auto told = bench.host.rdma_counters(index, 1);
+  REQUIRE(told);
+  CHECK_FALSE(told->empty());
+  for (const NamedCounter& counter : *told) CHECK_FALSE(counter.name.empty());
+  for (const auto& none : {bench.host.rdma_counters(999'999, 1), bench.host.rdma_counters(index, 200)}) {
+    REQUIRE_FALSE(none);
+    CHECK(none.error().sys == EINVAL);
+  }
+}
+
 void check_rdma(ContractBench& bench) {
   const auto mode = bench.host.rdma_netns_mode();
   REQUIRE(mode);
@@ -294,18 +306,6 @@ void check_link_traffic(ContractBench& bench, const Link& link) {
   const auto in_pod = bench.pod.link_traffic();
   REQUIRE(in_pod);
   CHECK(in_pod->size() == bench.pod.links()->size());
-}
-
-// Told in the namespace that the device is in, and there alone (exclusive mode).
-void check_rdma_counters(ContractBench& bench, uint32_t index) {
-  const auto told = bench.host.rdma_counters(index, 1);
-  REQUIRE(told);
-  CHECK_FALSE(told->empty());
-  for (const NamedCounter& counter : *told) CHECK_FALSE(counter.name.empty());
-  for (const auto& none : {bench.host.rdma_counters(999'999, 1), bench.host.rdma_counters(index, 200)}) {
-    REQUIRE_FALSE(none);
-    CHECK(none.error().sys == EINVAL);
-  }
 }
 
 // What the driver tells is for it to say; that it is asked about each VF, and answers, is the kernel's.

@@ -75,11 +75,13 @@ ip addr add 10.8.1.1/24 dev "$(netdev "$d")"; ip link set "$(netdev "$d")" up
 rdma_sent() { value vfrail_rdma_port_stats_total "$(labels "$c"),rdma_device=\"$(rdmadev "$c")\",port=\"1\",counter=\"sent_pkts\""; }
 before=$(rdma_sent)
 pingpong() {
-    local server
-    ibv_rc_pingpong -d "$(rdmadev "$c")" -g 1 -n 100 > /run/t/pingpong.server 2>&1 &
+    local server rc=0
+    ibv_rc_pingpong -d "$(rdmadev "$c")" -g 1 -n 100 > /dev/null 2>&1 &
     server=$!
-    within 10 grep -q 'local address' /run/t/pingpong.server && ibv_rc_pingpong -d "$(rdmadev "$c")" -g 1 -n 100 127.0.0.1
+    # Until it listens the other end is refused; when it has served once it ends.
+    within 20 ibv_rc_pingpong -d "$(rdmadev "$c")" -g 1 -n 100 127.0.0.1 || { rc=1; kill $server; }
     wait $server
+    return $rc
 }
 check 'traffic over the RDMA device' pingpong
 rose() { local now; now=$(rdma_sent) && echo "$before, then $now" && [ "$now" -gt "$before" ]; }
