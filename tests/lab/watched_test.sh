@@ -73,6 +73,7 @@ c=${all[1]} d=${all[5]}
 ip addr add 10.8.0.1/24 dev "$(netdev "$c")"; ip link set "$(netdev "$c")" up
 ip addr add 10.8.1.1/24 dev "$(netdev "$d")"; ip link set "$(netdev "$d")" up
 rdma_sent() { value vfrail_rdma_port_stats_total "$(labels "$c"),rdma_device=\"$(rdmadev "$c")\",port=\"1\",counter=\"sent_pkts\""; }
+check 'the port comes up' within 20 has 'state ACTIVE' rdma link show "$(rdmadev "$c")/1"
 before=$(rdma_sent)
 pingpong() {
     local server rc=0
