@@ -10,7 +10,7 @@ namespace vfrail {
 
 namespace {
 
-// What kubelet's own clients accept (podresources.DefaultPodResourcesMaxSize of its tests and node agents).
+// A node with 500 pods of ten containers answers 2 MiB at most.
 constexpr int kMaxAnswerBytes = 16 << 20;
 // A node has 110 pods by default and 500 at most in practice; a pool has 4096 devices at most.
 constexpr size_t kMaxDevices = 65'536;
