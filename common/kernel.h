@@ -103,6 +103,35 @@ struct RdmaDevice {
   bool operator==(const RdmaDevice&) const = default;
 };
 
+// What an interface has received and sent since it is there.
+struct TrafficCounters {
+  uint64_t rx_packets = 0;
+  uint64_t tx_packets = 0;
+  uint64_t rx_bytes = 0;
+  uint64_t tx_bytes = 0;
+  uint64_t rx_dropped = 0;
+  uint64_t tx_dropped = 0;
+  bool operator==(const TrafficCounters&) const = default;
+};
+
+// Of one VF, as its PF's driver tells it (IFLA_VF_STATS). All zero also if the driver tells nothing
+// (rtnl_fill_vfinfo()).
+struct VfTraffic {
+  uint32_t vf = 0;
+  TrafficCounters traffic;
+};
+
+struct LinkTraffic {
+  int index = 0;
+  std::string parent_device;  // as in Link
+  TrafficCounters traffic;
+};
+
+struct NamedCounter {
+  std::string name;  // "rcvd_pkts"
+  uint64_t value = 0;
+};
+
 enum class RdmaNetnsMode : uint8_t { shared, exclusive };
 
 class Kernel {
@@ -132,6 +161,10 @@ class Kernel {
   // One RTM_SETLINK. do_setvfinfo() goes through them in the order of VfSettings and stops at the first that
   // the driver refuses; those before it stay applied.
   virtual Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) = 0;
+  // The traffic of every VF of the PF, whichever namespaces the VFs are in. Costs what vf_settings() costs.
+  virtual Result<std::vector<VfTraffic>> vf_traffic(int pf_link) = 0;
+  // Of every link: a dump under RTNL, without VF data.
+  virtual Result<std::vector<LinkTraffic>> link_traffic() = 0;
   // Calls `ready` at once and after each link change of this namespace until it answers true or fails.
   // Errc::timeout when the deadline passes first. Waits on notifications, it does not poll.
   virtual Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) = 0;
@@ -165,6 +198,9 @@ class Kernel {
   // Not a moment's truth: the kernel sends one device a message and counts from the start for each
   // (ib_enum_all_devs()), so one can be missed while another leaves the namespace. Who misses one asks again.
   virtual Result<std::vector<RdmaDevice>> rdma_devices() = 0;
+  // The hardware counters of a port, from 1 on (RDMA_NLDEV_CMD_STAT_GET). EINVAL if there is no such port, or
+  // its driver has none.
+  virtual Result<std::vector<NamedCounter>> rdma_counters(uint32_t index, uint32_t port) = 0;
   // Exclusive mode only. The device gets new uverbs and umad numbers, the lowest free ones
   // (ib_uverbs_add_one()).
   virtual Result<> move_rdma_device(uint32_t index, int netns_fd) = 0;

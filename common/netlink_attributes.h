@@ -73,4 +73,13 @@ Result<Parts<Header>> split(NlBytes message) {
   return out;
 }
 
+// RDMA messages have no family header: the attributes follow the netlink header.
+inline Result<NlBytes> rdma_attributes(NlBytes message) {
+  nlmsghdr header{};
+  if (message.size() < NLMSG_HDRLEN) return malformed("shorter than a header");
+  std::memcpy(&header, message.data(), sizeof header);
+  if (header.nlmsg_len > message.size() || header.nlmsg_len < NLMSG_HDRLEN) return malformed("wrong length");
+  return message.subspan(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
+}
+
 }  // namespace vfrail

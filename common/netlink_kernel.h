@@ -29,6 +29,8 @@ class NetlinkKernel : public Kernel {
   Result<> remove_altname(int index, std::string_view name) override;
   Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) override;
   Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) override;
+  Result<std::vector<VfTraffic>> vf_traffic(int pf_link) override;
+  Result<std::vector<LinkTraffic>> link_traffic() override;
   Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) override;
 
   Result<> add_address(int link, const IpAddress& address) override;
@@ -46,6 +48,7 @@ class NetlinkKernel : public Kernel {
   Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() override;
   Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) override;
   Result<std::vector<RdmaDevice>> rdma_devices() override;
+  Result<std::vector<NamedCounter>> rdma_counters(uint32_t index, uint32_t port) override;
   Result<> move_rdma_device(uint32_t index, int netns_fd) override;
   Result<> rename_rdma_device(uint32_t index, std::string_view name) override;
 

@@ -143,15 +143,6 @@ bool append_hops(const nlattr* list, const Route& common, std::vector<Route>& ou
   return true;
 }
 
-// RDMA messages have no family header: the attributes follow the netlink header.
-Result<NlBytes> rdma_attributes(NlBytes message) {
-  nlmsghdr header{};
-  if (message.size() < NLMSG_HDRLEN) return malformed("shorter than a header");
-  std::memcpy(&header, message.data(), sizeof header);
-  if (header.nlmsg_len > message.size() || header.nlmsg_len < NLMSG_HDRLEN) return malformed("wrong length");
-  return message.subspan(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
-}
-
 }  // namespace
 
 Result<Link> parse_link(NlBytes message) {

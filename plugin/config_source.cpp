@@ -57,12 +57,12 @@ void ConfigSource::drain() {
   }
 }
 
-bool ConfigSource::reload(Log& log) {
+ConfigSource::Reload ConfigSource::reload(Log& log) {
   watch();  // the links may lead elsewhere now
   const auto text = read_config_file(options_.config.file);
   if (text && *text == text_) {
     told_.clear();  // the same fault at another time is news
-    return false;
+    return Reload::same;
   }
   auto config = text ? parse(*text) : Result<Config>(text.error());
   if (!config) {
@@ -72,12 +72,12 @@ bool ConfigSource::reload(Log& log) {
           "again",
           {{"reason", config.error().text}});
     }
-    return false;
+    return Reload::refused;
   }
   told_.clear();
   text_ = *text;
   config_ = *std::move(config);
-  return true;
+  return Reload::changed;
 }
 
 }  // namespace vfrail

@@ -30,9 +30,10 @@ class ConfigSource {
   int fd() const { return watch_.get(); }
   // Takes away what makes fd() readable.
   void drain();
-  // Reads the file again. True if there is another good configuration now. If the file is not good the last
-  // one stays, and the log has a line for each different reason.
-  bool reload(Log& log);
+  // Reads the file again. If it is not good the last one stays, and the log has a line for each different
+  // reason.
+  enum class Reload : uint8_t { same, changed, refused };
+  Reload reload(Log& log);
 
  private:
   explicit ConfigSource(Options options) : options_(std::move(options)) {}

@@ -88,6 +88,7 @@ Daemon::Daemon(Options options, Log& log)
           {.kubelet_root = options_.kubelet_root,
            .registration = options_.registration,
            .places = options_.places,
+           .counters = options_.counters,
            .stream_patience = options_.stream_patience,
            .on_verdict =
                [inbox = inbox_](const std::string& resource, uint64_t attempt, RegistrationVerdict verdict) {
@@ -115,15 +116,21 @@ Result<> Daemon::run() {
   log_.info("started",
             {{"folder", folder},
              {"registration", options_.registration == Registration::watcher ? "watcher" : "legacy"}});
+  if (options_.status != nullptr) {
+    // The eventfd alone: the thread turns, and that is the answer.
+    options_.status->connect([inbox = inbox_] { inbox->put([](Inbox::Content&) {}); });
+  }
   tell_new_warnings(options_.config.now().warnings);
   for (bool running = true; running;) {
     const Time until = work();
+    tell_status();
     const Ready ready = wait(until, watch.fd());
     if (ready.kubelet) watch.renew();
     if (ready.kernel) hear_kernel();
     if (ready.config) hear_config();
     running = read_inbox(steady_clock::now()) && (!ready.signal || read_signals());
   }
+  if (options_.status != nullptr) options_.status->connect({});
   resources_.close(kStopPatience);
   log_.info("stopped");
   return {};
@@ -176,7 +183,12 @@ void Daemon::hear_config() {
 void Daemon::reload() {
   config_.looked(steady_clock::now());
   const Config before = options_.config.now();
-  if (!options_.config.reload(log_)) return;
+  const auto outcome = options_.config.reload(log_);
+  if (outcome == ConfigSource::Reload::same) return;
+  const bool changed = outcome == ConfigSource::Reload::changed;
+  if (options_.counters != nullptr)
+    options_.counters->config_reloaded(changed ? Outcome::ok : Outcome::failed);
+  if (!changed) return;
   const Config& now = options_.config.now();
   log_.info("the configuration changed", {{"resources", std::to_string(now.resources.size())},
                                           {"added", first_few(names_missing_in(before, now))},
@@ -187,7 +199,9 @@ void Daemon::reload() {
 
 void Daemon::look_at_node() {
   if (options_.events != nullptr) options_.events->open_missing();
+  const auto began = Counters::start();
   auto pools = options_.look(options_.config.now());
+  if (options_.counters != nullptr) options_.counters->scanned(pools ? Outcome::ok : Outcome::failed, began);
   const Time now = steady_clock::now();
   kernel_.looked(now);
   rescan_at_ = next_rescan();
@@ -197,6 +211,9 @@ void Daemon::look_at_node() {
     return;
   }
   tell_new_warnings(pools->warnings);
+  looked_ = true;
+  left_out_.clear();
+  for (const LeftOut& function : pools->left_out) ++left_out_[function.kind];
   // What is not settled yet wants another look, also if nothing else happens.
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
   resources_.follow(std::move(pools->pools), now);
@@ -212,6 +229,13 @@ void Daemon::tell_new_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
     if (told_.size() < kMostWarningsTold && told_.insert(warning).second) log_.warning(warning);
   }
+}
+
+// Each turn of the loop, so it is also the pulse.
+void Daemon::tell_status() const {
+  if (options_.status == nullptr) return;
+  options_.status->publish({.looked = looked_, .resources = resources_.status(), .left_out = left_out_});
+  options_.status->answer();
 }
 
 bool Daemon::read_signals() {

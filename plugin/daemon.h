@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/result.h"
 #include "plugin/config_source.h"
+#include "plugin/counters.h"
 #include "plugin/debounce.h"
 #include "plugin/grpc_library.h"
 #include "plugin/hand_out.h"
@@ -14,9 +15,11 @@
 #include "plugin/pace.h"
 #include "plugin/pools.h"
 #include "plugin/resources.h"
+#include "plugin/status.h"
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -39,6 +42,9 @@ class Daemon {
     ConfigSource& config;            // outlives the daemon, and is its own from now on
     KernelEvents* events = nullptr;  // likewise; null for a tree that is not this machine's
     int signal_fd = -1;              // signalfd(2): TERM and INT stop, HUP looks again; none in tests
+    // Outlive the daemon; null: nobody watches.
+    Counters* counters = nullptr;
+    Status* status = nullptr;
   };
 
   Daemon(Options options, Log& log);
@@ -69,6 +75,7 @@ class Daemon {
   void look_at_node();
   Time next_rescan() const;
   void tell_new_warnings(const std::vector<std::string>& warnings);
+  void tell_status() const;
   // False when it is time to stop.
   bool read_signals();
   bool read_inbox(Time now);
@@ -82,6 +89,8 @@ class Daemon {
   Pace config_;
   Debounce debounce_;
   std::set<std::string> told_;
+  bool looked_ = false;
+  std::map<LeftOut::Kind, size_t> left_out_;
   Time rescan_at_{};
 };
 

@@ -1,11 +1,10 @@
 #include "plugin/kubelet.h"
 
 #include "plugin/config.h"
+#include "plugin/kubelet_call.h"
 #include "proto/deviceplugin_v1beta1.grpc.pb.h"
 
 #include <cerrno>
-#include <condition_variable>
-#include <mutex>
 #include <random>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -92,58 +91,28 @@ void FolderWatch::arm() {
       IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
 }
 
-// What the callback may touch; it can return a moment after the call is destroyed.
-struct RegisterCall::Finish {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool finished = false;
-};
-
-// Freed by the owner thread alone: gRPC's callback threads end with the last channel that uses them, and one
-// that frees that channel itself would wait for its own end (CallbackAlternativeCQ::Unref() in gRPC 1.51).
 struct RegisterCall::State {
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<v1beta1::Registration::Stub> stub;
-  grpc::ClientContext context;
-  v1beta1::RegisterRequest request;
-  v1beta1::Empty answer;
+  using Call = KubeletCall<v1beta1::Registration, v1beta1::RegisterRequest, v1beta1::Empty>;
+  Call call;
 };
 
-RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)> done)
-    : finish_(std::make_shared<Finish>()), state_(std::make_unique<State>()) {
-  grpc::ChannelArguments arguments;
-  // A connection of its own each time: gRPC would make a shared one wait after a failure.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
-  state_->channel = grpc::CreateCustomChannel("unix:" + request.kubelet_socket,
-                                              grpc::InsecureChannelCredentials(), arguments);
-  state_->stub = v1beta1::Registration::NewStub(state_->channel);
-  state_->context.set_deadline(std::chrono::system_clock::now() + request.timeout);
-  state_->request.set_version(kApiVersion);
-  state_->request.set_endpoint(request.endpoint.substr(request.endpoint.rfind('/') + 1));
-  state_->request.set_resource_name(request.resource);
-  state_->request.mutable_options()->set_get_preferred_allocation_available(request.preferred_allocation);
-  state_->stub->async()->Register(
-      &state_->context, &state_->request, &state_->answer,
-      [finish = finish_, done = std::move(done)](const grpc::Status& status) {
-        if (status.ok()) {
-          done({});
-        } else {
-          const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-          done(Error{late ? Errc::timeout : Errc::peer, 0, "kubelet's Register: " + status.error_message()});
-        }
-        const std::lock_guard lock(finish->mutex);
-        finish->finished = true;
-        finish->changed.notify_all();
-      });
+RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)> done) {
+  v1beta1::RegisterRequest question;
+  question.set_version(kApiVersion);
+  question.set_endpoint(request.endpoint.substr(request.endpoint.rfind('/') + 1));
+  question.set_resource_name(request.resource);
+  question.mutable_options()->set_get_preferred_allocation_available(request.preferred_allocation);
+  state_.reset(new State{{request.kubelet_socket,
+                          {.time = request.timeout},
+                          std::move(question),
+                          [](auto& stub, auto* context, auto* asked, auto* answer, auto ready) {
+                            stub.async()->Register(context, asked, answer, std::move(ready));
+                          },
+                          [done = std::move(done)](const grpc::Status& status, const v1beta1::Empty&) {
+                            done(status.ok() ? Result<>() : Result<>(call_error("Register", status)));
+                          }}});
 }
 
-RegisterCall::~RegisterCall() {
-  state_->context.TryCancel();
-  std::unique_lock lock(finish_->mutex);
-  finish_->changed.wait(lock, [this] { return finish_->finished; });
-}
+RegisterCall::~RegisterCall() = default;
 
 }  // namespace vfrail

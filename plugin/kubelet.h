@@ -81,9 +81,7 @@ class RegisterCall {
   ~RegisterCall();
 
  private:
-  struct Finish;
   struct State;
-  std::shared_ptr<Finish> finish_;
   std::unique_ptr<State> state_;
 };
 

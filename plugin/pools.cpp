@@ -188,6 +188,17 @@ void warn_about_sharing(const Inventory& inventory, Pools& out) {
   }
 }
 
+LeftOut::Kind kind_of(const Config& config, const Function& function) {
+  if (function.num_vfs > 0) return LeftOut::Kind::has_vfs;
+  if (function.driver.empty()) return LeftOut::Kind::no_driver;
+  for (const ResourceConfig& resource : config.resources) {
+    const bool selected = std::any_of(resource.selectors.begin(), resource.selectors.end(),
+                                      [&](const Selector& selector) { return selects(selector, function); });
+    if (resource.device_type == type_of(function) && selected) return LeftOut::Kind::host_use;
+  }
+  return LeftOut::Kind::not_selected;
+}
+
 void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& out) {
   if (inventory.vhost_net) return;
   for (const ResourceConfig& resource : config.resources) {
@@ -222,7 +233,8 @@ Pools match(const Config& config, const Inventory& inventory) {
   // The inventory is sorted by address, so devices and left-outs come out in that order.
   for (const Function& function : inventory.functions) {
     auto reasons = place(config, function, out);
-    if (!reasons.empty()) out.left_out.push_back({function.id().text(), std::move(reasons)});
+    if (!reasons.empty())
+      out.left_out.push_back({function.id().text(), std::move(reasons), kind_of(config, function)});
   }
   warn_about_parents(inventory, out);
   warn_about_sharing(inventory, out);

@@ -4,6 +4,7 @@
 #include "plugin/config.h"
 #include "plugin/inventory.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,8 +34,16 @@ struct Pool {
 };
 
 struct LeftOut {
+  // The reasons in one word, for counting.
+  enum class Kind : uint8_t {
+    has_vfs,       // a PF whose VFs are handed out
+    no_driver,     // none is bound
+    host_use,      // a selector matches, but the host lives on it
+    not_selected,  // no selector matches
+  };
   std::string id;
   std::vector<std::string> reasons;  // at least one sentence
+  Kind kind = Kind::not_selected;
 };
 
 struct Pools {

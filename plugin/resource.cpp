@@ -34,6 +34,7 @@ Resource::Resource(Pool first, Options options, Log& log)
                Service::Options{
                    .endpoint = options_.socket,
                    .places = options_.places,
+                   .counters = options_.counters,
                    .on_verdict =
                        [this](RegistrationVerdict verdict) { options_.on_verdict(0, std::move(verdict)); },
                    .on_stream_end = options_.on_stream_end},
@@ -167,6 +168,9 @@ void Resource::verdict(uint64_t attempt, const RegistrationVerdict& verdict, Tim
   const bool by_call = attempt != 0;
   if (by_call && attempt != attempt_) return;  // a call that was given up since
   if (by_call) call_.reset();
+  if (options_.counters != nullptr) {
+    options_.counters->registered(name(), verdict.registered ? Outcome::ok : Outcome::failed);
+  }
   registered_ = verdict.registered;
   if (verdict.registered) {
     opening_.reset();
@@ -182,6 +186,13 @@ void Resource::verdict(uint64_t attempt, const RegistrationVerdict& verdict, Tim
     // The plugin watcher does not ask again until it sees the socket appear again.
     endpoint_.close(kReopenPatience);
   }
+}
+
+ResourceStatus Resource::status() const {
+  return {.pool = pool(),
+          .serving = endpoint_.is_open() && !displaced_,
+          .registered = registered_,
+          .trouble = complaint_};
 }
 
 void Resource::close(std::chrono::milliseconds patience) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "common/log.h"
+#include "plugin/counters.h"
 #include "plugin/endpoint.h"
 #include "plugin/kubelet.h"
 #include "plugin/service.h"
+#include "plugin/status.h"
 
 #include <chrono>
 #include <functional>
@@ -38,6 +40,7 @@ class Resource {
     Registration registration = Registration::watcher;
     std::string kubelet_socket;
     HandOutPlaces places;
+    Counters* counters = nullptr;  // outlives this; null: nobody counts
     // Called on gRPC threads: hands a call of verdict() to the owner thread. `attempt` is to be passed on.
     std::function<void(uint64_t attempt, RegistrationVerdict)> on_verdict;
     // Called on a gRPC thread: a stream has ended, look() may have something to do.
@@ -65,6 +68,7 @@ class Resource {
 
   const std::string& name() const { return service_.resource(); }
   std::shared_ptr<const Pool> pool() const { return service_.pool(); }
+  ResourceStatus status() const;
 
  private:
   bool prefers() const;  // GetPreferredAllocation has something to say

@@ -64,6 +64,7 @@ void Resources::add(Pool pool) {
       .registration = options_.registration,
       .kubelet_socket = kubelet_socket(options_.kubelet_root),
       .places = options_.places,
+      .counters = options_.counters,
       .on_verdict = [note = options_.on_verdict, name](
                         uint64_t attempt,
                         RegistrationVerdict verdict) { note(name, attempt, std::move(verdict)); },
@@ -92,6 +93,12 @@ void Resources::verdict(const std::string& resource, uint64_t attempt, const Reg
                         Time now) {
   if (const auto at = resources_.find(resource); at != resources_.end())
     at->second->verdict(attempt, verdict, now);
+}
+
+std::vector<ResourceStatus> Resources::status() const {
+  std::vector<ResourceStatus> out;
+  for (const auto& [name, resource] : resources_) out.push_back(resource->status());
+  return out;
 }
 
 void Resources::close(milliseconds patience) {

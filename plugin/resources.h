@@ -26,6 +26,7 @@ class Resources {
     std::string kubelet_root;
     Registration registration = Registration::watcher;
     HandOutPlaces places;
+    Counters* counters = nullptr;  // outlives this; null: nobody counts
     std::chrono::milliseconds stream_patience{3000};
     // Both are called on gRPC threads: the first hands a call of verdict() to the owner thread, the second
     // one of look().
@@ -41,6 +42,7 @@ class Resources {
   // Does what is due; answers when to look again if nothing happens.
   Time look(Time now);
   void verdict(const std::string& resource, uint64_t attempt, const RegistrationVerdict& verdict, Time now);
+  std::vector<ResourceStatus> status() const;
   // Only our own sockets go; device-info files and promises belong to pods that run on.
   void close(std::chrono::milliseconds patience);
 

@@ -5,12 +5,15 @@
 #include "common/unique_fd.h"
 #include "plugin/cdi_folder.h"
 #include "plugin/config_source.h"
+#include "plugin/counters.h"
 #include "plugin/daemon.h"
 #include "plugin/host_kernel.h"
 #include "plugin/inventory.h"
 #include "plugin/kernel_events.h"
 #include "plugin/kubelet.h"
+#include "plugin/listen_address.h"
 #include "plugin/pools.h"
+#include "plugin/watched.h"
 
 #include <cerrno>
 #include <csignal>
@@ -54,6 +57,7 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
 struct Setup {
   Registration registration = Registration::watcher;
   ConfigSource config;
+  std::optional<ListenAddress> metrics;
 };
 
 // Everything that the administrator can get wrong.
@@ -62,6 +66,8 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   if (options.rescan_interval < std::chrono::seconds{1} || options.rescan_interval > std::chrono::hours{24}) {
     return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
   }
+  std::optional<ListenAddress> metrics;
+  if (!options.metrics_address.empty()) metrics = TRY(parse_listen_address(options.metrics_address), "");
   const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
   const auto check_paths =
       [folder = socket_folder(options.kubelet_root, registration)](const Config& config) -> Result<> {
@@ -73,7 +79,7 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
                                                    .strict = options.strict_config},
                                         .check = check_paths}),
                     "");
-  return Setup{registration, std::move(config)};
+  return Setup{registration, std::move(config), std::move(metrics)};
 }
 
 // Blocked before gRPC starts its threads, which inherit the mask: only the owner thread reads them.
@@ -98,6 +104,9 @@ void set_up_process() {
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   // glibc gives each of gRPC's threads an arena of its own, mostly empty and resident: one is enough here.
   ::mallopt(M_ARENA_MAX, 1);
+  // What is large and rare (the text of a scrape) goes back to the kernel at once. Without this glibc raises
+  // the limit with the first such block, and the next ones stay in the heap.
+  ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
 // CDI specs of functions that are no more.
@@ -125,6 +134,24 @@ Result<Pools> look(const SysRoot& sys, Kernel* kernel, const Config& config) {
   return pools;
 }
 
+// Null: nobody wants to see.
+Result<std::unique_ptr<Watched>> watch(const ServeOptions& options, const Setup& setup,
+                                       const Counters& counters, Status& status, Log& log) {
+  if (!setup.metrics) return std::unique_ptr<Watched>();
+  auto out = TRY(Watched::start({.address = *setup.metrics,
+                                 .sys = SysRoot(options.root),
+                                 .own_host = options.root == "/",
+                                 .kubelet_root = options.kubelet_root},
+                                counters, status, log),
+                 "");
+  log.info("metrics are served", {{"address", out->address().text()}});
+  if (!setup.metrics->local) {
+    log.warning("metrics can be read from other machines, without authentication",
+                {{"address", out->address().text()}});
+  }
+  return out;
+}
+
 Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
   const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
   const SysRoot sys(options.root);
@@ -134,6 +161,9 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                              .cdi_dir = options.use_cdi ? options.cdi_dir : std::string()};
   if (options.use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
   KernelEvents events(log);
+  Counters counters;
+  Status status;
+  const auto watched = TRY(watch(options, setup, counters, status, log), "");
   Daemon daemon({.kubelet_root = options.kubelet_root,
                  .registration = setup.registration,
                  .places = places,
@@ -146,7 +176,9 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                      },
                  .config = setup.config,
                  .events = &events,
-                 .signal_fd = signals.get()},
+                 .signal_fd = signals.get(),
+                 .counters = &counters,
+                 .status = &status},
                 log);
   return daemon.run();
 }

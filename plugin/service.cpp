@@ -1,5 +1,6 @@
 #include "plugin/service.h"
 
+#include "common/text.h"
 #include "plugin/cdi.h"
 #include "plugin/preferred.h"
 #include "proto/pluginregistration_v1.grpc.pb.h"
@@ -35,6 +36,16 @@ std::string joined(const std::vector<std::vector<std::string>>& containers) {
     for (const std::string& id : ids) out += (out.empty() ? "" : ",") + id;
   }
   return out;
+}
+
+// The device nodes of all containers, as they see them; with CDI the names that stand for them.
+std::string joined_nodes(const std::vector<Allocation>& allocations) {
+  std::vector<std::string> out;
+  for (const Allocation& allocation : allocations) {
+    for (const DeviceNode& node : allocation.nodes) out.push_back(node.container_path);
+    for (std::string& name : cdi_devices(allocation)) out.push_back(std::move(name));
+  }
+  return vfrail::joined(out, ",");
 }
 
 PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& container) {
@@ -110,12 +121,19 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
 
   ServerUnaryReactor* Allocate(CallbackServerContext* context, const v1beta1::AllocateRequest* request,
                                v1beta1::AllocateResponse* response) override {
-    return finish(context, allocate(*request, *response));
+    const auto began = Counters::start();
+    const grpc::Status status = allocate(*request, *response);
+    if (service_.options_.counters != nullptr) {
+      service_.options_.counters->allocated(service_.resource_, status.ok() ? Outcome::ok : Outcome::failed,
+                                            began);
+    }
+    return finish(context, status);
   }
 
   ServerUnaryReactor* GetPreferredAllocation(CallbackServerContext* context,
                                              const v1beta1::PreferredAllocationRequest* request,
                                              v1beta1::PreferredAllocationResponse* response) override {
+    if (service_.options_.counters != nullptr) service_.options_.counters->preferred(service_.resource_);
     // Never an error: kubelet would refuse the pod. An empty answer leaves the choice to kubelet.
     const auto pool = service_.pool();
     for (const auto& container : request->container_requests()) prefer(*pool, container, *response);
@@ -164,7 +182,9 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
       }
       for (const Allocation& allocation : *answer)
         fill(pool->config, allocation, *response.add_container_responses());
-      service_.log_.info("allocated", {{"resource", service_.resource_}, {"devices", joined(containers)}});
+      service_.log_.info("allocated", {{"resource", service_.resource_},
+                                       {"devices", joined(containers)},
+                                       {"nodes", joined_nodes(*answer)}});
       return grpc::Status::OK;
     } catch (const std::exception& failure) {
       service_.log_.error("allocate failed", {{"resource", service_.resource_}, {"reason", failure.what()}});

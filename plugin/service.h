@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/log.h"
+#include "plugin/counters.h"
 #include "plugin/hand_out.h"
 #include "plugin/list_streams.h"
 #include "plugin/published.h"
@@ -27,6 +28,7 @@ class Service {
   struct Options {
     std::string endpoint;  // absolute path of the socket, as kubelet sees it
     HandOutPlaces places;
+    Counters* counters = nullptr;  // outlives this; null: nobody counts
     // Called on a gRPC thread; only notes the verdict for the owner thread.
     std::function<void(RegistrationVerdict)> on_verdict;
     // Called on a gRPC thread: kubelet, or whoever it was, watches no longer on one of the streams.

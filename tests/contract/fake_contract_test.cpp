@@ -14,6 +14,7 @@ TEST_CASE("the fake kernel keeps the contract") {
     world.add_pf("0000:21:00.0", "enp1s0f0");
     world.add_vf("0000:21:10.0", "enp1s0f0v0", "0000:21:00.0");
     world.add_rdma("0000:21:10.0", "mlx5_0");
+    world.rdma("mlx5_0").counters = {{"sent_pkts", 7}};
     world.add_vf("0000:21:10.2", "enp1s0f0v1");
     world.add_rdma("0000:21:10.2", "mlx5_1");
     world.add_veth(FakeWorld::kHost, "lo");

@@ -252,6 +252,18 @@ void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
   REQUIRE(with.rename_rdma_device(index, bench.rdma));
 }
 
+// Told in the namespace that the device is in, and there alone (exclusive mode).
+void check_rdma_counters(ContractBench& bench, uint32_t index) {
+  const auto told = bench.host.rdma_counters(index, 1);
+  REQUIRE(told);
+  CHECK_FALSE(told->empty());
+  for (const NamedCounter& counter : *told) CHECK_FALSE(counter.name.empty());
+  for (const auto& none : {bench.host.rdma_counters(999'999, 1), bench.host.rdma_counters(index, 200)}) {
+    REQUIRE_FALSE(none);
+    CHECK(none.error().sys == EINVAL);
+  }
+}
+
 void check_rdma(ContractBench& bench) {
   const auto mode = bench.host.rdma_netns_mode();
   REQUIRE(mode);
@@ -261,6 +273,7 @@ void check_rdma(ContractBench& bench) {
   REQUIRE(device->has_value());
   const uint32_t index = (*device)->index;
   check_rdma_names(bench, bench.host, index);
+  check_rdma_counters(bench, index);
   if (**mode == RdmaNetnsMode::shared) {
     CHECK(errno_of(bench.host.move_rdma_device(index, bench.pod.netns_fd())) == EOPNOTSUPP);
     return;
@@ -268,6 +281,8 @@ void check_rdma(ContractBench& bench) {
   CHECK(errno_of(bench.pod.move_rdma_device(index, bench.host.netns_fd())) == EINVAL);
   REQUIRE(bench.host.move_rdma_device(index, bench.pod.netns_fd()));
   CHECK_FALSE(bench.host.find_rdma_device(bench.rdma)->has_value());
+  CHECK_FALSE(bench.host.rdma_counters(index, 1));
+  CHECK(bench.pod.rdma_counters(index, 1));
   const auto in_pod = bench.pod.find_rdma_device(bench.rdma);
   REQUIRE(in_pod);
   REQUIRE(in_pod->has_value());
@@ -276,6 +291,34 @@ void check_rdma(ContractBench& bench) {
   check_rdma_names(bench, bench.pod, index);
   REQUIRE(bench.pod.move_rdma_device(index, bench.host.netns_fd()));
   CHECK(bench.host.find_rdma_device(bench.rdma)->has_value());
+}
+
+void check_link_traffic(ContractBench& bench, const Link& link) {
+  const auto told = bench.host.link_traffic();
+  const auto links = bench.host.links();
+  REQUIRE(told);
+  REQUIRE(links);
+  CHECK(told->size() == links->size());
+  const auto found = std::find_if(told->begin(), told->end(),
+                                  [&](const LinkTraffic& one) { return one.index == link.index; });
+  REQUIRE(found != told->end());
+  CHECK(found->parent_device == link.parent_device);
+  const auto in_pod = bench.pod.link_traffic();
+  REQUIRE(in_pod);
+  CHECK(in_pod->size() == bench.pod.links()->size());
+}
+
+// What the driver tells is for it to say; that it is asked about each VF, and answers, is the kernel's.
+void check_vf_traffic(ContractBench& bench) {
+  const int pf = link_in(bench.host, bench.pf).index;
+  const auto told = bench.host.vf_traffic(pf);
+  REQUIRE(told);
+  CHECK(std::count_if(told->begin(), told->end(), [&](const VfTraffic& one) { return one.vf == bench.vf; }) ==
+        1);
+  CHECK_FALSE(bench.host.vf_traffic(999'999));
+  const auto none = bench.host.vf_traffic(link_in(bench.host, bench.link).index);
+  REQUIRE(none);
+  CHECK(none->empty());
 }
 
 void check_vf_settings(ContractBench& bench) {
@@ -328,6 +371,8 @@ void check_kernel_contract(ContractBench bench) {
   check_rules(bench);
   check_sysctls(bench);
   if (!bench.rdma.empty()) check_rdma(bench);
+  check_link_traffic(bench, now());
+  if (!bench.pf.empty()) check_vf_traffic(bench);
   if (!bench.pf.empty()) check_vf_settings(bench);
   Link after = now();
   after.index = before.index;  // another link may have had the old one meanwhile

@@ -74,6 +74,11 @@ void check_rdma(NlBytes message) {
   const auto device = parse_rdma_device(message);
   if (!device) check_refusal(device.error());
   if (device) MUST(is_file_name(device->name));  // sysfs has a folder of that name
+  const auto counters = parse_rdma_counters(message);
+  if (!counters) check_refusal(counters.error());
+  if (counters) {
+    for (const NamedCounter& one : *counters) MUST(!one.name.empty());
+  }
   const auto mode = parse_rdma_netns_mode(message);
   if (!mode) check_refusal(mode.error());
 }

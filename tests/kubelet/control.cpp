@@ -1,6 +1,7 @@
 #include "tests/kubelet/control.h"
 
 #include "common/files.h"
+#include "common/text.h"
 
 #include <cerrno>
 #include <cstring>
@@ -110,6 +111,8 @@ Result<Json> allocate(TestKubelet& kubelet, const Json& request) {
   }
   if (response.container_responses_size() != 1)
     return Error{Errc::protocol, 0, "Allocate: one answer is wanted"};
+  const std::vector<std::string> pod = split(text(request, "pod"), "/");
+  if (pod.size() == 3) kubelet.give(resource, ids, {pod[0], pod[1], pod[2]});
   Json chosen = Json::array();
   for (const std::string& id : ids) chosen.push(id);
   Json out = allocation_json(response.container_responses(0));

@@ -30,6 +30,7 @@ struct Options {
   bool json = false;
   std::string resource;
   int64_t count = 0;
+  std::string pod;
   std::vector<std::string> ids;
 };
 
@@ -118,7 +119,8 @@ Json ids_request(const char* what, const Options& options) {
   request.set("do", what)
       .set("resource", options.resource)
       .set("count", options.count)
-      .set("ids", std::move(ids));
+      .set("ids", std::move(ids))
+      .set("pod", options.pod);
   return request;
 }
 
@@ -141,6 +143,7 @@ int main_or_throw(int argc, char** argv) {
   allocating->add_option("RESOURCE", options.resource)->required();
   allocating->add_option("COUNT", options.count, "That many free devices, in order");
   allocating->add_option("--ids", options.ids, "These devices")->delimiter(',');
+  allocating->add_option("--pod", options.pod, "NAMESPACE/POD/CONTAINER that has them, for pod-resources");
   CLI::App* freeing = command("free", "Give devices back");
   freeing->add_option("--ids", options.ids, "These devices")->delimiter(',')->required();
   CLI::App* restarting = command("restart", "As `systemctl restart kubelet`");

@@ -62,7 +62,7 @@ Json node_json(const KubeletNode& node) {
 }
 
 TestKubelet::TestKubelet(std::string root, std::function<void(const std::string&)> on_event)
-    : root_(std::move(root)), on_event_(std::move(on_event)) {
+    : root_(std::move(root)), on_event_(std::move(on_event)), pod_resources_(root_) {
   for (const Registration way : {Registration::watcher, Registration::legacy}) {
     if (const auto made = make_folder(socket_folder(root_, way), 0755); !made) {
       throw std::runtime_error(made.error().text);
@@ -301,6 +301,7 @@ grpc::Status TestKubelet::allocate(const std::string& name, const Containers& co
     const std::lock_guard lock(mutex_);
     for (const auto& ids : containers) node_[name].allocated.insert(ids.begin(), ids.end());
   }
+  tell_pods();
   changed_.notify_all();
   return status;
 }
@@ -340,14 +341,42 @@ void TestKubelet::put_preferred_first(const std::string& name, size_t count,
   });
 }
 
+void TestKubelet::give(const std::string& name, const std::vector<std::string>& ids, const PodContainer& to) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& id : ids) {
+      node_[name].allocated.insert(id);
+      owners_.resources[name][id] = to;
+    }
+  }
+  tell_pods();
+  changed_.notify_all();
+}
+
 void TestKubelet::free(const std::vector<std::string>& ids) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [name, resource] : node_) {
-      for (const std::string& id : ids) resource.allocated.erase(id);
+      for (const std::string& id : ids) {
+        resource.allocated.erase(id);
+        owners_.resources[name].erase(id);
+      }
     }
   }
+  tell_pods();
   changed_.notify_all();
+}
+
+void TestKubelet::tell_pods() {
+  const std::lock_guard lock(mutex_);
+  DevicesInUse out;
+  for (const auto& [name, resource] : node_) {
+    for (const std::string& id : resource.allocated) {
+      const PodContainer* owner = owners_.find(name, id);
+      out.resources[name][id] = owner != nullptr ? *owner : PodContainer{"default", "pod-" + id, "main"};
+    }
+  }
+  pod_resources_.set(std::move(out));
 }
 
 std::shared_ptr<PluginClient> TestKubelet::client(const std::string& name) const {

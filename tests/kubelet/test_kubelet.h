@@ -1,13 +1,15 @@
 // TestKubelet: the device-manager part of kubelet, for tests, the lab and the demo. Serves Registration on
 // device-plugins/kubelet.sock, finds plugins in plugins_registry as the plugin watcher does, holds their
-// ListAndWatch streams, counts devices, allocates. Where kubelet's behaviour matters it does what kubelet
-// does: it connects back from within Register, and a restart removes every socket in device-plugins.
+// ListAndWatch streams, counts devices, allocates, tells which pod has what. Where kubelet's behaviour
+// matters it does what kubelet does: it connects back from within Register, and a restart removes every
+// socket in device-plugins.
 #pragma once
 
 #include "common/json.h"
 #include "plugin/grpc_library.h"
 #include "plugin/kubelet.h"
 #include "tests/kubelet/plugin_client.h"
+#include "tests/kubelet/pod_resources_server.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -63,7 +65,11 @@ class TestKubelet {
   // Healthy devices that are not allocated: those that the plugin prefers, if it told so at registration and
   // there is a choice, else the first. Fewer than `count` if there are no more.
   std::vector<std::string> choose(const std::string& resource, size_t count) const;
+  // Whose container has the devices, for pod-resources; without it a pod named after the device has it.
+  void give(const std::string& resource, const std::vector<std::string>& ids, const PodContainer& to);
   void free(const std::vector<std::string>& ids);
+  // Answers also while the kubelet restarts; changes with allocate(), give() and free().
+  PodResourcesServer& pod_resources() { return pod_resources_; }
   // A call to the plugin beside the streams; null if the resource is not connected.
   std::shared_ptr<PluginClient> client(const std::string& resource) const;
 
@@ -94,6 +100,7 @@ class TestKubelet {
   void put_preferred_first(const std::string& resource, size_t count, std::vector<std::string>& unused) const;
   bool refuses();
   void dawdle() const;
+  void tell_pods();
   void say(const std::string& line) const;
 
   struct Plugin {
@@ -104,9 +111,11 @@ class TestKubelet {
   const GrpcLibrary grpc_;
   const std::string root_;
   const std::function<void(const std::string&)> on_event_;
+  PodResourcesServer pod_resources_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   KubeletNode node_;
+  DevicesInUse owners_;
   std::map<std::string, Plugin> plugins_;
   std::map<std::string, FileIdentity> seen_;  // sockets in plugins_registry, by path
   uint64_t next_number_ = 1;

@@ -26,7 +26,7 @@ class Running {
  public:
   Running(const TempDir& folder, Registration registration, std::vector<Pool> first)
       : pools_(std::move(first)),
-        config_(any_config(folder)),
+        config_(any_config(folder.path("config.json"))),
         daemon_({.kubelet_root = folder.path(),
                  .registration = registration,
                  .places = {.sys = SysRoot(folder.path()),
@@ -72,16 +72,6 @@ class Running {
     Pools out;
     out.pools = pools_;
     return out;
-  }
-
-  static ConfigSource any_config(const TempDir& folder) {
-    const std::string file = folder.path("config.json");
-    std::ofstream(file)
-        << R"({"resourceList": [{"resourceName": "any", "selectors": {"vendors": ["15b3"]}}]})";
-    auto out =
-        ConfigSource::open({.config = {.file = file}, .check = [](const Config&) { return Result<>(); }});
-    if (!out) throw std::runtime_error(out.error().text);
-    return *std::move(out);
   }
 
   std::mutex mutex_;

@@ -37,7 +37,7 @@ class InProcess {
  public:
   InProcess(const Node& node, Registration way)
       : sys_(node.root()),
-        config_(open(node.path("config.json"))),
+        config_(open_config(node.path("config.json"))),
         daemon_({.kubelet_root = node.path("k"),
                  .registration = way,
                  .places = node.places(),
@@ -57,12 +57,6 @@ class InProcess {
   }
 
  private:
-  static ConfigSource open(const std::string& file) {
-    auto out =
-        ConfigSource::open({.config = {.file = file}, .check = [](const Config&) -> Result<> { return {}; }});
-    if (!out) throw std::runtime_error(out.error().text);
-    return *std::move(out);
-  }
   Result<Pools> look(const Config& config) const { return match(config, TRY(scan(sys_, nullptr), "")); }
 
   const SysRoot sys_;

@@ -1,9 +1,13 @@
 // `vfrail serve` as kubelet's node runs it: the real program on a fake node.
 #include "common/unique_fd.h"
+#include "plugin/listen_address.h"
 #include "tests/kubelet/test_kubelet.h"
+#include "tests/service/http_client.h"
 #include "tests/service/program.h"
 #include "tests/service/support.h"
 
+#include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -169,12 +173,56 @@ TEST_CASE("serve says for every kubelet call what it was, once") {
     const auto json = Json::parse(line);
     INFO(line);
     REQUIRE(json);
-    ++lines[*json->find("msg")->as_text()];
+    const std::string message = *json->find("msg")->as_text();
+    ++lines[message];
+    if (message == "allocated") {
+      CHECK(*json->find("resource")->as_text() == kHostdev);
+      CHECK(*json->find("devices")->as_text() == "0000:21:10.2");
+      std::string nodes;
+      for (const auto& one : response.container_responses(0).devices())
+        nodes += (nodes.empty() ? "" : ",") + one.container_path();
+      CHECK(*json->find("nodes")->as_text() == nodes);
+    }
+    if (message == "allocate refused") CHECK(*json->find("devices")->as_text() == "0000:21:10.3");
   }
   CHECK(lines["registered with kubelet"] == 1);
   CHECK(lines["kubelet watches the devices"] == 1);
   CHECK(lines["allocated"] == 1);
   CHECK(lines["allocate refused"] == 1);
+}
+
+TEST_CASE("serve shows itself at --metrics-address, in a form that promtool takes") {
+  const Node node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  const auto where = parse_listen_address("unix:" + node.path("m.sock"));
+  REQUIRE(where);
+  Program program(node, with(flags(node), {"--metrics-address", where->text()}));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  CHECK(get(*where, "/healthz").status == 200);
+  std::ofstream(node.path("metrics")) << get(*where, "/metrics").body;
+  const std::string command = VFRAIL_SOURCE_DIR "/build/tools/promtool check metrics < " +
+                              node.path("metrics") + " > " + node.path("said") + " 2>&1";
+  INFO("tests/setup fetches promtool");
+  CHECK(std::system(command.c_str()) == 0);
+  CHECK(read_text(node.path("said")).empty());
+  program.signal(SIGTERM);
+  CHECK(program.wait(kSecond) == 0);
+  CHECK_FALSE(fs::exists(where->path));
+}
+
+TEST_CASE("a --metrics-address that is wrong, or taken, ends serve with the reason") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  Program wrong(node, with(flags(node), {"--metrics-address", "somewhere"}));
+  CHECK(wrong.wait(kStart) == 2);
+  CHECK(wrong.log().find("--metrics-address") != std::string::npos);
+  std::ofstream(node.path("file")) << "precious";
+  Program taken(node, with(flags(node), {"--metrics-address", "unix:" + node.path("file")}));
+  CHECK(taken.wait(kStart) == 1);
+  CHECK(taken.log().find("is no socket") != std::string::npos);
+  CHECK(read_text(node.path("file")) == "precious");
 }
 
 TEST_CASE("a second serve takes over and its socket survives the end of the first") {

@@ -1,6 +1,7 @@
 // What the service tests share: pools by hand, a node's folders, waiting without fixed sleeps.
 #pragma once
 
+#include "plugin/config_source.h"
 #include "plugin/hand_out.h"
 #include "plugin/pools.h"
 #include "tests/support/temp_dir.h"
@@ -13,6 +14,10 @@
 namespace vfrail::test {
 
 // Devices with nothing but an address, for tests that allocate nothing. "nvidia.com/hostdev".
+// Of a file that is good, or the test fails.
+ConfigSource open_config(const std::string& file);
+// Of a file that is made, for daemons whose devices do not come from it.
+ConfigSource any_config(const std::string& file);
 Pool make_pool(const std::vector<std::string>& addresses, const std::string& name = "hostdev");
 
 // True as soon as `wanted` holds, false if it does not within a second.

@@ -104,6 +104,25 @@ class FakeKernel : public Kernel {
     if (pf == nullptr || vf >= pf->settings.size()) return std::optional<VfSettings>();
     return std::optional<VfSettings>(pf->settings[vf]);
   }
+  Result<std::vector<VfTraffic>> vf_traffic(int pf_link) override {
+    TRY(world_.enter("vf_traffic"), "");
+    const FakePf* pf = self_ == FakeWorld::kHost ? world_.find_pf(pf_link) : nullptr;
+    if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
+    std::vector<VfTraffic> out;
+    for (uint32_t vf = 0; pf != nullptr && vf < pf->settings.size(); ++vf) {
+      const auto told = pf->traffic.find(vf);
+      out.push_back({vf, told == pf->traffic.end() ? TrafficCounters() : told->second});
+    }
+    return out;
+  }
+  Result<std::vector<LinkTraffic>> link_traffic() override {
+    TRY(world_.enter("link_traffic"), "");
+    std::vector<LinkTraffic> out;
+    for (const auto& one : world_.links_) {
+      if (one->netns == self_) out.push_back({one->link.index, one->link.parent_device, one->traffic});
+    }
+    return out;
+  }
   // Setting by setting, as do_setvfinfo() of net/core/rtnetlink.c; the first refusal ends it.
   Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) override {
     TRY(world_.enter("change_vf " + change.text()), "");
@@ -229,6 +248,15 @@ class FakeKernel : public Kernel {
       out.erase(out.begin());
     }
     return out;
+  }
+  // stat_get_doit_default_counter() of drivers/infiniband/core/nldev.c.
+  Result<std::vector<NamedCounter>> rdma_counters(uint32_t index, uint32_t port) override {
+    TRY(world_.enter("rdma_counters"), "");
+    for (const FakeRdma& rdma : world_.rdma_) {
+      const bool visible = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
+      if (visible && rdma.device.index == index && port == 1 && !rdma.counters.empty()) return rdma.counters;
+    }
+    return refuse(EINVAL);
   }
   // ib_device_set_netns_put() and rdma_dev_change_netns() of drivers/infiniband/core/device.c.
   Result<> move_rdma_device(uint32_t index, int netns_fd) override {
@@ -442,6 +470,13 @@ Result<> FakeWorld::rebind(const std::string& pci) {
   }
   write_sysfs();
   return leave();
+}
+
+FakePf& FakeWorld::pf(const std::string& pci) {
+  for (const auto& one : pfs_) {
+    if (one->pci == pci) return *one;
+  }
+  throw std::runtime_error("no PF " + pci);
 }
 
 void FakeWorld::add_vf(const std::string& pci, const std::string& name, const std::string& pf) {

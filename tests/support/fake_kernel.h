@@ -27,6 +27,7 @@ struct FakeLink {
   int dev_port = 0;
   MacAddress told;      // the address that its PF told it when it was last taken down
   bool plugged = true;  // has carrier as soon as it is up
+  TrafficCounters traffic;
 };
 
 struct FakeRdma {
@@ -35,6 +36,7 @@ struct FakeRdma {
   int netns = 1;
   int uverbs = 0;
   int umad = 0;
+  std::vector<NamedCounter> counters;  // of its one port; empty: the driver has none
 };
 
 // A PF with the settings of its VFs, number by number.
@@ -43,8 +45,9 @@ struct FakePf {
   std::string name;
   std::vector<std::string> vfs;
   std::vector<VfSettings> settings;
+  std::map<uint32_t, TrafficCounters> traffic = {};  // VF -> what the driver tells of it; zeros if nothing
   // What the driver refuses (EOPNOTSUPP) when a change has it, whatever the value.
-  VfSettings refuses;
+  VfSettings refuses = {};
 };
 
 class FakeWorld {
@@ -76,6 +79,7 @@ class FakeWorld {
   void add_veth(int netns, const std::string& name);
   Link& link(const std::string& name);  // in the host
   FakeRdma& rdma(const std::string& name);
+  FakePf& pf(const std::string& pci);
   void set_flags(int netns, const std::string& name, uint32_t flags) {
     find(netns, name)->link.flags = flags;
   }

@@ -1,0 +1,69 @@
+// The counters of NetlinkKernel.
+#include "common/netlink_kernel.h"
+#include "common/netlink_parse.h"
+
+#include <string>
+#include <sys/socket.h>
+
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <rdma/rdma_netlink.h>
+
+namespace vfrail {
+
+namespace {
+
+NlMessage ask_link(uint16_t flags, int index) {
+  NlMessage message(RTM_GETLINK, flags);
+  ifinfomsg header{};
+  header.ifi_family = AF_UNSPEC;
+  header.ifi_index = index;
+  message.put_header(header);
+  return message;
+}
+
+}  // namespace
+
+// Without RTEXT_FILTER_SKIP_STATS, which would leave out what is asked for.
+Result<std::vector<VfTraffic>> NetlinkKernel::vf_traffic(int pf_link) {
+  NlMessage message = ask_link(0, pf_link);
+  message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF);
+  std::vector<VfTraffic> out;
+  TRY(route_.query(message,
+                   [&](NlBytes reply) -> Result<> {
+                     out = TRY(parse_vf_traffic(reply), "");
+                     return {};
+                   }),
+      "ask for the counters of the VFs");
+  return out;
+}
+
+Result<std::vector<LinkTraffic>> NetlinkKernel::link_traffic() {
+  std::vector<LinkTraffic> out;
+  TRY(route_.query(ask_link(NLM_F_DUMP, 0),
+                   [&](NlBytes reply) -> Result<> {
+                     out.push_back(TRY(parse_link_traffic(reply), ""));
+                     return {};
+                   }),
+      "list the counters of links");
+  return out;
+}
+
+Result<std::vector<NamedCounter>> NetlinkKernel::rdma_counters(uint32_t index, uint32_t port) {
+  NlSocket* socket = TRY(rdma(), "");
+  if (socket == nullptr) return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded"};
+  NlMessage message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET), 0);
+  message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+  message.put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, port);
+  std::vector<NamedCounter> out;
+  TRY(socket->query(message,
+                    [&](NlBytes reply) -> Result<> {
+                      out = TRY(parse_rdma_counters(reply), "");
+                      return {};
+                    }),
+      "ask for the counters of RDMA port " + std::to_string(port));
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,41 @@
+// DevicesInUse: which container has which device, as kubelet tells it. A value; asks nobody (that is
+// pod_resources.h).
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace vfrail {
+
+struct PodContainer {
+  std::string pod_namespace;
+  std::string pod;
+  std::string container;
+  auto operator<=>(const PodContainer&) const = default;
+};
+
+struct DevicesInUse {
+  // Device id -> who has it. Of a shared pool the ids are those of its units.
+  using Devices = std::map<std::string, PodContainer>;
+
+  std::chrono::steady_clock::time_point taken{};
+  std::map<std::string, Devices> resources;  // "nvidia.com/hostdev" -> its devices in use
+
+  // Null if nobody has it.
+  const PodContainer* find(const std::string& resource, const std::string& device) const {
+    const auto known = resources.find(resource);
+    if (known == resources.end()) return nullptr;
+    const auto at = known->second.find(device);
+    return at == known->second.end() ? nullptr : &at->second;
+  }
+  size_t count(const std::string& resource) const {
+    const auto known = resources.find(resource);
+    return known == resources.end() ? 0 : known->second.size();
+  }
+};
+
+}  // namespace vfrail

@@ -1,0 +1,47 @@
+// MetricsText: Prometheus' text exposition format, version 0.0.4, written line by line. Knows no metric.
+//
+// Ours and not a library's, because a library keeps each series as an object with its labels: several
+// megabytes for the counters of a thousand VFs, which here are text once a scrape.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace vfrail {
+
+class MetricsText {
+ public:
+  // An empty value is as good as no label (Prometheus' data model), and is left out.
+  using Label = std::pair<std::string_view, std::string_view>;
+  using Labels = std::initializer_list<Label>;
+
+  // Begins a metric; its samples follow at once, for that is the format's rule.
+  void gauge(std::string_view name, std::string_view help) { begin(name, "gauge", help); }
+  void counter(std::string_view name, std::string_view help) { begin(name, "counter", help); }
+  void histogram(std::string_view name, std::string_view help) { begin(name, "histogram", help); }
+
+  void sample(Labels labels, uint64_t value) { sample("", labels, std::to_string(value)); }
+  void sample(Labels labels, double value) { sample("", labels, number(value)); }
+  // Of a histogram: "_bucket", "_sum", "_count".
+  void part(std::string_view suffix, Labels labels, uint64_t value) {
+    sample(suffix, labels, std::to_string(value));
+  }
+  void part(std::string_view suffix, Labels labels, double value) { sample(suffix, labels, number(value)); }
+
+  // "0.0025", "1000000": as short as it can be told exactly.
+  static std::string number(double value);
+
+  std::string take() && { return std::move(out_); }
+
+ private:
+  void begin(std::string_view name, std::string_view type, std::string_view help);
+  void sample(std::string_view suffix, Labels labels, const std::string& value);
+
+  std::string name_;
+  std::string out_;
+};
+
+}  // namespace vfrail

@@ -1,0 +1,187 @@
+#include "plugin/http_server.h"
+
+#include "common/unique_fd.h"
+#include "tests/service/http_client.h"
+#include "tests/service/support.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A slow page that answers when the test says so.
+class Gate {
+ public:
+  HttpReply pass() {
+    std::unique_lock lock(mutex_);
+    ++entered_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    return {.status = 200, .content_type = "text/plain", .body = "answer " + std::to_string(entered_)};
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void wait_for_entry() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return entered_ > 0; });
+  }
+  int entered() {
+    const std::lock_guard lock(mutex_);
+    return entered_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int entered_ = 0;
+  bool open_ = false;
+};
+
+HttpServer::Pages one_page() {
+  return {{"/quick", {.answer = [] {
+             HttpReply out;
+             out.body = "quick\n";
+             return out;
+           }}}};
+}
+
+ListenAddress at(const std::string& text) { return *parse_listen_address(text); }
+
+}  // namespace
+
+TEST_CASE("pages are served over TCP and over a unix socket") {
+  const TempDir folder;
+  const std::string kind = GENERATE("localhost:0", "[::1]:0", "unix:");
+  const std::string address = kind == "unix:" ? kind + folder.path("m.sock") : kind;
+  INFO(address);
+  const auto server = HttpServer::start(at(address), one_page());
+  REQUIRE(server);
+  const ListenAddress& where = (*server)->address();
+  const auto answer = get(where, "/quick?x=1");
+  CHECK(answer.status == 200);
+  CHECK(answer.body == "quick\n");
+  CHECK(answer.head.find("Content-Type: text/plain") != std::string::npos);
+  CHECK(get(where, "/other").status == 404);
+  CHECK(get(where, "/other").body.find("/quick") != std::string::npos);
+  CHECK(send_raw(where, "POST /quick HTTP/1.1\r\n\r\n").status == 405);
+  const auto head = send_raw(where, "HEAD /quick HTTP/1.1\r\n\r\n");
+  CHECK(head.status == 200);
+  CHECK(head.body.empty());
+  CHECK(head.head.find("Content-Length: 6") != std::string::npos);
+  CHECK(send_raw(where, "GET /quick HTTP/1.0\r\n\r\n").body == "quick\n");
+}
+
+TEST_CASE("a request that is none, or too long, ends its connection and nothing else") {
+  const auto server = HttpServer::start(at("localhost:0"), one_page());
+  REQUIRE(server);
+  const ListenAddress& where = (*server)->address();
+  for (const std::string& wrong :
+       {std::string("junk\r\n\r\n"), std::string("\0\0\0\0\r\n\r\n", 8), std::string("GET\r\n\r\n"),
+        "GET /quick HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n",
+        "GET /" + std::string(20'000, 'x') + " HTTP/1.1\r\n\r\n"}) {
+    CHECK(send_raw(where, wrong).status == 0);
+  }
+  CHECK(get(where, "/quick").status == 200);
+}
+
+TEST_CASE(
+    "a unix socket is for its owner alone, replaces a dead one and nothing else, and goes with the server") {
+  const TempDir folder;
+  const std::string path = folder.path("m.sock");
+  {
+    const auto server = HttpServer::start(at("unix:" + path), one_page());
+    REQUIRE(server);
+    CHECK(mode_of(path) == 0600);
+    const auto second = HttpServer::start(at("unix:" + path), one_page());
+    REQUIRE_FALSE(second);
+    CHECK(second.error().code == Errc::exists);
+    CHECK(get((*server)->address(), "/quick").status == 200);
+  }
+  CHECK_FALSE(fs::exists(path));
+  {
+    // What a killed process leaves.
+    sockaddr_un dead{};
+    dead.sun_family = AF_UNIX;
+    path.copy(dead.sun_path, sizeof dead.sun_path - 1);
+    const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&dead), sizeof dead) == 0);
+  }
+  REQUIRE(fs::is_socket(path));
+  {
+    const auto server = HttpServer::start(at("unix:" + path), one_page());
+    REQUIRE(server);
+    CHECK(get((*server)->address(), "/quick").status == 200);
+  }
+  std::ofstream(path) << "precious";
+  const auto refused = HttpServer::start(at("unix:" + path), one_page());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::exists);
+  CHECK(read_text(path) == "precious");
+}
+
+TEST_CASE("a slow page holds nobody else up, and runs once for all who wait") {
+  Gate gate;
+  auto pages = one_page();
+  pages["/slow"] = {.answer = [&] { return gate.pass(); }, .slow = true};
+  const auto server = HttpServer::start(at("localhost:0"), std::move(pages));
+  REQUIRE(server);
+  const ListenAddress& where = (*server)->address();
+  std::atomic<int> answered{0};
+  std::vector<std::thread> clients;
+  clients.emplace_back([&] { answered += get(where, "/slow").body == "answer 1" ? 1 : 0; });
+  gate.wait_for_entry();
+  for (int i = 0; i < 5; ++i) {
+    clients.emplace_back([&] { answered += get(where, "/slow").body.starts_with("answer ") ? 1 : 0; });
+  }
+  CHECK(get(where, "/quick").status == 200);
+  CHECK(gate.entered() == 1);
+  gate.open();
+  for (std::thread& client : clients) client.join();
+  CHECK(answered == 6);
+  CHECK(gate.entered() <= 6);
+}
+
+TEST_CASE("idle connections beyond the limit wait, and the server answers again when they go") {
+  const auto server = HttpServer::start(at("localhost:0"), one_page());
+  REQUIRE(server);
+  const ListenAddress& where = (*server)->address();
+  std::vector<UniqueFd> idle;
+  for (int i = 0; i < 16; ++i) idle.emplace_back(connect_to(where));
+  std::thread late([&] { CHECK(get(where, "/quick").status == 200); });
+  idle.clear();
+  late.join();
+}
+
+TEST_CASE("the server ends with connections open and a slow answer asked for") {
+  Gate gate;
+  gate.open();
+  auto pages = one_page();
+  pages["/slow"] = {.answer = [&] { return gate.pass(); }, .slow = true};
+  auto server = HttpServer::start(at("localhost:0"), std::move(pages));
+  REQUIRE(server);
+  const ListenAddress where = (*server)->address();
+  const UniqueFd idle(connect_to(where));
+  const UniqueFd asking(connect_to(where));
+  const std::string request = "GET /slow HTTP/1.1\r\n\r\n";
+  REQUIRE(::send(asking.get(), request.data(), request.size(), 0) == static_cast<ssize_t>(request.size()));
+  gate.wait_for_entry();
+  server->reset();
+  CHECK(connect_to(where) == -1);
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,108 @@
+#include "plugin/pod_resources.h"
+
+#include "tests/kubelet/test_kubelet.h"
+#include "tests/service/support.h"
+
+#include <atomic>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* kHostdev = "nvidia.com/hostdev";
+
+PodResourcesCall::Request request_to(const TempDir& folder, milliseconds timeout = milliseconds{10'000}) {
+  return {.socket = pod_resources_socket(folder.path()), .resources = {}, .timeout = timeout};
+}
+
+}  // namespace
+
+TEST_CASE("kubelet tells which container has which device") {
+  const TempDir folder;
+  PodResourcesServer kubelet(folder.path());
+  DevicesInUse told;
+  told.resources[kHostdev]["0000:03:02.1"] = {"ml", "train-0", "main"};
+  told.resources[kHostdev]["0000:03:02.2"] = {"ml", "train-0", "side"};
+  told.resources["nvidia.com/gpu"]["GPU-1"] = {"ml", "train-0", "main"};
+  kubelet.set(told);
+  auto request = request_to(folder);
+  const auto all = list_pod_resources(request);
+  REQUIRE(all);
+  CHECK(all->resources == told.resources);
+  CHECK(all->taken.time_since_epoch().count() > 0);
+  request.resources = {kHostdev, "nvidia.com/other"};
+  const auto ours = list_pod_resources(request);
+  REQUIRE(ours);
+  CHECK(ours->count(kHostdev) == 2);
+  CHECK(ours->count("nvidia.com/gpu") == 0);
+  CHECK(ours->find(kHostdev, "0000:03:02.2")->container == "side");
+  CHECK(ours->find(kHostdev, "0000:03:02.3") == nullptr);
+  CHECK(ours->find("nvidia.com/other", "0000:03:02.1") == nullptr);
+}
+
+TEST_CASE("a kubelet that is not there, refuses, or hangs is an error in words") {
+  const TempDir folder;
+  const auto none = list_pod_resources(request_to(folder));
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == Errc::peer);
+  PodResourcesServer kubelet(folder.path());
+  kubelet.refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, "rejected by rate limit"});
+  const auto refused = list_pod_resources(request_to(folder));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text == "kubelet's pod-resources List: rejected by rate limit");
+  kubelet.refuse(grpc::Status::OK);
+  kubelet.hang(true);
+  const auto late = list_pod_resources(request_to(folder, milliseconds{50}));
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == Errc::timeout);
+  kubelet.hang(false);
+  CHECK(list_pod_resources(request_to(folder)));
+}
+
+TEST_CASE("an answer larger than the limit is refused") {
+  const TempDir folder;
+  PodResourcesServer kubelet(folder.path());
+  DevicesInUse told;
+  for (int i = 0; i < 300; ++i) {
+    told.resources[kHostdev][std::to_string(i)] = {"ml", std::string(64 << 10, 'p') + std::to_string(i), "c"};
+  }
+  kubelet.set(told);
+  const auto answer = list_pod_resources(request_to(folder));
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::peer);
+}
+
+TEST_CASE("a call that is given up ends at once, and its callback has run") {
+  const TempDir folder;
+  PodResourcesServer kubelet(folder.path());
+  kubelet.hang(true);
+  std::atomic<int> ran{0};
+  {
+    const PodResourcesCall call(request_to(folder, milliseconds{60'000}),
+                                [&](const Result<DevicesInUse>& answer) {
+                                  CHECK_FALSE(answer);
+                                  ++ran;
+                                });
+    CHECK(eventually([&] { return kubelet.calls() == 1; }));
+  }
+  CHECK(ran == 1);
+}
+
+TEST_CASE("the test kubelet tells pods of what it has allocated") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  kubelet.give(kHostdev, {"0000:03:02.1"}, {"ml", "train-0", "main"});
+  auto told = list_pod_resources(request_to(folder));
+  REQUIRE(told);
+  CHECK(told->find(kHostdev, "0000:03:02.1")->pod == "train-0");
+  kubelet.free({"0000:03:02.1"});
+  told = list_pod_resources(request_to(folder));
+  REQUIRE(told);
+  CHECK(told->count(kHostdev) == 0);
+}
+
+}  // namespace vfrail::test
