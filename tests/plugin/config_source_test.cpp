@@ -13,6 +13,8 @@
 namespace vfrail::test {
 namespace {
 
+using Reload = ConfigSource::Reload;
+
 namespace fs = std::filesystem;
 
 std::string text(const std::string& name) {
@@ -88,9 +90,9 @@ TEST_CASE("a configuration that is changed in any way is noticed and read") {
     write(file, text("b"));
   }
   REQUIRE(woken(*config));
-  CHECK(config->reload(logged.log));
+  CHECK(config->reload(logged.log) == Reload::changed);
   CHECK(config->now().resources[0].name == "b");
-  CHECK_FALSE(config->reload(logged.log));
+  CHECK(config->reload(logged.log) == Reload::same);
   CHECK(logged.lines() == 0);
 }
 
@@ -106,7 +108,7 @@ TEST_CASE("each further change is noticed, wherever the links lead by then") {
     swap_config_map(at, "..2026_" + std::to_string(i), text("r" + std::to_string(i)));
     fs::remove_all(at / ("..2026_" + std::to_string(i - 1)));
     REQUIRE(woken(*config));
-    CHECK(config->reload(logged.log));
+    CHECK(config->reload(logged.log) == Reload::changed);
     CHECK(config->now().resources[0].name == "r" + std::to_string(i));
   }
 }
@@ -122,22 +124,22 @@ TEST_CASE("a broken configuration leaves the last good one, and is told once for
   for (const char* broken : {"{", R"({"resourceList": [{"resourceName": "a b", "selectors": {}}]})"}) {
     const size_t before = logged.lines();
     write(file, broken);
-    for (int i = 0; i < 3; ++i) CHECK_FALSE(config->reload(logged.log));
+    for (int i = 0; i < 3; ++i) CHECK(config->reload(logged.log) == Reload::refused);
     CHECK(logged.lines() == before + 1);
     CHECK(config->now().resources[0].name == "a");
   }
   write(file, text("too-long"));
-  CHECK_FALSE(config->reload(logged.log));
+  CHECK(config->reload(logged.log) == Reload::refused);
   CHECK(logged.all().find("does not fit") != std::string::npos);
   fs::remove(file);
-  CHECK_FALSE(config->reload(logged.log));
+  CHECK(config->reload(logged.log) == Reload::refused);
   CHECK(logged.lines() == 4);
   CHECK(config->now().resources[0].name == "a");
   // The fault comes back later, and is told again.
   write(file, text("b"));
-  CHECK(config->reload(logged.log));
+  CHECK(config->reload(logged.log) == Reload::changed);
   write(file, "{");
-  CHECK_FALSE(config->reload(logged.log));
+  CHECK(config->reload(logged.log) == Reload::refused);
   CHECK(logged.lines() == 5);
 }
 
