@@ -2,10 +2,13 @@
 
 #include "plugin/config_file.h"
 #include "plugin/config_report.h"
+#include "plugin/explain.h"
 #include "plugin/host_kernel.h"
 #include "plugin/report.h"
 #include "plugin/report_distance.h"
+#include "plugin/report_explain.h"
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -44,6 +47,40 @@ Result<Inventory> scan_root(const std::string& root) {
   return scan(SysRoot(root), host.get());
 }
 
+// By what an administrator has at hand: the id, the name of its netdev or of its RDMA device.
+bool is_called(const Function& function, const std::string& name) {
+  const auto has_name = [&](const auto& one) { return one.name == name; };
+  return function.id().text() == name ||
+         std::any_of(function.netdevs.begin(), function.netdevs.end(), has_name) ||
+         std::any_of(function.rdma.begin(), function.rdma.end(), has_name);
+}
+
+// All, or those of that name; none is an error.
+Result<std::vector<FunctionTrace>> explain_one(const std::string& name, const Config& config,
+                                               const Inventory& inventory, const Pools& pools) {
+  auto traces = explain(config, inventory, pools);
+  if (name.empty()) return traces;
+  std::erase_if(traces, [&](const FunctionTrace& traced) { return !is_called(*traced.function, name); });
+  if (!traces.empty()) return traces;
+  return Error{Errc::not_found, 0,
+               "no function here is called \"" + name +
+                   "\": a PCI address like 0000:03:02.1, a sub-function, an "
+                   "interface or an RDMA device of the host is wanted; vfrail inspect lists them"};
+}
+
+Result<std::string> answer(const InspectOptions& options, const Config& config, const Inventory& inventory,
+                           const Pools& pools, const Report& report) {
+  const bool json = options.output == InspectOptions::Output::json;
+  if (options.explain) {
+    const auto traces = TRY(explain_one(*options.explain, config, inventory, pools), "");
+    return json ? explanations_json(traces, inventory).pretty() + "\n"
+                : render_explanations(traces, inventory);
+  }
+  if (options.distances)
+    return json ? distances_json(inventory, pools).pretty() + "\n" : render_distances(inventory, pools);
+  return json ? render_json(report).pretty() + "\n" : render_table(report);
+}
+
 }  // namespace
 
 int inspect(const InspectOptions& options) {
@@ -59,15 +96,9 @@ int inspect(const InspectOptions& options) {
   Report report{*inventory, pools, config ? config->warnings : std::vector<std::string>()};
   append(report.warnings, inventory->warnings);
   append(report.warnings, pools.warnings);
-  const bool json = options.output == InspectOptions::Output::json;
-  if (options.distances) {
-    std::cout << (json ? distances_json(*inventory, pools).pretty() + "\n"
-                       : render_distances(*inventory, pools));
-  } else if (json) {
-    std::cout << render_json(report).pretty() << "\n";
-  } else {
-    std::cout << render_table(report);
-  }
+  const auto text = answer(options, config.value_or(Config()), *inventory, pools, report);
+  if (!text) return fail(kFailed, text.error());
+  std::cout << *text;
   std::cout.flush();
   return std::cout ? kDone : fail(kFailed, Error{Errc::system, 0, "write to stdout: it is closed or full"});
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace vfrail {
@@ -15,6 +16,8 @@ struct InspectOptions {
   std::string resource_prefix = "intel.com";
   bool strict = false;
   Output output = Output::text;
+  // Why each function is where it is: of that name, of all if it is empty; nothing: the table of all.
+  std::optional<std::string> explain;
   bool distances = false;  // between devices, and to GPUs, in place of the facts
 };
 

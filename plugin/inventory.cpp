@@ -5,6 +5,7 @@
 #include "plugin/gpu_facts.h"
 #include "plugin/host_network.h"
 #include "plugin/host_use.h"
+#include "plugin/lag_facts.h"
 
 #include <algorithm>
 #include <tuple>
@@ -68,6 +69,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   });
   for (Function& function : out.functions) function.host_use = find_host_use(sys, function.netdevs, network);
   out.gpus = read_gpus(sys, out.functions);
+  out.lags = read_lags(sys);
   out.rdma_netns_mode = read_rdma_netns_mode(sys, host);
   out.rdma_cm = sys.exists("dev/infiniband/rdma_cm");
   out.vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun");

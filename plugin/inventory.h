@@ -122,9 +122,17 @@ struct Gpu {
   std::vector<std::string> pcie_path;
 };
 
+// A bond of the host (drivers/net/bonding).
+struct Lag {
+  std::string name;                  // "bond0"
+  std::string mode;                  // "802.3ad"
+  std::vector<std::string> members;  // "eno1"
+};
+
 struct Inventory {
   std::vector<Function> functions;  // sorted by address, sub-functions behind their parent
   std::vector<Gpu> gpus;            // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
+  std::vector<Lag> lags;            // sorted by name
   std::optional<RdmaNetnsMode> rdma_netns_mode;
   bool rdma_cm = false;    // /dev/infiniband/rdma_cm exists
   bool vhost_net = false;  // /dev/vhost-net and /dev/net/tun exist

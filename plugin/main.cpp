@@ -89,6 +89,12 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
   inspect->add_option("-o,--output", options.output, "text or json")
       ->transform(CLI::Transformer(words))
       ->option_text("text|json");
+  inspect
+      ->add_option_function<std::string>(
+          "--explain", [&options](const std::string& device) { options.explain = device; },
+          "Say for each resource what of a device matched and what did not; of all without DEVICE")
+      ->expected(0, 1)
+      ->option_text("[DEVICE]");
   inspect->add_flag("--distances", options.distances,
                     "Show how far the devices are from the GPUs and from each other");
   inspect->add_option("--root", options.root, "Read sys, proc and dev below this folder");

@@ -1,7 +1,7 @@
 #include "plugin/pools.h"
 
 #include "plugin/health.h"
-#include "plugin/selector_match.h"
+#include "plugin/verdict.h"
 
 #include <algorithm>
 
@@ -11,46 +11,6 @@ namespace {
 
 // Reasons of one function that are shown; a node with more resources than that has a clear enough picture.
 constexpr size_t kMaxReasons = 8;
-
-DeviceType type_of(const Function& function) {
-  switch (function.kind) {
-    case FunctionKind::network:
-      return DeviceType::net_device;
-    case FunctionKind::sub_function:
-      return DeviceType::aux_net_device;
-    case FunctionKind::accelerator:
-      break;
-  }
-  return DeviceType::accelerator;
-}
-
-const char* type_name(DeviceType type) {
-  if (type == DeviceType::net_device) return "netDevice";
-  return type == DeviceType::aux_net_device ? "auxNetDevice" : "accelerator";
-}
-
-// Why the function cannot be in that resource whatever its selectors say; empty if it can.
-std::string find_exclusion(const ResourceConfig& resource, const Function& function) {
-  if (function.driver.empty()) return "no driver is bound";
-  if (function.num_vfs == 0 || shares(resource)) return "";
-  return "has " + std::to_string(function.num_vfs) + (function.num_vfs == 1 ? " VF" : " VFs") +
-         " enabled: " + (function.num_vfs == 1 ? "it is" : "its VFs are") + " handed out, not itself";
-}
-
-bool refuses(HostUse policy, HostUseFact::Kind kind) {
-  if (policy == HostUse::allow) return false;
-  return policy == HostUse::refuse || kind != HostUseFact::Kind::address;
-}
-
-const char* policy_name(HostUse policy) {
-  if (policy == HostUse::refuse) return "refuse";
-  return policy == HostUse::warn ? "warn" : "allow";
-}
-
-std::string say_refusal(const ResourceConfig& resource, const HostUseFact& fact) {
-  return resource.resource() + ": the host uses it: " + fact.what + " (hostUse is \"" +
-         policy_name(resource.host_use) + "\")";
-}
 
 std::string say_risk(const ResourceConfig& resource, const Function& function, const HostUseFact& fact) {
   return resource.resource() + " offers " + function.address.text() + ", which the host uses: " + fact.what +
@@ -76,32 +36,6 @@ PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
   out.vdpa_type = selector.vdpa_type;
   out.extra = merge_extra(resource, function);
   out.fault = find_fault(function, resource.health);
-  return out;
-}
-
-// What one resource says to one function.
-struct Verdict {
-  const Selector* selector = nullptr;  // the one that matched; null: none, or the host's use forbids it
-  std::vector<std::string> reasons;    // when null
-};
-
-Verdict judge(const ResourceConfig& resource, const Function& function) {
-  Verdict out;
-  for (size_t i = 0; i < resource.selectors.size(); ++i) {
-    const auto mismatch = find_mismatch(resource.selectors[i], function);
-    if (!mismatch) {
-      out.selector = &resource.selectors[i];
-      out.reasons.clear();
-      break;
-    }
-    const std::string which = resource.selectors.size() > 1 ? "selectors[" + std::to_string(i) + "]." : "";
-    out.reasons.push_back(resource.resource() + ": " + which + *mismatch);
-  }
-  if (out.selector == nullptr) return out;
-  for (const HostUseFact& fact : function.host_use) {
-    if (refuses(resource.host_use, fact.kind)) out.reasons.push_back(say_refusal(resource, fact));
-  }
-  if (!out.reasons.empty()) out.selector = nullptr;
   return out;
 }
 
@@ -131,32 +65,34 @@ std::vector<std::string> condense(std::vector<std::string> reasons) {
 
 // Puts the function into every shared pool that selects it and into the first of the others that does, or
 // says why it is in none.
-std::vector<std::string> place(const Config& config, const Function& function, Pools& out) {
-  std::vector<std::string> reasons;
-  const DeviceType type = type_of(function);
+std::optional<LeftOut> place(const Config& config, const Function& function, Pools& out) {
+  LeftOut left{function.id().text(), {}, LeftOut::Kind::not_selected};
   bool of_type = false;
   bool placed = false;
   bool taken = false;
   for (size_t i = 0; i < config.resources.size(); ++i) {
     const ResourceConfig& resource = config.resources[i];
-    if (resource.device_type != type) continue;
-    of_type = true;
     if (taken && !shares(resource)) continue;
-    if (std::string exclusion = find_exclusion(resource, function); !exclusion.empty()) {
-      reasons.push_back(std::move(exclusion));
+    Verdict verdict = judge(resource, function);
+    if (verdict.ruling == Ruling::other_type) continue;
+    of_type = true;
+    if (verdict.ruling == Ruling::selected) {
+      add_device(resource, resource.selectors[*verdict.selector], function, out.pools[i], out);
+      placed = true;
+      taken = taken || !shares(resource);
       continue;
     }
-    const Verdict verdict = judge(resource, function);
-    reasons.insert(reasons.end(), verdict.reasons.begin(), verdict.reasons.end());
-    if (verdict.selector == nullptr) continue;
-    add_device(resource, *verdict.selector, function, out.pools[i], out);
-    placed = true;
-    taken = taken || !shares(resource);
+    for (std::string& reason : verdict.reasons) left.reasons.push_back(std::move(reason));
+    if (verdict.ruling == Ruling::excluded)
+      left.kind = function.num_vfs > 0 ? LeftOut::Kind::has_vfs : LeftOut::Kind::no_driver;
+    if (verdict.ruling == Ruling::host_use) left.kind = LeftOut::Kind::host_use;
   }
-  if (placed) return {};
-  if (config.resources.empty()) return {"the configuration has no resource"};
-  if (!of_type) return {std::string("no resource has the deviceType ") + type_name(type)};
-  return condense(std::move(reasons));
+  if (placed) return std::nullopt;
+  left.reasons = condense(std::move(left.reasons));
+  if (config.resources.empty()) left.reasons = {"the configuration has no resource"};
+  if (!config.resources.empty() && !of_type)
+    left.reasons = {std::string("no resource has the deviceType ") + type_name(type_of(function))};
+  return left;
 }
 
 // A PF in one pool and its sub-functions in another: whoever gets the PF takes the others' port away.
@@ -186,17 +122,6 @@ void warn_about_sharing(const Inventory& inventory, Pools& out) {
                            "hostNetwork can use them; boot with \"options ib_core netns_mode=1\" to share "
                            "them with all");
   }
-}
-
-LeftOut::Kind kind_of(const Config& config, const Function& function) {
-  if (function.num_vfs > 0) return LeftOut::Kind::has_vfs;
-  if (function.driver.empty()) return LeftOut::Kind::no_driver;
-  for (const ResourceConfig& resource : config.resources) {
-    const bool selected = std::any_of(resource.selectors.begin(), resource.selectors.end(),
-                                      [&](const Selector& selector) { return selects(selector, function); });
-    if (resource.device_type == type_of(function) && selected) return LeftOut::Kind::host_use;
-  }
-  return LeftOut::Kind::not_selected;
 }
 
 void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& out) {
@@ -232,9 +157,7 @@ Pools match(const Config& config, const Inventory& inventory) {
   }
   // The inventory is sorted by address, so devices and left-outs come out in that order.
   for (const Function& function : inventory.functions) {
-    auto reasons = place(config, function, out);
-    if (!reasons.empty())
-      out.left_out.push_back({function.id().text(), std::move(reasons), kind_of(config, function)});
+    if (auto left = place(config, function, out)) out.left_out.push_back(std::move(*left));
   }
   warn_about_parents(inventory, out);
   warn_about_sharing(inventory, out);

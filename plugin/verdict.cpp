@@ -1,0 +1,88 @@
+#include "plugin/verdict.h"
+
+#include "plugin/pools.h"
+#include "plugin/selector_match.h"
+
+namespace vfrail {
+
+namespace {
+
+// Why the function cannot be in that resource whatever its selectors say; empty if it can.
+std::string find_exclusion(const ResourceConfig& resource, const Function& function) {
+  if (function.driver.empty()) return "no driver is bound";
+  if (function.num_vfs == 0 || shares(resource)) return "";
+  return "has " + std::to_string(function.num_vfs) + (function.num_vfs == 1 ? " VF" : " VFs") +
+         " enabled: " + (function.num_vfs == 1 ? "it is" : "its VFs are") + " handed out, not itself";
+}
+
+bool refuses(HostUse policy, HostUseFact::Kind kind) {
+  if (policy == HostUse::allow) return false;
+  return policy == HostUse::refuse || kind != HostUseFact::Kind::address;
+}
+
+const char* policy_name(HostUse policy) {
+  if (policy == HostUse::refuse) return "refuse";
+  return policy == HostUse::warn ? "warn" : "allow";
+}
+
+std::string say_refusal(const ResourceConfig& resource, const HostUseFact& fact) {
+  return resource.resource() + ": the host uses it: " + fact.what + " (hostUse is \"" +
+         policy_name(resource.host_use) + "\")";
+}
+
+std::optional<size_t> find_selector(const ResourceConfig& resource, const Function& function) {
+  for (size_t i = 0; i < resource.selectors.size(); ++i) {
+    if (selects(resource.selectors[i], function)) return i;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> find_mismatches(const ResourceConfig& resource, const Function& function) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < resource.selectors.size(); ++i) {
+    const std::string which = resource.selectors.size() > 1 ? "selectors[" + std::to_string(i) + "]." : "";
+    out.push_back(resource.resource() + ": " + which +
+                  find_mismatch(resource.selectors[i], function).value_or(""));
+  }
+  return out;
+}
+
+}  // namespace
+
+DeviceType type_of(const Function& function) {
+  switch (function.kind) {
+    case FunctionKind::network:
+      return DeviceType::net_device;
+    case FunctionKind::sub_function:
+      return DeviceType::aux_net_device;
+    case FunctionKind::accelerator:
+      break;
+  }
+  return DeviceType::accelerator;
+}
+
+const char* type_name(DeviceType type) {
+  if (type == DeviceType::net_device) return "netDevice";
+  return type == DeviceType::aux_net_device ? "auxNetDevice" : "accelerator";
+}
+
+Verdict judge(const ResourceConfig& resource, const Function& function) {
+  if (resource.device_type != type_of(function)) {
+    return {Ruling::other_type,
+            std::nullopt,
+            {resource.resource() + ": deviceType wants " + type_name(resource.device_type) + ", this is " +
+             type_name(type_of(function))}};
+  }
+  const auto selector = find_selector(resource, function);
+  if (std::string exclusion = find_exclusion(resource, function); !exclusion.empty())
+    return {Ruling::excluded, selector, {std::move(exclusion)}};
+  if (!selector) return {Ruling::no_selector, selector, find_mismatches(resource, function)};
+  Verdict out{Ruling::selected, selector, {}};
+  for (const HostUseFact& fact : function.host_use) {
+    if (refuses(resource.host_use, fact.kind)) out.reasons.push_back(say_refusal(resource, fact));
+  }
+  if (!out.reasons.empty()) out.ruling = Ruling::host_use;
+  return out;
+}
+
+}  // namespace vfrail
