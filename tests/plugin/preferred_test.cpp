@@ -273,7 +273,7 @@ pci pci0000:80/0000:80:02.0/0000:82:00.0 class=0x038000 vendor=1002 device=1 num
   size_t cases = 0;
   size_t sizes = 0;
   // Each device is taken, available or required: a number with base 3.
-  for (int state = 0; state < 243; ++state) {
+  for (size_t state = 0; state < 243; ++state) {
     Ids available;
     Ids must;
     for (size_t i = 0, rest = state; i < ids.size(); ++i, rest /= 3) {
@@ -291,7 +291,7 @@ TEST_CASE("no subset is better than the answer: random parts of the nodes") {
   const std::string tree = GENERATE("dgx_a100", "dgx_h100", "b200", "two_sockets", "igb_node");
   Pool pool = pool_of(tree, Preference::none, any_vf);
   std::mt19937 random(4);  // NOLINT: the same each time
-  for (int round = 0; round < 8; ++round) {
+  for (size_t round = 0; round < 8; ++round) {
     const Ids available = some_of(all_ids(pool), 8, random);
     compare_with_all(pool, available, some_of(available, round % 3, random));
   }
@@ -326,7 +326,7 @@ TEST_CASE("what pcie makes small is the sum over pairs of devices, and over the 
   std::vector<Place> gpus;
   for (const Gpu& gpu : *pool.gpus) gpus.push_back(place_of(gpu));
   REQUIRE(gpus.size() == 8);
-  for (int round = 0; round < 20; ++round) {
+  for (size_t round = 0; round < 20; ++round) {
     const auto chosen = indexes_of(pool, some_of(all_ids(pool), 1 + round % 4, random));
     std::vector<Place> places;
     for (const size_t i : chosen) places.push_back(place_of(pool.devices[i].facts));
@@ -393,7 +393,7 @@ TEST_CASE("whatever is asked, the answer is a valid set if there is one, else no
   Pool pool = pool_of(tree, Preference::none, any_vf);
   const Ids ids = all_ids(pool);
   size_t met = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (size_t round = 0; round < 600; ++round) {
     pool.config.preference = kAll[round % std::size(kAll)];
     PreferredRequest request = any_request(ids, random);
     const Ids answer = preferred(pool, request);
@@ -443,7 +443,7 @@ TEST_CASE("the work for 1,024 devices stays within its bound, however they are s
   for (size_t i = 0; i < pool.devices.size(); ++i) all.insert(i);
   const DeviceTree tree = tree_of(pool, all, {});
   for (const Preference preference : kAll) {
-    for (const size_t size : {1, 16, 1024}) {
+    for (const size_t size : {size_t{1}, size_t{16}, size_t{1024}}) {
       const Choice choice = choose(tree, Objective(preference, tree, size), size);
       CHECK(choice.steps <= 14 * pool.devices.size() * (size + 1));
       CHECK(choice.counts[0] == size);

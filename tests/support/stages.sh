@@ -6,6 +6,13 @@ logs=${logs:-build/logs}
 mkdir -p "$logs"
 stage_names=() stage_notes=()
 
+# stage_failed NAME STATUS BEGIN LOG: says so, with the end of the log, and ends the script.
+stage_failed() {
+    tail -n "${stage_tail:-60}" "$4" | sed 's/^/    | /'
+    printf '==> %s FAILED with status %d after %d s; the whole log is %s\n' "$1" "$2" $((SECONDS - $3)) "$4"
+    exit 1
+}
+
 # stage NAME COMMAND...: runs COMMAND with its output in $logs/NAME.log. Ends the script if it fails.
 # Meanwhile, on a terminal, the last line of the log is shown; elsewhere a line every half minute.
 stage() {
@@ -29,11 +36,7 @@ stage() {
     wait "$pid" || rc=$?
     trap - INT TERM
     [ ! -t 1 ] || printf '\r\033[K'
-    if [ $rc -ne 0 ]; then
-        tail -n "${stage_tail:-60}" "$log" | sed 's/^/    | /'
-        printf '==> %s FAILED with status %d after %d s; the whole log is %s\n' "$name" $rc $((SECONDS - begin)) "$log"
-        exit 1
-    fi
+    [ $rc -eq 0 ] || stage_failed "$name" $rc "$begin" "$log"
     printf '    done in %d s\n' $((SECONDS - begin))
     stage_names+=("$name") stage_notes+=("$((SECONDS - begin)) s")
 }
@@ -44,4 +47,52 @@ build() {
     shift
     [ -e "build/$preset/build.ninja" ] || cmake --preset "$preset"
     cmake --build --preset "$preset" --target "$@"
+}
+
+# queue NAME COMMAND...: a stage for run_queued.
+queued_names=() queued_commands=()
+queue() {
+    queued_names+=("$1")
+    shift
+    queued_commands+=("$(printf '%q ' "$@")")
+}
+
+# run_queued MOST: runs what was queued, MOST at a time, each with its own log as by stage(). Ends the script if one
+# fails. For stages that leave a core idle.
+run_queued() {
+    local most=$1 next=0 i pid rc last=$SECONDS
+    local -A began=() logs_of=()
+    local -A running=()  # process -> index
+    trap 'kill "${!running[@]}" 2> /dev/null; exit 130' INT TERM
+    while [ "$next" -lt ${#queued_names[@]} ] || [ ${#running[@]} -gt 0 ]; do
+        while [ "$next" -lt ${#queued_names[@]} ] && [ ${#running[@]} -lt "$most" ]; do
+            logs_of[$next]=$logs/${queued_names[next]//[ \/]/-}.log
+            began[$next]=$SECONDS
+            printf '==> %s (log: %s)\n' "${queued_names[next]}" "${logs_of[$next]}"
+            eval "${queued_commands[next]}" > "${logs_of[$next]}" 2>&1 &
+            running[$!]=$next
+            next=$((next + 1))
+        done
+        sleep 0.2
+        for pid in "${!running[@]}"; do
+            i=${running[$pid]}
+            if kill -0 "$pid" 2> /dev/null; then
+                [ $((SECONDS - last)) -lt 30 ] || printf '    %4d s  %s: %.60s\n' $((SECONDS - began[$i])) \
+                    "${queued_names[i]}" "$(tail -n 1 "${logs_of[$i]}" | tr -d '\r\033')"
+                continue
+            fi
+            rc=0
+            wait "$pid" || rc=$?
+            unset "running[$pid]"
+            if [ $rc -ne 0 ]; then
+                [ ${#running[@]} -eq 0 ] || kill "${!running[@]}" 2> /dev/null || true
+                stage_failed "${queued_names[i]}" $rc "${began[$i]}" "${logs_of[$i]}"
+            fi
+            printf '    done in %d s: %s\n' $((SECONDS - began[$i])) "${queued_names[i]}"
+            stage_names+=("${queued_names[i]}") stage_notes+=("$((SECONDS - began[$i])) s")
+        done
+        [ $((SECONDS - last)) -lt 30 ] || last=$SECONDS
+    done
+    trap - INT TERM
+    queued_names=() queued_commands=()
 }
