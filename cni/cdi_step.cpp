@@ -10,7 +10,8 @@ Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& w
   auto spec = TRY(read_cdi_spec(plan.cdi_spec), "read the CDI spec of " + record.device_key);
   if (!spec || !has_rdma_nodes(*spec)) return {};
   // Its numbers change by moves of its own only, and the device's lock keeps those off.
-  const std::vector<std::string> nodes = read_rdma_nodes(world.sys, *record.device);
+  const auto nodes =
+      TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
   if (nodes.empty()) {
     return Error{Errc::busy, 0,
                  record.device_key +

@@ -137,11 +137,11 @@ std::string Device::missing_part() const {
   return "";
 }
 
-std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id) {
+Result<std::vector<std::string>> read_rdma_nodes(const SysRoot& sys, const DeviceId& id) {
   const std::string folder = folder_of(sys, id);
   std::vector<std::string> out;
   for (const char* kind : {"infiniband_verbs", "infiniband_mad"}) {
-    for (std::string& name : sys.list(folder + "/" + kind)) out.push_back(std::move(name));
+    for (std::string& name : TRY(sys.look_into(folder + "/" + kind), "")) out.push_back(std::move(name));
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -182,7 +182,7 @@ Device read_device(const SysRoot& sys, const DeviceId& id) {
     }
   }
   out.rdma = sys.list(folder + "/infiniband");
-  out.nodes = read_rdma_nodes(sys, id);
+  out.nodes = read_rdma_nodes(sys, id).value_or(std::vector<std::string>());
   for (const std::string& name : out.rdma) {
     const auto layer = sys.text_or_none(folder + "/infiniband/" + name + "/ports/1/link_layer");
     out.roce = out.roce || layer == "Ethernet";

@@ -64,8 +64,9 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const Device& device);
 // RDMA device are made anew, in the host.
 Result<> rebind_driver(const SysRoot& sys, const DeviceId& id);
 
-// The RDMA device nodes of a device, now.
-std::vector<std::string> read_rdma_nodes(const SysRoot& sys, const DeviceId& id);
+// The RDMA device nodes of a device, now. An error is a look that failed: taken for "none" it would cost a
+// container its nodes.
+Result<std::vector<std::string>> read_rdma_nodes(const SysRoot& sys, const DeviceId& id);
 
 // Names of the device's RDMA devices, and of all of the node, whichever namespace they are in.
 std::vector<std::string> read_rdma_names(const SysRoot& sys, const DeviceId& id);

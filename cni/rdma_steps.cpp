@@ -47,7 +47,7 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
   for (int moves = 1;; ++moves) {
     TRY(move_all(plan.rdma, world.host, pod), "");
     if (!record.device || plan.nodes.empty()) return {};  // no container was told a node by kubelet
-    have = read_rdma_nodes(world.sys, *record.device);
+    have = TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
     if (have == plan.nodes) return {};
     if (moves == kMaxMoves || !worth_another_move(world.sys, plan.nodes, have)) break;
     TRY(move_all(plan.rdma, pod, world.host), "move back to try again");
