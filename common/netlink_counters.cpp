@@ -1,5 +1,6 @@
 // The counters of NetlinkKernel.
 #include "common/netlink_kernel.h"
+#include "common/netlink_messages.h"
 #include "common/netlink_parse.h"
 
 #include <string>
@@ -12,22 +13,9 @@
 
 namespace vfrail {
 
-namespace {
-
-NlMessage ask_link(uint16_t flags, int index) {
-  NlMessage message(RTM_GETLINK, flags);
-  ifinfomsg header{};
-  header.ifi_family = AF_UNSPEC;
-  header.ifi_index = index;
-  message.put_header(header);
-  return message;
-}
-
-}  // namespace
-
 // Without RTEXT_FILTER_SKIP_STATS, which would leave out what is asked for.
 Result<std::vector<VfTraffic>> NetlinkKernel::vf_traffic(int pf_link) {
-  NlMessage message = ask_link(0, pf_link);
+  NlMessage message = link_message(RTM_GETLINK, 0, pf_link);
   message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF);
   std::vector<VfTraffic> out;
   TRY(route_.query(message,
@@ -41,7 +29,7 @@ Result<std::vector<VfTraffic>> NetlinkKernel::vf_traffic(int pf_link) {
 
 Result<std::vector<LinkTraffic>> NetlinkKernel::link_traffic() {
   std::vector<LinkTraffic> out;
-  TRY(route_.query(ask_link(NLM_F_DUMP, 0),
+  TRY(route_.query(link_message(RTM_GETLINK, NLM_F_DUMP, 0),
                    [&](NlBytes reply) -> Result<> {
                      out.push_back(TRY(parse_link_traffic(reply), ""));
                      return {};

@@ -1,6 +1,7 @@
 #include "common/netlink_kernel.h"
 
 #include "common/files.h"
+#include "common/netlink_messages.h"
 #include "common/netlink_parse.h"
 
 #include <algorithm>
@@ -26,15 +27,6 @@ constexpr size_t kMaxSysctlBytes = 4096;
 
 constexpr uint16_t rdma_type(uint16_t command) {
   return static_cast<uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
-}
-
-NlMessage link_message(uint16_t type, uint16_t flags, int index) {
-  NlMessage message(type, flags);
-  ifinfomsg header{};
-  header.ifi_family = AF_UNSPEC;
-  header.ifi_index = index;
-  message.put_header(header);
-  return message;
 }
 
 NlMessage get_link_message(int index) {

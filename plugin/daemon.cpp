@@ -2,6 +2,7 @@
 
 #include "common/unique_fd.h"
 #include "plugin/pool_change.h"
+#include "plugin/reconcile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,6 +27,8 @@ constexpr milliseconds kStopPatience{300};
 // When the node could not be looked at and nothing else makes us look again.
 constexpr std::chrono::seconds kRetry{5};
 constexpr size_t kMostWarningsTold = 1000;
+// Of kubelet, which pods have what.
+constexpr std::chrono::seconds kAskInterval{60};
 
 // Resources of `here` that `other` does not have.
 std::vector<std::string> names_missing_in(const Config& other, const Config& here) {
@@ -49,6 +52,7 @@ class Inbox {
   };
   struct Content {
     std::vector<Verdict> verdicts;
+    std::optional<Result<DevicesInUse>> in_use;
     bool stop = false;
     bool rescan = false;
   };
@@ -143,8 +147,9 @@ Time Daemon::work() {
   // With each slow look, too: inotify(7) can drop events, and a file on a network sends none.
   if (config_.due(now) || now >= rescan_at_) reload();
   if (now >= rescan_at_ || kernel_.due(now)) look_at_node();
+  if (now >= ask_at_) ask_kubelet(now);
   now = steady_clock::now();
-  return std::min({resources_.look(now), rescan_at_, kernel_.next(now), config_.next(now)});
+  return std::min({resources_.look(now), rescan_at_, ask_at_, kernel_.next(now), config_.next(now)});
 }
 
 // Sockets that nobody listens to now are left out: what comes waits there, and wakes nobody.
@@ -211,12 +216,57 @@ void Daemon::look_at_node() {
     return;
   }
   tell_new_warnings(pools->warnings);
+  if (in_use_) {
+    tell_strays(*pools);
+    keep_in_use(*pools, *in_use_);
+  }
   looked_ = true;
   left_out_.clear();
   for (const LeftOut& function : pools->left_out) ++left_out_[function.kind];
   // What is not settled yet wants another look, also if nothing else happens.
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
   resources_.follow(std::move(pools->pools), now);
+}
+
+void Daemon::ask_kubelet(Time now) {
+  ask_at_ = now + kAskInterval;
+  // The destructor would wait for a call that hangs: it has its own end.
+  if (asking_) return;
+  PodResourcesCall::Request request{.socket = pod_resources_socket(options_.kubelet_root), .resources = {}};
+  for (const ResourceConfig& resource : options_.config.now().resources)
+    request.resources.insert(resource.resource());
+  asking_ = std::make_unique<PodResourcesCall>(request, [inbox = inbox_](Result<DevicesInUse> answer) {
+    inbox->put([&](Inbox::Content& content) { content.in_use = std::move(answer); });
+  });
+}
+
+void Daemon::hear_kubelet(Result<DevicesInUse> answer) {
+  asking_.reset();
+  if (!answer) {
+    // What kubelet said last stays: a pod does not lose its devices because kubelet restarts.
+    if (answer.error().text != kubelet_complaint_)
+      log_.info("kubelet does not tell which pods have devices", {{"reason", answer.error().text}});
+    kubelet_complaint_ = answer.error().text;
+    return;
+  }
+  kubelet_complaint_.clear();
+  const bool changed = !in_use_ || in_use_->resources != answer->resources;
+  in_use_ = *std::move(answer);
+  if (changed) rescan_at_ = {};
+}
+
+// Told when it is so at two looks: between a pod's end and kubelet's answer, and between Allocate and it, a
+// device can be away without being lost.
+void Daemon::tell_strays(const Pools& pools) {
+  std::set<std::string> now;
+  for (std::string& id : find_strays(pools, *in_use_)) {
+    if (strays_.contains(id)) {
+      tell_new_warnings({id + " is in another network namespace, but kubelet has given it to no pod: see "
+                              "\"vfrail-cni sweep --dry-run\" on the node"});
+    }
+    now.insert(std::move(id));
+  }
+  strays_ = std::move(now);
 }
 
 Time Daemon::next_rescan() const {
@@ -255,9 +305,10 @@ bool Daemon::read_signals() {
 }
 
 bool Daemon::read_inbox(Time now) {
-  const Inbox::Content content = inbox_->take();
+  Inbox::Content content = inbox_->take();
   for (const auto& [name, attempt, verdict] : content.verdicts)
     resources_.verdict(name, attempt, verdict, now);
+  if (content.in_use) hear_kubelet(*std::move(content.in_use));
   if (content.rescan) rescan_at_ = {};
   return !content.stop;
 }

@@ -13,6 +13,7 @@
 #include "plugin/kernel_events.h"
 #include "plugin/kubelet.h"
 #include "plugin/pace.h"
+#include "plugin/pod_resources.h"
 #include "plugin/pools.h"
 #include "plugin/resources.h"
 #include "plugin/status.h"
@@ -21,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -73,6 +75,10 @@ class Daemon {
   void hear_config();
   void reload();
   void look_at_node();
+  // Asks which container has what, without waiting.
+  void ask_kubelet(Time now);
+  void hear_kubelet(Result<DevicesInUse> answer);
+  void tell_strays(const Pools& pools);
   Time next_rescan() const;
   void tell_new_warnings(const std::vector<std::string>& warnings);
   void tell_status() const;
@@ -88,6 +94,11 @@ class Daemon {
   Pace kernel_;
   Pace config_;
   Debounce debounce_;
+  std::unique_ptr<PodResourcesCall> asking_;
+  std::optional<DevicesInUse> in_use_;  // by kubelet's last answer; nothing before the first
+  std::set<std::string> strays_;        // at the last look
+  std::string kubelet_complaint_;
+  Time ask_at_{};
   std::set<std::string> told_;
   bool looked_ = false;
   std::map<LeftOut::Kind, size_t> left_out_;

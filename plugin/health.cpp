@@ -1,6 +1,7 @@
 #include "plugin/health.h"
 
 #include "common/text.h"
+#include "plugin/pools.h"
 
 #include <algorithm>
 
@@ -23,6 +24,18 @@ std::string port_fault(const Function& function) {
   }
   if (states.empty()) return "";
   return whose_port(function) + " is " + joined(states, "; ") + ": look at its cable and switch";
+}
+
+std::string own_port_fault(const Function& function) {
+  std::vector<std::string> states;
+  for (const RdmaFacts& rdma : function.rdma) {
+    for (const RdmaPort& port : rdma.ports) {
+      if (port.state == "ACTIVE" || port.state == "INIT" || port.state == "ARMED") return "";
+      states.push_back(rdma.name + " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical));
+    }
+  }
+  if (states.empty()) return "";
+  return joined(states, "; ") + ": set its interface up, look at its cable and switch";
 }
 
 std::string carrier_fault(const Function& function) {
@@ -52,10 +65,11 @@ std::string devlink_fault(const Function& function) {
 
 }  // namespace
 
-std::string find_fault(const Function& function, const HealthPolicy& policy) {
+std::string find_fault(const Function& function, const ResourceConfig& resource) {
+  const HealthPolicy& policy = resource.health;
   std::string out;
   if (out.empty() && policy.devlink) out = devlink_fault(function);
-  if (out.empty() && policy.port) out = port_fault(function);
+  if (out.empty() && policy.port) out = shares(resource) ? own_port_fault(function) : port_fault(function);
   if (out.empty() && policy.carrier) out = carrier_fault(function);
   if (out.empty() && policy.guid) out = guid_fault(function);
   return out;

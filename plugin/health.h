@@ -8,8 +8,9 @@
 
 namespace vfrail {
 
-// Why the device is unhealthy under that policy; empty if it is healthy. It is about the port behind the
-// device, never about its own netdev, which is down while it waits and away while a pod has it.
-std::string find_fault(const Function& function, const HealthPolicy& policy);
+// Why the device is unhealthy in that resource, by its health policy; empty if it is healthy. It is about the
+// port behind the device, never about its own netdev, which is down while it waits and away while a pod has
+// it. Only a shared device has to work where it is: its own ports count, of whatever link layer.
+std::string find_fault(const Function& function, const ResourceConfig& resource);
 
 }  // namespace vfrail

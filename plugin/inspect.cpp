@@ -1,5 +1,6 @@
 #include "plugin/inspect.h"
 
+#include "plugin/capture.h"
 #include "plugin/config_file.h"
 #include "plugin/config_report.h"
 #include "plugin/explain.h"
@@ -101,6 +102,15 @@ int inspect(const InspectOptions& options) {
   std::cout << *text;
   std::cout.flush();
   return std::cout ? kDone : fail(kFailed, Error{Errc::system, 0, "write to stdout: it is closed or full"});
+}
+
+int capture(const CaptureOptions& options) {
+  const auto captured = capture(SysRoot(options.root), options.folder);
+  if (!captured) return fail(kFailed, Error(captured.error()).in("capture this node"));
+  std::cout << "captured in " << options.folder
+            << ", without MAC addresses, GUIDs and IP addresses. Look at it with "
+            << "vfrail inspect --root " << options.folder << "\n";
+  return kDone;
 }
 
 int check_config(const CheckConfigOptions& options) {

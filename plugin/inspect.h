@@ -1,5 +1,5 @@
-// The subcommands that only look: `vfrail inspect` and `vfrail check-config`. Answers on stdout, errors on
-// stderr.
+// The subcommands that only look: `vfrail inspect`, `vfrail capture`, `vfrail check-config`. Answers on
+// stdout, errors on stderr.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,14 @@ struct InspectOptions {
 
 // Exit code: 0 done, 1 the node cannot be read, 2 the configuration is wrong.
 int inspect(const InspectOptions& options);
+
+struct CaptureOptions {
+  std::string root = "/";
+  std::string folder;
+};
+
+// Exit code: 0 done, 1 failed.
+int capture(const CaptureOptions& options);
 
 struct CheckConfigOptions {
   std::string config_file;

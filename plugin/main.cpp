@@ -101,6 +101,14 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
   return inspect;
 }
 
+CLI::App* add_capture(CLI::App& app, CaptureOptions& options) {
+  CLI::App* capture = app.add_subcommand(
+      "capture", "Copy what vfrail reads of this node into a new folder, for an issue; --root takes it");
+  capture->add_option("DIR", options.folder, "The folder")->required();
+  capture->add_option("--root", options.root, "Read sys, proc and dev below this folder");
+  return capture;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(kAbout, "vfrail");
   app.require_subcommand(1);
@@ -109,9 +117,11 @@ int run(int argc, char** argv) {
   ServeOptions serve_options;
   CheckConfigOptions check_options;
   InspectOptions inspect_options;
+  CaptureOptions capture_options;
   CLI::App* serving = add_serve(app, serve_options);
   CLI::App* checking = add_check_config(app, check_options);
   CLI::App* inspecting = add_inspect(app, inspect_options);
+  CLI::App* capturing = add_capture(app, capture_options);
   app.add_subcommand("version", "Print the version");
   try {
     app.parse(reversed_arguments(argc, argv));
@@ -121,6 +131,7 @@ int run(int argc, char** argv) {
   if (serving->parsed()) return serve(serve_options);
   if (checking->parsed()) return check_config(check_options);
   if (inspecting->parsed()) return inspect(inspect_options);
+  if (capturing->parsed()) return capture(capture_options);
   std::printf("vfrail %s\n", VFRAIL_VERSION);
   return 0;
 }

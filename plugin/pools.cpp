@@ -35,7 +35,7 @@ PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
   out.vhost_net = selector.need_vhost_net;
   out.vdpa_type = selector.vdpa_type;
   out.extra = merge_extra(resource, function);
-  out.fault = find_fault(function, resource.health);
+  out.fault = find_fault(function, resource);
   return out;
 }
 

@@ -18,7 +18,7 @@ struct Report {
 
 // One line a function, a line for each further reason, the pools' sizes and the warnings.
 std::string render_table(const Report& report);
-// {"pools":[{"resource","devices":[{"id",...}]}],"left_out":[{"id","reasons",...}],"rdma_netns_mode","warnings"}
+// {"pools":[{"resource","devices":[{"id",...}]}],"left_out":[{"id","reasons",...}],"lags":[{"name","mode","members"}],"rdma_netns_mode","warnings"}
 Json render_json(const Report& report);
 
 }  // namespace vfrail

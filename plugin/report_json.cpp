@@ -60,6 +60,7 @@ void set_facts(const Function& function, Json& out) {
   out.set("class", function.class_code).set("vendor", function.vendor).set("device", function.device);
   out.set("subsystem_vendor", function.subsystem_vendor).set("subsystem_device", function.subsystem_device);
   out.set("driver", function.driver);
+  out.set("pcie_path", Json(function.pcie_path));
   out.set("numa_node", function.numa_node ? Json(*function.numa_node) : Json());
   out.set("acpi_index", function.acpi_index);
   out.set("pf", function.pf ? Json(function.pf->text()) : Json()).set("pf_name", function.pf_name);
@@ -91,6 +92,7 @@ Json pool_json(const Pool& pool) {
     entry.set("id", device.id());
     set_facts(device.facts, entry);
     entry.set("handed_out", std::move(handed_out));
+    entry.set("healthy", device.fault.empty()).set("fault", device.fault);
     devices.push(std::move(entry));
   }
   return Json::object().set("resource", pool.resource()).set("devices", std::move(devices));
@@ -100,7 +102,7 @@ Json pool_json(const Pool& pool) {
 
 Json render_json(const Report& report) {
   std::map<std::string, const Function*> functions;
-  for (const Function& function : report.inventory.functions) functions[function.address.text()] = &function;
+  for (const Function& function : report.inventory.functions) functions[function.id().text()] = &function;
   Json pools = Json::array();
   for (const Pool& pool : report.pools.pools) pools.push(pool_json(pool));
   Json left_out = Json::array();
@@ -111,12 +113,16 @@ Json render_json(const Report& report) {
       set_facts(*found->second, entry);
     left_out.push(std::move(entry));
   }
+  Json lags = Json::array();
+  for (const Lag& lag : report.inventory.lags)
+    lags.push(Json::object().set("name", lag.name).set("mode", lag.mode).set("members", Json(lag.members)));
   Json mode;
   if (const auto& known = report.inventory.rdma_netns_mode) {
     mode = *known == RdmaNetnsMode::exclusive ? "exclusive" : "shared";
   }
   Json out = Json::object();
   out.set("pools", std::move(pools)).set("left_out", std::move(left_out));
+  out.set("lags", std::move(lags));
   out.set("rdma_netns_mode", std::move(mode)).set("warnings", Json(report.warnings));
   return out;
 }

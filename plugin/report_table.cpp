@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-// Where a function ended up: "nvidia.com/hostdev", or the reasons why nowhere.
+// Where a function ended up: "nvidia.com/hostdev", or the reasons why nowhere; and why it is unhealthy there.
 struct Outcome {
   std::string pool;
   std::vector<std::string> reasons;
@@ -16,7 +16,11 @@ struct Outcome {
 std::map<std::string, Outcome> find_outcomes(const Pools& pools) {
   std::map<std::string, Outcome> out;
   for (const Pool& pool : pools.pools) {
-    for (const PoolDevice& device : pool.devices) out[device.id()].pool = pool.resource();
+    for (const PoolDevice& device : pool.devices) {
+      Outcome& outcome = out[device.id()];
+      outcome.pool += (outcome.pool.empty() ? "" : ", ") + pool.resource();
+      if (!device.fault.empty()) outcome.reasons.push_back("unhealthy: " + device.fault);
+    }
   }
   for (const LeftOut& left : pools.left_out) out[left.id].reasons = left.reasons;
   return out;
@@ -53,7 +57,7 @@ std::string port_text(const Function& function) {
 Row make_row(const Function& function) {
   const std::string pf =
       function.pf ? (function.pf_name.empty() ? function.pf->text() : function.pf_name) : "";
-  return {function.address.text(),
+  return {function.id().text(),
           or_dash(pf),
           function.vf_index < 0 ? "-" : std::to_string(function.vf_index),
           or_dash(function.driver),
@@ -92,13 +96,13 @@ std::string render_table(const Report& report) {
       {"ADDRESS", "PF", "VF", "DRIVER", "NETDEV", "RDMA", "PORT", "LINK", "NUMA", "POOL"}};
   for (const Function& function : report.inventory.functions) {
     Row row = make_row(function);
-    const auto found = outcomes.find(function.address.text());
+    const auto found = outcomes.find(function.id().text());
     const Outcome outcome = found == outcomes.end() ? Outcome() : found->second;
     const bool none = outcome.pool.empty();
     row.push_back(none ? (outcome.reasons.empty() ? "none" : "none: " + outcome.reasons.front())
                        : outcome.pool);
     rows.push_back(std::move(row));
-    for (size_t i = 1; i < outcome.reasons.size(); ++i) {
+    for (size_t i = none ? 1 : 0; i < outcome.reasons.size(); ++i) {
       Row further(rows.front().size());
       further.back() = "      " + outcome.reasons[i];  // below the first reason, behind "none: "
       rows.push_back(std::move(further));

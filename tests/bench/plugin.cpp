@@ -1,22 +1,222 @@
+// What `vfrail serve` costs on a node of N made-up VFs: time to the registered list, a scan, a change,
+// Allocate, and memory and CPU at rest. Prints one line for each N. Argument: the program, then the numbers
+// of VFs.
 #include "plugin/inventory.h"
 #include "tests/bench/node_tree.h"
+#include "tests/kubelet/test_kubelet.h"
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <signal.h>
+#include <spawn.h>
+#include <stdexcept>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <vector>
+
+extern char** environ;
+
+namespace {
+
 using namespace vfrail;
-int main(int, char** argv) {
-  test::TempDir folder(test::TempDir::On::memory);
-  bench::write_node(folder.path(), std::strtoul(argv[1], nullptr, 10));
-  std::vector<double> ms;
-  for (int i = 0; i < 20; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto got = scan(SysRoot(folder.path()), nullptr);
-    ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
-    if (i == 0) std::printf("%zu functions\n", got->functions.size());
+using namespace vfrail::test;
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+constexpr const char* kResource = "nvidia.com/hostdev";
+constexpr int kAllocations = 500;
+constexpr int kScans = 20;
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+double percentile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1))];
+}
+
+// "VmRSS:  17000 kB" of /proc/PID/status, in MB.
+double resident_mb(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
   }
-  std::sort(ms.begin(), ms.end());
-  std::printf("scan: min %.1f median %.1f ms\n", ms.front(), ms[ms.size() / 2]);
+  return 0;
+}
+
+// User and system time so far, of all threads.
+double cpu_ms(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  long user = 0;
+  long system = 0;
+  if (std::sscanf(text.c_str() + text.rfind(')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
+                  &user, &system) != 2) {
+    throw std::runtime_error("cannot read the CPU time of the program");
+  }
+  return 1000.0 * static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+class Program {
+ public:
+  Program(const std::vector<std::string>& arguments) {
+    std::vector<char*> argv;
+    for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
+    argv.push_back(nullptr);
+    if (::posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ) != 0)
+      throw std::runtime_error("cannot start " + arguments[0]);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+class Node {
+ public:
+  Node(const std::string& program, size_t vfs) : vfs_(vfs), program_(program) {
+    write_node(root(), vfs);
+    configure(R"("isRdma":true)");
+  }
+
+  void configure(const std::string& selector) const {
+    const std::string file = folder_.path("config.json");
+    std::ofstream(file + ".new")
+        << R"({"resourceList":[{"resourcePrefix":"nvidia.com","resourceName":"hostdev",)"
+        << R"("selectors":{)" << selector << "}}]}";
+    std::filesystem::rename(file + ".new", file);
+  }
+  std::string root() const { return folder_.path("root"); }
+  std::string kubelet() const { return folder_.path("kubelet"); }
+  std::vector<std::string> command() const {
+    return {program_,
+            "serve",
+            "--root",
+            root(),
+            "--config-file",
+            folder_.path("config.json"),
+            "--kubelet-root",
+            kubelet(),
+            "--device-info-dir",
+            folder_.path("devinfo"),
+            "--run-dir",
+            folder_.path("run"),
+            "--log-level",
+            "error"};
+  }
+  size_t vfs() const { return vfs_; }
+
+ private:
+  void write_node(const std::string& root, size_t vfs) const { bench::write_node(root, vfs); }
+
+  const TempDir folder_{TempDir::On::memory};
+  const size_t vfs_;
+  const std::string program_;
+};
+
+void wait_for(const TestKubelet& kubelet, size_t devices) {
+  if (!kubelet.wait_for(kResource, devices, seconds{60}))
+    throw std::runtime_error("the list did not come: " + std::to_string(devices) + " devices");
+}
+
+std::vector<double> time_scans(const Node& node) {
+  std::vector<double> out;
+  for (int i = 0; i < kScans; ++i) {
+    const auto begin = Clock::now();
+    if (!scan(SysRoot(node.root()), nullptr)) throw std::runtime_error("cannot scan");
+    out.push_back(ms_since(begin));
+  }
+  return out;
+}
+
+std::vector<double> time_allocations(TestKubelet& kubelet) {
+  std::vector<double> out;
+  for (int i = 0; i < kAllocations; ++i) {
+    const auto ids = kubelet.choose(kResource, 1);
+    v1beta1::AllocateResponse response;
+    const auto begin = Clock::now();
+    if (!kubelet.allocate(kResource, {ids}, response).ok()) throw std::runtime_error("Allocate failed");
+    out.push_back(ms_since(begin));
+    kubelet.free(ids);
+  }
+  return out;
+}
+
+// A VF goes, and the plugin is told to look: as an event would.
+double time_change(const Node& node, const TestKubelet& kubelet, pid_t pid) {
+  const std::string vf = node.root() + "/sys/bus/pci/devices/0000:10:01.0";
+  const auto target = std::filesystem::read_symlink(vf);
+  std::filesystem::remove(vf);
+  const auto begin = Clock::now();
+  ::kill(pid, SIGHUP);
+  wait_for(kubelet, node.vfs() - 1);
+  const double out = ms_since(begin);
+  std::filesystem::create_symlink(target, vf);
+  ::kill(pid, SIGHUP);
+  wait_for(kubelet, node.vfs());
+  return out;
+}
+
+double time_reload(const Node& node, const TestKubelet& kubelet) {
+  const auto begin = Clock::now();
+  node.configure(R"("isRdma":true,"numaNodes":[0])");
+  wait_for(kubelet, node.vfs() / 2);
+  return ms_since(begin);
+}
+
+void measure(const std::string& program, size_t vfs, seconds idle) {
+  const Node node(program, vfs);
+  const auto scans = time_scans(node);
+  TestKubelet kubelet(node.kubelet());
+  const auto begin = Clock::now();
+  const Program serve(node.command());
+  wait_for(kubelet, vfs);
+  const double registered = ms_since(begin);
+  const auto allocations = time_allocations(kubelet);
+  const double change = time_change(node, kubelet, serve.pid());
+  const double reload = time_reload(node, kubelet);
+  const double before = cpu_ms(serve.pid());
+  std::this_thread::sleep_for(idle);
+  std::printf("| %zu | %.1f | %.0f | %.2f, %.2f | %.0f | %.0f | %.1f | %.0f |\n", vfs, percentile(scans, 0.5),
+              registered, percentile(allocations, 0.5), percentile(allocations, 0.99), change, reload,
+              resident_mb(serve.pid()), cpu_ms(serve.pid()) - before);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: bench-plugin VFRAIL IDLE_SECONDS VFS...\n");
+    return 2;
+  }
+  try {
+    std::printf(
+        "| VFs | scan ms | start to list ms | Allocate ms p50, p99 | change to list ms | reload ms | "
+        "resident MB "
+        "| CPU ms in %s s |\n|---|---|---|---|---|---|---|---|\n",
+        argv[2]);
+    for (int i = 3; i < argc; ++i)
+      measure(argv[1], std::strtoul(argv[i], nullptr, 10), seconds{std::strtol(argv[2], nullptr, 10)});
+    return 0;
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "bench-plugin: %s\n", failure.what());
+    return 1;
+  }
 }

@@ -36,14 +36,15 @@ Function ethernet_vf(bool up, bool carrier) {
   return out;
 }
 
-// The default, but for one of its conditions.
-HealthPolicy only(const std::string& condition, bool value) {
-  HealthPolicy out;
+// A resource with the default policy, but for one of its conditions.
+ResourceConfig only(const std::string& condition, bool value) {
+  ResourceConfig resource;
+  HealthPolicy& out = resource.health;
   if (condition == "port") out.port = value;
   if (condition == "carrier") out.carrier = value;
   if (condition == "guid") out.guid = value;
   if (condition == "devlink") out.devlink = value;
-  return out;
+  return resource;
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
 }
 
 TEST_CASE("the carrier of an Ethernet PF counts if the pool wants it") {
-  const HealthPolicy policy = only("carrier", true);
+  const ResourceConfig policy = only("carrier", true);
   CHECK(find_fault(ethernet_vf(true, true), policy).empty());
   CHECK(find_fault(ethernet_vf(true, false), policy) ==
         "the port of its PF 0000:03:00.0 has no carrier: look at its cable and switch");
@@ -79,8 +80,22 @@ TEST_CASE("the state of a RoCE port is its netdev's and says nothing of its own"
   CHECK(find_fault(vf, {}).empty());
 }
 
+TEST_CASE("a shared device has to work where it is, of whatever link layer it is") {
+  ResourceConfig shared;
+  shared.unit = UnitKind::shared;
+  Function nic = ethernet_vf(true, true);
+  nic.rdma.resize(1);
+  nic.rdma[0].name = "rocep156s0";
+  nic.rdma[0].ports = {port("DOWN", "Disabled", "Ethernet")};
+  CHECK(find_fault(nic, shared) ==
+        "rocep156s0 is DOWN, Disabled: set its interface up, look at its cable and switch");
+  CHECK(find_fault(nic, {}).empty());
+  nic.rdma[0].ports[0].state = "ACTIVE";
+  CHECK(find_fault(nic, shared).empty());
+}
+
 TEST_CASE("a VF without a GUID is told from one that is away, if the pool wants GUIDs") {
-  const HealthPolicy policy = only("guid", true);
+  const ResourceConfig policy = only("guid", true);
   Function vf = infiniband_vf("ACTIVE", "LinkUp");
   CHECK(find_fault(vf, policy).empty());  // in a pod: nothing to see, nothing to say
   vf.rdma.resize(1);

@@ -15,6 +15,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// NAME:LINK_LAYER:STATE:PHYSICAL:NUMBER, the last of its character devices.
+std::string rdma_manifest(const std::string& base, const std::vector<std::string>& words) {
+  if (words.size() != 5) return "";
+  const std::string port = base + "infiniband/" + words[0] + "/ports/1/";
+  return port + "link_layer = " + words[1] + "\n" + port + "state = 1: " + words[2] + "\n" + port +
+         "phys_state = 1: " + words[3] + "\n" + base + "infiniband_verbs/uverbs" + words[4] +
+         "/ibdev = " + words[0] + "\n" + base + "infiniband_mad/umad" + words[4] + "/ibdev = " + words[0] +
+         "\n";
+}
+
 // One function: what read_bus_facts() and the like read, as a manifest.
 std::string function_manifest(const std::string& path, std::map<std::string, std::string> facts) {
   const std::string base = "sys/devices/" + path + "/";
@@ -31,8 +41,15 @@ std::string function_manifest(const std::string& path, std::map<std::string, std
   if (const auto net = split(facts["net"], ":"); net.size() == 2) {
     out += base + "net/" + net[0] + "/type = " + net[1] + "\n";
     out += "sys/class/net/" + net[0] + " -> ../../devices/" + path + "/net/" + net[0] + "\n";
+    if (!facts["carrier"].empty()) {
+      out += base + "net/" + net[0] + "/carrier = " + facts["carrier"] + "\n";
+      out += base + "net/" + net[0] + "/operstate = " + (facts["carrier"] == "1" ? "up" : "down") + "\n";
+    }
+    if (!facts["master"].empty())
+      out += base + "net/" + net[0] + "/master -> ../../" + to_sys + "devices/virtual/net/" +
+             facts["master"] + "\n";
   }
-  return out;
+  return out + rdma_manifest(base, split(facts["rdma"], ":"));
 }
 
 // "pci PATH key=value ..." with the VFs of the function.

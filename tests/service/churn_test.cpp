@@ -1,0 +1,91 @@
+// 16 clients call everything at once while the inventory changes under them. For the sanitizers, mostly.
+#include "plugin/endpoint.h"
+#include "plugin/service.h"
+#include "tests/kubelet/plugin_client.h"
+#include "tests/service/support.h"
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace {
+
+constexpr int kClients = 16;
+constexpr int kRounds = 60;
+
+struct Counts {
+  std::atomic<int> allocated{0};
+  std::atomic<int> refused{0};
+  std::atomic<int> lists{0};
+  std::atomic<int> broken{0};  // answers that nobody should get
+};
+
+// Each has devices of its own, as kubelet sees to it that no two requests have the same one.
+void call_everything(const std::string& socket, int number, Counts& counts) {
+  std::mt19937 random(static_cast<unsigned>(number));
+  for (int round = 0; round < kRounds; ++round) {
+    auto client = PluginClient::connect(socket, std::chrono::seconds{20});
+    if (!client) {
+      ++counts.broken;
+      continue;
+    }
+    PluginClient& plugin = **client;
+    if (random() % 2 == 0) plugin.watch([&](const auto&) { ++counts.lists; }, [](const grpc::Status&) {});
+    if (!plugin.options() || !plugin.info()) ++counts.broken;
+    v1beta1::AllocateRequest request;
+    const int vf = number % 8;
+    request.add_container_requests()->add_devices_ids((vf < 4 ? "0000:21:10." : "0000:41:10.") +
+                                                      std::to_string(vf % 4 * 2));
+    v1beta1::AllocateResponse response;
+    const grpc::Status status = plugin.allocate(request, response);
+    ++(status.ok() ? counts.allocated : counts.refused);
+    if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) ++counts.broken;
+    v1beta1::PreferredAllocationRequest wish;
+    wish.add_container_requests()->set_allocation_size(1);
+    v1beta1::PreferredAllocationResponse answer;
+    if (!plugin.preferred(wish, answer).ok()) ++counts.broken;
+    if (!plugin.pre_start({}).ok()) ++counts.broken;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("16 clients call everything while the list changes all the time") {
+  const Node node;
+  const Pool full = node.pool();
+  Log log;
+  (void)log.open_file(node.path("churn.log"));
+  const std::string socket = node.path("churn.sock");
+  vfrail::Service service(full, {.endpoint = socket, .places = node.places(), .on_verdict = [](auto) {}},
+                          log);
+  Endpoint endpoint(service);
+  REQUIRE(endpoint.open());
+  Counts counts;
+  std::vector<std::thread> clients;
+  std::atomic<int> running{kClients};
+  for (int i = 0; i < kClients; ++i) {
+    clients.emplace_back([&, i] {
+      call_everything(socket, i, counts);
+      --running;
+    });
+  }
+  std::mt19937 random(1);
+  while (running > 0) {
+    Pool next = full;
+    next.devices.erase(next.devices.begin() + static_cast<ptrdiff_t>(random() % next.devices.size()));
+    if (random() % 2 == 0) next.devices.front().fault = "its port is down";
+    service.publish(std::move(next));
+    std::this_thread::yield();
+  }
+  for (std::thread& client : clients) client.join();
+  CHECK(counts.broken == 0);
+  CHECK(counts.allocated > 0);
+  CHECK(counts.lists > 0);
+  CHECK(eventually([&] { return service.streams() == 0; }));
+}
+
+}  // namespace vfrail::test
