@@ -27,8 +27,8 @@ constexpr milliseconds kStopPatience{300};
 // When the node could not be looked at and nothing else makes us look again.
 constexpr std::chrono::seconds kRetry{5};
 constexpr size_t kMostWarningsTold = 1000;
-// Of kubelet, which pods have what.
-constexpr std::chrono::seconds kAskInterval{60};
+// Of kubelet, which pods have what: at start, when a list changes, and now and then.
+constexpr std::chrono::minutes kAskInterval{5};
 
 // Resources of `here` that `other` does not have.
 std::vector<std::string> names_missing_in(const Config& other, const Config& here) {
@@ -225,7 +225,8 @@ void Daemon::look_at_node() {
   for (const LeftOut& function : pools->left_out) ++left_out_[function.kind];
   // What is not settled yet wants another look, also if nothing else happens.
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
-  resources_.follow(std::move(pools->pools), now);
+  // A device that went may be a pod's, and is put back then.
+  if (resources_.follow(std::move(pools->pools), now)) ask_at_ = now;
 }
 
 void Daemon::ask_kubelet(Time now) {

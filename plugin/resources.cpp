@@ -9,11 +9,12 @@ namespace vfrail {
 
 using std::chrono::milliseconds;
 
-void Resources::follow(std::vector<Pool> pools, Time now) {
+bool Resources::follow(std::vector<Pool> pools, Time now) {
   std::set<std::string> wanted;
+  bool changed = false;
   for (Pool& pool : pools) {
     wanted.insert(pool.resource());
-    take(std::move(pool));
+    changed = take(std::move(pool)) || changed;
   }
   for (const auto& [name, resource] : resources_) {
     if (wanted.contains(name) || resource->is_retiring()) continue;
@@ -21,17 +22,20 @@ void Resources::follow(std::vector<Pool> pools, Time now) {
     log_.info("the resource is given up",
               {{"resource", name}, {"change", "-" + std::to_string(before) + " devices"}});
     resource->retire(now);
+    changed = true;
   }
+  return changed;
 }
 
-void Resources::take(Pool pool) {
+bool Resources::take(Pool pool) {
   const auto at = resources_.find(pool.resource());
   if (at == resources_.end()) {
-    if (!pool.devices.empty() || pool.config.register_empty) add(std::move(pool));
-    return;
+    return (!pool.devices.empty() || pool.config.register_empty) && add(std::move(pool));
   }
   const auto before = at->second->pool();
-  if (at->second->publish(std::move(pool))) tell(*before, *at->second->pool());
+  if (!at->second->publish(std::move(pool))) return false;
+  tell(*before, *at->second->pool());
+  return true;
 }
 
 void Resources::tell(const Pool& before, const Pool& after) {
@@ -50,14 +54,14 @@ void Resources::tell(const Pool& before, const Pool& after) {
   }
 }
 
-void Resources::add(Pool pool) {
+bool Resources::add(Pool pool) {
   const std::string name = pool.resource();
   const auto path = socket_path(socket_folder(options_.kubelet_root, options_.registration),
                                 pool.config.prefix, pool.config.name);
   if (!path) {
     if (unusable_.insert(path.error().text).second)
       log_.error("cannot serve the resource", {{"resource", name}, {"reason", path.error().text}});
-    return;
+    return false;
   }
   Resource::Options options{
       .socket = *path,
@@ -71,6 +75,7 @@ void Resources::add(Pool pool) {
       .on_stream_end = options_.on_stream_end,
       .stream_patience = options_.stream_patience};
   resources_.emplace(name, std::make_unique<Resource>(std::move(pool), std::move(options), log_));
+  return true;
 }
 
 Time Resources::look(Time now) {

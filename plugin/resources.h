@@ -37,8 +37,8 @@ class Resources {
   Resources(Options options, Log& log) : options_(std::move(options)), log_(log) {}
 
   // What the node has now. A pool that is not among them any more goes to 0 devices, and then its socket
-  // goes.
-  void follow(std::vector<Pool> pools, Time now);
+  // goes. Whether any list is different from before.
+  bool follow(std::vector<Pool> pools, Time now);
   // Does what is due; answers when to look again if nothing happens.
   Time look(Time now);
   void verdict(const std::string& resource, uint64_t attempt, const RegistrationVerdict& verdict, Time now);
@@ -47,9 +47,9 @@ class Resources {
   void close(std::chrono::milliseconds patience);
 
  private:
-  void take(Pool pool);
+  bool take(Pool pool);
   void tell(const Pool& before, const Pool& after);
-  void add(Pool pool);
+  bool add(Pool pool);
 
   const Options options_;
   Log& log_;

@@ -134,7 +134,7 @@ TEST_CASE(
   CHECK(read_text(path) == "precious");
 }
 
-TEST_CASE("a slow page holds nobody else up, and runs once for all who wait") {
+TEST_CASE("a slow page holds nobody else up, and runs once for all who wait", "[threads]") {
   Gate gate;
   auto pages = one_page();
   pages["/slow"] = {.answer = [&] { return gate.pass(); }, .slow = true};
