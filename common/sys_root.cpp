@@ -1,14 +1,14 @@
 #include "common/sys_root.h"
 
-#include "common/unique_fd.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace vfrail {
 
@@ -21,6 +21,10 @@ constexpr size_t kMaxFileBytes = size_t{64} * 1024;
 bool means_not_there(int error) {
   return error == ENOENT || error == ENOTDIR || error == EINVAL || error == ENODEV;
 }
+
+Error too_long(const std::string& file) {
+  return {Errc::protocol, 0, "read " + file + ": longer than 64 KiB"};
+}
 }  // namespace
 
 SysRoot::SysRoot(std::string root) : root_(std::move(root)) {
@@ -29,17 +33,30 @@ SysRoot::SysRoot(std::string root) : root_(std::move(root)) {
 
 std::string SysRoot::path(std::string_view below) const { return root_ + std::string(below); }
 
+SysRoot SysRoot::at(std::string_view below) const {
+  SysRoot out(path(below));
+  auto folder = std::make_shared<UniqueFd>(::open(out.root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (folder->valid()) out.folder_ = std::move(folder);
+  return out;
+}
+
+SysRoot::Place SysRoot::place(std::string_view below) const {
+  if (folder_ == nullptr) return {AT_FDCWD, path(below)};
+  return {folder_->get(), below.empty() ? "." : std::string(below)};
+}
+
 bool SysRoot::exists(std::string_view below) const {
+  const Place at = place(below);
   struct stat info {};
-  return ::stat(path(below).c_str(), &info) == 0;
+  return ::fstatat(at.folder, at.path.c_str(), &info, 0) == 0;
 }
 
 Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
-  const std::string file = path(below);
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Place at = place(below);
+  const UniqueFd fd(::openat(at.folder, at.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
     if (errno == ENOENT || errno == ENOTDIR || errno == ENODEV) return std::optional<std::string>();
-    return Error::from_errno(errno, "open " + file);
+    return Error::from_errno(errno, "open " + path(below));
   }
   std::string out;
   char buffer[4096];
@@ -47,11 +64,11 @@ Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
     const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == ENODEV) return std::optional<std::string>();
-    if (got < 0) return Error::from_errno(errno, "read " + file);
+    if (got < 0) return Error::from_errno(errno, "read " + path(below));
     out.append(buffer, static_cast<size_t>(got));
     // sysfs shows an attribute in one read (kernfs_file_read_iter()), so a short one is the end.
     if (static_cast<size_t>(got) < sizeof buffer) break;
-    if (out.size() > kMaxFileBytes) return Error{Errc::protocol, 0, "read " + file + ": longer than 64 KiB"};
+    if (out.size() > kMaxFileBytes) return too_long(path(below));
   }
   while (!out.empty() && (out.back() == '\n' || out.back() == ' ' || out.back() == '\t')) out.pop_back();
   return std::optional<std::string>(std::move(out));
@@ -70,12 +87,20 @@ std::optional<int64_t> SysRoot::number_or_none(std::string_view below) const {
   return number;
 }
 
+// Without the lstat(2) of std::filesystem: a scan reads thousands of links.
+Result<std::optional<std::string>> SysRoot::look_at_target(std::string_view below) const {
+  const Place at = place(below);
+  char target[PATH_MAX];
+  const ssize_t length = ::readlinkat(at.folder, at.path.c_str(), target, sizeof target);
+  if (length >= 0) return std::optional(std::string(target, static_cast<size_t>(length)));
+  if (means_not_there(errno)) return std::optional<std::string>();
+  return Error::from_errno(errno, "read link " + path(below));
+}
+
 Result<std::optional<std::string>> SysRoot::look_at_link(std::string_view below) const {
-  std::error_code error;
-  const fs::path target = fs::read_symlink(path(below), error);
-  if (!error) return std::optional(target.filename().string());
-  if (means_not_there(error.value())) return std::optional<std::string>();
-  return Error::from_errno(error.value(), "read link " + path(below));
+  auto target = TRY(look_at_target(below), "");
+  if (target) target->erase(0, target->rfind('/') + 1);
+  return target;
 }
 
 std::optional<std::string> SysRoot::link_name(std::string_view below) const {
@@ -83,9 +108,7 @@ std::optional<std::string> SysRoot::link_name(std::string_view below) const {
 }
 
 std::optional<std::string> SysRoot::link_target(std::string_view below) const {
-  std::error_code error;
-  const fs::path target = fs::read_symlink(path(below), error);
-  return error ? std::nullopt : std::optional(target.string());
+  return look_at_target(below).value_or(std::nullopt);
 }
 
 std::optional<std::string> SysRoot::resolve(std::string_view below) const {
@@ -100,25 +123,25 @@ std::optional<std::string> SysRoot::resolve(std::string_view below) const {
 }
 
 Result<std::vector<std::string>> SysRoot::look_into(std::string_view below) const {
-  const std::string folder = path(below);
+  const Place at = place(below);
   std::vector<std::string> out;
-  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  const UniqueFd fd(::openat(at.folder, at.path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (!fd.valid()) {
     if (means_not_there(errno)) return out;
-    return Error::from_errno(errno, "list " + folder);
+    return Error::from_errno(errno, "list " + path(below));
   }
   // std::filesystem would ask more than twice as many questions, and a scan lists thousands of folders.
   alignas(dirent64) char buffer[8192];
   for (;;) {
     const ssize_t got = ::getdents64(fd.get(), buffer, sizeof buffer);
     if (got < 0 && means_not_there(errno)) return std::vector<std::string>();
-    if (got < 0) return Error::from_errno(errno, "list " + folder);
+    if (got < 0) return Error::from_errno(errno, "list " + path(below));
     if (got == 0) break;
-    for (ssize_t at = 0; at < got;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+    for (ssize_t next = 0; next < got;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + next);
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") out.emplace_back(name);
-      at += entry->d_reclen;
+      next += entry->d_reclen;
     }
   }
   std::sort(out.begin(), out.end());

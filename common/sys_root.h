@@ -3,7 +3,9 @@
 #pragma once
 
 #include "common/result.h"
+#include "common/unique_fd.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +16,10 @@ namespace vfrail {
 class SysRoot {
  public:
   explicit SysRoot(std::string root = "/");
+
+  // The same below one of its folders, which is opened once: paths that are read from there do not walk the
+  // way to it again. For folders of which many files are read.
+  SysRoot at(std::string_view below) const;
 
   // `below` is relative, without a leading slash: "sys/bus/pci/devices".
   std::string path(std::string_view below) const;
@@ -39,7 +45,16 @@ class SysRoot {
   std::vector<std::string> list(std::string_view below) const;
 
  private:
-  std::string root_;  // with a '/' at the end
+  // What the at() functions of system calls take: the folder's descriptor and the way from there.
+  struct Place {
+    int folder;
+    std::string path;
+  };
+  Place place(std::string_view below) const;
+  Result<std::optional<std::string>> look_at_target(std::string_view below) const;
+
+  std::string root_;                  // with a '/' at the end
+  std::shared_ptr<UniqueFd> folder_;  // of root_, if it is held open
 };
 
 }  // namespace vfrail

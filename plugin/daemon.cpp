@@ -251,7 +251,7 @@ void Daemon::hear_kubelet(Result<DevicesInUse> answer) {
     return;
   }
   kubelet_complaint_.clear();
-  const bool changed = !in_use_ || in_use_->resources != answer->resources;
+  const bool changed = in_use_ ? in_use_->resources != answer->resources : !answer->resources.empty();
   in_use_ = *std::move(answer);
   if (changed) rescan_at_ = {};
 }

@@ -109,7 +109,7 @@ std::optional<std::string> Devlink::version(const DevlinkHandle& function, std::
   return asked ? found : std::nullopt;
 }
 
-std::map<std::string, std::vector<std::string>> Devlink::failed_reporters() {
+FailedReporters Devlink::failed_reporters() {
   std::map<std::string, std::vector<std::string>> out;
   NlMessage message(family_, NLM_F_DUMP);
   message.put_header(genlmsghdr{DEVLINK_CMD_HEALTH_REPORTER_GET, DEVLINK_GENL_VERSION, 0});

@@ -23,6 +23,9 @@ struct DevlinkHandle {
   std::string device;
 };
 
+// The health reporters in state "error" ("fw_fatal"), by the address of their PCI function.
+using FailedReporters = std::map<std::string, std::vector<std::string>>;
+
 class Devlink {
  public:
   // Nothing if the kernel has no devlink or does not let us ask.
@@ -32,8 +35,8 @@ class Devlink {
   std::optional<bool> enable_rdma(const DevlinkHandle& function);
   // A version of `devlink dev info`, "fw.app.name" for instance; nothing if the driver does not tell.
   std::optional<std::string> version(const DevlinkHandle& function, std::string_view name);
-  // The health reporters in state "error", by PCI function; empty if none are, or none can be asked.
-  std::map<std::string, std::vector<std::string>> failed_reporters();
+  // Empty if none are in state "error", or none can be asked.
+  FailedReporters failed_reporters();
 
  private:
   Devlink(NlSocket socket, uint16_t family) : socket_(std::move(socket)), family_(family) {}

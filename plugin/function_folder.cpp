@@ -30,20 +30,4 @@ std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& ad
   return start == std::string::npos ? std::vector<std::string>() : split(target.substr(start), "/");
 }
 
-std::string FunctionFolder::path(std::string_view entry) const { return path_ + "/" + std::string(entry); }
-
-std::string FunctionFolder::text(std::string_view entry) const {
-  return sys_.text_or_none(path(entry)).value_or("");
-}
-
-std::optional<int64_t> FunctionFolder::number(std::string_view entry) const {
-  return sys_.number_or_none(path(entry));
-}
-
-std::optional<std::string> FunctionFolder::link_name(std::string_view entry) const {
-  return sys_.link_name(path(entry));
-}
-
-std::vector<std::string> FunctionFolder::list(std::string_view entry) const { return sys_.list(path(entry)); }
-
 }  // namespace vfrail

@@ -1,4 +1,4 @@
-// FunctionFolder: the folder of one function in sysfs. Reads on demand; keeps nothing.
+// FunctionFolder: the folder of one function in sysfs, held open. Reads on demand; keeps nothing of it.
 #pragma once
 
 #include "common/ids.h"
@@ -24,21 +24,17 @@ std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& ad
 
 class FunctionFolder {
  public:
-  // `sys` outlives this.
-  FunctionFolder(const SysRoot& sys, std::string path) : sys_(sys), path_(std::move(path)) {}
+  FunctionFolder(const SysRoot& sys, std::string_view path) : here_(sys.at(path)) {}
 
-  const SysRoot& sys() const { return sys_; }
-  const std::string& path() const { return path_; }
-  std::string path(std::string_view entry) const;
-  // As SysRoot's functions of these names.
-  std::string text(std::string_view entry) const;
-  std::optional<int64_t> number(std::string_view entry) const;
-  std::optional<std::string> link_name(std::string_view entry) const;
-  std::vector<std::string> list(std::string_view entry) const;
+  // As SysRoot's functions of these names; empty if it is not there or cannot be read.
+  std::string text(std::string_view entry) const { return here_.text_or_none(entry).value_or(""); }
+  std::optional<int64_t> number(std::string_view entry) const { return here_.number_or_none(entry); }
+  std::optional<std::string> link_name(std::string_view entry) const { return here_.link_name(entry); }
+  std::vector<std::string> list(std::string_view entry) const { return here_.list(entry); }
+  bool exists(std::string_view entry) const { return here_.exists(entry); }
 
  private:
-  const SysRoot& sys_;
-  std::string path_;
+  const SysRoot here_;
 };
 
 }  // namespace vfrail

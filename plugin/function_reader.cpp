@@ -48,7 +48,8 @@ BusIds parse_uevent(std::string_view text) {
   return out;
 }
 
-void read_bus_facts(const FunctionFolder& folder, const PciAddress& address, BusIds ids, Function& out) {
+void read_bus_facts(const SysRoot& sys, const FunctionFolder& folder, const PciAddress& address, BusIds ids,
+                    Function& out) {
   out.address = address;
   out.class_code = std::move(ids.class_code);
   out.vendor = std::move(ids.id[0]);
@@ -56,7 +57,7 @@ void read_bus_facts(const FunctionFolder& folder, const PciAddress& address, Bus
   out.subsystem_vendor = std::move(ids.subsystem[0]);
   out.subsystem_device = std::move(ids.subsystem[1]);
   out.driver = folder.link_name("driver").value_or("");
-  out.pcie_path = read_pcie_path(folder.sys(), address);
+  out.pcie_path = read_pcie_path(sys, address);
   const auto node = folder.number("numa_node");
   if (node && *node >= 0) out.numa_node = static_cast<int>(*node);
   out.acpi_index = folder.text("acpi_index");
@@ -67,20 +68,27 @@ DevlinkHandle devlink_handle(const Function& function) {
   return {"pci", function.address.text()};
 }
 
+// devlink tells about this machine, not about a captured tree.
+std::optional<Devlink> open_devlink(const SysRoot& sys) {
+  return sys.path("") == "/" ? Devlink::open() : std::nullopt;
+}
+
 }  // namespace
 
-FunctionReader::FunctionReader(const SysRoot& sys) : sys_(sys), vdpa_(read_vdpa_devices(sys)) {
-  // devlink tells about this machine, not about a captured tree.
-  if (sys.path("") == "/") devlink_ = Devlink::open();
-  if (devlink_) failed_reporters_ = devlink_->failed_reporters();
+FailedReporters read_failed_reporters(const SysRoot& sys) {
+  auto devlink = open_devlink(sys);
+  return devlink ? devlink->failed_reporters() : FailedReporters();
 }
+
+FunctionReader::FunctionReader(const SysRoot& sys, const FailedReporters& failed)
+    : sys_(sys), vdpa_(read_vdpa_devices(sys)), devlink_(open_devlink(sys)), failed_reporters_(failed) {}
 
 const FunctionReader::PfFacts& FunctionReader::pf_facts(const PciAddress& pf) {
   const auto known = pfs_.find(pf);
   if (known != pfs_.end()) return known->second;
   PfFacts out;
   const FunctionFolder folder(sys_, pci_folder(pf));
-  const auto netdevs = read_netdevs(folder);
+  const auto netdevs = read_netdevs(folder, folder.link_name("driver").value_or(""));
   if (const Netdev* uplink = find_uplink(sys_, netdevs)) {
     out.name = uplink->name;
     out.link_type = link_type_name(uplink->type);
@@ -121,7 +129,7 @@ void FunctionReader::take_from_pf(Function& out) {
 }
 
 void FunctionReader::read_network_facts(const FunctionFolder& folder, Function& out) {
-  out.netdevs = read_netdevs(folder);
+  out.netdevs = read_netdevs(folder, out.driver);
   out.verbs_nodes = read_verbs_nodes(folder);
   out.rdma = read_rdma(folder, out.verbs_nodes);
   if (const Netdev* uplink = find_uplink(sys_, out.netdevs)) {
@@ -135,24 +143,23 @@ void FunctionReader::read_network_facts(const FunctionFolder& folder, Function& 
   }
   take_from_pf(out);
   decide_rdma_capable(out);
-  if (out.link_type == "infiniband" && !out.rdma.empty()) {
-    const std::string file = folder.path("infiniband/" + out.rdma.front().name + "/ports/1/pkeys/0");
-    out.pkey = sys_.text_or_none(file).value_or("");
-  }
+  if (out.link_type == "infiniband" && !out.rdma.empty())
+    out.pkey = folder.text("infiniband/" + out.rdma.front().name + "/ports/1/pkeys/0");
 }
 
 void FunctionReader::read_userspace_facts(const FunctionFolder& folder, Function& out) const {
   out.iommu_group = folder.link_name("iommu_group").value_or("");
-  out.vfio_noiommu = !out.iommu_group.empty() &&
-                     sys_.text_or_none(folder.path("iommu_group/name")).value_or("") == "vfio-noiommu";
+  const auto vdpa = vdpa_.find(out.address);
+  if (vdpa != vdpa_.end()) out.vdpa = vdpa->second;
+  // A function has one driver: with interfaces of the kernel's it has none of user space.
+  if (!out.netdevs.empty() || !out.verbs_nodes.empty()) return;
+  out.vfio_noiommu = !out.iommu_group.empty() && folder.text("iommu_group/name") == "vfio-noiommu";
   // Each device that vfio has is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
   const auto vfios = out.driver.empty() ? std::vector<std::string>() : folder.list("vfio-dev");
-  if (!vfios.empty() && sys_.exists(folder.path("vfio-dev/" + vfios.front() + "/dev")))
+  if (!vfios.empty() && folder.exists("vfio-dev/" + vfios.front() + "/dev"))
     out.vfio_cdev = vfios.front();
   const auto uios = folder.list("uio");
   if (!uios.empty()) out.uio = uios.front();
-  const auto vdpa = vdpa_.find(out.address);
-  if (vdpa != vdpa_.end()) out.vdpa = vdpa->second;
 }
 
 void FunctionReader::decide_rdma_capable(Function& out) {
@@ -191,16 +198,18 @@ Result<std::optional<Function>> FunctionReader::read(const PciAddress& address) 
   const FunctionFolder folder(sys_, path);
   Function out;
   out.kind = network ? FunctionKind::network : FunctionKind::accelerator;
-  read_bus_facts(folder, address, std::move(ids), out);
+  read_bus_facts(sys_, folder, address, std::move(ids), out);
   if (const auto physfn = folder.link_name("physfn")) out.pf = PciAddress::parse(*physfn);
-  out.total_vfs = static_cast<uint32_t>(folder.number("sriov_totalvfs").value_or(0));
-  out.num_vfs = static_cast<uint32_t>(folder.number("sriov_numvfs").value_or(0));
+  if (!out.pf) {  // a VF has no VFs
+    out.total_vfs = static_cast<uint32_t>(folder.number("sriov_totalvfs").value_or(0));
+    out.num_vfs = static_cast<uint32_t>(folder.number("sriov_numvfs").value_or(0));
+  }
   if (network) read_network_facts(folder, out);
   if (accelerator) take_from_pf(out);
   read_userspace_facts(folder, out);
   out.ddp_profile = ddp_profile(out);
   // Files are read one after another; a function that went away meanwhile has left half of them empty.
-  if (!sys_.exists(path + "/uevent")) return std::optional<Function>();
+  if (!folder.exists("uevent")) return std::optional<Function>();
   return std::optional<Function>(std::move(out));
 }
 
@@ -212,7 +221,7 @@ Result<std::optional<Function>> FunctionReader::read_sub_function(const std::str
   Function out;
   out.kind = FunctionKind::sub_function;
   const FunctionFolder parent_folder(sys_, pci_folder(*parent));
-  read_bus_facts(parent_folder, *parent, parse_uevent(parent_folder.text("uevent")), out);
+  read_bus_facts(sys_, parent_folder, *parent, parse_uevent(parent_folder.text("uevent")), out);
   const FunctionFolder folder(sys_, path);
   out.aux_name = name;
   const auto sf_number = folder.number("sfnum");
@@ -220,7 +229,7 @@ Result<std::optional<Function>> FunctionReader::read_sub_function(const std::str
   out.sf_number = static_cast<uint32_t>(*sf_number);
   out.pf = *parent;
   read_network_facts(folder, out);
-  if (!sys_.exists(path + "/sfnum")) return std::optional<Function>();
+  if (!folder.exists("sfnum")) return std::optional<Function>();
   return std::optional<Function>(std::move(out));
 }
 

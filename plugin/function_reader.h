@@ -14,10 +14,13 @@
 
 namespace vfrail {
 
+// Of this machine; a captured tree has none.
+FailedReporters read_failed_reporters(const SysRoot& sys);
+
 class FunctionReader {
  public:
-  // `sys` outlives this. What several functions share is read once, so a reader is good for one look only.
-  explicit FunctionReader(const SysRoot& sys);
+  // Both outlive this. What several functions share is read once, so a reader is good for one look only.
+  FunctionReader(const SysRoot& sys, const FailedReporters& failed);
 
   // Nothing if it is neither a network function nor an accelerator, or gone.
   Result<std::optional<Function>> read(const PciAddress& address);
@@ -45,7 +48,7 @@ class FunctionReader {
   const SysRoot& sys_;
   std::map<PciAddress, Vdpa> vdpa_;
   std::optional<Devlink> devlink_;
-  std::map<std::string, std::vector<std::string>> failed_reporters_;
+  const FailedReporters& failed_reporters_;
   std::map<PciAddress, PfFacts> pfs_;
 };
 

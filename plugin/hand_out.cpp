@@ -83,13 +83,26 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
   return out;
 }
 
+using UnitsById = std::map<std::string_view, const Unit*>;
+
+// Of a thousand units the few that are asked for.
+UnitsById find_units(const std::vector<Unit>& units, const std::vector<std::vector<std::string>>& containers) {
+  UnitsById out;
+  for (const std::vector<std::string>& ids : containers) {
+    for (const std::string& id : ids) out.emplace(id, nullptr);
+  }
+  for (const Unit& unit : units) {
+    if (const auto at = out.find(unit.id); at != out.end()) at->second = &unit;
+  }
+  return out;
+}
+
 Result<std::vector<Allocation>> compute(const Pool& pool,
                                         const std::vector<std::vector<std::string>>& containers,
                                         const SysRoot& sys) {
   const NodeFacts node = read_node(sys, pool.config);
   const std::vector<Unit> units = make_units(pool);
-  std::map<std::string_view, const Unit*> by_id;
-  for (const Unit& unit : units) by_id.emplace(unit.id, &unit);
+  const UnitsById by_id = find_units(units, containers);
   std::set<std::string> asked;
   std::vector<Allocation> out;
   for (const std::vector<std::string>& ids : containers) {
@@ -97,10 +110,9 @@ Result<std::vector<Allocation>> compute(const Pool& pool,
     std::vector<const Unit*> wanted;
     for (const std::string& id : ids) {
       if (!asked.insert(id).second) return Error{Errc::invalid, 0, "device '" + id + "' is asked for twice"};
-      const auto unit = by_id.find(id);
-      if (unit == by_id.end())
+      wanted.push_back(by_id.at(id));
+      if (wanted.back() == nullptr)
         return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool.resource()};
-      wanted.push_back(unit->second);
     }
     const auto devices = TRY(read_devices(pool, wanted, sys), "");
     out.push_back(TRY(allocate(pool, devices, node), "work out what the container gets"));

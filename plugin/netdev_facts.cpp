@@ -10,16 +10,15 @@ namespace vfrail {
 
 namespace {
 
-Netdev read_netdev(const SysRoot& sys, const std::string& folder, const std::string& name) {
-  const std::string base = folder + "/" + name + "/";
+Netdev read_netdev(const FunctionFolder& folder, const std::string& name, const std::string& base) {
   Netdev out;
   out.name = name;
-  out.mac = sys.text_or_none(base + "address").value_or("");
-  out.mtu = static_cast<uint32_t>(sys.number_or_none(base + "mtu").value_or(0));
-  out.type = static_cast<uint16_t>(sys.number_or_none(base + "type").value_or(0));
-  out.operstate = sys.text_or_none(base + "operstate").value_or("");
+  out.mac = folder.text(base + "address");
+  out.mtu = static_cast<uint32_t>(folder.number(base + "mtu").value_or(0));
+  out.type = static_cast<uint16_t>(folder.number(base + "type").value_or(0));
+  out.operstate = folder.text(base + "operstate");
   // Reading `carrier` of an interface that is administratively down gives EINVAL (net/core/net-sysfs.c).
-  const auto carrier = sys.number_or_none(base + "carrier");
+  const auto carrier = folder.number(base + "carrier");
   out.up = carrier.has_value();
   out.carrier = carrier == 1;
   return out;
@@ -27,15 +26,16 @@ Netdev read_netdev(const SysRoot& sys, const std::string& folder, const std::str
 
 }  // namespace
 
-std::vector<Netdev> read_netdevs(const FunctionFolder& folder) {
+std::vector<Netdev> read_netdevs(const FunctionFolder& folder, const std::string& driver) {
   std::vector<Netdev> out;
-  const auto read_all = [&](const std::string& entry, const std::vector<std::string>& names) {
-    for (const std::string& name : names) out.push_back(read_netdev(folder.sys(), folder.path(entry), name));
+  const auto read_all = [&](const std::string& entry) {
+    for (const std::string& name : folder.list(entry))
+      out.push_back(read_netdev(folder, name, entry + "/" + name + "/"));
   };
-  read_all("net", folder.list("net"));
-  if (folder.link_name("driver") != "virtio-pci") return out;
-  for (const std::string& child : folder.sys().list(folder.path())) {
-    if (child.starts_with("virtio")) read_all(child + "/net", folder.list(child + "/net"));
+  read_all("net");
+  if (driver != "virtio-pci") return out;
+  for (const std::string& child : folder.list("")) {
+    if (child.starts_with("virtio")) read_all(child + "/net");
   }
   return out;
 }

@@ -17,12 +17,10 @@ std::string below(const std::string& folder, const std::string& name) { return f
 // ib_umad_init_port_dev() and ib_ucm_add_one() take over its parent), so no other folder has to be searched.
 std::vector<CharacterDevice> read_class(const FunctionFolder& folder, const std::string& entry) {
   std::vector<CharacterDevice> out;
-  const SysRoot& sys = folder.sys();
   for (const std::string& name : folder.list(entry)) {
-    const std::string base = below(folder.path(entry), name);
+    const std::string base = below(entry, name);
     const bool has_port = entry == "infiniband_mad";
-    out.push_back({name, sys.text_or_none(base + "ibdev").value_or(""),
-                   has_port ? sys.number_or_none(base + "port").value_or(0) : 0});
+    out.push_back({name, folder.text(base + "ibdev"), has_port ? folder.number(base + "port").value_or(0) : 0});
   }
   return out;
 }
@@ -33,26 +31,25 @@ std::string port_state(const std::string& text) {
   return space == std::string::npos ? text : text.substr(space + 2);
 }
 
-RdmaPort read_port(const SysRoot& sys, const std::string& folder, uint32_t number) {
+RdmaPort read_port(const FunctionFolder& folder, const std::string& base, uint32_t number) {
   RdmaPort out;
   out.number = number;
-  out.state = port_state(sys.text_or_none(folder + "state").value_or(""));
-  out.physical = port_state(sys.text_or_none(folder + "phys_state").value_or(""));
-  out.link_layer = sys.text_or_none(folder + "link_layer").value_or("");
+  out.state = port_state(folder.text(base + "state"));
+  out.physical = port_state(folder.text(base + "phys_state"));
+  out.link_layer = folder.text(base + "link_layer");
   return out;
 }
 
 RdmaFacts read_device(const FunctionFolder& folder, const std::string& name) {
-  const std::string base = below(folder.path("infiniband"), name);
+  const std::string base = below("infiniband", name);
   RdmaFacts out;
   out.name = name;
-  out.guid = folder.sys().text_or_none(base + "node_guid").value_or("");
-  // Names sort as text, ports count: 10 comes after 9.
-  const size_t count = folder.sys().list(base + "ports").size();
-  for (uint32_t number = 1; number <= count; ++number) {
-    out.ports.push_back(read_port(folder.sys(), below(base + "ports", std::to_string(number)), number));
+  out.guid = folder.text(base + "node_guid");
+  for (uint32_t number = 1;; ++number) {
+    const std::string port = below(base + "ports", std::to_string(number));
+    if (!folder.exists(port)) return out;
+    out.ports.push_back(read_port(folder, port, number));
   }
-  return out;
 }
 
 void assign_mad(const CharacterDevice& node, RdmaPort& port) {

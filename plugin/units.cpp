@@ -10,11 +10,12 @@ namespace {
 
 void tell_numa_nodes(const Pool& pool, Unit& unit) {
   if (pool.config.exclude_topology) return;
-  std::set<int> nodes;
+  std::vector<int>& nodes = unit.numa_nodes;
   for (const PoolDevice* device : unit.devices) {
-    if (device->facts.numa_node) nodes.insert(*device->facts.numa_node);
+    if (device->facts.numa_node) nodes.push_back(*device->facts.numa_node);
   }
-  unit.numa_nodes.assign(nodes.begin(), nodes.end());
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
 std::vector<Unit> each_device(const Pool& pool) {

@@ -76,10 +76,6 @@ std::string format(const char* pattern, size_t a, size_t b = 0, size_t c = 0) {
   return out;
 }
 
-// Each PF has buses of its own: VF k is function k % 8 of device k / 8 % 32 of bus B + k / 256.
-std::string vf_address(size_t pf, size_t vf) {
-  return format("0000:%02zx:%02zx.%zx", 0x10 + pf * 0x10 + (vf + 8) / 256, (vf + 8) / 8 % 32, (vf + 8) % 8);
-}
 std::string pf_address(size_t pf) { return format("0000:%02zx:00.0", 0x10 + pf * 0x10); }
 std::string bridge(size_t pf) {
   return format("sys/devices/pci0000:%02zx/0000:%02zx:01.0", 0xf + pf * 0x10, 0xf + pf * 0x10);
@@ -106,7 +102,9 @@ void write_function(const Writer& out, size_t pf, const std::string& address, co
 void write_rdma(const Writer& out, const std::string& base, size_t number) {
   const std::string n = std::to_string(number);
   const std::string port = base + "/infiniband/mlx5_" + n + "/ports/1";
+  out.file(base + "/infiniband/mlx5_" + n + "/node_guid", "0200:00ff:fe00:0001");
   out.file(port + "/state", "4: ACTIVE");
+  out.file(port + "/phys_state", "5: LinkUp");
   out.file(port + "/link_layer", "Ethernet");
   out.file(base + "/infiniband_verbs/uverbs" + n + "/ibdev", "mlx5_" + n);
   out.file(base + "/infiniband_mad/umad" + n + "/ibdev", "mlx5_" + n);
@@ -114,6 +112,10 @@ void write_rdma(const Writer& out, const std::string& base, size_t number) {
 }
 
 }  // namespace
+
+std::string vf_address(size_t pf, size_t vf) {
+  return format("0000:%02zx:%02zx.%zx", 0x10 + pf * 0x10 + (vf + 8) / 256, (vf + 8) / 8 % 32, (vf + 8) % 8);
+}
 
 void write_node(const std::string& root, size_t vfs) {
   const Writer out(root);
