@@ -216,6 +216,7 @@ void Daemon::look_at_node() {
     return;
   }
   tell_new_warnings(pools->warnings);
+  if (options_.events != nullptr) options_.events->follow_ports(pools->port_devices);
   if (in_use_) {
     tell_strays(*pools);
     keep_in_use(*pools, *in_use_);

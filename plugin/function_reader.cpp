@@ -156,8 +156,7 @@ void FunctionReader::read_userspace_facts(const FunctionFolder& folder, Function
   out.vfio_noiommu = !out.iommu_group.empty() && folder.text("iommu_group/name") == "vfio-noiommu";
   // Each device that vfio has is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
   const auto vfios = out.driver.empty() ? std::vector<std::string>() : folder.list("vfio-dev");
-  if (!vfios.empty() && folder.exists("vfio-dev/" + vfios.front() + "/dev"))
-    out.vfio_cdev = vfios.front();
+  if (!vfios.empty() && folder.exists("vfio-dev/" + vfios.front() + "/dev")) out.vfio_cdev = vfios.front();
   const auto uios = folder.list("uio");
   if (!uios.empty()) out.uio = uios.front();
 }

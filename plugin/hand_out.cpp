@@ -86,7 +86,8 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
 using UnitsById = std::map<std::string_view, const Unit*>;
 
 // Of a thousand units the few that are asked for.
-UnitsById find_units(const std::vector<Unit>& units, const std::vector<std::vector<std::string>>& containers) {
+UnitsById find_units(const std::vector<Unit>& units,
+                     const std::vector<std::vector<std::string>>& containers) {
   UnitsById out;
   for (const std::vector<std::string>& ids : containers) {
     for (const std::string& id : ids) out.emplace(id, nullptr);

@@ -57,7 +57,8 @@ std::vector<std::future<std::vector<ReadFunction>>> read_in_parts(const SysRoot&
   std::vector<std::future<std::vector<ReadFunction>>> out;
   for (size_t from = 0; from < names.size(); from += part) {
     // The last part is left to who asks; so is any for which there is no thread to be had.
-    const auto how = from + part < names.size() ? std::launch::async | std::launch::deferred : std::launch::deferred;
+    const auto how =
+        from + part < names.size() ? std::launch::async | std::launch::deferred : std::launch::deferred;
     out.push_back(std::async(how, read_part, std::cref(sys), std::cref(failed), std::cref(names), from,
                              std::min(from + part, names.size())));
   }

@@ -121,14 +121,18 @@ void KernelEvents::open(KernelVoice voice) {
   ears_.push_back({voice, *std::move(fd)});
 }
 
+void KernelEvents::follow_ports(const std::set<std::string>& rdma_devices) {
+  if (verbs_) verbs_->follow(rdma_devices);
+}
+
 std::vector<int> KernelEvents::fds() const {
-  std::vector<int> out;
+  std::vector<int> out = verbs_ ? verbs_->fds() : std::vector<int>();
   for (const Ear& ear : ears_) out.push_back(ear.fd.get());
   return out;
 }
 
 std::optional<std::string> KernelEvents::read() {
-  std::optional<std::string> first;
+  auto first = verbs_ ? verbs_->read() : std::optional<std::string>();
   for (const Ear& ear : ears_) {
     auto what = read(ear);
     if (!first) first = std::move(what);

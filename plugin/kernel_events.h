@@ -5,7 +5,9 @@
 #include "common/log.h"
 #include "common/unique_fd.h"
 #include "plugin/kernel_message.h"
+#include "plugin/verbs_events.h"
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,10 +17,17 @@ namespace vfrail {
 
 class KernelEvents {
  public:
-  explicit KernelEvents(Log& log) : log_(log) { open_missing(); }
+  enum class Verbs : uint8_t { off, on };
+  // `verbs`: whether RDMA devices are opened to hear them, too (see VerbsEvents).
+  explicit KernelEvents(Log& log, Verbs verbs = Verbs::off) : log_(log) {
+    open_missing();
+    if (verbs == Verbs::on) verbs_.emplace(log);
+  }
 
   // Tries again what could not be opened: a module loaded late brings its netlink protocol along.
   void open_missing();
+  // The RDMA devices of the ports that matter now.
+  void follow_ports(const std::set<std::string>& rdma_devices);
   std::vector<int> fds() const;
   // Takes what is there, without waiting and a bounded number of messages. The first that matters in a few
   // words; nothing if none does. Messages that were lost (ENOBUFS) matter.
@@ -36,6 +45,7 @@ class KernelEvents {
 
   Log& log_;
   std::vector<Ear> ears_;
+  std::optional<VerbsEvents> verbs_;
   std::set<KernelVoice> told_;
   bool hears_other_namespaces_ = false;
 };

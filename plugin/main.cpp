@@ -47,6 +47,8 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
   serve->add_option("--root", options.root, "Read sys, proc and dev below this folder");
   serve->add_option("--rescan-interval", options.rescan_interval,
                     "Seconds between looks at the devices when nothing happens (HUP: now)");
+  serve->add_flag("--verbs-events", options.verbs_events,
+                  "Open the ports' RDMA devices, to hear at once of InfiniBand ports that go down or up");
   serve->add_option("--metrics-address", options.metrics_address,
                     "Serve /metrics, /healthz and /readyz there: localhost:PORT, ADDRESS:PORT, unix:/PATH");
   serve->add_option("--log-level", options.log_level,

@@ -137,6 +137,22 @@ void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& o
   }
 }
 
+// Those of the ports that the devices have, and of devices that are shared.
+void find_port_devices(const Inventory& inventory, Pools& out) {
+  std::set<PciAddress> ports;
+  for (const Pool& pool : out.pools) {
+    for (const PoolDevice& device : pool.devices) {
+      if (device.facts.pf) ports.insert(*device.facts.pf);
+      if (!shares(pool.config)) continue;
+      for (const RdmaFacts& rdma : device.facts.rdma) out.port_devices.insert(rdma.name);
+    }
+  }
+  for (const Function& function : inventory.functions) {
+    if (function.kind == FunctionKind::sub_function || !ports.contains(function.address)) continue;
+    for (const RdmaFacts& rdma : function.rdma) out.port_devices.insert(rdma.name);
+  }
+}
+
 }  // namespace
 
 bool shares(const ResourceConfig& resource) {
@@ -159,6 +175,7 @@ Pools match(const Config& config, const Inventory& inventory) {
   for (const Function& function : inventory.functions) {
     if (auto left = place(config, function, out)) out.left_out.push_back(std::move(*left));
   }
+  find_port_devices(inventory, out);
   warn_about_parents(inventory, out);
   warn_about_sharing(inventory, out);
   warn_about_vhost(config, inventory, out);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct LeftOut {
 struct Pools {
   std::vector<Pool> pools;        // one for each resource of the config, in its order, also empty ones
   std::vector<LeftOut> left_out;  // every function that is in no pool
+  // RDMA devices that stay in the host and whose ports decide on the health of the pools' devices.
+  std::set<std::string> port_devices;
   std::vector<std::string> warnings;
 };
 

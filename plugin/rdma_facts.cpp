@@ -20,7 +20,8 @@ std::vector<CharacterDevice> read_class(const FunctionFolder& folder, const std:
   for (const std::string& name : folder.list(entry)) {
     const std::string base = below(entry, name);
     const bool has_port = entry == "infiniband_mad";
-    out.push_back({name, folder.text(base + "ibdev"), has_port ? folder.number(base + "port").value_or(0) : 0});
+    out.push_back(
+        {name, folder.text(base + "ibdev"), has_port ? folder.number(base + "port").value_or(0) : 0});
   }
   return out;
 }

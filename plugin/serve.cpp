@@ -160,7 +160,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                              .run_dir = options.run_dir,
                              .cdi_dir = options.use_cdi ? options.cdi_dir : std::string()};
   if (options.use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
-  KernelEvents events(log);
+  KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   Counters counters;
   Status status;
   const auto watched = TRY(watch(options, setup, counters, status, log), "");

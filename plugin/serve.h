@@ -18,6 +18,7 @@ struct ServeOptions {
   std::string run_dir = "/run/vfrail";
   std::string root = "/";
   std::chrono::seconds rescan_interval{60};
+  bool verbs_events = false;    // open RDMA devices to hear of their ports
   std::string metrics_address;  // empty: none
   std::string log_level = "info";
   std::string log_format = "text";

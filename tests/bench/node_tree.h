@@ -11,7 +11,8 @@ namespace vfrail::bench {
 // written.
 void write_node(const std::string& root, size_t vfs);
 
-// Each PF has buses of its own: VF k is function (k + 8) % 8 of device (k + 8) / 8 % 32 of bus B + (k + 8) / 256.
+// Each PF has buses of its own: VF k is function (k + 8) % 8 of device (k + 8) / 8 % 32 of bus B + (k + 8) /
+// 256.
 std::string vf_address(size_t pf, size_t vf);
 
 }  // namespace vfrail::bench

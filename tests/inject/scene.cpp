@@ -170,7 +170,8 @@ std::vector<std::string> Scene::nodes_in_spec() const {
 
 void Scene::require_corrected_spec() const {
   std::vector<std::string> own;
-  for (const std::string& name : must_read(read_rdma_nodes(SysRoot(node_.root()), device()), "read the device nodes"))
+  for (const std::string& name :
+       must_read(read_rdma_nodes(SysRoot(node_.root()), device()), "read the device nodes"))
     own.push_back("/dev/infiniband/" + name);
   std::sort(own.begin(), own.end());
   if (nodes_in_spec() != own) throw Lost("ADD said success, but the CDI spec has not the device's nodes");

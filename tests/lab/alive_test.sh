@@ -66,8 +66,8 @@ section 'RDMA devices'
 # The RDMA devices died with the driver.
 follows 'a configuration that asks for RDMA' 0 configure <<< "{\"resourceList\": [$(one hostdev ', "isRdma": true')]}"
 add_rdma() { within 5 netdev "${all[$1]}" > /dev/null && rdma link add "mlx5_$1" type rxe netdev "$(netdev "${all[$1]}")"; }
-add_all() { local i; for i in "${!all[@]}"; do add_rdma "$i" || return; done; }
-follows 'RDMA devices are added' 8 add_all
+add_some() { local i; for i; do add_rdma "$i" || return; done; }
+follows 'RDMA devices are added' 8 add_some "${!all[@]}"
 follows 'one is removed' 7 rdma link del mlx5_3
 follows 'and added' 8 add_rdma 3
 
@@ -127,6 +127,29 @@ done
 check 'the files of pods are kept' diff /run/t/devinfo.before <(cd /var/run/k8s.cni.cncf.io/devinfo/dp && cat ./*)
 for i in 1 6; do cni DEL "p$i" "${all[i]}" || echo "FAIL DEL p$i"; ip netns del "p$i"; done
 check 'when the pods have ended, too' offered "$resource=8"
+
+section 'destroyed, while kubelet counts one as a pod'"'"'s'
+state_of() { jq -r --arg id "$1" ".\"$resource\".devices[] | select(.id == \$id) | .health" $kubelet/node.json; }
+follows 'the VFs of one NIC are destroyed' 4 into "$pci/${pf[0]}/sriov_numvfs" 0
+check 'the one that a pod has stays in the list, unhealthy' within 15 is Unhealthy state_of "${all[1]}"
+check 'with the reason' within 5 has 'it has vanished from the node' cat /run/t/serve.log
+check 'one that no pod has does not' is '' state_of "${all[0]}"
+follows 'and created again' 8 eval "into $pci/${pf[0]}/sriov_numvfs 4; add_some 0 1 2 3"
+check 'it is healthy' within 15 is Healthy state_of "${all[1]}"
+test-kubelet free --kubelet-root $kubelet --ids "${all[1]},${all[6]}" > /dev/null
+
+section 'a port speaks for itself'
+kill -TERM $server
+wait $server
+rdma link add port0 type rxe netdev "$(netdev "${pf[0]}")"
+serve --verbs-events
+check 'its device is listened to' within 30 has 'the RDMA device is listened to device=port0' cat /run/t/serve.log
+ip link set "$(netdev "${pf[0]}")" down
+check 'it tells that it is down' within 15 has 'event="\?port0: port error' cat /run/t/serve.log
+check 'devices of the other port are not opened' lacks 'listened to device=mlx5' cat /run/t/serve.log
+check 'and can still be removed' timeout 20 rdma link del port0
+check 'then it is closed' within 15 refused bash -c "ls -l /proc/$server/fd | grep -q uverbs"
+ip link set "$(netdev "${pf[0]}")" up
 
 section 'as in its DaemonSet: a namespace of its own'
 kill -TERM $server

@@ -65,7 +65,10 @@ TEST_CASE("a device of another driver gets none of vfio's nodes") {
 
 TEST_CASE("the vfio character device is one that has a number") {
   Tree tree("igb_node");
-  const std::string folder = "sys/bus/pci/devices/0000:21:10.0/vfio-dev/vfio3/";
+  const std::string function_folder = "sys/bus/pci/devices/0000:21:10.0/";
+  for (const char* of_the_kernel : {"net", "infiniband", "infiniband_verbs", "infiniband_mad"})
+    tree.remove(function_folder + of_the_kernel);
+  const std::string folder = function_folder + "vfio-dev/vfio3/";
   tree.add(folder + "\n");
   CHECK(function(tree.scan(), "0000:21:10.0").vfio_cdev.empty());
   tree.add(folder + "dev = 511:3\n");

@@ -50,6 +50,22 @@ TEST_CASE("RDMA-capable VFs are offered, the PFs whose VFs they are not") {
   CHECK(pools.left_out.size() == 2);
 }
 
+TEST_CASE("the ports that decide on health are the PFs' own, and those of shared devices") {
+  Tree tree("igb_node");
+  tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/port0/ports/1/state = 4: ACTIVE\n");
+  using Names = std::set<std::string>;
+  const auto port_devices = [&](const std::string& selectors) {
+    return match(config(resource("a", selectors)), tree.scan()).port_devices;
+  };
+  CHECK(port_devices(R"({"isRdma":true})") == Names{"port0"});
+  CHECK(port_devices(R"({"rootDevices":["0000:41:00.0"]})").empty());
+  auto shared =
+      parse_config(R"({"configList":[{"resourceName":"a","rdmaHcaMax":9,"selectors":{"vendors":["8086"]}}]})",
+                   {"c.json", "rdma", false});
+  REQUIRE(shared);
+  CHECK(match(*shared, tree.scan()).port_devices.size() == 9);
+}
+
 TEST_CASE("each selector field selects by its fact") {
   const Tree igb("igb_node");
   const Tree mlx5("mlx5_switchdev");

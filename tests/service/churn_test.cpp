@@ -63,8 +63,8 @@ TEST_CASE("16 clients call everything while the list changes all the time", "[th
   const std::string socket = node.path("churn.sock");
   // Not on the stack, see tests/support/own_races.
   const auto owner = std::make_unique<vfrail::Service>(
-      full,
-      vfrail::Service::Options{.endpoint = socket, .places = node.places(), .on_verdict = [](auto) {}}, log);
+      full, vfrail::Service::Options{.endpoint = socket, .places = node.places(), .on_verdict = [](auto) {}},
+      log);
   vfrail::Service& service = *owner;
   Endpoint endpoint(service);
   REQUIRE(endpoint.open());
