@@ -66,12 +66,10 @@ ConfigSource::Reload ConfigSource::reload(Log& log) {
   }
   auto config = text ? parse(*text) : Result<Config>(text.error());
   if (!config) {
-    if (told_.size() < kMostReasonsTold && told_.insert(config.error().text).second) {
-      log.error(
-          "the changed configuration is not used, the last good one stays; correct the file, it is read "
-          "again",
-          {{"reason", config.error().text}});
-    }
+    if (told_.size() >= kMostReasonsTold || !told_.insert(config.error().text).second) return Reload::same;
+    log.error(
+        "the changed configuration is not used, the last good one stays; correct the file, it is read again",
+        {{"reason", config.error().text}});
     return Reload::refused;
   }
   told_.clear();

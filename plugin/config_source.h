@@ -32,6 +32,7 @@ class ConfigSource {
   void drain();
   // Reads the file again. If it is not good the last one stays, and the log has a line for each different
   // reason.
+  // same: nothing new, be it that the file is as it was, or that it is not good for a reason that was told.
   enum class Reload : uint8_t { same, changed, refused };
   Reload reload(Log& log);
 

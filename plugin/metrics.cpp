@@ -45,6 +45,19 @@ void write_durations(MetricsText& out, const Durations& durations) {
   out.part("_count", {}, durations.count());
 }
 
+void write_unhealthy(MetricsText& out, const NodeStatus& status) {
+  out.gauge("vfrail_device_unhealthy", "Devices that kubelet is told are unhealthy, with the reason.");
+  size_t room = kMaxUnhealthySeries;
+  for (const ResourceStatus& one : status.resources) {
+    const std::string resource = one.pool->resource();
+    for (const PoolDevice& device : one.pool->devices) {
+      if (device.fault.empty() || room == 0) continue;
+      --room;
+      out.sample({{"resource", resource}, {"device", device.id()}, {"reason", device.fault}}, uint64_t{1});
+    }
+  }
+}
+
 // Kubelet may still hold ids that the pool has no more; they count, because a pod has them.
 void write_pools(MetricsText& out, const MetricsInput& input) {
   out.gauge("vfrail_devices", "Devices offered to kubelet, by resource and health.");
@@ -56,6 +69,7 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
     out.sample({{"resource", resource}, {"state", "healthy"}}, healthy);
     out.sample({{"resource", resource}, {"state", "unhealthy"}}, devices.size() - healthy);
   }
+  write_unhealthy(out, *input.status);
   if (input.in_use) {
     out.gauge("vfrail_devices_in_use", "Devices that a container has, by kubelet's pod-resources.");
     for (const ResourceStatus& one : input.status->resources) {

@@ -83,6 +83,7 @@ TEST_CASE("the metrics tell of pools, calls, scans and devices") {
       const std::string line : {
           R"(vfrail_devices{resource="nvidia.com/hostdev",state="healthy"} 2)",
           R"(vfrail_devices{resource="nvidia.com/hostdev",state="unhealthy"} 1)",
+          R"(vfrail_device_unhealthy{resource="nvidia.com/hostdev",device="0000:00:00.1",reason="its port is down"} 1)",
           R"(vfrail_devices_in_use{resource="nvidia.com/hostdev"} 1)",
           R"(vfrail_resource_registered{resource="nvidia.com/hostdev"} 1)",
           R"(vfrail_devices_left_out{reason="host_use"} 3)",
@@ -134,7 +135,7 @@ TEST_CASE("series about devices are bounded, and those in use stay") {
   CHECK(has_line(text, "vfrail_series_dropped 686"));
   CHECK(text.find("pod=\"train-0\"") != std::string::npos);
   CHECK(text.find("device=\"0000:00:00.0\"") != std::string::npos);
-  CHECK(text.find("device=\"0000:00:00.1\"") == std::string::npos);
+  CHECK(text.find("device=\"0000:00:00.2\"") == std::string::npos);
   check_with_promtool(text);
 }
 
