@@ -132,6 +132,7 @@ Result<> Daemon::run() {
     if (ready.kubelet) watch.renew();
     if (ready.kernel) hear_kernel();
     if (ready.config) hear_config();
+    if (ready.sweep) hear_sweep();
     running = read_inbox(steady_clock::now()) && (!ready.signal || read_signals());
   }
   if (options_.status != nullptr) options_.status->connect({});
@@ -158,7 +159,8 @@ Daemon::Ready Daemon::wait(Time until, int kubelet_watch) const {
   std::vector<pollfd> fds{{options_.signal_fd, POLLIN, 0},
                           {kubelet_watch, POLLIN, 0},
                           {inbox_->fd(), POLLIN, 0},
-                          {config_.listens(now) ? options_.config.fd() : -1, POLLIN, 0}};
+                          {config_.listens(now) ? options_.config.fd() : -1, POLLIN, 0},
+                          {sweep_ ? sweep_->fd() : -1, POLLIN, 0}};
   const size_t others = fds.size();
   if (options_.events != nullptr && kernel_.listens(now)) {
     for (const int fd : options_.events->fds()) fds.push_back({fd, POLLIN, 0});
@@ -170,7 +172,8 @@ Daemon::Ready Daemon::wait(Time until, int kubelet_watch) const {
           .kubelet = fds[1].revents != 0,
           .kernel = std::any_of(fds.begin() + static_cast<std::ptrdiff_t>(others), fds.end(),
                                 [](const pollfd& fd) { return fd.revents != 0; }),
-          .config = fds[3].revents != 0};
+          .config = fds[3].revents != 0,
+          .sweep = fds[4].revents != 0};
 }
 
 void Daemon::hear_kernel() {
@@ -217,10 +220,7 @@ void Daemon::look_at_node() {
   }
   tell_new_warnings(pools->warnings);
   if (options_.events != nullptr) options_.events->follow_ports(pools->port_devices);
-  if (in_use_) {
-    tell_strays(*pools);
-    keep_in_use(*pools, *in_use_);
-  }
+  if (in_use_) keep_in_use(*pools, *in_use_);
   looked_ = true;
   left_out_.clear();
   for (const LeftOut& function : pools->left_out) ++left_out_[function.kind];
@@ -255,20 +255,50 @@ void Daemon::hear_kubelet(Result<DevicesInUse> answer) {
   const bool changed = in_use_ ? in_use_->resources != answer->resources : !answer->resources.empty();
   in_use_ = *std::move(answer);
   if (changed) rescan_at_ = {};
+  look_for_left_behind(steady_clock::now());
 }
 
-// Told when it is so at two looks: between a pod's end and kubelet's answer, and between Allocate and it, a
-// device can be away without being lost.
-void Daemon::tell_strays(const Pools& pools) {
-  std::set<std::string> now;
-  for (std::string& id : find_strays(pools, *in_use_)) {
-    if (strays_.contains(id)) {
-      tell_new_warnings({id + " is in another network namespace, but kubelet has given it to no pod: see "
-                              "\"vfrail-cni sweep --dry-run\" on the node"});
-    }
-    now.insert(std::move(id));
+void Daemon::look_for_left_behind(Time now) {
+  std::vector<std::shared_ptr<const Pool>> pools;
+  for (const ResourceStatus& one : resources_.status()) pools.push_back(one.pool);
+  const std::string records = options_.cni_state_dir + "/devices";
+  const auto recorded =
+      options_.cni_state_dir.empty() ? std::vector<std::string>() : SysRoot(records).list("");
+  const auto found = find_left_behind(pools, *in_use_, recorded);
+  std::erase_if(left_behind_, [&](const auto& one) { return !found.contains(one.first); });
+  std::set<std::string> lasting;
+  for (const auto& [id, what] : found) {
+    const Time since = left_behind_.try_emplace(id, now).first->second;
+    if (now < since + options_.left_behind_after) continue;
+    lasting.insert(id);
+    tell_new_warnings(
+        {id + " " + what +
+         ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node"});
   }
-  strays_ = std::move(now);
+  // What a sweep has left alone it would leave alone again.
+  if (!std::includes(swept_.begin(), swept_.end(), lasting.begin(), lasting.end())) sweep();
+  swept_ = std::move(lasting);
+}
+
+void Daemon::sweep() {
+  if (options_.sweep_program.empty() || sweep_) return;
+  auto run = SweepRun::start(options_.sweep_program);
+  if (run) {
+    sweep_.emplace(*std::move(run));
+  } else {
+    tell_new_warnings({"cannot give back what pods left behind: " + run.error().text});
+  }
+}
+
+void Daemon::hear_sweep() {
+  const SweepRun::Outcome outcome = sweep_->finish();
+  sweep_.reset();
+  if (outcome.exit_code == 0) {
+    log_.info("what pods left behind was swept", {{"said", outcome.output}});
+  } else {
+    log_.warning("what pods left behind could not be swept",
+                 {{"exit_code", std::to_string(outcome.exit_code)}, {"said", outcome.output}});
+  }
 }
 
 Time Daemon::next_rescan() const {

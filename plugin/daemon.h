@@ -17,6 +17,7 @@
 #include "plugin/pools.h"
 #include "plugin/resources.h"
 #include "plugin/status.h"
+#include "plugin/sweep_run.h"
 
 #include <chrono>
 #include <functional>
@@ -39,11 +40,17 @@ class Daemon {
     // The net under the events; the configuration's own word comes first.
     std::chrono::milliseconds rescan_interval{60'000};
     std::chrono::milliseconds stream_patience{3000};
+    // Where vfrail-cni has its records; empty: nobody knows.
+    std::string cni_state_dir;
+    // The CNI executable, to run `sweep` with when pods have left something behind; empty: it is only told.
+    std::string sweep_program;
+    // What is left behind is what stays so for so long: a pod begins and ends in several steps.
+    std::chrono::milliseconds left_behind_after{120'000};
     // What that configuration makes of the node now. Runs on the owner thread.
     std::function<Result<Pools>(const Config&)> look;
     ConfigSource& config;            // outlives the daemon, and is its own from now on
     KernelEvents* events = nullptr;  // likewise; null for a tree that is not this machine's
-    int signal_fd = -1;              // signalfd(2): TERM and INT stop, HUP looks again; none in tests
+    int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP looks again; none in tests
     // Outlive the daemon; null: nobody watches.
     Counters* counters = nullptr;
     Status* status = nullptr;
@@ -66,6 +73,7 @@ class Daemon {
     bool kubelet = false;
     bool kernel = false;
     bool config = false;
+    bool sweep = false;
   };
 
   // Does everything that is due; answers when something will be, if nothing happens.
@@ -78,7 +86,10 @@ class Daemon {
   // Asks which container has what, without waiting.
   void ask_kubelet(Time now);
   void hear_kubelet(Result<DevicesInUse> answer);
-  void tell_strays(const Pools& pools);
+  // Tells what pods left behind, and has it swept.
+  void look_for_left_behind(Time now);
+  void sweep();
+  void hear_sweep();
   Time next_rescan() const;
   void tell_new_warnings(const std::vector<std::string>& warnings);
   void tell_status() const;
@@ -95,8 +106,10 @@ class Daemon {
   Pace config_;
   Debounce debounce_;
   std::unique_ptr<PodResourcesCall> asking_;
-  std::optional<DevicesInUse> in_use_;  // by kubelet's last answer; nothing before the first
-  std::set<std::string> strays_;        // at the last look
+  std::optional<DevicesInUse> in_use_;       // by kubelet's last answer; nothing before the first
+  std::map<std::string, Time> left_behind_;  // by device, since when
+  std::set<std::string> swept_;              // those that the last sweep was for
+  std::optional<SweepRun> sweep_;
   std::string kubelet_complaint_;
   Time ask_at_{};
   std::set<std::string> told_;

@@ -44,6 +44,10 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
       "How to register: watcher, legacy, or auto (watcher if KUBELET_ROOT/plugins_registry exists)");
   serve->add_option("--device-info-dir", options.device_info_dir, "Where Multus reads device information");
   serve->add_option("--run-dir", options.run_dir, "Shared with vfrail-cni on this node");
+  serve->add_option("--cni-state-dir", options.cni_state_dir,
+                    "Where vfrail-cni has its records; one that outlives its pod is told");
+  serve->add_option("--sweep", options.sweep_program,
+                    "The installed vfrail-cni, to run its sweep with when pods have left something behind");
   serve->add_option("--root", options.root, "Read sys, proc and dev below this folder");
   serve->add_option("--rescan-interval", options.rescan_interval,
                     "Seconds between looks at the devices when nothing happens (HUP: now)");

@@ -63,19 +63,25 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
   }
 }
 
-std::vector<std::string> find_strays(const Pools& pools, const DevicesInUse& in_use) {
+std::map<std::string, std::string> find_left_behind(const std::vector<std::shared_ptr<const Pool>>& pools,
+                                                    const DevicesInUse& in_use,
+                                                    const std::vector<std::string>& recorded) {
   std::set<std::string> used;
   for (const auto& [resource, devices] : in_use.resources) {
     for (const auto& [id, container] : devices) used.insert(id);
   }
-  std::set<std::string> out;
-  for (const Pool& pool : pools.pools) {
-    if (pool.config.unit != UnitKind::device) continue;
-    for (const PoolDevice& device : pool.devices) {
-      if (device.facts.away() && !used.contains(device.id())) out.insert(device.id());
+  const std::set<std::string> with_record(recorded.begin(), recorded.end());
+  std::map<std::string, std::string> out;
+  for (const auto& pool : pools) {
+    if (pool->config.unit != UnitKind::device) continue;
+    for (const PoolDevice& device : pool->devices) {
+      const std::string id = device.id();
+      if (used.contains(id)) continue;
+      if (with_record.contains(id)) out[id] = "has the record of an attachment";
+      if (device.facts.away()) out[id] = "is in another network namespace";
     }
   }
-  return {out.begin(), out.end()};
+  return out;
 }
 
 }  // namespace vfrail

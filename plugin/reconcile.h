@@ -5,6 +5,8 @@
 #include "plugin/devices_in_use.h"
 #include "plugin/pools.h"
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,11 @@ namespace vfrail {
 // the list does not depend on when the plugin was started.
 void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 
-// Devices that are in another network namespace although kubelet has given them to no container: what a pod
-// left behind, or somebody took by hand. Sorted.
-std::vector<std::string> find_strays(const Pools& pools, const DevicesInUse& in_use);
+// What pods left behind, or somebody took by hand: devices that kubelet has given to no container although
+// they are in another network namespace, or have a record of an attachment (`recorded`, by their ids). By
+// device, with what is the matter with it.
+std::map<std::string, std::string> find_left_behind(const std::vector<std::shared_ptr<const Pool>>& pools,
+                                                    const DevicesInUse& in_use,
+                                                    const std::vector<std::string>& recorded);
 
 }  // namespace vfrail

@@ -168,6 +168,8 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                  .registration = setup.registration,
                  .places = places,
                  .rescan_interval = options.rescan_interval,
+                 .cni_state_dir = options.cni_state_dir,
+                 .sweep_program = options.sweep_program,
                  .look =
                      [&](const Config& config) {
                        auto pools = look(sys, kernel.get(), config);

@@ -16,6 +16,8 @@ struct ServeOptions {
   std::string registration = "auto";
   std::string device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";
   std::string run_dir = "/run/vfrail";
+  std::string cni_state_dir = "/var/lib/cni/vfrail";
+  std::string sweep_program;  // empty: what pods leave behind is told only
   std::string root = "/";
   std::chrono::seconds rescan_interval{60};
   bool verbs_events = false;    // open RDMA devices to hear of their ports

@@ -167,8 +167,8 @@ TEST_CASE("only installers can write to the CNI folder, the plugin where kubelet
   for (const auto& [path, mount] : mounted()) {
     if (mount.write) continue;
     INFO(path);
-    // Kubelet's own folder is where --kubelet-root says, inside as outside.
-    CHECK(mount.inside == (path.starts_with("/var/lib/kubelet/") ? path : "/host" + path));
+    // Kubelet's folder and vfrail-cni's are where --kubelet-root and --cni-state-dir say, inside as outside.
+    CHECK(mount.inside == (path.starts_with("/var/lib/") ? path : "/host" + path));
   }
   for (const auto& container : pod_spec(kDaemonSet)["containers"]) {
     for (const auto& mount : container["volumeMounts"]) CHECK(mount["name"].as<std::string>() != "cni-bin");

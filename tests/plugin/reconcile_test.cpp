@@ -70,11 +70,16 @@ TEST_CASE("what kubelet says of others' resources, and ids that are none, change
   CHECK(pools.pools[0].devices.size() == 8);
 }
 
-TEST_CASE("a device in a namespace that kubelet knows no container for is a stray") {
+TEST_CASE("what pods left behind is away or has a record, and no container has it") {
   Tree tree("igb_node");
-  tree.move_to_pod("0000:21:10.0");
-  tree.move_to_pod("0000:21:10.2");
-  const Pools pools = pools_of(tree, kHostdev);
-  CHECK(find_strays(pools, in_use({"0000:21:10.0"})) == Texts{"0000:21:10.2"});
-  CHECK(find_strays(pools, in_use({"0000:21:10.0", "0000:21:10.2"})).empty());
+  for (const char* id : {"0000:21:10.0", "0000:21:10.2"}) tree.move_to_pod(id);
+  std::vector<std::shared_ptr<const Pool>> pools;
+  for (Pool& pool : pools_of(tree, kHostdev).pools)
+    pools.push_back(std::make_shared<const Pool>(std::move(pool)));
+  using Found = std::map<std::string, std::string>;
+  CHECK(find_left_behind(pools, in_use({"0000:21:10.0"}), {}) ==
+        Found{{"0000:21:10.2", "is in another network namespace"}});
+  CHECK(find_left_behind(pools, in_use({"0000:21:10.0", "0000:21:10.2"}),
+                         {"0000:21:10.0", "0000:41:10.0", "not a device of ours"}) ==
+        Found{{"0000:41:10.0", "has the record of an attachment"}});
 }

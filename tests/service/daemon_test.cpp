@@ -34,6 +34,9 @@ class Running {
                             .run_dir = folder.path("run")},
                  .rescan_interval = std::chrono::hours{1},
                  .stream_patience = milliseconds{50},
+                 .cni_state_dir = folder.path("cni"),
+                 .sweep_program = folder.path("sweep"),
+                 .left_behind_after = milliseconds{1},
                  .look = [this](const Config&) { return look(); },
                  .config = config_},
                 log_) {
@@ -120,6 +123,34 @@ TEST_CASE("a preference that comes with a changed configuration is told to kubel
   pool.config.preference = Preference::none;
   plugin.now({pool});
   CHECK(told(false));
+}
+
+TEST_CASE("a record that outlives its pod is swept, once") {
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  fs::create_directories(folder.path("cni/devices"));
+  fs::create_symlink("c1@net1", folder.path("cni/devices/") + kTwo[0]);
+  std::ofstream(folder.path("sweep")) << "#!/bin/sh\necho $1 >> " << folder.path("swept") << '\n';
+  fs::permissions(folder.path("sweep"), fs::perms::owner_all);
+  const Pool two = make_pool(kTwo);
+  const Pool one = make_pool({kTwo[0]});
+  Running plugin(folder, Registration::watcher, {two});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  // Kubelet is asked again when a list changes.
+  const auto change_list = [&](const Pool& pool) {
+    plugin.now({pool});
+    return kubelet.wait_for(kHostdev, pool.devices.size(), kStart);
+  };
+  bool swept = false;
+  for (int i = 0; i < 20 && !swept; ++i) {
+    REQUIRE(change_list(one));
+    REQUIRE(change_list(two));
+    swept = eventually([&] { return fs::exists(folder.path("swept")); });
+  }
+  REQUIRE(change_list(one));
+  REQUIRE(change_list(two));
+  plugin.stop();
+  CHECK(read_text(folder.path("swept")) == "sweep\n");
 }
 
 TEST_CASE("a pod gets the devices that the resource's preference proposes") {

@@ -1,0 +1,62 @@
+#include "plugin/sweep_run.h"
+
+#include "tests/service/support.h"
+
+#include <csignal>
+#include <fstream>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace {
+
+std::string script(const TempDir& folder, const std::string& text) {
+  std::string path = folder.path("sweep.sh");
+  std::ofstream(path) << "#!/bin/sh\n" << text << '\n';
+  ::chmod(path.c_str(), 0755);
+  return path;
+}
+
+bool has_ended(const SweepRun& run, int within_ms) {
+  pollfd fd{run.fd(), POLLIN, 0};
+  return ::poll(&fd, 1, within_ms) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep runs beside us, and tells what it said") {
+  const TempDir folder;
+  auto run = SweepRun::start(script(folder, R"(echo "verb $1"; echo "and errors" >&2; exit 3)"));
+  REQUIRE(run);
+  REQUIRE(has_ended(*run, 10'000));
+  const auto outcome = run->finish();
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.output == "verb sweep\nand errors\n");
+}
+
+TEST_CASE("a sweep gets none of our blocked signals, and ends with us") {
+  const TempDir folder;
+  sigset_t term;
+  ::sigemptyset(&term);
+  ::sigaddset(&term, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &term, nullptr);
+  auto run = SweepRun::start(script(folder, "kill -TERM $$; sleep 60"));
+  ::pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+  REQUIRE(run);
+  REQUIRE(has_ended(*run, 10'000));
+  CHECK(run->finish().exit_code == -1);
+  const auto begin = std::chrono::steady_clock::now();
+  { const auto hanging = SweepRun::start(script(folder, "exec sleep 60")); }
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds{30});
+}
+
+TEST_CASE("a program that is not there is an error that names it") {
+  const auto run = SweepRun::start("/not/there/vfrail");
+  REQUIRE_FALSE(run);
+  CHECK(run.error().text.find("/not/there/vfrail sweep") != std::string::npos);
+}
+
+}  // namespace vfrail::test
