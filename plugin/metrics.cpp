@@ -1,9 +1,11 @@
 #include "plugin/metrics.h"
 
 #include "plugin/metrics_text.h"
+#include "plugin/units.h"
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -149,6 +151,20 @@ size_t series_of(const DeviceCounters& counters) {
   return out;
 }
 
+using Owners = std::map<std::string, const PodContainer*>;
+
+// By device. A unit may be several devices; a shared device has many owners, so none is named.
+Owners find_owners(const Pool& pool, const DevicesInUse& in_use) {
+  Owners out;
+  if (shares(pool.config)) return out;
+  for (const Unit& unit : make_units(pool)) {
+    const PodContainer* by = in_use.find(pool.resource(), unit.id);
+    if (by == nullptr) continue;
+    for (const PoolDevice* device : unit.devices) out.emplace(device->id(), by);
+  }
+  return out;
+}
+
 // Every device once, under the first resource that has it; those in use first.
 std::vector<Row> list_rows(const MetricsInput& input) {
   static const PodContainer kNobody;
@@ -156,11 +172,13 @@ std::vector<Row> list_rows(const MetricsInput& input) {
   std::map<std::string_view, bool> seen;
   for (const ResourceStatus& one : input.status->resources) {
     const std::string resource = one.pool->resource();
+    const Owners owners = input.in_use ? find_owners(*one.pool, *input.in_use) : Owners();
     for (const PoolDevice& device : one.pool->devices) {
       const auto counters = input.devices.find(device.id());
       if (counters == input.devices.end() || !seen.emplace(counters->first, true).second) continue;
-      const PodContainer* by = input.in_use ? input.in_use->find(resource, counters->first) : nullptr;
-      out.push_back({&counters->first, resource, by == nullptr ? &kNobody : by, &counters->second});
+      const auto by = owners.find(counters->first);
+      out.push_back(
+          {&counters->first, resource, by == owners.end() ? &kNobody : by->second, &counters->second});
     }
   }
   std::stable_partition(out.begin(), out.end(), [](const Row& row) { return !row.by->pod.empty(); });

@@ -129,6 +129,37 @@ TEST_CASE("promtool has nothing to say against the metrics") {
   check_with_promtool(render_metrics(empty));
 }
 
+TEST_CASE("each device of a bundle has the name of the pod that has the bundle, a shared one has none") {
+  auto input = make_input(4);
+  auto pool = std::make_shared<Pool>(*input.status->resources.front().pool);
+  for (size_t i = 0; i < 4; ++i) {
+    pool->devices[i].facts.pf = PciAddress{0, static_cast<uint8_t>(8 + i / 2), 0, 0};
+    pool->devices[i].facts.vf_index = static_cast<int>(i % 2);
+  }
+  auto in_use = std::make_shared<DevicesInUse>();
+  in_use->resources["nvidia.com/hostdev"]["bundle-1"] = {"ml", "train-1", "main"};
+  in_use->resources["nvidia.com/hostdev"]["1"] = {"ml", "train-1", "main"};
+  input.in_use = in_use;
+  const auto labelled = [&](UnitKind unit) {
+    pool->config.unit = unit;
+    pool->config.units = 4;
+    auto status = std::make_shared<NodeStatus>(*input.status);
+    status->resources.front().pool = pool;
+    input.status = status;
+    const std::string text = render_metrics(input);
+    std::vector<size_t> out;
+    for (size_t i = 0; i < 4; ++i) {
+      const std::string device =
+          "vfrail_device_receive_bytes_total{resource=\"nvidia.com/hostdev\",device=\"" + device_id(i) +
+          "\",namespace=\"ml\",pod=\"train-1\"";
+      if (text.find(device) != std::string::npos) out.push_back(i);
+    }
+    return out;
+  };
+  CHECK(labelled(UnitKind::bundle) == std::vector<size_t>{1, 3});
+  CHECK(labelled(UnitKind::shared).empty());
+}
+
 TEST_CASE("series about devices are bounded, and those in use stay") {
   const auto input = make_input(100);
   const std::string text = render_metrics(input, 20);  // two devices have 14
