@@ -41,16 +41,16 @@ class Daemon {
     std::chrono::milliseconds rescan_interval{60'000};
     std::chrono::milliseconds stream_patience{3000};
     // Where vfrail-cni has its records; empty: nobody knows.
-    std::string cni_state_dir;
+    std::string cni_state_dir = {};
     // The CNI executable, to run `sweep` with when pods have left something behind; empty: it is only told.
-    std::string sweep_program;
+    std::string sweep_program = {};
     // What is left behind is what stays so for so long: a pod begins and ends in several steps.
     std::chrono::milliseconds left_behind_after{120'000};
     // What that configuration makes of the node now. Runs on the owner thread.
     std::function<Result<Pools>(const Config&)> look;
     ConfigSource& config;            // outlives the daemon, and is its own from now on
     KernelEvents* events = nullptr;  // likewise; null for a tree that is not this machine's
-    int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP looks again; none in tests
+    int signal_fd = -1;              // signalfd(2): TERM and INT stop, HUP looks again; none in tests
     // Outlive the daemon; null: nobody watches.
     Counters* counters = nullptr;
     Status* status = nullptr;

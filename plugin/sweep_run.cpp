@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -17,6 +17,9 @@ namespace vfrail {
 namespace {
 
 constexpr size_t kMostOutput = 16 * 1024;
+
+// glibc 2.36 declares pidfd_open() for C only.
+UniqueFd open_process(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
 // The child's streams, and none of our blocked and ignored signals.
 class Setting {
@@ -64,7 +67,7 @@ Result<SweepRun> SweepRun::start(const std::string& program) {
   const int error =
       ::posix_spawn(&pid, program.c_str(), setting.actions(), setting.attributes(), argv, environ);
   if (error != 0) return Error::from_errno(error, "start " + program + " sweep");
-  SweepRun out(pid, UniqueFd(::pidfd_open(pid, 0)), std::move(output));
+  SweepRun out(pid, open_process(pid), std::move(output));
   if (!out.process_.valid()) return Error::from_errno(errno, "watch " + program + " sweep");
   return out;
 }

@@ -218,6 +218,8 @@ TEST_CASE("a kubelet that hangs holds a scrape up for a moment, and probes not a
   Plugin plugin(node);
   plugin.run();
   REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  // The list comes before kubelet's word that it has registered us.
+  REQUIRE(in_time([&] { return plugin.ask("/readyz").status == 200; }));
   kubelet.pod_resources().hang(true);
   const int before = kubelet.pod_resources().calls();
   std::thread scrape([&] {
