@@ -1,18 +1,23 @@
 // inject: runs a command and, at its K-th system call, kills it or answers the call with an error.
 //
-//   inject K kill|ERRNO REPORT COMMAND [ARGUMENT]...
+//   inject K kill|kill-before-change|ERRNO REPORT COMMAND [ARGUMENT]...
 //
 // The calls of the command's own process count, from the first after execve() on; its children run untraced.
 // The call at which it is stopped is not done: a kill after call K is the kill before call K+1. REPORT gets
 // one line, "CALL" (a name, say "openat") if the K-th call was reached, "- N" if the command made N calls
 // only, "hung CALL" if it had not ended in time and was killed. The exit status is the command's, 128 and the
 // signal's number if a signal ended it.
+//
+// kill-before-change counts those calls only that may change something outside of the process, or in which it
+// waits for somebody who does. Before any other call the world is as it was before the last one that counts,
+// so that a kill there is no other trial.
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <optional>
 #include <string>
 #include <sys/ptrace.h>
@@ -45,9 +50,11 @@ struct ErrnoName {
 constexpr ErrnoName kErrnos[] = {
     {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EBUSY", EBUSY}, {"ENOMEM", ENOMEM}, {"EINTR", EINTR}};
 
-// 0 for "kill", which is none; -1 for a word that is neither.
+constexpr const char* kKillBeforeChange = "kill-before-change";
+
+// 0 for a kill, which is none; -1 for a word that is neither.
 int errno_of(const std::string& word) {
-  if (word == "kill") return 0;
+  if (word == "kill" || word == kKillBeforeChange) return 0;
   for (const ErrnoName& one : kErrnos) {
     if (word == one.name) return one.number;
   }
@@ -144,6 +151,51 @@ void set_register(pid_t pid, size_t place, long value) {
   if (ptrace(PTRACE_POKEUSER, pid, place, value) != 0) die("inject: write a register");
 }
 
+// What is not in this list may change something, and so may what waits: poll(2), wait4(2).
+bool only_looks(const __ptrace_syscall_info& call) {
+  switch (call.entry.nr) {
+    case SYS_openat:
+      return (call.entry.args[2] & (O_CREAT | O_TRUNC)) == 0 && (call.entry.args[2] & O_TMPFILE) != O_TMPFILE;
+    case SYS_read:
+    case SYS_pread64:
+    case SYS_close:
+    case SYS_fstat:
+    case SYS_newfstatat:
+    case SYS_getdents64:
+    case SYS_readlink:
+    case SYS_readlinkat:
+    case SYS_access:
+    case SYS_faccessat:
+    case SYS_faccessat2:
+    case SYS_lseek:
+    case SYS_mmap:
+    case SYS_munmap:
+    case SYS_mprotect:
+    case SYS_brk:
+    case SYS_arch_prctl:
+    case SYS_set_tid_address:
+    case SYS_set_robust_list:
+    case SYS_rseq:
+    case SYS_prlimit64:
+    case SYS_getrandom:
+    case SYS_rt_sigaction:
+    case SYS_rt_sigprocmask:
+    case SYS_fcntl:
+    case SYS_socket:
+    case SYS_bind:
+    case SYS_getsockname:
+    case SYS_setsockopt:
+    case SYS_recvmsg:
+    case SYS_recvfrom:
+    case SYS_getpid:
+    case SYS_geteuid:
+    case SYS_getuid:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // One system call that shall fail.
 class FailedCall {
  public:
@@ -222,7 +274,8 @@ void start(Command& command) {
 }
 
 // Returns when the command has ended, with the line for REPORT.
-std::string run(Command& command, long k, int error) {
+std::string run(Command& command, long k, const std::string& what) {
+  const int error = errno_of(what);
   long calls = 0;
   std::string last;
   bool hit = false;
@@ -240,6 +293,7 @@ std::string run(Command& command, long k, int error) {
       failing.reset();
       continue;
     }
+    if (what == kKillBeforeChange && only_looks(call)) continue;
     last = call_name(static_cast<long>(call.entry.nr));
     hit = ++calls == k;
     if (!hit) continue;
@@ -254,9 +308,10 @@ std::string run(Command& command, long k, int error) {
 
 int main(int count, char** arguments) {
   const long k = count > 1 ? std::atol(arguments[1]) : 0;
-  const int error = count > 2 ? errno_of(arguments[2]) : -1;
-  if (count < 5 || k < 1 || error < 0) {
-    std::fprintf(stderr, "usage: inject K kill|EIO|ENOSPC|EBUSY|ENOMEM|EINTR REPORT COMMAND [ARGUMENT]...\n");
+  if (count < 5 || k < 1 || errno_of(arguments[2]) < 0) {
+    std::fprintf(stderr,
+                 "usage: inject K kill|kill-before-change|EIO|ENOSPC|EBUSY|ENOMEM|EINTR REPORT COMMAND "
+                 "[ARGUMENT]...\n");
     return 126;
   }
   struct sigaction action {};
@@ -264,7 +319,7 @@ int main(int count, char** arguments) {
   sigaction(SIGALRM, &action, nullptr);
   Command command(arguments + 4);
   alarm(kLimitSeconds);
-  const std::string line = run(command, k, error);
+  const std::string line = run(command, k, arguments[2]);
   std::FILE* report = std::fopen(arguments[3], "we");
   if (report == nullptr || std::fprintf(report, "%s\n", line.c_str()) < 0 || std::fclose(report) != 0)
     die("inject: write the report");

@@ -4,8 +4,8 @@
 //
 // WORDs choose the sweeps whose names have them all. --device: on this node, with that VF, and not on made-up
 // ones.
-// --in-turn: at each system call one errno and one continuation after the kill, in turn, and not each of
-// them.
+// --in-turn: at each system call one errno, and not each; a kill before each call that may change something,
+// and one continuation after it, in turn.
 #include "tests/inject/sweep.h"
 
 #include <algorithm>
@@ -38,7 +38,8 @@ std::vector<Sweep> sweeps_of(const std::string& verb, const Setting& setting, co
   std::vector<std::string> continuations = continuations_of(verb);
   if (turns && continuations.size() > 1) continuations = {kEachInTurn};
   std::vector<Sweep> out;
-  for (const std::string& then : continuations) out.push_back({verb, "kill", then, setting});
+  const char* kill = turns ? kKillBeforeChange : kKill;
+  for (const std::string& then : continuations) out.push_back({verb, kill, then, setting});
   for (const std::string& error : turns ? std::vector<std::string>{kErrnosInTurn} : errnos())
     out.push_back({verb, error, "", setting});
   return out;
@@ -109,7 +110,7 @@ void add_report(const Sweep& sweep, const std::string& file, Sum& sum) {
     std::fputs(text.substr(text.find('\n') + 1).c_str(), stdout);
   }
   std::fflush(stdout);
-  (sweep.what == "kill" ? sum.kills : sum.faults) += points;
+  (sweep.kills() ? sum.kills : sum.faults) += points;
   sum.left += left;
   sum.died_in_start += died;
   sum.lost += lost;
@@ -176,7 +177,7 @@ int main(int count, char** arguments) {
       "start, before main(), made it end the process by a signal.\n",
       sum.left, sum.died_in_start);
   std::printf("kill points tried: %d, fault points tried: %d%s, %s\n", sum.kills, sum.faults,
-              options.in_turn ? " (at each call one of 5 errnos and one continuation, in turn)" : "",
+              options.in_turn ? " (one of 5 errnos and one continuation, in turn)" : "",
               sum.lost == 0 ? "nothing lost" : "NOT ALL WELL");
   return sum.lost == 0 ? 0 : 1;
 }

@@ -113,7 +113,7 @@ bool try_point(const Sweep& sweep, int k, const std::string& injector, Scene& sc
   if (!hit.reached && hit.outcome.status != 0) throw Lost("it failed without a fault");
   if (!hit.reached) {
     del(scene);
-  } else if (sweep.what == "kill") {
+  } else if (sweep.kills()) {
     if (hit.outcome.status != 128 + SIGKILL) throw Lost("the kill did not kill");
     continue_after_kill(sweep.then, k, scene);
   } else {
@@ -135,7 +135,7 @@ bool try_harmless_point(const Sweep& sweep, int k, const std::string& injector, 
   where =
       hit.call + ", status " + std::to_string(hit.outcome.status) + " " + hit.outcome.out + hit.outcome.err;
   if (!hit.reached && hit.outcome.status != 0) throw Lost("it failed without a fault");
-  if (hit.reached && sweep.what != "kill") judge_ending(hit, k, tally);
+  if (hit.reached && !sweep.kills()) judge_ending(hit, k, tally);
   scene.require_attached();
   return hit.reached;
 }

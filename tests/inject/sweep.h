@@ -1,6 +1,6 @@
 // A sweep: one verb of vfrail-cni, hit at its first system call, at its second, ... until it makes no more.
-// Judges what the node is after each. A point is never left out; what is not perfect is counted by its
-// reason.
+// Judges what the node is after each. No point that could differ is left out; what is not perfect is counted
+// by its reason.
 #pragma once
 
 #include "tests/inject/scene.h"
@@ -13,13 +13,18 @@ namespace vfrail::test {
 
 struct Sweep {
   std::string verb;  // of the specification, or "GC of all": the one in which no attachment is valid any more
-  std::string what;  // "kill", or the errno that the call answers with, or kErrnosInTurn
+  std::string what;  // kKill, kKillBeforeChange, the errno that the call answers with, or kErrnosInTurn
   std::string
       then;  // after a kill: what has to bring the node back, or kEachInTurn; empty for harmless verbs
   Setting setting;
   std::string text() const;
+  bool kills() const { return what.starts_with("kill"); }
 };
 
+// Words of the injector. The second makes a fourth of the trials, for where the kernel is slow: a kill
+// between two calls that change nothing is the kill before them.
+inline constexpr const char* kKill = "kill";
+inline constexpr const char* kKillBeforeChange = "kill-before-change";
 inline constexpr const char* kEachInTurn = "one of the continuations in turn";
 inline constexpr const char* kErrnosInTurn = "errnos in turn";  // the k-th call answers with the k-th of them
 const std::vector<std::string>& errnos();
