@@ -269,7 +269,10 @@ void Daemon::look_for_left_behind(Time now) {
   std::set<std::string> lasting;
   for (const auto& [id, what] : found) {
     const Time since = left_behind_.try_emplace(id, now).first->second;
-    if (now < since + options_.left_behind_after) continue;
+    if (now < since + options_.left_behind_after) {
+      ask_at_ = std::min(ask_at_, since + options_.left_behind_after);
+      continue;
+    }
     lasting.insert(id);
     tell_new_warnings(
         {id + " " + what +

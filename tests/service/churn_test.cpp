@@ -25,7 +25,7 @@ struct Counts {
   std::atomic<int> broken{0};  // answers that nobody should get
 };
 
-// Each has devices of its own, as kubelet sees to it that no two requests have the same one.
+// Two clients have the same device, which is more than kubelet would ask for.
 void call_everything(const std::string& socket, int number, Counts& counts) {
   std::mt19937 random(static_cast<unsigned>(number));
   for (int round = 0; round < kRounds; ++round) {
@@ -46,9 +46,14 @@ void call_everything(const std::string& socket, int number, Counts& counts) {
     ++(status.ok() ? counts.allocated : counts.refused);
     if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) ++counts.broken;
     v1beta1::PreferredAllocationRequest wish;
-    wish.add_container_requests()->set_allocation_size(1);
+    auto& container = *wish.add_container_requests();
+    container.set_allocation_size(2);
+    for (const char* id : {"0000:21:10.0", "0000:21:10.2", "0000:41:10.0", "0000:41:10.2"})
+      container.add_available_deviceids(id);
     v1beta1::PreferredAllocationResponse answer;
-    if (!plugin.preferred(wish, answer).ok()) ++counts.broken;
+    const bool preferred = plugin.preferred(wish, answer).ok() && answer.container_responses_size() == 1 &&
+                           answer.container_responses(0).deviceids_size() == 2;
+    if (!preferred) ++counts.broken;
     if (!plugin.pre_start({}).ok()) ++counts.broken;
   }
 }
@@ -57,7 +62,8 @@ void call_everything(const std::string& socket, int number, Counts& counts) {
 
 TEST_CASE("16 clients call everything while the list changes all the time", "[threads]") {
   const Node node;
-  const Pool full = node.pool();
+  Pool full = node.pool();
+  full.config.preference = Preference::pcie;
   Log log;
   (void)log.open_file(node.path("churn.log"));
   const std::string socket = node.path("churn.sock");
