@@ -1,5 +1,7 @@
+#include "cni/baseline.h"
 #include "cni/chained.h"
 #include "cni/device_info.h"
+#include "cni/host_use.h"
 #include "cni/ipam.h"
 #include "cni/plan.h"
 #include "cni/read_state.h"
@@ -7,20 +9,31 @@
 #include "cni/transaction.h"
 #include "cni/verbs.h"
 
+#include <algorithm>
+
 namespace vfrail {
 
 namespace {
 
-// A record in the way of `us`. Alive: refused. Left over by a kill, a reboot or a DEL that never came: its
-// attachment is undone first.
-Result<> settle_record(const AttachmentName& name, const AttachmentName& us, DeviceLock lock, World& world) {
+// What an ADD has done so far.
+struct Attached {
+  Record record;
+  std::optional<Link> link;
+  bool address_asked = false;  // the IPAM plugin has been run, or is about to be
+};
+
+// A record in the way of `us`. Alive: refused. Otherwise it was left over by a kill, a reboot or a DEL that
+// never came, and its device is to be restored first. Nothing: there is none.
+Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const AttachmentName& us,
+                                              World& world) {
   auto record = world.store.load(name);
   if (!record && record.error().code == Errc::protocol) {
     world.log.error("a record cannot be read, it is set aside", {{"reason", record.error().text}});
-    return world.store.set_aside(name);
+    TRY(world.store.set_aside(name), "");
+    return std::optional<Record>();
   }
-  const auto found = TRY(std::move(record), "");
-  if (!found) return {};
+  auto found = TRY(std::move(record), "");
+  if (!found) return found;
   if (TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "")) {
     const std::string whose =
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
@@ -33,20 +46,56 @@ Result<> settle_record(const AttachmentName& name, const AttachmentName& us, Dev
   world.log.warning(
       "an attachment was left behind, it is undone first",
       {{"device", found->device_key}, {"container", name.container_id}, {"ifname", name.ifname}});
-  const std::string what = "undo the attachment of container " + name.container_id;
-  if (lock == DeviceLock::held) {
-    // The record stays: the address is still to be released, by its DEL, GC or a sweep.
-    return restore_device(*found, found->netns, world);
-  }
-  TRY(detach(*found, found->netns, world), what);
-  return forget(*found, world);
+  return found;
 }
 
-// What is known after the device has moved.
-struct Attached {
-  Record record;
-  std::optional<Link> link;
-};
+std::string undoing(const AttachmentName& name) {
+  return "undo the attachment of container " + name.container_id;
+}
+
+// An earlier ADD under our name may have been killed, with this device or with another.
+Result<> settle_own_record(const AttachmentName& us, World& world) {
+  const auto orphan = TRY(orphaned_record(us, us, world), "");
+  if (!orphan) return {};
+  TRY(detach(*orphan, orphan->netns, world), undoing(us));
+  return forget(*orphan, world);
+}
+
+// The attachment that has the device by the records. Under the device's lock.
+Result<> settle_owner(const std::string& device_key, const AttachmentName& us, World& world) {
+  const auto owner = TRY(world.store.owner(device_key), "");
+  if (!owner) return {};
+  const auto orphan = TRY(orphaned_record(*owner, us, world), "");
+  // The record stays: the address is still to be released, by its DEL, GC or a sweep.
+  return orphan ? restore_device(*orphan, orphan->netns, world) : Result<>();
+}
+
+// Whether the record's device is what the selector names, by what it is in the host.
+bool is_selected(const Record& record, const DeviceSelector& selector) {
+  if (!record.link) return false;
+  const auto& altnames = record.link->altnames;
+  if (!selector.name.empty())
+    return record.link->name == selector.name ||
+           std::find(altnames.begin(), altnames.end(), selector.name) != altnames.end();
+  if (selector.mac) return record.link->mac == *selector.mac;
+  return record.device && selector.kernel_path.ends_with("/" + record.device->text());
+}
+
+// The device as the configuration selects it. One that is not in the host by that name can be in a pod: then
+// its owner is named; or on its way back from one that has ended.
+Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, World& world) {
+  auto device = find_device(world.sys, world.host, conf.device);
+  if (device || device.error().code != Errc::not_found || conf.device.id) return device;
+  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+    const auto record = world.store.load(name);
+    if (!record || !*record || !is_selected(**record, conf.device)) continue;
+    const auto orphan = TRY(orphaned_record(name, us, world), "");
+    if (!orphan) continue;
+    TRY(detach(*orphan, orphan->netns, world), undoing(name));
+    return find_device(world.sys, world.host, conf.device);
+  }
+  return device;
+}
 
 // A driver that has been bound again has made everything anew; the record keeps what was before, and learns
 // the names of the RDMA devices.
@@ -57,9 +106,13 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
   const State state = TRY(read_state(std::move(device), conf, Chained::no, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, state), "");
   const Record fresh = make_record(request, conf, state, plan);
-  record.rdma = fresh.rdma;
-  record.rdma_in_pod = fresh.rdma_in_pod;
-  TRY(world.store.save(record), "save the names of the RDMA devices");
+  Record now = record;
+  now.rdma = fresh.rdma;
+  now.rdma_index = fresh.rdma_index;
+  now.rdma_in_pod = fresh.rdma_in_pod;
+  now.index_in_pod = fresh.index_in_pod;
+  TRY(world.store.save(now), "save the names of the RDMA devices");
+  record = std::move(now);
   return plan;
 }
 
@@ -67,7 +120,7 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
 Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
-    for (const std::string& name : read_device(world.sys, *record.device).netdevs) {
+    for (const std::string& name : TRY(read_device(world.sys, *record.device), "").netdevs) {
       const auto link = TRY(world.host.find_link(name), "");
       if (!link || !link->ipoib()) continue;
       plan.link->name = link->name;
@@ -109,6 +162,16 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   }
   std::optional<Link> link;
   if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
+  if (link && link->index != record.index_in_pod) {
+    // Another interface of the pod had the index already.
+    record.index_in_pod = link->index;
+    TRY(world.store.save(record), "save the interface's index in the pod");
+  }
+  if (link && link->xdp_modes != 0) {
+    world.log.warning("an XDP program that the device had in the host is detached",
+                      {{"device", record.device_key}});
+    TRY(pod.detach_programs(*link), "");
+  }
   if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
   if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world), "");
   // After the last move, and before the runtime, which learns of the ADD only then, makes the container.
@@ -116,43 +179,43 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   return link;
 }
 
-// Under the device's lock: reads, decides, writes the record, moves.
-Result<Attached> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
-                             World& world, Transaction& tx) {
+// A roll-back is a DEL of what there is by now.
+Result<> take_back(const Attached& attached, const Request& request, const NetConf& conf, World& world) {
+  Holdings held{.record = attached.record, .request = request, .network = conf, .keeps_promise = true};
+  if (!attached.address_asked) held.network.ipam_type.clear();
+  return release(held, world);
+}
+
+// Under the device's lock: reads, decides, writes the record, moves. `out` outlives `tx`.
+Result<> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod, World& world,
+                     Attached& out, Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
-  // An earlier ADD under this name may have been killed, with this device or with another.
-  TRY(settle_record(us, us, DeviceLock::free, world), "");
+  TRY(settle_own_record(us, world), "");
   // Only a device that is selected by something else than its address must be looked at to know its lock.
   const std::string key =
-      conf.device.id ? conf.device.id->text() : TRY(find_device(world.sys, world.host, conf.device), "").key;
+      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key;
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
-  if (const auto owner = TRY(world.store.owner(key), ""))
-    TRY(settle_record(*owner, us, DeviceLock::held, world), "");
+  TRY(settle_owner(key, us, world), "");
+  TRY(refuse_unclean(key, world), "");
   Device device = TRY(find_device(world.sys, world.host, conf.device), "");
   device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
   const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
 
-  Attached out;
   out.record = make_record(request, conf, before, plan);
   out.record.netns_id = pod.netns_id();
   out.record.boot_id = TRY(boot_id(world.sys), "");
+  TRY(prepare_baseline(out.record, world), "");
   TRY(world.store.save(out.record), "save what is going to be changed");
-  tx.undo("give back " + out.record.device_key, [&world, record = out.record]() -> Result<> {
-    TRY(detach(record, record.netns, world), "");
-    return forget(record, world);
-  });
+  tx.undo("give back " + out.record.device_key, [&] { return take_back(out, request, conf, world); });
   out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record), "");
-  return out;
+  return {};
 }
 
 Result<Assignment> assign_addresses(const Request& request, const NetConf& conf, World& world,
-                                    Transaction& tx) {
+                                    Attached& attached) {
   if (conf.ipam_type.empty()) return Assignment{};
-  tx.undo("release the address", [&world, request, type = conf.ipam_type]() -> Result<> {
-    TRY(run_ipam(request, Command::del, type, world.ipam_timeout), "");
-    return {};
-  });
+  attached.address_asked = true;
   const auto lock =
       TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout), "");
   const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd()), "");
@@ -170,20 +233,34 @@ void correct_device_info(const NetConf& conf, const Record& record, World& world
   DeviceInfo info;
   info.address = *address;
   info.pf_address =
-      world.sys.link_name("sys/bus/pci/devices/" + record.device->text() + "/physfn").value_or("");
+      world.sys.link_name("sys/bus/pci/devices/" + record.device->text() + "/physfn").or_none().value_or("");
   for (size_t i = 0; i < record.rdma.size(); ++i) info.rdma.push_back(record.rdma_name_in_pod(i));
-  if (record.rdma.empty()) info.rdma = read_device(world.sys, *record.device).rdma;  // shared mode: it stayed
-  const auto corrected = correct_device_info_file(conf.device_info_file, info);
+  if (record.rdma.empty()) {  // shared mode: it stayed
+    const auto device = read_device(world.sys, *record.device);
+    if (device) info.rdma = device->rdma;
+  }
+  const auto corrected = correct_device_info_file(conf.device_info_file, world.device_info_folders, info);
   if (!corrected)
     world.log.warning("network-status will not tell the RDMA device", {{"reason", corrected.error().text}});
 }
 
+// A VF carries nothing while its PF is down, and nothing in the pod says why.
+void warn_of_carrier(const Attached& attached, World& world) {
+  if (!attached.link || attached.link->carrier() || !attached.record.device) return;
+  const std::string why = find_downed_pf(world.sys, *attached.record.device);
+  if (!why.empty())
+    world.log.warning("the interface has no carrier in the pod",
+                      {{"device", attached.record.device_key}, {"reason", why}});
+}
+
 Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
-                         World& world, Transaction& tx) {
-  const Attached attached = TRY(move_device(request, conf, chained, pod, world, tx), "");
+                         World& world, Attached& attached, Transaction& tx) {
+  // Before anything has changed.
+  if (!conf.ipam_type.empty()) TRY(find_plugin(conf.ipam_type, request.path), "");
+  TRY(move_device(request, conf, chained, pod, world, attached, tx), "");
   // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
   AddResult out;
-  out.assignment = TRY(assign_addresses(request, conf, world, tx), "");
+  out.assignment = TRY(assign_addresses(request, conf, world, attached), "");
   if (attached.link) {
     const Record& record = attached.record;
     TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table), "");
@@ -206,15 +283,31 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
                               {"was", attached.record.link ? attached.record.link->name : "-"},
                               {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
   correct_device_info(conf, attached.record, world);
+  warn_of_carrier(attached, world);
   return chained == Chained::rdma ? pass_on(conf) : out;
+}
+
+// An IPAM plugin that fails at ADD mostly fails at the roll-back's DEL, in the same words, which are long.
+std::string without_repetition(std::string also, const std::string& first, const std::string& ipam_type) {
+  const std::string plugin = "IPAM plugin " + ipam_type + ", ADD: ";
+  const size_t at = first.find(plugin);
+  if (ipam_type.empty() || at == std::string::npos) return also;
+  const std::string words = first.substr(at + plugin.size());
+  const size_t again = words.empty() ? std::string::npos : also.find(words);
+  return again == std::string::npos ? also : also.replace(again, words.size(), "the same");
 }
 
 }  // namespace
 
 Result<AddResult> add(const Request& request, World& world) {
   NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  for (const std::string& warning : conf.warnings)
+    world.log.warning("a key of the network configuration asks for nothing", {{"reason", warning}});
   const auto pod = TRY(world.open_netns(request.netns), "");
-  if (!pod) return Error{Errc::wrong_netns, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  if (!pod)
+    return Error{Errc::wrong_netns, 0,
+                 "CNI_NETNS " + request.netns + " is no network namespace" + kPodHasEnded};
+  const auto lock = TRY(lock_attachment({request.container_id, request.ifname}, "ADD", world), "");
   const Chained chained = TRY(look_at_chain(request, conf, *pod, world), "");
   if (chained == Chained::complete) {
     world.log.info("an entry of vfrail earlier in the chain has attached everything");
@@ -222,15 +315,17 @@ Result<AddResult> add(const Request& request, World& world) {
     TRY(world.tell(out), "");
     return out;
   }
+  Attached attached;
   Transaction tx;
-  auto result = attach(request, conf, chained, *pod, world, tx);
+  auto result = attach(request, conf, chained, *pod, world, attached, tx);
   const auto told = result ? world.tell(*result) : Result<>();
   if (result && told) {
     tx.commit();
     return result;
   }
   Error error = result ? told.error() : std::move(result).error();
-  return std::move(error).and_also(tx.roll_back());
+  const std::string also = without_repetition(tx.roll_back(), error.text, conf.ipam_type);
+  return std::move(error).and_also(also);
 }
 
 }  // namespace vfrail

@@ -38,8 +38,12 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
 
 Result<> write_sysctls(Kernel& pod, const std::string& ifname, const std::vector<SysctlSetting>& sysctls) {
   for (const SysctlSetting& sysctl : sysctls) {
-    TRY(pod.write_sysctl(sysctl.path_for(ifname), sysctl.value),
-        "set sysctl " + sysctl.key + " to " + sysctl.value);
+    auto written = pod.write_sysctl(sysctl.path_for(ifname), sysctl.value);
+    if (written) continue;
+    Error error = std::move(written).error();
+    if (error.code == Errc::not_found)
+      error.text += "; the pod has no such setting: compare it with sysctl -a -r '^net' in a pod";
+    return std::move(error).in("set sysctl " + sysctl.key + " to " + sysctl.value);
   }
   return {};
 }
@@ -81,9 +85,9 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
     TRY(pod.add_route(route), "add route " + route.destination.cidr() + " on " + link.name + in_table(route));
   }
   if (!own_table) return {};
-  for (const IpAddress& source : sources_of(assignment)) {
-    TRY(pod.add_rule(source, *own_table),
-        "route packets from " + source.text() + " by table " + std::to_string(*own_table));
+  for (const RoutingRule& rule : rules_of(assignment.ips, *own_table)) {
+    TRY(pod.add_rule(rule.source, rule.table),
+        "route packets from " + rule.source.text() + " by table " + std::to_string(rule.table));
   }
   return {};
 }

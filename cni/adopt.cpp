@@ -94,7 +94,7 @@ class Claims {
  private:
   Result<std::vector<std::string>> list(const std::string& folder) {
     std::vector<std::string> out;
-    for (const std::string& name : world_.sys.list(folder)) {
+    for (const std::string& name : TRY(world_.sys.list(folder), "").value_or(SysRoot::Names())) {
       std::string path = folder + "/";
       out.push_back(path.append(name));
     }
@@ -176,13 +176,13 @@ Result<std::optional<Link>> find_claimed_link(const Claim& claim, const std::opt
   const auto is_child = [&](const Link& one) { return device && one.parent_device == device->text(); };
   // Kernels before 5.14 tell no parent, and what is virtual has none. The alias is host-device's mark; other
   // hardware must at least be away from the host.
-  const auto may_be = [&](const Link& one) {
+  const auto may_be = [&](const Link& one) -> Result<bool> {
     if (!one.parent_device.empty()) return !device;
     if (claim.maker->folder == nullptr) return valid_ifname(one.alias);
-    return one.kind.empty() && device && read_device(world.sys, *device).netdevs.empty();
+    return one.kind.empty() && device && TRY(read_device(world.sys, *device), "").netdevs.empty();
   };
   auto link = TRY(pod.find_link(claim.name.ifname), "");
-  if (link && (is_child(*link) || may_be(*link))) return link;
+  if (link && (is_child(*link) || TRY(may_be(*link), ""))) return link;
   for (Link& one : TRY(pod.links(), "")) {
     if (is_child(one)) return std::optional(std::move(one));
   }
@@ -205,6 +205,8 @@ Result<LinkBefore> link_before(const Claim& claim, const Link& now) {
   out.tx_queue_len = now.tx_queue_len;
   out.kind = now.kind;
   out.parent_device = now.parent_device;
+  out.lower = now.lower;
+  out.permanent_mac = now.permanent_mac;
   return out;
 }
 
@@ -227,15 +229,17 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const Device&
   return std::optional(std::move(out));
 }
 
-Result<std::vector<std::string>> rdma_in_pod(const Claim& claim, Kernel& pod, World& world) {
-  std::vector<std::string> out;
-  if (claim.state.rdma.empty()) return out;
+Result<> find_claimed_rdma(const Claim& claim, Kernel& pod, World& world, Record& record) {
+  if (claim.state.rdma.empty()) return {};
   // In shared mode each namespace shows all of them, and none has moved.
-  if (TRY(world.host.rdma_netns_mode(), "") != RdmaNetnsMode::exclusive) return out;
+  if (TRY(world.host.rdma_netns_mode(), "") != RdmaNetnsMode::exclusive) return {};
   for (const std::string& name : claim.state.rdma) {
-    if (TRY(pod.find_rdma_device(name), "")) out.push_back(name);
+    const auto device = TRY(pod.find_rdma_device(name), "");
+    if (!device) continue;
+    record.rdma.push_back(name);
+    record.rdma_index.push_back(device->index);
   }
-  return out;
+  return {};
 }
 
 Result<std::optional<DeviceId>> device_of(const Claim& claim, const NetConf& conf) {
@@ -250,9 +254,9 @@ Result<std::optional<DeviceId>> device_of(const Claim& claim, const NetConf& con
 Result<bool> find_claimed_device(const Claim& claim, const NetConf& conf, Kernel& pod, World& world,
                                  Record& record) {
   record.device = TRY(device_of(claim, conf), "");
-  if (record.device && read_device(world.sys, *record.device).user_space()) {
+  if (record.device && TRY(read_device(world.sys, *record.device), "").user_space()) {
     record.device_key = record.device->text();  // no netdev, so its namespace decides
-    record.vf = TRY(vf_before(claim.state, read_device(world.sys, *record.device), world), "");
+    record.vf = TRY(vf_before(claim.state, TRY(read_device(world.sys, *record.device), ""), world), "");
     return true;
   }
   const auto link = TRY(find_claimed_link(claim, record.device, pod, world), "");
@@ -262,10 +266,11 @@ Result<bool> find_claimed_device(const Claim& claim, const NetConf& conf, Kernel
   record.link = TRY(link_before(claim, *link), "");
   record.device_key = record.device ? record.device->text() : "netdev." + record.link->name;
   record.pod_mac = link->mac;
+  record.index_in_pod = link->index;
   if (TRY(find_link_at_home(record, world), "")) return false;
-  record.rdma = TRY(rdma_in_pod(claim, pod, world), "");
+  TRY(find_claimed_rdma(claim, pod, world, record), "");
   if (record.device)
-    record.vf = TRY(vf_before(claim.state, read_device(world.sys, *record.device), world), "");
+    record.vf = TRY(vf_before(claim.state, TRY(read_device(world.sys, *record.device), ""), world), "");
   return true;
 }
 
@@ -293,6 +298,8 @@ Result<std::optional<Record>> describe(const Claim& claim, const SweepOptions& o
 
 Result<std::optional<Record>> adopt(const Claim& claim, const Record& seen, const SweepOptions& options,
                                     World& world) {
+  const auto ours = TRY(lock_attachment(claim.name, "adoption", world), "");
+  if (TRY(world.store.load(claim.name), "")) return std::optional<Record>();  // an ADD has come meanwhile
   const auto lock =
       TRY(world.store.lock_device(seen.device_key, world.lock_timeout), "wait for " + seen.device_key);
   if (const auto owner = TRY(world.store.owner(seen.device_key), ""))

@@ -7,7 +7,10 @@ namespace vfrail {
 
 Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world) {
   if (plan.cdi_spec.empty() || !record.device) return {};
-  auto spec = TRY(read_cdi_spec(plan.cdi_spec), "read the CDI spec of " + record.device_key);
+  const auto file =
+      TRY(find_cdi_spec(plan.cdi_spec, world.cdi_folders), "read the CDI spec of " + record.device_key);
+  if (!file) return {};
+  auto spec = TRY(read_cdi_spec(file->path()), "read the CDI spec of " + record.device_key);
   if (!spec || !has_rdma_nodes(*spec)) return {};
   // Its numbers change by moves of its own only, and the device's lock keeps those off.
   const auto nodes =
@@ -20,7 +23,7 @@ Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& w
   }
   if (!replace_rdma_nodes(*spec, nodes)) return {};
   // One name, since only this process may write it: what a kill leaves there, the next ADD renames.
-  TRY(write_cdi_spec(plan.cdi_spec, plan.cdi_spec + ".new", *spec),
+  TRY(write_cdi_spec(file->path(), file->path() + ".new", *spec),
       "correct the CDI spec of " + record.device_key);
   world.log.info("the device nodes have other numbers now, the CDI spec has them",
                  {{"device", record.device_key}, {"nodes", joined(nodes)}});

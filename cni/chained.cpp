@@ -52,7 +52,7 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
     return other_device(request, parent, conf.device.id->text());
   if (!parent.empty()) return *conf.device.id;
   // Kernels before 5.14 do not tell the parent; then at least it must not be in the host.
-  for (const std::string& name : read_device(world.sys, *conf.device.id).netdevs) {
+  for (const std::string& name : TRY(read_device(world.sys, *conf.device.id), "").netdevs) {
     if (TRY(world.host.find_link(name), "look for " + name))
       return other_device(request, "another device",
                           conf.device.id->text() + ", which has " + name + " here");
@@ -62,17 +62,10 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
 
 // The entry before has done, or left out, what these ask for.
 Result<> refuse_interface_keys(const NetConf& conf) {
-  const char* key = !conf.ipam_type.empty() ? "ipam"
-                    : conf.mac              ? "mac"
-                    : conf.mtu              ? "mtu"
-                    : !conf.vf.empty()      ? "settings of the VF"
-                    : conf.pod.need_link()  ? "settings of the interface"
-                    : conf.guid             ? "guid"
-                                            : nullptr;
-  if (key == nullptr) return {};
+  if (conf.interface_key.empty()) return {};
   return Error{
       Errc::invalid, 0,
-      std::string(key) +
+      conf.interface_key +
           ": the interface was made by an earlier entry of this chain, and that one sets it; take it out "
           "of this entry"};
 }

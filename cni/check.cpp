@@ -1,5 +1,6 @@
 #include "cni/ipam.h"
 #include "cni/plan.h"
+#include "cni/routing.h"
 #include "cni/steps.h"
 #include "cni/verbs.h"
 
@@ -25,14 +26,33 @@ class Differences {
   std::string text_;
 };
 
+// IPoIB's begins with the number of a queue pair, which is another one each time; the rest is its port's.
+bool same_address(const MacAddress& a, const MacAddress& b) {
+  if (!a.ipoib() || !b.ipoib()) return a == b;
+  return std::equal(a.bytes.begin() + 4, a.bytes.end(), b.bytes.begin() + 4);
+}
+
+// A later plugin of the chain may have set another address, and has then put it into the result.
+Result<std::optional<MacAddress>> expected_mac(const NetConf& conf, const Request& request,
+                                               Differences& out) {
+  const auto previous = interface_of(*conf.prev_result, request.ifname, request.netns);
+  out.expect(previous.has_value(), "prevResult has no interface " + request.ifname + " in " + request.netns);
+  if (!previous || previous->mac.empty()) return wanted_mac(request, conf);
+  auto mac = MacAddress::parse(previous->mac);
+  out.expect(mac.has_value(), "prevResult: \"" + previous->mac.substr(0, 40) + "\" is no MAC address");
+  return mac;
+}
+
 Result<> compare_link(const NetConf& conf, const Request& request, const Link& link, Differences& out) {
   const std::string& name = request.ifname;
   out.expect(link.name == name, "the device is called " + link.name + " in the pod, not " + name);
   out.expect(link.up(), name + " is down");
-  // A later plugin of the chain may set another address or MTU; what this configuration asks for is compared.
-  const auto mac = TRY(wanted_mac(request, conf), "");
-  if (mac)
-    out.expect(link.mac == *mac, name + " has the address " + link.mac.text() + ", wanted is " + mac->text());
+  if (const auto mac = TRY(expected_mac(conf, request, out), "")) {
+    out.expect(same_address(link.mac, *mac),
+               name + " has the address " + link.mac.text() + ", wanted is " + mac->text());
+  }
+  // Tools that set another MTU later do not put it into the result, so it is compared only if it is asked
+  // for.
   if (conf.mtu) {
     out.expect(link.mtu == *conf.mtu,
                name + " has MTU " + std::to_string(link.mtu) + ", wanted is " + std::to_string(*conf.mtu));
@@ -49,9 +69,34 @@ bool has_metric(const std::optional<uint32_t>& wanted, const std::optional<uint3
   return wanted.value_or(0) == 0 || std::min(*wanted, max) == have;
 }
 
-void compare_route(const AssignedRoute& wanted, const std::vector<Route>& routes, Differences& out) {
+// The route that the kernel makes of an address (fib_add_ifaddr(), addrconf_prefix_route()). In whichever
+// table, because a VRF has one of its own, but not in those that source routing fills.
+void compare_network(const IpAddress& address, const Link& link, std::optional<uint32_t> own_table,
+                     const std::vector<Route>& routes, Differences& out) {
+  if (address.prefix == address.bytes.size() * 8 || !link.up()) return;
+  const IpAddress network = network_of(address);
+  const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
+    return one.destination == network && !one.gateway && one.link == link.index &&
+           !(own_table && is_own_table(one.table, *own_table));
+  });
+  out.expect(there, "the route to " + network.cidr() + " that " + address.cidr() + " of " + link.name +
+                        " comes with is missing in the pod");
+}
+
+// Assigned without a gateway, it goes through that of an address; if another interface has it, that one
+// knows.
+bool has_gateway(const Route& have, const AssignedRoute& wanted, const Link& link,
+                 const std::vector<IpAddress>& gateways) {
+  constexpr uint8_t kLinkScope = 253;  // RT_SCOPE_LINK
+  if (wanted.gateway) return have.gateway == wanted.gateway;
+  if (wanted.scope == kLinkScope || gateways.empty() || have.link != link.index) return true;
+  return have.gateway && std::find(gateways.begin(), gateways.end(), *have.gateway) != gateways.end();
+}
+
+void compare_route(const AssignedRoute& wanted, const Link& link, const std::vector<IpAddress>& gateways,
+                   const std::vector<Route>& routes, Differences& out) {
   const auto same = [&](const Route& one) {
-    return one.destination == wanted.destination && (!wanted.gateway || one.gateway == wanted.gateway);
+    return one.destination == wanted.destination && has_gateway(one, wanted, link, gateways);
   };
   const std::string name = "route " + wanted.destination.cidr();
   const auto found = std::find_if(routes.begin(), routes.end(), same);
@@ -66,25 +111,31 @@ void compare_route(const AssignedRoute& wanted, const std::vector<Route>& routes
                           std::to_string(wanted.advmss.value_or(0)) + " (0: any)");
 }
 
-Result<> compare_addresses(const Assignment& wanted, const Link& link, Kernel& pod, Differences& out) {
+Result<> compare_addresses(const Assignment& wanted, const Link& link, std::optional<uint32_t> own_table,
+                           Kernel& pod, Differences& out) {
+  if (wanted.ips.empty() && wanted.routes.empty()) return {};
   const auto have = TRY(pod.addresses(link.index), "");
+  // A route of prevResult may belong to another interface of the chain, so it must exist on some link.
+  const auto routes = TRY(pod.routes(0), "");
   for (const AssignedIp& ip : wanted.ips) {
     const bool there = std::any_of(have.begin(), have.end(),
                                    [&](const LinkAddress& one) { return one.address == ip.address; });
     out.expect(there, "address " + ip.address.cidr() + " is missing on " + link.name);
+    if (there) compare_network(ip.address, link, own_table, routes, out);
   }
-  if (wanted.routes.empty()) return {};
-  // A route of prevResult may belong to another interface of the chain, so it must exist on some link.
-  const auto routes = TRY(pod.routes(0), "");
-  for (const AssignedRoute& route : wanted.routes) compare_route(route, routes, out);
+  for (const AssignedRoute& route : wanted.routes)
+    compare_route(route, link, gateways_for(route.destination, wanted.ips), routes, out);
   return {};
 }
 
 Result<> compare_vf(const Record& record, const NetConf& conf, const Request& request, World& world,
                     Differences& out) {
   const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
-  if (wanted.empty() || !record.device) return {};
-  const auto found = TRY(find_vf_place(world.sys, read_device(world.sys, *record.device)), "look for the PF");
+  // Of an entry that moved the RDMA device only they are an earlier plugin's.
+  const bool ours = record.vf || record.link;
+  if (wanted.empty() || !record.device || !ours) return {};
+  const auto found =
+      TRY(find_vf_place(world.sys, TRY(read_device(world.sys, *record.device), "")), "look for the PF");
   const auto& place = found.place;
   if (!place) {
     out.expect(!record.vf, found.why_not);
@@ -103,9 +154,9 @@ Result<> compare_vf(const Record& record, const NetConf& conf, const Request& re
   return {};
 }
 
-Result<> compare_rdma(const Record& record, Kernel& pod, Differences& out) {
+Result<> compare_rdma(const Record& record, Kernel& pod, const World& world, Differences& out) {
   for (size_t i = 0; i < record.rdma.size(); ++i) {
-    const auto device = TRY(find_rdma_in_pod(record, i, pod), "");
+    const auto device = TRY(find_rdma_in_pod(record, i, pod, world), "");
     const std::string& name = record.rdma_name_in_pod(i);
     out.expect(device.has_value(), "RDMA device " + name + " is not in the pod's namespace");
     if (device) {
@@ -144,7 +195,9 @@ Result<> check(const Request& request, World& world) {
         "there is no record of an attachment " + request.ifname + " of container " + request.container_id};
   }
   const auto pod = TRY(world.open_netns(request.netns), "");
-  if (!pod) return Error{Errc::wrong_netns, 0, "CNI_NETNS " + request.netns + " is no network namespace"};
+  if (!pod)
+    return Error{Errc::wrong_netns, 0,
+                 "CNI_NETNS " + request.netns + " is no network namespace" + kPodHasEnded};
   Differences differences;
   if (record->link) {
     const auto link = TRY(find_link_in_pod(*record, *pod), "");
@@ -157,13 +210,13 @@ Result<> check(const Request& request, World& world) {
              TRY(routing_differences(wanted, *record->routing_table, *link, *pod), ""))
           differences.add(what);
       }
-      TRY(compare_addresses(wanted, *link, *pod, differences), "");
+      TRY(compare_addresses(wanted, *link, record->routing_table, *pod, differences), "");
     } else {
       differences.add("the interface of " + record->device_key + " is not in the pod's namespace");
     }
   }
   TRY(compare_vf(*record, conf, request, world, differences), "");
-  TRY(compare_rdma(*record, *pod, differences), "");
+  TRY(compare_rdma(*record, *pod, world, differences), "");
   TRY(differences.result(), "");
   return check_ipam(request, conf, world);
 }

@@ -1,8 +1,11 @@
+#include "cni/baseline.h"
 #include "cni/device.h"
 #include "cni/ipam.h"
+#include "cni/stacked.h"
 #include "cni/steps.h"
 #include "cni/verbs.h"
 #include "common/promise.h"
+#include "common/text.h"
 
 #include <cerrno>
 
@@ -10,17 +13,21 @@ namespace vfrail {
 
 namespace {
 
-// The key that ADD would use. Nothing if there is no such device: then there is nothing to give back either.
-std::optional<std::string> device_key(const NetConf& conf, const World& world) {
-  if (conf.device.id) return conf.device.id->text();
-  const auto device = find_device(world.sys, world.host, conf.device);
-  return device ? std::optional(device->key) : std::nullopt;
+// The key that ADD would use. Nothing if there is no such device, or the configuration names none: then there
+// is nothing to give back either.
+Result<std::optional<std::string>> device_key(const NetConf& conf, const World& world) {
+  if (conf.device.id) return std::optional(conf.device.id->text());
+  auto device = find_device(world.sys, world.host, conf.device);
+  if (device) return std::optional(device->key);
+  const Errc why = device.error().code;
+  if (why == Errc::not_found || why == Errc::invalid) return std::optional<std::string>();
+  return std::move(device).error();
 }
 
 // DEL of an attachment without a record (never made, already gone, or the state folder was lost): the address
 // is released; a device that is in the pod under that name is what the runtime means, and is sent home.
 Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
-  const auto key = device_key(conf, world);
+  const auto key = TRY(device_key(conf, world), "");
   if (!key) return {};
   // An ADD that was killed before its record was complete leaves files: its lock's, which goes with ours, and
   // another.
@@ -39,22 +46,11 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
 }
 
-// For when the caller has the device's lock.
-Result<bool> detach_locked(const Record& record, const std::string& netns, World& world) {
-  if (TRY(world.store.owner(record.device_key), "") != record.attachment) {
-    world.log.info("the device has been given to another attachment, it is left alone",
-                   {{"device", record.device_key}});
-    return false;
-  }
-  TRY(restore_device(record, netns, world), "give back " + record.device_key);
-  return true;
-}
-
 // The device comes home, and what its container was told is void.
-Result<> give_back(const Record& record, const std::string& netns, DeviceLock lock, World& world) {
-  const bool had_it = lock == DeviceLock::held ? TRY(detach_locked(record, netns, world), "")
-                                               : TRY(detach(record, netns, world), "");
-  return had_it && record.device ? end_promise(world.run_folder, *record.device) : Result<>();
+Result<> give_back(const Record& record, const Holdings& held, World& world) {
+  const bool had_it = TRY(detach(record, held.request.netns, world), "");
+  return had_it && record.device && !held.keeps_promise ? end_promise(world.run_folder, *record.device)
+                                                        : Result<>();
 }
 
 // A record that cannot be read blocks nobody: it is moved aside, and DEL goes on without.
@@ -68,11 +64,51 @@ Result<std::optional<Record>> load_record(const AttachmentName& name, World& wor
 
 // The address that ADD assigned must not be forgotten with the record, whoever asks for DEL: of a chain with
 // two entries of vfrail the last one is asked first, and it has no IPAM.
-void use_ipam_of(const Record& record, Request& asked, NetConf& network) {
+void use_ipam_of(const Record& record, Holdings& held) {
   const auto then = parse_net_conf(record.config);
   if (!then || then->ipam_type.empty()) return;
-  asked.config = record.config;
-  network = *then;
+  held.request.config = record.config;
+  held.network = *then;
+}
+
+// What can be named of a configuration that no ADD was served with: nothing but its IPAM plugin.
+Result<NetConf> network_of_refused(const Request& request, Error refusal) {
+  if (refusal.code == Errc::protocol) return refusal;  // no JSON: whose DEL this is, nobody can tell
+  NetConf out;
+  const auto json = Json::parse(request.config);
+  const Json* ipam = json ? json->find("ipam") : nullptr;
+  const Json* type = ipam != nullptr ? ipam->find("type") : nullptr;
+  const std::string* text = type != nullptr ? type->as_text() : nullptr;
+  if (text != nullptr && text->find('/') == std::string::npos) out.ipam_type = *text;
+  return out;
+}
+
+// The configuration, if an ADD can have been served with it.
+Result<NetConf> served_conf(const std::string& config) {
+  NetConf out = TRY(parse_net_conf(config), "");
+  if (version_supported(out.cni_version)) return out;
+  return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported"};
+}
+
+// What the runtime means, by the record, by the configuration, or by what can be read of it.
+Result<Holdings> find_holdings(std::optional<Record> record, const Request& request, World& world) {
+  Holdings out{.record = std::move(record), .request = request, .network = {}};
+  auto conf = served_conf(request.config);
+  if (!conf && out.record) {
+    // The network was edited since ADD. What ADD did can be undone all the same.
+    world.log.warning("the configuration cannot be used, DEL goes by that of ADD",
+                      {{"reason", conf.error().text}});
+    out.request.config = out.record->config;
+    conf = parse_net_conf(out.request.config);
+  } else if (!conf) {
+    world.log.warning("nothing is attached, and with this configuration nothing can have been",
+                      {{"reason", conf.error().text}});
+    out.address_expected = false;
+    conf = network_of_refused(request, std::move(conf).error());
+  }
+  out.network = TRY(std::move(conf), "network configuration");
+  if (out.record && out.network.ipam_type.empty()) use_ipam_of(*out.record, out);
+  return out;
 }
 
 }  // namespace
@@ -100,8 +136,18 @@ Result<bool> attachment_lives(const Record& record, World& world) {
   if (!pod) return false;
   if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
   if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
-  return TRY(find_rdma_in_pod(record, 0, *pod), "").has_value();
+  return TRY(find_rdma_in_pod(record, 0, *pod, world), "").has_value();
 }
+
+namespace {
+
+Result<> clear_device(const Record& record, Kernel* pod, World& world) {
+  const auto remains = TRY(clear_interface(record, pod, world), "");
+  if (remains.empty()) return {};
+  return Error{Errc::busy, 0, record.device_key + " is not clear of its pod: " + joined(remains)};
+}
+
+}  // namespace
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has made every device what it is
@@ -112,14 +158,22 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   TRY(bring_rdma_back(record, pod.get(), world), "");
   TRY(restore_vf_identity(record, world), "");
   TRY(bring_link_back(record, pod.get(), world), "");
+  TRY(clear_device(record, pod.get(), world), "");
   TRY(restore_vf_policy(record, world), "");
+  TRY(return_to_baseline(record, world), "");
   return pod ? remove_rules(record, *pod) : Result<>();
 }
 
 Result<bool> detach(const Record& record, const std::string& netns, World& world) {
   const auto lock =
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-  return detach_locked(record, netns, world);
+  if (TRY(world.store.owner(record.device_key), "") != record.attachment) {
+    world.log.info("the device has been given to another attachment, it is left alone",
+                   {{"device", record.device_key}});
+    return false;
+  }
+  TRY(restore_device(record, netns, world), "give back " + record.device_key);
+  return true;
 }
 
 Result<> forget(const Record& record, World& world) {
@@ -128,53 +182,79 @@ Result<> forget(const Record& record, World& world) {
   return world.store.remove(record);
 }
 
+Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world) {
+  auto lock = world.store.lock_attachment(name, verb, world.lock_timeout);
+  if (lock) return lock;
+  return std::move(lock.error())
+      .in("wait for the verb that is at work on " + name.ifname + " of container " + name.container_id);
+}
+
+Result<bool> set_aside_unreadable(const AttachmentName& name, World& world) {
+  const auto lock = TRY(lock_attachment(name, "clean-up", world), "");
+  const auto record = world.store.load(name);
+  if (record || record.error().code != Errc::protocol) return false;
+  TRY(world.store.set_aside(name), "");
+  return true;
+}
+
 namespace {
 
-// DEL with the record that was found, or without one.
-Result<> detach_and_release(const std::optional<Record>& record, const Request& request, DeviceLock lock,
-                            World& world) {
+// A client such as dhcp's sends its release through the interface, from the pod.
+bool releases_through_interface(const std::string& ipam_type) { return ipam_type == "dhcp"; }
+
+Result<> release_address(const Holdings& held, World& world) {
+  const Request& request = held.request;
+  const std::string& type = held.network.ipam_type;
+  if (type.empty()) return {};
+  const auto program = find_plugin(type, request.path);
+  if (!program && program.error().code == Errc::invalid) {
+    world.log.warning("there is no address to release", {{"reason", program.error().text}});
+    return {};
+  }
+  // The plugin of an ADD that was killed goes on, and would take an address when this one has given back all.
+  const auto its_end = world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout);
   std::optional<Error> failure;
-  const auto note = [&](Result<> result) {
-    if (result) return true;
-    failure = failure ? std::move(*failure).and_also(result.error().text) : std::move(result).error();
-    return false;
-  };
-  Request asked = request;
-  auto conf = parse_net_conf(asked.config);
-  if (!conf && record) {
-    // The network was edited since ADD. What ADD did can be undone all the same.
-    world.log.warning("the configuration cannot be used, DEL goes by that of ADD",
-                      {{"reason", conf.error().text}});
-    asked.config = record->config;
-    conf = parse_net_conf(asked.config);
+  if (!its_end && its_end.error().sys == EWOULDBLOCK) {
+    world.log.warning("an IPAM plugin still runs, it is not waited for", {{"reason", its_end.error().text}});
+  } else if (!its_end) {
+    failure = its_end.error();
   }
-  NetConf network = TRY(std::move(conf), "network configuration");
-  if (record && network.ipam_type.empty()) use_ipam_of(*record, asked, network);
-  // The device first: an address that is still live in the pod must not go to another one.
-  const bool device_home =
-      note(record ? give_back(*record, asked.netns, lock, world) : detach_unrecorded(asked, network, world));
-  if (!network.ipam_type.empty()) {
-    // The plugin of an ADD that was killed goes on, and would take an address when this one has given back
-    // all.
-    const auto its_end = world.store.lock_ipam({asked.container_id, asked.ifname}, world.lock_timeout);
-    if (!its_end && its_end.error().sys == EWOULDBLOCK) {
-      world.log.warning("an IPAM plugin still runs, it is not waited for",
-                        {{"reason", its_end.error().text}});
-    } else if (!its_end) {
-      note(its_end.error());
-    }
-    auto released =
-        run_ipam(asked, Command::del, network.ipam_type, world.ipam_timeout, its_end ? its_end->fd() : -1);
-    if (!released) note(std::move(released).error());
+  auto released = run_ipam(request, Command::del, type, world.ipam_timeout, its_end ? its_end->fd() : -1);
+  if (!released && !failure) {
+    failure = std::move(released).error();
+  } else if (!released) {
+    (void)std::move(*failure).and_also(released.error().text);
   }
-  // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
-  if (record && device_home && !failure) {
-    note(lock == DeviceLock::held ? world.store.remove(*record) : forget(*record, world));
-  }
-  if (failure) return std::move(*failure);
-  world.log.info("detached", {{"device", record ? record->device_key : "-"}});
+  if (!failure) return {};
+  if (held.address_expected) return std::move(*failure);
+  world.log.warning("no address was released, and none can have been assigned", {{"reason", failure->text}});
   return {};
 }
+
+}  // namespace
+
+Result<> release(const Holdings& held, World& world) {
+  std::optional<Error> failure;
+  const auto note = [&](Result<> result) {
+    if (result) return;
+    if (failure) {
+      (void)std::move(*failure).and_also(result.error().text);
+    } else {
+      failure = std::move(result).error();
+    }
+  };
+  const bool address_first = releases_through_interface(held.network.ipam_type);
+  if (address_first) note(release_address(held, world));
+  note(held.record ? give_back(*held.record, held, world)
+                   : detach_unrecorded(held.request, held.network, world));
+  // Any other address that is still live in the pod must not go to another one.
+  if (!address_first) note(release_address(held, world));
+  // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
+  if (held.record && !failure) note(forget(*held.record, world));
+  return failure ? Result<>(std::move(*failure)) : Result<>();
+}
+
+namespace {
 
 // The request that DEL of this attachment would have been, from what its record kept.
 Request del_request(const Record& record) {
@@ -196,15 +276,23 @@ Request del_request(const Record& record) {
 }  // namespace
 
 Result<> del(const Request& request, World& world) {
-  const auto record = TRY(load_record({request.container_id, request.ifname}, world), "");
-  return detach_and_release(record, request, DeviceLock::free, world);
+  const AttachmentName name{request.container_id, request.ifname};
+  const auto lock = TRY(lock_attachment(name, "DEL", world), "");
+  const Holdings held = TRY(find_holdings(TRY(load_record(name, world), ""), request, world), "");
+  TRY(release(held, world), "");
+  world.log.info("detached", {{"device", held.record ? held.record->device_key : "-"}});
+  return {};
 }
 
 Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide) {
-  const auto lock =
-      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-  if (TRY(world.store.load(record.attachment), "") != record || !TRY(decide(), "")) return false;
-  TRY(detach_and_release(record, del_request(record), DeviceLock::held, world), "");
+  const auto ours = TRY(lock_attachment(record.attachment, "clean-up", world), "");
+  if (TRY(world.store.load(record.attachment), "") != record) return false;
+  {
+    const auto lock =
+        TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+    if (!TRY(decide(), "")) return false;
+  }
+  TRY(release(TRY(find_holdings(record, del_request(record), world), ""), world), "");
   return true;
 }
 

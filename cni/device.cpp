@@ -1,11 +1,11 @@
 #include "cni/device.h"
 
+#include "common/node/driver.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
 #include "common/uplink.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <functional>
@@ -15,41 +15,39 @@ namespace vfrail {
 
 namespace {
 
-constexpr std::array kUserSpaceDrivers = {"vfio-pci", "uio_pci_generic", "igb_uio"};
-
-std::string folder_of(const SysRoot& sys, const DeviceId& id) {
+Result<std::string> folder_of(const SysRoot& sys, const DeviceId& id) {
   std::string pci = "sys/bus/pci/devices/" + id.text();
-  if (id.pci() || sys.exists(pci)) return pci;
+  if (id.pci() || TRY(sys.exists(pci), "")) return pci;
   return "sys/bus/auxiliary/devices/" + id.text();
 }
 
 // The device below a netdev: the PCI function or auxiliary device that its `device` link leads to. virtio has
 // a bus of its own between the two, so the PCI function is one up.
-std::optional<DeviceId> device_of_netdev(const SysRoot& sys, const std::string& name) {
-  const auto real = sys.resolve("sys/class/net/" + name + "/device");
-  if (!real) return std::nullopt;
+Result<std::optional<DeviceId>> device_of_netdev(const SysRoot& sys, const std::string& name) {
+  const auto real = TRY(sys.resolve("sys/class/net/" + name + "/device"), "");
+  if (!real) return std::optional<DeviceId>();
   std::string path = *real;
   for (int up = 0; up < 2; ++up) {
     const std::string last = path.substr(path.rfind('/') + 1);
-    if (PciAddress::parse(last) || sys.exists("sys/bus/auxiliary/devices/" + last)) {
+    if (PciAddress::parse(last) || TRY(sys.exists("sys/bus/auxiliary/devices/" + last), "")) {
       auto id = DeviceId::parse(last);
-      if (id) return *id;
+      if (id) return std::optional(*id);
     }
     path.resize(path.rfind('/'));
   }
-  return std::nullopt;
+  return std::optional<DeviceId>();
 }
 
 // The kernel's number of the port behind a netdev, which it keeps whatever it is called and wherever it is.
-uint32_t read_port(const SysRoot& sys, const std::string& folder, const std::string& name) {
-  return static_cast<uint32_t>(sys.number_or_none(folder + "/net/" + name + "/dev_port").value_or(0));
+Result<uint32_t> read_port(const SysRoot& sys, const std::string& folder, const std::string& name) {
+  return static_cast<uint32_t>(TRY(sys.number(folder + "/net/" + name + "/dev_port"), "").value_or(0));
 }
 
 // Those in the folder's `net`, by port, then by name.
-void add_netdevs(const SysRoot& sys, const std::string& folder, Device& out) {
+Result<> add_netdevs(const SysRoot& sys, const std::string& folder, Device& out) {
   std::vector<std::pair<uint32_t, std::string>> found;
-  for (std::string& name : sys.list(folder + "/net")) {
-    const uint32_t port = read_port(sys, folder, name);
+  for (std::string& name : TRY(sys.list(folder + "/net"), "").value_or(SysRoot::Names())) {
+    const uint32_t port = TRY(read_port(sys, folder, name), "");
     found.emplace_back(port, std::move(name));
   }
   std::sort(found.begin(), found.end());
@@ -57,6 +55,7 @@ void add_netdevs(const SysRoot& sys, const std::string& folder, Device& out) {
     out.ports.push_back(port);
     out.netdevs.push_back(std::move(name));
   }
+  return {};
 }
 
 // Keeps the netdevs for which it holds.
@@ -83,9 +82,9 @@ Result<Device> with_port(Device device, const std::optional<uint32_t>& wanted) {
                    std::to_string(port)};
 }
 
-Device device_with_netdev(const SysRoot& sys, const std::string& name) {
-  if (const auto id = device_of_netdev(sys, name)) {
-    Device out = read_device(sys, *id);
+Result<Device> device_with_netdev(const SysRoot& sys, const std::string& name) {
+  if (const auto id = TRY(device_of_netdev(sys, name), "")) {
+    Device out = TRY(read_device(sys, *id), "");
     keep_netdevs(out, [&](size_t i) { return out.netdevs[i] == name; });
     if (out.netdevs.empty()) out.netdevs = {name};  // on a bus between the two that is not known here
     return out;
@@ -101,7 +100,8 @@ Device device_with_netdev(const SysRoot& sys, const std::string& name) {
 Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.name.empty()) {
     if (TRY(host.find_link(selector.name), "find device " + selector.name)) return selector.name;
-    return Error{Errc::not_found, 0, "device: the host has no interface " + selector.name};
+    return Error{Errc::not_found, 0,
+                 "device: the host has no interface " + selector.name + "; compare it with ip link"};
   }
   if (selector.mac) {
     for (const Link& link : TRY(host.links(), "find hwaddr " + selector.mac->text())) {
@@ -116,7 +116,7 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
   if (!selector.kernel_path.empty()) {
     Device found;
     found.key = selector.kernel_path;
-    add_netdevs(sys, selector.kernel_path.substr(1), found);
+    TRY(add_netdevs(sys, selector.kernel_path.substr(1), found), "");
     found = TRY(with_port(std::move(found), selector.port), "");
     if (!found.netdevs.empty()) return found.netdevs.front();
     return Error{Errc::not_found, 0, "kernelpath: " + selector.kernel_path + " has no interface in the host"};
@@ -126,9 +126,7 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
 
 }  // namespace
 
-bool Device::user_space() const {
-  return std::find(kUserSpaceDrivers.begin(), kUserSpaceDrivers.end(), driver) != kUserSpaceDrivers.end();
-}
+bool Device::user_space() const { return is_user_space_driver(driver); }
 
 std::string Device::missing_part() const {
   if (user_space() || driver.empty()) return "";
@@ -138,53 +136,43 @@ std::string Device::missing_part() const {
 }
 
 Result<std::vector<std::string>> read_rdma_nodes(const SysRoot& sys, const DeviceId& id) {
-  const std::string folder = folder_of(sys, id);
+  const std::string folder = TRY(folder_of(sys, id), "");
   std::vector<std::string> out;
   for (const char* kind : {"infiniband_verbs", "infiniband_mad"}) {
-    for (std::string& name : TRY(sys.look_into(folder + "/" + kind), "")) out.push_back(std::move(name));
+    for (std::string& name : TRY(sys.list(folder + "/" + kind), "").value_or(SysRoot::Names()))
+      out.push_back(std::move(name));
   }
   std::sort(out.begin(), out.end());
   return out;
 }
 
-namespace {
-
-// infiniband shows the devices of one namespace, infiniband_verbs is not tagged with any.
-std::vector<std::string> names_below(const SysRoot& sys, const std::string& verbs) {
+Result<std::vector<std::string>> read_rdma_names(const SysRoot& sys, const DeviceId& id) {
+  // infiniband shows the devices of one namespace, infiniband_verbs is not tagged with any.
+  const std::string verbs = TRY(folder_of(sys, id), "") + "/infiniband_verbs";
   std::vector<std::string> out;
-  for (const std::string& node : sys.list(verbs)) {
-    if (auto name = sys.text_or_none(verbs + "/" + node + "/ibdev")) out.push_back(std::move(*name));
+  for (const std::string& node : TRY(sys.list(verbs), "").value_or(SysRoot::Names())) {
+    if (auto name = TRY(sys.text(verbs + "/" + node + "/ibdev"), "")) out.push_back(std::move(*name));
   }
   return out;
 }
 
-}  // namespace
-
-std::vector<std::string> read_rdma_names(const SysRoot& sys) {
-  return names_below(sys, "sys/class/infiniband_verbs");
-}
-
-std::vector<std::string> read_rdma_names(const SysRoot& sys, const DeviceId& id) {
-  return names_below(sys, folder_of(sys, id) + "/infiniband_verbs");
-}
-
-Device read_device(const SysRoot& sys, const DeviceId& id) {
-  const std::string folder = folder_of(sys, id);
+Result<Device> read_device(const SysRoot& sys, const DeviceId& id) {
+  const std::string folder = TRY(folder_of(sys, id), "");
   Device out;
   out.key = id.text();
   out.id = id;
-  out.present = sys.exists(folder);
-  out.driver = sys.link_name(folder + "/driver").value_or("");
-  add_netdevs(sys, folder, out);
+  out.present = TRY(sys.exists(folder), "");
+  out.driver = TRY(sys.link_name(folder + "/driver"), "").value_or("");
+  TRY(add_netdevs(sys, folder, out), "");
   if (out.netdevs.empty()) {
-    for (const std::string& entry : sys.list(folder)) {
-      if (entry.starts_with("virtio")) add_netdevs(sys, folder + "/" + entry, out);
+    for (const std::string& entry : TRY(sys.list(folder), "").value_or(SysRoot::Names())) {
+      if (entry.starts_with("virtio")) TRY(add_netdevs(sys, folder + "/" + entry, out), "");
     }
   }
-  out.rdma = sys.list(folder + "/infiniband");
-  out.nodes = read_rdma_nodes(sys, id).value_or(std::vector<std::string>());
+  out.rdma = TRY(sys.list(folder + "/infiniband"), "").value_or(SysRoot::Names());
+  out.nodes = TRY(read_rdma_nodes(sys, id), "");
   for (const std::string& name : out.rdma) {
-    const auto layer = sys.text_or_none(folder + "/infiniband/" + name + "/ports/1/link_layer");
+    const auto layer = TRY(sys.text(folder + "/infiniband/" + name + "/ports/1/link_layer"), "");
     out.roce = out.roce || layer == "Ethernet";
   }
   return out;
@@ -193,21 +181,21 @@ Device read_device(const SysRoot& sys, const DeviceId& id) {
 Result<VfSearch> find_vf_place(const SysRoot& sys, const Device& device) {
   const auto none = [&](const std::string& why) { return VfSearch{std::nullopt, device.key + " " + why}; };
   if (!device.id || !device.id->pci()) return none("is no PCI function, so no VF");
-  const auto physfn = TRY(sys.look_at_link(folder_of(sys, *device.id) + "/physfn"), "");
+  const auto physfn = TRY(sys.link_name(TRY(folder_of(sys, *device.id), "") + "/physfn"), "");
   if (!physfn) {
     return none("has no PF on this machine: it is no VF, or this is a VM and the PF is the hypervisor's");
   }
   const std::string pf_folder = "sys/bus/pci/devices/" + *physfn;
   VfPlace out;
-  out.pf = choose_uplink(sys, TRY(sys.look_into(pf_folder + "/net"), ""));
+  out.pf = TRY(choose_uplink(sys, TRY(sys.list(pf_folder + "/net"), "").value_or(SysRoot::Names())), "");
   if (out.pf.empty()) return none("has a PF, " + *physfn + ", without an interface in the host");
-  const auto link = sys.number_or_none(pf_folder + "/net/" + out.pf + "/ifindex");
+  const auto link = TRY(sys.number(pf_folder + "/net/" + out.pf + "/ifindex"), "");
   if (!link) {
     return Error{Errc::busy, 0, "the index of " + out.pf + ", the PF of " + device.key + ", cannot be read"};
   }
   out.pf_link = static_cast<int>(*link);
   for (;; ++out.index) {
-    const auto vf = TRY(sys.look_at_link(pf_folder + "/virtfn" + std::to_string(out.index)), "");
+    const auto vf = TRY(sys.link_name(pf_folder + "/virtfn" + std::to_string(out.index)), "");
     if (!vf) return none("is none of the VFs of " + *physfn);
     if (*vf == device.id->text()) return VfSearch{std::move(out), ""};
   }
@@ -222,7 +210,7 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
     return Error::from_errno(errno, "write " + name + " to " + file);
   };
   // None is bound if an earlier try was killed between the two.
-  const std::string driver = sys.link_name(folder_of(sys, id) + "/driver").value_or("");
+  const std::string driver = TRY(sys.link_name(TRY(folder_of(sys, id), "") + "/driver"), "").value_or("");
   if (!driver.empty()) TRY(write("sys/bus/pci/drivers/" + driver + "/unbind"), "");
   return write("sys/bus/pci/drivers_probe");
 }
@@ -237,11 +225,13 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
         "the annotation k8s.v1.cni.cncf.io/resourceName and the pod requests that resource (once for each "
         "attachment); without a device plugin set device, hwaddr, kernelpath or pciBusID"};
   }
-  Device out = read_device(sys, *selector.id);
+  Device out = TRY(read_device(sys, *selector.id), "");
   if (!out.present) {
     return Error{Errc::not_found, 0,
                  "device " + selector.id->text() +
-                     " is not on this node: neither a PCI function nor an auxiliary device has that name"};
+                     " is not on this node: neither a PCI function nor an auxiliary device has that name; "
+                     "compare it with lspci -D and /sys/bus/auxiliary/devices, and leave it out of networks "
+                     "that have a device plugin, which names the device"};
   }
   DeviceSelector others = selector;
   others.id.reset();

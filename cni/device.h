@@ -38,7 +38,7 @@ struct Device {
 };
 
 // The PCI function or auxiliary device of that id.
-Device read_device(const SysRoot& sys, const DeviceId& id);
+Result<Device> read_device(const SysRoot& sys, const DeviceId& id);
 
 // The device that the configuration selects. Errc::not_found names what was looked for and what to do.
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector);
@@ -68,8 +68,7 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id);
 // container its nodes.
 Result<std::vector<std::string>> read_rdma_nodes(const SysRoot& sys, const DeviceId& id);
 
-// Names of the device's RDMA devices, and of all of the node, whichever namespace they are in.
-std::vector<std::string> read_rdma_names(const SysRoot& sys, const DeviceId& id);
-std::vector<std::string> read_rdma_names(const SysRoot& sys);
+// What the device's RDMA devices are called now, whichever namespace they are in.
+Result<std::vector<std::string>> read_rdma_names(const SysRoot& sys, const DeviceId& id);
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 #include "cni/device_info.h"
 
 #include "common/files.h"
+#include "common/held_folder.h"
 #include "common/text.h"
 
 #include <cerrno>
@@ -49,13 +50,17 @@ Result<std::optional<Json>> corrected_device_info(const std::optional<Json>& fil
   return out == file ? std::optional<Json>() : std::optional<Json>(std::move(out));
 }
 
-Result<> correct_device_info_file(const std::string& path, const DeviceInfo& device) {
+Result<> correct_device_info_file(const std::string& path, const std::vector<std::string>& folders,
+                                  const DeviceInfo& device) {
   const std::string what = "device-info file " + path;
-  if (path.empty() || path[0] != '/') return Error{Errc::invalid, 0, what + ": an absolute path is wanted"};
-  const auto have = TRY(read_device_info(path), what);
+  const auto file = TRY(find_below(folders, path), what);
+  if (!file) return Error{Errc::not_found, 0, what + ": its folder is not there"};
+  const auto have = TRY(read_device_info(file->path()), what);
   const auto wanted = TRY(corrected_device_info(have, device), what);
   // 0444 as Multus makes it; not synced: it does not outlive a boot.
-  return wanted ? write_file(path, wanted->text(), 0444, Durability::renamed) : Result<>();
+  if (!wanted) return {};
+  TRY(write_file(file->path(), wanted->text(), 0444, Durability::renamed), what);
+  return {};
 }
 
 }  // namespace vfrail

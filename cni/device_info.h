@@ -24,7 +24,9 @@ struct DeviceInfo {
 // `file` is nothing if there is none.
 Result<std::optional<Json>> corrected_device_info(const std::optional<Json>& file, const DeviceInfo& device);
 
-// Reads the file, corrects it, and replaces it whole.
-Result<> correct_device_info_file(const std::string& path, const DeviceInfo& device);
+// Reads the file, corrects it, and replaces it whole. The network's own text can name it, so it must be below
+// one of `folders`, and no link is followed there.
+Result<> correct_device_info_file(const std::string& path, const std::vector<std::string>& folders,
+                                  const DeviceInfo& device);
 
 }  // namespace vfrail

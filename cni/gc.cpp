@@ -1,4 +1,5 @@
 // GC: ends what a network has left behind (CNI specification 1.1).
+#include "cni/baseline.h"
 #include "cni/ipam.h"
 #include "cni/verbs.h"
 
@@ -19,15 +20,16 @@ Result<> gc(const Request& request, World& world) {
       if (!record) {
         note(record.error().text);
         // Torn by a power cut: told once, and then no longer in the way of this verb.
-        if (record.error().code == Errc::protocol) TRY(world.store.set_aside(name), "");
+        if (record.error().code == Errc::protocol) TRY(set_aside_unreadable(name, world), "");
       }
       if (!record || !*record || (*record)->network != conf.network) continue;
       world.log.info("attachment is no longer valid",
                      {{"container", name.container_id}, {"ifname", name.ifname}});
       const auto done = undo(**record, world, [] { return true; });
-      if (!done) note(name.container_id + " " + name.ifname + ": " + done.error().text);
+      if (!done.ok()) note(name.container_id + " " + name.ifname + ": " + done.error().text);
     }
   }
+  if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error().text);
   if (!conf.ipam_type.empty()) {
     const auto forwarded = run_ipam(request, Command::gc, conf.ipam_type, world.ipam_timeout);
     if (!forwarded) note(forwarded.error().text);

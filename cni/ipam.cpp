@@ -78,7 +78,8 @@ class Child {
 std::vector<std::string> make_environment(const Request& request, Command command) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("CNI_")) out.emplace_back(*entry);
+    const std::string_view text(*entry);
+    if (!text.starts_with("CNI_") && !text.starts_with(kDelegatedVariable)) out.emplace_back(*entry);
   }
   out.push_back(std::string("CNI_COMMAND=") + command_name(command));
   out.push_back("CNI_CONTAINERID=" + request.container_id);
@@ -86,6 +87,7 @@ std::vector<std::string> make_environment(const Request& request, Command comman
   out.push_back("CNI_IFNAME=" + request.ifname);
   out.push_back("CNI_ARGS=" + request.raw_args);
   out.push_back("CNI_PATH=" + request.raw_path);
+  out.push_back(std::string(kDelegatedVariable) + "=1");
   return out;
 }
 
@@ -122,6 +124,11 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
 }
 
 Error no_answer() { return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed"}; }
+
+bool is_this_program(const struct stat& file) {
+  struct stat own {};
+  return ::stat("/proc/self/exe", &own) == 0 && own.st_dev == file.st_dev && own.st_ino == file.st_ino;
+}
 
 // What the plugin reads: a file in memory, because a file has an end whoever still holds it open.
 Result<UniqueFd> make_input(std::string_view text) {
@@ -181,8 +188,13 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
   for (const std::string& folder : path) {
     const std::string file = folder + "/" + type;
     struct stat info {};
-    if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(file.c_str(), X_OK) == 0)
-      return file;
+    if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(file.c_str(), X_OK) == 0) {
+      if (!is_this_program(info)) return file;
+      return Error{Errc::invalid, 0,
+                   "ipam.type " + type + " is vfrail itself (" + file +
+                       "), which assigns no addresses; name an IPAM "
+                       "plugin, whereabouts or host-local"};
+    }
     searched += (searched.empty() ? "" : ", ") + folder;
   }
   return Error{Errc::not_found, 0,

@@ -12,7 +12,11 @@
 
 namespace vfrail {
 
-// The executable of that name; Errc::not_found names the folders that were searched.
+// Set for an IPAM plugin, so that vfrail knows that it has been started by itself, however it is called.
+inline constexpr const char* kDelegatedVariable = "VFRAIL_DELEGATED";
+
+// The executable of that name; Errc::not_found names the folders that were searched. Errc::invalid: it is
+// this program, which would run itself without end.
 Result<std::string> find_plugin(const std::string& type, const std::vector<std::string>& path);
 
 // Runs the plugin with CNI_COMMAND=`command` and the rest of the request. Its stdout (at most 1 MiB), or

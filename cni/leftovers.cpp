@@ -23,15 +23,15 @@ std::string device_of(const std::string& path) {
 }  // namespace
 
 bool RecordStore::in_hands(const std::string& device_key) const {
-  return FileLock::is_held(locks_ + "/" + device_key);
+  return FileLock::is_held(lock_path(device_key));
 }
 
 bool RecordStore::is_lock(const std::string& path) const { return path.starts_with(locks_ + "/"); }
 
 bool RecordStore::is_leftover(const std::string& path) const {
-  if (is_lock(path)) return !FileLock::is_held(path);
-  // A record is written before its owner, and removed after it.
   const std::string name = path.substr(path.rfind('/') + 1);
+  if (is_lock(path)) return !FileLock::is_held(lock_path(name));
+  // A record is written before its owner, and removed after it.
   const auto has_it = owner(name);
   if (!has_it) return has_it.error().sys == EINVAL;  // no link: what save() was writing
   const auto record = *has_it ? load(**has_it) : Result<std::optional<Record>>(std::nullopt);
@@ -42,7 +42,8 @@ Result<std::vector<std::string>> RecordStore::leftovers() const {
   std::vector<std::string> out;
   for (const std::string& folder : {folder_ + "/devices", locks_}) {
     std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string there = folder == locks_ ? lock_path("") : folder;
+    for (fs::directory_iterator at(there, error), end; !error && at != end; at.increment(error)) {
       const std::string path = folder + "/" + at->path().filename().string();
       const bool busy = !is_lock(path) && in_hands(device_of(path));
       if (!busy && is_leftover(path)) out.push_back(path);
@@ -57,9 +58,10 @@ Result<std::vector<std::string>> RecordStore::leftovers() const {
 Result<bool> RecordStore::remove_leftover(const std::string& path) const {
   // A lock goes when it is let go of, as always. What is below devices/ is written under the device's lock
   // only.
-  auto lock = is_lock(path) ? FileLock::acquire(path, {}) : lock_device(device_of(path), {});
-  if (!lock && lock.error().code == Errc::busy) return false;
-  const FileLock held = TRY(std::move(lock), "");
+  auto lock_of =
+      is_lock(path) ? lock(path.substr(path.rfind('/') + 1), {}) : lock_device(device_of(path), {});
+  if (!lock_of && lock_of.error().code == Errc::busy) return false;
+  const FileLock held = TRY(std::move(lock_of), "");
   if (is_lock(path)) return true;
   if (!is_leftover(path)) return false;
   TRY(remove_file(path), "");

@@ -1,4 +1,5 @@
 #include "cni/device.h"
+#include "cni/namespaces.h"
 #include "cni/steps.h"
 
 #include <algorithm>
@@ -11,20 +12,58 @@ namespace {
 // The kernel's own choice when a name is taken (default_device_exit_net() in net/core/dev.c).
 constexpr const char* kFallbackName = "dev%d";
 
-// By what it is: a pod can have renamed it, and another interface can have its name or its index.
+// A machine without time for anything has been seen to need 25 s for the namespaces of 14 pods.
+constexpr std::chrono::milliseconds kLongestReturn{30'000};
+
+// What a move and a pod leave as it is: the device below, kind, and what it stands on. Interfaces of one kind
+// on one parent have it in common, so it takes more to know one of them.
+bool is_such(const LinkBefore& before, const Link& link) {
+  if (link.kind != before.kind || link.parent_device != before.parent_device) return false;
+  return before.lower == 0 || link.lower == 0 || link.lower == before.lower;
+}
+
+// In the host, where a pod cannot rename it.
 bool is_the_links(const Record& record, const Link& link) {
   const LinkBefore& before = *record.link;
   if (!before.parent_device.empty()) return link.parent_device == before.parent_device;
-  if (link.kind != before.kind) return false;
+  if (!is_such(before, link)) return false;
   const bool same_name = link.name == before.name || link.name == record.attachment.ifname;
   return link.mac == record.pod_mac || link.mac == before.mac || (same_name && link.index == before.index);
+}
+
+// Not under its index: the pod has moved hardware away and back, or the record was written before the move
+// and another interface of the pod had the index. `holder`: what has it.
+Result<std::optional<Link>> find_by_more_than_index(const Record& record, const std::optional<Link>& holder,
+                                                    Kernel& pod) {
+  const LinkBefore& before = *record.link;
+  const std::string& ifname = record.attachment.ifname;
+  auto link = TRY(pod.find_link(ifname), "look for " + ifname + " in the pod");
+  const bool own_address = link && (link->mac == record.pod_mac || link->mac == before.mac);
+  if (!before.ends_with_its_namespace()) {
+    if (link && link->name == ifname && is_such(before, *link)) return link;
+    // Two that fit are the ports of one function. Some drivers let their own address follow another that is
+    // set (igbvf_reset()), so it decides only then.
+    std::vector<Link> all = TRY(pod.links(), "look for the device in the pod");
+    std::erase_if(all, [&](const Link& one) { return !is_such(before, one); });
+    if (all.size() > 1)
+      std::erase_if(all, [&](const Link& one) { return one.permanent_mac != before.permanent_mac; });
+    return all.size() == 1 ? std::optional<Link>(std::move(all.front())) : std::nullopt;
+  }
+  // Nothing has the index that a virtual interface must have: it is gone, and what has its name is another.
+  if (!holder || record.index_in_pod != before.index) return std::optional<Link>();
+  if (link && link->name == ifname && own_address && is_such(before, *link)) return link;
+  // A move that failed half-way has not renamed it yet (finish_without_mac()).
+  link = TRY(pod.find_link(before.name), "look for " + before.name + " in the pod");
+  const bool its_address = link && link->mac == before.mac;
+  if (link && link->index != holder->index && its_address && is_such(before, *link)) return link;
+  return std::optional<Link>();
 }
 
 // The record's netdev in the host; nothing while it is elsewhere.
 Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world) {
   const LinkBefore& before = *record.link;
   if (record.device) {
-    const Device device = read_device(world.sys, *record.device);
+    const Device device = TRY(read_device(world.sys, *record.device), "");
     for (size_t i = 0; i < device.netdevs.size(); ++i) {
       const std::string& name = device.netdevs[i];
       if (record.port && device.ports[i] != *record.port) continue;  // another one of the same function
@@ -40,11 +79,30 @@ Result<std::optional<Link>> find_link_in_host(const Record& record, const World&
   return std::optional<Link>();
 }
 
+// Another device of ours that came from an ended namespace under this name, which its pod gave it: it makes
+// way, and its own DEL finds it by what it is.
+Result<bool> makes_way(const Link& holder, const std::string& name, World& world) {
+  if (holder.parent_device.empty() || holder.name != name) return false;
+  const auto owner = TRY(world.store.owner(holder.parent_device), "");
+  if (!owner) return false;
+  const auto record = world.store.load(*owner);
+  if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
+  world.log.warning("another device has the name from its pod, it makes way",
+                    {{"name", name}, {"device", holder.parent_device}});
+  TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "rename " + name);
+  return true;
+}
+
+bool has_name(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // The name to come home under: the old one, unless another interface has taken it meanwhile.
 Result<std::string> name_at_home(const LinkBefore& before, const std::optional<int>& own_index,
                                  World& world) {
   const auto holder = TRY(world.host.find_link(before.name), "look for " + before.name);
   if (!holder || holder->index == own_index) return before.name;
+  if (TRY(makes_way(*holder, before.name, world), "")) return before.name;
   world.log.warning("the interface comes home under another name, its own is taken",
                     {{"name", before.name}, {"taken_by", holder->name}});
   return std::string(kFallbackName);
@@ -60,12 +118,25 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
   if (now.alias != before.alias) change.alias = before.alias;
   if (now.promisc_set() != before.promisc) change.promisc = before.promisc;
   if (now.allmulti_set() != before.allmulti) change.allmulti = before.allmulti;
+  change.options = before.options.differing_from(now.options);
   return change;
 }
 
+// A pod can have given it alternative names that other devices of the node have as their own.
+Result<> drop_foreign_altnames(const LinkBefore& before, const Link& now, Kernel& where) {
+  for (const std::string& name : now.altnames) {
+    if (std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end()) continue;
+    auto removed = where.remove_altname(now.index, name);
+    if (!removed && removed.error().sys != ENOENT)
+      return std::move(removed.error()).in("take alternative name " + name + " off " + now.name);
+  }
+  return {};
+}
+
 Result<> restore_altnames(const LinkBefore& before, const Link& now, Kernel& host) {
+  TRY(drop_foreign_altnames(before, now, host), "");
   for (const std::string& name : before.altnames) {
-    if (std::find(now.altnames.begin(), now.altnames.end(), name) != now.altnames.end()) continue;
+    if (has_name(now.altnames, name)) continue;
     auto added = host.add_altname(now.index, name);
     // Taken by another interface meanwhile: nothing that a retry could mend.
     if (!added && added.error().sys != EEXIST)
@@ -97,6 +168,12 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   if (change.alias) apply("alias", {.alias = change.alias});
   if (change.promisc) apply("promisc", {.promisc = change.promisc});
   if (change.allmulti) apply("allmulti", {.allmulti = change.allmulti});
+  for (const auto& row : LinkOptions::kRows) {
+    if (!(change.options.*row.value)) continue;
+    LinkChange one;
+    one.options.*row.value = change.options.*row.value;
+    apply(row.name, one);
+  }
 }
 
 // The link is in the host already: sent home by the kernel, or never gone.
@@ -135,14 +212,30 @@ Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
   return {};
 }
 
+// Before the move, so that the host's udev sees it arrive under one name and acts on no other: the kernel
+// announces the arrival before it renames (do_setlink()). If it cannot be done the move renames.
+void rename_before_move(const Link& link, const std::string& name, Kernel& pod) {
+  if (link.name == name || name == kFallbackName) return;
+  const auto renamed = pod.change_link(link.index, {.name = name});
+  // Kernels before 6.2 do not rename an interface that is up.
+  if (renamed || renamed.error().sys != EBUSY) return;
+  if (pod.change_link(link.index, {.up = false}))
+    static_cast<void>(static_cast<bool>(pod.change_link(link.index, {.name = name})));
+}
+
 Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& world) {
   const LinkBefore& before = *record.link;
+  TRY(drop_foreign_altnames(before, link, pod), "");
   LinkChange change = difference(before, link);
   change.netns_fd = world.host.netns_fd();
   change.name = TRY(name_at_home(before, std::nullopt, world), "");
   change.up = before.up;
+  rename_before_move(link, *change.name, pod);
   const bool whole = static_cast<bool>(pod.change_link(link.index, change));
-  if (whole && link.altnames.size() >= before.altnames.size()) return {};
+  const bool has_altnames =
+      std::all_of(before.altnames.begin(), before.altnames.end(),
+                  [&](const std::string& name) { return has_name(link.altnames, name); });
+  if (whole && has_altnames) return {};
   // Refused, perhaps for one property only and perhaps after the move: bring it home first, then mend the
   // rest.
   const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");
@@ -157,17 +250,20 @@ Result<> move_home(const Record& record, const Link& link, Kernel& pod, World& w
 }
 
 // Whether the netdev can still come back by itself.
-bool can_return(const Record& record, const World& world) {
+Result<bool> can_return(const Record& record, const World& world) {
   if (record.link->ends_with_its_namespace()) return false;
-  return !record.device || !read_device(world.sys, *record.device).driver.empty();
+  return !record.device || !TRY(read_device(world.sys, *record.device), "").driver.empty();
 }
 
 // The address comes right after the move, so a refusal of it leaves the link in the pod under its old name. A
 // driver such as igbvf hears of the address that the PF has set when it is taken down, and refuses it until
 // then.
-Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& pod, Error refusal) {
+Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& host, Kernel& pod,
+                            Error refusal) {
+  const auto still = TRY(host.find_link(record.link->index), "");
+  if (still && still->name == record.link->name) return refusal;  // it was not about the address
   const auto link = TRY(find_link_in_pod(record, pod), "");
-  if (!link) return refusal;  // it was not about the address
+  if (!link) return refusal;
   change.netns_fd = -1;
   const auto address = std::exchange(change.mac, std::nullopt);
   TRY(pod.change_link(link->index, change), "");
@@ -192,7 +288,7 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   change.allmulti = plan.allmulti;
   change.up = true;
   auto moved = host.change_link(before.index, change);
-  if (!moved && change.mac) moved = finish_without_mac(record, change, pod, std::move(moved).error());
+  if (!moved && change.mac) moved = finish_without_mac(record, change, host, pod, std::move(moved).error());
   TRY(std::move(moved), "move " + before.name + " into the pod as " + plan.ifname);
   // The index can have changed: another link of the pod may have had it.
   auto link = TRY(pod.find_link(plan.ifname), "look at " + plan.ifname + " in the pod");
@@ -203,34 +299,70 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
 
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod) {
   if (!record.link) return std::optional<Link>();
-  auto link =
-      TRY(pod.find_link(record.attachment.ifname), "look for " + record.attachment.ifname + " in the pod");
-  if (link && is_the_links(record, *link)) return link;
-  // Renamed in the pod (or never here): look for what it is.
-  for (Link& other : TRY(pod.links(), "look for the device in the pod")) {
-    if (is_the_links(record, other)) return std::optional<Link>(std::move(other));
-  }
-  return std::optional<Link>();
+  // Neither a name nor an address nor the namespace's other interfaces matter: the index stays as long as the
+  // interface stays, and is no other's meanwhile.
+  auto link = TRY(pod.find_link(record.index_in_pod), "look for the interface in the pod");
+  if (link && is_such(*record.link, *link)) return link;
+  return find_by_more_than_index(record, link, pod);
 }
 
 Result<std::optional<Link>> find_link_at_home(const Record& record, const World& world) {
   return record.link ? find_link_in_host(record, world) : std::optional<Link>();
 }
 
+namespace {
+
+// The pod can have moved it on. Hardware alone can be known there: by the device below it.
+Result<> fetch_from_anywhere(const Record& record, World& world) {
+  const LinkBefore& before = *record.link;
+  if (before.parent_device.empty()) return {};
+  return for_each_namespace(world, NetnsId{}, [&](Kernel& other) -> Result<> {
+    for (const Link& link : TRY(other.links(), "look for " + record.device_key)) {
+      if (!is_such(before, link)) continue;
+      world.log.warning("the pod has moved the interface on, it is fetched", {{"device", record.device_key}});
+      return move_home(record, link, other, world);
+    }
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready) {
+  const auto last = std::chrono::steady_clock::now() + std::max(kLongestReturn, world.return_timeout);
+  for (;;) {
+    int asked = 0;
+    const auto deadline = std::min(last, std::chrono::steady_clock::now() + world.return_timeout);
+    auto done = world.host.wait_for_link(deadline, [&] {
+      ++asked;
+      return ready();
+    });
+    // It is asked at the beginning and at the end; each time more is a change.
+    const bool changed = asked > 2;
+    const bool in_time = std::chrono::steady_clock::now() < last;
+    if (done || done.error().code != Errc::timeout || !changed || !in_time) return done;
+  }
+}
+
 Result<std::optional<Link>> wait_for_return(const Record& record, World& world) {
+  if (!record.link) return std::optional<Link>();
   std::optional<Link> now = TRY(find_link_at_home(record, world), "");
-  if (!record.link) return now;
-  if (!now && can_return(record, world)) {
-    const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-    auto returned = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
+  if (!now && TRY(can_return(record, world), "")) {
+    TRY(fetch_from_anywhere(record, world), "");
+    now = TRY(find_link_at_home(record, world), "");
+  }
+  if (!now && TRY(can_return(record, world), "")) {
+    auto returned = wait_for_host_link(world, [&]() -> Result<bool> {
       now = TRY(find_link_in_host(record, world), "");
-      return now.has_value() || !can_return(record, world);
+      return now.has_value() || !TRY(can_return(record, world), "");
     });
     if (!returned && returned.error().code == Errc::timeout) {
       return Error{Errc::busy, 0,
                    "the interface of " + record.device_key + " (was " + record.link->name +
-                       ") has not come back within " + std::to_string(world.return_timeout.count()) +
-                       " ms: a process still holds the namespace that it is in"};
+                       ") has not come back, and nothing has for " +
+                       std::to_string(world.return_timeout.count()) +
+                       " ms: a process still holds the namespace that it is in, or the kernel has not got to "
+                       "ending it; try again"};
     }
     TRY(std::move(returned), "wait for " + record.link->name);
   }

@@ -1,5 +1,6 @@
 // vfrail-cni: environment and stdin in, one verb, JSON on stdout. See verbs.h.
 #include "cni/command_line.h"
+#include "cni/ipam.h"
 #include "cni/net_conf.h"
 #include "cni/request.h"
 #include "cni/result.h"
@@ -7,6 +8,7 @@
 #include "cni/verbs.h"
 #include "cni/world.h"
 #include "common/files.h"
+#include "common/held_folder.h"
 #include "common/netlink_kernel.h"
 #include "common/text.h"
 
@@ -81,6 +83,16 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
   return {};
 }
 
+// The text of a network names it, and root writes there, so it must be where logs are.
+Result<> open_log_file(const std::string& path, Log& log) {
+  if (path == "/dev/null") return log.open_file(path);
+  const auto file = TRY(find_below({"/var/log", "/tmp"}, path), "logFile, stderr is used instead");
+  if (!file)
+    return Error{Errc::not_found, 0, "logFile " + path + ": its folder is not there, stderr is used instead"};
+  TRY(log.open_file(file->path()), "logFile " + path + ", stderr is used instead");
+  return {};
+}
+
 // Errors of the configuration's version: which verb needs which (specification 1.1, "Versions").
 Result<> check_version(const Request& request, const std::string& version) {
   if (!version_supported(version)) {
@@ -96,6 +108,19 @@ Result<> check_version(const Request& request, const std::string& version) {
                    " or later, the configuration has " + version};
 }
 
+// Started by itself as an IPAM plugin, under another name or by a plugin that delegates back: to go on would
+// be to go on without end. Nothing is attached by such a call, so there is nothing to give back either.
+std::optional<int> answer_itself(const Request& request, const Environment& environment,
+                                 const std::string& version) {
+  if (!environment.contains(kDelegatedVariable)) return std::nullopt;
+  if (request.command == Command::del || request.command == Command::gc) return 0;
+  const Error error{
+      Errc::invalid, 0,
+      "ipam.type leads back to vfrail, which assigns no addresses; name an IPAM plugin, whereabouts or "
+      "host-local"};
+  return print_error(version, error, CniCode::invalid_config);
+}
+
 int run_cni(const Environment& environment) {
   std::signal(SIGPIPE, SIG_IGN);
   auto config = read_stream(STDIN_FILENO, kMaxStdin);
@@ -106,20 +131,22 @@ int run_cni(const Environment& environment) {
   if (request->command == Command::version) {
     return print(format_versions()) ? 0 : 1;
   }
+  if (const auto answered = answer_itself(*request, environment, version)) return *answered;
   // The JSON itself first: a text that is none has no version to complain about.
   const auto conf = parse_net_conf(request->config);
   const bool decoded = conf || conf.error().code != Errc::protocol;
-  if (const auto fits = check_version(*request, version); decoded && !fits) {
+  const bool is_del = request->command == Command::del;
+  if (const auto fits = check_version(*request, version); decoded && !fits && !is_del) {
     return print_error(version, fits.error(), CniCode::incompatible_version);
   }
-  // DEL can do without: it goes by the configuration that its record kept.
-  if (!conf && request->command != Command::del)
-    return print_error(version, conf.error(), CniCode::invalid_config);
+  // DEL can do without: it goes by the configuration that its record kept, and what no ADD was served with
+  // has attached nothing. Multus takes a DEL that fails for a pod that must not end.
+  if (!conf && !is_del) return print_error(version, conf.error(), CniCode::invalid_config);
 
   Log log;
   if (conf) log.set_level(conf->log_level);
   if (conf && !conf->log_file.empty()) {
-    if (const auto opened = log.open_file(conf->log_file); !opened) log.warning(opened.error().text);
+    if (const auto opened = open_log_file(conf->log_file, log); !opened) log.warning(opened.error().text);
   }
   log.add_context("cmd", command_name(request->command));
   log.add_context("cid", request->container_id);

@@ -10,6 +10,8 @@ namespace vfrail {
 namespace {
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
+// libcni sends what the network definition has: "" or nothing where it names no version.
+constexpr const char* kVersionIfNone = "0.1.0";
 
 bool has_control_characters(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
@@ -34,25 +36,13 @@ bool valid_program_name(std::string_view name) {
 // Ignored, it would leave a pod in the wrong networks.
 Result<> refuse_vlan_trunk(ObjectReader& conf) {
   const Json* value = conf.value("vlanTrunk");
-  // false and "" ask for nothing, and operators write them out.
-  if (value == nullptr || *value == Json(false) || *value == Json("")) return {};
+  // These ask for nothing, and operators write them out.
+  const bool nothing = value == nullptr || *value == Json(false) || *value == Json("") ||
+                       *value == Json::array() || *value == Json::object();
+  if (nothing) return {};
   return Error{Errc::unsupported, 0,
                "vlanTrunk: the kernel has no way to give a VF a trunk of VLANs (value " + value->text() +
                    "); take it out of the network configuration, and set vlan if one is enough"};
-}
-
-Result<std::optional<MacAddress>> read_mac(ObjectReader& reader, std::string_view key) {
-  const auto text = TRY(reader.text(key), "");
-  if (!text || text->empty()) return std::optional<MacAddress>();
-  const auto mac = MacAddress::parse(*text);
-  if (!mac || mac->bytes.size() != 6) {
-    return reader.error(key, "\"" + *text + "\" is no MAC address (02:00:00:00:00:01)");
-  }
-  if (mac->all_zero() || (mac->bytes[0] & 1) != 0) {
-    return reader.error(key,
-                        "\"" + *text + "\" is all zero or a multicast address, which no interface can have");
-  }
-  return mac;
 }
 
 Result<> add_device_id(ObjectReader& reader, std::string_view key, DeviceSelector& out,
@@ -78,7 +68,12 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   if (!out.name.empty() && !valid_ifname(out.name)) {
     return conf.error("device", "\"" + out.name.substr(0, 40) + "\" is no interface name");
   }
-  out.mac = TRY(read_mac(conf, "hwaddr"), "");
+  if (out.name == "lo") {
+    return conf.error("device",
+                      "lo is the loopback interface, of which every network namespace has its own; name the "
+                      "interface of a device");
+  }
+  out.mac = TRY(read_settable_mac(conf, "hwaddr"), "");
   out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
   const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
   // A zero would end the path for the kernel, and hide what stands before it from the look at its end.
@@ -97,6 +92,24 @@ Result<RdmaPolicy> read_rdma(ObjectReader& conf) {
   if (word == "require") return RdmaPolicy::require;
   if (word == "off") return RdmaPolicy::off;
   return conf.error("rdma", "\"" + word + "\" is not known; allowed are auto, require and off");
+}
+
+Result<> read_host_use(ObjectReader& conf, NetConf& out) {
+  const auto word = TRY(conf.text("hostUse"), "").value_or("");
+  if (!word.empty() && word != "refuse" && word != "allow")
+    return conf.error("hostUse", "\"" + word + "\" is not known; allowed are refuse and allow");
+  out.host_use_allowed = word == "allow";
+  return {};
+}
+
+// What an entry behind the plugin that has made the interface must leave to that one.
+Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
+  if (!own.ipam_type.empty()) return std::string("ipam");
+  if (own.mac) return std::string("mac");
+  if (own.mtu) return std::string("mtu");
+  if (!own.vf.empty()) return std::string("settings of the VF");
+  if (own.pod.need_link()) return std::string("settings of the interface");
+  return std::string(TRY(conf.text("guid"), "").value_or("").empty() ? "" : "guid");
 }
 
 // 63 bytes (IB_DEVICE_NAME_MAX), of which "_NN" may be ours.
@@ -154,7 +167,8 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
 }
 
 Result<> read_names(ObjectReader& conf, NetConf& out) {
-  out.cni_version = TRY(conf.text("cniVersion"), "").value_or("0.1.0");
+  out.cni_version = TRY(conf.text("cniVersion"), "").value_or("");
+  if (out.cni_version.empty()) out.cni_version = kVersionIfNone;
   out.network = TRY(conf.text("name"), "").value_or("");
   if (!valid_network_name(out.network)) {
     return conf.error("name",
@@ -165,6 +179,8 @@ Result<> read_names(ObjectReader& conf, NetConf& out) {
   if (ipam == nullptr || ipam->empty()) return {};
   ObjectReader reader(*ipam, conf.path("ipam"));
   out.ipam_type = TRY(reader.text("type"), "").value_or("");
+  // The same as no section, for libcni and for the peers.
+  if (out.ipam_type.empty() && ipam->size() == 1 && reader.value("type") != nullptr) return {};
   if (!valid_program_name(out.ipam_type)) {
     return reader.error("type",
                         "the name of an IPAM plugin is wanted (whereabouts, host-local, static, dhcp, ...)");
@@ -173,6 +189,28 @@ Result<> read_names(ObjectReader& conf, NetConf& out) {
 }
 
 }  // namespace
+
+Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text || text->empty()) return std::optional<MacAddress>();
+  const auto mac = MacAddress::parse(*text);
+  if (!mac || mac->bytes.size() != 6) {
+    return reader.error(key, "\"" + *text + "\" is no MAC address (02:00:00:00:00:01)");
+  }
+  if (mac->all_zero() || (mac->bytes[0] & 1) != 0) {
+    return reader.error(key,
+                        "\"" + *text + "\" is all zero or a multicast address, which no interface can have");
+  }
+  return mac;
+}
+
+// 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.
+Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf) {
+  const auto mtu = TRY(conf.integer("mtu", 0, 65535), "");
+  if (!mtu || *mtu == 0) return std::optional<uint32_t>();
+  if (*mtu < 68) return conf.error("mtu", std::to_string(*mtu) + " is too small, at least 68 is wanted");
+  return std::optional<uint32_t>(static_cast<uint32_t>(*mtu));
+}
 
 Result<Dns> read_dns(ObjectReader& conf) {
   Dns out;
@@ -198,19 +236,19 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
   TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
   if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile"), "").value_or("");
-  if (runtime) out.runtime_mac = TRY(read_mac(*runtime, "mac"), "");
-  out.mac = TRY(read_mac(conf, "mac"), "");
-  // 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.
-  if (const auto mtu = TRY(conf.integer("mtu", 0, 65535), ""); mtu && *mtu != 0) {
-    if (*mtu < 68) return conf.error("mtu", std::to_string(*mtu) + " is too small, at least 68 is wanted");
-    out.mtu = static_cast<uint32_t>(*mtu);
-  }
+  if (runtime) out.runtime_mac = TRY(read_settable_mac(*runtime, "mac"), "");
+  out.mac = TRY(read_settable_mac(conf, "mac"), "");
+  out.mtu = TRY(read_mtu(conf), "");
   out.dns = TRY(read_dns(conf), "");
   out.rdma = TRY(read_rdma(conf), "");
   out.rdma_name = TRY(read_rdma_name(conf, out.rdma), "");
   TRY(read_vf_settings(conf, out), "");
   TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
   out.pod = TRY(read_pod_settings(conf), "");
+  out.interface_key = TRY(find_interface_key(conf, out), "");
+  TRY(read_pod_args(conf, out), "");
+  if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text), "");
+  TRY(read_host_use(conf, out), "");
   if (out.pod.source_routing && out.ipam_type.empty()) {
     return conf.error("sourceRouting", "it needs addresses, so an ipam section is wanted");
   }
@@ -220,15 +258,16 @@ Result<NetConf> parse_net_conf(std::string_view text) {
     if (previous->as_object() == nullptr) return conf.error("prevResult", "an object is wanted");
     out.prev_result = *previous;
   }
+  out.warnings = unknown_keys(conf.unread());
   return out;
 }
 
 std::string config_version(std::string_view text) {
   const auto json = Json::parse_object(text, kMaxConfigBytes);
-  if (!json) return "0.1.0";
+  if (!json) return kVersionIfNone;
   ObjectReader reader(*json->as_object(), "");
   const auto version = reader.text("cniVersion");
-  return version && *version ? **version : "0.1.0";
+  return version && *version && !(*version)->empty() ? **version : kVersionIfNone;
 }
 
 }  // namespace vfrail

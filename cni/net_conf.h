@@ -83,6 +83,8 @@ struct NetConf {
   std::string ipam_type;  // empty: no address management
   DeviceSelector device;
   Dns dns;
+  bool host_use_allowed = false;          // hostUse: "allow": also a device that the host lives on
+  std::optional<MacAddress> args_mac;     // args.cni.mac
   std::optional<MacAddress> runtime_mac;  // runtimeConfig.mac
   std::optional<MacAddress> mac;
   std::optional<uint32_t> mtu;      // 68-65535
@@ -98,6 +100,10 @@ struct NetConf {
   LogLevel log_level = LogLevel::info;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
   std::string log_file;          // empty: stderr
+  // The first key of this entry that is about the interface; empty: none. args.cni, which every entry of a
+  // chain gets, does not count.
+  std::string interface_key;
+  std::vector<std::string> warnings;  // keys that are not known, a sentence each
   std::optional<Json> prev_result;
   // GC: the attachments that live. Nothing: the runtime did not say, so nothing is stale.
   std::optional<std::vector<AttachmentName>> valid_attachments;
@@ -107,6 +113,21 @@ struct NetConf {
 Result<NetConf> parse_net_conf(std::string_view text);
 
 Result<PodSettings> read_pod_settings(ObjectReader& conf);
+// args.cni, a pod's annotation (Multus: cni-args), has the last word in what tuning reads there: mac, mtu,
+// promisc, allmulti, txQLen, sysctl.
+Result<> read_pod_args(ObjectReader& conf, NetConf& out);
+// 68-65535; nothing if absent or 0.
+Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);
+// Nothing if absent or empty; all zero and multicast addresses are refused.
+Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key);
+
+// repeated_keys.cpp: of a text that is a JSON object.
+inline constexpr size_t kMaxSysctlKeys = 256;
+Result<> refuse_repeated_sysctls(std::string_view text);
+
+// unknown_keys.cpp: of these keys of a configuration, which nobody has read, those that no plugin knows: a
+// sentence each, with the key that was probably meant.
+std::vector<std::string> unknown_keys(const std::vector<std::string>& unread);
 
 // The `dns` of a configuration or of a result; empty if there is none.
 Result<Dns> read_dns(ObjectReader& parent);

@@ -1,9 +1,11 @@
 #include "cni/plan.h"
 
 #include "cni/result.h"
+#include "common/node/driver.h"
 #include "common/text.h"
 
 #include <algorithm>
+#include <array>
 
 namespace vfrail {
 
@@ -12,12 +14,15 @@ namespace {
 LinkBefore before(const Link& link) {
   return LinkBefore{link.index, link.name,          link.altnames,      link.mac,
                     link.mtu,   link.tx_queue_len,  link.alias,         link.up(),
-                    link.kind,  link.parent_device, link.promisc_set(), link.allmulti_set()};
+                    link.kind,  link.parent_device, link.promisc_set(), link.allmulti_set(),
+                    link.lower, link.permanent_mac, link.options};
 }
 
 Result<> check_pod(const Request& request, const State& state) {
   if (state.same_netns && !request.netns_override) {
-    return Error{Errc::wrong_netns, 0, "the pod's network namespace " + request.netns + " is the host's own"};
+    return Error{Errc::wrong_netns, 0,
+                 "the pod's network namespace " + request.netns +
+                     " is the host's own; a pod with hostNetwork has the host's devices already"};
   }
   if (state.occupant && !state.netdev_in_pod) {
     const Link& link = *state.occupant;
@@ -59,22 +64,41 @@ Result<> check_parts(const NetConf& conf, const State& state) {
           ") is not in the host: it is in another network namespace, or its driver is just starting"};
 }
 
+// What the kernel makes for each namespace, or does not let go of its own (NETIF_F_NETNS_LOCAL): there is no
+// device in it that a pod could have.
+Result<> check_kind(const Link& link) {
+  constexpr uint16_t kLoopback = 772;  // ARPHRD_LOOPBACK
+  constexpr std::array kBound = {"bridge", "bond", "team", "vrf", "openvswitch", "batadv"};
+  const bool bound = std::find(kBound.begin(), kBound.end(), link.kind) != kBound.end();
+  if (link.type != kLoopback && link.name != "lo" && !bound) return {};
+  return Error{Errc::invalid, 0,
+               link.name + " is " + (bound ? "a " + link.kind : "the loopback interface") +
+                   ", which the kernel does not move into another network namespace; name the interface of a "
+                   "device"};
+}
+
+Result<> check_mtu(const NetConf& conf, const Link& link) {
+  const auto refuse = [&](const char* than, uint32_t limit) {
+    return Error{Errc::invalid, 0,
+                 "mtu: " + std::to_string(*conf.mtu) + " is " + than + " " + link.name + " can do (" +
+                     std::to_string(limit) + "); set " + std::to_string(limit) +
+                     " or leave mtu out (the largest is the driver's, and can depend on the PF's MTU)"};
+  };
+  if (conf.mtu && link.max_mtu != 0 && *conf.mtu > link.max_mtu) return refuse("more than", link.max_mtu);
+  if (conf.mtu && *conf.mtu < link.min_mtu) return refuse("less than", link.min_mtu);
+  return {};
+}
+
+Result<> check_host_use(const NetConf& conf, const State& state) {
+  if (state.host_use.empty() || conf.host_use_allowed) return {};
+  return Error{Errc::denied, 0,
+               state.device.key + " is not given to a pod, because the host lives on it: " + state.host_use +
+                   "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network"};
+}
+
 Result<> plan_link(const Request& request, const NetConf& conf, const Link& link, AttachPlan& plan) {
-  if (link.master != 0) {
-    return Error{Errc::denied, 0,
-                 link.name + " is a member of a bond, bridge or other master (index " +
-                     std::to_string(link.master) + "): the host lives on it"};
-  }
-  if (conf.mtu && link.max_mtu != 0 && *conf.mtu > link.max_mtu) {
-    return Error{Errc::invalid, 0,
-                 "mtu: " + std::to_string(*conf.mtu) + " is more than " + link.name + " can do (" +
-                     std::to_string(link.max_mtu) + ")"};
-  }
-  if (conf.mtu && *conf.mtu < link.min_mtu) {
-    return Error{Errc::invalid, 0,
-                 "mtu: " + std::to_string(*conf.mtu) + " is less than " + link.name + " can do (" +
-                     std::to_string(link.min_mtu) + ")"};
-  }
+  TRY(check_kind(link), "");
+  TRY(check_mtu(conf, link), "");
   const auto mac = TRY(wanted_mac(request, conf), "");
   if (mac && mac->bytes.size() != link.mac.bytes.size()) {
     return Error{
@@ -93,20 +117,13 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   return {};
 }
 
-// NAME for the first, then NAME_1, NAME_2, ...
-Result<std::vector<std::string>> name_in_pod(const NetConf& conf, const State& state) {
+// NAME for the first, then NAME_1, NAME_2, ... Whether a name is free is the kernel's to say: before Linux 7
+// it gives a name once on a node, since then once in a namespace.
+std::vector<std::string> names_in_pod(const NetConf& conf, size_t devices) {
   std::vector<std::string> out;
   if (conf.rdma_name.empty()) return out;
-  for (const RdmaDevice& device : state.rdma) {
-    std::string name = conf.rdma_name + (out.empty() ? "" : "_" + std::to_string(out.size()));
-    const auto& taken = state.rdma_names;
-    if (name != device.name && std::find(taken.begin(), taken.end(), name) != taken.end()) {
-      return Error{Errc::exists, 0,
-                   "rdmaName: another RDMA device of this node is called " + name +
-                       ", in the host or in a pod, and the kernel gives a name only once on a node"};
-    }
-    out.push_back(std::move(name));
-  }
+  while (out.size() < devices)
+    out.push_back(conf.rdma_name + (out.empty() ? "" : "_" + std::to_string(out.size())));
   return out;
 }
 
@@ -135,7 +152,7 @@ Result<> check_infiniband(const NetConf& conf, const State& state) {
                  "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni wants "
                  "\"mellanox.infiniband.app\": \"configured\" and a GUID)"};
   }
-  if (conf.vfio_wanted && state.device.driver != "vfio-pci") {
+  if (conf.vfio_wanted && kind_of_driver(state.device.driver) != DriverKind::vfio) {
     return Error{Errc::invalid, 0,
                  "vfioPciMode: " + state.device.key + " is bound to " +
                      (state.device.driver.empty() ? "no driver" : state.device.driver) + ", not to vfio-pci"};
@@ -183,7 +200,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
                      " is not in the host's namespace"};
   }
   plan.rdma = state.rdma;
-  plan.rdma_in_pod = TRY(name_in_pod(conf, state), "");
+  plan.rdma_in_pod = names_in_pod(conf, plan.rdma.size());
   if (!plan.cdi_spec.empty()) return {};
   // Without a promise (another device plugin): what it has now is what its container was told.
   plan.nodes = state.promise ? state.promise->nodes : state.device.nodes;
@@ -194,6 +211,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
 }  // namespace
 
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf) {
+  if (conf.args_mac) return conf.args_mac;
   if (conf.runtime_mac) return conf.runtime_mac;
   const auto at = request.args.find("MAC");
   if (at == request.args.end() || at->second.empty()) return conf.mac;
@@ -242,6 +260,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   if (state.netdev_in_pod) {
     // Its properties are that plugin's, also the MAC in CNI_ARGS, which every entry of a chain gets.
   } else if (state.link) {
+    TRY(check_host_use(conf, state), "");
     TRY(plan_link(request, conf, *state.link, plan), "");
   } else if (conf.mtu || conf.pod.need_link()) {
     return Error{Errc::invalid, 0,
@@ -270,7 +289,11 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
   out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
-  for (const RdmaDevice& device : plan.rdma) out.rdma.push_back(device.name);
+  if (plan.link) out.index_in_pod = plan.link->index;
+  for (const RdmaDevice& device : plan.rdma) {
+    out.rdma.push_back(device.name);
+    out.rdma_index.push_back(device.index);
+  }
   out.rdma_in_pod = plan.rdma_in_pod;
   out.config = request.config;
   out.cni_args = request.raw_args;

@@ -27,7 +27,6 @@ struct State {
   std::optional<Link> link;                // its netdev in the host
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
-  std::vector<std::string> rdma_names;     // of every RDMA device of the node; asked only for rdmaName
   std::optional<VfPlace> vf;               // looked for only if the configuration sets something there
   std::string no_vf;                       // why there is none
   VfSettings vf_settings;
@@ -35,6 +34,7 @@ struct State {
   std::optional<Promise> promise;  // to the container, by Allocate
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
   std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
+  std::string host_use;        // why the host needs the netdev; looked for unless hostUse allows it
   bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
   bool same_netns = false;     // the pod's namespace is the host's
 };
@@ -75,7 +75,8 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
 // The refusals about what the pod gets beside the interface, and what is decided about it.
 Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
 
-// The address to give the netdev: runtimeConfig.mac, then CNI_ARGS MAC, then mac.
+// The address to give the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as
+// tuning has it.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
 
 // The key that asks for RDMA devices of the pod's own, which only the exclusive namespace mode can give; null

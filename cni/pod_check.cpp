@@ -48,20 +48,22 @@ Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, cons
 Result<std::vector<std::string>> routing_differences(const Assignment& wanted, uint32_t own_table,
                                                      const Link& link, Kernel& pod) {
   std::vector<std::string> out;
-  const std::string table = "table " + std::to_string(own_table);
+  const auto table = [](uint32_t number) { return "table " + std::to_string(number); };
   const auto rules = TRY(pod.rules(), "");
-  for (const IpAddress& source : sources_of(wanted)) {
-    const bool there = std::any_of(rules.begin(), rules.end(), [&](const RoutingRule& rule) {
-      return rule.source == source && rule.table == own_table;
+  for (const RoutingRule& rule : rules_of(wanted.ips, own_table)) {
+    const bool there = std::any_of(rules.begin(), rules.end(), [&](const RoutingRule& one) {
+      return one.source == rule.source && one.table == rule.table;
     });
-    if (!there) out.push_back("the rule from " + source.text() + " to " + table + " is missing in the pod");
+    if (!there)
+      out.push_back("the rule from " + rule.source.text() + " to " + table(rule.table) +
+                    " is missing in the pod");
   }
   const auto routes = TRY(pod.routes(link.index), "");
   for (const Route& route : own_routes(wanted.ips, link.index, own_table)) {
     const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
-      return one.destination == route.destination && one.table == own_table;
+      return one.destination == route.destination && one.table == route.table;
     });
-    if (!there) out.push_back("route " + route.destination.cidr() + " is missing in " + table);
+    if (!there) out.push_back("route " + route.destination.cidr() + " is missing in " + table(route.table));
   }
   return out;
 }

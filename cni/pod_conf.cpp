@@ -1,6 +1,7 @@
 // The part of the network configuration about what the pod gets beside its interface: the keys of the tuning
 // and sbr plugins.
 #include "cni/net_conf.h"
+#include "cni/routing.h"
 
 #include <algorithm>
 
@@ -89,7 +90,7 @@ Result<std::optional<SourceRouting>> read_source_routing(ObjectReader& conf) {
   }
   ObjectReader reader(*value->as_object(), conf.path("sourceRouting"));
   SourceRouting out;
-  if (const auto table = TRY(reader.integer("table", 1, UINT32_MAX), "")) {
+  if (const auto table = TRY(reader.integer("table", 1, kMaxOwnTable), "")) {
     if (reserved_table(*table)) {
       return reader.error("table",
                           std::to_string(*table) + " is the kernel's own (253 default, 254 main, 255 local)");
@@ -100,6 +101,14 @@ Result<std::optional<SourceRouting>> read_source_routing(ObjectReader& conf) {
     return reader.error(unread.front(), "is not known; allowed is table");
   }
   return std::optional<SourceRouting>(out);
+}
+
+// Those of the pod's annotation stand for those of the network, whichever way the keys are written.
+void override_sysctls(std::vector<SysctlSetting>& sysctls, const std::vector<SysctlSetting>& with) {
+  for (const SysctlSetting& one : with) {
+    std::erase_if(sysctls, [&](const SysctlSetting& other) { return other.path == one.path; });
+    sysctls.push_back(one);
+  }
 }
 
 }  // namespace
@@ -113,7 +122,10 @@ std::string SysctlSetting::path_for(std::string_view ifname) const {
   return out;
 }
 
-Result<PodSettings> read_pod_settings(ObjectReader& conf) {
+namespace {
+
+// Those of tuning.
+Result<PodSettings> read_link_settings(ObjectReader& conf) {
   PodSettings out;
   out.promisc = TRY(conf.boolean("promisc"), "");
   out.allmulti = TRY(conf.boolean("allmulti"), "");
@@ -121,8 +133,32 @@ Result<PodSettings> read_pod_settings(ObjectReader& conf) {
     out.tx_queue_len = static_cast<uint32_t>(*length);
   }
   out.sysctls = TRY(read_sysctls(conf), "");
+  return out;
+}
+
+}  // namespace
+
+Result<PodSettings> read_pod_settings(ObjectReader& conf) {
+  PodSettings out = TRY(read_link_settings(conf), "");
   out.source_routing = TRY(read_source_routing(conf), "");
   return out;
+}
+
+Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
+  const Json::Object* args = TRY(conf.object("args"), "");
+  if (args == nullptr) return {};
+  ObjectReader args_reader(*args, "args");
+  const Json::Object* cni = TRY(args_reader.object("cni"), "");
+  if (cni == nullptr) return {};
+  ObjectReader reader(*cni, "args.cni");
+  out.args_mac = TRY(read_settable_mac(reader, "mac"), "");
+  if (const auto mtu = TRY(read_mtu(reader), "")) out.mtu = mtu;
+  const PodSettings settings = TRY(read_link_settings(reader), "");
+  if (settings.promisc) out.pod.promisc = settings.promisc;
+  if (settings.allmulti) out.pod.allmulti = settings.allmulti;
+  if (settings.tx_queue_len) out.pod.tx_queue_len = settings.tx_queue_len;
+  override_sysctls(out.pod.sysctls, settings.sysctls);
+  return {};
 }
 
 }  // namespace vfrail

@@ -1,5 +1,6 @@
 // What the pod gets beside its interface: every refusal, before anything has changed. Pure.
 #include "cni/plan.h"
+#include "cni/routing.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -78,7 +79,7 @@ Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uin
   constexpr uint32_t kFirst = 100;  // sbr's
   constexpr uint32_t kEnd = 253;    // the kernel's own follow (linux/rtnetlink.h)
   const auto taken = [&](uint32_t table) {
-    return std::find(in_use.begin(), in_use.end(), table) != in_use.end();
+    return std::any_of(in_use.begin(), in_use.end(), [&](uint32_t one) { return is_own_table(one, table); });
   };
   if (wanted.table && taken(*wanted.table)) {
     return Error{Errc::exists, 0,

@@ -1,4 +1,5 @@
 #include "cni/device.h"
+#include "cni/namespaces.h"
 #include "cni/steps.h"
 #include "common/text.h"
 
@@ -24,20 +25,20 @@ Result<> move_all(const std::vector<RdmaDevice>& devices, Kernel& from, Kernel& 
   return {};
 }
 
-bool node_is_free(const SysRoot& sys, const std::string& node) {
+Result<bool> node_is_free(const SysRoot& sys, const std::string& node) {
   const std::string kind = node.starts_with("uverbs") ? "infiniband_verbs" : "infiniband_mad";
-  return !sys.exists("sys/class/" + kind + "/" + node);
+  return !TRY(sys.exists("sys/class/" + kind + "/" + node), "");
 }
 
 // Moving again gives the wanted numbers only if they are free now: the kernel takes the lowest.
-bool worth_another_move(const SysRoot& sys, const std::vector<std::string>& wanted,
-                        const std::vector<std::string>& have) {
+Result<bool> worth_another_move(const SysRoot& sys, const std::vector<std::string>& wanted,
+                                const std::vector<std::string>& have) {
   if (wanted.size() != have.size()) return false;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == have[i]) continue;
     const bool lower =
         wanted[i].size() < have[i].size() || (wanted[i].size() == have[i].size() && wanted[i] < have[i]);
-    if (!lower || !node_is_free(sys, wanted[i])) return false;
+    if (!lower || !TRY(node_is_free(sys, wanted[i]), "")) return false;
   }
   return true;
 }
@@ -49,7 +50,7 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
     if (!record.device || plan.nodes.empty()) return {};  // no container was told a node by kubelet
     have = TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
     if (have == plan.nodes) return {};
-    if (moves == kMaxMoves || !worth_another_move(world.sys, plan.nodes, have)) break;
+    if (moves == kMaxMoves || !TRY(worth_another_move(world.sys, plan.nodes, have), "")) break;
     TRY(move_all(plan.rdma, pod, world.host), "move back to try again");
   }
   return Error{Errc::busy, 0,
@@ -62,75 +63,145 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
 Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
   for (size_t i = 0; i < plan.rdma_in_pod.size(); ++i) {
     const RdmaDevice& device = plan.rdma[i];
-    if (device.name == plan.rdma_in_pod[i]) continue;
-    TRY(pod.rename_rdma_device(device.index, plan.rdma_in_pod[i]),
-        "call RDMA device " + device.name + " " + plan.rdma_in_pod[i] +
-            " in the pod (a name can be had once on a node)");
+    const std::string& name = plan.rdma_in_pod[i];
+    if (device.name == name) continue;
+    auto renamed = pod.rename_rdma_device(device.index, name);
+    if (renamed) continue;
+    const bool taken = renamed.error().sys == EEXIST;
+    return std::move(renamed.error())
+        .in("rdmaName: call " + device.name + " " + name + " in the pod" +
+            (taken ? " (another RDMA device of the node or, since Linux 7, of the pod has the name)" : ""));
   }
   return {};
 }
 
-// A device that moves: what it is called in the host and in the pod.
-struct Names {
+// A device that moves: what it is called in the host and in the pod, and the index that it keeps.
+struct Moved {
   std::string host;
   std::string pod;
+  std::optional<uint32_t> index;  // nothing: the record is an older version's
 };
 
-// The device is in the host under the pod's name: its namespace has ended, or the pod did not rename it.
-// False: it is to be looked for again.
-Result<bool> rename_at_home(const Names& names, World& world) {
-  const auto device = TRY(world.host.find_rdma_device(names.pod), "look for RDMA device " + names.pod);
-  if (!device) return false;
-  auto renamed = world.host.rename_rdma_device(device->index, names.host);
-  if (renamed) return true;
-  if (renamed.error().sys != EEXIST) return std::move(renamed.error()).in("call it " + names.host + " again");
-  world.log.warning("the RDMA device comes home under the name that it had in the pod, its own is taken",
-                    {{"name", names.pod}, {"taken", names.host}});
+std::vector<Moved> moved_devices(const Record& record) {
+  std::vector<Moved> out;
+  for (size_t i = 0; i < record.rdma.size(); ++i) {
+    Moved one{record.rdma[i], record.rdma_name_in_pod(i), std::nullopt};
+    if (!record.rdma_index.empty()) one.index = record.rdma_index[i];
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Which of `missing` the device is. By its index; in an older version's record by its name, or because it is
+// of the function (`own`: what its devices are called now) and only one is missed.
+std::vector<Moved>::iterator which(std::vector<Moved>& missing, const RdmaDevice& device,
+                                   const std::vector<std::string>& own) {
+  const auto at = std::find_if(missing.begin(), missing.end(), [&](const Moved& one) {
+    if (one.index) return *one.index == device.index;
+    const bool named = device.name == one.pod || device.name == one.host;
+    return named && (own.empty() || contains(own, device.name));
+  });
+  if (at != missing.end() || missing.size() != 1 || missing.front().index) return at;
+  return contains(own, device.name) ? missing.begin() : at;
+}
+
+Result<std::vector<std::string>> own_names(const Record& record, const World& world) {
+  if (!record.device) return std::vector<std::string>();
+  return read_rdma_names(world.sys, *record.device);
+}
+
+// The device is in the host, perhaps under a name of the pod's, or as "ibdev<index>" if its name was taken
+// when its namespace ended (rdma_dev_change_netns() of Linux 7).
+Result<> rename_at_home(const RdmaDevice& device, const Moved& moved, World& world) {
+  if (device.name == moved.host) return {};
+  auto renamed = world.host.rename_rdma_device(device.index, moved.host);
+  if (renamed) return {};
+  if (renamed.error().sys != EEXIST)
+    return std::move(renamed.error()).in("call RDMA device " + device.name + " " + moved.host + " again");
+  world.log.warning("the RDMA device keeps another name in the host, its own is taken",
+                    {{"name", device.name}, {"taken", moved.host}});
+  return {};
+}
+
+// In the host, where it gets its name back; or nothing is left to come, because the device has no RDMA device
+// any more (driver unbound).
+Result<bool> is_home(const Moved& moved, const Record& record, World& world) {
+  const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
+  const auto named = [&](const std::string& name) {
+    return std::find_if(devices.begin(), devices.end(),
+                        [&](const RdmaDevice& device) { return device.name == name; });
+  };
+  for (const RdmaDevice& device : devices) {
+    if (device.index != moved.index) continue;
+    TRY(rename_at_home(device, moved, world), "");
+    return true;
+  }
+  if (!record.device) return named(moved.host) != devices.end();
+  const Device now = TRY(read_device(world.sys, *record.device), "");
+  if (now.rdma.empty() && now.nodes.empty()) return true;
+  if (now.rdma.size() < record.rdma.size()) return false;
+  // A list can miss one while others move (Kernel::rdma_devices()).
+  for (const std::string& name : now.rdma) {
+    if (named(name) == devices.end()) return false;
+  }
+  // Without its index: the driver was bound again, or the record is an older version's.
+  std::vector<std::string> strange;
+  for (const std::string& name : now.rdma) {
+    if (name == moved.host) return true;
+    if (!contains(record.rdma, name)) strange.push_back(name);
+  }
+  const bool by_name = contains(strange, moved.pod);
+  if (!by_name && strange.size() != 1) return true;
+  TRY(rename_at_home(*named(by_name ? moved.pod : strange.front()), moved, world), "");
   return true;
 }
 
-// In the host under its name, or under another that udev gave it on its return; or nothing is left to come,
-// because the device has no RDMA device any more (driver unbound).
-Result<bool> is_home(const Names& names, const Record& record, World& world) {
-  // Only who was never renamed cannot have lost the name to another device meanwhile.
-  const bool renamed = names.pod != names.host;
-  if (!renamed && TRY(world.host.find_rdma_device(names.host), "look for RDMA device " + names.host))
-    return true;
-  if (!record.device) return false;
-  const Device now = read_device(world.sys, *record.device);
-  const auto has = [&](const std::string& name) {
-    return std::find(now.rdma.begin(), now.rdma.end(), name) != now.rdma.end();
-  };
-  if (has(names.host)) return true;
-  if (renamed && has(names.pod)) return rename_at_home(names, world);
-  return now.rdma.size() >= record.rdma.size() || now.nodes.empty();
+// A move onto a name that the host's namespace has is refused since Linux 7.
+Result<> move_home(const RdmaDevice& device, Kernel& from, World& world) {
+  auto moved = from.move_rdma_device(device.index, world.host.netns_fd());
+  if (moved || moved.error().sys != EEXIST) return moved;
+  // What the kernel calls it in this case itself.
+  TRY(from.rename_rdma_device(device.index, "ibdev" + std::to_string(device.index)), "");
+  return from.move_rdma_device(device.index, world.host.netns_fd());
 }
 
-// Moves those that the pod has; what comes back is not there: on its way home by itself, at home, or gone.
-Result<std::vector<Names>> send_home(std::vector<Names> missing, const Record& record, Kernel& pod,
-                                     World& world) {
+// Moves those that the namespace has. They may then have another name than theirs, which is is_home()'s.
+Result<> send_home(const std::vector<Moved>& all, const Record& record, Kernel& from, World& world) {
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
-  // A name in the host that was given up for another in the pod can be another device's by now.
-  const auto own = record.device ? read_rdma_names(world.sys, *record.device) : std::vector<std::string>();
-  for (const RdmaDevice& device : TRY(pod.rdma_devices(), "look for the RDMA devices of the pod")) {
-    const bool ours = own.empty() || std::find(own.begin(), own.end(), device.name) != own.end();
-    const auto at = std::find_if(missing.begin(), missing.end(), [&](const Names& names) {
-      return device.name == names.pod || device.name == names.host;
-    });
-    if (!ours || at == missing.end()) continue;
+  std::vector<Moved> missing = all;
+  const auto own = TRY(own_names(record, world), "");
+  for (const RdmaDevice& device : TRY(from.rdma_devices(), "look for the RDMA devices of the pod")) {
+    const auto at = which(missing, device, own);
+    if (at == missing.end()) continue;
     // Before the move, so that the host's udev never sees the other name. If it fails, is_home() does it.
-    const bool renames = device.name != at->host;
-    const bool renamed = renames && pod.rename_rdma_device(device.index, at->host);
-    TRY(pod.move_rdma_device(device.index, world.host.netns_fd()),
-        "bring RDMA device " + device.name + " back");
-    if (!renames || renamed) missing.erase(at);
+    if (device.name != at->host) static_cast<void>(from.rename_rdma_device(device.index, at->host));
+    TRY(move_home(device, from, world), "bring RDMA device " + device.name + " back");
+    missing.erase(at);
   }
-  return missing;
+  return {};
 }
 
-std::string host_names(const std::vector<Names>& all) {
+Result<std::vector<Moved>> still_away(const std::vector<Moved>& missing, const Record& record, World& world) {
+  std::vector<Moved> out;
+  for (const Moved& one : missing) {
+    if (!TRY(is_home(one, record, world), "")) out.push_back(one);
+  }
+  return out;
+}
+
+// The pod can have moved it on.
+Result<> send_home_from_anywhere(const std::vector<Moved>& missing, const Record& record, World& world) {
+  return for_each_namespace(world, NetnsId{},
+                            [&](Kernel& other) { return send_home(missing, record, other, world); });
+}
+
+std::string host_names(const std::vector<Moved>& all) {
   std::vector<std::string> out;
-  for (const Names& names : all) out.push_back(names.host);
+  for (const Moved& one : all) out.push_back(one.host);
   return joined(out);
 }
 
@@ -143,33 +214,36 @@ Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, Wo
   return rename_in_pod(plan, pod);
 }
 
-Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod) {
-  auto device = TRY(pod.find_rdma_device(record.rdma_name_in_pod(i)), "");
-  if (device || record.rdma_in_pod.empty()) return device;
-  return pod.find_rdma_device(record.rdma[i]);
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
+                                                   const World& world) {
+  std::vector<Moved> wanted{moved_devices(record)[i]};
+  const auto own = wanted.front().index ? std::vector<std::string>() : TRY(own_names(record, world), "");
+  for (RdmaDevice& device : TRY(pod.rdma_devices(), "")) {
+    if (which(wanted, device, own) != wanted.end()) return std::optional<RdmaDevice>(std::move(device));
+  }
+  return std::optional<RdmaDevice>();
 }
 
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
-  std::vector<Names> missing;
-  for (size_t i = 0; i < record.rdma.size(); ++i)
-    missing.push_back({record.rdma[i], record.rdma_name_in_pod(i)});
+  std::vector<Moved> missing = moved_devices(record);
+  if (missing.empty()) return {};
   // An ADD that was killed in the move has left the lock's file, which goes with ours; send_home() takes it,
   // too.
-  if (pod == nullptr && !missing.empty())
-    TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
+  if (pod == nullptr) TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
   // From an ended namespace the kernel brings them back (rdma_dev_exit_net()) and announces nothing, so they
   // are looked for; in the pod, too, because a list can miss one (Kernel::rdma_devices()).
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  for (;;) {
-    if (pod != nullptr && !missing.empty())
-      missing = TRY(send_home(std::move(missing), record, *pod, world), "");
-    std::vector<Names> away;
-    for (const Names& names : missing) {
-      if (!TRY(is_home(names, record, world), "")) away.push_back(names);
-    }
-    missing = std::move(away);
+  for (bool searched = false;; searched = true) {
+    if (pod != nullptr) TRY(send_home(missing, record, *pod, world), "");
+    missing = TRY(still_away(missing, record, world), "");
     if (missing.empty()) return {};
-    if (std::chrono::steady_clock::now() >= deadline) {
+    const bool last = std::chrono::steady_clock::now() >= deadline;
+    if (!searched || last) {
+      TRY(send_home_from_anywhere(missing, record, world), "");
+      missing = TRY(still_away(missing, record, world), "");
+      if (missing.empty()) return {};
+    }
+    if (last) {
       return Error{Errc::busy, 0,
                    "RDMA device " + host_names(missing) + " of " + record.device_key +
                        " has not come back within " + std::to_string(world.return_timeout.count()) +

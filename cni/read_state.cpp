@@ -1,5 +1,6 @@
 #include "cni/read_state.h"
 
+#include "cni/host_use.h"
 #include "cni/steps.h"
 #include "common/cdi_spec.h"
 #include "common/promise.h"
@@ -30,7 +31,9 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
 Result<std::optional<Promise>> read_standing_promise(const DeviceId& id, const World& world) {
   auto promise = TRY(read_promise(world.run_folder, id), "");
   if (!promise || promise->cdi_spec.empty()) return promise;
-  if (!TRY(read_cdi_spec(promise->cdi_spec), "read the CDI spec of " + id.text())) promise.reset();
+  const std::string what = "read the CDI spec of " + id.text();
+  const auto spec = TRY(find_cdi_spec(promise->cdi_spec, world.cdi_folders), what);
+  if (!spec || !TRY(read_cdi_spec(spec->path()), what + " (" + promise->cdi_spec + ")")) promise.reset();
   return promise;
 }
 
@@ -59,12 +62,13 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chaine
     return complete();
   };
   if (complete() || !device.id) return device;
-  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   if (device.netdevs.empty() && !netdev_in_pod) {
-    const auto appeared = world.host.wait_for_link(
-        deadline, [&]() -> Result<bool> { return TRY(look_again(), "") || !device.netdevs.empty(); });
+    const auto appeared = wait_for_host_link(
+        world, [&]() -> Result<bool> { return TRY(look_again(), "") || !device.netdevs.empty(); });
     if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
+    if (!appeared) return device;
   }
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   // The kernel announces the return of an RDMA device on no socket, so it is looked for.
   while (!complete() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -81,11 +85,13 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   if (!device.netdevs.empty() && !state.netdev_in_pod) {
     state.link = TRY(world.host.find_link(device.netdevs.front()), "look at " + device.netdevs.front());
   }
+  if (state.link && !conf.host_use_allowed) {
+    state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link), "");
+  }
   if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
     state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
     if (state.rdma_mode == RdmaNetnsMode::exclusive) {
       state.rdma = TRY(read_rdma_devices(device, world), "");
-      if (!conf.rdma_name.empty()) state.rdma_names = read_rdma_names(world.sys);
     }
   }
   const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();

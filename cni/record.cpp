@@ -20,6 +20,10 @@ constexpr char kSeparator = ':';  // in neither a container id nor an interface 
 
 std::string file_name(const AttachmentName& name) { return name.container_id + kSeparator + name.ifname; }
 
+std::string lock_name(const AttachmentName& name) {
+  return std::string("attachment") + kSeparator + file_name(name);
+}
+
 std::optional<AttachmentName> parse_file_name(std::string_view text) {
   const size_t separator = text.find(kSeparator);
   if (separator == std::string_view::npos) return std::nullopt;
@@ -28,18 +32,19 @@ std::optional<AttachmentName> parse_file_name(std::string_view text) {
   return out;
 }
 
-// Whoever can write here can make root move devices about.
-Result<> check_owner(const std::string& folder) {
+// Its mode.
+Result<mode_t> check_owner(const std::string& folder) {
   struct stat info {};
   if (::lstat(folder.c_str(), &info) != 0) return Error::from_errno(errno, "look at " + folder);
-  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
-    return Error{Errc::denied, 0,
-                 folder + " is no folder of user " + std::to_string(::geteuid()) + "; remove it"};
-  }
-  if ((info.st_mode & 077) != 0 && ::chmod(folder.c_str(), 0700) != 0) {
-    return Error::from_errno(errno, "close " + folder + " to other users");
-  }
-  return {};
+  if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid()) return info.st_mode;
+  return Error{Errc::denied, 0,
+               folder + " is no folder of user " + std::to_string(::geteuid()) + "; remove it"};
+}
+
+// Whoever can write here can make root move devices about.
+Result<> close_to_others(const std::string& folder, mode_t mode) {
+  if ((mode & 077) == 0 || ::chmod(folder.c_str(), 0700) == 0) return {};
+  return Error::from_errno(errno, "close " + folder + " to other users");
 }
 
 }  // namespace
@@ -49,23 +54,48 @@ Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
     // Looked for first: on all but the first call they are there, and one system call tells.
     if (::access(part.c_str(), R_OK | W_OK | X_OK) != 0) TRY(make_folder(part, 0700), "prepare state folder");
   }
-  TRY(check_owner(folder), "state folder");
-  TRY(check_owner(locks), "folder of locks");
-  return RecordStore(std::move(folder), std::move(locks));
+  // The state folder first: in it only its owner can put anything in the place of the others.
+  TRY(close_to_others(folder, TRY(check_owner(folder), "state folder")), "state folder");
+  for (const char* part : {"/attachments", "/devices"}) TRY(check_owner(folder + part), "state folder");
+  TRY(close_to_others(locks, TRY(check_owner(locks), "folder of locks")), "folder of locks");
+  auto held = TRY(HeldFolder::open(locks), "");
+  if (!held) return Error{Errc::system, ENOENT, "folder of locks " + locks + " has been removed"};
+  TRY(held->check_owner(), "");
+  RecordStore out(std::move(folder), std::move(locks));
+  out.held_locks_ = std::make_shared<const HeldFolder>(std::move(*held));
+  return out;
+}
+
+std::string RecordStore::lock_path(const std::string& name) const {
+  return held_locks_ ? held_locks_->at(name) : locks_ + "/" + name;
+}
+
+Result<FileLock> RecordStore::lock(const std::string& name, std::chrono::milliseconds wait_at_most) const {
+  return FileLock::acquire(lock_path(name), wait_at_most, {purpose_, locks_ + "/" + name});
+}
+
+Result<FileLock> RecordStore::lock_attachment(const AttachmentName& name, const std::string& verb,
+                                              std::chrono::milliseconds wait_at_most) {
+  purpose_ = verb + " of " + name.ifname + " of container " + name.container_id;
+  return lock(lock_name(name), wait_at_most);
 }
 
 Result<FileLock> RecordStore::lock_device(const std::string& key,
                                           std::chrono::milliseconds wait_at_most) const {
-  return FileLock::acquire(locks_ + "/" + key, wait_at_most);
+  return lock(key, wait_at_most);
 }
 
 Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) const {
-  return FileLock::acquire(locks_ + "/rdma", wait_at_most);
+  return lock("rdma", wait_at_most);
 }
 
 Result<FileLock> RecordStore::lock_ipam(const AttachmentName& name,
                                         std::chrono::milliseconds wait_at_most) const {
-  return FileLock::acquire(locks_ + "/ipam" + kSeparator + file_name(name), wait_at_most);
+  return lock(std::string("ipam") + kSeparator + file_name(name), wait_at_most);
+}
+
+bool RecordStore::in_hands(const Record& record) const {
+  return in_hands(record.device_key) || FileLock::is_held(lock_path(lock_name(record.attachment)));
 }
 
 std::string RecordStore::record_path(const AttachmentName& name) const {
@@ -87,17 +117,24 @@ Result<> RecordStore::save(const Record& record) const {
   TRY(parse_record(text), "the record would not be readable");
   TRY(remove_leftovers(record.device_key), "");
   const std::string temporary = temporary_path(record.device_key);
-  TRY(write_file({record_path(record.attachment), temporary}, text, 0600, Durability::renamed), "");
+  const std::string file = record_path(record.attachment);
+  const bool is_owner = TRY(owner(record.device_key), "") == record.attachment;
+  const auto before = is_owner ? std::optional<std::string>() : TRY(read_file(file, kMaxBytes), "");
+  TRY(write_file({file, temporary}, text, 0600, Durability::renamed), "");
+  if (is_owner) return {};
   // A symbolic link is replaced in one step, and its text is all there is to read.
   const std::string path = owner_path(record.device_key);
-  if (::symlink(file_name(record.attachment).c_str(), temporary.c_str()) != 0 ||
-      ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int saved = errno;
-    ::unlink(temporary.c_str());
-    ::unlink(record_path(record.attachment).c_str());
-    return Error::from_errno(saved, "write owner " + path);
+  if (::symlink(file_name(record.attachment).c_str(), temporary.c_str()) == 0 &&
+      ::rename(temporary.c_str(), path.c_str()) == 0)
+    return {};
+  Error failure = Error::from_errno(errno, "write owner " + path);
+  ::unlink(temporary.c_str());
+  if (!before) {
+    ::unlink(file.c_str());
+    return failure;
   }
-  return {};
+  const auto put_back = write_file({file, temporary}, *before, 0600, Durability::renamed);
+  return put_back ? failure : std::move(failure).and_also(put_back.error().text);
 }
 
 Result<std::optional<Record>> RecordStore::load(const AttachmentName& name) const {
@@ -149,6 +186,9 @@ Result<> RecordStore::remove(const Record& record) const {
   const auto has_it = TRY(owner(record.device_key), "");
   if (has_it == record.attachment) TRY(remove_file(owner_path(record.device_key)), "");
   TRY(remove_leftovers(record.device_key), "");
+  const auto now = load(record.attachment);
+  if (!now && now.error().code != Errc::protocol) return now.error();
+  if (now && *now && **now != record) return {};
   return remove_file(record_path(record.attachment));
 }
 

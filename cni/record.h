@@ -6,19 +6,25 @@
 //     devices/KEY -> CONTAINER:IFNAME      who has the device
 //   LOCKS/                                 0700, /run/vfrail/locks: DEL must get them on a full or read-only
 //   disk
-//     KEY                                  flock'd while a device is attached or given back
-//     ipam:CONTAINER:IFNAME                flock'd while an IPAM plugin gives it an address, also by that
-//     plugin rdma                                 flock'd for the moment of an RDMA move
+//     attachment:CONTAINER:IFNAME          flock'd for the whole of an ADD, of a DEL, and of a clean-up
+//     KEY                                  flock'd while a device is attached or restored, never across IPAM
+//     ipam:CONTAINER:IFNAME                flock'd while an IPAM plugin gives it an address, by that plugin
+//     too rdma                                 flock'd for the moment of an RDMA move
+//   They are taken in this order, and each at most once.
 #pragma once
 
 #include "cni/net_conf.h"
 #include "common/files.h"
+#include "common/held_folder.h"
 #include "common/ids.h"
+#include "common/json.h"
+#include "common/kernel.h"
 #include "common/netns.h"
 #include "common/result.h"
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +45,10 @@ struct LinkBefore {
   std::string parent_device;
   bool promisc = false;  // the administrator's flag, as is the next
   bool allmulti = false;
+  int lower = 0;  // IFLA_LINK: what a VLAN stands on, a veth's other end; 0: nothing, or not recorded
+  MacAddress permanent_mac =
+      {};                    // the hardware's own, which tells the ports of one function apart; empty: none
+  LinkOptions options = {};  // none in the records of older versions: then none is set back
 
   bool ipoib() const { return mac.ipoib(); }
   // Ends with its namespace. Hardware goes home instead: its kernel interface has a device below it, and only
@@ -63,12 +73,16 @@ struct Record {
   std::string device_key;
   std::optional<DeviceId> device;
   std::optional<LinkBefore> link;         // nothing for devices without a netdev
+  int index_in_pod = 0;                   // of the netdev; a move keeps it unless the pod has it already
   std::optional<uint32_t> port;           // dev_port of the netdev: which one, where the function has several
   std::optional<VfBefore> vf;             // nothing: no setting was to be changed
   std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
   MacAddress pod_mac;                     // the address it has in the pod
   std::vector<std::string> rdma;          // RDMA devices that move
-  std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: the same
+  // Their indices, one for each, which neither a move nor a renaming changes (ib_device_rename(),
+  // rdma_dev_change_netns()); empty: the record is an older version's.
+  std::vector<uint32_t> rdma_index;
+  std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: the same
   // What the IPAM plugin needs to release the address when the runtime never asks again.
   std::string config;
   std::string cni_args;
@@ -82,18 +96,24 @@ struct Record {
 
 class RecordStore {
  public:
-  // Creates the folders (`locks` is below /run). Errc::denied if they exist and others could write into them.
+  // Creates the folders (`locks` is below /run). Errc::denied if one of them exists and is a link or another
+  // user's; what others could write into is closed to them.
   static Result<RecordStore> open(std::string folder, std::string locks);
   // To read only: changes nothing, not even when the folders are missing.
   static RecordStore look(std::string folder, std::string locks) {
     return {std::move(folder), std::move(locks)};
   }
 
+  // One attachment, one verb at a time: whatever is done under its name is done under this lock. `verb` is
+  // for the message of those who wait for it, or for a lock that is taken later.
+  Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb,
+                                   std::chrono::milliseconds wait_at_most);
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_ipam(const AttachmentName& name, std::chrono::milliseconds wait_at_most) const;
 
-  // Writes the record, then makes it the device's owner; under the device's lock. Without fsync: a record has
+  // Writes the record, then makes it the device's owner; under the locks of both. What was saved before stays
+  // if it fails. Without fsync: a record has
   // to outlive a kill, and nothing can be lost by that. After a power cut the boot id makes it void anyway,
   // and an address is released by the DEL of the runtime, which brings its own configuration. What a power
   // cut leaves may be torn: whoever cannot read a record sets it aside.
@@ -103,16 +123,18 @@ class RecordStore {
   Result<std::vector<AttachmentName>> list() const;
   // Nothing if nobody has it, or if the owner's record is gone.
   Result<std::optional<AttachmentName>> owner(const std::string& device_key) const;
-  // Gives the device up, if this attachment has it, and removes the record. Under the device's lock: the
-  // owner must not change between the look and the removal.
+  // Gives the device up, if this attachment has it, and removes the record, unless by now another one has its
+  // name. Under the locks of both: neither may change between the comparison and the removal.
   Result<> remove(const Record& record) const;
   // What a kill in save() left behind. Under the device's lock, so nobody is writing.
   Result<> remove_leftovers(const std::string& device_key) const;
   // Moves a record that cannot be read out of the way, so that it blocks nobody: "NAME.corrupt".
   Result<> set_aside(const AttachmentName& name) const;
 
-  // Whether a process is attaching the device or giving it back. Changes nothing.
+  // Whether a process is attaching the device or restoring it. Changes nothing.
   bool in_hands(const std::string& device_key) const;
+  // Whether a verb is at work on the attachment, or on its device. Changes nothing.
+  bool in_hands(const Record& record) const;
 
   // What killed processes left: owners without a record, half-written files, locks that nobody holds.
   Result<std::vector<std::string>> leftovers() const;
@@ -126,14 +148,22 @@ class RecordStore {
   std::string record_path(const AttachmentName& name) const;
   std::string owner_path(const std::string& device_key) const;
   std::string temporary_path(const std::string& device_key) const;
+  Result<FileLock> lock(const std::string& name, std::chrono::milliseconds wait_at_most) const;
+  std::string lock_path(const std::string& name) const;
   bool is_lock(const std::string& path) const;
   bool is_leftover(const std::string& path) const;
   std::string folder_;
   std::string locks_;
+  // Once open() has checked it: below /run a less trusted process could put another folder in its place.
+  std::shared_ptr<const HeldFolder> held_locks_;
+  std::string purpose_;  // of the locks that are taken
 };
 
 // The text of a record file, and back.
 std::string format_record(const Record& record);
 Result<Record> parse_record(std::string_view text);
+// The part about the netdev, which a baseline has, too.
+Json format_link(const LinkBefore& link);
+Result<LinkBefore> parse_link_before(const Json::Object& object);
 
 }  // namespace vfrail

@@ -12,15 +12,6 @@ constexpr int64_t kSchema = 1;
 // The configuration that the record holds may have 1 MiB, and JSON escapes can double it.
 constexpr size_t kMaxBytes = 3 << 20;
 
-Json format_link(const LinkBefore& link) {
-  Json out;
-  out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
-  out.set("mac", link.mac.text()).set("mtu", link.mtu).set("txQueueLen", link.tx_queue_len);
-  out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
-  out.set("promisc", link.promisc).set("allmulti", link.allmulti);
-  return out;
-}
-
 Result<std::string> text_of(ObjectReader& reader, std::string_view key) {
   auto text = TRY(reader.text(key), "");
   if (!text) return reader.error(key, "missing");
@@ -39,25 +30,6 @@ Result<int64_t> number_of(ObjectReader& reader, std::string_view key, int64_t ma
   const auto number = TRY(reader.integer(key, 0, max), "");
   if (!number) return reader.error(key, "missing");
   return *number;
-}
-
-Result<LinkBefore> parse_link_before(const Json::Object& object) {
-  ObjectReader reader(object, "link");
-  LinkBefore out;
-  out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX), ""));
-  out.name = TRY(text_of(reader, "name"), "");
-  if (!valid_ifname(out.name)) return reader.error("name", "no interface name");
-  out.altnames = TRY(reader.texts("altnames"), "").value_or(std::vector<std::string>());
-  out.mac = TRY(mac_of(reader, "mac"), "");
-  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
-  out.tx_queue_len = static_cast<uint32_t>(TRY(number_of(reader, "txQueueLen", UINT32_MAX), ""));
-  out.alias = TRY(text_of(reader, "alias"), "");
-  out.up = TRY(reader.boolean("up"), "").value_or(false);
-  out.kind = TRY(text_of(reader, "kind"), "");
-  out.parent_device = TRY(text_of(reader, "parent"), "");
-  out.promisc = TRY(reader.boolean("promisc"), "").value_or(false);
-  out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
-  return out;
 }
 
 Json format_vf(const VfBefore& before) {
@@ -121,6 +93,20 @@ Result<> check_names(ObjectReader& reader, const Record& record) {
   return {};
 }
 
+Result<std::vector<uint32_t>> indices_of(ObjectReader& reader) {
+  std::vector<uint32_t> out;
+  const Json* list = reader.value("rdmaIndex");
+  if (list == nullptr) return out;
+  if (list->as_array() == nullptr) return reader.error("rdmaIndex", "a list is wanted");
+  for (const Json& one : *list->as_array()) {
+    const auto* index = one.as_int();
+    if (index == nullptr || *index < 0 || *index > UINT32_MAX)
+      return reader.error("rdmaIndex", "no index of an RDMA device");
+    out.push_back(static_cast<uint32_t>(*index));
+  }
+  return out;
+}
+
 Result<NetnsId> parse_netns_id(ObjectReader& reader) {
   // Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
   const std::string text = TRY(text_of(reader, "netnsId"), "");
@@ -133,6 +119,49 @@ Result<NetnsId> parse_netns_id(ObjectReader& reader) {
 }
 
 }  // namespace
+
+Json format_link(const LinkBefore& link) {
+  Json out;
+  out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
+  out.set("mac", link.mac.text()).set("mtu", link.mtu).set("txQueueLen", link.tx_queue_len);
+  out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
+  out.set("promisc", link.promisc).set("allmulti", link.allmulti);
+  out.set("lower", link.lower).set("permanentMac", link.permanent_mac.text());
+  Json options = Json::object();
+  for (const auto& row : LinkOptions::kRows) {
+    if (const auto& value = link.options.*row.value) options.set(row.name, *value);
+  }
+  out.set("options", std::move(options));
+  return out;
+}
+
+Result<LinkBefore> parse_link_before(const Json::Object& object) {
+  ObjectReader reader(object, "link");
+  LinkBefore out;
+  out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX), ""));
+  out.name = TRY(text_of(reader, "name"), "");
+  if (!valid_ifname(out.name)) return reader.error("name", "no interface name");
+  out.altnames = TRY(reader.texts("altnames"), "").value_or(std::vector<std::string>());
+  out.mac = TRY(mac_of(reader, "mac"), "");
+  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
+  out.tx_queue_len = static_cast<uint32_t>(TRY(number_of(reader, "txQueueLen", UINT32_MAX), ""));
+  out.alias = TRY(text_of(reader, "alias"), "");
+  out.up = TRY(reader.boolean("up"), "").value_or(false);
+  out.kind = TRY(text_of(reader, "kind"), "");
+  out.parent_device = TRY(text_of(reader, "parent"), "");
+  out.promisc = TRY(reader.boolean("promisc"), "").value_or(false);
+  out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
+  out.lower = static_cast<int>(TRY(reader.integer("lower", 0, INT32_MAX), "").value_or(0));
+  if (reader.value("permanentMac") != nullptr) out.permanent_mac = TRY(mac_of(reader, "permanentMac"), "");
+  if (const Json::Object* options = TRY(reader.object("options"), "")) {
+    ObjectReader inner(*options, "link.options");
+    for (const auto& row : LinkOptions::kRows) {
+      if (const auto value = TRY(inner.integer(row.name, 0, UINT32_MAX), ""))
+        out.options.*row.value = static_cast<uint32_t>(*value);
+    }
+  }
+  return out;
+}
 
 std::string format_record(const Record& record) {
   Json out;
@@ -147,6 +176,9 @@ std::string format_record(const Record& record) {
   out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("rdmaInPod", Json(record.rdma_in_pod));
+  Json indices = Json::array();
+  for (const uint32_t index : record.rdma_index) indices.push(Json(index));
+  out.set("rdmaIndex", indices).set("indexInPod", record.index_in_pod);
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
 }
@@ -179,6 +211,12 @@ Result<Record> parse_record(std::string_view text) {
   out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
   if (!out.rdma_in_pod.empty() && out.rdma_in_pod.size() != out.rdma.size())
     return reader.error("rdmaInPod", "as many as in rdma are wanted");
+  out.rdma_index = TRY(indices_of(reader), "");
+  if (!out.rdma_index.empty() && out.rdma_index.size() != out.rdma.size())
+    return reader.error("rdmaIndex", "as many as in rdma are wanted");
+  // A record of an older version does not have it; the kernel keeps an index where it can.
+  const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
+  out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;
   out.config = TRY(text_of(reader, "config"), "");
   out.cni_args = TRY(text_of(reader, "cniArgs"), "");
   out.cni_path = TRY(text_of(reader, "cniPath"), "");

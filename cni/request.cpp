@@ -62,17 +62,38 @@ class Variables {
   std::string problems_;
 };
 
-std::map<std::string, std::string> parse_args(const std::string& text, Variables& variables) {
-  std::map<std::string, std::string> out;
+struct Args {
+  std::map<std::string, std::string> values;
+  std::string sound;                  // the text without what makes no sense
+  std::vector<std::string> nonsense;  // the rest of it
+};
+
+Args parse_args(const std::string& text) {
+  Args out;
   for (const std::string& pair : split(text, ';')) {
     const size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0 || pair.find('=', equals + 1) != std::string::npos) {
-      variables.complain("CNI_ARGS has \"" + pair.substr(0, 80) + "\", KEY=VALUE is wanted");
+      out.nonsense.push_back(pair);
       continue;
     }
-    out[pair.substr(0, equals)] = pair.substr(equals + 1);
+    out.values[pair.substr(0, equals)] = pair.substr(equals + 1);
+    out.sound += (out.sound.empty() ? "" : ";") + pair;
   }
   return out;
+}
+
+// An ADD is refused for what makes no sense. The DEL after it comes with the same, and must succeed, with an
+// IPAM plugin that would refuse it as well.
+void read_args(Request& request, Variables& variables) {
+  request.raw_args = variables.get("CNI_ARGS");
+  Args args = parse_args(request.raw_args);
+  request.args = std::move(args.values);
+  if (request.command == Command::del && !args.nonsense.empty()) {
+    request.raw_args = args.sound;
+    return;
+  }
+  for (const std::string& pair : args.nonsense)
+    variables.complain("CNI_ARGS has \"" + pair.substr(0, 80) + "\", KEY=VALUE is wanted");
 }
 
 // Below /proc/sys/net, "all" and "default" are not interfaces: what is set there is set for the whole pod.
@@ -130,8 +151,7 @@ Result<Request> read_request(const Environment& environment, std::string config)
                                                                        : variables.get("CNI_PATH");
     request.path = split(request.raw_path, ':');
     std::erase_if(request.path, [](const std::string& folder) { return folder[0] != '/'; });
-    request.raw_args = variables.get("CNI_ARGS");
-    request.args = parse_args(request.raw_args, variables);
+    read_args(request, variables);
   }
   const std::string override_word = variables.get("CNI_NETNS_OVERRIDE");
   request.netns_override = override_word == "1" || override_word == "true" || override_word == "TRUE";

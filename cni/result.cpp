@@ -1,6 +1,6 @@
 #include "cni/result.h"
 
-#include "common/text.h"
+#include "common/escape.h"
 
 #include <algorithm>
 #include <array>
@@ -186,6 +186,18 @@ Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifnam
   return mine;
 }
 
+std::optional<ResultInterface> interface_of(const Json& prev_result, std::string_view ifname,
+                                            std::string_view sandbox) {
+  const Json* list = member_of(prev_result, "interfaces");
+  if (list == nullptr || list->as_array() == nullptr) return std::nullopt;
+  for (const Json& one : *list->as_array()) {
+    if (one.as_object() == nullptr || !is_interface(*one.as_object(), ifname, sandbox)) continue;
+    const Json* mac = member_of(one, "mac");
+    return ResultInterface{mac != nullptr && mac->as_text() != nullptr ? *mac->as_text() : ""};
+  }
+  return std::nullopt;
+}
+
 Dns merged(Dns configured, const Dns& assigned) {
   if (configured.nameservers.empty()) configured.nameservers = assigned.nameservers;
   if (configured.domain.empty()) configured.domain = assigned.domain;
@@ -263,7 +275,7 @@ uint16_t cni_code(const Error& error, CniCode invalid) {
 
 Json format_error(std::string_view version, uint16_t code, std::string_view message) {
   Json out;
-  out.set("cniVersion", version).set("code", int{code}).set("msg", well_formed(message));
+  out.set("cniVersion", version).set("code", int{code}).set("msg", escaped(message));
   return out;
 }
 

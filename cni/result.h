@@ -59,6 +59,13 @@ Result<Assignment> parse_assignment(const Json& json);
 // IPAM's answers, or the addresses of this interface in a prevResult.
 Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifname, std::string_view sandbox);
 
+// The interface of that name in a result. Nothing if it is not listed.
+struct ResultInterface {
+  std::string mac;  // empty: not told
+};
+std::optional<ResultInterface> interface_of(const Json& prev_result, std::string_view ifname,
+                                            std::string_view sandbox);
+
 Json format_result(const AddResult& result);
 Json format_versions();
 std::string version_list();  // "0.1.0, 0.2.0, ... and 1.1.0", for messages

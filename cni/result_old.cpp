@@ -56,12 +56,29 @@ Json without_interfaces(const Json& current, std::string_view version) {
   return out;
 }
 
-// 0.3.0 to 0.4.0: fewer fields, the family of each address, and `dns` always printed, which some readers
-// expect.
+// `mtu`, `socketPath` and `pciID` of an interface and the metrics of a route came with 1.1.0. A reader that
+// checks what it gets refuses them before.
+Json interfaces_before_1_1(const Json& current) {
+  Json out = Json::array();
+  for (const Json& one : list_in(current, "interfaces")) out.push(only(one, {"name", "mac", "sandbox"}));
+  return out;
+}
+
+Json routes_before_1_1(const Json& current) {
+  Json out = Json::array();
+  for (const Json& route : list_in(current, "routes")) out.push(only(route, {"dst", "gw"}));
+  return out;
+}
+
+Json version_1_0(Json current) {
+  current.set("interfaces", interfaces_before_1_1(current));
+  if (current.find("routes") != nullptr) current.set("routes", routes_before_1_1(current));
+  return current.set("cniVersion", "1.0.0");
+}
+
+// 0.3.0 to 0.4.0: also the family of each address, and `dns` always printed, which some readers expect.
 Json with_families(const Json& current, std::string_view version) {
-  Json interfaces = Json::array();
-  for (const Json& one : list_in(current, "interfaces"))
-    interfaces.push(only(one, {"name", "mac", "sandbox"}));
+  Json interfaces = interfaces_before_1_1(current);
   Json ips = Json::array();
   for (const Json& ip : list_in(current, "ips")) {
     if (ip.as_object() == nullptr) continue;
@@ -70,8 +87,7 @@ Json with_families(const Json& current, std::string_view version) {
     for (const auto& [key, value] : *ip.as_object()) entry.set(key, value);
     ips.push(std::move(entry));
   }
-  Json routes = Json::array();
-  for (const Json& route : list_in(current, "routes")) routes.push(only(route, {"dst", "gw"}));
+  Json routes = routes_before_1_1(current);
   Json out;
   out.set("cniVersion", version).set("interfaces", std::move(interfaces));
   if (!ips.as_array()->empty()) out.set("ips", std::move(ips));
@@ -114,6 +130,7 @@ Json current_result(const Json& result) {
 Json result_in_version(Json current, std::string_view version) {
   if (is_without_interfaces(version)) return without_interfaces(current, version);
   if (compare_versions(version, "1.0.0") < 0) return with_families(current, version);
+  if (version == "1.0.0") return version_1_0(std::move(current));
   current.set("cniVersion", version);
   return current;
 }

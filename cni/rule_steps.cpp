@@ -1,4 +1,5 @@
 // Source routing in the pod's namespace: which tables are taken, and the rules' way out.
+#include "cni/routing.h"
 #include "cni/steps.h"
 
 #include <cerrno>
@@ -12,11 +13,12 @@ Result<std::vector<uint32_t>> tables_in_use(Kernel& pod) {
   return out;
 }
 
-// The table is the attachment's own, so every rule that leads to it is, too; its routes went with the link.
+// The tables are the attachment's own, so every rule that leads to one is, too; their routes went with the
+// link.
 Result<> remove_rules(const Record& record, Kernel& pod) {
   if (!record.routing_table) return {};
   for (const RoutingRule& rule : TRY(pod.rules(), "")) {
-    if (rule.table != *record.routing_table) continue;
+    if (!is_own_table(rule.table, *record.routing_table)) continue;
     const auto removed = pod.remove_rule(rule);
     if (removed || removed.error().sys == ENOENT) continue;
     return Error(removed.error()).in("remove the rule from " + rule.source.cidr());

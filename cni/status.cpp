@@ -30,14 +30,15 @@ Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
 }
 
 // What a pod has lost; empty if nothing.
-std::string lost_part(const Record& record, const SysRoot& sys) {
-  if (!record.device) return "";
-  const Device now = read_device(sys, *record.device);
+Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
+  if (!record.device) return std::string();
+  const Device now = TRY(read_device(sys, *record.device), "");
   const std::string physfn = "sys/bus/pci/devices/" + record.device->text() + "/physfn";
-  if (!now.present) return "the device is gone (its PF was removed, or its VFs were made anew)";
-  if (sys.link_name(physfn) && !sys.exists(physfn)) return "the PF of the device is gone";
+  if (!now.present) return std::string("the device is gone (its PF was removed, or its VFs were made anew)");
+  if (TRY(sys.link_name(physfn), "") && !TRY(sys.exists(physfn), ""))
+    return std::string("the PF of the device is gone");
   const bool has_parts = record.link || !record.rdma.empty();
-  return has_parts && now.driver.empty() ? "no driver is bound to the device any more" : "";
+  return std::string(has_parts && now.driver.empty() ? "no driver is bound to the device any more" : "");
 }
 
 // A device that the configuration names itself, without a scheduler.
@@ -91,7 +92,7 @@ Result<Status> status(const Request& request, World& world) {
   const auto living = TRY(living_records(conf, world), "");
   note(out.missing, TRY(missing_device(conf, living, world), ""));
   for (const Record& record : living) {
-    const std::string lost = lost_part(record, world.sys);
+    const std::string lost = TRY(lost_part(record, world.sys), "");
     if (lost.empty()) continue;
     out.degraded.push_back(record.attachment.ifname + " of container " + record.attachment.container_id +
                            " (" + record.device_key + "): " + lost +

@@ -29,6 +29,11 @@ Result<std::optional<Link>> find_link_at_home(const Record& record, const World&
 // The same, once it has come back. Nothing if it has ended; Errc::busy if it does not come.
 Result<std::optional<Link>> wait_for_return(const Record& record, World& world);
 
+// Waits until `ready`, for what an ended namespace gives back. World::return_timeout counts anew as long as
+// links of the host change, up to 30 s: the kernel ends namespaces one after the other. Errc::timeout after
+// that.
+Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready);
+
 // Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
 // refused.
 Result<> change_vf(Kernel& host, const VfPlan& plan);
@@ -45,11 +50,13 @@ Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, Wo
 // now. Has no inverse: a runtime makes no container from the spec before the next ADD has corrected it, or
 // Allocate has written it anew.
 Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world);
-// Home and under their old names, unless others have these by now.
+// To the host, from wherever the pod has moved them, and under their old names, unless others have these by
+// now.
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
-// The i-th RDMA device of the record in the pod, by the name of the pod or of the host: a kill can come
-// between move and renaming.
-Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod);
+// The i-th RDMA device of the record in the pod, by what it is: its index, and in an older version's record
+// its name or the function that it is of.
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
+                                                   const World& world);
 
 // Sysctls, addresses and routes of the link in the pod. Undone by moving the link: the kernel drops them.
 // (Sysctls that are not the link's end with the pod's namespace.)

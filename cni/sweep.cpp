@@ -2,6 +2,7 @@
 
 #include "cni/adopt.h"
 #include "cni/steps.h"
+#include "common/escape.h"
 
 #include <algorithm>
 
@@ -24,7 +25,7 @@ Result<Verdict> judge(const Record& record, World& world) {
   if (!TRY(from_this_boot(record, world), "")) return Verdict{true, "it is of an earlier boot"};
   if (!TRY(open_pod(record, "", world), "")) return Verdict{true, "its namespace has ended"};
   if (TRY(attachment_lives(record, world), "")) return Verdict{false, "its pod has it"};
-  // Only under the device's lock is this no ADD that is about to move it, or DEL that has just brought it.
+  // Only under its locks is this no ADD that is about to move it, or DEL that has just brought it.
   if (TRY(is_home(record, world), ""))
     return Verdict{true, "it is in the host although its pod lives: an ADD or DEL was killed"};
   return Verdict{false,
@@ -32,7 +33,6 @@ Result<Verdict> judge(const Record& record, World& world) {
                  "unbound"};
 }
 
-// Decides and acts under the device's lock.
 Result<SweepLine> give_back(const Record& record, SweepLine line, World& world) {
   line.why = "another process has changed it meanwhile";
   const bool done = TRY(undo(record, world,
@@ -52,7 +52,7 @@ Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& worl
   line.why = verdict.why;
   if (!verdict.left_behind) return line;
   if (!options.dry_run) return give_back(record, std::move(line), world);
-  if (world.store.in_hands(record.device_key)) {
+  if (world.store.in_hands(record)) {
     line.why = "an ADD or DEL is at work on it";
     return line;
   }
@@ -65,7 +65,9 @@ Result<SweepLine> set_aside(const AttachmentName& name, const Error& unreadable,
   SweepLine line{
       SweepAction::removed, "record of " + name.ifname + " of container " + name.container_id,
       unreadable.text + "; kept for you as \"" + name.container_id + ":" + name.ifname + ".corrupt\""};
-  if (!options.dry_run) TRY(world.store.set_aside(name), "");
+  if (options.dry_run || TRY(set_aside_unreadable(name, world), "")) return line;
+  line.action = SweepAction::left_alone;
+  line.why = "another process has replaced it meanwhile";
   return line;
 }
 
@@ -99,8 +101,8 @@ Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport&
   for (const std::string& path : TRY(world.store.leftovers(), "")) {
     SweepLine line{SweepAction::removed, path, "a killed process has left it"};
     const auto removed = options.dry_run ? Result<bool>(true) : world.store.remove_leftover(path);
-    if (removed && !*removed) continue;
-    if (!removed) {
+    if (removed.ok() && !*removed) continue;
+    if (!removed.ok()) {
       line.action = SweepAction::failed;
       line.why = removed.error().text;
     }
@@ -117,6 +119,8 @@ const char* action_text(SweepAction action, bool dry_run) {
       return dry_run ? "would be given back" : "given back";
     case SweepAction::removed:
       return dry_run ? "would be removed" : "removed";
+    case SweepAction::restored:
+      return dry_run ? "would be restored" : "restored";
     case SweepAction::adopted:
       return dry_run ? "would be taken over" : "taken over";
     case SweepAction::failed:
@@ -141,11 +145,12 @@ bool SweepReport::all_well() const {
 std::string SweepReport::text() const {
   std::string out;
   for (const SweepLine& line : lines) {
-    out += std::string(action_text(line.action, dry_run)) + ": " + line.what + ": " + line.why + "\n";
+    out +=
+        std::string(action_text(line.action, dry_run)) + ": " + escaped(line.what + ": " + line.why) + "\n";
   }
   std::string counts;
   for (const auto action : {SweepAction::left_alone, SweepAction::given_back, SweepAction::removed,
-                            SweepAction::adopted, SweepAction::failed}) {
+                            SweepAction::restored, SweepAction::adopted, SweepAction::failed}) {
     const auto count = std::count_if(lines.begin(), lines.end(),
                                      [=](const SweepLine& line) { return line.action == action; });
     if (count > 0)
@@ -160,6 +165,7 @@ Result<SweepReport> sweep(World& world, const SweepOptions& options) {
   const auto names = TRY(world.store.list(), "");
   sweep_records(world, options, names, report);
   TRY(sweep_leftovers(world, options, report), "");
+  TRY(sweep_baselines(world, options, report), "");
   TRY(sweep_others(world, options, report), "");
   return report;
 }

@@ -16,7 +16,7 @@ struct SweepOptions {
   std::string cni_path = {};  // where the IPAM plugins of adopted attachments are; no cache tells
 };
 
-enum class SweepAction : uint8_t { left_alone, given_back, removed, adopted, failed };
+enum class SweepAction : uint8_t { left_alone, given_back, removed, restored, adopted, failed };
 
 struct SweepLine {
   SweepAction action = SweepAction::left_alone;
@@ -36,6 +36,9 @@ struct SweepReport {
 // What a line says an attachment is.
 std::string attachment_text(const std::string& device, const AttachmentName& name,
                             const std::string& network);
+
+// Devices that are not what they were before a pod had them (cni/baseline.h), and baselines that are void.
+Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport& report);
 
 // An error is about the sweep as a whole; what goes wrong with one attachment is a line.
 Result<SweepReport> sweep(World& world, const SweepOptions& options);

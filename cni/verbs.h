@@ -6,6 +6,7 @@
 #include "cni/record.h"
 #include "cni/request.h"
 #include "cni/result.h"
+#include "common/cdi_spec.h"
 #include "common/kernel.h"
 #include "common/log.h"
 #include "common/result.h"
@@ -40,6 +41,13 @@ struct World {
   std::chrono::milliseconds lock_timeout{30'000};
   // whereabouts allows itself 2 minutes for ADD.
   std::chrono::milliseconds ipam_timeout{150'000};
+
+  // The only folders in which a file is changed that the text of a network, or a promise, names. Multus makes
+  // its files in the first; runtimes read CDI specs in the second. /var/run is /run, and configurations have
+  // both.
+  std::vector<std::string> device_info_folders{"/var/run/k8s.cni.cncf.io/devinfo",
+                                               "/run/k8s.cni.cncf.io/devinfo"};
+  std::vector<std::string> cdi_folders{kCdiFolder, "/run/cdi", "/etc/cdi"};
 };
 
 Result<AddResult> add(const Request& request, World& world);
@@ -54,10 +62,18 @@ struct Status {
 };
 Result<Status> status(const Request& request, World& world);
 
-// Gives the device of an attachment back, under its lock, unless another attachment has it by now: then it is
-// left alone and the answer is false. The record stays: its owner removes it, last. `netns` is a hint where
-// the pod's namespace may be, beside the record's own path.
+// The lock under which everything is done that is done under this name (RecordStore). `verb` is for those who
+// wait for it.
+Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world);
+
+// Gives the device of an attachment back, under the device's lock, unless another attachment has it by now:
+// then it is left alone and the answer is false. The record stays: its owner removes it, last. `netns` is a
+// hint where the pod's namespace may be, beside the record's own path.
 Result<bool> detach(const Record& record, const std::string& netns, World& world);
+
+// For messages about a path that leads to no namespace.
+inline constexpr const char* kPodHasEnded =
+    ": the pod's sandbox has ended meanwhile (a retry by the runtime makes a new one), or the path is wrong";
 
 // The part of detach() that ADD shares, for when the caller has the device's lock.
 Result<> restore_device(const Record& record, const std::string& netns, World& world);
@@ -66,13 +82,28 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
 // taking it over.
 Result<> forget(const Record& record, World& world);
 
-// DEL by what its record kept, for when the runtime does not ask. All of it under the device's lock, IPAM
-// too: an ADD that comes under the same name meanwhile must not lose its address to this. False, and nothing
-// is done, if by then the record is another one or `decide` says no.
+// What an attachment holds, and how it is released.
+struct Holdings {
+  std::optional<Record> record;  // nothing: it was never made, is gone, or was lost
+  Request request;               // its configuration is what the IPAM plugin gets
+  NetConf network;               // with its ipam_type; empty: there is no address
+  // False: no ADD has ever got as far as IPAM with this configuration, so what the plugin says of it is no
+  // failure.
+  bool address_expected = true;
+  // The container can be made again from what it was told, without another Allocate.
+  bool keeps_promise = false;
+};
+
+// Releases device, address and record, in DEL's order, under the attachment's lock, which the caller has. The
+// device's lock is not held while the IPAM plugin runs. Goes on after a failure; then the record stays.
+Result<> release(const Holdings& held, World& world);
+
+// DEL by what its record kept, for when the runtime does not ask. False, and nothing is done, if by then the
+// record is another one or `decide`, which is asked under the locks of attachment and device, says no.
 Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide);
 
-// Whether the caller has the lock of the device that a record is about.
-enum class DeviceLock : uint8_t { held, free };
+// Moves a record that cannot be read out of the way. False: under its attachment's lock it can be read.
+Result<bool> set_aside_unreadable(const AttachmentName& name, World& world);
 
 // The pod's kernel, if the namespace that the device was moved into still lives, at the record's path or the
 // other one.

@@ -11,6 +11,18 @@ bool is_final(const Error& error) {
          error.sys == EPROTONOSUPPORT || error.sys == EADDRNOTAVAIL;
 }
 
+// What drivers make of EINVAL and EOPNOTSUPP, and what can be done about it.
+std::string remedy_for(const VfSettings& refused) {
+  const std::string text = refused.text();
+  const std::string key = text.substr(0, text.find(' '));
+  std::string out = " (the PF's driver does not have this setting, or not this value";
+  if (refused.rate) {
+    out += refused.rate->min != 0 ? "; few drivers have a min_tx_rate, and none over the link's speed"
+                                  : "; Mbit/s, and not over the link's speed";
+  }
+  return out + "; take " + key + " out of the network configuration, or try it by hand: ip link set PF vf N)";
+}
+
 // One setting a request, for when they were refused as a whole.
 Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world) {
   Result<> out;
@@ -31,7 +43,8 @@ Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world
 // Nothing if the VF is gone, with its PF or without: then there is nothing to set back.
 Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& world) {
   if (!record.vf || !record.device) return std::optional<VfPlace>();
-  auto found = TRY(find_vf_place(world.sys, read_device(world.sys, *record.device)), "look for the PF");
+  auto found =
+      TRY(find_vf_place(world.sys, TRY(read_device(world.sys, *record.device), "")), "look for the PF");
   if (!found.place) {
     world.log.warning("the VF's settings cannot be set back", {{"reason", found.why_not}});
   }
@@ -53,7 +66,9 @@ Result<> change_vf(Kernel& host, const VfPlan& plan) {
   std::string refused;
   for (const VfSettings& one : plan.change.each()) {
     const auto alone = host.change_vf(plan.place.pf_link, plan.place.index, one);
-    if (!alone) refused += (refused.empty() ? "" : "; ") + one.text() + ": " + alone.error().text;
+    if (alone) continue;
+    refused += (refused.empty() ? "" : "; ") + one.text() + ": " + alone.error().text;
+    if (is_final(alone.error())) refused += remedy_for(one);
   }
   Error error = std::move(done).error();
   if (!refused.empty()) error.text = refused;

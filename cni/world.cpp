@@ -37,12 +37,17 @@ RecordStore look_at_store(const Environment& environment) {
 }
 
 World make_world(const Environment& environment, Kernel& host, RecordStore store, Log& log) {
-  return {host,
-          SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
-          std::move(store),
-          run_folder(environment),
-          open_netns,
-          log};
+  World out{host,
+            SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
+            std::move(store),
+            run_folder(environment),
+            open_netns,
+            log};
+  for (const auto& [name, folders] : {std::pair("VFRAIL_DEVINFO_DIR", &out.device_info_folders),
+                                      std::pair("VFRAIL_CDI_DIR", &out.cdi_folders)}) {
+    if (const std::string folder = variable(environment, name, ""); !folder.empty()) *folders = {folder};
+  }
+  return out;
 }
 
 }  // namespace vfrail

@@ -9,6 +9,7 @@ namespace vfrail {
 Result<RecordStore> open_store(const Environment& environment);
 RecordStore look_at_store(const Environment& environment);
 
+// VFRAIL_DEVINFO_DIR and VFRAIL_CDI_DIR each name one folder instead of those of World.
 World make_world(const Environment& environment, Kernel& host, RecordStore store, Log& log);
 
 // The variable's text; `fallback` if it is not set or empty.

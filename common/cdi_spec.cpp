@@ -121,6 +121,18 @@ Result<> write_cdi_spec(const std::string& path, const std::string& temporary, c
   return write_file(Replacement{path, temporary}, format_cdi_spec(spec), 0644, Durability::renamed);
 }
 
+Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
+                                              const std::vector<std::string>& folders) {
+  auto file = find_below(folders, path);
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (file && name.starts_with(kCdiFilePrefix) && name.ends_with(".json")) return file;
+  return Error{
+      Errc::denied, 0,
+      path + " is no CDI spec of vfrail, which are named " + std::string(kCdiFilePrefix) +
+          "*.json; vfrail-cni takes another folder from VFRAIL_CDI_DIR in the runtime's environment" +
+          (file ? "" : ": " + file.error().text)};
+}
+
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path) {
   const auto text = TRY(read_file(path, kMaxBytes), "");
   if (!text) return std::optional<CdiSpec>();

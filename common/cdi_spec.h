@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/device_node.h"
+#include "common/held_folder.h"
 #include "common/result.h"
 
 #include <optional>
@@ -44,6 +45,10 @@ bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names);
 // runtime to read the folder again. (CDI's library watches it; to its older versions a file that is moved in
 // from elsewhere is no event.)
 Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec);
+// The file, if by its name it is one of ours in one of `folders`; Errc::denied if it is none, because `path`
+// comes from a process with fewer rights. Nothing if the folder is not there.
+Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
+                                              const std::vector<std::string>& folders);
 // Nothing if there is no such file.
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path);
 

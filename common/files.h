@@ -11,11 +11,19 @@
 
 namespace vfrail {
 
+// What the holder of a lock writes into its file, and what an error calls the file (empty: its path).
+struct LockPurpose {
+  std::string text = {};  // "DEL of net1 of container c1"
+  std::string file = {};
+};
+
 // An flock(2) held on a file, which exists only while somebody wants it: gone with the process or the object.
 class FileLock {
  public:
-  // Creates the file (0600). Errc::busy when another process holds it until the deadline.
-  static Result<FileLock> acquire(const std::string& path, std::chrono::milliseconds wait_at_most);
+  // Creates the file (0600). Errc::busy when another process holds it until the deadline; the error has the
+  // holder's process id, for how long it has it and its purpose, if the holder could write them.
+  static Result<FileLock> acquire(const std::string& path, std::chrono::milliseconds wait_at_most,
+                                  const LockPurpose& purpose = {});
   // Whether somebody has it now. Changes nothing.
   static bool is_held(const std::string& path);
   FileLock(FileLock&& other) noexcept = default;

@@ -67,7 +67,27 @@ bool MacAddress::all_zero() const {
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
 }
 
+namespace {
+
+// "0200.0000.0001": two bytes a group, four or more groups of them with a dot between.
+std::optional<MacAddress> parse_dotted(std::string_view text) {
+  if (text.size() != 3 * 5 - 1 && text.size() != 10 * 5 - 1) return std::nullopt;
+  MacAddress out;
+  for (size_t at = 0; at < text.size(); at += 5) {
+    if (at > 0 && text[at - 1] != '.') return std::nullopt;
+    for (const size_t digits : {at, at + 2}) {
+      uint8_t byte = 0;
+      if (!parse_hex(text.substr(digits, 2), byte)) return std::nullopt;
+      out.bytes.push_back(byte);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::optional<MacAddress> MacAddress::parse(std::string_view text) {
+  if (text.size() > 4 && text[4] == '.') return parse_dotted(text);
   if (text.size() != 6 * 3 - 1 && text.size() != 20 * 3 - 1) return std::nullopt;
   const char separator = text[2];
   if (separator != ':' && separator != '-') return std::nullopt;
@@ -100,7 +120,9 @@ Result<DeviceId> DeviceId::parse(std::string_view text) {
   }
   DeviceId out;
   // The kernel writes PCI addresses in lower case; users do not always.
-  const auto pci = PciAddress::parse(text);
+  // lspci and people leave the domain 0000 out.
+  const bool short_form = text.size() == 7 && PciAddress::parse("0000:" + std::string(text));
+  const auto pci = short_form ? PciAddress::parse("0000:" + std::string(text)) : PciAddress::parse(text);
   out.text_ = pci ? pci->text() : std::string(text);
   return out;
 }

@@ -34,7 +34,7 @@ struct MacAddress {
   std::string text() const;  // lower-case hex, colons
   bool all_zero() const;
   bool ipoib() const { return bytes.size() == 20; }  // RFC 4391; its last 8 bytes are the port's GUID
-  // Accepts ':' or '-' between the bytes, any case; 6 or 20 bytes.
+  // Accepts ':' or '-' between the bytes, or '.' between pairs of them, any case; 6 or 20 bytes.
   static std::optional<MacAddress> parse(std::string_view text);
 };
 

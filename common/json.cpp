@@ -1,5 +1,6 @@
 #include "common/json.h"
 
+#include "common/escape.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -211,7 +212,32 @@ std::string Json::text(Order order) const {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
   write(out, *this, order);
-  return {buffer.GetString(), buffer.GetSize()};
+  return escaped_json({buffer.GetString(), buffer.GetSize()});
+}
+
+// Outside strings JSON has none of these characters, and a backslash is in a string only.
+std::string Json::go_text(Order order) const {
+  const std::string compact = text(order);
+  std::string out;
+  for (size_t at = 0; at < compact.size(); ++at) {
+    const std::string_view rest = std::string_view(compact).substr(at);
+    if (rest.starts_with("\\u")) {
+      for (const char c : rest.substr(0, 6))
+        out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      at += 5;
+    } else if (rest.starts_with('\\')) {
+      out += rest.substr(0, 2);
+      at += 1;
+    } else if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
+      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
+      at += 2;
+    } else if (rest[0] == '<' || rest[0] == '>' || rest[0] == '&') {
+      out += rest[0] == '<' ? "\\u003c" : rest[0] == '>' ? "\\u003e" : "\\u0026";
+    } else {
+      out += rest[0];
+    }
+  }
+  return out;
 }
 
 std::string Json::pretty(Order order) const {
@@ -219,7 +245,7 @@ std::string Json::pretty(Order order) const {
   rapidjson::PrettyWriter<rapidjson::StringBuffer> out(buffer);
   out.SetIndent(' ', 2);
   write(out, *this, order);
-  return {buffer.GetString(), buffer.GetSize()};
+  return escaped_json({buffer.GetString(), buffer.GetSize()});
 }
 
 Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
@@ -255,11 +281,7 @@ const Json* ObjectReader::value(std::string_view key) {
   asked_.emplace_back(key);
   const Json* found = nullptr;
   for (const auto& [name, value] : object_) {
-    if (name == key) {
-      found = &value;
-      break;
-    }
-    if (same_but_for_case(name, key)) found = &value;
+    if (same_but_for_case(name, key)) found = &value;  // of several the last, however it is spelled
   }
   return found == nullptr || found->is_null() ? nullptr : found;
 }

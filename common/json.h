@@ -60,6 +60,9 @@ class Json {
 
   // Compact UTF-8 text; `sorted` orders the keys of every object, as Go does for maps.
   std::string text(Order order = Order::as_is) const;
+  // As text(), byte for byte as Go's encoding/json writes it: <, >, & and the line separators U+2028 and
+  // U+2029 escaped, hexadecimal digits in lower case.
+  std::string go_text(Order order = Order::sorted) const;
   std::string pretty(Order order = Order::as_is) const;  // two spaces of indentation
 
   // At most `limit_bytes` of text and 64 levels; the error gives line and column.
@@ -72,9 +75,9 @@ class Json {
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
 
-// Reads the keys of one object. Keys match as Go's encoding/json does it: exactly, else without regard to
-// case. An absent key and a null are the same. Errors: Errc::invalid, "resourceList[0].selectors.vendors: a
-// string is wanted, this is a number (5)".
+// Reads the keys of one object. Keys match as Go's encoding/json does it: without regard to case, and of
+// several the last counts. An absent key and a null are the same. Errors: Errc::invalid,
+// "resourceList[0].selectors.vendors: a string is wanted, this is a number (5)".
 class ObjectReader {
  public:
   // `path` names the object in messages; empty for the top level. The object must outlive the reader.

@@ -3,6 +3,7 @@
 // tests/support/kernel_contract.h holds both to them. Code that spans two namespaces takes two Kernels.
 #pragma once
 
+#include "common/ethtool.h"
 #include "common/ids.h"
 #include "common/ip_address.h"
 #include "common/netns.h"
@@ -20,6 +21,44 @@
 
 namespace vfrail {
 
+// What RTM_SETLINK sets beside what every attachment sets: the rest of what a pod with NET_ADMIN can change
+// on its interface by that message. It survives a move. Nothing: the kernel does not know it, or (in a
+// change) it stays.
+struct LinkOptions {
+  // IFF_DEBUG, NOTRAILERS, NOARP, DYNAMIC, MULTICAST, PORTSEL and AUTOMEDIA: what __dev_change_flags() takes,
+  // without UP, PROMISC and ALLMULTI.
+  static constexpr uint32_t kFlags = 0xf0a4;
+  std::optional<uint32_t> flags = std::nullopt;         // within kFlags
+  std::optional<uint32_t> mode = std::nullopt;          // IF_LINK_MODE_*: 1 keeps the interface DORMANT
+  std::optional<uint32_t> group = std::nullopt;         // ip-link(8) group
+  std::optional<uint32_t> proto_down = std::nullopt;    // 0 or 1
+  std::optional<uint32_t> gso_max_size = std::nullopt;  // bytes, as are the sizes below
+  std::optional<uint32_t> gso_max_segs = std::nullopt;
+  std::optional<uint32_t> gro_max_size = std::nullopt;
+  std::optional<uint32_t> gso_ipv4_max_size = std::nullopt;
+  std::optional<uint32_t> gro_ipv4_max_size = std::nullopt;
+
+  struct Row {
+    const char* name;
+    std::optional<uint32_t> LinkOptions::*value;
+  };
+  // In the order in which do_setlink() applies them; setting the size for IPv6 can set that for IPv4, too.
+  static constexpr Row kRows[] = {{"flags", &LinkOptions::flags},
+                                  {"mode", &LinkOptions::mode},
+                                  {"group", &LinkOptions::group},
+                                  {"protoDown", &LinkOptions::proto_down},
+                                  {"gsoMaxSize", &LinkOptions::gso_max_size},
+                                  {"gsoMaxSegs", &LinkOptions::gso_max_segs},
+                                  {"groMaxSize", &LinkOptions::gro_max_size},
+                                  {"gsoIpv4MaxSize", &LinkOptions::gso_ipv4_max_size},
+                                  {"groIpv4MaxSize", &LinkOptions::gro_ipv4_max_size}};
+
+  // Those of these options that `now` has otherwise.
+  LinkOptions differing_from(const LinkOptions& now) const;
+  bool empty() const { return *this == LinkOptions{}; }
+  bool operator==(const LinkOptions&) const = default;
+};
+
 // A network interface, as RTM_GETLINK tells it (rtnetlink(7), if_link.h).
 struct Link {
   int index = 0;
@@ -36,13 +75,17 @@ struct Link {
   uint32_t promiscuity = 0;
   uint32_t allmulti = 0;
   std::string alias;
-  std::string kind;           // "veth", "bond", "vlan", ...; empty for hardware
-  int master = 0;             // index of the bond, bridge, ... that it is a member of; 0 for none
-  int lower = 0;              // IFLA_LINK: the link that a VLAN, macvlan, ... stands on; 0 for none
+  std::string kind;  // "veth", "bond", "vlan", ...; empty for hardware
+  int master = 0;    // index of the bond, bridge, ... that it is a member of; 0 for none
+  int lower = 0;     // IFLA_LINK: the link that a VLAN, macvlan, ... stands on; 0 for none
+  // Where that one is, as this namespace's id for it (Kernel::nsid_of()); nothing: here.
+  std::optional<int> lower_nsid;
+  uint32_t xdp_modes = 0;     // XDP_FLAGS_*_MODE of the programs that are attached (if_link.h)
   std::string parent_bus;     // "pci", "auxiliary", ...; empty where the kernel does not tell (before 5.14)
   std::string parent_device;  // "0000:03:02.1"
   std::string phys_port_name;
   std::string phys_switch_id;  // hex; empty outside switchdev mode
+  LinkOptions options;
 
   bool ipoib() const { return mac.ipoib(); }
   bool up() const { return (flags & 1U) != 0; }             // IFF_UP: administratively up
@@ -66,6 +109,7 @@ struct LinkChange {
   std::optional<bool> up = std::nullopt;
   std::optional<bool> promisc = std::nullopt;
   std::optional<bool> allmulti = std::nullopt;
+  LinkOptions options = {};
   bool operator==(const LinkChange&) const = default;
 };
 
@@ -155,6 +199,24 @@ class Kernel {
   virtual Result<> change_link(int index, const LinkChange& change) = 0;
   virtual Result<> add_altname(int index, std::string_view name) = 0;
   virtual Result<> remove_altname(int index, std::string_view name) = 0;
+  // Removes virtual links, all at once if there are several: the kernel waits some 10 ms for each message,
+  // not for each link (unregister_netdevice_many()). Those that are gone already do not matter. EOPNOTSUPP
+  // for one that is hardware.
+  virtual Result<> remove_links(const std::vector<int>& indices) = 0;
+  // This namespace's number for another (ip-netns(8) list-id). Nothing: it has none for it.
+  virtual Result<std::optional<int>> nsid_of(int netns_fd) = 0;
+  // Takes off the BPF programs that survive a move: XDP and tcx. A sentence for each. Filters and qdiscs go
+  // with a move (dev_shutdown() in __dev_change_net_namespace()). EPERM without CAP_NET_ADMIN, and
+  // CAP_SYS_ADMIN for those that a bpf_link holds.
+  virtual Result<std::vector<std::string>> detach_programs(const Link& link) = 0;
+  // The number of the kernel's ethtool interface, which stays the same until the next boot; nothing if this
+  // kernel has none (before 5.6).
+  virtual Result<std::optional<uint16_t>> ethtool_family() = 0;
+  // The settings of one group. Nothing if the driver has no such group. ENODEV if there is no such link.
+  virtual Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) = 0;
+  // Sets what `change` has; for bits, those of its mask.
+  virtual Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,
+                                  const EthtoolSettings& change) = 0;
   // The settings of VF number `vf` of the PF with that link. Nothing if the PF has no such VF. The kernel
   // asks the driver about all VFs of the PF, under RTNL and often through firmware: 1-2 ms for each VF.
   virtual Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) = 0;
@@ -177,6 +239,8 @@ class Kernel {
   virtual Result<> add_route(const Route& route) = 0;
   // All tables, both families; link 0 means routes of every link.
   virtual Result<std::vector<Route>> routes(int link) = 0;
+  // Those of prefix length 0, of every link; the others take no memory, however many there are.
+  virtual Result<std::vector<Route>> default_routes() = 0;
   // The kernel chooses the priority: before all others but the local table's.
   virtual Result<> add_rule(const IpAddress& source, uint32_t table) = 0;
   // Both families.

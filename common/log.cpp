@@ -1,5 +1,6 @@
 #include "common/log.h"
 
+#include "common/escape.h"
 #include "common/json.h"
 #include "common/text.h"
 
@@ -8,6 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 namespace vfrail {
 
@@ -44,17 +47,29 @@ std::string timestamp() {
 
 // A value with a blank, a quote or a control character is quoted as in JSON, so that a line stays a line.
 std::string quoted_if_needed(const std::string& value) {
-  const bool plain = !value.empty() && std::none_of(value.begin(), value.end(), [](unsigned char c) {
-    return c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f;
-  });
-  return plain ? value : Json(value).text();
+  const bool plain =
+      !value.empty() && escaped(value) == value && value.find_first_of(" \"=\\") == std::string::npos;
+  return plain ? value : Json(well_formed(value)).text();
 }
 
 // Messages can hold what a peer said: its line ends and control characters must not make lines of their own.
 std::string one_line(std::string_view message) {
-  const bool plain =
-      std::none_of(message.begin(), message.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
-  return plain ? std::string(message) : Json(message).text();
+  return escaped(message) == message ? std::string(message) : Json(well_formed(message)).text();
+}
+
+const dev_t kNull = makedev(1, 3);  // Documentation/admin-guide/devices.txt
+
+// It is looked at before it is opened: to open a FIFO is to wait for its reader, and to open /dev/watchdog is
+// to start it.
+Result<UniqueFd> open_to_append(const UniqueFd& found, const std::string& what) {
+  struct stat info {};
+  if (::fstat(found.get(), &info) != 0) return Error::from_errno(errno, "read the type of " + what);
+  const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == kNull;
+  if (!S_ISREG(info.st_mode) && !is_null) return Error{Errc::invalid, 0, what + " is no regular file"};
+  UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(found.get())).c_str(),
+                     O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return Error::from_errno(errno, "open " + what);
+  return fd;
 }
 
 }  // namespace
@@ -68,10 +83,24 @@ std::optional<LogLevel> parse_log_level(std::string_view word) {
 }
 
 Result<> Log::open_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd.valid()) return Error::from_errno(errno, "open log file " + path);
-  file_ = std::move(fd);
-  return {};
+  const std::string what = "log file " + path;
+  // Another process may have made it between the two tries.
+  for (int tries = 0; tries < 2; ++tries) {
+    const UniqueFd found(::open(path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+    if (found.valid()) {
+      file_ = TRY(open_to_append(found, what), "");
+      return {};
+    }
+    if (errno != ENOENT) break;
+    UniqueFd made(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (made.valid()) {
+      file_ = std::move(made);
+      return {};
+    }
+    if (errno != EEXIST) break;
+  }
+  return Error::from_errno(errno, "open " + what);
 }
 
 void Log::add_context(std::string key, std::string value) {
@@ -108,9 +137,11 @@ void Log::write(LogLevel level, std::string_view message, std::initializer_list<
   }
   line += '\n';
   const std::lock_guard lock(mutex_);
-  // One write a line: lines of parallel processes in one file do not mix. Nothing can be done if it fails.
-  const int fd = file_.valid() ? file_.get() : STDERR_FILENO;
-  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
+  // One write a line: lines of parallel processes in one file do not mix. What a full disk does not take goes
+  // to stderr; nothing can be done if that fails.
+  const auto whole = static_cast<ssize_t>(line.size());
+  if (file_.valid() && ::write(file_.get(), line.data(), line.size()) == whole) return;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 }  // namespace vfrail

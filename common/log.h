@@ -35,7 +35,7 @@ class Log {
 
   void set_level(LogLevel level) { level_ = level; }
   void set_format(LogFormat format) { format_ = format; }
-  // Appends to `path` (created 0600) instead of stderr.
+  // Appends to `path` (a regular file, made with 0600; or /dev/null) instead of stderr. Waits for nothing.
   Result<> open_file(const std::string& path);
   // Fields that every later line carries (the container id, say).
   void add_context(std::string key, std::string value);

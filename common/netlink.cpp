@@ -26,9 +26,12 @@ struct Exchange {
   const NlSocket::Handler* on_reply = nullptr;
   std::optional<Error> error;
   bool done = false;
-  uint32_t sequence = 0;  // of the request that this is the answer to
+  bool interrupted = false;  // a dump's table changed under it
+  uint32_t sequence = 0;     // of the request that this is the answer to
 };
 
+// Dumps of a table that changes all the time. A dump takes some ms, a change of a link some 10.
+constexpr int kMaxDumps = 50;
 // A reply can be lost to this side for a moment only (ENOMEM in recvmsg()).
 constexpr int kMaxReceives = 3;
 constexpr int kReplyTimeoutMs = 1000;
@@ -74,6 +77,11 @@ int on_end(nl_msg* message, void* context) {
   return NL_STOP;
 }
 
+int on_interrupted(nl_msg*, void* context) {
+  static_cast<Exchange*>(context)->interrupted = true;
+  return NL_OK;
+}
+
 int on_ack(nl_msg*, void* context) {
   static_cast<Exchange*>(context)->done = true;
   return NL_STOP;
@@ -110,6 +118,7 @@ Result<> receive_until_done(nl_sock* socket, Exchange& exchange) {
   if (!callbacks) return Error::from_errno(ENOMEM, "receive netlink answer");
   nl_cb_set(callbacks.get(), NL_CB_VALID, NL_CB_CUSTOM, on_valid, &exchange);
   nl_cb_set(callbacks.get(), NL_CB_FINISH, NL_CB_CUSTOM, on_end, &exchange);
+  nl_cb_set(callbacks.get(), NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, &exchange);
   nl_cb_set(callbacks.get(), NL_CB_ACK, NL_CB_CUSTOM, on_ack, &exchange);
   nl_cb_set(callbacks.get(), NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_sequence, &exchange);
   nl_cb_err(callbacks.get(), NL_CB_CUSTOM, on_error, &exchange);
@@ -121,7 +130,13 @@ Result<> receive_until_done(nl_sock* socket, Exchange& exchange) {
     if (++failures == kMaxReceives || !has_answer(socket)) return from_libnl(code, "receive netlink answer");
   }
   if (exchange.error) return std::move(*exchange.error);
+  if (exchange.interrupted)
+    return Error{Errc::busy, EINTR, "the kernel's tables changed while they were listed; try again"};
   return {};
+}
+
+bool was_interrupted(const Result<>& dumped) {
+  return !dumped && dumped.error().code == Errc::busy && dumped.error().sys == EINTR;
 }
 
 }  // namespace
@@ -189,6 +204,16 @@ Result<> NlSocket::query(const NlMessage& message, const Handler& on_reply) {
   exchange.on_reply = &on_reply;
   exchange.sequence = header->nlmsg_seq;
   return receive_until_done(socket_.get(), exchange);
+}
+
+Result<> NlSocket::dump(const NlMessage& message, const Handler& on_reply,
+                        const std::function<void()>& begin_again) {
+  for (int dumps = 1;; ++dumps) {
+    auto dumped = query(message, on_reply);
+    if (!was_interrupted(dumped) || dumps == kMaxDumps) return dumped;
+    begin_again();
+    nlmsg_hdr(message.get())->nlmsg_seq = NL_AUTO_SEQ;
+  }
 }
 
 Result<> NlSocket::join(uint32_t group) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 struct nl_msg;
 struct nl_sock;
@@ -58,6 +59,10 @@ class NlSocket {
   // Sends; `on_reply` sees each message of the answer (one, or a dump's). An ENODEV, ENOENT or similar is an
   // error here like any other: the caller decides what it means.
   Result<> query(const NlMessage& message, const Handler& on_reply);
+  // The same for a dump. Whatever the kernel lists can change between two of its messages, and then entries
+  // are missing or twice; it says so (NLM_F_DUMP_INTR). Then the dump is made again, from the start, for
+  // which `begin_again` forgets what `on_reply` has gathered. Errc::busy if the tables never stand still.
+  Result<> dump(const NlMessage& message, const Handler& on_reply, const std::function<void()>& begin_again);
 
   Result<> join(uint32_t group);  // RTNLGRP_*
   // Waits for at least one notification and hands over all that are there. False: the deadline passed.
@@ -71,5 +76,18 @@ class NlSocket {
   explicit NlSocket(nl_sock* socket) : socket_(socket) {}
   std::unique_ptr<nl_sock, Free> socket_;
 };
+
+// A dump with one entry in each message.
+template <class T>
+Result<std::vector<T>> list(NlSocket& socket, const NlMessage& message,
+                            Result<T> (*parse)(std::span<const std::byte>)) {
+  std::vector<T> out;
+  const auto add = [&](std::span<const std::byte> reply) -> Result<> {
+    out.push_back(TRY(parse(reply), ""));
+    return {};
+  };
+  TRY(socket.dump(message, add, [&] { out.clear(); }), "");
+  return out;
+}
 
 }  // namespace vfrail

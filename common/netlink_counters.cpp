@@ -28,14 +28,8 @@ Result<std::vector<VfTraffic>> NetlinkKernel::vf_traffic(int pf_link) {
 }
 
 Result<std::vector<LinkTraffic>> NetlinkKernel::link_traffic() {
-  std::vector<LinkTraffic> out;
-  TRY(route_.query(link_message(RTM_GETLINK, NLM_F_DUMP, 0),
-                   [&](NlBytes reply) -> Result<> {
-                     out.push_back(TRY(parse_link_traffic(reply), ""));
-                     return {};
-                   }),
-      "list the counters of links");
-  return out;
+  return TRY(list(route_, link_message(RTM_GETLINK, NLM_F_DUMP, 0), parse_link_traffic),
+             "list the counters of links");
 }
 
 Result<std::vector<NamedCounter>> NetlinkKernel::rdma_counters(uint32_t index, uint32_t port) {

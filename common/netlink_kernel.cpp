@@ -127,16 +127,9 @@ Result<std::optional<Link>> NetlinkKernel::find_link(std::string_view name) {
 Result<std::optional<Link>> NetlinkKernel::find_link(int index) { return find_link(get_link_message(index)); }
 
 Result<std::vector<Link>> NetlinkKernel::links() {
-  std::vector<Link> out;
   NlMessage message = link_message(RTM_GETLINK, NLM_F_DUMP, 0);
   message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-  TRY(route_.query(message,
-                   [&](NlBytes reply) -> Result<> {
-                     out.push_back(TRY(parse_link(reply), ""));
-                     return {};
-                   }),
-      "list links");
-  return out;
+  return TRY(list(route_, message, parse_link), "list links");
 }
 
 Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
@@ -151,6 +144,10 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
   put_flag(change.up, IFF_UP);
   put_flag(change.promisc, IFF_PROMISC);
   put_flag(change.allmulti, IFF_ALLMULTI);
+  if (change.options.flags) {
+    header.ifi_change |= LinkOptions::kFlags;
+    header.ifi_flags |= *change.options.flags & LinkOptions::kFlags;
+  }
   message.put_header(header);
   if (change.netns_fd >= 0) message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(change.netns_fd));
   if (change.name) message.put_text(IFLA_IFNAME, *change.name);
@@ -158,6 +155,7 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
   if (change.mtu) message.put_u32(IFLA_MTU, *change.mtu);
   if (change.tx_queue_len) message.put_u32(IFLA_TXQLEN, *change.tx_queue_len);
   if (change.alias) message.put_text(IFLA_IFALIAS, *change.alias);
+  put_link_options(message, change.options);
   return route_.request(message);
 }
 
@@ -241,13 +239,15 @@ Result<std::vector<LinkAddress>> NetlinkKernel::addresses(int link) {
   header.ifa_family = AF_UNSPEC;
   header.ifa_index = static_cast<uint32_t>(link);
   message.put_header(header);
-  TRY(route_.query(message,
-                   [&](NlBytes reply) -> Result<> {
-                     int of = 0;
-                     auto address = TRY(parse_address(reply, of), "");
-                     if (of == link) out.push_back(std::move(address));
-                     return {};
-                   }),
+  TRY(route_.dump(
+          message,
+          [&](NlBytes reply) -> Result<> {
+            int of = 0;
+            auto address = TRY(parse_address(reply, of), "");
+            if (of == link) out.push_back(std::move(address));
+            return {};
+          },
+          [&] { out.clear(); }),
       "list addresses");
   return out;
 }
@@ -263,44 +263,6 @@ Result<std::vector<LinkAddress>> NetlinkKernel::wait_for_dad(int link, Deadline 
     if (!tentative) return now;
     if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }), "")) return addresses(link);
   }
-}
-
-Result<> NetlinkKernel::add_route(const Route& route) {
-  NlMessage message(RTM_NEWROUTE, NLM_F_CREATE);
-  rtmsg header{};
-  header.rtm_family = route.destination.v6() ? AF_INET6 : AF_INET;
-  header.rtm_dst_len = route.destination.prefix;
-  header.rtm_table = route.table < 256 ? static_cast<uint8_t>(route.table) : uint8_t{RT_TABLE_UNSPEC};
-  header.rtm_protocol = RTPROT_BOOT;
-  header.rtm_type = RTN_UNICAST;
-  const uint8_t usual_scope = !route.gateway && !route.destination.v6() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-  header.rtm_scope = route.scope.value_or(usual_scope);
-  message.put_header(header);
-  if (route.table >= 256) message.put_u32(RTA_TABLE, route.table);
-  if (route.destination.prefix > 0) message.put_bytes(RTA_DST, route.destination.bytes);
-  if (route.gateway) message.put_bytes(RTA_GATEWAY, route.gateway->bytes);
-  message.put_u32(RTA_OIF, static_cast<uint32_t>(route.link));
-  if (route.priority) message.put_u32(RTA_PRIORITY, *route.priority);
-  if (route.mtu || route.advmss) {
-    message.nest(RTA_METRICS, [&] {
-      if (route.mtu) message.put_u32(RTAX_MTU, *route.mtu);
-      if (route.advmss) message.put_u32(RTAX_ADVMSS, *route.advmss);
-    });
-  }
-  return route_.request(message);
-}
-
-Result<std::vector<Route>> NetlinkKernel::routes(int link) {
-  std::vector<Route> out;
-  for (const unsigned char family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
-    NlMessage message(RTM_GETROUTE, NLM_F_DUMP);
-    rtmsg header{};
-    header.rtm_family = family;
-    message.put_header(header);
-    TRY(route_.query(message, [&](NlBytes reply) { return parse_route(reply, out); }), "list routes");
-  }
-  if (link != 0) std::erase_if(out, [link](const Route& route) { return route.link != link; });
-  return out;
 }
 
 Result<std::optional<std::string>> NetlinkKernel::read_sysctl(std::string_view name) {
@@ -355,16 +317,10 @@ Result<std::optional<RdmaDevice>> NetlinkKernel::find_rdma_device(std::string_vi
 }
 
 Result<std::vector<RdmaDevice>> NetlinkKernel::rdma_devices() {
-  std::vector<RdmaDevice> out;
   NlSocket* socket = TRY(rdma(), "");
-  if (socket == nullptr) return out;
-  TRY(socket->query(NlMessage(rdma_type(RDMA_NLDEV_CMD_GET), NLM_F_DUMP),
-                    [&](NlBytes reply) -> Result<> {
-                      out.push_back(TRY(parse_rdma_device(reply), ""));
-                      return {};
-                    }),
-      "list RDMA devices");
-  return out;
+  if (socket == nullptr) return std::vector<RdmaDevice>();
+  return TRY(list(*socket, NlMessage(rdma_type(RDMA_NLDEV_CMD_GET), NLM_F_DUMP), parse_rdma_device),
+             "list RDMA devices");
 }
 
 Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {

@@ -1,4 +1,4 @@
-// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_RDMA and /proc/sys/net. Decides nothing.
+// NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_RDMA and /proc/sys/net. Decides nothing.
 #pragma once
 
 #include "common/kernel.h"
@@ -27,6 +27,13 @@ class NetlinkKernel : public Kernel {
   Result<> change_link(int index, const LinkChange& change) override;
   Result<> add_altname(int index, std::string_view name) override;
   Result<> remove_altname(int index, std::string_view name) override;
+  Result<> remove_links(const std::vector<int>& indices) override;
+  Result<std::optional<int>> nsid_of(int netns_fd) override;
+  Result<std::vector<std::string>> detach_programs(const Link& link) override;
+  Result<std::optional<uint16_t>> ethtool_family() override;
+  Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) override;
+  Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,
+                          const EthtoolSettings& change) override;
   Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) override;
   Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) override;
   Result<std::vector<VfTraffic>> vf_traffic(int pf_link) override;
@@ -38,6 +45,7 @@ class NetlinkKernel : public Kernel {
   Result<std::vector<LinkAddress>> wait_for_dad(int link, Deadline deadline) override;
   Result<> add_route(const Route& route) override;
   Result<std::vector<Route>> routes(int link) override;
+  Result<std::vector<Route>> default_routes() override;
   Result<> add_rule(const IpAddress& source, uint32_t table) override;
   Result<std::vector<RoutingRule>> rules() override;
   Result<> remove_rule(const RoutingRule& rule) override;
@@ -56,14 +64,18 @@ class NetlinkKernel : public Kernel {
   NetlinkKernel(Netns netns, Netns home, NlSocket route)
       : netns_(std::move(netns)), home_(std::move(home)), route_(std::move(route)) {}
   Result<NlSocket> open_socket(int protocol) const;
-  Result<NlSocket*> rdma();  // opened when first needed; null: this kernel has no RDMA subsystem
+  Result<NlSocket*> rdma();     // opened when first needed; null: this kernel has no RDMA subsystem
+  Result<NlSocket*> generic();  // likewise
+  Result<> remove_xdp(int index, uint32_t mode);
   Result<> change_altname(int index, std::string_view name, uint16_t type);
   Result<std::optional<Link>> find_link(const NlMessage& message);
+  Result<std::vector<Route>> dump_routes(int link, const std::function<bool(const Route&)>& wanted);
 
   Netns netns_;
   Netns home_;  // where the thread lives
   NlSocket route_;
   std::optional<NlSocket> rdma_;
+  std::optional<NlSocket> generic_;
 };
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 // How messages begin that more than one file of NetlinkKernel sends.
 #pragma once
 
+#include "common/kernel.h"
 #include "common/netlink.h"
 
 #include <sys/socket.h>
@@ -18,5 +19,8 @@ inline NlMessage link_message(uint16_t type, uint16_t flags, int index) {
   message.put_header(header);
   return message;
 }
+
+// The attributes of RTM_SETLINK; the flags are in its header.
+void put_link_options(NlMessage& message, const LinkOptions& options);
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 #include "common/netlink_parse.h"
 
 #include "common/netlink_attributes.h"
+#include "common/netlink_link_options.h"
 
 #include <iterator>
 
@@ -27,6 +28,16 @@ std::string hex_of(const nlattr* attribute) {
 void read_altnames(const nlattr* list, Link& link) {
   for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
     if (type == IFLA_ALT_IFNAME) link.altnames.push_back(text_of(value));
+  });
+}
+
+// IFLA_XDP_ATTACHED has one mode, or says that there are several: then each has the number of its program.
+void read_xdp(const nlattr* list, Link& link) {
+  for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
+    const auto attached = type == IFLA_XDP_ATTACHED ? number_of<uint8_t>(value) : uint8_t{XDP_ATTACHED_NONE};
+    if (attached == XDP_ATTACHED_SKB || type == IFLA_XDP_SKB_PROG_ID) link.xdp_modes |= XDP_FLAGS_SKB_MODE;
+    if (attached == XDP_ATTACHED_DRV || type == IFLA_XDP_DRV_PROG_ID) link.xdp_modes |= XDP_FLAGS_DRV_MODE;
+    if (attached == XDP_ATTACHED_HW || type == IFLA_XDP_HW_PROG_ID) link.xdp_modes |= XDP_FLAGS_HW_MODE;
   });
 }
 
@@ -68,6 +79,12 @@ void read_link_attribute(int type, const nlattr* value, Link& link) {
     case IFLA_LINK:
       link.lower = number_of<int>(value);
       break;
+    case IFLA_LINK_NETNSID:
+      link.lower_nsid = number_of<int>(value);
+      break;
+    case IFLA_XDP:
+      read_xdp(value, link);
+      break;
     case IFLA_PARENT_DEV_BUS_NAME:
       link.parent_bus = text_of(value);
       break;
@@ -90,6 +107,7 @@ void read_link_attribute(int type, const nlattr* value, Link& link) {
                          });
       break;
     default:
+      read_link_option(type, value, link.options);
       break;
   }
 }
@@ -152,6 +170,7 @@ Result<Link> parse_link(NlBytes message) {
   link.index = parts.header.ifi_index;
   link.type = parts.header.ifi_type;
   link.flags = parts.header.ifi_flags;
+  link.options.flags = link.flags & LinkOptions::kFlags;
   const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
     read_link_attribute(type, value, link);
   });

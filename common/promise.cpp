@@ -1,6 +1,7 @@
 #include "common/promise.h"
 
 #include "common/files.h"
+#include "common/held_folder.h"
 #include "common/json.h"
 
 namespace vfrail {
@@ -11,6 +12,16 @@ constexpr size_t kMaxBytes = size_t{16} * 1024;
 
 std::string promise_path(const std::string& run_folder, const DeviceId& device) {
   return run_folder + "/promised/" + device.text() + ".json";
+}
+
+// Less trusted processes write below the run folder, so nothing there is followed elsewhere.
+Result<std::optional<HeldFile>> find_promise(const std::string& run_folder, const DeviceId& device) {
+  const auto run = TRY(HeldFolder::open(run_folder), "");
+  if (!run) return std::optional<HeldFile>();
+  auto promised = TRY(run->enter("promised"), "");
+  if (!promised) return std::optional<HeldFile>();
+  TRY(promised->check_owner(), "");
+  return std::optional(HeldFile{std::move(*promised), device.text() + ".json"});
 }
 
 }  // namespace
@@ -25,7 +36,9 @@ Result<> write_promise(const std::string& run_folder, const DeviceId& device, co
 
 Result<std::optional<Promise>> read_promise(const std::string& run_folder, const DeviceId& device) {
   const std::string path = promise_path(run_folder, device);
-  const auto text = TRY(read_file(path, kMaxBytes), "");
+  const auto file = TRY(find_promise(run_folder, device), "");
+  if (!file) return std::optional<Promise>();
+  const auto text = TRY(read_file(file->path(), kMaxBytes), path);
   if (!text) return std::optional<Promise>();
   const Json json = TRY(Json::parse_object(*text, kMaxBytes), path);
   ObjectReader reader(*json.as_object(), path);
@@ -36,7 +49,8 @@ Result<std::optional<Promise>> read_promise(const std::string& run_folder, const
 }
 
 Result<> remove_promise(const std::string& run_folder, const DeviceId& device) {
-  return remove_file(promise_path(run_folder, device));
+  const auto file = TRY(find_promise(run_folder, device), "");
+  return file ? remove_file(file->path()) : Result<>();
 }
 
 Result<> end_promise(const std::string& run_folder, const DeviceId& device) {

@@ -4,12 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 namespace vfrail {
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
 
 // What kind of failure it is. The rim maps it to a CNI code, a gRPC status or an exit code.
 enum class Errc : uint8_t {
@@ -49,7 +56,9 @@ class [[nodiscard]] Result {
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
-  explicit operator bool() const { return state_.index() == 0; }
+  bool ok() const { return state_.index() == 0; }
+  // Not of a Result<bool>: `if (is_there())` would ask whether the question could be answered.
+  explicit operator bool() const requires(!std::is_same_v<T, bool>) { return ok(); }
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
   T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
@@ -58,7 +67,9 @@ class [[nodiscard]] Result {
   Error& error() & { return *std::get_if<1>(&state_); }
   const Error& error() const& { return *std::get_if<1>(&state_); }
   Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
-  T value_or(T other) && { return *this ? std::move(**this) : std::move(other); }
+  T value_or(T other) && { return ok() ? std::move(**this) : std::move(other); }
+  // Takes "could not be read" for "not there". Only where nothing is decided by it: a report, a log field.
+  T or_none() && requires is_optional<T> { return ok() ? std::move(**this) : T(); }
 
  private:
   std::variant<T, Error> state_;
@@ -70,7 +81,8 @@ class [[nodiscard]] Result<void> {
   Result() = default;
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
-  explicit operator bool() const { return state_.index() == 0; }
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
   void operator*() const {}
   Error& error() & { return *std::get_if<1>(&state_); }
   const Error& error() const& { return *std::get_if<1>(&state_); }
@@ -88,9 +100,9 @@ class [[nodiscard]] Result<void> {
 // when it returns from there. The counter gives nested uses variables of their own.
 #define TRY(expression, what) VFRAIL_TRY_EXPAND(expression, what, __COUNTER__)
 #define VFRAIL_TRY_EXPAND(expression, what, id) VFRAIL_TRY(expression, what, id)
-#define VFRAIL_TRY(expression, what, id)                                                 \
-  __extension__({                                                                        \
-    auto try_result_##id = (expression);                                                 \
-    if (!try_result_##id) return std::move(std::move(try_result_##id).error()).in(what); \
-    *std::move(try_result_##id);                                                         \
+#define VFRAIL_TRY(expression, what, id)                                                      \
+  __extension__({                                                                             \
+    auto try_result_##id = (expression);                                                      \
+    if (!try_result_##id.ok()) return std::move(std::move(try_result_##id).error()).in(what); \
+    *std::move(try_result_##id);                                                              \
   })

@@ -17,10 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 constexpr size_t kMaxFileBytes = size_t{64} * 1024;
 
-// EINVAL: it is no link. ENODEV: its device is just going away.
-bool means_not_there(int error) {
-  return error == ENOENT || error == ENOTDIR || error == EINVAL || error == ENODEV;
-}
+// ENODEV: its device is just going away (kernfs_fop_read_iter()).
+bool means_not_there(int error) { return error == ENOENT || error == ENOTDIR || error == ENODEV; }
 
 Error too_long(const std::string& file) {
   return {Errc::protocol, 0, "read " + file + ": longer than 64 KiB"};
@@ -45,17 +43,19 @@ SysRoot::Place SysRoot::place(std::string_view below) const {
   return {folder_->get(), below.empty() ? "." : std::string(below)};
 }
 
-bool SysRoot::exists(std::string_view below) const {
+Result<bool> SysRoot::exists(std::string_view below) const {
   const Place at = place(below);
   struct stat info {};
-  return ::fstatat(at.folder, at.path.c_str(), &info, 0) == 0;
+  if (::fstatat(at.folder, at.path.c_str(), &info, 0) == 0) return true;
+  if (means_not_there(errno)) return false;
+  return Error::from_errno(errno, "look for " + path(below));
 }
 
 Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
   const Place at = place(below);
   const UniqueFd fd(::openat(at.folder, at.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
-    if (errno == ENOENT || errno == ENOTDIR || errno == ENODEV) return std::optional<std::string>();
+    if (means_not_there(errno)) return std::optional<std::string>();
     return Error::from_errno(errno, "open " + path(below));
   }
   std::string out;
@@ -63,7 +63,8 @@ Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
   for (;;) {
     const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == ENODEV) return std::optional<std::string>();
+    if (got < 0 && (means_not_there(errno) || errno == EINVAL || errno == EOPNOTSUPP))
+      return std::optional<std::string>();
     if (got < 0) return Error::from_errno(errno, "read " + path(below));
     out.append(buffer, static_cast<size_t>(got));
     // sysfs shows an attribute in one read (kernfs_file_read_iter()), so a short one is the end.
@@ -74,67 +75,56 @@ Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
   return std::optional<std::string>(std::move(out));
 }
 
-std::optional<std::string> SysRoot::text_or_none(std::string_view below) const {
-  return text(below).value_or(std::nullopt);
-}
-
-std::optional<int64_t> SysRoot::number_or_none(std::string_view below) const {
-  const auto found = text_or_none(below);
-  if (!found) return std::nullopt;
+Result<std::optional<int64_t>> SysRoot::number(std::string_view below) const {
+  const auto found = TRY(text(below), "");
+  if (!found) return std::optional<int64_t>();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(found->data(), found->data() + found->size(), number);
-  if (error != std::errc() || end != found->data() + found->size()) return std::nullopt;
-  return number;
+  if (error != std::errc() || end != found->data() + found->size()) return std::optional<int64_t>();
+  return std::optional(number);
 }
 
 // Without the lstat(2) of std::filesystem: a scan reads thousands of links.
-Result<std::optional<std::string>> SysRoot::look_at_target(std::string_view below) const {
+Result<std::optional<std::string>> SysRoot::link_target(std::string_view below) const {
   const Place at = place(below);
   char target[PATH_MAX];
   const ssize_t length = ::readlinkat(at.folder, at.path.c_str(), target, sizeof target);
   if (length >= 0) return std::optional(std::string(target, static_cast<size_t>(length)));
-  if (means_not_there(errno)) return std::optional<std::string>();
+  // EINVAL: it is no link.
+  if (means_not_there(errno) || errno == EINVAL) return std::optional<std::string>();
   return Error::from_errno(errno, "read link " + path(below));
 }
 
-Result<std::optional<std::string>> SysRoot::look_at_link(std::string_view below) const {
-  auto target = TRY(look_at_target(below), "");
+Result<std::optional<std::string>> SysRoot::link_name(std::string_view below) const {
+  auto target = TRY(link_target(below), "");
   if (target) target->erase(0, target->rfind('/') + 1);
   return target;
 }
 
-std::optional<std::string> SysRoot::link_name(std::string_view below) const {
-  return look_at_link(below).value_or(std::nullopt);
-}
-
-std::optional<std::string> SysRoot::link_target(std::string_view below) const {
-  return look_at_target(below).value_or(std::nullopt);
-}
-
-std::optional<std::string> SysRoot::resolve(std::string_view below) const {
+Result<std::optional<std::string>> SysRoot::resolve(std::string_view below) const {
   std::error_code error;
   const fs::path root = fs::canonical(root_, error);
-  if (error) return std::nullopt;
-  const fs::path real = fs::canonical(path(below), error);
-  if (error) return std::nullopt;
-  const std::string relative = real.lexically_relative(root).string();
-  if (relative.empty() || relative.starts_with("..")) return std::nullopt;
-  return relative;
+  const fs::path real = error ? fs::path() : fs::canonical(path(below), error);
+  if (error && means_not_there(error.value())) return std::optional<std::string>();
+  if (error) return Error::from_errno(error.value(), "resolve " + path(below));
+  std::string relative = real.lexically_relative(root).string();
+  if (relative.empty() || relative.starts_with("..")) return std::optional<std::string>();
+  return std::optional(std::move(relative));
 }
 
-Result<std::vector<std::string>> SysRoot::look_into(std::string_view below) const {
+Result<std::optional<SysRoot::Names>> SysRoot::list(std::string_view below) const {
   const Place at = place(below);
-  std::vector<std::string> out;
+  Names out;
   const UniqueFd fd(::openat(at.folder, at.path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (!fd.valid()) {
-    if (means_not_there(errno)) return out;
+    if (means_not_there(errno)) return std::optional<Names>();
     return Error::from_errno(errno, "list " + path(below));
   }
   // std::filesystem would ask more than twice as many questions, and a scan lists thousands of folders.
   alignas(dirent64) char buffer[8192];
   for (;;) {
     const ssize_t got = ::getdents64(fd.get(), buffer, sizeof buffer);
-    if (got < 0 && means_not_there(errno)) return std::vector<std::string>();
+    if (got < 0 && means_not_there(errno)) return std::optional<Names>();
     if (got < 0) return Error::from_errno(errno, "list " + path(below));
     if (got == 0) break;
     for (ssize_t next = 0; next < got;) {
@@ -145,11 +135,7 @@ Result<std::vector<std::string>> SysRoot::look_into(std::string_view below) cons
     }
   }
   std::sort(out.begin(), out.end());
-  return out;
-}
-
-std::vector<std::string> SysRoot::list(std::string_view below) const {
-  return look_into(below).value_or(std::vector<std::string>());
+  return std::optional(std::move(out));
 }
 
 }  // namespace vfrail

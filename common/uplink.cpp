@@ -15,15 +15,15 @@ bool port_of_uplink(const std::string& port) {
 
 }  // namespace
 
-std::string choose_uplink(const SysRoot& sys, const std::vector<std::string>& netdevs) {
-  if (netdevs.empty()) return "";
+Result<std::string> choose_uplink(const SysRoot& sys, const std::vector<std::string>& netdevs) {
+  if (netdevs.empty()) return std::string();
   if (netdevs.size() == 1) return netdevs.front();  // nothing to choose, so nothing more to read
   std::string unmarked;
   for (const std::string& name : netdevs) {
     // Both files answer EOPNOTSUPP where the driver has no such notion.
     const std::string base = "sys/class/net/" + name + "/";
-    const std::string port = sys.text_or_none(base + "phys_port_name").value_or("");
-    const std::string switch_id = sys.text_or_none(base + "phys_switch_id").value_or("");
+    const std::string port = TRY(sys.text(base + "phys_port_name"), "").value_or("");
+    const std::string switch_id = TRY(sys.text(base + "phys_switch_id"), "").value_or("");
     if (!switch_id.empty() && port_of_uplink(port)) return name;
     if (unmarked.empty() && (port.empty() || port_of_uplink(port))) unmarked = name;
   }

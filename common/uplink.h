@@ -10,6 +10,6 @@ namespace vfrail {
 
 // Of the interfaces of one PCI function, in the host. In switchdev mode the PF's folder also holds the
 // representors of its VFs and SFs. Empty if there is none.
-std::string choose_uplink(const SysRoot& sys, const std::vector<std::string>& netdevs);
+Result<std::string> choose_uplink(const SysRoot& sys, const std::vector<std::string>& netdevs);
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 #include "plugin/allocation.h"
 
 #include "common/json.h"
+#include "common/node/driver.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -19,12 +20,10 @@ constexpr const char* kVfioDevices = "/dev/vfio/devices/";
 constexpr const char* kVhostNet = "/dev/vhost-net";
 constexpr const char* kTun = "/dev/net/tun";
 
-bool uses_vfio(const Function& function) { return function.driver == "vfio-pci"; }
+bool uses_vfio(const Function& function) { return kind_of_driver(function.driver) == DriverKind::vfio; }
 
 // The drivers that the peer knows; its users with uio_pci_generic mount /dev/uioN themselves.
-bool uses_uio(const Function& function) {
-  return (function.driver == "uio" || function.driver == "igb_uio") && !function.uio.empty();
-}
+bool uses_uio(const Function& function) { return function.driver == "uio" || function.driver == "igb_uio"; }
 
 bool gets_vhost(const PoolDevice& device, const NodeFacts& node) {
   return device.vhost_net && node.vhost_net;
@@ -72,8 +71,8 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
   if (device.rdma) {
     for (const RdmaFacts& rdma : facts.rdma) {
       for (const std::string& name : rdma_nodes(rdma)) out.add(kInfiniband + name);
+      if (node.rdma_cm) out.add(kRdmaCm);  // behind the first device's, as in the peer
     }
-    if (node.rdma_cm) out.add(kRdmaCm);
   }
   if (uses_vfio(facts)) {
     const std::string group = "/dev/vfio/" + facts.iommu_group;
@@ -84,7 +83,7 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
     out.add(kIommu);
     out.add(kVfioDevices + facts.vfio_cdev);
   }
-  if (uses_uio(facts)) out.add("/dev/" + facts.uio);
+  if (uses_uio(facts) && !facts.uio.empty()) out.add("/dev/" + facts.uio);
   if (gets_vhost(device, node)) {
     out.add(kVhostNet);
     out.add(kTun);
@@ -115,7 +114,7 @@ Json rdma_entry(const PoolDevice& device, const NodeFacts& node) {
 }
 
 // One device's value in the _INFO variable: an object for each provider.
-Json info_entry(const PoolDevice& device, const NodeFacts& node) {
+Json info_entry(const ResourceConfig& resource, const PoolDevice& device, const NodeFacts& node) {
   const Function& facts = device.facts;
   Json out = Json::object();
   out.set("generic", Json::object().set("deviceID", device.id()));
@@ -126,7 +125,11 @@ Json info_entry(const PoolDevice& device, const NodeFacts& node) {
       vfio.set("iommufd-mount", kIommu).set("cdev-mount", kVfioDevices + facts.vfio_cdev);
     out.set("vfio", std::move(vfio));
   }
-  if (uses_uio(facts)) out.set("uio", Json::object().set("mount", "/dev/" + facts.uio));
+  if (uses_uio(facts)) {
+    Json uio = Json::object();
+    if (!facts.uio.empty()) uio.set("mount", "/dev/" + facts.uio);
+    out.set("uio", std::move(uio));
+  }
   if (device.rdma) out.set("rdma", rdma_entry(device, node));
   if (gets_vdpa(device)) {
     Json vdpa = Json::object();
@@ -136,7 +139,7 @@ Json info_entry(const PoolDevice& device, const NodeFacts& node) {
   if (gets_vhost(device, node)) {
     out.set("vhost", Json::object().set("net-mount", kVhostNet).set("tun-mount", kTun));
   }
-  if (!device.extra.empty()) {
+  if (resource.additional_info) {  // also if it has nothing for this device
     Json extra = Json::object();
     for (const auto& [key, value] : device.extra) extra.set(key, value);
     out.set("extra", std::move(extra));
@@ -164,7 +167,7 @@ DeviceInfoFile device_info(const Pool& pool, const PoolDevice& device) {
   DeviceInfoFile file;
   file.name = pool.resource() + "-" + device.id() + "-device.json";
   std::replace(file.name.begin(), file.name.end(), '/', '-');
-  file.content = out.text();
+  file.content = out.go_text(Json::Order::as_is);
   return file;
 }
 
@@ -228,14 +231,14 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
   std::vector<std::string> ids;
   for (const PoolDevice& device : devices) {
     ids.push_back(device.id());
-    info.set(device.id(), info_entry(device, node));
+    info.set(device.id(), info_entry(pool.config, device, node));
     out.nodes_of.emplace(device.id(), own_nodes(pool, device, node));
     nodes.add_all(out.nodes_of.at(device.id()));
     if (device.facts.kind != FunctionKind::accelerator) out.files.push_back(device_info(pool, device));
     if (device.rdma) out.promises.emplace(device.id(), promise(device));
   }
   out.envs.emplace(env_name(pool.config), joined(ids, ","));
-  out.envs.emplace(env_name(pool.config) + "_INFO", info.text(Json::Order::sorted));
+  out.envs.emplace(env_name(pool.config) + "_INFO", info.go_text());
   out.nodes = std::move(nodes).take();
   return out;
 }

@@ -40,6 +40,8 @@ struct Selector {
   std::vector<std::string> link_states;   // "up", "down": of its own netdev
   std::optional<bool> is_pf;              // true: PFs only; false: no PFs
   std::vector<Selector> none_of;          // `not`: a function that one of these matches is not selected
+
+  bool operator==(const Selector&) const = default;
 };
 
 // What to do with a function that the host itself uses (design 1.3).
@@ -51,6 +53,7 @@ enum class HostUse : uint8_t {
 
 // Which kind of function a resource consists of.
 enum class DeviceType : uint8_t { net_device, aux_net_device, accelerator };
+const char* type_name(DeviceType type);  // "netDevice"
 
 // What a pod that asks for one unit of a resource gets.
 enum class UnitKind : uint8_t {
@@ -94,27 +97,38 @@ struct ResourceConfig {
   bool exclude_topology = false;
   bool register_empty = false;  // kubelet hears of it also before it has its first device
   HostUse host_use = HostUse::warn;
+  bool set_links_up = false;        // interfaces that are administratively down are set up, once
   std::vector<Selector> selectors;  // at least one; the first that matches a device decides its options
-  // additionalInfo: "*" or a PCI address -> key -> value.
-  std::map<std::string, std::map<std::string, std::string>> additional_info;
+  // additionalInfo: "*" or a PCI address -> key -> value. Nothing: the key is not there, which a container
+  // can tell from an empty object.
+  std::optional<std::map<std::string, std::map<std::string, std::string>>> additional_info;
 
   std::string resource() const { return prefix + "/" + name; }  // "nvidia.com/hostdev"
+};
+
+// An entry of the file that is not served because it is faulty.
+struct SkippedEntry {
+  std::string resource;  // "nvidia.com/hostdev"; empty if its name cannot be read
+  std::string reason;  // with the place: "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..."
 };
 
 struct Config {
   // periodicUpdateInterval, in seconds; 0: no slow rescan. Nothing if the file does not say.
   std::optional<uint32_t> rescan_seconds;
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
-  std::vector<std::string> warnings;      // unknown keys, mostly
+  std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does it
+  std::vector<std::string> warnings;      // unknown keys, and values that can never match
 };
 
 struct ConfigOptions {
   std::string file;                          // for messages
   std::string default_prefix = "intel.com";  // sriov-network-device-plugin's default
-  bool strict = false;                       // unknown keys are errors
+  bool strict = false;                       // unknown keys are errors, and a faulty entry refuses the file
+  std::string socket_folder = {};            // a resource whose socket's path is too long there is faulty
 };
 
-// Errc::invalid with "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ...".
+// Errc::invalid with "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..." if the file cannot
+// be read as a configuration, if no entry is without fault, or under strict if any has one.
 Result<Config> parse_config(std::string_view text, const ConfigOptions& options);
 
 // The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock".

@@ -25,9 +25,12 @@ class ListEntry {
       : list_(std::move(list)), index_(index), json_(json), options_(options), out_(out) {}
 
   using Parse = Result<> (*)(ObjectReader& reader, ResourceConfig& resource, ConfigWarnings& warnings);
+  // A faulty entry is put among the skipped ones; under strict it is an error.
   Result<> read(const std::string& default_prefix, Parse parse) const;
 
  private:
+  // `full_name` is set as soon as it is known.
+  Result<> read_entry(const std::string& default_prefix, Parse parse, std::string& full_name) const;
   std::string place(const std::string& resource) const;
 
   const std::string list_;
@@ -40,7 +43,7 @@ class ListEntry {
 // Far more than a node has network functions.
 inline constexpr size_t kMaxResources = 256;
 
-// The list of that name; null if there is none. An empty one is an error.
+// The list of that name; null if there is none.
 Result<const Json::Array*> read_list(ObjectReader& top, const char* name);
 
 }  // namespace vfrail

@@ -119,6 +119,16 @@ std::string line(const char* title, const std::string& text) {
 
 std::string assignment(const std::string& key, const std::string& value) { return " " + key + "=" + value; }
 
+std::string describe_additional_info(const std::map<std::string, std::map<std::string, std::string>>& info) {
+  std::string out;
+  for (const auto& [device, values] : info) {
+    std::string text = (device == "*" ? "every device" : device) + ":";
+    for (const auto& [key, value] : values) text += assignment(key, value);
+    out += line("adds to", text);
+  }
+  return out;
+}
+
 std::string describe_resource(const ResourceConfig& resource) {
   std::string out = resource.resource() + "\n";
   bool first = true;
@@ -131,14 +141,12 @@ std::string describe_resource(const ResourceConfig& resource) {
   out += line("units", units_in_words(resource));
   if (resource.preference != Preference::none) out += line("prefers", in_words(resource.preference));
   out += line("health", health_in_words(resource.health));
+  if (resource.set_links_up)
+    out += line("links", "interfaces that are administratively down are set up once");
   for (const std::string& node : resource.extra_nodes) out += line("adds", node);
   if (!shares(resource)) out += line("host use", in_words(resource.host_use));
   if (resource.exclude_topology) out += line("topology", "NUMA nodes are not reported");
-  for (const auto& [device, values] : resource.additional_info) {
-    std::string text = (device == "*" ? "every device" : device) + ":";
-    for (const auto& [key, value] : values) text += assignment(key, value);
-    out += line("adds to", text);
-  }
+  if (resource.additional_info) out += describe_additional_info(*resource.additional_info);
   out += line("socket", socket_name(resource));
   if (!shares(resource)) out += line("variables", env_name(resource) + ", " + env_name(resource) + "_INFO");
   return out;

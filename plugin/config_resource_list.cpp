@@ -1,4 +1,5 @@
 #include "common/ids.h"
+#include "plugin/config_foreign.h"
 #include "plugin/config_formats.h"
 #include "plugin/config_policy.h"
 #include "plugin/config_selector.h"
@@ -10,8 +11,8 @@ namespace vfrail {
 namespace {
 
 Result<DeviceType> parse_device_type(ObjectReader& reader) {
-  const std::string type = TRY(reader.text("deviceType"), "").value_or("netDevice");
-  if (type == "netDevice") return DeviceType::net_device;
+  const std::string type = TRY(reader.text("deviceType"), "").value_or("");
+  if (type.empty() || type == "netDevice") return DeviceType::net_device;
   if (type == "auxNetDevice") return DeviceType::aux_net_device;
   if (type == "accelerator") return DeviceType::accelerator;
   const std::string meant = nearest_name(type, {"netDevice", "auxNetDevice", "accelerator"});
@@ -29,10 +30,10 @@ Error no_string(const ObjectReader& reader, const std::string& path, const std::
 
 using AdditionalInfo = std::map<std::string, std::map<std::string, std::string>>;
 
-Result<AdditionalInfo> parse_additional_info(ObjectReader& reader, ConfigWarnings& warnings) {
-  AdditionalInfo out;
+Result<std::optional<AdditionalInfo>> parse_additional_info(ObjectReader& reader, ConfigWarnings& warnings) {
   const Json::Object* devices = TRY(reader.object("additionalInfo"), "");
-  if (devices == nullptr) return out;
+  if (devices == nullptr) return std::optional<AdditionalInfo>();
+  AdditionalInfo out;
   for (const auto& [device, values] : *devices) {
     const std::string path = "additionalInfo[\"" + device + "\"]";
     const auto address = PciAddress::parse(device);
@@ -46,27 +47,45 @@ Result<AdditionalInfo> parse_additional_info(ObjectReader& reader, ConfigWarning
     }
     for (const auto& [key, value] : *object) {
       const std::string* text = value.as_text();
-      if (text == nullptr) {
-        return no_string(reader, path, key, value);
-      }
-      out[device][key] = *text;
+      if (text == nullptr && !value.is_null()) return no_string(reader, path, key, value);
+      out[device][key] = text == nullptr ? "" : *text;  // Go leaves a string empty for null
     }
   }
-  return out;
+  return std::optional(std::move(out));
 }
 
 // A sub-function is what auxNetDevice is about; other auxiliary devices of a card (eth, rdma, vnet) belong to
 // their drivers.
 Result<> check_aux_types(ObjectReader& reader, const ResourceConfig& resource) {
-  const bool aux = resource.device_type == DeviceType::aux_net_device;
+  if (resource.device_type != DeviceType::aux_net_device) return {};
   for (const Selector& selector : resource.selectors) {
     const auto& types = selector.aux_types;
     const bool only_sf =
         std::all_of(types.begin(), types.end(), [](const std::string& type) { return type == "sf"; });
-    if (aux && (types.empty() || !only_sf))
+    if (types.empty() || !only_sf)
       return reader.error("selectors", "auxTypes: [\"sf\"] is wanted with deviceType auxNetDevice");
-    if (!aux && !types.empty())
-      return reader.error("selectors", "auxTypes: it belongs to deviceType auxNetDevice");
+  }
+  return {};
+}
+
+Result<> check_vdpa(ObjectReader& reader, const ResourceConfig& resource) {
+  for (const Selector& selector : resource.selectors) {
+    if (!selector.is_rdma || selector.vdpa_type.empty()) continue;
+    return reader.error("selectors",
+                        "vdpaType: \"" + selector.vdpa_type +
+                            "\" cannot be combined with isRdma: a vDPA device has no RDMA device");
+  }
+  return {};
+}
+
+// A selector one level too high is what version 2 of the peer wanted. Beside selectors that select everything
+// it is one that was meant to select less.
+Result<> check_level(ObjectReader& reader, const ResourceConfig& resource) {
+  const auto selects_all = [](const Selector& selector) { return selector == Selector(); };
+  if (std::none_of(resource.selectors.begin(), resource.selectors.end(), selects_all)) return {};
+  for (const std::string& key : reader.unread()) {
+    if (is_selector_name(key) && reader.value(key) != nullptr)
+      return reader.error(key, "it belongs into \"selectors\", which select every device without it");
   }
   return {};
 }
@@ -83,8 +102,11 @@ Result<> parse_resource(ObjectReader& reader, ResourceConfig& out, ConfigWarning
   }
   out.selectors = TRY(parse_selectors(*selectors, "selectors", warnings), "");
   TRY(check_aux_types(reader, out), "");
+  ignore_foreign_fields(out, warnings);
+  TRY(check_vdpa(reader, out), "");
   out.additional_info = TRY(parse_additional_info(reader, warnings), "");
-  return read_policy(reader, out, warnings);
+  TRY(read_policy(reader, out, warnings), "");
+  return check_level(reader, out);
 }
 
 }  // namespace

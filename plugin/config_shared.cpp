@@ -2,30 +2,31 @@
 #include "plugin/config_policy.h"
 #include "plugin/config_selector.h"
 
+#include <algorithm>
+
 namespace vfrail {
 
 namespace {
 
 constexpr const char* kDefaultPrefix = "rdma";  // the peer's
-// The peers' users write 63 to 1,000. Kubelet keeps each unit in its checkpoint file.
-constexpr int64_t kMaxUnits = 10'000;
+// The peers' users write 63 to 1,000. Each unit takes some 20 bytes of a list that gRPC refuses to kubelet
+// from 4 MiB on.
+constexpr int64_t kMaxUnits = 150'000;
 
 // `devices` of the peer's first version are names of interfaces.
 Result<std::vector<Selector>> parse_shared_selectors(ObjectReader& reader, ConfigWarnings& warnings) {
   auto names = TRY(reader.texts("devices"), "").value_or(std::vector<std::string>());
   const Json* selectors = reader.value("selectors");
-  const bool empty =
-      selectors == nullptr || (selectors->as_object() != nullptr && selectors->as_object()->empty());
+  auto out = selectors == nullptr ? std::vector<Selector>{Selector()}
+                                  : TRY(parse_selectors(*selectors, "selectors", warnings), "");
+  const auto is_empty = [](const Selector& selector) { return selector == Selector(); };
+  const bool empty = std::any_of(out.begin(), out.end(), is_empty);  // would share every RDMA device
   if (names.empty() && empty)
     return reader.error("selectors", "missing or empty; it says which RDMA devices are shared");
   if (!names.empty() && !empty)
     return reader.error("devices", "it cannot be combined with selectors, which has ifNames for it");
-  if (!names.empty()) {
-    Selector out;
-    out.net_names = std::move(names);
-    return std::vector<Selector>{std::move(out)};
-  }
-  return parse_selectors(*selectors, "selectors", warnings);
+  if (!names.empty()) out.front().net_names = std::move(names);
+  return out;
 }
 
 Result<UnitKind> parse_unit(ObjectReader& reader) {
@@ -44,6 +45,7 @@ Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings&
   out.permissions = "rwm";  // as the peer's
   out.register_empty = true;
   out.host_use = HostUse::allow;  // a shared device stays where it is
+  out.set_links_up = TRY(reader.boolean("setLinksUp"), "").value_or(true);  // as the peer does
   // The peer tells kubelet no topology, and a pod with a GPU on the other socket may rely on it.
   out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(true);
   out.selectors = TRY(parse_shared_selectors(reader, warnings), "");

@@ -2,6 +2,7 @@
 
 #include "plugin/config_file.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <sys/inotify.h>
@@ -24,19 +25,26 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-Result<ConfigSource> ConfigSource::open(Options options) {
+Result<ConfigSource> ConfigSource::open(ConfigOptions options) {
   ConfigSource out(std::move(options));
   // Before the first reading: what happens in between is then read once more.
   out.watch_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   out.watch();
-  out.text_ = TRY(read_config_file(out.options_.config.file), "");
-  out.config_ = TRY(out.parse(out.text_), "");
+  out.text_ = TRY(read_config_file(out.options_.file), "");
+  out.config_ = TRY(parse_config(out.text_, out.options_), "");
   return out;
 }
 
-Result<Config> ConfigSource::parse(const std::string& text) const {
-  Config out = TRY(parse_config(text, options_.config), "");
-  TRY(options_.check(out), options_.config.file);
+Result<Config> ConfigSource::parse_again(const std::string& text) const {
+  Config out = TRY(parse_config(text, options_), "");
+  for (const ResourceConfig& served : config_.resources) {
+    const auto same = [&](const auto& other) { return other.resource() == served.resource(); };
+    if (std::any_of(out.resources.begin(), out.resources.end(), same)) continue;
+    for (const SkippedEntry& entry : out.skipped) {
+      if (entry.resource.empty() || entry.resource == served.resource())
+        return Error{Errc::invalid, 0, entry.reason};
+    }
+  }
   return out;
 }
 
@@ -44,7 +52,7 @@ Result<Config> ConfigSource::parse(const std::string& text) const {
 // Kubelet replaces the link ..data in the first; adding a watch twice changes nothing (inotify(7)).
 void ConfigSource::watch() {
   if (!watch_.valid()) return;
-  const std::string& file = options_.config.file;
+  const std::string& file = options_.file;
   (void)::inotify_add_watch(watch_.get(), folder_of(file).c_str(), kEvents);
   char resolved[PATH_MAX];
   if (::realpath(file.c_str(), resolved) != nullptr)
@@ -59,12 +67,12 @@ void ConfigSource::drain() {
 
 ConfigSource::Reload ConfigSource::reload(Log& log) {
   watch();  // the links may lead elsewhere now
-  const auto text = read_config_file(options_.config.file);
+  const auto text = read_config_file(options_.file);
   if (text && *text == text_) {
     told_.clear();  // the same fault at another time is news
     return Reload::same;
   }
-  auto config = text ? parse(*text) : Result<Config>(text.error());
+  auto config = text ? parse_again(*text) : Result<Config>(text.error());
   if (!config) {
     if (told_.size() >= kMostReasonsTold || !told_.insert(config.error().text).second) return Reload::same;
     log.error(

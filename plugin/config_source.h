@@ -7,7 +7,6 @@
 #include "common/unique_fd.h"
 #include "plugin/config.h"
 
-#include <functional>
 #include <set>
 #include <string>
 
@@ -15,14 +14,8 @@ namespace vfrail {
 
 class ConfigSource {
  public:
-  struct Options {
-    ConfigOptions config;
-    // What else a configuration must fulfil here: its socket paths fit.
-    std::function<Result<>(const Config&)> check;
-  };
-
   // Reads the file; an error if it is not good.
-  static Result<ConfigSource> open(Options options);
+  static Result<ConfigSource> open(ConfigOptions options);
 
   const Config& now() const { return config_; }
   // Becomes readable when something happens to the file: written, replaced, or one of the symbolic links on
@@ -31,17 +24,18 @@ class ConfigSource {
   // Takes away what makes fd() readable.
   void drain();
   // Reads the file again. If it is not good the last one stays, and the log has a line for each different
-  // reason.
-  // same: nothing new, be it that the file is as it was, or that it is not good for a reason that was told.
+  // reason. It is not good either if a resource that is served now is missing for a fault in its entry: a
+  // slip of the pen takes nothing away from a node. same: nothing new, be it that the file is as it was, or
+  // that it is not good for a reason that was told.
   enum class Reload : uint8_t { same, changed, refused };
   Reload reload(Log& log);
 
  private:
-  explicit ConfigSource(Options options) : options_(std::move(options)) {}
-  Result<Config> parse(const std::string& text) const;
+  explicit ConfigSource(ConfigOptions options) : options_(std::move(options)) {}
+  Result<Config> parse_again(const std::string& text) const;
   void watch();
 
-  Options options_;
+  ConfigOptions options_;
   Config config_;
   std::string text_;
   std::set<std::string> told_;

@@ -19,9 +19,11 @@ class ConfigWarnings {
   ConfigWarnings(std::string where, bool strict, std::vector<std::string>& out)
       : where_(std::move(where)), strict_(strict), out_(out) {}
 
+  // "what" about the value at `path`.
   void remark(std::string_view path, std::string_view what);
   // One warning for each key that `reader` was never asked for and that is not null; under strict the first
-  // is an error.
+  // is an error. In a selector a key that is nearly one of the known ones is always an error: without it the
+  // selector would select more than it was written for.
   Result<> unknown_keys(ObjectReader& reader, KeyPlace place);
 
  private:
@@ -29,5 +31,8 @@ class ConfigWarnings {
   bool strict_;
   std::vector<std::string>& out_;
 };
+
+// Exactly, as far as case is concerned too.
+bool is_selector_name(const std::string& key);
 
 }  // namespace vfrail

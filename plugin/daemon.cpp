@@ -1,15 +1,16 @@
 #include "plugin/daemon.h"
 
-#include "common/unique_fd.h"
+#include "common/text.h"
+#include "plugin/cdi_folder.h"
+#include "plugin/daemon_text.h"
+#include "plugin/inbox.h"
 #include "plugin/pool_change.h"
 #include "plugin/reconcile.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <mutex>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
@@ -26,63 +27,13 @@ namespace {
 constexpr milliseconds kStopPatience{300};
 // When the node could not be looked at and nothing else makes us look again.
 constexpr std::chrono::seconds kRetry{5};
-constexpr size_t kMostWarningsTold = 1000;
+// How long the first list waits for a device that cannot be read.
+constexpr std::chrono::seconds kFirstPatience{20};
+constexpr std::chrono::minutes kReloadInterval{1};
 // Of kubelet, which pods have what: at start, when a list changes, and now and then.
 constexpr std::chrono::minutes kAskInterval{5};
 
-// Resources of `here` that `other` does not have.
-std::vector<std::string> names_missing_in(const Config& other, const Config& here) {
-  std::vector<std::string> out;
-  for (const ResourceConfig& one : here.resources) {
-    const auto same = [&](const ResourceConfig& candidate) { return candidate.resource() == one.resource(); };
-    if (std::none_of(other.resources.begin(), other.resources.end(), same)) out.push_back(one.resource());
-  }
-  return out;
-}
-
 }  // namespace
-
-// What other threads tell the owner thread. Shared with callbacks, which can outlive the daemon by a moment.
-class Inbox {
- public:
-  struct Verdict {
-    std::string resource;
-    uint64_t attempt = 0;
-    RegistrationVerdict verdict;
-  };
-  struct Content {
-    std::vector<Verdict> verdicts;
-    std::optional<Result<DevicesInUse>> in_use;
-    bool stop = false;
-    bool rescan = false;
-  };
-
-  Inbox() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
-  int fd() const { return fd_.get(); }
-
-  template <class Change>
-  void put(Change change) {
-    {
-      const std::lock_guard lock(mutex_);
-      change(content_);
-    }
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(fd_.get(), &one, sizeof one);
-  }
-
-  Content take() {
-    uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(fd_.get(), &count, sizeof count);
-    const std::lock_guard lock(mutex_);
-    return std::exchange(content_, {});
-  }
-
- private:
-  const UniqueFd fd_;
-  std::mutex mutex_;
-  Content content_;
-};
 
 Daemon::Daemon(Options options, Log& log)
     : options_(std::move(options)),
@@ -124,7 +75,9 @@ Result<> Daemon::run() {
     // The eventfd alone: the thread turns, and that is the answer.
     options_.status->connect([inbox = inbox_] { inbox->put([](Inbox::Content&) {}); });
   }
-  tell_new_warnings(options_.config.now().warnings);
+  report_config();
+  remark("configuration", options_.config.now().warnings);
+  patient_until_ = steady_clock::now() + kFirstPatience;
   for (bool running = true; running;) {
     const Time until = work();
     tell_status();
@@ -135,6 +88,7 @@ Result<> Daemon::run() {
     if (ready.sweep) hear_sweep();
     running = read_inbox(steady_clock::now()) && (!ready.signal || read_signals());
   }
+  options_.on_stop();
   if (options_.status != nullptr) options_.status->connect({});
   resources_.close(kStopPatience);
   log_.info("stopped");
@@ -145,12 +99,13 @@ Time Daemon::work() {
   Time now = steady_clock::now();
   // What was said while nobody listened: if it goes on, the look waits for its end, up to a limit.
   if (kernel_.due(now)) hear_kernel();
-  // With each slow look, too: inotify(7) can drop events, and a file on a network sends none.
-  if (config_.due(now) || now >= rescan_at_) reload();
-  if (now >= rescan_at_ || kernel_.due(now)) look_at_node();
+  // Now and then, too: inotify(7) can drop events, and a file on a network sends none.
+  if (config_.due(now) || now >= std::min(rescan_at_, reload_at_)) reload();
+  if (now >= std::min(rescan_at_, retry_at_) || kernel_.due(now)) look_at_node();
   if (now >= ask_at_) ask_kubelet(now);
   now = steady_clock::now();
-  return std::min({resources_.look(now), rescan_at_, ask_at_, kernel_.next(now), config_.next(now)});
+  return std::min({resources_.look(now), rescan_at_, retry_at_, reload_at_, ask_at_, kernel_.next(now),
+                   config_.next(now)});
 }
 
 // Sockets that nobody listens to now are left out: what comes waits there, and wakes nobody.
@@ -190,6 +145,7 @@ void Daemon::hear_config() {
 
 void Daemon::reload() {
   config_.looked(steady_clock::now());
+  reload_at_ = steady_clock::now() + kReloadInterval;
   const Config before = options_.config.now();
   const auto outcome = options_.config.reload(log_);
   if (outcome == ConfigSource::Reload::same) return;
@@ -201,42 +157,88 @@ void Daemon::reload() {
   log_.info("the configuration changed", {{"resources", std::to_string(now.resources.size())},
                                           {"added", first_few(names_missing_in(before, now))},
                                           {"removed", first_few(names_missing_in(now, before))}});
-  tell_new_warnings(now.warnings);
+  report_config();
+  remark("configuration", now.warnings);
   rescan_at_ = {};
+}
+
+void Daemon::report_config() const {
+  for (const SkippedEntry& entry : options_.config.now().skipped)
+    log_.error("a resource is not served, its entry in the configuration is faulty; the others are served",
+               {{"reason", entry.reason}});
 }
 
 void Daemon::look_at_node() {
   if (options_.events != nullptr) options_.events->open_missing();
   const auto began = Counters::start();
   auto pools = options_.look(options_.config.now());
-  if (options_.counters != nullptr) options_.counters->scanned(pools ? Outcome::ok : Outcome::failed, began);
+  const bool whole = pools && pools->unread.empty();
+  if (options_.counters != nullptr) options_.counters->scanned(whole ? Outcome::ok : Outcome::failed, began);
   const Time now = steady_clock::now();
   kernel_.looked(now);
   rescan_at_ = next_rescan();
   if (!pools) {
-    log_.error("cannot look at the node's devices", {{"reason", pools.error().text}});
-    rescan_at_ = std::min(rescan_at_, now + kRetry);
+    note_failed_look(pools.error().text, now);
     return;
   }
-  tell_new_warnings(pools->warnings);
+  if (!whole) note_failed_look(unread_text(pools->unread), now);
+  // The first list is whole, or as whole as it will be.
+  if (!whole && !looked_at_ && now < patient_until_) return;
+  if (whole) note_whole_look();
+  note_good_look(*pools, now);
+  remark("node", pools->warnings);
+  remark("host use", find_refusals(*pools), LogLevel::info);
   if (options_.events != nullptr) options_.events->follow_ports(pools->port_devices);
+  std::vector<std::shared_ptr<const Pool>> published;
+  for (const ResourceStatus& one : resources_.status()) published.push_back(one.pool);
+  departures_.hold(*pools, published, in_use_ ? &*in_use_ : nullptr, now);
+  if (departures_.wait_for_kubelet()) ask_at_ = now;
+  if (const auto next = departures_.next()) rescan_at_ = std::min(rescan_at_, *next);
   if (in_use_) keep_in_use(*pools, *in_use_);
-  looked_ = true;
-  left_out_.clear();
-  for (const LeftOut& function : pools->left_out) ++left_out_[function.kind];
   // What is not settled yet wants another look, also if nothing else happens.
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
   // A device that went may be a pod's, and is put back then.
   if (resources_.follow(std::move(pools->pools), now)) ask_at_ = now;
 }
 
+// The lists stay as they are: a look that failed says nothing about the node.
+void Daemon::note_failed_look(const std::string& reason, Time now) {
+  retry_at_ = now + kRetry;
+  if (reason == look_failure_) return;
+  look_failure_ = reason;
+  log_.error("the node's devices cannot be read; what was read last stays advertised",
+             {{"reason", look_failure_}, {"retry_seconds", std::to_string(kRetry.count())}});
+}
+
+void Daemon::note_whole_look() {
+  if (!look_failure_.empty()) log_.info("the node's devices can be read again");
+  look_failure_.clear();
+  retry_at_ = Time::max();
+}
+
+void Daemon::note_good_look(const Pools& pools, Time now) {
+  looked_at_ = now;
+  infiniband_ports_ = pools.infiniband_ports;
+  rescan_at_ = next_rescan();
+  left_out_.clear();
+  for (const LeftOut& function : pools.left_out) ++left_out_[function.kind];
+  if (!options_.tidy) return;
+  there_.clear();
+  for (const LeftOut& function : pools.left_out) there_.insert(function.id);
+  for (const UnreadDevice& device : pools.unread) there_.insert(device.id);
+  for (const Pool& pool : pools.pools) {
+    for (const PoolDevice& device : pool.devices) there_.insert(device.id());
+  }
+}
+
 void Daemon::ask_kubelet(Time now) {
   ask_at_ = now + kAskInterval;
   // The destructor would wait for a call that hangs: it has its own end.
   if (asking_) return;
-  PodResourcesCall::Request request{.socket = pod_resources_socket(options_.kubelet_root), .resources = {}};
-  for (const ResourceConfig& resource : options_.config.now().resources)
-    request.resources.insert(resource.resource());
+  asked_at_ = now;
+  // All resources: a container keeps the device of one that the configuration has no longer.
+  const PodResourcesCall::Request request{.socket = pod_resources_socket(options_.kubelet_root),
+                                          .resources = {}};
   asking_ = std::make_unique<PodResourcesCall>(request, [inbox = inbox_](Result<DevicesInUse> answer) {
     inbox->put([&](Inbox::Content& content) { content.in_use = std::move(answer); });
   });
@@ -244,7 +246,9 @@ void Daemon::ask_kubelet(Time now) {
 
 void Daemon::hear_kubelet(Result<DevicesInUse> answer) {
   asking_.reset();
+  if (departures_.wait_for_kubelet()) rescan_at_ = {};
   if (!answer) {
+    departures_.not_answered();
     // What kubelet said last stays: a pod does not lose its devices because kubelet restarts.
     if (answer.error().text != kubelet_complaint_)
       log_.info("kubelet does not tell which pods have devices", {{"reason", answer.error().text}});
@@ -252,21 +256,42 @@ void Daemon::hear_kubelet(Result<DevicesInUse> answer) {
     return;
   }
   kubelet_complaint_.clear();
-  const bool changed = in_use_ ? in_use_->resources != answer->resources : !answer->resources.empty();
+  departures_.answered(asked_at_);
+  const bool changed = use_changed(options_.config.now(), in_use_ ? &*in_use_ : nullptr, *answer);
   in_use_ = *std::move(answer);
   if (changed) rescan_at_ = {};
+  if (options_.tidy && looked_at_ && asked_at_ >= *looked_at_) options_.tidy(there_, *in_use_);
+  remark_unread_specs();
   look_for_left_behind(steady_clock::now());
+}
+
+void Daemon::remark_unread_specs() {
+  if (options_.places.cdi_dir.empty()) return;
+  const auto used = [this](const std::string& id) {
+    return std::any_of(in_use_->resources.begin(), in_use_->resources.end(),
+                       [&](const auto& resource) { return resource.second.contains(id); });
+  };
+  std::vector<std::string> remarks;
+  for (const std::string& name : find_unread_specs(options_.places.cdi_dir, used)) {
+    remarks.push_back(
+        "no container runtime has read the CDI spec " + name +
+        " since its device was allocated: if the pod runs, it has no device nodes; does the runtime "
+        "have CDI (containerd 2.0, or 1.7 with enable_cdi = true; CRI-O 1.23)?");
+  }
+  remark("CDI", remarks);
 }
 
 void Daemon::look_for_left_behind(Time now) {
   std::vector<std::shared_ptr<const Pool>> pools;
   for (const ResourceStatus& one : resources_.status()) pools.push_back(one.pool);
   const std::string records = options_.cni_state_dir + "/devices";
-  const auto recorded =
-      options_.cni_state_dir.empty() ? std::vector<std::string>() : SysRoot(records).list("");
+  const auto recorded = options_.cni_state_dir.empty()
+                            ? std::vector<std::string>()
+                            : SysRoot(records).list("").or_none().value_or(SysRoot::Names());
   const auto found = find_left_behind(pools, *in_use_, recorded);
   std::erase_if(left_behind_, [&](const auto& one) { return !found.contains(one.first); });
   std::set<std::string> lasting;
+  std::vector<std::string> remarks;
   for (const auto& [id, what] : found) {
     const Time since = left_behind_.try_emplace(id, now).first->second;
     if (now < since + options_.left_behind_after) {
@@ -274,10 +299,10 @@ void Daemon::look_for_left_behind(Time now) {
       continue;
     }
     lasting.insert(id);
-    tell_new_warnings(
-        {id + " " + what +
-         ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node"});
+    remarks.push_back(id + " " + what +
+                      ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node");
   }
+  remark("orphaned", remarks);
   // What a sweep has left alone it would leave alone again.
   if (!std::includes(swept_.begin(), swept_.end(), lasting.begin(), lasting.end())) sweep();
   swept_ = std::move(lasting);
@@ -286,11 +311,9 @@ void Daemon::look_for_left_behind(Time now) {
 void Daemon::sweep() {
   if (options_.sweep_program.empty() || sweep_) return;
   auto run = SweepRun::start(options_.sweep_program);
-  if (run) {
-    sweep_.emplace(*std::move(run));
-  } else {
-    tell_new_warnings({"cannot give back what pods left behind: " + run.error().text});
-  }
+  if (!run) return remark("sweep", {"cannot give back what pods left behind: " + run.error().text});
+  remark("sweep", {});
+  sweep_.emplace(*std::move(run));
 }
 
 void Daemon::hear_sweep() {
@@ -306,20 +329,27 @@ void Daemon::hear_sweep() {
 
 Time Daemon::next_rescan() const {
   const auto seconds = options_.config.now().rescan_seconds;
-  if (!seconds) return steady_clock::now() + options_.rescan_interval;
+  if (!seconds) {
+    const bool all_heard = options_.events != nullptr &&
+                           options_.events->hears_all(options_.own_netns_is_host) &&
+                           (!infiniband_ports_ || options_.events->hears_ports());
+    return steady_clock::now() + (all_heard ? options_.quiet_interval : options_.rescan_interval);
+  }
   return *seconds == 0 ? Time::max() : steady_clock::now() + std::chrono::seconds{*seconds};
 }
 
-void Daemon::tell_new_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) {
-    if (told_.size() < kMostWarningsTold && told_.insert(warning).second) log_.warning(warning);
-  }
+void Daemon::remark(const char* topic, const std::vector<std::string>& now, LogLevel level) {
+  remarks_.set(topic, now, steady_clock::now(), level, log_);
 }
 
 // Each turn of the loop, so it is also the pulse.
 void Daemon::tell_status() const {
   if (options_.status == nullptr) return;
-  options_.status->publish({.looked = looked_, .resources = resources_.status(), .left_out = left_out_});
+  options_.status->publish({.looked = looked_at_.has_value(),
+                            .look_failure = look_failure_,
+                            .resources = resources_.status(),
+                            .left_out = left_out_,
+                            .skipped = options_.config.now().skipped});
   options_.status->answer();
 }
 

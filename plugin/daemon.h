@@ -8,6 +8,7 @@
 #include "plugin/config_source.h"
 #include "plugin/counters.h"
 #include "plugin/debounce.h"
+#include "plugin/departures.h"
 #include "plugin/grpc_library.h"
 #include "plugin/hand_out.h"
 #include "plugin/kernel_events.h"
@@ -15,6 +16,7 @@
 #include "plugin/pace.h"
 #include "plugin/pod_resources.h"
 #include "plugin/pools.h"
+#include "plugin/remarks.h"
 #include "plugin/resources.h"
 #include "plugin/status.h"
 #include "plugin/sweep_run.h"
@@ -37,8 +39,12 @@ class Daemon {
     std::string kubelet_root;
     Registration registration = Registration::watcher;
     HandOutPlaces places;
-    // The net under the events; the configuration's own word comes first.
+    // Between two scans if the kernel does not say all that a scan would find; the configuration's own word
+    // comes first.
     std::chrono::milliseconds rescan_interval{60'000};
+    // The same if it does.
+    std::chrono::milliseconds quiet_interval{600'000};
+    bool own_netns_is_host = false;  // of this process
     std::chrono::milliseconds stream_patience{3000};
     // Where vfrail-cni has its records; empty: nobody knows.
     std::string cni_state_dir = {};
@@ -48,9 +54,15 @@ class Daemon {
     std::chrono::milliseconds left_behind_after{120'000};
     // What that configuration makes of the node now. Runs on the owner thread.
     std::function<Result<Pools>(const Config&)> look;
+    // Called when kubelet has answered a question that was put after the last look: the ids of all devices
+    // that the node had then, and which devices containers have. Runs on the owner thread.
+    using Tidy = std::function<void(const std::set<std::string>& there, const DevicesInUse&)>;
+    Tidy tidy = {};
     ConfigSource& config;            // outlives the daemon, and is its own from now on
     KernelEvents* events = nullptr;  // likewise; null for a tree that is not this machine's
-    int signal_fd = -1;              // signalfd(2): TERM and INT stop, HUP looks again; none in tests
+    // Called when it is to stop, before anything is closed: from here on a library can wait for ever.
+    std::function<void()> on_stop = [] {};
+    int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP looks again; none in tests
     // Outlive the daemon; null: nobody watches.
     Counters* counters = nullptr;
     Status* status = nullptr;
@@ -83,15 +95,22 @@ class Daemon {
   void hear_config();
   void reload();
   void look_at_node();
+  void note_failed_look(const std::string& reason, Time now);
+  void note_whole_look();
+  void note_good_look(const Pools& pools, Time now);
   // Asks which container has what, without waiting.
   void ask_kubelet(Time now);
   void hear_kubelet(Result<DevicesInUse> answer);
+  // Of devices in use: those that no runtime has put into a container, it seems.
+  void remark_unread_specs();
   // Tells what pods left behind, and has it swept.
   void look_for_left_behind(Time now);
   void sweep();
   void hear_sweep();
   Time next_rescan() const;
-  void tell_new_warnings(const std::vector<std::string>& warnings);
+  void remark(const char* topic, const std::vector<std::string>& now, LogLevel level = LogLevel::warning);
+  // The entries of the configuration that are not served.
+  void report_config() const;
   void tell_status() const;
   // False when it is time to stop.
   bool read_signals();
@@ -105,17 +124,25 @@ class Daemon {
   Pace kernel_;
   Pace config_;
   Debounce debounce_;
+  Departures departures_;
   std::unique_ptr<PodResourcesCall> asking_;
+  Time asked_at_{};                          // when that question was put
   std::optional<DevicesInUse> in_use_;       // by kubelet's last answer; nothing before the first
   std::map<std::string, Time> left_behind_;  // by device, since when
   std::set<std::string> swept_;              // those that the last sweep was for
   std::optional<SweepRun> sweep_;
   std::string kubelet_complaint_;
   Time ask_at_{};
-  std::set<std::string> told_;
-  bool looked_ = false;
+  Remarks remarks_;
+  std::optional<Time> looked_at_;  // the last look that succeeded
+  std::string look_failure_;       // why the last one failed; empty if it did not
+  std::set<std::string> there_;    // ids of the devices that the node had then, for tidy()
   std::map<LeftOut::Kind, size_t> left_out_;
+  bool infiniband_ports_ = false;  // of the last look
   Time rescan_at_{};
+  Time retry_at_ = Time::max();  // after a look that failed
+  Time patient_until_{};  // the first list is published then, also without the devices that it could not read
+  Time reload_at_{};      // when to read the configuration although nothing says that it changed
 };
 
 }  // namespace vfrail

@@ -25,7 +25,7 @@ class Debounce {
 
  private:
   struct Told {
-    std::string fault;
+    Fault fault;
     std::optional<Time> differs_since;
   };
 

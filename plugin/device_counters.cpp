@@ -1,5 +1,6 @@
 #include "plugin/device_counters.h"
 
+#include "common/node/driver.h"
 #include "plugin/netdev_facts.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ struct PfAnswer {
 };
 
 uint64_t counter_in(const SysRoot& sys, const std::string& path) {
-  const auto number = sys.number_or_none(path);
+  const auto number = sys.number(path).or_none();
   return number && *number > 0 ? static_cast<uint64_t>(*number) : 0;
 }
 
@@ -42,6 +43,11 @@ std::string device_folder(const Function& function) {
 
 bool is_pci_vf(const Function& function) {
   return function.pf.has_value() && function.kind != FunctionKind::sub_function;
+}
+
+// A sample that cannot be read is missing in this scrape; nothing is decided by it.
+std::vector<std::string> names_in(const SysRoot& sys, const std::string& folder) {
+  return sys.list(folder).or_none().value_or(SysRoot::Names());
 }
 
 class Reader {
@@ -65,11 +71,11 @@ class Reader {
       }
     }
     const std::string folder = device_folder(function) + "/net";
-    if (const auto names = sources_.sys.list(folder); !names.empty()) {
+    if (const auto names = names_in(sources_.sys, folder); !names.empty()) {
       out.traffic = read_statistics(sources_.sys, folder + "/" + names.front() + "/statistics");
       return;
     }
-    if (!function.driver.empty() && function.driver.starts_with("vfio")) {
+    if (is_user_space_driver(function.driver)) {
       out.no_traffic = pf == nullptr || !pf->in_reach ? NoCounters::none_there : NoCounters::silent_driver;
       return;
     }
@@ -103,7 +109,7 @@ class Reader {
 
   void read_rdma(const Function& function, DeviceCounters& out) {
     const std::string folder = device_folder(function) + "/infiniband";
-    const auto names = sources_.sys.list(folder);
+    const auto names = names_in(sources_.sys, folder);
     for (const std::string& name : names) {
       std::string base = folder;
       base.append("/").append(name).append("/ports/");
@@ -112,11 +118,11 @@ class Reader {
     if (!names.empty()) return;
     // While the device is in a pod, its verbs node stays and tells its name (rdma_facts.h).
     const std::string nodes = device_folder(function) + "/infiniband_verbs";
-    const auto verbs = sources_.sys.list(nodes);
+    const auto verbs = names_in(sources_.sys, nodes);
     for (const std::string& node : verbs) {
       std::string path = nodes;
       path.append("/").append(node).append("/ibdev");
-      const auto found = pods().rdma.find(sources_.sys.text_or_none(path).value_or(""));
+      const auto found = pods().rdma.find(sources_.sys.text(path).or_none().value_or(""));
       if (found != pods().rdma.end()) {
         out.rdma.insert(out.rdma.end(), found->second.begin(), found->second.end());
       }
@@ -129,16 +135,17 @@ class Reader {
   }
 
   void read_ports(const std::string& device, const std::string& ports, DeviceCounters& out) const {
-    for (uint32_t port = 1; port <= kMaxPorts && sources_.sys.exists(ports + std::to_string(port)); ++port) {
+    for (uint32_t port = 1; port <= kMaxPorts; ++port) {
+      if (!sources_.sys.exists(ports + std::to_string(port)).value_or(false)) return;
       RdmaPortCounters one{.device = device, .port = port, .counters = {}};
       for (const char* kind : {"/counters", "/hw_counters"}) {
         const std::string folder = ports + std::to_string(port) + kind;
-        for (const std::string& name : sources_.sys.list(folder)) {
+        for (const std::string& name : names_in(sources_.sys, folder)) {
           if (name == "lifespan" || one.counters.size() == kMaxCountersOfPort) continue;
           std::string path = folder;
           path.append("/").append(name);
           // Some have no number ("N/A (no PMA)" on VFs).
-          const auto value = sources_.sys.number_or_none(path);
+          const auto value = sources_.sys.number(path).or_none();
           if (value && *value >= 0) one.counters.push_back({name, static_cast<uint64_t>(*value)});
         }
       }

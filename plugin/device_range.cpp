@@ -14,10 +14,13 @@ bool same_name(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
+// As Go's strconv.Atoi(), which takes a sign.
 std::optional<int> number(std::string_view text) {
+  if (text.starts_with("+")) text.remove_prefix(1);
+  if (text.starts_with("-")) return std::nullopt;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 

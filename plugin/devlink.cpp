@@ -2,6 +2,7 @@
 
 #include "plugin/attributes.h"
 
+#include <cerrno>
 #include <cstring>
 
 #include <linux/devlink.h>
@@ -20,6 +21,15 @@ using attributes::text;
 Bytes attributes_of(Bytes message) {
   constexpr size_t kHeaders = NLMSG_HDRLEN + GENL_HDRLEN;
   return message.size() < kHeaders ? Bytes() : message.subspan(kHeaders);
+}
+
+// A kernel that does not know the command, a driver that does not have it and a firmware that does not answer
+// are answers. Without memory or a file descriptor there is none.
+Result<> refused_is_none(Result<> asked) {
+  if (asked) return asked;
+  const int error = asked.error().sys;
+  const bool no_answer = error == 0 || error == ENOMEM || error == ENOBUFS || error == EINTR;
+  return no_answer ? std::move(asked) : Result<>();
 }
 
 }  // namespace
@@ -66,19 +76,22 @@ std::optional<FailedReporter> parse_failed_reporter(Bytes message) {
                         text(find(reporter, DEVLINK_ATTR_HEALTH_REPORTER_NAME))};
 }
 
-std::optional<Devlink> Devlink::open() {
+Result<std::optional<Devlink>> Devlink::open() {
   auto socket = NlSocket::open(NETLINK_GENERIC);
-  if (!socket) return std::nullopt;
+  if (!socket && socket.error().code == Errc::unsupported) return std::optional<Devlink>();
+  if (!socket) return std::move(socket).error();
   NlMessage message(GENL_ID_CTRL, 0);
   message.put_header(genlmsghdr{CTRL_CMD_GETFAMILY, 1, 0});
   message.put_text(CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
   std::optional<uint16_t> family;
-  const auto asked = socket->query(message, [&](Bytes answer) {
-    family = parse_family_id(answer);
-    return Result<>();
-  });
-  if (!asked || !family) return std::nullopt;
-  return Devlink(*std::move(socket), *family);
+  TRY(refused_is_none(socket->query(message,
+                                    [&](Bytes answer) {
+                                      family = parse_family_id(answer);
+                                      return Result<>();
+                                    })),
+      "ask for devlink");
+  if (!family) return std::optional<Devlink>();
+  return std::optional(Devlink(*std::move(socket), *family));
 }
 
 NlMessage Devlink::ask(uint8_t command, const DevlinkHandle& function) const {
@@ -89,36 +102,43 @@ NlMessage Devlink::ask(uint8_t command, const DevlinkHandle& function) const {
   return message;
 }
 
-std::optional<bool> Devlink::enable_rdma(const DevlinkHandle& function) {
+Result<std::optional<bool>> Devlink::enable_rdma(const DevlinkHandle& function) {
   NlMessage message = ask(DEVLINK_CMD_PARAM_GET, function);
   message.put_text(DEVLINK_ATTR_PARAM_NAME, "enable_rdma");
   std::optional<bool> enabled;
-  const auto asked = socket_.query(message, [&](Bytes answer) {
-    enabled = parse_enable_rdma(answer);
-    return Result<>();
-  });
-  return asked ? enabled : std::nullopt;
+  TRY(refused_is_none(socket_.query(message,
+                                    [&](Bytes answer) {
+                                      enabled = parse_enable_rdma(answer);
+                                      return Result<>();
+                                    })),
+      "ask devlink for enable_rdma of " + function.device);
+  return enabled;
 }
 
-std::optional<std::string> Devlink::version(const DevlinkHandle& function, std::string_view name) {
+Result<std::optional<std::string>> Devlink::version(const DevlinkHandle& function, std::string_view name) {
   std::optional<std::string> found;
-  const auto asked = socket_.query(ask(DEVLINK_CMD_INFO_GET, function), [&](Bytes answer) {
-    found = parse_version(answer, name);
-    return Result<>();
-  });
-  return asked ? found : std::nullopt;
+  TRY(refused_is_none(socket_.query(ask(DEVLINK_CMD_INFO_GET, function),
+                                    [&](Bytes answer) {
+                                      found = parse_version(answer, name);
+                                      return Result<>();
+                                    })),
+      "ask devlink for a version of " + function.device);
+  return found;
 }
 
-FailedReporters Devlink::failed_reporters() {
-  std::map<std::string, std::vector<std::string>> out;
+Result<FailedReporters> Devlink::failed_reporters() {
+  FailedReporters out;
   NlMessage message(family_, NLM_F_DUMP);
   message.put_header(genlmsghdr{DEVLINK_CMD_HEALTH_REPORTER_GET, DEVLINK_GENL_VERSION, 0});
-  // A kernel that does not know the command knows no reporter.
-  (void)socket_.query(message, [&](Bytes answer) {
-    if (auto failed = parse_failed_reporter(answer))
-      out[std::move(failed->device)].push_back(std::move(failed->reporter));
-    return Result<>();
-  });
+  TRY(refused_is_none(socket_.dump(
+          message,
+          [&](Bytes answer) {
+            if (auto failed = parse_failed_reporter(answer))
+              out[std::move(failed->device)].push_back(std::move(failed->reporter));
+            return Result<>();
+          },
+          [&] { out.clear(); })),
+      "ask devlink for the health reporters");
   return out;
 }
 

@@ -28,15 +28,15 @@ using FailedReporters = std::map<std::string, std::vector<std::string>>;
 
 class Devlink {
  public:
-  // Nothing if the kernel has no devlink or does not let us ask.
-  static std::optional<Devlink> open();
+  // Nothing if the kernel has no devlink.
+  static Result<std::optional<Devlink>> open();
 
   // The parameter enable_rdma; nothing if the driver does not have it.
-  std::optional<bool> enable_rdma(const DevlinkHandle& function);
+  Result<std::optional<bool>> enable_rdma(const DevlinkHandle& function);
   // A version of `devlink dev info`, "fw.app.name" for instance; nothing if the driver does not tell.
-  std::optional<std::string> version(const DevlinkHandle& function, std::string_view name);
-  // Empty if none are in state "error", or none can be asked.
-  FailedReporters failed_reporters();
+  Result<std::optional<std::string>> version(const DevlinkHandle& function, std::string_view name);
+  // Empty if none are in state "error", or the kernel does not know reporters.
+  Result<FailedReporters> failed_reporters();
 
  private:
   Devlink(NlSocket socket, uint16_t family) : socket_(std::move(socket)), family_(family) {}

@@ -18,10 +18,12 @@ constexpr int kMaxReceiveBytes = 1 << 20;
 // What kubelet's gRPC library accepts.
 constexpr int kMaxSendBytes = 4 << 20;
 constexpr int kMaxMetadataBytes = 16 * 1024;
-constexpr int kMaxStreams = 100;
+constexpr int kMaxStreams = 16;  // of a connection; kubelet has one and makes a call or two beside it
 
-std::unique_ptr<grpc::Server> listen(const std::string& path, Service& service) {
+std::unique_ptr<grpc::Server> listen(const std::string& path, Service& service,
+                                     const grpc::ResourceQuota* memory) {
   grpc::ServerBuilder builder;
+  if (memory != nullptr) builder.SetResourceQuota(*memory);
   builder.AddListeningPort("unix:" + path, grpc::InsecureServerCredentials());
   builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
   builder.SetMaxSendMessageSize(kMaxSendBytes);
@@ -71,7 +73,7 @@ Result<> Endpoint::open() {
   // plugin watcher skips names with a dot in front.
   const std::string folder = path.substr(0, path.rfind('/'));
   const std::string hidden = folder + "/" + hidden_socket_name();
-  auto server = listen(hidden, service_);
+  auto server = listen(hidden, service_, memory_.get());
   if (!server) return why_not(hidden);
   struct stat made {};
   if (::chmod(hidden.c_str(), 0600) != 0 || ::lstat(hidden.c_str(), &made) != 0 ||

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 
 #include <grpcpp/grpcpp.h>
 
@@ -20,7 +21,9 @@ class Endpoint {
   enum class Socket : uint8_t { ours, gone, foreign };
 
   // Serves `service` at its endpoint(). `service` outlives this.
-  explicit Endpoint(Service& service) : service_(service) {}
+  // `memory` is what all endpoints may take for calls together; null: no limit.
+  explicit Endpoint(Service& service, std::shared_ptr<grpc::ResourceQuota> memory = nullptr)
+      : service_(service), memory_(std::move(memory)) {}
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   ~Endpoint() { close(std::chrono::milliseconds{0}); }
@@ -37,6 +40,7 @@ class Endpoint {
 
  private:
   Service& service_;
+  const std::shared_ptr<grpc::ResourceQuota> memory_;
   std::unique_ptr<grpc::Server> server_;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -26,9 +26,9 @@ std::string find_claimer(const Config& config, const FunctionTrace& traced, size
   return "";
 }
 
-std::string find_fault_in(const Pools& pools, size_t index, const Function& function) {
-  const PoolDevice* device = pools.pools[index].find(function.id().text());
-  return device == nullptr ? "" : device->fault;
+std::string find_fault_in(const DevicesById& devices, const Function& function) {
+  const auto device = devices.find(function.id().text());
+  return device == devices.end() ? "" : device->second->fault.text;
 }
 
 struct Miss {
@@ -107,7 +107,11 @@ void remark_on_rdma_mode(const Function& function, const Inventory& inventory,
 std::vector<std::string> find_remarks(const Function& function, const Inventory& inventory) {
   std::vector<std::string> out;
   if (function.away())
-    out.emplace_back("neither its netdev nor its RDMA device is in the host: a pod has it");
+    out.emplace_back(
+        function.attached
+            ? "neither its netdev nor its RDMA device is in the host: a pod has it"
+            : "neither its netdev nor its RDMA device is in this network namespace, and vfrail-cni has no "
+              "record of a pod that has them");
   remark_on_lag(function, inventory, out);
   remark_on_rdma_mode(function, inventory, out);
   for (const RdmaFacts& rdma : function.rdma) {
@@ -121,6 +125,8 @@ std::vector<std::string> find_remarks(const Function& function, const Inventory&
 }
 
 std::vector<FunctionTrace> explain(const Config& config, const Inventory& inventory, const Pools& pools) {
+  std::vector<DevicesById> devices;
+  for (const Pool& pool : pools.pools) devices.push_back(index(pool));
   std::vector<FunctionTrace> out;
   for (const Function& function : inventory.functions) {
     FunctionTrace traced;
@@ -130,7 +136,7 @@ std::vector<FunctionTrace> explain(const Config& config, const Inventory& invent
       ResourceTrace& resource = traced.resources.back();
       if (resource.verdict.ruling != Ruling::selected) continue;
       resource.claimed_by = find_claimer(config, traced, i);
-      resource.fault = find_fault_in(pools, i, function);
+      resource.fault = find_fault_in(devices[i], function);
       if (resource.claimed_by.empty()) traced.pools.push_back(resource.resource);
     }
     if (traced.pools.empty()) traced.nearest_miss = find_nearest_miss(traced);

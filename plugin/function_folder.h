@@ -20,18 +20,23 @@ std::string auxiliary_folder(std::string_view name);
 std::optional<PciAddress> innermost_function(const std::string& path);
 
 // Function::pcie_path; empty if there is no such function.
-std::vector<std::string> read_pcie_path(const SysRoot& sys, const PciAddress& address);
+Result<std::vector<std::string>> read_pcie_path(const SysRoot& sys, const PciAddress& address);
 
 class FunctionFolder {
  public:
   FunctionFolder(const SysRoot& sys, std::string_view path) : here_(sys.at(path)) {}
 
-  // As SysRoot's functions of these names; empty if it is not there or cannot be read.
-  std::string text(std::string_view entry) const { return here_.text_or_none(entry).value_or(""); }
-  std::optional<int64_t> number(std::string_view entry) const { return here_.number_or_none(entry); }
-  std::optional<std::string> link_name(std::string_view entry) const { return here_.link_name(entry); }
-  std::vector<std::string> list(std::string_view entry) const { return here_.list(entry); }
-  bool exists(std::string_view entry) const { return here_.exists(entry); }
+  // As SysRoot's functions of these names; what is not there is empty.
+  Result<std::string> text(std::string_view entry) const;
+  Result<std::vector<std::string>> list(std::string_view entry) const;
+  Result<std::optional<int64_t>> number(std::string_view entry) const { return here_.number(entry); }
+  Result<std::optional<std::string>> link_name(std::string_view entry) const {
+    return here_.link_name(entry);
+  }
+  Result<bool> exists(std::string_view entry) const { return here_.exists(entry); }
+  // Of an attribute for which the driver asks its firmware: a device whose firmware does not answer (EIO,
+  // ETIMEDOUT, ...) is a fact about the device, and its text is empty.
+  Result<std::string> text_of_firmware(std::string_view entry) const;
 
  private:
   const SysRoot here_;

@@ -15,12 +15,12 @@
 namespace vfrail {
 
 // Of this machine; a captured tree has none.
-FailedReporters read_failed_reporters(const SysRoot& sys);
+Result<FailedReporters> read_failed_reporters(const SysRoot& sys);
 
 class FunctionReader {
  public:
   // Both outlive this. What several functions share is read once, so a reader is good for one look only.
-  FunctionReader(const SysRoot& sys, const FailedReporters& failed);
+  static Result<FunctionReader> open(const SysRoot& sys, const FailedReporters& failed);
 
   // Nothing if it is neither a network function nor an accelerator, or gone.
   Result<std::optional<Function>> read(const PciAddress& address);
@@ -36,14 +36,17 @@ class FunctionReader {
     std::map<std::string, int> vf_indexes;  // by the VF's address
   };
 
-  const PfFacts& pf_facts(const PciAddress& pf);
+  FunctionReader(const SysRoot& sys, const FailedReporters& failed, std::map<PciAddress, Vdpa> vdpa,
+                 std::optional<Devlink> devlink);
+  Result<const PfFacts*> pf_facts(const PciAddress& pf);
   PhysicalPort physical_port(const PciAddress& pf, const std::string& uplink,
                              const std::vector<Netdev>& netdevs, const std::vector<RdmaFacts>& rdma) const;
-  void read_network_facts(const FunctionFolder& folder, Function& out);
-  void take_from_pf(Function& out);
-  void read_userspace_facts(const FunctionFolder& folder, Function& out) const;
-  void decide_rdma_capable(Function& out);
-  std::string ddp_profile(const Function& function);
+  Result<> read_network_facts(const FunctionFolder& folder, Function& out);
+  Result<> take_from_pf(Function& out);
+  Result<> read_nvlink_management(const FunctionFolder& folder, Function& out) const;
+  Result<> read_userspace_facts(const FunctionFolder& folder, Function& out) const;
+  Result<> decide_rdma_capable(Function& out);
+  Result<std::string> ddp_profile(const Function& function);
 
   const SysRoot& sys_;
   std::map<PciAddress, Vdpa> vdpa_;

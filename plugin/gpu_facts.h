@@ -13,6 +13,6 @@ namespace vfrail {
 // accelerator), sorted by address. 0x0300 is left out: nearly every server has a VGA of its BMC. So are the
 // VFs of GPUs, which would count one GPU several times, and the functions that are known to be something
 // else.
-std::vector<Gpu> read_gpus(const SysRoot& sys, const std::vector<Function>& known);
+Result<std::vector<Gpu>> read_gpus(const SysRoot& sys, const std::vector<Function>& known);
 
 }  // namespace vfrail

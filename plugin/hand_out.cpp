@@ -5,6 +5,7 @@
 #include "plugin/cdi.h"
 #include "plugin/cdi_folder.h"
 #include "plugin/function_folder.h"
+#include "plugin/node_devices.h"
 #include "plugin/units.h"
 
 #include <cerrno>
@@ -20,11 +21,15 @@ namespace vfrail {
 
 namespace {
 
+constexpr std::string_view kDev = "/dev/";
+
 // Asked at each Allocate and not at the scan: loading vhost_net or rdma_ucm later needs no restart.
-NodeFacts read_node(const SysRoot& sys, const ResourceConfig& resource) {
-  return NodeFacts{.rdma_cm = sys.exists("dev/infiniband/rdma_cm"),
-                   .vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun"),
-                   .iommufd = resource.iommufd && sys.exists("dev/iommu")};
+Result<NodeFacts> read_node(const SysRoot& sys, const ResourceConfig& resource) {
+  NodeFacts out;
+  out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
+  out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
+  out.iommufd = resource.iommufd && TRY(has_device_node(sys, "iommu"), "");
+  return out;
 }
 
 std::string function_folder(const Function& function) {
@@ -37,14 +42,14 @@ Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource
   std::vector<std::string> out;
   for (const std::string& wanted : resource.extra_nodes) {
     if (!wanted.ends_with("/*")) {
-      if (!sys.exists(wanted.substr(1)))
+      if (!TRY(has_device_node(sys, wanted.substr(kDev.size())), "extraDeviceNodes"))
         return Error{Errc::not_found, 0, "extraDeviceNodes: there is no " + wanted + " on this node"};
       out.push_back(wanted);
       continue;
     }
     const std::string folder = wanted.substr(0, wanted.size() - 2);
-    for (const std::string& name : sys.list(function_folder(function) + "/" + folder))
-      out.push_back("/dev/" + name);
+    const auto names = TRY(sys.list(function_folder(function) + "/" + folder), "extraDeviceNodes");
+    for (const std::string& name : names.value_or(SysRoot::Names())) out.push_back("/dev/" + name);
   }
   return out;
 }
@@ -101,7 +106,7 @@ UnitsById find_units(const std::vector<Unit>& units,
 Result<std::vector<Allocation>> compute(const Pool& pool,
                                         const std::vector<std::vector<std::string>>& containers,
                                         const SysRoot& sys) {
-  const NodeFacts node = read_node(sys, pool.config);
+  const NodeFacts node = TRY(read_node(sys, pool.config), "");
   const std::vector<Unit> units = make_units(pool);
   const UnitsById by_id = find_units(units, containers);
   std::set<std::string> asked;

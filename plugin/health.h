@@ -2,15 +2,14 @@
 #pragma once
 
 #include "plugin/config.h"
+#include "plugin/fault.h"
 #include "plugin/inventory.h"
-
-#include <string>
 
 namespace vfrail {
 
-// Why the device is unhealthy in that resource, by its health policy; empty if it is healthy. It is about the
+// Why the device is unhealthy in that resource, by its health policy; none if it is healthy. It is about the
 // port behind the device, never about its own netdev, which is down while it waits and away while a pod has
 // it. Only a shared device has to work where it is: its own ports count, of whatever link layer.
-std::string find_fault(const Function& function, const ResourceConfig& resource);
+Fault find_fault(const Function& function, const ResourceConfig& resource);
 
 }  // namespace vfrail

@@ -20,8 +20,10 @@ struct HostNetwork {
   std::vector<std::string> warnings;
 };
 
-// Over netlink if there is a kernel to ask, else from proc/1/net below the root.
-HostNetwork read_host_network(const SysRoot& sys, Kernel* host);
+// Over netlink if there is a kernel to ask, else from proc/1/net below the root, in little memory and in a
+// time that does not grow faster than the number of routes. What is there and cannot be read is an error:
+// another namespace's routes would not do, and without any the uplink would be offered.
+Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host);
 
 // The files, each a pure function of its text.
 void parse_proc_route(std::string_view text, HostNetwork& out);       // IPv4, main table

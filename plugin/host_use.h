@@ -12,7 +12,7 @@ namespace vfrail {
 
 // Looks at the interfaces and at everything above them: masters (bond, bridge, team, Open vSwitch) and uppers
 // (VLAN, macvlan, ...), transitively. A VRF is above an interface but does not own it.
-std::vector<HostUseFact> find_host_use(const SysRoot& sys, const std::vector<Netdev>& netdevs,
-                                       const HostNetwork& network);
+Result<std::vector<HostUseFact>> find_host_use(const SysRoot& sys, const std::vector<Netdev>& netdevs,
+                                               const HostNetwork& network);
 
 }  // namespace vfrail

@@ -13,7 +13,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr int kBacklog = 16;
+constexpr int kBacklog = 128;
 
 struct Address {
   sockaddr_storage storage{};

@@ -2,22 +2,17 @@
 
 #include "plugin/http_listener.h"
 
+#include <algorithm>
 #include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/beast/core/basic_stream.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/span_body.hpp>
-#include <boost/beast/http/write.hpp>
 #include <cerrno>
 #include <chrono>
-#include <optional>
+#include <deque>
+#include <exception>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -26,69 +21,29 @@
 namespace vfrail {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
+namespace http = boost::beast::http;
 
 using Failure = boost::system::error_code;
-using Protocol = asio::generic::stream_protocol;
+using Protocol = HttpConnection::Protocol;
+using Phase = HttpConnection::Phase;
 
 namespace {
 
-// A scraper has one connection, kubelet one for each probe. More wait in the kernel's queue.
-constexpr size_t kMaxConnections = 16;
-constexpr uint32_t kMaxHeaderBytes = 8 * 1024;
-// For the whole request, and for the whole answer: a client that sends a byte now and then gains nothing.
-constexpr std::chrono::seconds kRequestTime{5};
-constexpr std::chrono::seconds kAnswerTime{20};
+// A scraper has one connection, kubelet one for each probe.
+constexpr size_t kMaxConnections = 64;
+// Of these, such as wait for a slow page. Beyond it the answer is 503, so that there is room for the others.
+constexpr size_t kMaxWaiting = 16;
+// Answers of slow pages that are being sent at a time. The text of a scrape can have some MiB.
+constexpr size_t kMaxSlowAnswers = 4;
 constexpr std::chrono::seconds kPause{1};  // before the next try when no connection could be accepted
 
-// Two clients can wait for the same text.
-using SharedReply = std::shared_ptr<const HttpReply>;
-
-class Connection {
- public:
-  explicit Connection(Protocol::socket socket) : stream_(std::move(socket)) {
-    parser_.header_limit(kMaxHeaderBytes);
-    parser_.body_limit(0);
+HttpReply answer(const HttpServer::Answer& page) {
+  try {
+    return page();
+  } catch (const std::exception& failure) {  // bad_alloc, say: one answer less, not one plugin less
+    return {.status = 500, .body = std::string("cannot answer: ") + failure.what() + "\n"};
   }
-
-  // `next` hears whether there is a request. One with a body is none: nothing that is answered has one.
-  template <class Next>
-  void read(Next next) {
-    stream_.expires_after(kRequestTime);
-    http::async_read_header(stream_, buffer_, parser_,
-                            [next = std::move(next)](Failure failed, size_t) { next(!failed); });
-  }
-  template <class Next>
-  void write(SharedReply reply, Next next) {
-    reply_ = std::move(reply);
-    response_.result(reply_->status);
-    response_.set(http::field::content_type, reply_->content_type);
-    response_.set(http::field::cache_control, "no-store");
-    response_.keep_alive(false);
-    if (reply_->status == 405) response_.set(http::field::allow, "GET, HEAD");
-    response_.content_length(reply_->body.size());
-    if (method() != http::verb::head) response_.body() = {reply_->body.data(), reply_->body.size()};
-    serializer_.emplace(response_);
-    stream_.expires_after(kAnswerTime);
-    http::async_write(stream_, *serializer_, [next = std::move(next)](Failure, size_t) { next(); });
-  }
-
-  http::verb method() const { return parser_.get().method(); }
-  // Without what stands behind a question mark.
-  std::string path() const {
-    const auto target = parser_.get().target();
-    return std::string(target.substr(0, target.find('?')));
-  }
-
- private:
-  beast::basic_stream<Protocol> stream_;
-  beast::flat_buffer buffer_{kMaxHeaderBytes};
-  http::request_parser<http::empty_body> parser_;
-  http::response<http::span_body<const char>> response_;
-  std::optional<http::response_serializer<http::span_body<const char>>> serializer_;
-  SharedReply reply_;
-};
+}
 
 }  // namespace
 
@@ -99,50 +54,75 @@ class HttpServer::Server {
         pages_(std::move(pages)),
         acceptor_(io_, Protocol(listener_.family(), 0), listener_.take_fd()) {
     accept();
-    thread_ = std::thread([this] { io_.run(); });
+    thread_ = std::thread([this] { run(); });
   }
   ~Server() {
     io_.stop();
     thread_.join();
-    ending_ = true;
     slow_.join();
   }
   const ListenAddress& address() const { return listener_.address(); }
 
  private:
-  using Client = std::shared_ptr<Connection>;
+  using Client = std::shared_ptr<HttpConnection>;
   struct Slow {
     std::vector<Client> waiting;
     bool running = false;
   };
 
+  // A handler that throws (bad_alloc) ends its connection and not the thread.
+  void run() {
+    for (;;) {
+      try {
+        io_.run();
+        return;
+      } catch (const std::exception&) {
+        if (!accepting_) accept_later();
+      }
+    }
+  }
+
   void accept() {
-    if (connections_ == kMaxConnections || accepting_) return;
     accepting_ = true;
     acceptor_.async_accept([this](Failure failed, Protocol::socket socket) {
       accepting_ = false;
       if (failed == asio::error::operation_aborted) return;
       if (failed) return accept_later();  // no file descriptors, say
+      make_room();
       serve(std::move(socket));
       accept();
     });
   }
 
   void accept_later() {
+    accepting_ = true;
     pause_.expires_after(kPause);
     pause_.async_wait([this](Failure failed) {
+      accepting_ = false;
       if (!failed) accept();
     });
   }
 
+  // Those that wait for an answer are few (kMaxWaiting), so that there is one of another kind.
+  void make_room() {
+    if (clients_.size() < kMaxConnections) return;
+    for (const Phase phase : {Phase::reading, Phase::writing}) {
+      const auto oldest = std::find_if(clients_.begin(), clients_.end(),
+                                       [phase](const HttpConnection* one) { return one->phase() == phase; });
+      if (oldest == clients_.end()) continue;
+      (*oldest)->close();
+      clients_.erase(oldest);
+      return;
+    }
+  }
+
   void serve(Protocol::socket socket) {
     // Its destructor is the end of the connection, whoever held it last.
-    ++connections_;
-    const Client client(new Connection(std::move(socket)), [this](const Connection* gone) {
+    const Client client(new HttpConnection(std::move(socket)), [this](const HttpConnection* gone) {
+      std::erase(clients_, gone);
       delete gone;
-      --connections_;
-      if (!ending_) accept();
     });
+    clients_.push_back(client.get());
     client->read([this, client](bool whole) {
       if (whole) dispatch(client);
     });
@@ -158,7 +138,10 @@ class HttpServer::Server {
       for (const auto& [path, known] : pages_) there += " " + path;
       return reply(client, {.status = 404, .body = there + "\n"});
     }
-    if (!page->second.slow) return reply(client, page->second.answer());
+    if (!page->second.slow) return reply(client, answer(page->second.answer));
+    if (waiting_ == kMaxWaiting)
+      return reply(client, {.status = 503, .body = "too many clients wait for this page\n"});
+    ++waiting_;
     slow_pages_[page->first].waiting.push_back(client);
     run_slow(page->first);
   }
@@ -168,14 +151,27 @@ class HttpServer::Server {
     if (slow.running || slow.waiting.empty()) return;
     slow.running = true;
     asio::post(slow_, [this, path, clients = std::exchange(slow.waiting, {})]() mutable {
-      auto answer = std::make_shared<const HttpReply>(pages_.at(path).answer());
+      auto made = std::make_shared<const HttpReply>(answer(pages_.at(path).answer));
       // Moved, so that connections end on the one thread that knows them.
-      asio::post(io_, [this, path, clients = std::move(clients), answer] {
-        for (const Client& client : clients) write(client, answer);
+      asio::post(io_, [this, path, clients = std::move(clients), made] {
+        waiting_ -= clients.size();
+        send(clients, made);
         slow_pages_[path].running = false;
         run_slow(path);
       });
     });
+  }
+
+  // Whoever has not read an answer yet when the fourth after it is there has to go, with the memory of it.
+  void send(const std::vector<Client>& clients, const SharedReply& made) {
+    if (sending_.size() == kMaxSlowAnswers) {
+      for (const auto& one : sending_.front()) {
+        if (const Client late = one.lock()) late->close();
+      }
+      sending_.pop_front();
+    }
+    sending_.emplace_back(clients.begin(), clients.end());
+    for (const Client& client : clients) write(client, made);
   }
 
   void reply(const Client& client, HttpReply reply) {
@@ -186,16 +182,19 @@ class HttpServer::Server {
   }
 
   // Before io_, which still ends connections when it is destroyed.
-  size_t connections_ = 0;
-  bool accepting_ = false;
-  bool ending_ = false;
+  std::vector<HttpConnection*> clients_;  // open, the oldest first
   HttpListener listener_;
   const Pages pages_;
   asio::io_context io_{1};
+  // A client that waits for a slow page is no work for io_, and when all do nobody is accepted.
+  asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(io_);
   asio::thread_pool slow_{1};
   asio::basic_socket_acceptor<Protocol> acceptor_;
   asio::steady_timer pause_{io_};
+  bool accepting_ = false;  // or about to
   std::map<std::string, Slow> slow_pages_;
+  size_t waiting_ = 0;
+  std::deque<std::vector<std::weak_ptr<HttpConnection>>> sending_;  // of slow pages, by answer
   std::thread thread_;
 };
 

@@ -1,12 +1,16 @@
 // HttpServer: answers GET for a few fixed pages over TCP or a unix socket. Bounded in what it reads, in
-// connections and in time. Knows no page's content. One answer a connection, without TLS: for a scraper or a
-// probe nearby.
+// connections (64), in clients that wait for a slow page (16), in memory and in time. Knows no page's
+// content. One answer a connection, without TLS: for a scraper or a probe nearby.
+//
+// Nobody can keep others out by connecting: when there is no room for another client, the oldest that has not
+// sent its request yet has to go, or else the oldest that has not read its answer yet.
 //
 // Over Boost.Beast and not cpp-httplib (Debian's 0.11.4), which has deadlines for single reads only, no limit
 // of connections, and a thread for each of them.
 #pragma once
 
 #include "common/result.h"
+#include "plugin/http_connection.h"
 #include "plugin/listen_address.h"
 
 #include <functional>
@@ -16,19 +20,13 @@
 
 namespace vfrail {
 
-struct HttpReply {
-  unsigned status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
-};
-
 class HttpServer {
  public:
   using Answer = std::function<HttpReply()>;
   struct Page {
     Answer answer;
     // Runs on a thread of its own, never twice at a time; who asks while it runs shares the next answer. The
-    // others run between two reads and must be done at once.
+    // others run between two reads and must be done at once. A page that throws is answered with 500.
     bool slow = false;
   };
   using Pages = std::map<std::string, Page>;  // "/metrics"

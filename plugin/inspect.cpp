@@ -1,17 +1,23 @@
 #include "plugin/inspect.h"
 
+#include "common/escape.h"
 #include "plugin/capture.h"
 #include "plugin/config_file.h"
 #include "plugin/config_report.h"
+#include "plugin/devlink_reach.h"
 #include "plugin/explain.h"
 #include "plugin/host_kernel.h"
+#include "plugin/host_view.h"
 #include "plugin/report.h"
 #include "plugin/report_distance.h"
 #include "plugin/report_explain.h"
+#include "plugin/unclean_facts.h"
 
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace vfrail {
 
@@ -19,12 +25,25 @@ namespace {
 
 enum Exit : int { kDone = 0, kFailed = 1, kWrongConfig = 2 };
 
+// Of vfrail-cni, where its records are if it was not told otherwise; below the root.
+constexpr const char* kCniStateDir = "var/lib/cni/vfrail";
 // Where kubelet looks for plugins if it was not told otherwise; `serve` checks the folder it really uses.
 constexpr const char* kPluginFolder = "/var/lib/kubelet/plugins_registry";
 
 int fail(Exit code, const Error& error) {
-  std::cerr << "vfrail: " << error.text << "\n";
+  std::cerr << "vfrail: " << escaped(error.text) << "\n";
   return code;
+}
+
+// Of what somebody else wrote; our line ends stay.
+std::string escaped_lines(const std::string& text) {
+  std::string out;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    out += escaped(std::string_view(text).substr(begin, end - begin)) + (end < text.size() ? "\n" : "");
+    begin = end + 1;
+  }
+  return out;
 }
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
@@ -38,6 +57,8 @@ Pools explain_without_config(const Inventory& inventory) {
     LeftOut left{function.address.text(), {"no config given"}};
     for (const HostUseFact& fact : function.host_use)
       left.reasons.push_back("the host uses it: " + fact.what);
+    if (!function.unclean.empty())
+      left.reasons.push_back("it could not be restored after its last pod: " + function.unclean);
     out.left_out.push_back(std::move(left));
   }
   return out;
@@ -45,13 +66,30 @@ Pools explain_without_config(const Inventory& inventory) {
 
 Result<Inventory> scan_root(const std::string& root) {
   const auto host = TRY(host_kernel(root), "open netlink");
-  return scan(SysRoot(root), host.get());
+  const SysRoot sys(root);
+  Inventory out = TRY(scan(sys, host.get()), "");
+  TRY(check_host_view(sys, out), "");
+  mark_attached(sys.path(kCniStateDir), out);
+  // Only root may read it; the rest is worth seeing all the same.
+  const auto read = add_unclean(sys, sys.path(kCniStateDir), out);
+  if (!read)
+    out.warnings.push_back("which devices could not be restored after a pod is not known: " +
+                           read.error().text);
+  return out;
 }
 
-// By what an administrator has at hand: the id, the name of its netdev or of its RDMA device.
-bool is_called(const Function& function, const std::string& name) {
+// By what an administrator has at hand: the id, without the PCI domain if that is 0, the name of its netdev
+// or of a bond that has it, or of its RDMA device.
+bool is_called(const Function& function, const std::string& name, const Inventory& inventory) {
   const auto has_name = [&](const auto& one) { return one.name == name; };
-  return function.id().text() == name ||
+  const auto in_lag = [&](const Lag& lag) {
+    return lag.name == name &&
+           std::any_of(function.netdevs.begin(), function.netdevs.end(), [&](const Netdev& netdev) {
+             return std::find(lag.members.begin(), lag.members.end(), netdev.name) != lag.members.end();
+           });
+  };
+  return function.id().text() == name || function.id().text() == "0000:" + name ||
+         std::any_of(inventory.lags.begin(), inventory.lags.end(), in_lag) ||
          std::any_of(function.netdevs.begin(), function.netdevs.end(), has_name) ||
          std::any_of(function.rdma.begin(), function.rdma.end(), has_name);
 }
@@ -61,17 +99,35 @@ Result<std::vector<FunctionTrace>> explain_one(const std::string& name, const Co
                                                const Inventory& inventory, const Pools& pools) {
   auto traces = explain(config, inventory, pools);
   if (name.empty()) return traces;
-  std::erase_if(traces, [&](const FunctionTrace& traced) { return !is_called(*traced.function, name); });
+  std::erase_if(traces,
+                [&](const FunctionTrace& traced) { return !is_called(*traced.function, name, inventory); });
   if (!traces.empty()) return traces;
   return Error{Errc::not_found, 0,
                "no function here is called \"" + name +
-                   "\": a PCI address like 0000:03:02.1, a sub-function, an "
-                   "interface or an RDMA device of the host is wanted; vfrail inspect lists them"};
+                   "\": a PCI address like 0000:03:02.1 or 03:02.1, a sub-function, an "
+                   "interface, a bond or an RDMA device of the host is wanted; vfrail inspect lists them"};
+}
+
+// The ids, a line each: of all, or of those that --explain names.
+Result<std::string> names(const InspectOptions& options, const Config& config, const Inventory& inventory,
+                          const Pools& pools) {
+  std::string out;
+  for (const FunctionTrace& traced :
+       TRY(explain_one(options.explain.value_or(""), config, inventory, pools), ""))
+    out += escaped(traced.function->id().text()) + "\n";
+  return out;
+}
+
+// Columns of the terminal that stdout is; 0 if it is none.
+size_t terminal_width() {
+  winsize size{};
+  return ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 Result<std::string> answer(const InspectOptions& options, const Config& config, const Inventory& inventory,
                            const Pools& pools, const Report& report) {
   const bool json = options.output == InspectOptions::Output::json;
+  if (options.output == InspectOptions::Output::name) return names(options, config, inventory, pools);
   if (options.explain) {
     const auto traces = TRY(explain_one(*options.explain, config, inventory, pools), "");
     return json ? explanations_json(traces, inventory).pretty() + "\n"
@@ -79,10 +135,17 @@ Result<std::string> answer(const InspectOptions& options, const Config& config, 
   }
   if (options.distances)
     return json ? distances_json(inventory, pools).pretty() + "\n" : render_distances(inventory, pools);
-  return json ? render_json(report).pretty() + "\n" : render_table(report);
+  if (json) return render_json(report).pretty() + "\n";
+  const size_t width = options.output == InspectOptions::Output::wide ? 0 : terminal_width();
+  return render_table(report, {.all_reasons = width == 0, .width = width});
 }
 
 }  // namespace
+
+std::string default_root() {
+  const auto mounted = SysRoot("/host").exists("sys/bus/pci");
+  return mounted.ok() && *mounted ? "/host" : "/";
+}
 
 int inspect(const InspectOptions& options) {
   std::optional<Config> config;
@@ -95,12 +158,18 @@ int inspect(const InspectOptions& options) {
   if (!inventory) return fail(kFailed, inventory.error());
   const Pools pools = config ? match(*config, *inventory) : explain_without_config(*inventory);
   Report report{*inventory, pools, config ? config->warnings : std::vector<std::string>()};
+  for (const SkippedEntry& entry : config ? config->skipped : std::vector<SkippedEntry>())
+    report.warnings.push_back("not served: " + entry.reason);
   append(report.warnings, inventory->warnings);
   append(report.warnings, pools.warnings);
+  if (config) append(report.warnings, find_devlink_gaps(SysRoot(options.root), *config));
   const auto text = answer(options, config.value_or(Config()), *inventory, pools, report);
   if (!text) return fail(kFailed, text.error());
   std::cout << *text;
   std::cout.flush();
+  for (const UnreadDevice& device : inventory->unread)
+    std::cerr << "error: " << escaped(device.id + " cannot be read: " + device.reason) << "\n";
+  if (std::cout && !inventory->unread.empty()) return kFailed;
   return std::cout ? kDone : fail(kFailed, Error{Errc::system, 0, "write to stdout: it is closed or full"});
 }
 
@@ -114,15 +183,17 @@ int capture(const CaptureOptions& options) {
 }
 
 int check_config(const CheckConfigOptions& options) {
-  const auto config = load_config({options.config_file, options.resource_prefix, options.strict});
+  const auto config = load_config({.file = options.config_file,
+                                   .default_prefix = options.resource_prefix,
+                                   .strict = options.strict,
+                                   .socket_folder = kPluginFolder});
   if (!config) return fail(kWrongConfig, config.error());
-  for (const ResourceConfig& resource : config->resources) {
-    const auto fits = check_socket_path(resource, kPluginFolder);
-    if (!fits) return fail(kWrongConfig, Error(fits.error()).in(options.config_file));
-  }
-  for (const std::string& warning : config->warnings) std::cerr << "warning: " << warning << "\n";
-  std::cout << describe(*config);
+  for (const SkippedEntry& entry : config->skipped) std::cerr << "error: " << escaped(entry.reason) << "\n";
+  for (const std::string& warning : config->warnings) std::cerr << "warning: " << escaped(warning) << "\n";
+  std::cout << escaped_lines(describe(*config));
   std::cout.flush();
+  if (!config->skipped.empty()) return kWrongConfig;
+  if (options.strict && !config->warnings.empty()) return kFailed;
   return std::cout ? kDone : fail(kFailed, Error{Errc::system, 0, "write to stdout: it is closed or full"});
 }
 

@@ -8,8 +8,18 @@
 
 namespace vfrail {
 
+// Where the node's files are: "/host" in the plugin's container, which has them there
+// (manifests/daemonset.yaml), else
+// "/".
+std::string default_root();
+
 struct InspectOptions {
-  enum class Output : uint8_t { text, json };
+  enum class Output : uint8_t {
+    text,  // on a terminal as wide as that is, with the first reason of each function; elsewhere as wide
+    wide,  // whole lines, all reasons
+    name,  // the ids alone
+    json,
+  };
 
   std::string root = "/";
   std::string config_file;  // empty: the facts alone
@@ -38,7 +48,7 @@ struct CheckConfigOptions {
   bool strict = false;
 };
 
-// Exit code: 0 good (warnings may be on stderr), 2 wrong.
+// Exit code: 0 good (warnings may be on stderr), 1 strict and there are warnings, 2 wrong, be it one entry.
 int check_config(const CheckConfigOptions& options);
 
 }  // namespace vfrail

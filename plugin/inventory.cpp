@@ -1,11 +1,13 @@
 #include "plugin/inventory.h"
 
+#include "common/node/driver.h"
 #include "plugin/function_folder.h"
 #include "plugin/function_reader.h"
 #include "plugin/gpu_facts.h"
 #include "plugin/host_network.h"
 #include "plugin/host_use.h"
 #include "plugin/lag_facts.h"
+#include "plugin/node_devices.h"
 
 #include <algorithm>
 #include <functional>
@@ -22,23 +24,22 @@ constexpr const char* kAuxiliaryDevices = "sys/bus/auxiliary/devices";
 constexpr size_t kMostThreads = 4;
 constexpr size_t kLeastOfThread = 64;  // functions, for which a thread is worth its start
 
-std::optional<RdmaNetnsMode> read_rdma_netns_mode(const SysRoot& sys, Kernel* host) {
+Result<std::optional<RdmaNetnsMode>> read_rdma_netns_mode(const SysRoot& sys, Kernel* host) {
   if (host != nullptr) {
-    const auto asked = host->rdma_netns_mode();
-    if (asked && *asked) return **asked;
+    if (const auto asked = TRY(host->rdma_netns_mode(), "")) return asked;
   }
   // The parameter follows `rdma system set netns` (rdma_compatdev_set() sets the same variable).
-  const auto shared = sys.text_or_none("sys/module/ib_core/parameters/netns_mode");
-  if (!shared) return std::nullopt;
-  return *shared == "Y" || *shared == "1" ? RdmaNetnsMode::shared : RdmaNetnsMode::exclusive;
+  const auto shared = TRY(sys.text("sys/module/ib_core/parameters/netns_mode"), "");
+  if (!shared) return std::optional<RdmaNetnsMode>();
+  return std::optional(*shared == "Y" || *shared == "1" ? RdmaNetnsMode::shared : RdmaNetnsMode::exclusive);
 }
 
 using ReadFunction = Result<std::optional<Function>>;
 
 // A part of the list, by one thread.
-std::vector<ReadFunction> read_part(const SysRoot& sys, const FailedReporters& failed,
-                                    const std::vector<std::string>& names, size_t from, size_t to) {
-  FunctionReader reader(sys, failed);
+Result<std::vector<ReadFunction>> read_part(const SysRoot& sys, const FailedReporters& failed,
+                                            const std::vector<std::string>& names, size_t from, size_t to) {
+  FunctionReader reader = TRY(FunctionReader::open(sys, failed), "");
   std::vector<ReadFunction> out;
   for (size_t i = from; i < to; ++i) {
     const auto address = PciAddress::parse(names[i]);
@@ -49,12 +50,11 @@ std::vector<ReadFunction> read_part(const SysRoot& sys, const FailedReporters& f
 
 // What the kernel tells about a function are some twenty files, and a node can have a thousand functions:
 // several threads ask. Neighbours stay together, because they have the PF in common.
-std::vector<std::future<std::vector<ReadFunction>>> read_in_parts(const SysRoot& sys,
-                                                                  const FailedReporters& failed,
-                                                                  const std::vector<std::string>& names) {
+std::vector<std::future<Result<std::vector<ReadFunction>>>> read_in_parts(
+    const SysRoot& sys, const FailedReporters& failed, const std::vector<std::string>& names) {
   const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
   const size_t part = std::max(kLeastOfThread, (names.size() + threads - 1) / threads);
-  std::vector<std::future<std::vector<ReadFunction>>> out;
+  std::vector<std::future<Result<std::vector<ReadFunction>>>> out;
   for (size_t from = 0; from < names.size(); from += part) {
     // The last part is left to who asks; so is any for which there is no thread to be had.
     const auto how =
@@ -65,12 +65,30 @@ std::vector<std::future<std::vector<ReadFunction>>> read_in_parts(const SysRoot&
   return out;
 }
 
-// Adds what was read; a failure is a warning, the node has other devices.
-void add(const std::string& name, Result<std::optional<Function>> read, Inventory& out) {
+// A device that cannot be read is not one that is gone.
+void add(const std::string& name, ReadFunction read, Inventory& out) {
   if (!read)
-    out.warnings.push_back(name + " is left out, it cannot be read: " + read.error().text);
+    out.unread.push_back({name, read.error().text});
   else if (*read)
     out.functions.push_back(**std::move(read));
+}
+
+Result<> read_functions(const SysRoot& sys, const FailedReporters& failed,
+                        const std::vector<std::string>& names, Inventory& out) {
+  auto parts = read_in_parts(sys, failed, names);
+  if (!parts.empty()) parts.back().wait();
+  size_t next = 0;
+  for (auto& part : parts) {
+    for (ReadFunction& read : TRY(part.get(), "")) add(names[next++], std::move(read), out);
+  }
+  return {};
+}
+
+Result<> read_sub_functions(const SysRoot& sys, const FailedReporters& failed, Inventory& out) {
+  FunctionReader reader = TRY(FunctionReader::open(sys, failed), "");
+  for (const std::string& name : TRY(sys.list(kAuxiliaryDevices), "").value_or(SysRoot::Names()))
+    add(name, reader.read_sub_function(name), out);
+  return {};
 }
 
 }  // namespace
@@ -81,47 +99,52 @@ DeviceId Function::id() const {
 }
 
 bool Function::away() const {
-  // With these drivers there is nothing to see in any namespace.
-  const bool for_userspace = driver.find("vfio") != std::string::npos ||
-                             driver.find("uio") != std::string::npos || driver == "pci-stub" ||
-                             vdpa.has_value();
-  return !driver.empty() && !for_userspace && netdevs.empty() && rdma.empty();
+  // An accelerator has no interface in any namespace, nor has what is bound to such a driver.
+  if (kind == FunctionKind::accelerator || vdpa.has_value()) return false;
+  return kind_of_driver(driver) == DriverKind::kernel && netdevs.empty() && rdma.empty();
 }
 
 Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
-  if (!sys.exists(kPciDevices)) {
+  const auto names = TRY(sys.list(kPciDevices), "");
+  if (!names) {
     return Error{Errc::not_found, 0,
                  sys.path(kPciDevices) + " is not there: is sysfs mounted below this root?"};
   }
   Inventory out;
-  HostNetwork network = read_host_network(sys, host);
+  HostNetwork network = TRY(read_host_network(sys, host), "");
   out.warnings = std::move(network.warnings);
-  const FailedReporters failed = read_failed_reporters(sys);
-  const std::vector<std::string> names = sys.list(kPciDevices);
-  auto parts = read_in_parts(sys, failed, names);
-  if (!parts.empty()) parts.back().wait();
-  size_t next = 0;
-  for (auto& part : parts) {
-    for (ReadFunction& read : part.get()) add(names[next++], std::move(read), out);
+  const FailedReporters failed = TRY(read_failed_reporters(sys), "");
+  TRY(read_functions(sys, failed, *names, out), "");
+  TRY(read_sub_functions(sys, failed, out), "");
+  if (out.functions.empty() && !out.unread.empty()) {
+    const UnreadDevice& first = out.unread.front();
+    return Error{Errc::system, 0,
+                 "none of " + std::to_string(out.unread.size()) + " devices can be read; " + first.id + ": " +
+                     first.reason};
   }
-  FunctionReader reader(sys, failed);
-  for (const std::string& name : sys.list(kAuxiliaryDevices)) add(name, reader.read_sub_function(name), out);
   std::sort(out.functions.begin(), out.functions.end(), [](const Function& a, const Function& b) {
     return std::tie(a.address, a.sf_number, a.aux_name) < std::tie(b.address, b.sf_number, b.aux_name);
   });
-  for (Function& function : out.functions) function.host_use = find_host_use(sys, function.netdevs, network);
-  out.gpus = read_gpus(sys, out.functions);
-  out.lags = read_lags(sys);
-  out.rdma_netns_mode = read_rdma_netns_mode(sys, host);
-  out.rdma_cm = sys.exists("dev/infiniband/rdma_cm");
-  out.vhost_net = sys.exists("dev/vhost-net") && sys.exists("dev/net/tun");
+  for (Function& function : out.functions)
+    function.host_use = TRY(find_host_use(sys, function.netdevs, network), "");
+  out.gpus = TRY(read_gpus(sys, out.functions), "");
+  out.lags = TRY(read_lags(sys), "");
+  out.rdma_netns_mode = TRY(read_rdma_netns_mode(sys, host), "");
+  out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
+  out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
   return out;
+}
+
+void mark_attached(const std::string& cni_state_dir, Inventory& inventory) {
+  const auto recorded = SysRoot(cni_state_dir).list("devices").or_none().value_or(SysRoot::Names());
+  for (Function& function : inventory.functions)
+    function.attached = std::binary_search(recorded.begin(), recorded.end(), function.id().text());
 }
 
 Result<std::optional<Function>> read_function(const SysRoot& sys, const Function& known) {
   // Health is the scan's business.
   const FailedReporters none;
-  FunctionReader reader(sys, none);
+  FunctionReader reader = TRY(FunctionReader::open(sys, none), "");
   return known.kind == FunctionKind::sub_function ? reader.read_sub_function(known.aux_name)
                                                   : reader.read(known.address);
 }

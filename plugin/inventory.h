@@ -58,7 +58,12 @@ struct Vdpa {
 
 // Why the host needs this function for itself (design 1.3).
 struct HostUseFact {
-  enum class Kind : uint8_t { default_route, member, address };
+  enum class Kind : uint8_t {
+    default_route,
+    member,
+    unseen,  // whether it does cannot be found out
+    address,
+  };
   Kind kind = Kind::address;
   std::string what;  // "bond0, its master, carries the default route of table 254"
 };
@@ -105,12 +110,19 @@ struct Function {
   std::string ddp_profile;
   std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
   PhysicalPort port;
+  // Through it the GPUs' NVLink switches are managed (NVIDIA's fabric manager and subnet manager use it): it
+  // looks like an InfiniBand NIC and leads to no network.
+  bool manages_nvlink = false;
   std::vector<HostUseFact> host_use;
+  bool attached = false;  // vfrail-cni has a record of its attachment, so a pod has it
+  // What a pod changed on it and vfrail-cni could not restore; empty: nothing.
+  std::string unclean;
 
   // What kubelet calls it: the PCI address, or the auxiliary device's name.
   DeviceId id() const;
   bool is_vf() const { return kind != FunctionKind::sub_function && pf.has_value(); }
-  // Neither netdev nor RDMA device is in the host although a network driver is bound: it sits in a pod.
+  // Neither netdev nor RDMA device is in this network namespace although a driver of the kernel is bound: a
+  // pod has it, or somebody else has moved it.
   bool away() const;
 };
 
@@ -129,10 +141,17 @@ struct Lag {
   std::vector<std::string> members;  // "eno1"
 };
 
+// A device that the node has and that could not be read.
+struct UnreadDevice {
+  std::string id;  // as Function::id()
+  std::string reason;
+};
+
 struct Inventory {
-  std::vector<Function> functions;  // sorted by address, sub-functions behind their parent
-  std::vector<Gpu> gpus;            // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
-  std::vector<Lag> lags;            // sorted by name
+  std::vector<Function> functions;   // sorted by address, sub-functions behind their parent
+  std::vector<UnreadDevice> unread;  // not in `functions`; nothing is known of them
+  std::vector<Gpu> gpus;             // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
+  std::vector<Lag> lags;             // sorted by name
   std::optional<RdmaNetnsMode> rdma_netns_mode;
   bool rdma_cm = false;    // /dev/infiniband/rdma_cm exists
   bool vhost_net = false;  // /dev/vhost-net and /dev/net/tun exist
@@ -141,8 +160,12 @@ struct Inventory {
 
 // `host` is the kernel of the host's network namespace, asked for routes and addresses; without it they are
 // read from proc/1/net below the root (IPv4: main table only), as for a captured tree or in a pod's
-// namespace.
+// namespace. One device that cannot be read hides no other; if none can be read, it is an error.
 Result<Inventory> scan(const SysRoot& sys, Kernel* host);
+
+// Marks the functions that vfrail-cni has a record of, by its folder of records ("/var/lib/cni/vfrail"). For
+// reports: without it nobody knows that what is away is in a pod.
+void mark_attached(const std::string& cni_state_dir, Inventory& inventory);
 
 // The facts of one function of an earlier scan, fresh; nothing if it has vanished. Host use is not looked at.
 Result<std::optional<Function>> read_function(const SysRoot& sys, const Function& known);

@@ -8,7 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <initializer_list>
+#include <sys/inotify.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
@@ -101,6 +103,24 @@ void KernelEvents::open_missing() {
         std::any_of(ears_.begin(), ears_.end(), [&](const Ear& ear) { return ear.voice == voice; });
     if (!there) open(voice);
   }
+  if (!folder_.empty() && !folder_watch_.valid()) follow_folder(folder_);
+}
+
+void KernelEvents::follow_folder(const std::string& folder) {
+  folder_ = folder;
+  UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  // Files are renamed into it, and unlinked. What cannot be followed is seen at the next rescan.
+  constexpr uint32_t kMask = IN_MOVED_TO | IN_DELETE | IN_ONLYDIR;
+  if (watch.valid() && ::inotify_add_watch(watch.get(), folder.c_str(), kMask) >= 0)
+    folder_watch_ = std::move(watch);
+}
+
+std::optional<std::string> KernelEvents::read_folder() const {
+  std::optional<std::string> out;
+  char buffer[4096];
+  while (folder_watch_.valid() && ::read(folder_watch_.get(), buffer, sizeof buffer) > 0)
+    out = "files in " + folder_;
+  return out;
 }
 
 void KernelEvents::open(KernelVoice voice) {
@@ -121,6 +141,16 @@ void KernelEvents::open(KernelVoice voice) {
   ears_.push_back({voice, *std::move(fd)});
 }
 
+bool KernelEvents::hears_all(bool own_is_host) const {
+  const auto hears = [&](KernelVoice voice) {
+    return std::any_of(ears_.begin(), ears_.end(), [&](const Ear& ear) { return ear.voice == voice; });
+  };
+  // Without the modules of RDMA and devlink there is nothing that those two could say.
+  // Of other namespaces only those are heard that ours has a number for (netlink(7),
+  // NETLINK_LISTEN_ALL_NSID), and whether the host's is one cannot be known.
+  return own_is_host && hears(KernelVoice::uevent) && hears(KernelVoice::route);
+}
+
 void KernelEvents::follow_ports(const std::set<std::string>& rdma_devices) {
   if (verbs_) verbs_->follow(rdma_devices);
 }
@@ -128,11 +158,13 @@ void KernelEvents::follow_ports(const std::set<std::string>& rdma_devices) {
 std::vector<int> KernelEvents::fds() const {
   std::vector<int> out = verbs_ ? verbs_->fds() : std::vector<int>();
   for (const Ear& ear : ears_) out.push_back(ear.fd.get());
+  if (folder_watch_.valid()) out.push_back(folder_watch_.get());
   return out;
 }
 
 std::optional<std::string> KernelEvents::read() {
-  auto first = verbs_ ? verbs_->read() : std::optional<std::string>();
+  auto first = read_folder();
+  if (auto port = verbs_ ? verbs_->read() : std::optional<std::string>(); !first) first = std::move(port);
   for (const Ear& ear : ears_) {
     auto what = read(ear);
     if (!first) first = std::move(what);

@@ -28,10 +28,18 @@ class KernelEvents {
   void open_missing();
   // The RDMA devices of the ports that matter now.
   void follow_ports(const std::set<std::string>& rdma_devices);
+  // A folder whose files are about devices: one that comes, goes or changes is an event, too. Until it is
+  // there open_missing() looks for it.
+  void follow_folder(const std::string& folder);
   std::vector<int> fds() const;
   // Takes what is there, without waiting and a bounded number of messages. The first that matters in a few
   // words; nothing if none does. Messages that were lost (ENOBUFS) matter.
   std::optional<std::string> read();
+  // Whether every change that a scan would find is said here, except of InfiniBand ports: no source is
+  // missing that this kernel has, and the host's links and routes are among them. `own_is_host`: the network
+  // namespace of this process is the host's.
+  bool hears_all(bool own_is_host) const;
+  bool hears_ports() const { return verbs_.has_value(); }
   // Whether links and routes of namespaces that ours has a number for are heard, too: the host's, in a pod.
   bool hears_other_namespaces() const { return hears_other_namespaces_; }
 
@@ -42,9 +50,12 @@ class KernelEvents {
   };
   void open(KernelVoice voice);
   std::optional<std::string> read(const Ear& ear) const;
+  std::optional<std::string> read_folder() const;
 
   Log& log_;
   std::vector<Ear> ears_;
+  std::string folder_;
+  UniqueFd folder_watch_;  // inotify(7)
   std::optional<VerbsEvents> verbs_;
   std::set<KernelVoice> told_;
   bool hears_other_namespaces_ = false;

@@ -4,16 +4,16 @@
 
 namespace vfrail {
 
-std::vector<Lag> read_lags(const SysRoot& sys) {
+Result<std::vector<Lag>> read_lags(const SysRoot& sys) {
   std::vector<Lag> out;
-  for (const std::string& name : sys.list("sys/class/net")) {
+  for (const std::string& name : TRY(sys.list("sys/class/net"), "").value_or(SysRoot::Names())) {
     const std::string folder = "sys/class/net/" + name + "/bonding/";
-    const auto mode = sys.text_or_none(folder + "mode");
+    const auto mode = TRY(sys.text(folder + "mode"), "");
     if (!mode) continue;
     Lag lag;
     lag.name = name;
     lag.mode = mode->substr(0, mode->find(' '));  // "802.3ad 4"
-    lag.members = split(sys.text_or_none(folder + "slaves").value_or(""), " ");
+    lag.members = split(TRY(sys.text(folder + "slaves"), "").value_or(""), " ");
     out.push_back(std::move(lag));
   }
   return out;

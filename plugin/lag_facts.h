@@ -10,6 +10,6 @@
 namespace vfrail {
 
 // Sorted by name.
-std::vector<Lag> read_lags(const SysRoot& sys);
+Result<std::vector<Lag>> read_lags(const SysRoot& sys);
 
 }  // namespace vfrail

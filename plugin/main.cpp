@@ -1,11 +1,14 @@
 // vfrail: the device plugin and the administrator's command line. Flags in, exit code out:
 // 0 done, 1 failed, 2 wrong usage or configuration.
+#include "plugin/command_line.h"
 #include "plugin/inspect.h"
 #include "plugin/serve.h"
 
-#include <cctype>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,24 +23,36 @@ constexpr const char* kAbout =
     "an\n"
     "administrator asks about it. Reads the configuration of sriov-network-device-plugin (resourceList).";
 
-// Flags in Go's way, "-config-file=F" and "-v=10", as DaemonSets of the peers have them.
-std::vector<std::string> reversed_arguments(int argc, char** argv) {
-  std::vector<std::string> out;
-  for (int i = argc - 1; i > 0; --i) {
-    std::string word = argv[i];
-    const bool one_dash =
-        word.size() > 2 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
-    if (one_dash && (word[2] != '=' || word[1] == 'v')) word.insert(0, 1, '-');
-    out.push_back(std::move(word));
-  }
-  return out;
+// Accepted, because the peers' DaemonSets have them; not in the help.
+void add_peers_flags(CLI::App& serve, ServeOptions& options) {
+  const auto ignored = [&options](const char* flag) {
+    return [flag, &options](const auto&) { options.ignored.emplace_back(flag); };
+  };
+  serve.add_option("-v,--v", options.verbosity)->group("");
+  for (const char* flag : {"--log-dir,--log_dir", "--stderrthreshold", "--vmodule", "--log_backtrace_at",
+                           "--log_link", "--logbuflevel"})
+    serve.add_option_function<std::string>(flag, ignored(flag))->group("");
+  for (const char* flag : {"--logtostderr", "--alsologtostderr"})
+    serve.add_flag_function(flag, ignored(flag))->group("");
+}
+
+// "90", "90s", "2m", "1h" in seconds; anything else as it is, for CLI11 to refuse.
+std::string seconds_of(std::string text) {
+  static const std::map<char, int64_t> kUnits = {{'s', 1}, {'m', 60}, {'h', 3600}};
+  const auto unit = text.empty() ? kUnits.end() : kUnits.find(text.back());
+  if (unit == kUnits.end()) return text;
+  const std::string number = text.substr(0, text.size() - 1);
+  const bool digits =
+      !number.empty() && number.size() < 7 && number.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? std::to_string(std::stoll(number) * unit->second) : text;
 }
 
 CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
   CLI::App* serve = app.add_subcommand("serve", "Offer this node's functions to kubelet until TERM or INT");
   serve->add_option("--config-file", options.config_file, "What to offer, as resourceList");
   serve->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix");
-  serve->add_flag("--strict-config", options.strict_config, "Unknown keys in the configuration are errors");
+  serve->add_flag("--strict-config", options.strict_config,
+                  "Unknown keys in the configuration are errors, and a faulty entry refuses it");
   serve->add_option("--kubelet-root", options.kubelet_root, "Kubelet's folder, as on the host");
   serve->add_option(
       "--registration", options.registration,
@@ -49,29 +64,23 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
   serve->add_option("--sweep", options.sweep_program,
                     "The installed vfrail-cni, to run its sweep with when pods have left something behind");
   serve->add_option("--root", options.root, "Read sys, proc and dev below this folder");
-  serve->add_option("--rescan-interval", options.rescan_interval,
-                    "Seconds between looks at the devices when nothing happens (HUP: now)");
+  serve
+      ->add_option(
+          "--rescan-interval", options.rescan_interval,
+          "Seconds between rescans, also as 90s or 2m (HUP: now); by default 60, or 600 where the kernel's "
+          "events tell of what changes")
+      ->transform(seconds_of)
+      ->option_text("SECONDS");
   serve->add_flag("--verbs-events", options.verbs_events,
                   "Open the ports' RDMA devices, to hear at once of InfiniBand ports that go down or up");
   serve->add_option("--metrics-address", options.metrics_address,
                     "Serve /metrics, /healthz and /readyz there: localhost:PORT, ADDRESS:PORT, unix:/PATH");
   serve->add_option("--log-level", options.log_level,
-                    "error, warning, info or debug; or 0 to 10 (from 4: debug)");
+                    "error, warning, info or debug; or a number as of glog's -v (from 4: debug)");
   serve->add_option("--log-format", options.log_format, "text or json");
   serve->add_flag("--use-cdi", options.use_cdi, "Tell device nodes to the runtime by CDI, not to kubelet");
   serve->add_option("--cdi-dir", options.cdi_dir, "Where the runtime reads CDI specs");
-  const auto ignore = [serve, &options](const char* flag, bool has_value) {
-    CLI::Option* option =
-        has_value ? serve->add_option_function<std::string>(
-                        flag, [flag, &options](const std::string&) { options.ignored.emplace_back(flag); })
-                  : serve->add_flag_function(
-                        flag, [flag, &options](int64_t) { options.ignored.emplace_back(flag); });
-    option->group("");  // accepted, because the peers' DaemonSets have them; not in the help
-  };
-  for (const char* flag :
-       {"-v,--v", "--log-dir,--log_dir", "--stderrthreshold", "--vmodule", "--log_backtrace_at"})
-    ignore(flag, true);
-  for (const char* flag : {"--logtostderr", "--alsologtostderr"}) ignore(flag, false);
+  add_peers_flags(*serve, options);
   return serve;
 }
 
@@ -80,21 +89,25 @@ CLI::App* add_check_config(CLI::App& app, CheckConfigOptions& options) {
       app.add_subcommand("check-config", "Say whether a configuration is right, and what is wrong");
   check->add_option("FILE", options.config_file, "The configuration")->required();
   check->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix");
-  check->add_flag("--strict-config", options.strict, "Unknown keys are errors");
+  check->add_flag("--strict-config", options.strict, "Unknown keys are errors, and warnings exit with 1");
   return check;
 }
 
 CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
   using Output = InspectOptions::Output;
+  options.root = default_root();
   CLI::App* inspect =
       app.add_subcommand("inspect", "Show the functions, the pool of each, or why it is in none");
   inspect->add_option("--config-file", options.config_file, "Show the pools that this configuration makes");
   inspect->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix");
   inspect->add_flag("--strict-config", options.strict, "Unknown keys in the configuration are errors");
-  const std::map<std::string, Output> words{{"text", Output::text}, {"json", Output::json}};
-  inspect->add_option("-o,--output", options.output, "text or json")
-      ->transform(CLI::Transformer(words))
-      ->option_text("text|json");
+  const std::map<std::string, Output> words{
+      {"text", Output::text}, {"wide", Output::wide}, {"name", Output::name}, {"json", Output::json}};
+  inspect
+      ->add_option("-o,--output", options.output,
+                   "text, wide (all reasons, whole lines), name (ids alone) or json")
+      ->transform(CLI::CheckedTransformer(words))
+      ->option_text("text|wide|name|json");
   inspect
       ->add_option_function<std::string>(
           "--explain", [&options](const std::string& device) { options.explain = device; },
@@ -108,6 +121,7 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
 }
 
 CLI::App* add_capture(CLI::App& app, CaptureOptions& options) {
+  options.root = default_root();
   CLI::App* capture = app.add_subcommand(
       "capture", "Copy what vfrail reads of this node into a new folder, for an issue; --root takes it");
   capture->add_option("DIR", options.folder, "The folder")->required();
@@ -121,6 +135,10 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(32);
   app.option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   ServeOptions serve_options;
+  serve_options.config_file = default_config_file([](const std::string& file) {
+    std::error_code unknown;
+    return std::filesystem::exists(file, unknown);
+  });
   CheckConfigOptions check_options;
   InspectOptions inspect_options;
   CaptureOptions capture_options;
@@ -130,7 +148,9 @@ int run(int argc, char** argv) {
   CLI::App* capturing = add_capture(app, capture_options);
   app.add_subcommand("version", "Print the version");
   try {
-    app.parse(reversed_arguments(argc, argv));
+    auto words = read_command_line({argv, argv + argc});
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -55,7 +55,8 @@ void write_unhealthy(MetricsText& out, const NodeStatus& status) {
     for (const PoolDevice& device : one.pool->devices) {
       if (device.fault.empty() || room == 0) continue;
       --room;
-      out.sample({{"resource", resource}, {"device", device.id()}, {"reason", device.fault}}, uint64_t{1});
+      out.sample({{"resource", resource}, {"device", device.id()}, {"reason", name_of(device.fault.code)}},
+                 uint64_t{1});
     }
   }
 }
@@ -87,6 +88,8 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
   for (const ResourceStatus& one : input.status->resources) {
     out.sample({{"resource", one.pool->resource()}}, uint64_t{one.registered && one.serving ? 1U : 0U});
   }
+  out.gauge("vfrail_scan_failing", "1: the last scan of the devices failed, what was read before stays.");
+  out.sample({}, uint64_t{input.status->look_failure.empty() ? 0U : 1U});
   out.gauge("vfrail_devices_left_out", "Functions of the node that are in no pool, by reason.");
   for (const auto kind : {LeftOut::Kind::has_vfs, LeftOut::Kind::no_driver, LeftOut::Kind::host_use,
                           LeftOut::Kind::not_selected}) {
@@ -94,6 +97,8 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
     out.sample({{"reason", kind_name(kind)}},
                uint64_t{found == input.status->left_out.end() ? 0 : found->second});
   }
+  out.gauge("vfrail_config_skipped_entries", "Entries of the configuration that are faulty and not served.");
+  out.sample({}, uint64_t{input.status->skipped.size()});
 }
 
 void write_counts(MetricsText& out, const Counters::Content& counts) {

@@ -1,6 +1,6 @@
 #include "plugin/metrics_text.h"
 
-#include "common/text.h"
+#include "common/escape.h"
 
 #include <array>
 #include <charconv>
@@ -10,15 +10,13 @@ namespace vfrail {
 namespace {
 
 // What the format escapes in a label's value; and, as names of devices and pods come from elsewhere, nothing
-// that is no UTF-8.
+// that a terminal would obey.
 void append_escaped(std::string_view value, std::string& out) {
-  for (const char c : well_formed(value)) {
+  for (const char c : escaped(value)) {
     if (c == '\\')
       out += "\\\\";
     else if (c == '"')
       out += "\\\"";
-    else if (c == '\n')
-      out += "\\n";
     else
       out += c;
   }

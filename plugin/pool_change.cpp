@@ -1,6 +1,6 @@
 #include "plugin/pool_change.h"
 
-#include <algorithm>
+#include <map>
 
 namespace vfrail {
 
@@ -22,25 +22,24 @@ std::string PoolChange::text() const {
   return out.empty() ? "the same devices" : out;
 }
 
-// Both lists are sorted by id.
+// By id, whatever the order of the lists: sub-functions follow one another by number and not by text, and a
+// device in use that is put back comes behind those with its address.
 PoolChange compare(const Pool& before, const Pool& after) {
+  std::map<std::string, const PoolDevice*> old;
+  for (const PoolDevice& device : before.devices) old.emplace(device.id(), &device);
   PoolChange out;
-  auto old = before.devices.begin();
-  auto now = after.devices.begin();
-  while (old != before.devices.end() || now != after.devices.end()) {
-    const int order = old == before.devices.end()  ? 1
-                      : now == after.devices.end() ? -1
-                                                   : old->id().compare(now->id());
-    if (order < 0) {
-      out.removed.push_back((old++)->id());
-    } else if (order > 0) {
-      out.added.push_back((now++)->id());
-    } else {
-      if (old->fault.empty() != now->fault.empty())
-        (old->fault.empty() ? out.failed : out.recovered).push_back(now->id());
-      ++old;
-      ++now;
+  for (const PoolDevice& device : after.devices) {
+    const auto known = old.find(device.id());
+    if (known == old.end()) {
+      out.added.push_back(device.id());
+      continue;
     }
+    if (known->second->fault.empty() != device.fault.empty())
+      (device.fault.empty() ? out.recovered : out.failed).push_back(device.id());
+    old.erase(known);
+  }
+  for (const PoolDevice& device : before.devices) {
+    if (old.contains(device.id())) out.removed.push_back(device.id());
   }
   return out;
 }

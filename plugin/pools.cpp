@@ -13,16 +13,18 @@ namespace {
 constexpr size_t kMaxReasons = 8;
 
 std::string say_risk(const ResourceConfig& resource, const Function& function, const HostUseFact& fact) {
-  return resource.resource() + " offers " + function.address.text() + ", which the host uses: " + fact.what +
-         "; a pod that gets it takes it away from the host";
+  return resource.resource() + " offers " + function.address.text() +
+         (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: " : ", which the host uses: ") +
+         fact.what + "; a pod that gets it takes it away from the host";
 }
 
 std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const Function& function) {
   std::map<std::string, std::string> out;
+  if (!resource.additional_info) return out;
   // Of a sub-function the peer takes its parent's address; its own name is more to the point.
   for (const std::string& key : {std::string("*"), function.address.text(), function.id().text()}) {
-    const auto found = resource.additional_info.find(key);
-    if (found == resource.additional_info.end()) continue;
+    const auto found = resource.additional_info->find(key);
+    if (found == resource.additional_info->end()) continue;
     for (const auto& [name, value] : found->second) out[name] = value;
   }
   return out;
@@ -137,19 +139,26 @@ void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& o
   }
 }
 
+void add_port_devices(const std::vector<RdmaFacts>& devices, Pools& out) {
+  for (const RdmaFacts& rdma : devices) {
+    out.port_devices.insert(rdma.name);
+    for (const RdmaPort& port : rdma.ports)
+      out.infiniband_ports = out.infiniband_ports || port.link_layer == "InfiniBand";
+  }
+}
+
 // Those of the ports that the devices have, and of devices that are shared.
 void find_port_devices(const Inventory& inventory, Pools& out) {
   std::set<PciAddress> ports;
   for (const Pool& pool : out.pools) {
     for (const PoolDevice& device : pool.devices) {
       if (device.facts.pf) ports.insert(*device.facts.pf);
-      if (!shares(pool.config)) continue;
-      for (const RdmaFacts& rdma : device.facts.rdma) out.port_devices.insert(rdma.name);
+      if (shares(pool.config)) add_port_devices(device.facts.rdma, out);
     }
   }
   for (const Function& function : inventory.functions) {
     if (function.kind == FunctionKind::sub_function || !ports.contains(function.address)) continue;
-    for (const RdmaFacts& rdma : function.rdma) out.port_devices.insert(rdma.name);
+    add_port_devices(function.rdma, out);
   }
 }
 
@@ -165,8 +174,16 @@ const PoolDevice* Pool::find(const std::string& id) const {
   return at == devices.end() ? nullptr : &*at;
 }
 
+DevicesById index(const Pool& pool) {
+  DevicesById out;
+  out.reserve(pool.devices.size());
+  for (const PoolDevice& device : pool.devices) out.emplace(device.id(), &device);
+  return out;
+}
+
 Pools match(const Config& config, const Inventory& inventory) {
   Pools out;
+  out.unread = inventory.unread;
   const auto gpus = std::make_shared<const std::vector<Gpu>>(inventory.gpus);
   for (const ResourceConfig& resource : config.resources) {
     out.pools.push_back({.config = resource, .devices = {}, .gpus = gpus});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugin/config.h"
+#include "plugin/fault.h"
 #include "plugin/inventory.h"
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace vfrail {
@@ -20,7 +22,7 @@ struct PoolDevice {
   std::string vdpa_type;                     // "", "virtio", "vhost"
   std::map<std::string, std::string> extra;  // additionalInfo, merged
   std::vector<std::string> extra_nodes;      // paths for extraDeviceNodes, known at Allocate
-  std::string fault;                         // why it is unhealthy; empty if it is healthy
+  Fault fault;                               // why it is unhealthy; none if it is healthy
 
   std::string id() const { return facts.id().text(); }
 };
@@ -33,6 +35,10 @@ struct Pool {
   std::string resource() const { return config.resource(); }
   const PoolDevice* find(const std::string& id) const;
 };
+
+// The devices of a pool by their ids, for who asks for many; good as long as the pool is not changed.
+using DevicesById = std::unordered_map<std::string, const PoolDevice*>;
+DevicesById index(const Pool& pool);
 
 struct LeftOut {
   // The reasons in one word, for counting.
@@ -48,10 +54,13 @@ struct LeftOut {
 };
 
 struct Pools {
-  std::vector<Pool> pools;        // one for each resource of the config, in its order, also empty ones
-  std::vector<LeftOut> left_out;  // every function that is in no pool
+  std::vector<Pool> pools;           // one for each resource of the config, in its order, also empty ones
+  std::vector<LeftOut> left_out;     // every function that is in no pool
+  std::vector<UnreadDevice> unread;  // in no pool, because nothing is known of them
   // RDMA devices that stay in the host and whose ports decide on the health of the pools' devices.
   std::set<std::string> port_devices;
+  bool infiniband_ports =
+      false;  // one of them has an InfiniBand port, whose state no event tells before 6.13
   std::vector<std::string> warnings;
 };
 

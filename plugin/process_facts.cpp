@@ -30,7 +30,7 @@ uint64_t number(const std::vector<std::string>& words, size_t position) {
 }
 
 double boot_seconds(const SysRoot& self) {
-  for (const std::string& line : split(self.text_or_none("proc/stat").value_or(""), "\n")) {
+  for (const std::string& line : split(self.text("proc/stat").or_none().value_or(""), "\n")) {
     if (line.starts_with("btime ")) return static_cast<double>(number(split(line, " "), 1));
   }
   return 0;
@@ -40,7 +40,7 @@ double boot_seconds(const SysRoot& self) {
 
 ProcessFacts read_process_facts() {
   const SysRoot self("/");
-  const std::string stat = self.text_or_none("proc/self/stat").value_or("");
+  const std::string stat = self.text("proc/self/stat").or_none().value_or("");
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return {};
   const auto words = split(stat.substr(name_end + 1), " ");
@@ -50,7 +50,7 @@ ProcessFacts read_process_facts() {
           .resident_bytes = number(words, kResidentPages) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)),
           .virtual_bytes = number(words, kVirtualBytes),
           .threads = number(words, kThreads),
-          .open_fds = self.list("proc/self/fd").size()};
+          .open_fds = self.list("proc/self/fd").or_none().value_or(SysRoot::Names()).size()};
 }
 
 }  // namespace vfrail

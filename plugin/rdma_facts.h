@@ -11,10 +11,11 @@ namespace vfrail {
 
 // The RDMA devices that are in the host's RDMA namespace, sorted by name. `verbs_nodes` are those of the
 // function.
-std::vector<RdmaFacts> read_rdma(const FunctionFolder& folder, const std::vector<std::string>& verbs_nodes);
+Result<std::vector<RdmaFacts>> read_rdma(const FunctionFolder& folder,
+                                         const std::vector<std::string>& verbs_nodes);
 
 // "uverbs4": the entries of infiniband_verbs below the function. That class does not know network namespaces,
 // so they stay visible while the RDMA device itself is in a pod.
-std::vector<std::string> read_verbs_nodes(const FunctionFolder& folder);
+Result<std::vector<std::string>> read_verbs_nodes(const FunctionFolder& folder);
 
 }  // namespace vfrail

@@ -148,7 +148,10 @@ Json distances_json(const Inventory& inventory, const Pools& pools) {
     entry.set("pfs", std::move(ports));
     sections.push(std::move(entry));
   }
-  return Json::object().set("gpus", std::move(gpus)).set("pools", std::move(sections));
+  return Json::object()
+      .set("schema", "vfrail.distances/v1")
+      .set("gpus", std::move(gpus))
+      .set("pools", std::move(sections));
 }
 
 std::string describe_gpus(const Function& function, const std::vector<Gpu>& gpus) {

@@ -1,5 +1,6 @@
 #include "plugin/report_explain.h"
 
+#include "common/escape.h"
 #include "common/text.h"
 #include "plugin/report_distance.h"
 
@@ -43,7 +44,7 @@ std::string title(const Function& function) {
   for (const RdmaFacts& rdma : function.rdma) parts.push_back(rdma.name);
   if (!function.link_type.empty()) parts.push_back(function.link_type);
   if (function.numa_node) parts.push_back("NUMA node " + std::to_string(*function.numa_node));
-  return function.id().text() + "  " + joined(parts) + "\n";
+  return escaped(function.id().text() + "  " + joined(parts)) + "\n";
 }
 
 std::string headline(const ResourceTrace& resource) {
@@ -63,11 +64,11 @@ std::string headline(const ResourceTrace& resource) {
 
 // "  - vendors wants 15b3, this is 8086", "  + linkTypes wants ether, this is ether".
 std::string field_line(const FieldVerdict& field) {
-  return std::string("      ") + (field.matches ? "+ " : "- ") + field.text() + "\n";
+  return std::string("      ") + (field.matches ? "+ " : "- ") + escaped(field.text()) + "\n";
 }
 
 std::string resource_text(const ResourceTrace& resource) {
-  std::string out = "  " + resource.resource + ": " + headline(resource) + "\n";
+  std::string out = "  " + resource.resource + ": " + escaped(headline(resource)) + "\n";
   // Other kinds of functions are compared with nothing.
   if (resource.verdict.ruling == Ruling::other_type) return out;
   for (size_t i = 0; i < resource.selectors.size(); ++i) {
@@ -111,11 +112,11 @@ std::string render_explanations(const std::vector<FunctionTrace>& traces, const 
   for (const FunctionTrace& traced : traces) {
     out += (out.empty() ? "" : "\n") + title(*traced.function);
     out += "  " + (traced.pools.empty() ? std::string("in no pool") : "in " + joined(traced.pools)) + "\n";
-    if (!traced.nearest_miss.empty()) out += "  nearest miss: " + traced.nearest_miss + "\n";
+    if (!traced.nearest_miss.empty()) out += "  nearest miss: " + escaped(traced.nearest_miss) + "\n";
     for (const ResourceTrace& resource : traced.resources) out += resource_text(resource);
     for (const HostUseFact& fact : traced.function->host_use)
-      out += "  the host uses it: " + fact.what + "\n";
-    for (const std::string& remark : traced.remarks) out += "  " + remark + "\n";
+      out += "  the host uses it: " + escaped(fact.what) + "\n";
+    for (const std::string& remark : traced.remarks) out += "  " + escaped(remark) + "\n";
     out += "  distance: " + describe_gpus(*traced.function, inventory.gpus) + "\n";
   }
   return out;
@@ -137,7 +138,7 @@ Json explanations_json(const std::vector<FunctionTrace>& traces, const Inventory
                  .set("remarks", Json(traced.remarks))
                  .set("gpus", describe_gpus(*traced.function, inventory.gpus)));
   }
-  return out;
+  return Json::object().set("schema", "vfrail.explain/v1").set("functions", std::move(out));
 }
 
 }  // namespace vfrail

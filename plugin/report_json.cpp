@@ -51,6 +51,7 @@ Json host_use(const Function& function) {
     const char* kind = "address";
     if (fact.kind == HostUseFact::Kind::default_route) kind = "default_route";
     if (fact.kind == HostUseFact::Kind::member) kind = "member";
+    if (fact.kind == HostUseFact::Kind::unseen) kind = "unseen";
     out.push(Json::object().set("kind", kind).set("what", fact.what));
   }
   return out;
@@ -77,7 +78,8 @@ void set_facts(const Function& function, Json& out) {
   out.set("vdpa", vdpa(function));
   out.set("ddp_profile", function.ddp_profile).set("pkey", function.pkey);
   out.set("host_use", host_use(function));
-  out.set("in_a_pod", function.away());
+  out.set("in_a_pod", function.away() && function.attached);
+  out.set("elsewhere", function.away() && !function.attached);
 }
 
 Json pool_json(const Pool& pool) {
@@ -92,7 +94,9 @@ Json pool_json(const Pool& pool) {
     entry.set("id", device.id());
     set_facts(device.facts, entry);
     entry.set("handed_out", std::move(handed_out));
-    entry.set("healthy", device.fault.empty()).set("fault", device.fault);
+    entry.set("healthy", device.fault.empty())
+        .set("fault", device.fault.text)
+        .set("fault_code", name_of(device.fault.code));
     devices.push(std::move(entry));
   }
   return Json::object().set("resource", pool.resource()).set("devices", std::move(devices));
@@ -121,6 +125,7 @@ Json render_json(const Report& report) {
     mode = *known == RdmaNetnsMode::exclusive ? "exclusive" : "shared";
   }
   Json out = Json::object();
+  out.set("schema", kInspectSchema);
   out.set("pools", std::move(pools)).set("left_out", std::move(left_out));
   out.set("lags", std::move(lags));
   out.set("rdma_netns_mode", std::move(mode)).set("warnings", Json(report.warnings));

@@ -1,6 +1,9 @@
+#include "common/escape.h"
+#include "common/text.h"
 #include "plugin/report.h"
 #include "plugin/table.h"
 
+#include <algorithm>
 #include <map>
 
 namespace vfrail {
@@ -19,7 +22,7 @@ std::map<std::string, Outcome> find_outcomes(const Pools& pools) {
     for (const PoolDevice& device : pool.devices) {
       Outcome& outcome = out[device.id()];
       outcome.pool += (outcome.pool.empty() ? "" : ", ") + pool.resource();
-      if (!device.fault.empty()) outcome.reasons.push_back("unhealthy: " + device.fault);
+      if (!device.fault.empty()) outcome.reasons.push_back("unhealthy: " + device.fault.text);
     }
   }
   for (const LeftOut& left : pools.left_out) out[left.id].reasons = left.reasons;
@@ -28,9 +31,12 @@ std::map<std::string, Outcome> find_outcomes(const Pools& pools) {
 
 std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
+// "In a pod" only if it is known; a device can also be in a namespace that somebody made by hand.
+std::string where_it_is(const Function& function) { return function.attached ? "(in a pod)" : "(elsewhere)"; }
+
 // The port's own interface and how many more: a PF in switchdev mode has one for each of its VFs.
 std::string netdev_text(const Function& function) {
-  if (function.netdevs.empty()) return function.away() ? "(in a pod)" : "-";
+  if (function.netdevs.empty()) return function.away() ? where_it_is(function) : "-";
   const size_t more = function.netdevs.size() - 1;
   return function.netdevs.front().name + (more == 0 ? "" : " +" + std::to_string(more));
 }
@@ -38,7 +44,7 @@ std::string netdev_text(const Function& function) {
 std::string rdma_text(const Function& function) {
   std::string out;
   for (const RdmaFacts& rdma : function.rdma) out += (out.empty() ? "" : ",") + rdma.name;
-  if (out.empty() && function.rdma_capable) return "(in a pod)";
+  if (out.empty() && function.rdma_capable) return where_it_is(function);
   return or_dash(out);
 }
 
@@ -84,32 +90,74 @@ std::string footer(const Report& report) {
   } else {
     out += *report.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive ? "exclusive\n" : "shared\n";
   }
-  for (const std::string& warning : report.warnings) out += "warning: " + warning + "\n";
+  for (const std::string& warning : report.warnings) out += "warning: " + escaped(warning) + "\n";
+  return out;
+}
+
+// Each PF with its VFs and sub-functions behind it, in the order of their addresses.
+std::vector<const Function*> as_tree(const Inventory& inventory) {
+  std::map<PciAddress, std::vector<const Function*>> children;
+  for (const Function& function : inventory.functions) {
+    if (!function.pf) children.try_emplace(function.address);
+  }
+  std::vector<const Function*> tops;
+  for (const Function& function : inventory.functions) {
+    const auto parent = function.pf ? children.find(*function.pf) : children.end();
+    (parent == children.end() ? tops : parent->second).push_back(&function);
+  }
+  std::vector<const Function*> out;
+  for (const Function* top : tops) {
+    out.push_back(top);
+    const auto below = top->pf ? children.end() : children.find(top->address);
+    if (below != children.end()) out.insert(out.end(), below->second.begin(), below->second.end());
+  }
+  return out;
+}
+
+void add_rows(const Function& function, const Outcome& outcome, const TableOptions& options,
+              std::vector<Row>& rows) {
+  Row row = make_row(function);
+  if (function.pf) row.front().insert(0, "  ");
+  const bool none = outcome.pool.empty();
+  std::string pool = none ? "none" : outcome.pool;
+  size_t said = 0;
+  if (!outcome.reasons.empty() && (none || !options.all_reasons)) {
+    pool += ": " + outcome.reasons.front();
+    said = 1;
+  }
+  const size_t left = outcome.reasons.size() - said;
+  if (left > 0 && !options.all_reasons) pool += " (and " + std::to_string(left) + " more: -o wide)";
+  row.push_back(std::move(pool));
+  rows.push_back(std::move(row));
+  if (!options.all_reasons) return;
+  for (size_t i = said; i < outcome.reasons.size(); ++i) {
+    Row further(rows.front().size());
+    further.back() = "      " + outcome.reasons[i];  // below the first reason, behind "none: "
+    rows.push_back(std::move(further));
+  }
+}
+
+// Bytes for columns: names are ASCII nearly always, and a line that ends a little early says so too.
+std::string cut(const std::string& text, size_t width) {
+  if (width < 20) return text;
+  std::string out;
+  for (const std::string& line : split(text, "\n"))
+    out += (line.size() <= width ? line : well_formed(line.substr(0, width - 3)) + "...") + "\n";
   return out;
 }
 
 }  // namespace
 
-std::string render_table(const Report& report) {
+std::string render_table(const Report& report, const TableOptions& options) {
   const auto outcomes = find_outcomes(report.pools);
   std::vector<Row> rows = {
       {"ADDRESS", "PF", "VF", "DRIVER", "NETDEV", "RDMA", "PORT", "LINK", "NUMA", "POOL"}};
-  for (const Function& function : report.inventory.functions) {
-    Row row = make_row(function);
-    const auto found = outcomes.find(function.id().text());
-    const Outcome outcome = found == outcomes.end() ? Outcome() : found->second;
-    const bool none = outcome.pool.empty();
-    row.push_back(none ? (outcome.reasons.empty() ? "none" : "none: " + outcome.reasons.front())
-                       : outcome.pool);
-    rows.push_back(std::move(row));
-    for (size_t i = none ? 1 : 0; i < outcome.reasons.size(); ++i) {
-      Row further(rows.front().size());
-      further.back() = "      " + outcome.reasons[i];  // below the first reason, behind "none: "
-      rows.push_back(std::move(further));
-    }
+  for (const Function* function : as_tree(report.inventory)) {
+    const auto found = outcomes.find(function->id().text());
+    add_rows(*function, found == outcomes.end() ? Outcome() : found->second, options, rows);
   }
   if (report.inventory.functions.empty()) return "There is no PCI network function.\n\n" + footer(report);
-  return align(rows) + "\n" + footer(report);
+  return cut(align(rows), options.width) + "\n" + footer(report);
 }
 
 }  // namespace vfrail

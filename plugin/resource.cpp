@@ -1,6 +1,8 @@
 #include "plugin/resource.h"
 
+#include "common/text.h"
 #include "plugin/preferred.h"
+#include "plugin/socket_owner.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +16,12 @@ constexpr std::chrono::milliseconds kReopenPatience{200};
 // Until an empty list is on its way to kubelet; and how often that is looked at.
 constexpr std::chrono::milliseconds kLeavePatience{1000};
 constexpr std::chrono::milliseconds kLeaveStep{10};
+// A kubelet that ends the stream so often in so long, and does not restart, has been given another endpoint
+// for the resource.
+constexpr size_t kLossesOfARival = 3;
+constexpr std::chrono::minutes kLossMemory{1};
+
+constexpr const char* kLookFor = "another DaemonSet, or an older one, that serves this resource on this node";
 
 }  // namespace
 
@@ -39,7 +47,7 @@ Resource::Resource(Pool first, Options options, Log& log)
                        [this](RegistrationVerdict verdict) { options_.on_verdict(0, std::move(verdict)); },
                    .on_stream_end = options_.on_stream_end},
                log),
-      endpoint_(service_) {}
+      endpoint_(service_, options_.memory) {}
 
 std::optional<Time> Resource::look(Time now, bool kubelet_is_there) {
   if (leave_by_) return leave(now);
@@ -88,13 +96,33 @@ std::optional<Time> Resource::keep_watched(Time now) {
   }
   if (!alone_since_) alone_since_ = now;
   if (const Time end = *alone_since_ + options_.stream_patience; now < end) return end;
-  log_.warning("kubelet does not watch the devices any more, registering again", {{"resource", name()}});
+  note_lost_stream(now);
   alone_since_.reset();
   registered_ = false;
   // The plugin watcher takes notice of a new socket only. Once: a kubelet that is not there finds it later.
   if (options_.registration == Registration::legacy) return std::nullopt;
   endpoint_.close(kReopenPatience);
   return keep_open(now);
+}
+
+// Mostly kubelet has restarted. Two plugins that register the same resource in turn take it from each other
+// in the same way.
+void Resource::note_lost_stream(Time now) {
+  std::erase_if(lost_streams_, [&](Time then) { return now - then > kLossMemory; });
+  if (lost_streams_.empty()) rival_reported_ = false;
+  lost_streams_.push_back(now);
+  if (lost_streams_.size() < kLossesOfARival || rival_reported_) {
+    log_.info("kubelet does not watch the devices any more, registering again", {{"resource", name()}});
+    return;
+  }
+  rival_reported_ = true;
+  const size_t slash = options_.socket.rfind('/');
+  const auto others =
+      list_served_sockets(options_.socket.substr(0, slash), options_.socket.substr(slash + 1));
+  log_.warning("kubelet drops the resource again and again: does another plugin register it?",
+               {{"resource", name()},
+                {"look_for", kLookFor},
+                {"sockets", others.empty() ? "no other in the folder" : joined(others, ", ")}});
 }
 
 // Nothing if the server is open, or has made room for another instance; else when to try again.
@@ -106,14 +134,18 @@ std::optional<Time> Resource::keep_open(Time now) {
         return std::nullopt;
       case Endpoint::Socket::foreign:
         // In a rolling update the next instance is right. Its end leaves the path free, and we come back.
-        if (!displaced_) log_.warning("another process took the socket over", {{"socket", options_.socket}});
-        displaced_ = true;
+        if (!displaced_) make_room();
         return std::nullopt;
       case Endpoint::Socket::gone:
         break;
     }
     if (now < opening_.next()) return opening_.next();
-    log_.warning("the socket was removed, making it again", {{"socket", options_.socket}});
+    // With legacy registration kubelet removes all sockets when it starts (cleanup of its device manager).
+    const char* what = "the socket was removed, making it again";
+    if (options_.registration == Registration::legacy)
+      log_.info(what, {{"socket", options_.socket}});
+    else
+      log_.warning(what, {{"socket", options_.socket}});
   }
   if (now < opening_.next()) return opening_.next();
   open(now);
@@ -121,11 +153,20 @@ std::optional<Time> Resource::keep_open(Time now) {
   return std::nullopt;
 }
 
+void Resource::make_room() {
+  displaced_ = true;
+  const std::string by = find_socket_owner(options_.socket).value_or("a process that has ended");
+  complaint_ = "its socket belongs to " + by + "; look for " + kLookFor;
+  log_.warning("another process serves the resource now, waiting until its socket goes",
+               {{"resource", name()}, {"socket", options_.socket}, {"by", by}, {"look_for", kLookFor}});
+}
+
 void Resource::open(Time now) {
   call_.reset();
   registered_ = false;
   displaced_ = false;
   endpoint_.close(kReopenPatience);
+  const auto other = find_socket_owner(options_.socket);
   const auto opened = endpoint_.open();
   // Also after a success, until kubelet has registered it: whoever removes sockets in a loop gets no busy
   // loop.
@@ -138,6 +179,11 @@ void Resource::open(Time now) {
   log_.info("serving", {{"resource", name()},
                         {"devices", std::to_string(pool()->devices.size())},
                         {"socket", options_.socket}});
+  // As in a rolling update. If that one makes its socket again, we give way.
+  if (other) {
+    log_.info("another process has served the resource until now",
+              {{"resource", name()}, {"by", *other}, {"look_for", kLookFor}});
+  }
 }
 
 std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
@@ -157,6 +203,7 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
 }
 
 void Resource::kubelet_came() {
+  lost_streams_.clear();
   if (options_.registration == Registration::watcher) return;
   call_.reset();
   registered_ = false;

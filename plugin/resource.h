@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfrail {
 
@@ -40,7 +41,8 @@ class Resource {
     Registration registration = Registration::watcher;
     std::string kubelet_socket;
     HandOutPlaces places;
-    Counters* counters = nullptr;  // outlives this; null: nobody counts
+    Counters* counters = nullptr;                 // outlives this; null: nobody counts
+    std::shared_ptr<grpc::ResourceQuota> memory;  // for the calls of all resources
     // Called on gRPC threads: hands a call of verdict() to the owner thread. `attempt` is to be passed on.
     std::function<void(uint64_t attempt, RegistrationVerdict)> on_verdict;
     // Called on a gRPC thread: a stream has ended, look() may have something to do.
@@ -53,7 +55,7 @@ class Resource {
 
   // Does what is due: makes a lost socket again, registers. Answers when to look again if nothing happens.
   std::optional<Time> look(Time now, bool kubelet_is_there);
-  // Another kubelet serves the registration socket, and knows nothing of us.
+  // Another kubelet serves the registration socket; with legacy registration it knows nothing of us.
   void kubelet_came();
   void verdict(uint64_t attempt, const RegistrationVerdict& verdict, Time now);
   // True if the list changed. Takes a retirement back. What kubelet is told at registration only makes it
@@ -77,6 +79,8 @@ class Resource {
   std::optional<Time> keep_watched(Time now);
   std::optional<Time> leave(Time now);
   void open(Time now);
+  void make_room();
+  void note_lost_stream(Time now);
   // A line for each new reason; a reason that stays is repeated at debug level only.
   void complain(std::string_view what, const std::string& reason);
 
@@ -90,7 +94,9 @@ class Resource {
   bool retired_ = false;
   std::optional<Time> leave_by_;     // retiring: not later than this
   std::optional<Time> alone_since_;  // registered, and without a stream
-  uint64_t attempt_ = 0;             // of Register calls; the plugin watcher's verdicts have 0
+  std::vector<Time> lost_streams_;   // of late, of the same kubelet
+  bool rival_reported_ = false;
+  uint64_t attempt_ = 0;  // of Register calls; the plugin watcher's verdicts have 0
   Backoff opening_;
   Backoff registering_;
   std::string complaint_;

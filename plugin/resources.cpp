@@ -9,6 +9,23 @@ namespace vfrail {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+// For the calls of all resources together. Kubelet's largest is 1 MiB (endpoint.cpp), and it makes one at a
+// time.
+constexpr size_t kMaxCallBytes = 16 << 20;
+
+std::shared_ptr<grpc::ResourceQuota> call_memory() {
+  auto out = std::make_shared<grpc::ResourceQuota>("vfrail");
+  out->Resize(kMaxCallBytes);
+  return out;
+}
+
+}  // namespace
+
+Resources::Resources(Options options, Log& log)
+    : options_(std::move(options)), log_(log), memory_(call_memory()) {}
+
 bool Resources::follow(std::vector<Pool> pools, Time now) {
   std::set<std::string> wanted;
   bool changed = false;
@@ -16,6 +33,8 @@ bool Resources::follow(std::vector<Pool> pools, Time now) {
     wanted.insert(pool.resource());
     changed = take(std::move(pool)) || changed;
   }
+  std::erase_if(empty_, [&](const auto& one) { return !wanted.contains(one.first); });
+  std::erase_if(unusable_, [&](const auto& one) { return !wanted.contains(one.first); });
   for (const auto& [name, resource] : resources_) {
     if (wanted.contains(name) || resource->is_retiring()) continue;
     const size_t before = resource->pool()->devices.size();
@@ -28,9 +47,15 @@ bool Resources::follow(std::vector<Pool> pools, Time now) {
 }
 
 bool Resources::take(Pool pool) {
-  const auto at = resources_.find(pool.resource());
+  const std::string name = pool.resource();
+  const auto at = resources_.find(name);
   if (at == resources_.end()) {
-    return (!pool.devices.empty() || pool.config.register_empty) && add(std::move(pool));
+    if (pool.devices.empty() && !pool.config.register_empty) {
+      note_empty(std::move(pool));
+      return false;
+    }
+    empty_.erase(name);
+    return add(std::move(pool));
   }
   const auto before = at->second->pool();
   if (!at->second->publish(std::move(pool))) return false;
@@ -45,13 +70,38 @@ void Resources::tell(const Pool& before, const Pool& after) {
                                     {"devices", std::to_string(after.devices.size())},
                                     {"added", first_few(change.added)},
                                     {"removed", first_few(change.removed)}});
-  // One line for each reason: the VFs of a PF whose cable is pulled have the same.
-  std::map<std::string, std::vector<std::string>> by_fault;
-  for (const std::string& id : change.failed) by_fault[after.find(id)->fault].push_back(id);
-  for (const auto& [fault, ids] : by_fault) {
-    log_.warning("devices became unhealthy",
-                 {{"resource", after.resource()}, {"devices", first_few(ids)}, {"reason", fault}});
+  if (after.devices.empty() && !before.devices.empty()) warn_of_empty(after);
+  std::set<std::string> failed(change.failed.begin(), change.failed.end());
+  failed.insert(change.added.begin(), change.added.end());
+  warn_of_faults(after, failed);
+}
+
+// One line for each reason: the VFs of a PF whose cable is pulled have the same.
+void Resources::warn_of_faults(const Pool& pool, const std::set<std::string>& news) {
+  std::map<std::pair<FaultCode, std::string>, std::vector<std::string>> by_fault;
+  for (const PoolDevice& device : pool.devices) {
+    if (!device.fault.empty() && news.contains(device.id()))
+      by_fault[{device.fault.code, device.fault.text}].push_back(device.id());
   }
+  for (const auto& [fault, ids] : by_fault) {
+    log_.warning("devices are unhealthy", {{"resource", pool.resource()},
+                                           {"devices", first_few(ids)},
+                                           {"code", name_of(fault.first)},
+                                           {"reason", fault.second}});
+  }
+}
+
+// Not a fault: a DaemonSet has one configuration for all nodes. But a selector with an error in it is the
+// same.
+void Resources::warn_of_empty(const Pool& pool) {
+  log_.info("no device of this node matches the resource",
+            {{"resource", pool.resource()}, {"see", "vfrail inspect --explain"}});
+}
+
+void Resources::note_empty(Pool pool) {
+  const std::string name = pool.resource();
+  if (!empty_.contains(name)) warn_of_empty(pool);
+  empty_[name] = std::make_shared<const Pool>(std::move(pool));
 }
 
 bool Resources::add(Pool pool) {
@@ -59,8 +109,10 @@ bool Resources::add(Pool pool) {
   const auto path = socket_path(socket_folder(options_.kubelet_root, options_.registration),
                                 pool.config.prefix, pool.config.name);
   if (!path) {
-    if (unusable_.insert(path.error().text).second)
-      log_.error("cannot serve the resource", {{"resource", name}, {"reason", path.error().text}});
+    const std::string& reason = path.error().text;
+    if (!unusable_.contains(name))
+      log_.error("cannot serve the resource", {{"resource", name}, {"reason", reason}});
+    unusable_[name] = {.pool = std::make_shared<const Pool>(std::move(pool)), .trouble = reason};
     return false;
   }
   Resource::Options options{
@@ -69,23 +121,28 @@ bool Resources::add(Pool pool) {
       .kubelet_socket = kubelet_socket(options_.kubelet_root),
       .places = options_.places,
       .counters = options_.counters,
+      .memory = memory_,
       .on_verdict = [note = options_.on_verdict, name](
                         uint64_t attempt,
                         RegistrationVerdict verdict) { note(name, attempt, std::move(verdict)); },
       .on_stream_end = options_.on_stream_end,
       .stream_patience = options_.stream_patience};
+  std::set<std::string> all;
+  for (const PoolDevice& device : pool.devices) all.insert(device.id());
+  if (all.empty()) warn_of_empty(pool);
+  warn_of_faults(pool, all);
   resources_.emplace(name, std::make_unique<Resource>(std::move(pool), std::move(options), log_));
   return true;
 }
 
 Time Resources::look(Time now) {
-  if (options_.registration == Registration::legacy) {
-    const FileIdentity kubelet = identify(kubelet_socket(options_.kubelet_root));
-    if (kubelet != kubelet_ && kubelet.exists()) {
-      for (const auto& [name, resource] : resources_) resource->kubelet_came();
-    }
-    kubelet_ = kubelet;
+  const FileIdentity kubelet = identify(kubelet_socket(options_.kubelet_root));
+  if (kubelet != kubelet_ && kubelet.exists()) {
+    if (kubelet_seen_) log_.info("kubelet has restarted");
+    kubelet_seen_ = true;
+    for (const auto& [name, resource] : resources_) resource->kubelet_came();
   }
+  kubelet_ = kubelet;
   Time next = Time::max();
   for (const auto& [name, resource] : resources_) {
     next = std::min(next, resource->look(now, kubelet_.exists()).value_or(Time::max()));
@@ -103,6 +160,8 @@ void Resources::verdict(const std::string& resource, uint64_t attempt, const Reg
 std::vector<ResourceStatus> Resources::status() const {
   std::vector<ResourceStatus> out;
   for (const auto& [name, resource] : resources_) out.push_back(resource->status());
+  for (const auto& [name, pool] : empty_) out.push_back({.pool = pool});
+  for (const auto& [name, status] : unusable_) out.push_back(status);
   return out;
 }
 

@@ -34,7 +34,7 @@ class Resources {
     std::function<void()> on_stream_end;
   };
 
-  Resources(Options options, Log& log) : options_(std::move(options)), log_(log) {}
+  Resources(Options options, Log& log);
 
   // What the node has now. A pool that is not among them any more goes to 0 devices, and then its socket
   // goes. Whether any list is different from before.
@@ -49,13 +49,20 @@ class Resources {
  private:
   bool take(Pool pool);
   void tell(const Pool& before, const Pool& after);
+  void warn_of_faults(const Pool& pool, const std::set<std::string>& news);
+  void warn_of_empty(const Pool& pool);
+  void note_empty(Pool pool);
   bool add(Pool pool);
 
   const Options options_;
   Log& log_;
+  const std::shared_ptr<grpc::ResourceQuota> memory_;
   std::map<std::string, std::unique_ptr<Resource>> resources_;
-  std::set<std::string> unusable_;  // socket paths that were complained about
+  // Configured, and without a device from the start, so that kubelet is not to know of them.
+  std::map<std::string, std::shared_ptr<const Pool>> empty_;
+  std::map<std::string, ResourceStatus> unusable_;  // without a socket path, with the reason
   FileIdentity kubelet_;
+  bool kubelet_seen_ = false;
 };
 
 }  // namespace vfrail

@@ -34,7 +34,9 @@ bool contains(const Texts& values, const std::string& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+// An empty pattern is the name of a device's interface that has none, as in k8s-rdma-shared-dev-plugin.
 bool any_matches(const Texts& patterns, const Texts& values) {
+  if (values.empty()) return contains(patterns, "");
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
     return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
       return ::fnmatch(pattern.c_str(), value.c_str(), FNM_NOESCAPE) == 0;
@@ -137,6 +139,18 @@ std::string found_subsystem(const Function& function) {
   return or_else(function.subsystem_vendor, "none") + ":" + or_else(function.subsystem_device, "none");
 }
 
+// The interface of a virtio device is not its own but that of the virtioN below it, where the peers look for
+// none: a list of link types does not select it.
+bool is_virtio(const Function& function) { return function.driver == "virtio-pci"; }
+std::string compared_link_type(const Function& function) {
+  return is_virtio(function) ? std::string() : function.link_type;
+}
+std::string found_link_type(const Function& function) {
+  if (is_virtio(function)) return "a virtio device, whose link type is not compared";
+  return or_else(function.link_type,
+                 "without a known link type (neither its netdev nor its PF's is visible)");
+}
+
 std::string found_rdma(const Function& function) {
   if (function.rdma_capable) return "one with an RDMA device";
   return "one without" + (function.rdma_capable_why.empty() ? "" : ": " + function.rdma_capable_why);
@@ -206,9 +220,9 @@ const std::vector<Field>& fields() {
           "rootDevices", &Selector::root_devices,
           [](const Texts& wanted, F f) { return f.pf && in_ranges(wanted, f.pf->text(), f); },
           found_root_device),
-      exact(
-          "linkTypes", &Selector::link_types, [](F f) { return f.link_type; },
-          "without a known link type (neither its netdev nor its PF's is visible)"),
+      list(
+          "linkTypes", &Selector::link_types,
+          [](const Texts& wanted, F f) { return contains(wanted, compared_link_type(f)); }, found_link_type),
       exact(
           "ddpProfiles", &Selector::ddp_profiles, [](F f) { return f.ddp_profile; }, "without a DDP package"),
       list("pKeys", &Selector::pkeys, matches_pkey,

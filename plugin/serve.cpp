@@ -2,20 +2,28 @@
 
 #include "common/log.h"
 #include "common/sys_root.h"
+#include "common/unclean.h"
 #include "common/unique_fd.h"
 #include "plugin/cdi_folder.h"
+#include "plugin/cdi_runtime.h"
 #include "plugin/config_source.h"
 #include "plugin/counters.h"
 #include "plugin/daemon.h"
+#include "plugin/devlink_reach.h"
 #include "plugin/host_kernel.h"
+#include "plugin/host_view.h"
 #include "plugin/inventory.h"
 #include "plugin/kernel_events.h"
 #include "plugin/kubelet.h"
+#include "plugin/last_resort.h"
+#include "plugin/link_up.h"
 #include "plugin/listen_address.h"
 #include "plugin/pools.h"
+#include "plugin/unclean_facts.h"
 #include "plugin/watched.h"
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <malloc.h>
@@ -31,20 +39,31 @@ namespace vfrail {
 
 namespace {
 
-// Words, and the verbosity numbers of glog that sriov-network-device-plugin's users have in their DaemonSets.
+// Between two scans, if the administrator names no other.
+constexpr std::chrono::seconds kRescanInterval{60};
+// The same where the kernel's events tell of what changes. A scan of a thousand VFs costs some 50 ms of CPU,
+// and finds only what raises no event, as an address of the host does.
+constexpr std::chrono::seconds kQuietInterval{600};
+
+// Words, and the verbosity numbers of glog that sriov-network-device-plugin's users have in their DaemonSets:
+// any integer of 32 bits, of which its code uses 1 to 10.
 std::optional<LogLevel> read_log_level(const std::string& word) {
+  if (word.empty()) return LogLevel::info;
   if (const auto level = parse_log_level(word)) return level;
-  if (word.size() == 1 && word[0] >= '0' && word[0] <= '9')
-    return word[0] >= '4' ? LogLevel::debug : LogLevel::info;
-  if (word == "10") return LogLevel::debug;
-  return std::nullopt;
+  int32_t verbosity = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), verbosity);
+  if (failed != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return verbosity >= 4 ? LogLevel::debug : LogLevel::info;
 }
 
 Result<> set_up_log(const ServeOptions& options, Log& log) {
-  const auto level = read_log_level(options.log_level);
+  const bool by_name = !options.log_level.empty();
+  const std::string& word = by_name ? options.log_level : options.verbosity;
+  const auto level = read_log_level(word);
   if (!level) {
     return Error{Errc::invalid, 0,
-                 "--log-level: '" + options.log_level + "' is none of error, warning, info, debug, 0 to 10"};
+                 std::string(by_name ? "--log-level" : "-v") + ": '" + word +
+                     "' is none of error, warning, info, debug, and no number"};
   }
   log.set_level(*level);
   if (options.log_format != "text" && options.log_format != "json") {
@@ -53,6 +72,9 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
   log.set_format(options.log_format == "json" ? LogFormat::json : LogFormat::text);
   return {};
 }
+
+// Kubelet gives a terminating pod 30 s by default, our DaemonSet 10.
+constexpr std::chrono::seconds kMostEndTime{5};
 
 struct Setup {
   Registration registration = Registration::watcher;
@@ -63,21 +85,17 @@ struct Setup {
 // Everything that the administrator can get wrong.
 Result<Setup> check(const ServeOptions& options, Log& log) {
   TRY(set_up_log(options, log), "");
-  if (options.rescan_interval < std::chrono::seconds{1} || options.rescan_interval > std::chrono::hours{24}) {
+  const auto interval = options.rescan_interval.value_or(kRescanInterval);
+  if (interval < std::chrono::seconds{1} || interval > std::chrono::hours{24}) {
     return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
   }
   std::optional<ListenAddress> metrics;
   if (!options.metrics_address.empty()) metrics = TRY(parse_listen_address(options.metrics_address), "");
   const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
-  const auto check_paths =
-      [folder = socket_folder(options.kubelet_root, registration)](const Config& config) -> Result<> {
-    for (const ResourceConfig& resource : config.resources) TRY(check_socket_path(resource, folder), "");
-    return {};
-  };
-  auto config = TRY(ConfigSource::open({.config = {.file = options.config_file,
-                                                   .default_prefix = options.resource_prefix,
-                                                   .strict = options.strict_config},
-                                        .check = check_paths}),
+  auto config = TRY(ConfigSource::open({.file = options.config_file,
+                                        .default_prefix = options.resource_prefix,
+                                        .strict = options.strict_config,
+                                        .socket_folder = socket_folder(options.kubelet_root, registration)}),
                     "");
   return Setup{registration, std::move(config), std::move(metrics)};
 }
@@ -109,25 +127,40 @@ void set_up_process() {
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
-// CDI specs of functions that are no more.
-void tidy_cdi_folder(const std::string& folder, const Pools& pools, Log& log) {
-  std::set<std::string> there;
-  for (const Pool& pool : pools.pools) {
-    for (const PoolDevice& device : pool.devices) there.insert(device.id());
+// A runtime without CDI ignores the names, and the container has no device nodes. Then they go by kubelet,
+// which every runtime understands; but nobody corrects them when an RDMA device is renumbered.
+bool runtime_takes_cdi(const SysRoot& sys, Log& log) {
+  const auto runtime = find_cdi_runtime(sys);
+  if (!runtime) {
+    log.info("cannot find out whether the container runtime has CDI", {{"reason", runtime.error().text}});
+    return true;
   }
-  for (const LeftOut& device : pools.left_out) there.insert(device.id);
-  const auto is_there = [&](const std::string& id) { return there.contains(id); };
-  for (const std::string& name : remove_specs_of_gone_devices(folder, is_there)) {
-    log.info("a CDI spec whose device is gone is removed", {{"file", name}});
+  if (runtime->support != CdiSupport::no) {
+    log.info(runtime->support == CdiSupport::yes ? "the container runtime has CDI"
+                                                 : "whether the container runtime has CDI is not known",
+             {{"reason", runtime->why}});
+    return true;
   }
+  log.warning(
+      "the container runtime does not take CDI device names: --use-cdi has no effect, device nodes go by "
+      "kubelet",
+      {{"reason", runtime->why},
+       {"remedy", "enable CDI (containerd 1.7 or later) and start this pod again"}});
+  return false;
 }
 
-Result<Pools> look(const SysRoot& sys, Kernel* kernel, const Config& config) {
+Result<Pools> look(const SysRoot& sys, Kernel* kernel, const std::string& cni_state_dir, const Config& config,
+                   LinksUp& links) {
   Pools pools;
   {
-    const Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
+    Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
+    if (const std::string blind = TRY(check_host_view(sys, inventory), ""); !blind.empty())
+      return Error{Errc::wrong_netns, 0, blind};
+    TRY(add_unclean(sys, cni_state_dir, inventory), "");
     pools = match(config, inventory);
     pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
+    for (std::string& gap : find_devlink_gaps(sys, config)) pools.warnings.push_back(std::move(gap));
+    for (std::string& warning : links.follow(pools)) pools.warnings.push_back(std::move(warning));
   }
   // The inventory of a thousand functions is several times what stays.
   ::malloc_trim(0);
@@ -155,29 +188,38 @@ Result<std::unique_ptr<Watched>> watch(const ServeOptions& options, const Setup&
 Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
   const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
   const SysRoot sys(options.root);
+  const bool use_cdi = options.use_cdi && runtime_takes_cdi(sys, log);
   const HandOutPlaces places{.sys = sys,
                              .device_info_dir = options.device_info_dir,
                              .run_dir = options.run_dir,
-                             .cdi_dir = options.use_cdi ? options.cdi_dir : std::string()};
-  if (options.use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
+                             .cdi_dir = use_cdi ? options.cdi_dir : std::string()};
+  if (use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
+  LinksUp links(kernel.get(), log);
+  events.follow_folder(unclean_folder(options.cni_state_dir));
   Counters counters;
   Status status;
   const auto watched = TRY(watch(options, setup, counters, status, log), "");
+  const Daemon::Options::Tidy tidy = [&](const std::set<std::string>& there, const DevicesInUse& in_use) {
+    for (const std::string& name : remove_specs_of_gone_devices(places.cdi_dir, {there, in_use, sys}))
+      log.info("a CDI spec is removed, its device is gone and no container has it", {{"file", name}});
+  };
   Daemon daemon({.kubelet_root = options.kubelet_root,
                  .registration = setup.registration,
                  .places = places,
-                 .rescan_interval = options.rescan_interval,
+                 .rescan_interval = options.rescan_interval.value_or(kRescanInterval),
+                 .quiet_interval = options.rescan_interval.value_or(kQuietInterval),
+                 .own_netns_is_host = kernel != nullptr,
                  .cni_state_dir = options.cni_state_dir,
                  .sweep_program = options.sweep_program,
                  .look =
                      [&](const Config& config) {
-                       auto pools = look(sys, kernel.get(), config);
-                       if (pools && options.use_cdi) tidy_cdi_folder(places.cdi_dir, *pools, log);
-                       return pools;
+                       return look(sys, kernel.get(), options.cni_state_dir, config, links);
                      },
+                 .tidy = use_cdi ? tidy : Daemon::Options::Tidy(),
                  .config = setup.config,
                  .events = &events,
+                 .on_stop = [] { end_within(kMostEndTime); },
                  .signal_fd = signals.get(),
                  .counters = &counters,
                  .status = &status},
@@ -188,6 +230,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
 }  // namespace
 
 int serve(const ServeOptions& options) {
+  say_why_it_ends();
   set_up_process();
   Log log;
   const auto signals = catch_signals();
@@ -200,7 +243,8 @@ int serve(const ServeOptions& options) {
     log.error("cannot start", {{"reason", setup.error().text}});
     return 2;
   }
-  for (const std::string& flag : options.ignored) log.warning("flag has no effect here", {{"flag", flag}});
+  for (const std::string& flag : options.ignored)
+    log.info("flag has no effect here, the log goes to stderr", {{"flag", flag}});
   if (const auto ran = run(options, *setup, *signals, log); !ran) {
     log.error("cannot serve", {{"reason", ran.error().text}});
     return 1;

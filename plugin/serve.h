@@ -3,13 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace vfrail {
 
 struct ServeOptions {
-  std::string config_file = "/etc/pcidp/config.json";
+  std::string config_file;
   std::string resource_prefix = "intel.com";
   bool strict_config = false;
   std::string kubelet_root = "/var/lib/kubelet";
@@ -19,14 +20,15 @@ struct ServeOptions {
   std::string cni_state_dir = "/var/lib/cni/vfrail";
   std::string sweep_program;  // empty: what pods leave behind is told only
   std::string root = "/";
-  std::chrono::seconds rescan_interval{60};
-  bool verbs_events = false;    // open RDMA devices to hear of their ports
-  std::string metrics_address;  // empty: none
-  std::string log_level = "info";
+  std::optional<std::chrono::seconds> rescan_interval;  // nothing: as the kernel's events need it
+  bool verbs_events = false;                            // open RDMA devices to hear of their ports
+  std::string metrics_address;                          // empty: none
+  std::string log_level;                                // empty: by `verbosity`
+  std::string verbosity;                                // glog's -v: from 4 on debug; empty: info
   std::string log_format = "text";
   bool use_cdi = false;
   std::string cdi_dir = "/var/run/cdi";
-  std::vector<std::string> ignored;  // flags of sriov-network-device-plugin that have no meaning here
+  std::vector<std::string> ignored;  // flags of the peers that have no effect here
 };
 
 // The exit code: 0 stopped by a signal, 1 failed, 2 the options or the configuration are wrong.

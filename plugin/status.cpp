@@ -5,8 +5,15 @@
 namespace vfrail {
 
 std::vector<std::string> find_obstacles(const NodeStatus& status) {
-  if (!status.looked) return {"the node's devices have not been read yet"};
+  if (!status.looked) {
+    return {"the node's devices have not been read yet" +
+            (status.look_failure.empty() ? "" : ": " + status.look_failure)};
+  }
   std::vector<std::string> out;
+  if (!status.look_failure.empty())
+    out.push_back("the node's devices cannot be read; what was read last stays advertised: " +
+                  status.look_failure);
+  for (const SkippedEntry& entry : status.skipped) out.push_back("not served: " + entry.reason);
   for (const ResourceStatus& resource : status.resources) {
     if (resource.pool->devices.empty() || (resource.serving && resource.registered)) continue;
     std::string line = resource.pool->resource() + (resource.serving ? ": kubelet has not registered it yet"

@@ -16,20 +16,22 @@
 namespace vfrail {
 
 struct ResourceStatus {
-  std::shared_ptr<const Pool> pool;
-  bool serving = false;     // its socket is open
-  bool registered = false;  // kubelet has said so
-  std::string trouble;      // the last reason of a failure; empty: none
+  std::shared_ptr<const Pool> pool = {};
+  bool serving = false;      // its socket is open
+  bool registered = false;   // kubelet has said so
+  std::string trouble = {};  // the last reason of a failure; empty: none
 };
 
 struct NodeStatus {
-  bool looked = false;  // at the node's devices, with success, at least once
+  bool looked = false;       // at the node's devices, with success, at least once
+  std::string look_failure;  // why the last look at them failed; empty if it did not
   std::vector<ResourceStatus> resources;
   std::map<LeftOut::Kind, size_t> left_out;
+  std::vector<SkippedEntry> skipped;  // of the configuration
 };
 
 // Why the plugin is not ready, a sentence each. Empty: kubelet has registered every resource that has
-// devices.
+// devices, and no entry of the configuration is faulty.
 std::vector<std::string> find_obstacles(const NodeStatus& status);
 
 class Status {

@@ -1,10 +1,15 @@
 #include "plugin/table.h"
 
+#include "common/escape.h"
+
 #include <algorithm>
 
 namespace vfrail {
 
-std::string align(const std::vector<Row>& rows) {
+std::string align(std::vector<Row> rows) {
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = escaped(cell);
+  }
   std::vector<size_t> widths;
   for (const Row& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);

@@ -9,6 +9,6 @@ namespace vfrail {
 using Row = std::vector<std::string>;
 
 // One line a row. Pads every cell but the last of a row to the width of its column.
-std::string align(const std::vector<Row>& rows);
+std::string align(std::vector<Row> rows);
 
 }  // namespace vfrail

@@ -20,16 +20,19 @@ void tell_numa_nodes(const Pool& pool, Unit& unit) {
 
 std::vector<Unit> each_device(const Pool& pool) {
   std::vector<Unit> out;
-  for (const PoolDevice& device : pool.devices) out.push_back({device.id(), {&device}, {}, device.fault});
+  for (const PoolDevice& device : pool.devices)
+    out.push_back({device.id(), {&device}, {}, device.fault.text});
   return out;
 }
 
 std::vector<Unit> all_devices(const Pool& pool) {
   Unit unit;
+  bool any_healthy = false;
   for (const PoolDevice& device : pool.devices) {
-    if (device.fault.empty()) unit.devices.push_back(&device);
+    unit.devices.push_back(&device);  // also without a link: its nodes are needed when the link comes back
+    any_healthy = any_healthy || device.fault.empty();
   }
-  if (unit.devices.empty()) unit.fault = pool.devices.front().id() + ": " + pool.devices.front().fault;
+  if (!any_healthy) unit.fault = pool.devices.front().id() + ": " + pool.devices.front().fault.text;
   std::vector<Unit> out;
   for (uint32_t i = 0; i < pool.config.units; ++i) {
     out.push_back(unit);
@@ -42,7 +45,7 @@ std::vector<Unit> one_device(const Pool& pool) {
   std::vector<Unit> out;
   for (uint32_t i = 0; i < pool.config.units; ++i) {
     const PoolDevice& device = pool.devices[i % pool.devices.size()];
-    out.push_back({std::to_string(i), {&device}, {}, device.fault});
+    out.push_back({std::to_string(i), {&device}, {}, device.fault.text});
   }
   return out;
 }
@@ -66,7 +69,7 @@ std::vector<Unit> rail_sets(const Pool& pool) {
       if (!unit.fault.empty()) continue;
       if (!there) unit.fault = "rail " + pf.text() + " has no VF " + std::to_string(index) + " in this pool";
       if (there && !member->second->fault.empty())
-        unit.fault = member->second->id() + ": " + member->second->fault;
+        unit.fault = member->second->id() + ": " + member->second->fault.text;
     }
     out.push_back(std::move(unit));
   }

@@ -18,9 +18,10 @@ struct Unit {
 
 // The units of a pool, which has to outlive them. A shared pool without a device has none.
 //
-// shared: each unit stands for all devices. shared_one: unit i stands for device i modulo their number, so
-// that it is known without any memory which devices are in use. bundle: unit k stands for VF k of every PF
-// that the pool has; without one of them, or with an unhealthy one, it is unhealthy.
+// shared: each unit stands for all devices, healthy while one of them is. shared_one: unit i stands for
+// device i modulo their number, so that it is known without any memory which devices are in use. bundle: unit
+// k stands for VF k of every PF that the pool has; without one of them, or with an unhealthy one, it is
+// unhealthy.
 std::vector<Unit> make_units(const Pool& pool);
 
 }  // namespace vfrail

@@ -6,18 +6,18 @@
 
 namespace vfrail {
 
-std::map<PciAddress, Vdpa> read_vdpa_devices(const SysRoot& sys) {
+Result<std::map<PciAddress, Vdpa>> read_vdpa_devices(const SysRoot& sys) {
   std::map<PciAddress, Vdpa> out;
-  for (const std::string& name : sys.list("sys/bus/vdpa/devices")) {
+  for (const std::string& name : TRY(sys.list("sys/bus/vdpa/devices"), "").value_or(SysRoot::Names())) {
     const std::string folder = "sys/bus/vdpa/devices/" + name;
-    const auto real = sys.resolve(folder);
+    const auto real = TRY(sys.resolve(folder), "");
     if (!real) continue;
     const auto function = innermost_function(*real);
     if (!function) continue;
     Vdpa device;
     device.name = name;
-    device.driver = sys.link_name(folder + "/driver").value_or("");
-    for (const std::string& entry : sys.list(folder)) {
+    device.driver = TRY(sys.link_name(folder + "/driver"), "").value_or("");
+    for (const std::string& entry : TRY(sys.list(folder), "").value_or(SysRoot::Names())) {
       if (entry.starts_with("vhost-vdpa-")) device.node = entry;
     }
     out.emplace(*function, std::move(device));

@@ -9,6 +9,6 @@
 namespace vfrail {
 
 // The first vDPA device of each function, by name, as the peers count.
-std::map<PciAddress, Vdpa> read_vdpa_devices(const SysRoot& sys);
+Result<std::map<PciAddress, Vdpa>> read_vdpa_devices(const SysRoot& sys);
 
 }  // namespace vfrail

@@ -10,7 +10,8 @@ namespace {
 // Why the function cannot be in that resource whatever its selectors say; empty if it can.
 std::string find_exclusion(const ResourceConfig& resource, const Function& function) {
   if (function.driver.empty()) return "no driver is bound";
-  if (function.num_vfs == 0 || shares(resource)) return "";
+  // Of accelerators the peer offers PFs and VFs alike.
+  if (function.num_vfs == 0 || shares(resource) || resource.device_type != DeviceType::net_device) return "";
   return "has " + std::to_string(function.num_vfs) + (function.num_vfs == 1 ? " VF" : " VFs") +
          " enabled: " + (function.num_vfs == 1 ? "it is" : "its VFs are") + " handed out, not itself";
 }
@@ -26,8 +27,9 @@ const char* policy_name(HostUse policy) {
 }
 
 std::string say_refusal(const ResourceConfig& resource, const HostUseFact& fact) {
-  return resource.resource() + ": the host uses it: " + fact.what + " (hostUse is \"" +
-         policy_name(resource.host_use) + "\")";
+  const char* uses =
+      fact.kind == HostUseFact::Kind::unseen ? ": the host may use it: " : ": the host uses it: ";
+  return resource.resource() + uses + fact.what + " (hostUse is \"" + policy_name(resource.host_use) + "\")";
 }
 
 std::optional<size_t> find_selector(const ResourceConfig& resource, const Function& function) {
@@ -61,11 +63,6 @@ DeviceType type_of(const Function& function) {
   return DeviceType::accelerator;
 }
 
-const char* type_name(DeviceType type) {
-  if (type == DeviceType::net_device) return "netDevice";
-  return type == DeviceType::aux_net_device ? "auxNetDevice" : "accelerator";
-}
-
 Verdict judge(const ResourceConfig& resource, const Function& function) {
   if (resource.device_type != type_of(function)) {
     return {Ruling::other_type,
@@ -78,6 +75,10 @@ Verdict judge(const ResourceConfig& resource, const Function& function) {
     return {Ruling::excluded, selector, {std::move(exclusion)}};
   if (!selector) return {Ruling::no_selector, selector, find_mismatches(resource, function)};
   Verdict out{Ruling::selected, selector, {}};
+  if (function.manages_nvlink) {  // of no use to any pod, also where hostUse is "allow"
+    out.reasons.push_back(resource.resource() +
+                          ": the NVLink switches are managed through it (SW_MNG in its vital product data)");
+  }
   for (const HostUseFact& fact : function.host_use) {
     if (refuses(resource.host_use, fact.kind)) out.reasons.push_back(say_refusal(resource, fact));
   }

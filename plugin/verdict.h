@@ -28,6 +28,5 @@ struct Verdict {
 Verdict judge(const ResourceConfig& resource, const Function& function);
 
 DeviceType type_of(const Function& function);
-const char* type_name(DeviceType type);  // "netDevice"
 
 }  // namespace vfrail

@@ -56,7 +56,7 @@ done
 again() {
     echo 0 > "$pci/$1/sriov_numvfs"
     echo "$2" > "$pci/$1/sriov_numvfs"
-    within 5 has . netdev "$(vfs "$1" | head -n 1)" > /dev/null
+    eventually has . netdev "$(vfs "$1" | head -n 1)" > /dev/null
 }
 for number in 1 7; do
     again "$pf" $number

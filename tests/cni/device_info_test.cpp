@@ -48,7 +48,7 @@ TEST_CASE("a device-info file of another device is not touched") {
 
 TEST_CASE("a device-info file that is not there is made, readable for all") {
   const TempDir dir;
-  REQUIRE(correct_device_info_file(dir.path("info"), kDevice));
+  REQUIRE(correct_device_info_file(dir.path("info"), {dir.path()}, kDevice));
   CHECK(*Json::parse(text_of(dir.path("info"))) ==
         *Json::parse(R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:21:10.0",
       "pf-pci-address":"0000:21:00.0","rdma-device":"rdma0,rdma0_1"}})"));
@@ -82,10 +82,27 @@ TEST_CASE("what cannot be a device-info file is refused and left as it is") {
     words = "65536";
   }
   const auto type = std::filesystem::symlink_status(path).type();
-  const auto done = correct_device_info_file(path, kDevice);
+  const auto done = correct_device_info_file(path, {dir.path()}, kDevice);
   REQUIRE_FALSE(done);
   CHECK_THAT(done.error().text, Contains(path) && Contains(words));
   CHECK(std::filesystem::symlink_status(path).type() == type);
+}
+
+TEST_CASE("a network's own text cannot have a file made or changed outside Multus' folder") {
+  const TempDir dir;
+  std::filesystem::create_directories(dir.path("devinfo/cni"));
+  std::filesystem::create_directories(dir.path("elsewhere"));
+  std::filesystem::create_directory_symlink(dir.path("elsewhere"), dir.path("devinfo/link"));
+  const std::string path =
+      dir.path(GENERATE("elsewhere/info", "devinfo/../elsewhere/info", "devinfo/link/info",
+                        "devinfo/cni/../../elsewhere/info", "devinfo", "devinfoinfo"));
+  CAPTURE(path);
+  const auto done = correct_device_info_file(path, {dir.path("devinfo")}, kDevice);
+  REQUIRE_FALSE(done);
+  CHECK(done.error().code == Errc::denied);
+  CHECK(std::filesystem::is_empty(dir.path("elsewhere")));
+  REQUIRE(correct_device_info_file(dir.path("devinfo/cni/info"), {dir.path("devinfo")}, kDevice));
+  CHECK(std::filesystem::exists(dir.path("devinfo/cni/info")));
 }
 
 TEST_CASE(
@@ -104,6 +121,10 @@ TEST_CASE(
     CHECK_THAT(text_of(path), Contains(R"("rdma-device":"rdma0")"));
   }
   SECTION("in a folder that is not there") { REQUIRE(node.add(config(node.dir.path("none/info")))); }
+  SECTION("outside Multus' folder") {
+    REQUIRE(node.add(config("/tmp/vfrail-device-info")));
+    CHECK_FALSE(std::filesystem::exists("/tmp/vfrail-device-info"));
+  }
   SECTION("a relative path") { REQUIRE(node.add(config("info"))); }
   CHECK(node.has("netns 2 rdma rdma0 "));
 }

@@ -118,4 +118,25 @@ TEST_CASE("of a function with several netdevs the chosen one moves and comes hom
   }
 }
 
+TEST_CASE("DEL that cannot find out where the device is fails, and keeps the record") {
+  FakeNode node;
+  REQUIRE(node.add(ifname_config("")));
+  const std::string folder = node.dir.path("root/sys/bus/pci/devices/0000:21:10.0");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_symlink("0000:21:10.0", folder);  // ELOOP for everything below it
+  // The pod's namespace lives, its path is gone.
+  const auto failed = node.del(ifname_config(""), "");
+  REQUIRE_FALSE(failed);
+  CHECK_THAT(failed.error().text, Contains("ELOOP"));
+  CHECK_FALSE(node.no_state());
+}
+
+TEST_CASE("a device that a variant of vfio-pci has is for user space, and misses nothing") {
+  Tree tree("sys/bus/pci/devices/0000:03:02.1/driver -> ../../drivers/mlx5_vfio_pci\n");
+  const auto device = tree.find(by_id("0000:03:02.1"));
+  REQUIRE(device);
+  CHECK(device->user_space());
+  CHECK(device->missing_part().empty());
+}
+
 }  // namespace vfrail::test

@@ -7,6 +7,8 @@
 #include "tests/support/temp_dir.h"
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -27,7 +29,7 @@ struct FakeNode {
   template <class Verb>
   auto run(Verb verb, Command command, const std::string& config, const std::string& netns = kPod) {
     const auto request = read_request({{"CNI_COMMAND", command_name(command)},
-                                       {"CNI_CONTAINERID", "c1"},
+                                       {"CNI_CONTAINERID", container},
                                        {"CNI_NETNS", netns},
                                        {"CNI_IFNAME", "net1"},
                                        {"CNI_PATH", dir.path()},
@@ -41,9 +43,15 @@ struct FakeNode {
                   SysRoot(dir.path("root")),
                   *store,
                   dir.path("run"),
-                  [this](const std::string& path) { return world.open_path(path); },
+                  [this](const std::string& path) {
+                    return paths_gone ? Result(std::unique_ptr<Kernel>()) : world.open_path(path);
+                  },
                   log};
+    if (tell) outside.tell = tell;
+    outside.device_info_folders = {dir.path()};
+    outside.rebind = [this](const SysRoot&, const DeviceId& id) { return world.rebind(id.text()); };
     outside.return_timeout = std::chrono::milliseconds(50);
+    outside.lock_timeout = std::chrono::milliseconds(50);
     return verb(*request, outside);
   }
   Result<AddResult> add(const std::string& config) { return run(vfrail::add, Command::add, config); }
@@ -56,9 +64,23 @@ struct FakeNode {
            std::filesystem::is_empty(dir.path("state/devices"));
   }
 
+  // An IPAM plugin: a shell script in the folder of CNI_PATH. Its working directory is any.
+  void install_ipam(const std::string& name, const std::string& script) {
+    std::ofstream(dir.path(name)) << "#!/bin/sh\nnode=$(dirname \"$0\")\n" << script << "\n";
+    std::filesystem::permissions(dir.path(name), std::filesystem::perms::owner_all);
+  }
+  std::string text(const std::string& file) const {
+    std::ostringstream out;
+    out << std::ifstream(dir.path(file)).rdbuf();
+    return out.str();
+  }
+
   TempDir dir{TempDir::On::memory};
   FakeWorld world;
   Log log;
+  std::string container = "c1";
+  bool paths_gone = false;  // no path leads to a namespace, which the kernel ends in its own time
+  std::function<Result<>(const AddResult&)> tell;  // World::tell
 };
 
 }  // namespace vfrail::test

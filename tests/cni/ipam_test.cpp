@@ -1,11 +1,13 @@
 // cni/ipam.h: plugins that behave, and plugins that do not.
 #include "cni/ipam.h"
 
+#include "tests/support/deadline.h"
 #include "tests/support/temp_dir.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <sys/stat.h>
@@ -48,7 +50,7 @@ struct Ipam {
     REQUIRE(::chmod(path.c_str(), 0755) == 0);
   }
   Result<std::optional<Json>> run(Command command = Command::add,
-                                  milliseconds timeout = milliseconds{20'000}) const {
+                                  milliseconds timeout = test::kDeadline) const {
     return run_ipam(request, command, "ipam", timeout);
   }
 };
@@ -123,22 +125,18 @@ TEST_CASE("An IPAM plugin that prints 2 MiB is stopped") {
 
 TEST_CASE("An IPAM plugin that prints without end is stopped and does not live on") {
   const Ipam ipam("echo $$ > $(dirname $0)/pid; exec yes 0123456789");
-  const auto start = Clock::now();
   const auto answer = ipam.run();
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::protocol);
   CHECK(answer.error().text.size() < 300);
-  CHECK(Clock::now() - start < milliseconds{10'000});
   CHECK(::kill(std::stoi(read(ipam.dir.path("pid"))), 0) == -1);
 }
 
 TEST_CASE("An IPAM plugin that prints a little now and then does not move the deadline") {
   const Ipam ipam("while sleep 0.02; do printf ' '; done");
-  const auto start = Clock::now();
   const auto answer = ipam.run(Command::add, milliseconds{300});
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::timeout);
-  CHECK(Clock::now() - start < milliseconds{5000});
 }
 
 TEST_CASE("An answer or a refusal that is nested a hundred thousand deep is no answer") {
@@ -170,16 +168,13 @@ TEST_CASE("A refusal does not repeat a megabyte of what an IPAM plugin says") {
 }
 
 TEST_CASE("An IPAM plugin that hangs is killed at the deadline, with what it started") {
-  const Ipam ipam("echo $$ > $(dirname $0)/pid; sleep 1000 & wait");
-  const auto start = Clock::now();
+  const Ipam ipam("echo $$ > $(dirname $0)/pid; sleep 3600 & wait");
   const auto answer = ipam.run(Command::add, milliseconds{200});
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::timeout);
-  CHECK(Clock::now() - start >= milliseconds{200});
-  CHECK(Clock::now() - start < milliseconds{5000});
   const pid_t group = std::stoi(read(ipam.dir.path("pid")));
   // The orphan was killed, too; it may take init a moment to reap it.
-  const auto deadline = Clock::now() + milliseconds{5000};
+  const auto deadline = Clock::now() + test::kDeadline;
   const auto runs = [&] {
     return read("/proc/" + std::to_string(group) + "/stat").find(" S ") != std::string::npos;
   };
@@ -188,12 +183,10 @@ TEST_CASE("An IPAM plugin that hangs is killed at the deadline, with what it sta
 }
 
 TEST_CASE("An IPAM plugin that closes its output but does not end is killed at the deadline") {
-  const Ipam ipam("echo '{}'; exec >&- ; exec sleep 3");
-  const auto start = Clock::now();
+  const Ipam ipam("echo '{}'; exec >&- ; exec sleep 3600");
   const auto answer = ipam.run(Command::add, milliseconds{200});
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::timeout);
-  CHECK(Clock::now() - start < milliseconds{2500});
 }
 
 TEST_CASE("An IPAM plugin need not read a configuration that does not fit into the pipe") {
@@ -236,6 +229,32 @@ TEST_CASE("A plugin that is not there is told with the folders that were searche
   CHECK(found.error().code == Errc::not_found);
   CHECK(found.error().text.find("whereabouts is not in CNI_PATH (/a, /b)") != std::string::npos);
   CHECK(find_plugin("x", {}).error().text.find("which is empty") != std::string::npos);
+}
+
+TEST_CASE("This very program is no IPAM plugin, under whatever name") {
+  Ipam ipam("exit 0");
+  ::unlink(ipam.dir.path("ipam").c_str());
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  SECTION("a symbolic link") { REQUIRE(::symlink(program.c_str(), ipam.dir.path("ipam").c_str()) == 0); }
+  SECTION("its own name") {
+    ipam.request.path = {program.substr(0, program.rfind('/'))};
+    const auto found = find_plugin(program.substr(program.rfind('/') + 1), ipam.request.path);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code == Errc::invalid);
+    return;
+  }
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::invalid);
+  CHECK(answer.error().text.find("is vfrail itself") != std::string::npos);
+}
+
+TEST_CASE("An IPAM plugin that has ended is not waited for, whatever it started keeps its output open") {
+  const Ipam ipam("setsid sleep 1000 & echo $! > $(dirname $0)/pid; echo '{\"ips\":[]}'");
+  const auto answer = ipam.run(Command::del, milliseconds{60'000});
+  REQUIRE(answer);
+  CHECK(answer->has_value());
+  ::kill(std::stoi(read(ipam.dir.path("pid"))), SIGKILL);
 }
 
 TEST_CASE("A file that the kernel cannot run is an error of this plugin and not a hang") {

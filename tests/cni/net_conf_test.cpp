@@ -84,6 +84,76 @@ TEST_CASE("Each way to select a device is read") {
         "/sys/devices/pci0000:00/0000:00:03.0");
 }
 
+TEST_CASE("A PCI address without its domain is one of domain 0") {
+  CHECK(parsed(R"("pciBusID":"99:10.0")").device.id->text() == "0000:99:10.0");
+  CHECK(parsed(R"("deviceID":"0000:3b:02.1","pciBusID":"3B:02.1")").device.id->text() == "0000:3b:02.1");
+  CHECK(parsed(R"("deviceID":"99:10.8")").device.id->text() == "99:10.8");  // no PCI address
+}
+
+TEST_CASE("An address may be written with dots, as Go and Cisco write it") {
+  CHECK(parsed(R"("hwaddr":"0200.00AB.0001")").device.mac->text() == "02:00:00:ab:00:01");
+  CHECK(refused(with(R"("hwaddr":"0200.00AB:0001")")).text.starts_with("hwaddr: "));
+  CHECK(refused(with(R"("hwaddr":"0000.0000.0000")")).text.starts_with("hwaddr: "));
+}
+
+TEST_CASE("The loopback interface is no device") {
+  CHECK_THAT(refused(with(R"("device":"lo")")).text,
+             Catch::StartsWith("device: lo is the loopback interface"));
+}
+
+TEST_CASE("hostUse is refuse, which is the default, or allow") {
+  CHECK_FALSE(parsed("").host_use_allowed);
+  CHECK_FALSE(parsed(R"("hostUse":"refuse")").host_use_allowed);
+  CHECK(parsed(R"("hostUse":"allow")").host_use_allowed);
+  CHECK(refused(with(R"("hostUse":"warn")")).text ==
+        "hostUse: \"warn\" is not known; allowed are refuse and allow");
+}
+
+TEST_CASE("What tuning reads in args.cni goes before the network's own") {
+  const NetConf conf = parsed(R"("mac":"02:00:00:00:00:01","mtu":9000,"promisc":true,"txQLen":5,
+      "sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net.ipv4.ip_forward":"1"},
+      "args":{"cni":{"mac":"02:00:00:00:00:02","mtu":1400,"promisc":false,"allmulti":true,"txQLen":7,
+                     "sysctl":{"net/ipv4/ip_forward":"0"}}})");
+  CHECK(conf.args_mac->text() == "02:00:00:00:00:02");
+  CHECK(conf.mtu == 1400U);
+  CHECK(conf.pod.promisc == false);
+  CHECK(conf.pod.allmulti == true);
+  CHECK(conf.pod.tx_queue_len == 7U);
+  CHECK(conf.pod.sysctls ==
+        std::vector<SysctlSetting>{{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
+                                   {"net/ipv4/ip_forward", "ipv4/ip_forward", "0"}});
+  const NetConf nothing = parsed(R"("mtu":9000,"args":{"cni":{"mac":"","mtu":0,"debug":true}})");
+  CHECK_FALSE(nothing.args_mac.has_value());
+  CHECK(nothing.mtu == 9000U);
+  CHECK(refused(with(R"("args":{"cni":{"mac":"zz"}})")).text.starts_with("args.cni.mac: "));
+  CHECK(refused(with(R"("args":{"cni":{"sysctl":{"kernel.x":"1"}}})"))
+            .text.starts_with("args.cni.sysctl.kernel.x: "));
+}
+
+TEST_CASE("The keys about the interface are those of the entry itself, not what a pod's annotation adds") {
+  CHECK(parsed(R"("args":{"cni":{"mtu":1400,"mac":"02:00:00:00:00:02","guid":"00:00:00:00:00:00:00:02"}})")
+            .interface_key.empty());
+  CHECK(parsed(R"("mtu":1400)").interface_key == "mtu");
+  CHECK(parsed(R"("guid":"00:00:00:00:00:00:00:02")").interface_key == "guid");
+  CHECK(parsed(R"("ipam":{"type":"static"})").interface_key == "ipam");
+}
+
+TEST_CASE("Keys that nobody knows are warned about, with the one that is probably meant") {
+  CHECK(parsed(R"("mtuu":9000,"vlanID":5,"bridge":"br0")").warnings ==
+        std::vector<std::string>{
+            "\"mtuu\" is no key that vfrail knows, and is ignored; \"mtu\" is probably meant",
+            "\"vlanID\" is no key that vfrail knows, and is ignored; \"vlan\" is probably meant",
+            "\"bridge\" is no key that vfrail knows, and is ignored"});
+  CHECK(parsed(
+            R"("args":{"cni":{"x":1}},"cni.dev/other":1,"ipMasq":false,"resourceName":"a/b","capabilities":{},
+                  "_comment":"x","disableCheck":true,"runtimeConfig":{"portMappings":[]})")
+            .warnings.empty());
+  std::string many;
+  for (int i = 0; i < 100; ++i)
+    many += (many.empty() ? "" : ",") + ("\"unheard-of" + std::to_string(i)) + "\":1";
+  CHECK(parsed(many).warnings.size() == 16);
+}
+
 TEST_CASE("The same device under several keys is one, in any case of its letters") {
   CHECK(parsed(R"("deviceID":"0000:3B:02.1","pciBusID":"0000:3b:02.1")").device.id->text() == "0000:3b:02.1");
 }
@@ -272,8 +342,11 @@ TEST_CASE("A value that cannot be is refused with its key") {
   CHECK_THAT(error.text, Catch::StartsWith(start));
 }
 
-TEST_CASE("An empty ipam section and an MTU of 0 ask for nothing") {
+TEST_CASE("What operators write out for nothing asks for nothing") {
   CHECK(parsed(R"("ipam":{})").ipam_type.empty());
+  CHECK(parsed(R"("ipam":{"type":""})").ipam_type.empty());
+  CHECK(parse_net_conf(with(GENERATE(R"("vlanTrunk":[])", R"("vlanTrunk":{})", R"("vlanTrunk":"")",
+                                     R"("vlanTrunk":false)", R"("vlanTrunk":null)"))));
   CHECK_FALSE(parsed(R"("mtu":0)").mtu.has_value());
 }
 
@@ -290,6 +363,9 @@ TEST_CASE("The version of a configuration is read from anything that has one") {
   CHECK(config_version(R"({"cniVersion":"0.4.0"})") == "0.4.0");
   CHECK(config_version(R"({"name":"x"})") == "0.1.0");
   CHECK(config_version(R"({"cniVersion":5})") == "0.1.0");
+  CHECK(config_version(R"({"cniVersion":""})") == "0.1.0");
+  CHECK(parse_net_conf(R"({"cniVersion":"","name":"x"})")->cni_version == "0.1.0");
+  CHECK(parse_net_conf(R"({"name":"x"})")->cni_version == "0.1.0");
   CHECK(config_version("junk") == "0.1.0");
 }
 

@@ -248,10 +248,27 @@ TEST_CASE("rdmaIsolation cannot be had while RDMA devices are shared, and the re
   CHECK_THAT(s.refusal().text, Contains("netns_mode=0"));
 }
 
-TEST_CASE("A member of a bond or bridge is not taken from the host") {
+TEST_CASE("What the host lives on is not taken from it, unless the network says so") {
   Situation s;
-  s.state.link->master = 3;
+  s.state.host_use = "eth7 is a member of bond0, a bond";
   CHECK(s.refusal().code == Errc::denied);
+  CHECK_THAT(s.refusal().text, Contains("0000:03:02.1 is not given to a pod") &&
+                                   Contains("eth7 is a member of bond0, a bond") &&
+                                   Contains("\"hostUse\": \"allow\""));
+  s.conf.host_use_allowed = true;
+  CHECK(s.plan().link->name == "eth7");
+}
+
+TEST_CASE("The loopback interface and what is bound to its namespace are refused by name") {
+  Situation s;
+  s.state.link->type = 772;
+  s.state.link->name = "loopback";
+  CHECK_THAT(s.refusal().text, Contains("loopback is the loopback interface"));
+  s.state.link->type = 1;
+  CHECK(s.plan().link);
+  s.state.link->kind = GENERATE("bridge", "bond", "team", "vrf", "openvswitch");
+  CHECK(s.refusal().code == Errc::invalid);
+  CHECK_THAT(s.refusal().text, Contains("does not move into another network namespace"));
 }
 
 TEST_CASE("An MTU that the device cannot do is refused with what it can") {
@@ -319,24 +336,13 @@ TEST_CASE("RDMA devices get the wanted name in the pod, further ones with a numb
   Situation s;
   CHECK(s.plan().rdma_in_pod.empty());
   s.conf.rdma_name = "rdma0";
-  s.state.rdma_names = {"mlx5_4", "mlx5_5", "mlx5_6"};
   s.state.device.rdma = {"mlx5_4", "mlx5_5"};
   s.state.rdma = {{4, "mlx5_4", 0}, {5, "mlx5_5", 0}};
   CHECK(s.plan().rdma_in_pod == std::vector<std::string>{"rdma0", "rdma0_1"});
   const Record record = make_record(s.request, s.conf, s.state, s.plan());
   CHECK(record.rdma == std::vector<std::string>{"mlx5_4", "mlx5_5"});
   CHECK(record.rdma_name_in_pod(1) == "rdma0_1");
-}
-
-TEST_CASE("A name that another RDMA device of the node has is refused, its own is not") {
-  Situation s;
-  s.conf.rdma_name = "rdma0";
-  s.state.rdma_names = {"mlx5_4", "rdma0"};
-  const Error error = s.refusal();
-  CHECK(error.code == Errc::exists);
-  CHECK_THAT(error.text, Contains("rdma0") && Contains("only once on a node"));
-  s.conf.rdma_name = "mlx5_4";
-  CHECK(s.plan().rdma_in_pod == std::vector<std::string>{"mlx5_4"});
+  CHECK(record.rdma_index == std::vector<uint32_t>{4, 5});
 }
 
 TEST_CASE("A wanted RDMA name without an RDMA device, or in shared mode, is refused") {

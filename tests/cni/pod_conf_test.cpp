@@ -52,7 +52,7 @@ TEST_CASE("Source routing is on, off, or on with a table that is not the kernel'
   CHECK_FALSE(settings(R"("sourceRouting":false)").source_routing.has_value());
   CHECK_FALSE(settings(R"("sourceRouting":true)").source_routing->table.has_value());
   CHECK_FALSE(settings(R"("sourceRouting":{})").source_routing->table.has_value());
-  CHECK(settings(R"("sourceRouting":{"Table":4294967295})").source_routing->table == 4294967295U);
+  CHECK(settings(R"("sourceRouting":{"Table":3270967295})").source_routing->table == 3270967295U);
   CHECK_THAT(refusal(R"("sourceRouting":"yes")").text, Contains("sourceRouting") && Contains("\"yes\""));
   CHECK_THAT(refusal(R"("sourceRouting":{"table":0})").text, Contains("sourceRouting.table"));
   CHECK_THAT(refusal(R"("sourceRouting":{"table":254})").text, Contains("254 main"));
@@ -100,6 +100,21 @@ TEST_CASE("Two keys for the same sysctl are refused, whatever their form") {
   CHECK_THAT(refusal(R"("sysctl":{"net.core.somaxconn":"1","net/core/somaxconn":"2"})").text,
              Contains("net/core/somaxconn") && Contains("net.core.somaxconn"));
   CHECK_THAT(refusal(R"("sysctl":["net.core.somaxconn"])").text, Contains("an object is wanted"));
+}
+
+TEST_CASE("A sysctl that is there twice is refused, in the network and in args.cni, and one in both is not") {
+  const auto repeated = [](const std::string& keys) {
+    const auto conf = parse_net_conf(R"({"name":"x",)" + keys + "}");
+    return conf ? std::string() : conf.error().text;
+  };
+  const std::string twice = R"("sysctl":{"net.ipv4.ip_forward":"1" , "net.ipv4.ip_forward" : "0"})";
+  CHECK_THAT(repeated(twice), Contains("net.ipv4.ip_forward is there twice (duplicated)"));
+  CHECK_THAT(repeated(R"("args":{"cni":{)" + twice + "}}"), Contains("duplicated"));
+  CHECK(repeated(
+            R"("sysctl":{"net.ipv4.ip_forward":"1"},"args":{"cni":{"sysctl":{"net.ipv4.ip_forward":"0"}}})")
+            .empty());
+  CHECK(repeated(R"("dns":{"domain":"a\\\"{"},"x":[{"sysctl":{"a":1,"a":1}}],"sysctl":{"net.a":"net.a"})")
+            .empty());
 }
 
 }  // namespace vfrail

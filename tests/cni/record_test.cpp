@@ -46,10 +46,14 @@ Record full_record() {
                      .port_guid = 1},
                     true};
   out.link->promisc = true;
+  out.link->lower = 3;
+  out.link->permanent_mac = *MacAddress::parse("02:00:00:00:00:0f");
+  out.index_in_pod = 9;
   out.routing_table = 100;
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.rdma_in_pod = {"rdma0", "rdma0_1"};
+  out.rdma_index = {4, UINT32_MAX};
   out.config = "{\n\t\"name\": \"rail0\"}";
   out.cni_args = "A=1;B=2";
   out.cni_path = "/opt/cni/bin";
@@ -164,6 +168,42 @@ TEST_CASE("A record can be saved again, which replaces it") {
   CHECK(files_below(s.folder) == 2);
 }
 
+TEST_CASE("A record that cannot be saved again stays as it was") {
+  Store s;
+  const Record before = full_record();
+  REQUIRE(s.store.save(before));
+  // The owner's link cannot be written: a folder has its name.
+  fs::remove(s.folder + "/devices/" + before.device_key);
+  fs::create_directories(s.folder + "/devices/" + before.device_key + "/x");
+  Record now = before;
+  now.network = "rail1";
+  CHECK_FALSE(s.store.save(now));
+  const auto kept = s.store.load(before.attachment);
+  REQUIRE(kept);
+  CHECK(*kept == before);
+}
+
+TEST_CASE("A record whose second device cannot be taken stays as it was") {
+  Store s;
+  const Record before = full_record();
+  REQUIRE(s.store.save(before));
+  Record now = before;
+  now.device_key = "0000:03:02.7";
+  fs::create_directories(s.folder + "/devices/" + now.device_key + ".new/x");
+  CHECK_FALSE(s.store.save(now));
+  CHECK(*s.store.load(before.attachment) == before);
+}
+
+TEST_CASE("Removing a record leaves the one alone that has its name by now") {
+  Store s;
+  const Record old = full_record();
+  Record now = full_record();
+  now.network = "rail1";
+  REQUIRE(s.store.save(now));
+  REQUIRE(s.store.remove(old));
+  CHECK(*s.store.load(old.attachment) == now);
+}
+
 TEST_CASE("Removing a record leaves a device alone that another attachment has by now") {
   Store s;
   const Record old = full_record();
@@ -265,6 +305,28 @@ TEST_CASE("A state folder that is a symbolic link is refused") {
   const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
   REQUIRE_FALSE(store);
   CHECK(store.error().code == Errc::denied);
+}
+
+TEST_CASE("A part of the state that is a symbolic link is refused") {
+  const test::TempDir dir;
+  const std::string part = GENERATE("state/attachments", "state/devices", "locks");
+  fs::create_directories(dir.path("elsewhere"));
+  fs::create_directories(dir.path("state"));
+  fs::create_directory_symlink(dir.path("elsewhere"), dir.path(part));
+  const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+  REQUIRE_FALSE(store);
+  CHECK(store.error().code == Errc::denied);
+}
+
+TEST_CASE("A folder that is put in the place of the locks' after they were checked gets none of them") {
+  Store s;
+  fs::create_directories(s.dir.path("elsewhere"));
+  fs::rename(s.dir.path("locks"), s.dir.path("moved"));
+  fs::create_directory_symlink(s.dir.path("elsewhere"), s.dir.path("locks"));
+  const auto lock = s.store.lock_device("0000:03:02.1", std::chrono::milliseconds{0});
+  REQUIRE(lock);
+  CHECK(fs::exists(s.dir.path("moved/0000:03:02.1")));
+  CHECK(fs::is_empty(s.dir.path("elsewhere")));
 }
 
 TEST_CASE("A state folder of another user is refused", "[root]") {

@@ -63,7 +63,37 @@ TEST_CASE("With source routing a gateway is the default route of its family, ass
 TEST_CASE("Two addresses of one network make one route, and a rule each") {
   const Assignment assignment{{ip("10.1.2.3/16"), ip("10.1.2.4/16")}, {}, {}};
   CHECK(words(assignment, 100) == Words{"10.1.0.0/16 table 100"});
-  CHECK(sources_of(assignment) == std::vector<IpAddress>{cidr("10.1.2.3/32"), cidr("10.1.2.4/32")});
+  CHECK(rules_of(assignment.ips, 100) ==
+        std::vector<RoutingRule>{{.source = cidr("10.1.2.3/32"), .table = 100},
+                                 {.source = cidr("10.1.2.4/32"), .table = 100}});
+}
+
+TEST_CASE("Two addresses of two networks and gateways have a table each") {
+  Assignment assignment{
+      {ip("10.1.2.3/24", "10.1.2.1"), ip("10.9.2.3/24", "10.9.2.1"), ip("fd00::3/64", "fd00::1")},
+      {to("0.0.0.0/0"), to("10.0.0.0/8")},
+      {}};
+  assignment.routes[1].gateway = IpAddress::parse("10.9.2.7");
+  CHECK(words(assignment, 100) ==
+        Words{"10.1.2.0/24 table 100", "fd00::/64 table 100", "fe80::/64 table 100",
+              "::/0 via fd00::1 table 100", "10.9.2.0/24 table 1000100", "0.0.0.0/0 via 10.1.2.1 table 100",
+              "0.0.0.0/0 via 10.9.2.1 table 1000100", "10.0.0.0/8 via 10.9.2.7 table 254",
+              "10.0.0.0/8 via 10.9.2.7 table 1000100"});
+  CHECK(rules_of(assignment.ips, 100) ==
+        std::vector<RoutingRule>{{.source = cidr("10.1.2.3/32"), .table = 100},
+                                 {.source = cidr("fd00::3/128"), .table = 100},
+                                 {.source = cidr("10.9.2.3/32"), .table = 1000100}});
+}
+
+TEST_CASE("An address without a gateway shares the table of its network's, or has one of its own") {
+  const auto tables = [](const std::vector<AssignedIp>& ips) {
+    std::vector<uint32_t> out;
+    for (const RoutingRule& rule : rules_of(ips, 7)) out.push_back(rule.table);
+    return out;
+  };
+  CHECK(tables({ip("10.1.2.3/24", "10.1.2.1"), ip("10.1.2.4/24")}) == std::vector<uint32_t>{7, 7});
+  CHECK(tables({ip("10.1.2.3/24"), ip("10.9.2.4/24")}) == std::vector<uint32_t>{7, 7});
+  CHECK(tables({ip("10.1.2.3/24", "10.1.2.1"), ip("10.9.2.4/24")}) == std::vector<uint32_t>{7, 1000007});
 }
 
 TEST_CASE("A route that names its table stays there with source routing, too") {

@@ -137,7 +137,12 @@ class Node {
                   dir.path("run"),
                   [this](const std::string& path) { return world.open_path(path); },
                   log,
-                  [this](const SysRoot&, const DeviceId& id) { return world.rebind(id.text()); }};
+                  [this](const SysRoot&, const DeviceId& id) {
+                    auto bound = world.rebind(id.text());
+                    if (bound && after_rebind) after_rebind();
+                    return bound;
+                  }};
+    outside.cdi_folders = {dir.path()};
     outside.return_timeout = std::chrono::milliseconds(50);
     outside.lock_timeout = std::chrono::milliseconds(500);
     return verb(request, outside);
@@ -168,6 +173,7 @@ class Node {
   TempDir programs;
   FakeWorld world;
   Log log;
+  std::function<void()> after_rebind;
 };
 
 std::string pristine(const Scene& scene = kPlain) {
@@ -520,7 +526,7 @@ TEST_CASE("an RDMA device whose own name is taken meanwhile comes home under the
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
 }
 
-TEST_CASE("a name that an RDMA device in another pod has is refused before anything has changed") {
+TEST_CASE("a name that an RDMA device in another pod has is refused, and nothing stays changed") {
   Node node(kRenamed);
   node.world.rdma("mlx5_1").device.name = "rdma0_1";
   node.world.rdma("rdma0_1").netns = 3;
@@ -661,6 +667,39 @@ TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the de
   CHECK(node.everything() == before);
 }
 
+TEST_CASE("a promise cannot have ADD rewrite what is no CDI spec of ours") {
+  const std::string before = pristine(kCdi);
+  Node node(kCdi);
+  fs::create_directories(node.dir.path("specs"));
+  fs::create_directory_symlink(node.dir.path(), node.dir.path("specs/link"));
+  const std::string name =
+      GENERATE("/etc/cdi-of-mine/vfrail-spec.json", "other-spec.json", "vfrail-spec.conf",
+               "specs/../vfrail-spec.json", "specs/link/vfrail-spec.json");
+  const std::string path = name.starts_with('/') ? name : node.dir.path(name);
+  CAPTURE(path);
+  std::error_code ignored;
+  fs::copy_file(node.spec_path(), node.dir.path("other-spec.json"), ignored);
+  REQUIRE(write_promise(node.dir.path("run"), *DeviceId::parse(kVf), {{"uverbs5"}, path}));
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find("is no CDI spec of vfrail") != std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a folder of promises that others can write into is not read") {
+  Node node(kCdi);
+  const std::string promised = node.dir.path("run/promised");
+  SECTION("open to all") { fs::permissions(promised, fs::perms::others_write, fs::perm_options::add); }
+  SECTION("a link") {
+    fs::rename(promised, node.dir.path("elsewhere"));
+    fs::create_directory_symlink(node.dir.path("elsewhere"), promised);
+  }
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::denied);
+  CHECK(added.error().text.find(promised) != std::string::npos);
+}
+
 TEST_CASE("a promise by CDI whose spec is gone is none: the device is another plugin's by now") {
   Node node(kCdi);
   fs::remove(node.spec_path());
@@ -687,10 +726,18 @@ TEST_CASE("a namespace that ends while DEL waits gives the device back") {
   const std::string before = pristine();
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
-  // The path is gone at once, the namespace itself a little later.
-  node.world.while_waiting = [&] { node.world.end_netns("/run/netns/a"); };
-  node.world.rdma("mlx5_0").netns = FakeWorld::kHost;
+  // The path is gone at once, the namespace itself, which has the link, a little later.
+  node.world.end_netns("/run/netns/a");
+  const int ending = node.world.add_netns("/ending");
+  const auto host = node.world.open(FakeWorld::kHost);
+  REQUIRE(
+      host->change_link(node.world.link("net1").index, {.netns_fd = node.world.open(ending)->netns_fd()}));
+  int waits = 0;
+  node.world.while_waiting = [&] {
+    if (++waits == 1) node.world.end_netns("/ending");
+  };
   REQUIRE(node.del("c1", ""));
+  CHECK(waits > 0);
   const std::string after = node.world.snapshot();
   CHECK(after.find(
             "netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400 qlen 500 alias \"rail 0\" up promisc altname "
@@ -725,7 +772,25 @@ TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
   request.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})";
   REQUIRE(node.run(vfrail::del, request));
   CHECK(node.everything() == before);
-  CHECK_FALSE(node.run(vfrail::del, request));  // and without a record there is nothing to go by
+  CHECK(node.run(vfrail::del, request));
+}
+
+TEST_CASE("a roll-back goes by the names that RDMA devices have since their driver was bound again") {
+  Node node(kInfiniband);
+  node.after_rebind = [&] {
+    node.after_rebind = nullptr;
+    const uint32_t index = node.world.rdma("mlx5_0").device.index;
+    REQUIRE(node.world.open(FakeWorld::kHost)->rename_rdma_device(index, "ibp33s16"));
+  };
+  fs::remove(node.programs.path("fake-ipam"));
+  std::ofstream(node.programs.path("fake-ipam")) << "#!/bin/sh\ntest $CNI_COMMAND = DEL\n";
+  fs::permissions(node.programs.path("fake-ipam"), fs::perms::owner_all);
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  INFO(added.error().text);
+  CHECK(added.error().text.find("; also: ") == std::string::npos);
+  CHECK(node.world.snapshot().find("netns 1 rdma ibp33s16") != std::string::npos);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
 }
 
 }  // namespace vfrail::test

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -146,6 +147,21 @@ TEST_CASE("A lock that another process holds is busy at the deadline") {
   });
   CHECK(exit_status(other) == 0);
   CHECK(fs::exists(dir.path("lock")));
+}
+
+TEST_CASE("Whoever waits for a lock in vain is told who has it, and for what") {
+  const test::TempDir dir;
+  // A killed holder's text, longer than the next one's.
+  std::ofstream(dir.path("lock")) << std::string(400, 'x');
+  const auto lock =
+      FileLock::acquire(dir.path("lock"), milliseconds{0}, {.text = "DEL of net1 of\tcontainer c1"});
+  REQUIRE(lock);
+  const auto second = FileLock::acquire(dir.path("lock"), milliseconds{10});
+  REQUIRE_FALSE(second);
+  const std::string expected = dir.path("lock") + " has been held for 0 s by process " +
+                               std::to_string(::getpid()) + " (common_tests), DEL of net1 of?container c1;";
+  CHECK(second.error().text.find(expected) != std::string::npos);
+  CHECK(second.error().text.find("xx") == std::string::npos);
 }
 
 TEST_CASE("A lock passes on when its holder dies without letting go") {

@@ -9,7 +9,10 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 
 #include <catch2/catch.hpp>
 
@@ -41,13 +44,15 @@ TEST_CASE("A log line has time, level, message and fields") {
 }
 
 TEST_CASE("A field that is empty or has blanks, quotes or control characters is quoted") {
-  const auto [value, shown] = GENERATE(table<std::string, std::string>({{"", R"("")"},
-                                                                        {"a b", R"("a b")"},
-                                                                        {"a\"b", R"("a\"b")"},
-                                                                        {"a=b", R"("a=b")"},
-                                                                        {"a\nb", R"("a\nb")"},
-                                                                        {"a\x1b[31m", R"("a\u001B[31m")"},
-                                                                        {"plain", "plain"}}));
+  const auto [value, shown] =
+      GENERATE(table<std::string, std::string>({{"", R"("")"},
+                                                {"a b", R"("a b")"},
+                                                {"a\"b", R"("a\"b")"},
+                                                {"a=b", R"("a=b")"},
+                                                {"a\nb", R"("a\nb")"},
+                                                {"a\x1b[31m", R"("a\u001B[31m")"},
+                                                {"a\x7f\xC2\x9b", R"("a\u007f\u009b")"},
+                                                {"plain", "plain"}}));
   LogToFile out;
   out.log.info("m", {{"k", value}});
   CHECK(out.line() == "info m k=" + shown + "\n");
@@ -112,6 +117,27 @@ TEST_CASE("A symbolic link is no log file") {
   std::filesystem::create_symlink("target", dir.path("log"));
   Log log;
   CHECK_FALSE(log.open_file(dir.path("log")));
+}
+
+TEST_CASE("What is no regular file is no log file, and is not waited for") {
+  const test::TempDir dir;
+  const std::string path = dir.path("log");
+  SECTION("a pipe without a reader") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  SECTION("a socket") {
+    const vfrail::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  }
+  SECTION("a folder") { std::filesystem::create_directory(path); }
+  SECTION("a device, which as a watchdog would be started by being opened") {
+    REQUIRE(::mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 5)) == 0);  // zero
+  }
+  Log log;
+  const auto opened = log.open_file(path);
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().text.find("is no regular file") != std::string::npos);
 }
 
 TEST_CASE("The words for a level are those of the peers") {

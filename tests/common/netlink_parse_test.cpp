@@ -83,6 +83,10 @@ Bytes full_link() {
   out.number<uint32_t>(IFLA_MIN_MTU, 68)
       .number<uint32_t>(IFLA_MAX_MTU, 9216)
       .number<uint32_t>(IFLA_TXQLEN, 1000);
+  out.number<uint8_t>(IFLA_LINKMODE, 1).number<uint32_t>(IFLA_GROUP, 7).number<uint8_t>(IFLA_PROTO_DOWN, 1);
+  out.number<uint32_t>(IFLA_GSO_MAX_SIZE, 30'000).number<uint32_t>(IFLA_GSO_MAX_SEGS, 100);
+  // IFLA_GSO_IPV4_MAX_SIZE and IFLA_GRO_IPV4_MAX_SIZE of newer headers.
+  out.number<uint32_t>(IFLA_GRO_MAX_SIZE, 20'000).number<uint32_t>(63, 10'000).number<uint32_t>(64, 9'000);
   out.raw(IFLA_PERM_ADDRESS, {2, 0, 0, 0, 0, 9}).number<uint32_t>(IFLA_PROMISCUITY, 1);
   out.text(IFLA_IFALIAS, "an alias").number<int>(IFLA_MASTER, 3).number<int>(IFLA_LINK, 4);
   out.text(IFLA_PARENT_DEV_BUS_NAME, "pci").text(IFLA_PARENT_DEV_NAME, "0000:03:02.1");
@@ -203,6 +207,15 @@ TEST_CASE("Every attribute of a link is read") {
   expected.parent_device = "0000:03:02.1";
   expected.phys_port_name = "pf0vf1";
   expected.phys_switch_id = "dead01";
+  expected.options = {.flags = 0,
+                      .mode = 1,
+                      .group = 7,
+                      .proto_down = 1,
+                      .gso_max_size = 30'000,
+                      .gso_max_segs = 100,
+                      .gro_max_size = 20'000,
+                      .gso_ipv4_max_size = 10'000,
+                      .gro_ipv4_max_size = 9'000};
   CHECK(*link == expected);
   CHECK(link->up());
   CHECK(link->carrier());

@@ -68,6 +68,17 @@ TEST_CASE("What kubelet was told is void when the device has been given back, wh
   CHECK(read_promise(dir.path(), kDevice)->has_value());
 }
 
+TEST_CASE("A promise in a folder that is not trusted is not ended, because it may be one by CDI") {
+  const test::TempDir dir;
+  REQUIRE(write_promise(dir.path(), kDevice, {{"uverbs1"}, "/var/run/cdi/vfrail-a.json"}));
+  std::filesystem::permissions(dir.path("promised"), std::filesystem::perms::others_write,
+                               std::filesystem::perm_options::add);
+  const auto ended = end_promise(dir.path(), kDevice);
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().code == Errc::denied);
+  CHECK(std::filesystem::exists(dir.path("promised/0000:03:02.1.json")));
+}
+
 TEST_CASE("A promise that cannot be read ends as others do") {
   const test::TempDir dir;
   std::filesystem::create_directories(dir.path("promised"));

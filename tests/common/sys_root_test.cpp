@@ -29,13 +29,14 @@ TEST_CASE("A file that is not there is no error") {
   const Tree tree("sys/vendor = x");
   CHECK_FALSE(tree.sys.text("sys/none").value_or("x").has_value());
   CHECK_FALSE(tree.sys.text("sys/vendor/below").value_or("x").has_value());
-  CHECK_FALSE(tree.sys.exists("sys/none"));
+  CHECK_FALSE(tree.sys.exists("sys/none").value_or(true));
 }
 
-TEST_CASE("What cannot be read as a file is an error, except for those who can do without") {
+TEST_CASE(
+    "What cannot be read as a file is an error, and nothing for those who say that they can do without") {
   const Tree tree("sys/folder/");
   CHECK_FALSE(tree.sys.text("sys/folder"));
-  CHECK_FALSE(tree.sys.text_or_none("sys/folder").has_value());
+  CHECK_FALSE(tree.sys.text("sys/folder").or_none().has_value());
 }
 
 TEST_CASE("A file of more than 64 KiB is refused") {
@@ -54,31 +55,43 @@ TEST_CASE("A fifo in the way does not stop the reader") {
 
 TEST_CASE("A number is read whole or not at all") {
   const Tree tree("sys/a = -1\nsys/b = 12x\nsys/c = 0x10\n");
-  CHECK(tree.sys.number_or_none("sys/a") == -1);
-  CHECK_FALSE(tree.sys.number_or_none("sys/b").has_value());
-  CHECK_FALSE(tree.sys.number_or_none("sys/c").has_value());
-  CHECK_FALSE(tree.sys.number_or_none("sys/d").has_value());
+  CHECK(tree.sys.number("sys/a").value_or(0) == -1);
+  CHECK_FALSE(tree.sys.number("sys/b").value_or(0).has_value());
+  CHECK_FALSE(tree.sys.number("sys/c").value_or(0).has_value());
+  CHECK_FALSE(tree.sys.number("sys/d").value_or(0).has_value());
 }
 
 TEST_CASE("The name behind a link is the last part of its target, also when the target is gone") {
   const Tree tree("sys/device/driver -> ../../bus/drivers/igbvf");
-  CHECK(tree.sys.link_name("sys/device/driver") == "igbvf");
-  CHECK_FALSE(tree.sys.link_name("sys/device").has_value());
+  CHECK(tree.sys.link_name("sys/device/driver").value_or("") == "igbvf");
+  CHECK_FALSE(tree.sys.link_name("sys/device").value_or("").has_value());
 }
 
 TEST_CASE("A path is resolved below the root and never out of it") {
   const Tree tree("sys/devices/pci/net/\nsys/class/a -> ../devices/pci\nsys/class/out -> /etc\n");
-  CHECK(tree.sys.resolve("sys/class/a/net") == "sys/devices/pci/net");
-  CHECK_FALSE(tree.sys.resolve("sys/class/out").has_value());
-  CHECK_FALSE(tree.sys.resolve("sys/class/none").has_value());
-  CHECK_FALSE(tree.sys.resolve("sys/../../..").has_value());
+  CHECK(tree.sys.resolve("sys/class/a/net").value_or("") == "sys/devices/pci/net");
+  CHECK_FALSE(tree.sys.resolve("sys/class/out").value_or("").has_value());
+  CHECK_FALSE(tree.sys.resolve("sys/class/none").value_or("").has_value());
+  CHECK_FALSE(tree.sys.resolve("sys/../../..").value_or("").has_value());
 }
 
-TEST_CASE("A folder is listed in order, and one that is not there is empty") {
+TEST_CASE("A folder is listed in order, and one that is not there is no empty one") {
   const Tree tree("sys/b = 1\nsys/a/\nsys/c -> b\n");
-  CHECK(tree.sys.list("sys") == std::vector<std::string>{"a", "b", "c"});
-  CHECK(tree.sys.list("none").empty());
-  CHECK(tree.sys.list("sys/b").empty());
+  CHECK(tree.sys.list("sys").value_or(std::nullopt) == std::vector<std::string>{"a", "b", "c"});
+  CHECK_FALSE(tree.sys.list("none").value_or(SysRoot::Names()).has_value());
+  CHECK_FALSE(tree.sys.list("sys/b").value_or(SysRoot::Names()).has_value());
+}
+
+// A link to itself is an error for root, too (ELOOP), whom no permission stops.
+TEST_CASE("What could not be read is not taken for something that is not there") {
+  const Tree tree("sys/loop -> loop\n");
+  CHECK_FALSE(tree.sys.exists("sys/loop/x").ok());
+  CHECK_FALSE(tree.sys.text("sys/loop"));
+  CHECK_FALSE(tree.sys.number("sys/loop"));
+  CHECK_FALSE(tree.sys.link_name("sys/loop/x"));
+  CHECK_FALSE(tree.sys.link_target("sys/loop/x"));
+  CHECK_FALSE(tree.sys.list("sys/loop"));
+  CHECK_FALSE(tree.sys.resolve("sys/loop"));
 }
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 // common/text.h: what messages are made of.
 #include "common/text.h"
 
+#include "common/escape.h"
 #include "common/json.h"
 
 #include <catch2/catch.hpp>
@@ -55,6 +56,43 @@ TEST_CASE("What is well-formed to us is so to the parser of JSON") {
   for (unsigned value = 0; value < 1U << 16U; ++value) {
     const std::string text{static_cast<char>(value >> 8U), static_cast<char>(value & 0xFFU)};
     if (bool(Json::parse(Json(text).text())) != (well_formed(text) == text)) FAIL(value);
+  }
+}
+
+TEST_CASE("What a terminal would obey is shown instead") {
+  const auto [text, out] = GENERATE(table<std::string, std::string>({
+      {"eth0", "eth0"},
+      {"back\\slash", "back\\slash"},
+      {"\x1b[2J", "\\x1b[2J"},
+      {"a\nforged\tline\r", "a\\x0aforged\\x09line\\x0d"},
+      {std::string("a\0b", 3), "a\\x00b"},
+      {"\x7f", "\\x7f"},
+      {"\xff", "\\xff"},
+      {"\xC2\x9b"
+       "31m",
+       "\\xc2\\x9b31m"},  // CSI of C1
+      {"\xE2\x80\xAE"
+       "0hte",
+       "\\xe2\\x80\\xae"
+       "0hte"},                             // right to left
+      {"\xE2\x80\x8B", "\\xe2\\x80\\x8b"},  // nothing to see
+      {"\xF3\xA0\x81\x81", "\\xf3\\xa0\\x81\\x81"},
+      {"caf\xC3\xA9 \xF0\x9F\x98\x80", "caf\xC3\xA9 \xF0\x9F\x98\x80"},
+  }));
+  CHECK(escaped(text) == out);
+  CHECK(escaped(out) == out);
+}
+
+TEST_CASE("JSON says the same without what a terminal would obey") {
+  const std::string text = GENERATE(as<std::string>(), "\x7f", "\xC2\x9b",
+                                    "a\xE2\x80\xAE"
+                                    "b",
+                                    "\xF3\xA0\x81\x81", "\x1b", "\xC3\xA9");
+  const Json json(Json::Object{{text, Json(text)}});
+  for (const std::string& printed : {json.text(), json.pretty(), json.text(Json::Order::sorted)}) {
+    CHECK(escaped(printed).find("\\x") ==
+          (printed.find('\n') == std::string::npos ? std::string::npos : escaped(printed).find("\\x0a")));
+    CHECK(*Json::parse(printed) == json);
   }
 }
 

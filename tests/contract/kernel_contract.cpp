@@ -129,6 +129,14 @@ void check_addresses(ContractBench& bench, const Link& before) {
   REQUIRE(found != routes->end());
   CHECK(found->gateway == route.gateway);
   CHECK(found->mtu == route.mtu);
+  Route fallback = route;
+  fallback.destination = cidr("0.0.0.0/0");
+  REQUIRE(bench.pod.add_route(fallback));
+  const auto defaults = bench.pod.default_routes();
+  REQUIRE(defaults);
+  REQUIRE(defaults->size() == 1);
+  CHECK(defaults->front().gateway == route.gateway);
+  CHECK(defaults->front().link == index);
   change(bench.pod, index, {.up = false});
   route.destination = cidr("203.0.113.0/24");
   CHECK_FALSE(bench.pod.add_route(route));
@@ -164,6 +172,91 @@ void check_flags(ContractBench& bench, const Link& before) {
   CHECK(home.allmulti_set());
   change(bench.host, home.index, {.allmulti = false});
   CHECK(link_in(bench.host, before.name).flags == before.flags);
+}
+
+// By what a pod can set; each survives the move, so the way home must look at it.
+void check_options(ContractBench& bench, const Link& before) {
+  REQUIRE(before.options.flags.has_value());
+  REQUIRE(before.options.mode == 0U);
+  const uint32_t flags = *before.options.flags ^ 0x1080U;  // IFF_NOARP, IFF_MULTICAST
+  change(bench.host, before.index,
+         {.netns_fd = bench.pod.netns_fd(),
+          .name = "net1",
+          .options = {.flags = flags,
+                      .mode = 1,
+                      .group = 7,
+                      .gso_max_size = 30'000,
+                      .gso_max_segs = 100,
+                      .gro_max_size = 20'000}});
+  const Link moved = link_in(bench.pod, "net1");
+  CHECK(moved.options.flags == flags);
+  CHECK(moved.options.mode == 1U);
+  CHECK(moved.options.group == 7U);
+  CHECK(moved.options.gso_max_size == 30'000U);
+  CHECK(moved.options.gso_max_segs == 100U);
+  CHECK(moved.options.gro_max_size == 20'000U);
+  CHECK(moved.promisc_set() == before.promisc_set());
+  const LinkOptions back = before.options.differing_from(moved.options);
+  if (before.options.gso_ipv4_max_size) {
+    INFO("the size for IPv4 goes along with the other, both ways");
+    CHECK(moved.options.gso_ipv4_max_size == 30'000U);
+    CHECK(back.gso_ipv4_max_size == before.options.gso_ipv4_max_size);
+  }
+  change(bench.pod, moved.index,
+         {.netns_fd = bench.host.netns_fd(), .name = before.name, .up = before.up(), .options = back});
+  CHECK(link_in(bench.host, before.name).options == before.options);
+}
+
+EthtoolSettings ethtool_of(Kernel& kernel, uint16_t family, int link, EthtoolGroup group) {
+  const auto found = kernel.ethtool(family, link, group);
+  REQUIRE(found);
+  REQUIRE(found->has_value());
+  return **found;
+}
+
+// Where the driver has them: a VF's has, a veth's has not.
+void check_rings(Kernel& kernel, uint16_t family, int link) {
+  const auto found = kernel.ethtool(family, link, EthtoolGroup::rings);
+  REQUIRE(found);
+  if (!*found || !(*found)->numbers.contains("rx")) return;
+  EthtoolSettings other = **found;
+  other.numbers["rx"] *= 2;
+  REQUIRE(kernel.change_ethtool(family, link, EthtoolGroup::rings, *other.change_from(**found)));
+  CHECK(ethtool_of(kernel, family, link, EthtoolGroup::rings) == other);
+  REQUIRE(kernel.change_ethtool(family, link, EthtoolGroup::rings, *(*found)->change_from(other)));
+  CHECK(ethtool_of(kernel, family, link, EthtoolGroup::rings) == **found);
+}
+
+void check_ethtool(ContractBench& bench, const Link& before) {
+  const auto family = bench.host.ethtool_family();
+  REQUIRE(family);
+  REQUIRE(family->has_value());
+  const auto group = EthtoolGroup::features;
+  const EthtoolSettings features = ethtool_of(bench.host, **family, before.index, group);
+  REQUIRE(features.bit_count > 32);
+  EthtoolSettings other = features;
+  other.bits[0] ^= 0x4000U;  // NETIF_F_GSO_BIT - 0: generic receive offload (NETIF_F_GRO_BIT)
+  const auto change_to_other = other.change_from(features);
+  REQUIRE(change_to_other.has_value());
+  REQUIRE(bench.host.change_ethtool(**family, before.index, group, *change_to_other));
+  {
+    INFO("it survives a move");
+    change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "net1"});
+    const int index = link_in(bench.pod, "net1").index;
+    CHECK(ethtool_of(bench.pod, **family, index, group).bits == other.bits);
+    REQUIRE(bench.pod.change_ethtool(**family, index, group, *features.change_from(other)));
+    change(bench.pod, index, {.netns_fd = bench.host.netns_fd(), .name = before.name, .up = before.up()});
+  }
+  const int index = link_in(bench.host, before.name).index;
+  CHECK(ethtool_of(bench.host, **family, index, group) == features);
+  const auto none = bench.host.ethtool(**family, 999'999, group);
+  REQUIRE_FALSE(none);
+  CHECK(none.error().sys == ENODEV);
+  check_rings(bench.host, **family, index);
+  for (const EthtoolGroup each : kEthtoolGroups) {
+    INFO("each group is there, or the driver has it not: " << group_name(each));
+    CHECK(bench.host.ethtool(**family, index, each));
+  }
 }
 
 void check_waiting(ContractBench& bench) {
@@ -363,6 +456,8 @@ void check_kernel_contract(ContractBench bench) {
   check_lookup(bench, before);
   check_limits(bench, now());
   check_flags(bench, now());
+  check_options(bench, now());
+  check_ethtool(bench, now());
   check_move(bench, now());
   check_addresses(bench, now());
   check_names(bench, now());

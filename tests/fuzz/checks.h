@@ -31,7 +31,7 @@ bool is_sound(const IpAddress& address);
 
 // A message can be printed as a CNI error, and is then what it was for whoever reads it.
 void check_error(const Error& error);
-// What a value prints is read as the same value, in each form, and it is no deeper than allowed.
+// What a value prints is read as the same value, in one of the forms, and it is no deeper than allowed.
 void check_json(const Json& json);
 // It prints as text that reads as the same record, and no file named after it lies outside the state folder.
 void check_record(const Record& record);

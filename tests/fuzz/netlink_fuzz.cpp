@@ -1,5 +1,6 @@
 // Target: what the kernel answers, one netlink message an input. The kernel is trusted, but what it says was
 // named by others (interface names, aliases), and a new kernel may say what this version has never seen.
+#include "common/netlink_ethtool.h"
 #include "common/netlink_parse.h"
 #include "tests/fuzz/checks.h"
 
@@ -79,6 +80,11 @@ void check_rdma(NlBytes message) {
   if (counters) {
     for (const NamedCounter& one : *counters) MUST(!one.name.empty());
   }
+  for (const EthtoolGroup group : kEthtoolGroups) {
+    const auto settings = parse_ethtool(message, group);
+    if (settings) MUST(!settings->change_from(*settings));
+  }
+  (void)parse_ethtool_family(message);
   const auto mode = parse_rdma_netns_mode(message);
   if (!mode) check_refusal(mode.error());
 }

@@ -180,8 +180,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!request || !conf || request->command != Command::add) return 0;
   const auto mac = wanted_mac(*request, *conf);
   if (!mac) check_error(mac.error());
-  for (const State& state : kStates) check_plan(*request, *conf, state);
-  check_printed(*request, *conf, kStates.front());
-  check_result(*request, *conf);
+  // One of the states, and one of the ways back, for each input: all of them would take ten times as long.
+  const State& state = kStates[input.config.size() % kStates.size()];
+  check_plan(*request, *conf, state);
+  if (size % 2 == 0) check_printed(*request, *conf, state);
+  if (size % 2 == 1) check_result(*request, *conf);
   return 0;
 }

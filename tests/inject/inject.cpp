@@ -11,9 +11,10 @@
 // kill-before-change counts those calls only that may change something outside of the process, or in which it
 // waits for somebody who does. Before any other call the world is as it was before the last one that counts,
 // so that a kill there is no other trial.
+#include "tests/inject/calls.h"
+
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,26 +23,18 @@
 #include <string>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef __x86_64__
-#error "inject writes x86-64 registers; for another architecture FailedCall is to be written"
-#endif
-
 namespace {
+
+using namespace vfrail::test;
 
 // Longer than anything that vfrail-cni waits for by itself when no other process is in its way (5 s).
 constexpr unsigned kLimitSeconds = 25;
 
 volatile std::sig_atomic_t out_of_time = 0;
 void on_alarm(int) { out_of_time = 1; }
-
-[[noreturn]] void die(const char* what) {
-  std::perror(what);
-  std::exit(126);
-}
 
 struct ErrnoName {
   const char* name;
@@ -59,96 +52,6 @@ int errno_of(const std::string& word) {
     if (word == one.name) return one.number;
   }
   return -1;
-}
-
-struct CallName {
-  long number;
-  const char* name;
-};
-// What a small static program makes; others show as numbers.
-#define CALL(call) \
-  { SYS_##call, #call }
-constexpr CallName kCalls[] = {CALL(access),
-                               CALL(arch_prctl),
-                               CALL(bind),
-                               CALL(brk),
-                               CALL(chmod),
-                               CALL(clock_nanosleep),
-                               CALL(clone),
-                               CALL(clone3),
-                               CALL(close),
-                               CALL(dup),
-                               CALL(dup2),
-                               CALL(exit_group),
-                               CALL(faccessat2),
-                               CALL(fchmod),
-                               CALL(fcntl),
-                               CALL(flock),
-                               CALL(fstat),
-                               CALL(fsync),
-                               CALL(futex),
-                               CALL(getdents64),
-                               CALL(getpid),
-                               CALL(getrandom),
-                               CALL(getsockname),
-                               CALL(getsockopt),
-                               CALL(geteuid),
-                               CALL(gettid),
-                               CALL(getuid),
-                               CALL(ioctl),
-                               CALL(kill),
-                               CALL(link),
-                               CALL(linkat),
-                               CALL(lseek),
-                               CALL(lstat),
-                               CALL(mkdir),
-                               CALL(mmap),
-                               CALL(mprotect),
-                               CALL(mremap),
-                               CALL(munmap),
-                               CALL(newfstatat),
-                               CALL(open),
-                               CALL(openat),
-                               CALL(memfd_create),
-                               CALL(pipe2),
-                               CALL(poll),
-                               CALL(prctl),
-                               CALL(prlimit64),
-                               CALL(read),
-                               CALL(readlink),
-                               CALL(readlinkat),
-                               CALL(recvmsg),
-                               CALL(rename),
-                               CALL(rmdir),
-                               CALL(rseq),
-                               CALL(rt_sigaction),
-                               CALL(rt_sigprocmask),
-                               CALL(sendmsg),
-                               CALL(sendto),
-                               CALL(set_robust_list),
-                               CALL(set_tid_address),
-                               CALL(setns),
-                               CALL(setsockopt),
-                               CALL(socket),
-                               CALL(stat),
-                               CALL(symlink),
-                               CALL(tgkill),
-                               CALL(uname),
-                               CALL(unlink),
-                               CALL(unlinkat),
-                               CALL(wait4),
-                               CALL(write)};
-#undef CALL
-
-std::string call_name(long number) {
-  for (const CallName& call : kCalls) {
-    if (call.number == number) return call.name;
-  }
-  return "call-" + std::to_string(number);
-}
-
-void set_register(pid_t pid, size_t place, long value) {
-  if (ptrace(PTRACE_POKEUSER, pid, place, value) != 0) die("inject: write a register");
 }
 
 // What is not in this list may change something, and so may what waits: poll(2), wait4(2).
@@ -195,31 +98,6 @@ bool only_looks(const __ptrace_syscall_info& call) {
       return false;
   }
 }
-
-// One system call that shall fail.
-class FailedCall {
- public:
-  // At its entry: it is not done, because the kernel has no call with the number -1. But brk() has no errno:
-  // when it fails it answers with the break as it is (brk(2)), which is what brk(0) does; an errno would be
-  // an address.
-  FailedCall(pid_t pid, const __ptrace_syscall_info& call)
-      : pid_(pid), is_brk_(call.entry.nr == SYS_brk), argument_(static_cast<long>(call.entry.args[0])) {
-    set_register(pid, is_brk_ ? offsetof(user, regs.rdi) : offsetof(user, regs.orig_rax), is_brk_ ? 0 : -1);
-  }
-  // At its exit. A call leaves its argument in the register, and the C library's brk() looks at it.
-  void answer(int error) const {
-    if (is_brk_) {
-      set_register(pid_, offsetof(user, regs.rdi), argument_);
-    } else {
-      set_register(pid_, offsetof(user, regs.rax), -static_cast<long>(error));
-    }
-  }
-
- private:
-  pid_t pid_;
-  bool is_brk_;
-  long argument_;
-};
 
 class Command {
  public:

@@ -39,7 +39,8 @@ Scene::Scene(const Setting& setting)
     // Nodes alone: an RDMA device takes a kernel that has it.
     write_tree(node_.path("root"), "sys/bus/pci/devices/0000:03:02.1/infiniband_verbs/uverbs7/");
   } else {
-    name = read_device(SysRoot("/"), *DeviceId::parse(setting_.device)).netdevs.at(0);
+    name = must_read(read_device(SysRoot("/"), *DeviceId::parse(setting_.device)), "read the device")
+               .netdevs.at(0);
   }
   // Nothing that the kernel makes by default, so that a restore which does nothing shows.
   shell("ip link set " + name + " mtu 1400 txqueuelen 777 alias 'a home' up; ip link property add dev " +
@@ -181,7 +182,8 @@ std::string Scene::host() const {
   const auto kernel = must_read(NetlinkKernel::open_current(), "open own namespace");
   std::string out = snapshot(*kernel);
   if (!setting_.device.empty()) {
-    const Device device = read_device(SysRoot("/"), *DeviceId::parse(setting_.device));
+    const Device device =
+        must_read(read_device(SysRoot("/"), *DeviceId::parse(setting_.device)), "read the device");
     for (const auto* names : {&device.netdevs, &device.rdma, &device.nodes}) {
       for (const std::string& name : *names) out += "of the device: " + name + "\n";
     }

@@ -19,8 +19,8 @@ ids() { vfrail inspect --config-file $config -o json | jq -r "[$1] | sort | join
 sysfs_vfs() { (cd $pci && for f in */physfn; do echo "${f%/physfn}"; done | sort | paste -sd ' '); }
 kubelet_list() { test-kubelet capacity --kubelet-root $kubelet --json | jq -S "del(.\"$resource\".allocated)"; }
 serve() { vfrail serve --config-file $config "$@" >> /run/t/serve.log 2>&1 & server=$!; }
-stop() { kill -TERM $server; within 2 refused kill -0 $server; }
-offered() { within 15 test-kubelet capacity --kubelet-root $kubelet --wait "$resource=$1" --timeout 10; }
+stop() { kill -TERM $server; eventually refused kill -0 $server; }
+offered() { eventually test-kubelet capacity --kubelet-root $kubelet --wait "$resource=$1" --timeout 60; }
 cni() {
     CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=net1 CNI_PATH=/usr/local/bin \
         vfrail-cni 2>> /run/t/cni.log <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"n\", \"type\": \"vfrail\", \"deviceID\": \"$3\"}"
@@ -37,7 +37,7 @@ check 'and takes it again when it has one' is "${all[*]}" ids '.pools[].devices[
 rebind "${all[6]}" vfio-pci
 check 'a VF given to vfio is no RDMA device' is "${all[*]:0:6} ${all[7]}" ids '.pools[].devices[].id'
 rebind "${all[6]}"
-within 3 netdev "${all[6]}" > /dev/null
+eventually netdev "${all[6]}" > /dev/null
 rdma link add mlx5_6 type rxe netdev "$(netdev "${all[6]}")"
 ip link set "$(netdev "${all[0]}")" up
 ip route add default dev "$(netdev "${all[0]}")" table 77
@@ -82,14 +82,14 @@ for i in "${!all[@]}"; do ip netns add "p$i"; cni ADD "p$i" "${all[i]}" > /dev/n
 check 'no netdev of a VF is left in the host' is '' find "${all[@]/%//net}" -mindepth 1
 kill -9 $server
 wait $server 2> /dev/null
-within 2 refused kill -0 $server
+eventually refused kill -0 $server
 serve
 check 'kubelet is offered eight devices' offered 8
 kubelet_list > /run/t/list.after
 check 'the list is identical' diff /run/t/list.before /run/t/list.after
 check 'inspect has every VF in the pool' is "${all[*]}" ids '.pools[].devices[].id'
 for i in "${!all[@]}"; do cni DEL "p$i" "${all[i]}" || echo "FAIL DEL p$i"; ip netns del "p$i"; done
-check 'TERM stops it within a second' stop
+check 'TERM stops it' stop
 check 'its socket is gone' refused test -e $kubelet/plugins_registry/nvidia.com_hostdev.sock
 check 'the device-info file stays' test -e "/var/run/k8s.cni.cncf.io/devinfo/dp/nvidia.com-hostdev-${all[2]}-device.json"
 
@@ -114,7 +114,7 @@ check 'kubelet is offered eight devices' offered 8
 check 'after a restart of kubelet again' test-kubelet restart --kubelet-root $kubelet
 check 'kubelet is offered eight devices' offered 8
 grep VmRSS /proc/$server/status
-check 'TERM stops it within a second' stop
+check 'TERM stops it' stop
 
 # RDMA devices were made anew and moved, so their nodes' numbers may be dealt differently.
 numbers() { sed -E 's/(uverbs|umad)[0-9]+/\1N/g' "$1"; }

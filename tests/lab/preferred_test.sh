@@ -23,7 +23,7 @@ prefers() {
     resource "$1"
     test-kubelet run --kubelet-root $kubelet >> /run/t/kubelet.log 2>&1 & player=$!
     vfrail serve --config-file $config --registration watcher --log-level debug >> /run/t/serve.log 2>&1 & server=$!
-    check "$1: all VFs are offered" within 15 test-kubelet capacity --kubelet-root $kubelet --wait lab/vf=8 --timeout 10
+    check "$1: all VFs are offered" eventually test-kubelet capacity --kubelet-root $kubelet --wait lab/vf=8 --timeout 60
 }
 
 section 'distances'

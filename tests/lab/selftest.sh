@@ -62,8 +62,8 @@ ip netns del pod
 ip link set "$P" vf 3 vlan 0
 ip link set "$ND" mtu 1500 txqueuelen 1000
 ip link property del dev "$ND" altname other
-within 3 has mlx5_3 rdma dev show
-check 'shows that all is as before'      within 3 eval 'node_state | diff /tmp/before -'
+eventually has mlx5_3 rdma dev show
+check 'shows that all is as before'      eventually eval 'node_state | diff /tmp/before -'
 
 section "VF properties, on VF 3"
 # Not on a VF that is to send afterwards: with a new MAC it cannot before its driver is bound anew.
@@ -96,7 +96,7 @@ ip link set "$P" vf 3 trust off
 ip link set "$P" vf 3 mac 02:00:00:00:00:05
 check 'the VF does not see a change'     is 02:00:00:00:00:04 mac "$ND"
 rebind $D
-check 'before its driver is bound anew'  within 5 is 02:00:00:00:00:05 mac "$(netdev $D)"
+check 'before its driver is bound anew'  eventually is 02:00:00:00:00:05 mac "$(netdev $D)"
 check 'MTU 9216'                         ip link set "$(netdev $D)" mtu 9216
 rdma link add mlx5_3 type rxe netdev "$(netdev $D)"     # it went with the netdev
 
@@ -106,15 +106,15 @@ ip netns add pod
 check 'fixed while there are namespaces' refused_with 'busy' rdma system set netns shared
 check 'a pod sees nothing'               is '' in_pod rdma dev show
 ip netns del pod
-check 'shared mode'                      within 3 rdma system set netns shared
+check 'shared mode'                      eventually rdma system set netns shared
 ip netns add pod
 check 'a pod sees all devices'           is 8 eval 'in_pod rdma dev show | wc -l'
 check 'none can move'                    refused_with 'not supported' rdma dev set mlx5_0 netns pod
 check 'a pod opens any of them'          in_pod bash -c ': < /dev/infiniband/uverbs0'
 check 'a netdev moves, its device stays' eval 'ip link set $N netns pod && has "link mlx5_0/1" rdma link show'
 ip netns del pod
-check 'and they find each other again'   within 3 has "mlx5_0/1.*netdev $N" rdma link show
-check 'exclusive mode again'             within 3 rdma system set netns exclusive
+check 'and they find each other again'   eventually has "mlx5_0/1.*netdev $N" rdma link show
+check 'exclusive mode again'             eventually rdma system set netns exclusive
 check 'a child of the PCI function'      is "../../devices/pci0000:20/0000:20:00.0/$PF0/../$A/infiniband/mlx5_0" \
     echo "$(readlink /sys/class/infiniband/mlx5_0 | sed "s#/$A/#/$PF0/../$A/#")"
 check 'its uverbs and umad'              is 'uverbs0 umad0' echo "$(number $A verbs)" "$(number $A mad)"
@@ -149,7 +149,7 @@ for order in 'netdev, RDMA' 'RDMA, netdev'; do
     else
         ip netns del pod
     fi
-    check "$order: back"                 within 3 has "mlx5_0/1.*netdev $N" rdma link show
+    check "$order: back"                 eventually has "mlx5_0/1.*netdev $N" rdma link show
 done
 
 ip netns add pod
@@ -160,14 +160,14 @@ ip netns del pod
 sleep 0.5
 check 'a process keeps the pod'          lacks mlx5_0 rdma dev show
 kill $!
-check 'its end gives both back'          within 3 has "mlx5_0/1.*netdev $N" rdma link show
+check 'its end gives both back'          eventually has "mlx5_0/1.*netdev $N" rdma link show
 
 ip netns add pod
 ip link set "$N" netns pod
 ip link add "$N" type dummy
 check 'no way home to a taken name'      refused_with 'File exists' in_pod ip link set "$N" netns host
 ip netns del pod
-check 'the kernel finds another name'    within 3 has '^dev[0-9]*$' netdev $A
+check 'the kernel finds another name'    eventually has '^dev[0-9]*$' netdev $A
 ip link del "$N"
 ip link set "$(netdev $A)" name "$N"
 
@@ -177,11 +177,11 @@ check 'a move does not mind an open fd'  rdma dev set mlx5_0 netns pod
 exec 5<&-
 ip link set "$N" netns pod
 echo $A > $pci/$A/driver/unbind
-check 'unbind: the netdev is gone'       within 3 lacks "$N" in_pod ip -o link
-check 'unbind: the RDMA device is gone'  within 3 is '' in_pod rdma dev
+check 'unbind: the netdev is gone'       eventually lacks "$N" in_pod ip -o link
+check 'unbind: the RDMA device is gone'  eventually is '' in_pod rdma dev
 ip netns del pod
 rebind $A
-check 'bind: a netdev'                   within 5 has . netdev $A
+check 'bind: a netdev'                   eventually has . netdev $A
 N=$(netdev $A)
 rdma link add mlx5_0 type rxe netdev "$N"
 
@@ -190,13 +190,13 @@ rdma link del mlx5_0
 check 'uverbs0 is free, C has uverbs2'   is uverbs2 number $C verbs
 rdma dev set mlx5_2 netns pod
 check 'a move renumbers uverbs'          is uverbs0 number $C verbs
-check 'a move renumbers umad'            within 2 in_pod test -d "$pci/$C/infiniband_mad/umad0"
+check 'a move renumbers umad'            eventually in_pod test -d "$pci/$C/infiniband_mad/umad0"
 ip netns del pod
-within 3 has mlx5_2 rdma dev show
+eventually has mlx5_2 rdma dev show
 rdma link add mlx5_0 type rxe netdev "$N"
 check 'data flows (first namespace)'     eval '
     ip addr add 10.8.0.1/24 dev "$N"; ip link set "$N" up
-    within 5 has "state ACTIVE" rdma link show mlx5_0/1 &&
+    eventually has "state ACTIVE" rdma link show mlx5_0/1 &&
     { ibv_rc_pingpong -d mlx5_0 -g 1 -n 20 > /dev/null & sleep 0.5; ibv_rc_pingpong -d mlx5_0 -g 1 -n 20 127.0.0.1; }'
 ip addr flush dev "$N"
 ip link set "$N" down
@@ -212,12 +212,12 @@ for function in $A $B $E; do
     ip -n t$i link set "$name" up
 done
 ping_from() { ip netns exec "$1" ping -c 1 -W 1 "$2"; }
-check 'VF to VF of the same PF'          within 5 ping_from t1 10.9.0.2
-check 'VF to VF of the other PF'         within 5 ping_from t1 10.9.0.3
+check 'VF to VF of the same PF'          eventually ping_from t1 10.9.0.2
+check 'VF to VF of the other PF'         eventually ping_from t1 10.9.0.3
 ip link set "$P" vf 0 vlan 100
 check 'a VLAN separates'                 refused ping_from t1 10.9.0.2
 ip link set "$P" vf 1 vlan 100
-check 'a VLAN joins'                     within 5 ping_from t1 10.9.0.2
+check 'a VLAN joins'                     eventually ping_from t1 10.9.0.2
 ip link set "$P" vf 1 mac 02:00:00:00:00:01
 check 'spoofchk stops a wrong MAC'       refused ping_from t2 10.9.0.1
 for i in 1 2 3; do ip netns del t$i; done
@@ -232,29 +232,29 @@ check 'device of the group'              test -c "/dev/vfio/$(link_name $pci/$B/
 check 'no netdev any more'               refused netdev $B
 
 section "health"
-within 3 test -d "$pci/$A/net/$N"
+eventually test -d "$pci/$A/net/$N"
 ip link set "$N" up
-check 'a VF has carrier'                 within 5 is 1 carrier "$N"
+check 'a VF has carrier'                 eventually is 1 carrier "$N"
 ip link set "$N" down
-check 'VF down: port disabled'           within 3 has 'state DOWN physical_state DISABLED' rdma link show mlx5_0/1
+check 'VF down: port disabled'           eventually has 'state DOWN physical_state DISABLED' rdma link show mlx5_0/1
 ip link set "$N" up
-check 'VF up: port active'               within 5 has 'state ACTIVE' rdma link show mlx5_0/1
+check 'VF up: port active'               eventually has 'state ACTIVE' rdma link show mlx5_0/1
 ip link set "$P" down
-check 'PF down: its VF has no carrier'   within 8 is 0 carrier "$N"
-check 'PF down: port is down'            within 3 has 'state DOWN' rdma link show mlx5_0/1
+check 'PF down: its VF has no carrier'   eventually is 0 carrier "$N"
+check 'PF down: port is down'            eventually has 'state DOWN' rdma link show mlx5_0/1
 ip link set "$P" up
-check 'PF up'                            within 8 is 1 carrier "$P"
+check 'PF up'                            eventually is 1 carrier "$P"
 # igbvf often misses that its PF is back, until the VF is opened anew.
 ip link set "$N" down
 ip link set "$N" up
-check 'the VF, opened: carrier'          within 8 is 1 carrier "$N"
+check 'the VF, opened: carrier'          eventually is 1 carrier "$N"
 check 'function level reset'             write 1 $pci/$A/reset
-check 'the VF, opened: carrier'          eval 'ip link set "$N" down; ip link set "$N" up; within 8 is 1 carrier "$N"'
+check 'the VF, opened: carrier'          eval 'ip link set "$N" down; ip link set "$N" up; eventually is 1 carrier "$N"'
 check 'pull the cable'                   cable pf0 out
-check 'the PF has no carrier'            within 8 is 0 carrier "$P"
+check 'the PF has no carrier'            eventually is 0 carrier "$P"
 check 'a running VF does not notice'     is 1 carrier "$N"
 check 'put the cable in'                 cable pf0 in
-check 'the PF has carrier'               within 8 is 1 carrier "$P"
+check 'the PF has carrier'               eventually is 1 carrier "$P"
 check 'PFs do not see each other down'   is 1 carrier "$(netdev $PF1)"
 
 section "hotplug, with VF and RDMA device in a pod"
@@ -267,7 +267,7 @@ check 'also from the pod'                is '' in_pod rdma dev show
 check '  both of them'                   lacks "$N" in_pod ip -o link
 check 'the other NIC stays'              is mlx5_4 rdmadev $E
 check 'plug in'                          plug pf0
-check 'there is a PF'                    within 15 has . netdev $PF0
+check 'there is a PF'                    eventually has . netdev $PF0
 check 'without VFs'                      is 0 cat $pci/$PF0/sriov_numvfs
 write 0 $pci/$PF0/sriov_drivers_autoprobe
 ip link set "$(netdev $PF0)" up

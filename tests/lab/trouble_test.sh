@@ -34,21 +34,49 @@ check 'nothing is left' nothing_left
 check 'the VLAN is off all the same' lacks 'vlan 100' ip link show "$(ls "$pci/$vf/physfn/net")"
 check 'an ADD meanwhile says what is missing' refused_with 'has no driver bound' cni ADD a $vf
 echo $vf > "/sys/bus/pci/drivers/$driver/bind"
-within 5 netdev $vf > /dev/null
+eventually netdev $vf > /dev/null
 check 'the next pod gets it' usable $vf
+ip netns del a
+
+section 'the pod changes what no attachment sets'
+# What the kernel shows of the interface, without its index and what its carrier does.
+settings() {
+    ip -d link show "$1" | sed -n 's/^[0-9]*: [^<]*<\([^>]*\)>.* mode \([A-Z]*\) group \([^ ]*\).*/\1 \2 \3/p' |
+        sed 's/,\?\(NO-CARRIER\|LOWER_UP\|UP\)//g'
+    ip -d link show "$1" | grep -o 'gso_max_size [0-9]* gso_max_segs [0-9]*'
+    cat "/sys/class/net/$1/queues/rx-0/rps_cpus"
+}
+name=$(netdev $vf)
+before=$(settings "$name")
+ip netns add a
+check 'ADD' cni ADD a $vf
+check 'it forgets ARP and multicast, stays dormant, in another group' \
+    in_pod a sh -ec 'ip link set net1 arp off multicast off group 7; ip link set net1 mode dormant
+        ip link set net1 gso_max_size 30000; ip link property add dev net1 altname of-the-pod
+        echo 1 > /sys/class/net/net1/queues/rx-0/rps_cpus  # "ip netns exec" has mounted it'
+check 'DEL' cni DEL a $vf
+check 'the next pod finds nothing of it' is "$before" settings "$name"
+check 'nor the name' refused ip link show of-the-pod
+check 'it is not unclean' is '' ls /var/lib/cni/vfrail/unclean
 ip netns del a
 
 section 'the interface is moved on by the pod'
 vf=0000:21:10.2
-ip netns add a; ip netns add deep
+ip netns add a
+unshare -n sleep 600 &
+deep=$!
+sleep 1
 name=$(netdev $vf) rdma=$(rdmadev $vf)
 check 'ADD' cni ADD a $vf
-in_pod a ip link set net1 netns deep
+exec 8< /proc/$deep/ns/net
+in_pod a ip link set net1 netns $deep
+kill $deep                                  # a namespace that only a descriptor holds cannot be found
+wait $deep
 check 'DEL says where it has to be looked for, and can be repeated' refused_with 'has not come back' cni DEL a $vf
 check 'that is code 11' is 11 jq .code /tmp/a.answer
 check 'the record stays' is 'a:net1.json' records
 check 'the next pod does not get it meanwhile' refused cni ADD next $vf
-ip netns del deep
+exec 8<&-
 check 'DEL when that namespace has ended' cni DEL a $vf
 check 'it has its old name' is "$name" netdev $vf
 check 'its RDMA device is at home' has "link $rdma/1.*netdev $name" rdma link show
@@ -65,7 +93,7 @@ check 'DEL' cni DEL a $vf
 check 'the interface is at home, under a name of the kernel' has '^dev[0-9]' netdev $vf
 check 'the address is released' is '' leases
 ip netns del a
-within 5 rdmadev $vf > /dev/null
+eventually rdmadev $vf > /dev/null
 check 'the RDMA device is at home' has . rdmadev $vf
 check 'the next pod gets it' usable $vf
 
@@ -84,7 +112,7 @@ check 'DEL of the other, its namespace gone, too' cni DEL b 0000:41:10.2
 check 'nothing is left' nothing_left
 check 'an ADD says that the device is gone' refused_with 'is not on this node' cni ADD a $vf
 echo 4 > "$pci/0000:41:00.0/sriov_numvfs"
-within 5 netdev $vf > /dev/null
+eventually netdev $vf > /dev/null
 check 'a VF that was made anew is usable' usable $vf
 ip netns del a
 

@@ -33,14 +33,14 @@ cni() {
         vfrail-cni 2>> /run/t/cni.log <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"n\", \"type\": \"vfrail\", \"deviceID\": \"$3\"}"
 }
 serve() { vfrail serve --config-file /run/t/config.json --metrics-address localhost:$port "$@" >> /run/t/serve.log 2>&1 & server=$!; }
-stop() { kill -TERM $server; within 2 refused kill -0 $server; }
+stop() { kill -TERM $server; eventually refused kill -0 $server; }
 
 section 'health and readiness'
 serve
-check 'alive without kubelet' within 60 is ok page healthz
-check 'not ready, and why' within 60 refused_with 'kubelet has not registered it yet' page readyz
+check 'alive without kubelet' eventually is ok page healthz
+check 'not ready, and why' eventually refused_with 'kubelet has not registered it yet' page readyz
 test-kubelet run --kubelet-root $kubelet > /run/t/kubelet.log 2>&1 &
-check 'ready when kubelet has registered the resource' within 60 is ok page readyz
+check 'ready when kubelet has registered the resource' eventually is ok page readyz
 check 'eight devices' is 8 value vfrail_devices 'resource="nvidia.com/hostdev",state="healthy"'
 check 'the PFs are left out' is 2 value vfrail_devices_left_out 'reason="has_vfs"'
 check 'none is in use' is 0 value vfrail_devices_in_use 'resource='
@@ -61,9 +61,9 @@ check 'two are in use' is 2 value vfrail_devices_in_use 'resource='
 check 'its counters are there, under the name of the pod' value vfrail_device_receive_bytes_total "$(in_pod "$a" train-0)"
 received=$(value vfrail_device_receive_bytes_total "$(in_pod "$b" train-1)")
 sent=$(value vfrail_device_transmit_packets_total "$(in_pod "$a" train-0)")
-check 'one pod reaches the other' within 20 ip netns exec train-0 ping -c 3 -s 1000 -W 2 10.7.0.2
-check 'what one sends is counted for it' within 5 more_than $((sent + 2)) vfrail_device_transmit_packets_total "$(in_pod "$a" train-0)"
-check 'what the other receives is counted for that' within 5 more_than $((received + 2999)) vfrail_device_receive_bytes_total "$(in_pod "$b" train-1)"
+check 'one pod reaches the other' eventually ip netns exec train-0 ping -c 3 -s 1000 -W 2 10.7.0.2
+check 'what one sends is counted for it' eventually more_than $((sent + 2)) vfrail_device_transmit_packets_total "$(in_pod "$a" train-0)"
+check 'what the other receives is counted for that' eventually more_than $((received + 2999)) vfrail_device_receive_bytes_total "$(in_pod "$b" train-1)"
 check 'the RDMA device in the pod is counted, too' value vfrail_rdma_port_stats_total "$(labels "$a"),rdma_device=\"mlx5_0\",port=\"1\",counter=\"sent_pkts\",namespace=\"ml\",pod=\"train-0\""
 check 'nothing is without counters' lacks '^vfrail_devices_without_counters{' scrape
 
@@ -73,20 +73,20 @@ c=${all[1]} d=${all[5]}
 ip addr add 10.8.0.1/24 dev "$(netdev "$c")"; ip link set "$(netdev "$c")" up
 ip addr add 10.8.1.1/24 dev "$(netdev "$d")"; ip link set "$(netdev "$d")" up
 rdma_sent() { value vfrail_rdma_port_stats_total "$(labels "$c"),rdma_device=\"$(rdmadev "$c")\",port=\"1\",counter=\"sent_pkts\""; }
-check 'the port comes up' within 20 has 'state ACTIVE' rdma link show "$(rdmadev "$c")/1"
+check 'the port comes up' eventually has 'state ACTIVE' rdma link show "$(rdmadev "$c")/1"
 before=$(rdma_sent)
 pingpong() {
     local server rc=0
     ibv_rc_pingpong -d "$(rdmadev "$c")" -g 1 -n 100 > /dev/null 2>&1 &
     server=$!
     # Until it listens the other end is refused; when it has served once it ends.
-    within 20 ibv_rc_pingpong -d "$(rdmadev "$c")" -g 1 -n 100 127.0.0.1 || { rc=1; kill $server; }
+    eventually ibv_rc_pingpong -d "$(rdmadev "$c")" -g 1 -n 100 127.0.0.1 || { rc=1; kill $server; }
     wait $server
     return $rc
 }
 check 'traffic over the RDMA device' pingpong
 rose() { local now; now=$(rdma_sent) && echo "$before, then $now" && [ "$now" -gt "$before" ]; }
-check 'is counted' within 5 rose
+check 'is counted' eventually rose
 ip addr flush dev "$(netdev "$c")"; ip addr flush dev "$(netdev "$d")"
 check 'TERM stops it' stop
 check 'and nobody answers any more' refused page healthz
@@ -99,7 +99,7 @@ inside=(ip netns exec plugin)
 "${inside[@]}" ip link set lo up
 "${inside[@]}" vfrail serve --root /host-root --config-file /run/t/config.json --metrics-address localhost:$port >> /run/t/serve.log 2>&1 &
 server=$!
-check 'ready' within 60 is ok page readyz
+check 'ready' eventually is ok page readyz
 check 'the traffic of devices at home is told' value vfrail_device_receive_bytes_total "$(labels "$d")"
 check 'what cannot be read is said, with the reason' is 2 value vfrail_devices_without_counters 'counters="traffic",reason="pf_out_of_reach"'
 check 'and for RDMA' is 2 value vfrail_devices_without_counters 'counters="rdma",reason="pod_out_of_reach"'

@@ -1,6 +1,7 @@
 // The announcement of a pod's addresses, as the other end of its wire receives it.
 #include "common/unique_fd.h"
 #include "tests/netns/node.h"
+#include "tests/support/deadline.h"
 
 #include <arpa/inet.h>
 #include <chrono>
@@ -96,7 +97,7 @@ TEST_CASE("The other end receives a neighbour advertisement for an IPv6 address 
   const auto start = std::chrono::steady_clock::now();
   node.add();
   std::vector<Frame> found;
-  while (found.empty() && std::chrono::steady_clock::now() - start < std::chrono::seconds(8)) {
+  while (found.empty() && std::chrono::steady_clock::now() - start < test::kDeadline) {
     shell("sleep 0.05");
     for (Frame& frame : wire.received(ETH_P_IPV6)) {
       const bool advertisement = frame.size() >= 14 + 40 + 32 && frame[20] == 58 && frame[54] == 136;

@@ -93,8 +93,8 @@ TEST_CASE("In every version the result is what the pod has, and DEL puts the nod
   CHECK(*interface.find("name") == Json("net1"));
   CHECK(*interface.find("mac") == Json("02:00:00:00:0a:01"));
   CHECK(*interface.find("sandbox") == Json(node.pod));
-  CHECK((interface.find("mtu") != nullptr) == v1);
-  CHECK((interface.find("pciID") != nullptr) == v1);
+  CHECK(interface.find("mtu") == nullptr);  // of 1.1.0
+  CHECK(interface.find("pciID") == nullptr);
   const Json& ip = (*result.find("ips")->as_array()).at(0);
   CHECK(*ip.find("address") == Json("10.7.0.5/24"));
   CHECK(*ip.find("gateway") == Json("10.7.0.1"));
@@ -293,8 +293,10 @@ TEST_CASE("A virtio NIC and an auxiliary device move and come home as a VF does"
   CAPTURE(id);
   const OnePod node;
   write_tree(node.path("root"), tree);
-  Json conf = node.config();
-  conf.set("deviceID", id).set("pciBusID", id).set("ipam", node.host_local());
+  node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
+    echo '{"cniVersion":"1.1.0","ips":[{"address":"10.7.0.5/24"}]}')");
+  Json conf = node.config("1.1.0");
+  conf.set("deviceID", id).set("pciBusID", id).set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   const Json result = done(node, node.call("ADD", conf));
   CHECK(has_address(node.link_in_pod(node.pod, "net1"), "10.7.0.5", 24));
   const Json* pci_id = result.find("interfaces")->as_array()->at(0).find("pciID");
@@ -327,6 +329,10 @@ TEST_CASE("CHECK is content with a pod that is as it was made, and names each da
             "ip addr add 10.7.0.5/24 dev net1; ip route add default via 10.7.0.1", "10.7.0.5/24 is missing"},
            {"ip link set net1 down", "ip link set net1 up; ip route add default via 10.7.0.1",
             "net1 is down"},
+           {"ip route del 10.7.0.0/24", "ip route add 10.7.0.0/24 dev net1",
+            "the route to 10.7.0.0/24 that 10.7.0.5/24 of net1 comes with is missing"},
+           {"ip route change default via 10.7.0.9 dev net1", "ip route change default via 10.7.0.1 dev net1",
+            "route 0.0.0.0/0 is missing"},
        }) {
     CAPTURE(damage.command);
     node.in_pod(node.pod, damage.command);
@@ -339,6 +345,20 @@ TEST_CASE("CHECK is content with a pod that is as it was made, and names each da
   CHECK(node.run(check).status != 0);  // host-local's own CHECK
   done(node, node.call("DEL", conf));
   refused(node, check, 100, "no record");
+}
+
+TEST_CASE("CHECK compares the address in the pod with prevResult, which a later plugin may have changed") {
+  OnePod node;
+  const Json conf = node.config();
+  Json result = done(node, node.call("ADD", conf));
+  node.in_pod(node.pod, "ip link set net1 address 02:00:00:00:0a:02");
+  refused(node, node.call("CHECK", with_prev_result(conf, result)), 103,
+          "net1 has the address 02:00:00:00:0a:02, wanted is ");
+  Json interface = (*result.find("interfaces")->as_array())[0];
+  result.set("interfaces", Json(Json::Array{interface.set("mac", "02:00:00:00:0A:02")}));
+  done(node, node.call("CHECK", with_prev_result(conf, result)));
+  result.set("interfaces", Json::array());
+  refused(node, node.call("CHECK", with_prev_result(conf, result)), 103, "prevResult has no interface net1");
 }
 
 TEST_CASE("A CHECK that whereabouts does not implement is no failure, every other one is") {

@@ -49,11 +49,16 @@ Json stable(const Json& list, const std::vector<const char*>& keys) {
   return out;
 }
 
+// What a device was before its first attachment is kept until the next boot.
+bool is_kept(const std::string& name) { return name.find("/baselines/") != std::string::npos; }
+
 void list_files(const std::string& folder, std::string& out) {
   std::vector<std::string> names;
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
-    if (!entry.is_directory() || entry.is_symlink()) names.push_back(entry.path().string());
+    const std::string name = entry.path().string();
+    if (is_kept(name)) continue;
+    if (!entry.is_directory() || entry.is_symlink()) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) out += name + "\n";
@@ -99,8 +104,15 @@ std::string Node::add_pod(const std::string& name) {
   int status = 0;
   must(::waitpid(pid, &status, 0) == pid && status == 0, "make a pod");
   pods_.push_back(file);
+  show_mounts();
   in_pod(file, "ip link set lo up");
   return file;
+}
+
+// As the node's /proc would, through which vfrail-cni finds the namespaces of the node.
+void Node::show_mounts() const {
+  std::filesystem::create_directories(path("root/proc/self"));
+  write_text(path("root/proc/self/mountinfo"), read_text("/proc/self/mountinfo"));
 }
 
 void Node::end_pod(const std::string& path) {
@@ -132,7 +144,7 @@ Program Node::start(const Call& call) const {
       {"CNI_NETNS", call.netns},       {"CNI_IFNAME", call.ifname},
       {"CNI_ARGS", call.args},         {"CNI_PATH", path("bin") + ":/usr/lib/cni:/usr/local/bin"},
       {"VFRAIL_ROOT", root()},         {"VFRAIL_STATE_DIR", path("state")},
-      {"VFRAIL_RUN_DIR", path("run")},
+      {"VFRAIL_RUN_DIR", path("run")}, {"VFRAIL_CDI_DIR", dir_.path()},
   };
   for (const auto& [name, value] : call.more_environment) environment[name] = value;
   std::vector<std::string> arguments = call.prefix;

@@ -62,6 +62,8 @@ class Node {
   std::string root() const { return kind_ == Kind::real ? "/" : path("root"); }
 
  private:
+  void show_mounts() const;
+
   Kind kind_;
   TempDir dir_;
   std::vector<std::string> pods_;

@@ -203,6 +203,25 @@ TEST_CASE("Source routing of IPv6 addresses, in the table that is named") {
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE("With source routing two networks of one interface each answer through their own gateway") {
+  OnePod node;
+  const Json conf = with(node.config(), R"({"sourceRouting":true,"ipam":{"type":"static","addresses":[
+      {"address":"10.20.0.5/24","gateway":"10.20.0.1"},{"address":"10.30.0.5/24","gateway":"10.30.0.1"}]}})");
+  const Json result = node.done("ADD", conf);
+  const auto way = [&](const std::string& from) {
+    return node.in_pod(node.pod, "ip route get 8.8.8.8 from " + from);
+  };
+  CHECK_THAT(way("10.20.0.5"), Contains("via 10.20.0.1 dev net1"));
+  CHECK_THAT(way("10.30.0.5"), Contains("via 10.30.0.1 dev net1"));
+  node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
+  node.in_pod(node.pod, "ip rule del from 10.30.0.5");
+  node.check_fails(conf, result, "the rule from 10.30.0.5 to table 1000100 is missing");
+  node.in_pod(node.pod, "ip rule add from 10.30.0.5 table 1000100");
+  node.done("DEL", conf);
+  CHECK_THAT(node.in_pod(node.pod, "ip rule"), !Contains("10.20.0.5") && !Contains("10.30.0.5"));
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("A table that the pod uses already is refused, and the pod is left as it was") {
   TwoRails node;
   Call call = node.rail_call("ADD", 0);

@@ -1,5 +1,6 @@
 // What ADD refuses or cannot finish leaves the node as it was; what DEL finds gone does not stop it.
 #include "tests/netns/node.h"
+#include "tests/support/deadline.h"
 
 #include <algorithm>
 #include <chrono>
@@ -58,7 +59,7 @@ struct Attached : Node {
 };
 
 void wait_for_file(const std::string& path) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + test::kDeadline;
   while (read_text(path).empty() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -247,6 +248,72 @@ TEST_CASE("An address that is assigned and cannot be used is released") {
   node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   node.refused(node.call("ADD"), 101, "add address 10.0.0.5/24");
   CHECK(read_text(node.path("bin/verbs")) == "ADD\nDEL\n");
+}
+
+TEST_CASE(
+    "An address is released when the interface has left the pod, and dhcp's before, in DEL and roll-back") {
+  const std::string type = GENERATE("script-ipam", "dhcp");
+  const bool rolls_back = GENERATE(true, false);
+  CAPTURE(type, rolls_back);
+  Attached node;
+  const std::string second_address = rolls_back ? R"(,{"address":"10.0.0.5/24"})" : "";
+  node.add_ipam(type,
+                "nsenter --net=$CNI_NETNS ip link show net1 > /dev/null 2>&1 && with=with || with=without\n"
+                "echo $CNI_COMMAND $with net1 >> $(dirname $0)/seen; test $CNI_COMMAND = DEL && exit 0\n"
+                R"(echo '{"ips":[{"address":"10.0.0.5/24"})" +
+                    second_address + "]}'");
+  node.conf.set("ipam", Json::object().set("type", type));
+  if (rolls_back) {
+    node.refused(node.call("ADD"), 101, "add address 10.0.0.5/24");
+  } else {
+    REQUIRE(node.run(node.call("ADD")).status == 0);
+    node.del(node.call("DEL"));
+  }
+  const std::string expected = type == "dhcp" ? "DEL with net1" : "DEL without net1";
+  CHECK(read_text(node.path("bin/seen")) == "ADD with net1\n" + expected + "\n");
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("DEL of an ADD that was refused for its CNI_ARGS or its version succeeds") {
+  Attached node;
+  Call call = node.call("ADD");
+  SECTION("CNI_ARGS") { call.args = "IgnoreUnknown=1;nonsense"; }
+  SECTION("version") { call.config.set("cniVersion", "9.9.9"); }
+  SECTION("a setting") { call.config.set("vlan", 5000); }
+  node.refused(call, 0, "");
+  call.verb = "DEL";
+  node.del(call);
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("ipam.type that leads back to vfrail is refused at once, and its DEL succeeds") {
+  Attached node;
+  const std::string type = GENERATE("copy", "link", "delegates-back");
+  CAPTURE(type);
+  const std::string itself = node.path("bin/" + type);
+  if (type == "copy") shell("cp " VFRAIL_CNI " " + itself);
+  if (type == "link") shell("ln -s " VFRAIL_CNI " " + itself);
+  if (type == "delegates-back") node.add_ipam(type, "exec " VFRAIL_CNI);
+  node.conf.set("ipam", Json::object().set("type", type)).set("cniVersion", "1.1.0");
+  node.refused(node.call("ADD"), 7, type == "link" ? "is vfrail itself" : "leads back to vfrail");
+  CHECK(node.run(node.call("STATUS")).status != 0);
+  node.del(node.call("DEL"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A log file that cannot be one, or is elsewhere than logs are, is no reason to fail") {
+  Attached node;
+  shell("mkfifo " + node.path("fifo"));
+  const std::string name = GENERATE("fifo", "/dev/full", "/etc/vfrail-log", "/tmp/../etc/vfrail-log");
+  const std::string file = name.starts_with('/') ? name : node.path(name);
+  CAPTURE(file);
+  node.conf.set("logFile", file);
+  const Outcome added = node.run(node.call("ADD"));
+  CHECK(added.status == 0);
+  CHECK_THAT(added.err, Contains("stderr is used instead") && Contains("attached"));
+  node.del(node.call("DEL"));
+  CHECK_FALSE(std::filesystem::exists("/etc/vfrail-log"));
+  CHECK(node.world() == node.before);
 }
 
 TEST_CASE("An IPAM plugin that is not installed leaves the node as it was") {

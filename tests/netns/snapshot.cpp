@@ -70,6 +70,8 @@ std::string files_below(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
     if (says_nothing(entry.path().filename().string())) continue;
+    // What a device was before its first attachment is kept until the next boot.
+    if (entry.path().parent_path().filename() == "baselines") continue;
     std::string line = "file " + entry.path().string();
     if (entry.is_symlink()) line += " -> " + fs::read_symlink(entry.path()).string();
     if (!entry.is_directory() || entry.is_symlink()) lines.insert(line);

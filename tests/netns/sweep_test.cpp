@@ -131,7 +131,7 @@ TEST_CASE("What the command line does not know is an error of usage") {
   Swept node;
   CHECK(node.command_line({"sweep", "--now"}).wait().status == 2);
   CHECK_THAT(node.command_line({"sweep", "--now"}).wait().err,
-             Contains("do not know what to do with \"--now\""));
+             Contains("\"--now\" is not known here") && Contains("--dry-run"));
   CHECK(node.command_line({"swep"}).wait().status == 2);
 }
 
@@ -219,6 +219,29 @@ TEST_CASE("A node can go back to the real host-device with a pod that was taken 
   REQUIRE(deleted.status == 0);
   CHECK_THAT(node.sweep(), Contains("1 given back"));
   CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Who asks for help gets it on stdout, and who errs is told the command that was meant") {
+  Swept node;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--help"},
+                                                                                     {"-h"},
+                                                                                     {"help"},
+                                                                                     {"--version"},
+                                                                                     {"version"},
+                                                                                     {"help", "sweep"},
+                                                                                     {"sweep", "--help"},
+                                                                                     {"install", "-h"},
+                                                                                     {"version", "--help"}}) {
+    const Outcome outcome = node.command_line(words).wait();
+    INFO(words.front() << " " << words.back());
+    CHECK(outcome.status == 0);
+    CHECK_FALSE(outcome.out.empty());
+    CHECK(outcome.err.empty());
+  }
+  CHECK_THAT(node.command_line({"sweep", "--help"}).wait().out, Contains("--dry-run"));
+  CHECK_THAT(node.command_line({"install", "--help"}).wait().out, Contains("--as NAME"));
+  CHECK_THAT(node.command_line({"swep"}).wait().err, Contains("\"sweep\" is probably meant"));
+  CHECK(node.command_line({"install"}).wait().status == 2);
 }
 
 }  // namespace vfrail::test

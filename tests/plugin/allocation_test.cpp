@@ -102,7 +102,7 @@ TEST_CASE("every port of every RDMA device has its nodes, and the last one is in
   const Allocation out = allocated({device});
   CHECK(host_paths(out) == Texts{"/dev/infiniband/ucm0", "/dev/infiniband/issm0", "/dev/infiniband/issm1",
                                  "/dev/infiniband/umad0", "/dev/infiniband/umad1", "/dev/infiniband/uverbs0",
-                                 "/dev/infiniband/uverbs9", "/dev/infiniband/rdma_cm"});
+                                 "/dev/infiniband/rdma_cm", "/dev/infiniband/uverbs9"});
   CHECK(info(out).find(R"("uverbs":"/dev/infiniband/uverbs9")") != std::string::npos);
   CHECK(info(out).find(R"("umad":"/dev/infiniband/umad1")") != std::string::npos);
   CHECK(info(out).find(R"("rdma_dev":"mlx5_0")") != std::string::npos);
@@ -116,12 +116,34 @@ TEST_CASE("a node that several devices share is handed out once") {
                                  "/dev/infiniband/uverbs5"});
 }
 
+TEST_CASE("a device for which additional information says nothing has it empty, and texts are Go's") {
+  Pool pool = make_pool();
+  pool.config.additional_info.emplace();
+  PoolDevice device = make_device("0000:03:02.1");
+  auto out = allocate(pool, {device}, {});
+  REQUIRE(out);
+  CHECK(info(*out) == R"({"0000:03:02.1":{"extra":{},"generic":{"deviceID":"0000:03:02.1"}}})");
+  device.extra = {{"k", "<a>&\xE2\x80\xA8\xE2\x80\xA9\x1f\"\\u003C"}};
+  out = allocate(pool, {device}, {});
+  REQUIRE(out);
+  CHECK(info(*out) == R"({"0000:03:02.1":{"extra":{"k":"\u003ca\u003e\u0026\u2028\u2029\u001f\"\\u003C"},)"
+                      R"("generic":{"deviceID":"0000:03:02.1"}}})");
+}
+
+TEST_CASE("a uio driver without a uio folder has an empty entry and no node") {
+  const Allocation out = allocated({make_device("0000:03:02.1", "igb_uio")});
+  CHECK(info(out) == R"({"0000:03:02.1":{"generic":{"deviceID":"0000:03:02.1"},"uio":{}}})");
+  CHECK(out.nodes.empty());
+}
+
 TEST_CASE("vfio, vhost and additional information make the peer's variable") {
   PoolDevice device = make_device("0000:3b:02.6", "vfio-pci");
   device.facts.iommu_group = "169";
   device.vhost_net = true;
   device.extra = {{"token", "t"}};
-  const Allocation out = allocated({device});
+  Pool pool = make_pool();
+  pool.config.additional_info.emplace();
+  const Allocation out = allocate(pool, {device}, {true, true}).value_or({});
   CHECK(
       info(out) ==
       R"({"0000:3b:02.6":{"extra":{"token":"t"},"generic":{"deviceID":"0000:3b:02.6"},"vfio":{"dev-mount":)"

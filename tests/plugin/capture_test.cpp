@@ -32,7 +32,7 @@ std::string outcome(const SysRoot& sys) {
   for (const Pool& pool : pools.pools) {
     for (const PoolDevice& device : pool.devices) {
       out += pool.resource() + " " + device.id() + " " + device.facts.driver + " " + device.facts.pf_name +
-             " " + device.facts.link_type + " " + device.facts.iommu_group + " " + device.fault + "\n";
+             " " + device.facts.link_type + " " + device.facts.iommu_group + " " + device.fault.text + "\n";
       for (const std::string& part : device.facts.pcie_path) out += part + " ";
       for (const RdmaFacts& rdma : device.facts.rdma) out += rdma.name + " " + rdma.uverbs + "\n";
     }
@@ -78,6 +78,26 @@ TEST_CASE("no MAC address, GUID or IP address of the node is in what is captured
   CHECK(text.find("b859") == std::string::npos);
   CHECK(text.find("0000A8C0") == std::string::npos);
   CHECK(text.find("000200C0") != std::string::npos);
+}
+
+TEST_CASE("a root that is not there, or has no sysfs, cannot be captured, and nothing is made of it") {
+  const Tree without("");
+  const TempDir folder;
+  for (const SysRoot& sys : {without.sys(), SysRoot(folder.path("none"))}) {
+    const auto refused = capture(sys, folder.path("captured"));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Errc::not_found);
+    CHECK_FALSE(std::filesystem::exists(folder.path("captured")));
+  }
+}
+
+TEST_CASE("a folder that cannot be listed is an error of the capture, not an empty one") {
+  Tree tree("igb_node");
+  const std::string net = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net";
+  tree.remove(net);
+  tree.add(net + " -> net");
+  const TempDir folder;
+  CHECK_FALSE(capture(tree.sys(), folder.path("captured")));
 }
 
 TEST_CASE("a folder that holds something is not written to") {

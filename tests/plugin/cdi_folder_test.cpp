@@ -71,12 +71,33 @@ TEST_CASE("a spec goes with its device, and nobody else's file with it") {
         "vfrail-nvidia.com-net-rdma-rdma:hca-a:0000:03:02.2.json", "nvidia.com-net-pci-0000:03:02.2.json"})
     touch(dir.path(name));
   const auto gone = remove_specs_of_gone_devices(
-      dir.path(), [](const std::string& id) { return id == "0000:03:02.1" || id == "mlx5_core.sf.4"; });
+      dir.path(), {{"0000:03:02.1", "mlx5_core.sf.4"}, DevicesInUse(), SysRoot(dir.path("root"))});
   CHECK(gone.size() == 3);
   CHECK(files(dir.path()) == Texts{"nvidia.com-net-pci-0000:03:02.2.json",
                                    "vfrail-my-own.com-net-sf-mlx5_core.sf.4.json",
                                    "vfrail-nvidia.com-net-pci-0000:03:02.1.json",
                                    "vfrail-nvidia.com-net-rdma-rdma:hca-a:0000:03:02.1.json"});
+}
+
+TEST_CASE("the spec of a device that is gone stays while a container has it, or while it is back already") {
+  const test::TempDir dir;
+  const Texts stay{"vfrail-nvidia.com-net-pci-0000:03:02.1.json",
+                   "vfrail-nvidia.com-net-pci-0000:03:02.3.json",
+                   "vfrail-nvidia.com-net-pci-0000:03:02.4.json",
+                   "vfrail-nvidia.com-net-rdma-rdma:hca-a:0000:03:00.0.json"};
+  for (const std::string& name : stay) touch(dir.path(name));
+  touch(dir.path("vfrail-nvidia.com-net-pci-0000:03:02.2.json"));
+  touch(dir.path("vfrail-nvidia.com-net-rdma-rdma:hca-b:0000:03:00.0.json"));
+  DevicesInUse in_use;
+  in_use.resources["nvidia.com/no-longer-configured"]["0000:03:02.1"] = {"default", "p", "c"};
+  in_use.resources["rdma/hca-a"]["17"] = {"default", "p", "c"};  // a unit of a shared pool
+  const test::TempDir node;
+  test::write_tree(node.path(),
+                   "sys/bus/pci/devices/0000:03:02.3/\n"
+                   "sys/bus/pci/devices/0000:03:02.4 -> 0000:03:02.4\n");  // cannot be found out
+  const auto gone = remove_specs_of_gone_devices(dir.path(), {{}, in_use, SysRoot(node.path())});
+  CHECK(gone.size() == 2);
+  CHECK(files(dir.path()) == stay);
 }
 
 TEST_CASE("specs of one device that are written at the same time are whole at every moment") {

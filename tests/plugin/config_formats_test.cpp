@@ -63,7 +63,11 @@ TEST_CASE("the old key devices of a configList names interfaces") {
   CHECK(resource.selectors.at(0).net_names == Texts{"ens1f0"});
   CHECK(error_of(shared(R"("rdmaHcaMax":5,"devices":["a"],"selectors":{"vendors":["15b3"]})"))
             .find("c.json: configList[0] (rdma/a): devices: it cannot be combined with selectors") == 0);
-  for (const char* none : {R"("rdmaHcaMax":5)", R"("rdmaHcaMax":5,"devices":[],"selectors":{})"})
+  CHECK(first(shared(R"("rdmaHcaMax":5,"devices":["a"],"selectors":{"vendors":[],"ifNames":[]})"))
+            .selectors.at(0)
+            .net_names == Texts{"a"});
+  for (const char* none : {R"("rdmaHcaMax":5)", R"("rdmaHcaMax":5,"devices":[],"selectors":{})",
+                           R"("rdmaHcaMax":5,"selectors":{"vendors":[]})"})
     CHECK(
         error_of(shared(none)) ==
         "c.json: configList[0] (rdma/a): selectors: missing or empty; it says which RDMA devices are shared");
@@ -71,7 +75,8 @@ TEST_CASE("the old key devices of a configList names interfaces") {
 
 TEST_CASE("a number of units that cannot be is refused, and none is said") {
   CHECK(error_of(shared(R"("rdmaHcaMax":-1,"devices":["a"])")).find("rdmaHcaMax") != std::string::npos);
-  CHECK(error_of(shared(R"("rdmaHcaMax":10001,"devices":["a"])")).find("rdmaHcaMax") != std::string::npos);
+  CHECK(error_of(shared(R"("rdmaHcaMax":150001,"devices":["a"])")).find("rdmaHcaMax") != std::string::npos);
+  CHECK(first(shared(R"("rdmaHcaMax":100000,"devices":["a"])")).units == 100000);
   CHECK(error_of(R"({"periodicUpdateInterval":-1,"configList":[]})").find("periodicUpdateInterval") !=
         std::string::npos);
   const Config config = parse(shared(R"("devices":["a"])"), false);
@@ -123,8 +128,9 @@ TEST_CASE("one file may have a resourceList and a configList, but no name twice"
   const std::string list = R"("resourceList":[{"resourcePrefix":"rdma","resourceName":"a","selectors":{}}])";
   CHECK(parse("{" + list + R"(,"configList":[{"resourceName":"b","rdmaHcaMax":1,"devices":["c"]}]})")
             .resources.size() == 2);
-  CHECK(error_of("{" + list + R"(,"configList":[{"resourceName":"a","rdmaHcaMax":1,"devices":["c"]}]})")
-            .find("\"rdma/a\" is already the name of another resource") != std::string::npos);
+  CHECK(parse("{" + list + R"(,"configList":[{"resourceName":"a","rdmaHcaMax":1,"devices":["c"]}]})", false)
+            .skipped.at(0)
+            .reason.find("\"rdma/a\" is already the name of another resource") != std::string::npos);
 }
 
 TEST_CASE("what no peer has is read in both lists") {
@@ -180,10 +186,30 @@ TEST_CASE("auxNetDevice wants sub-functions, the others none") {
   CHECK(
       error_of(listed(R"("deviceType":"auxNetDevice","selectors":{"auxTypes":["eth"]})")).find("is wanted") !=
       std::string::npos);
-  CHECK(error_of(listed(R"("selectors":{"auxTypes":["sf"]})")).find("belongs to deviceType auxNetDevice") !=
-        std::string::npos);
   CHECK(first(listed(R"("deviceType":"accelerator","selectors":{"vendors":["8086"]})")).device_type ==
         DeviceType::accelerator);
+}
+
+TEST_CASE("selectors that the peer does not have for a deviceType are ignored with a warning, as it does") {
+  const std::string all = R"("pciAddresses":["0000:03:00.0"],"acpiIndexes":["1"],"pfNames":["p0"],
+    "rootDevices":["0000:03:00.0"],"linkTypes":["ether"],"ddpProfiles":["x"],"pKeys":["0x1"],"isRdma":true,
+    "needVhostNet":true,"auxTypes":["sf"],"vendors":["15b3"])";
+  const Config net = parse(listed("\"selectors\":{" + all + "}"), false);
+  CHECK(net.warnings.size() == 1);
+  CHECK(net.resources[0].selectors[0].aux_types.empty());
+  const Config aux = parse(listed(R"("deviceType":"auxNetDevice","selectors":{)" + all + "}"), false);
+  CHECK(aux.warnings.size() == 4);
+  CHECK(aux.warnings[0] ==
+        "c.json: resourceList[0] (intel.com/a): selectors: pciAddresses has no effect with deviceType "
+        "auxNetDevice, as in sriov-network-device-plugin: it is ignored");
+  CHECK(aux.resources[0].selectors[0].pci_addresses.empty());
+  CHECK(aux.resources[0].selectors[0].is_rdma);
+  const Config accelerator =
+      parse(listed(R"("deviceType":"accelerator","selectors":{"vdpaType":"vhost",)" + all + "}"), false);
+  CHECK(accelerator.warnings.size() == 10);
+  CHECK_FALSE(accelerator.resources[0].selectors[0].is_rdma);
+  CHECK(accelerator.resources[0].selectors[0].vendors == Texts{"15b3"});
+  CHECK(accelerator.resources[0].selectors[0].pci_addresses == Texts{"0000:03:00.0"});
 }
 
 TEST_CASE("every further selector is read, also within not") {

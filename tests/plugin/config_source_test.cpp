@@ -24,11 +24,7 @@ std::string text(const std::string& name) {
 void write(const std::string& path, const std::string& content) { std::ofstream(path) << content; }
 
 Result<ConfigSource> open(const std::string& file) {
-  return ConfigSource::open({.config = {.file = file}, .check = [](const Config& config) -> Result<> {
-                               if (config.resources.empty() || config.resources[0].name != "too-long")
-                                 return {};
-                               return Error{Errc::invalid, 0, "the socket path does not fit"};
-                             }});
+  return ConfigSource::open({.file = file, .socket_folder = "/" + std::string(85, 'd')});
 }
 
 // Something happened to the file, within a generous time.
@@ -129,9 +125,9 @@ TEST_CASE("a broken configuration leaves the last good one, and is told once for
     CHECK(logged.lines() == before + 1);
     CHECK(config->now().resources[0].name == "a");
   }
-  write(file, text("too-long"));
+  write(file, text("too-long-for-a-socket"));
   CHECK(config->reload(logged.log) == Reload::refused);
-  CHECK(logged.all().find("does not fit") != std::string::npos);
+  CHECK(logged.all().find("a unix socket's path can have 107") != std::string::npos);
   fs::remove(file);
   CHECK(config->reload(logged.log) == Reload::refused);
   CHECK(logged.lines() == 4);
@@ -148,8 +144,36 @@ TEST_CASE("a broken configuration at the start is an error that names the file")
   const TempDir folder;
   const std::string file = folder.path("config.json");
   CHECK(open(file).error().text.find(file) != std::string::npos);
-  write(file, text("too-long"));
-  CHECK(open(file).error().text.find("does not fit") != std::string::npos);
+  write(file, text("too-long-for-a-socket"));
+  CHECK(open(file).error().text.find("a unix socket's path can have 107") != std::string::npos);
+}
+
+TEST_CASE("a faulty entry takes no served resource away, and does not stand in the way of the others") {
+  const TempDir folder;
+  const TempDir logs;
+  Logged logged(logs);
+  const std::string file = folder.path("config.json");
+  const auto entries = [](const std::string& a, const std::string& b) {
+    return R"({"resourceList": [{"resourceName": "a", "selectors": {"vendors": )" + a +
+           R"(}}, {"resourceName": "b", "selectors": {"vendors": )" + b + "}}]}";
+  };
+  write(file, entries("[]", "5"));
+  auto config = open(file);
+  REQUIRE(config);
+  CHECK(config->now().resources.size() == 1);
+  CHECK(config->now().skipped.at(0).resource == "intel.com/b");
+  write(file, entries(R"(["15b3"])", "6"));  // b is as faulty as before
+  CHECK(config->reload(logged.log) == Reload::changed);
+  CHECK(config->now().resources.at(0).selectors.at(0).vendors.size() == 1);
+  write(file, entries("5", "[]"));
+  CHECK(config->reload(logged.log) == Reload::refused);
+  CHECK(config->now().resources.at(0).name == "a");
+  write(file, R"({"resourceList": [{"resourceName": 5}, {"resourceName": "b", "selectors": {}}]})");
+  CHECK(config->reload(logged.log) == Reload::refused);  // the entry without a name may be a's
+  write(file, entries("[]", "[]"));
+  CHECK(config->reload(logged.log) == Reload::changed);
+  CHECK(config->now().resources.size() == 2);
+  CHECK(config->now().skipped.empty());
 }
 
 }  // namespace vfrail::test

@@ -43,7 +43,7 @@ TEST_CASE("every field and every selector of a resource is read") {
   CHECK(resource.resource() == "nvidia.com/hostdev");
   CHECK(resource.exclude_topology);
   CHECK(resource.host_use == HostUse::refuse);
-  CHECK(resource.additional_info.at("0000:03:00.2").at("token") == "u");
+  CHECK(resource.additional_info->at("0000:03:00.2").at("token") == "u");
   REQUIRE(resource.selectors.size() == 1);
   const Selector& selector = resource.selectors[0];
   CHECK(selector.vendors == std::vector<std::string>{"15b3"});
@@ -93,24 +93,119 @@ TEST_CASE("an unknown key whose value is null is ignored in silence, also when s
 }
 
 TEST_CASE("an unknown key is a warning with the key that was probably meant") {
-  const Config config = parse(with_selectors(R"({"pfName":["eth0"]})"));
+  const Config config = parse(resource(R"("resourceName":"a","excludeTopologie":true)"));
   REQUIRE(config.warnings.size() == 1);
   CHECK(config.warnings[0] ==
-        "c.json: resourceList[0] (intel.com/a): selectors.pfName: unknown key, ignored; did you "
-        "mean \"pfNames\"?");
+        "c.json: resourceList[0] (intel.com/a): excludeTopologie: unknown key, ignored; did you mean "
+        "\"excludeTopology\"?");
+}
+
+TEST_CASE("a misspelt selector is an error, because without it more devices are selected") {
+  CHECK(
+      error_of(with_selectors(R"({"pfName":["eth0"]})")).text ==
+      "c.json: resourceList[0] (intel.com/a): selectors.pfName: unknown key; did you mean \"pfNames\"? As it "
+      "stands more is selected");
+  for (const char* misspelt : {"vendor", "vendorID", "devics", "rdma", "isRMDA", "pciAdresses", "mac"}) {
+    CAPTURE(misspelt);
+    CHECK_FALSE(
+        parse_config(with_selectors("{\"" + std::string(misspelt) + "\":[\"15b3\"],\"drivers\":[\"a\"]}"),
+                     {.file = "c.json"}));
+  }
+  CHECK_FALSE(
+      parse_config(with_selectors(R"({"drivers":["a"],"not":{"vendor":["15b3"]}})"), {.file = "c.json"}));
+}
+
+TEST_CASE("a comment in a selector is a warning: what begins with a sign, and what is like no selector") {
+  for (const char* key : {"_vendors", "#pfNames", "note", "comment", "description"}) {
+    CAPTURE(key);
+    const Config config = parse(with_selectors("{\"" + std::string(key) + "\":\"x\",\"drivers\":[\"a\"]}"));
+    CHECK(config.warnings.size() == 1);
+  }
 }
 
 TEST_CASE("an unknown key is an error when strict") {
-  CHECK(error_of(with_selectors(R"({"pfName":["eth0"]})"), true).text ==
-        "c.json: resourceList[0] (intel.com/a): selectors.pfName: unknown key; did you mean \"pfNames\"?");
+  CHECK(error_of(with_selectors(R"({"comment":"x"})"), true).text ==
+        "c.json: resourceList[0] (intel.com/a): selectors.comment: unknown key");
 }
 
-TEST_CASE("a selector one level too high is named as such") {
-  const Config config = parse(resource(R"("resourceName":"a","vendors":["15b3"])"));
+TEST_CASE(
+    "a selector one level too high is named as such, an error where everything is selected without it") {
+  const Config config = parse(
+      R"({"resourceList":[{"resourceName":"a","vendors":["15b3"],"selectors":{"drivers":["mlx5_core"]}}]})");
   REQUIRE(config.warnings.size() == 1);
   CHECK(
       config.warnings[0] ==
       "c.json: resourceList[0] (intel.com/a): vendors: unknown key, ignored; it belongs into \"selectors\"");
+  CHECK(error_of(resource(R"("resourceName":"a","vendors":["15b3"])")).text ==
+        "c.json: resourceList[0] (intel.com/a): vendors: it belongs into \"selectors\", which select every "
+        "device without it");
+}
+
+TEST_CASE("a faulty entry is skipped and the others are served, unless strict") {
+  for (const char* faulty :
+       {R"({"resourceName":"bad","selectors":{"vendors":"15b3"}})",
+        R"({"resourceName":"bad","selectors":{"devices":[1017]}})",
+        R"({"resourceName":"bad","selectors":{"isRdma":"true"}})", R"({"resourceName":"bad","selectors":[]})",
+        R"({"resourceName":"bad"})", R"({"resourceName":"bad","selectors":{},"deviceType":"netdevice"})",
+        R"({"resourceName":"good","selectors":{}})",
+        R"({"resourceName":"bad","selectors":{"vendor":["15b3"]}})",
+        R"({"resourceName":"bad","resourcePrefix":"example_prefix","selectors":{}})", "7",
+        R"({"resourceName":5,"selectors":{}})", R"({"resourceName":"a.b","selectors":{}})"}) {
+    CAPTURE(faulty);
+    const std::string text =
+        R"({"resourceList":[{"resourceName":"good","selectors":{"drivers":["igbvf"]}},)" +
+        std::string(faulty) + R"(,{"resourceName":"fine","selectors":{"vendors":["8086"]}}]})";
+    const Config config = parse(text);
+    REQUIRE(config.resources.size() == 2);
+    CHECK(config.resources[0].name == "good");
+    CHECK(config.resources[1].name == "fine");
+    REQUIRE(config.skipped.size() == 1);
+    CHECK(config.skipped[0].reason.find("c.json: resourceList[1]") == 0);
+    CHECK(config.warnings.empty());
+    CHECK(error_of(text, true).text == config.skipped[0].reason);
+  }
+  CHECK(parse(R"({"resourceList":[{"resourceName":"bad"},{"resourceName":"a","selectors":{}}]})")
+            .skipped.at(0)
+            .resource == "intel.com/bad");
+}
+
+TEST_CASE("a file whose every entry is faulty is an error") {
+  CHECK(error_of(R"({"resourceList":[{"resourceName":"a"},{"resourceName":"b"}]})")
+            .text.find("c.json: resourceList[0] (intel.com/a): selectors: missing") == 0);
+  CHECK(error_of(R"({"resourceList":[{"resourceName":"a"},{"resourceName":"b"}]})")
+            .text.find("; and the 1 other entry is faulty, too") != std::string::npos);
+}
+
+TEST_CASE("a resource whose socket's path is too long is skipped") {
+  const auto config = parse_config(
+      R"({"resourceList":[{"resourceName":"a","selectors":{}},{"resourceName":"a-longer-name","selectors":{}}]})",
+      {.file = "c.json", .socket_folder = "/" + std::string(88, 'd')});
+  REQUIRE(config);
+  CHECK(config->resources.size() == 1);
+  CHECK(config->skipped.at(0).reason.find("a unix socket's path can have 107") != std::string::npos);
+}
+
+TEST_CASE("what belongs to another format is no fault of a resourceList") {
+  const std::string list = R"("resourceList":[{"resourceName":"a","selectors":{}}])";
+  for (const char* odd : {R"("configList":[])", R"("periodicUpdateInterval":-1)",
+                          R"("periodicUpdateInterval":"1m")", R"("periodicUpdateInterval":1.5)"}) {
+    CAPTURE(odd);
+    const Config config = parse("{" + list + "," + odd + "}");
+    CHECK(config.resources.size() == 1);
+    CHECK(config.warnings.size() == 1);
+    CHECK_FALSE(config.rescan_seconds);
+  }
+  CHECK(parse("{" + list + R"(,"periodicUpdateInterval":99999999999})").rescan_seconds == 365U * 86'400);
+}
+
+TEST_CASE("an empty deviceType is netDevice, as if it were not there") {
+  CHECK(parse(resource(R"("resourceName":"a","deviceType":"")")).resources[0].device_type ==
+        DeviceType::net_device);
+}
+
+TEST_CASE("a byte that is no UTF-8 is the replacement character, as in Go") {
+  const Config config = parse(resource("\"resourceName\":\"a\",\"additionalInfo\":{\"*\":{\"k\":\"\xff\"}}"));
+  CHECK(config.resources[0].additional_info->at("*").at("k") == "\xEF\xBF\xBD");
 }
 
 TEST_CASE("values that can never match are warnings, so that the peer's configurations run unchanged") {
@@ -180,11 +275,13 @@ TEST_CASE("a value of the wrong type is named with its path and what is wanted")
         "c.json: resourceList[0]: an object is wanted, this is a number");
 }
 
-TEST_CASE("a vDPA type that does not exist is refused with those that do") {
-  CHECK(error_of(with_selectors(R"({"vdpaType":"vhost-user"})")).text ==
-        "c.json: resourceList[0] (intel.com/a): selectors.vdpaType: \"vhost-user\" is unknown, allowed are "
-        "\"virtio\" "
-        "and \"vhost\"");
+TEST_CASE("a vDPA type that does not exist selects nothing, and a warning says so") {
+  const Config config = parse(with_selectors(R"({"vdpaType":"vhost-user"})"));
+  CHECK(config.resources[0].selectors[0].vdpa_type == "vhost-user");
+  CHECK(
+      config.warnings.at(0) ==
+      "c.json: resourceList[0] (intel.com/a): selectors.vdpaType: \"vhost-user\" can never match: there are "
+      "\"virtio\" and \"vhost\"");
 }
 
 TEST_CASE("RDMA and vDPA exclude each other") {
@@ -222,7 +319,7 @@ TEST_CASE("a prefix that kubelet refuses is refused early") {
 
 TEST_CASE("two resources with one name are refused, with different prefixes they are not") {
   const std::string entry = R"({"resourceName":"a","selectors":{}})";
-  CHECK(error_of(R"({"resourceList":[)" + entry + "," + entry + "]}")
+  CHECK(error_of(R"({"resourceList":[)" + entry + "," + entry + "]}", true)
             .text.find(
                 "c.json: resourceList[1] (intel.com/a): resourceName: \"intel.com/a\" is already the name of "
                 "another resource") == 0);
@@ -232,6 +329,13 @@ TEST_CASE("two resources with one name are refused, with different prefixes they
 }
 
 TEST_CASE("additional information must be strings below a device or a star") {
+  CHECK(parse(resource(R"("resourceName":"a","additionalInfo":{"*":{"k":null}})"))
+            .resources[0]
+            .additional_info->at("*")
+            .at("k")
+            .empty());
+  CHECK(parse(resource(R"("resourceName":"a","additionalInfo":{})")).resources[0].additional_info);
+  CHECK_FALSE(parse(resource(R"("resourceName":"a","additionalInfo":null)")).resources[0].additional_info);
   CHECK(error_of(resource(R"("resourceName":"a","additionalInfo":{"*":{"n":5}})")).text ==
         "c.json: resourceList[0] (intel.com/a): additionalInfo[\"*\"].n: a string is wanted, this is a "
         "number (5)");

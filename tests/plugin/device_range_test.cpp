@@ -17,6 +17,8 @@ TEST_CASE("the PF's name is compared without regard to case") {
 TEST_CASE("the PF itself is never selected") { CHECK_FALSE(device_range_selects("ens785f0", "", -1)); }
 
 TEST_CASE("numbers and ranges select their VFs, both ends included") {
+  CHECK(device_range_selects("p0#+1-+3", "p0", 2));  // Go reads a sign
+  CHECK_FALSE(device_range_selects("p0#+-1", "p0", 1));
   for (const int index : {0, 3, 7}) CHECK(device_range_selects("ens785f0#0-3,7", "ens785f0", index));
   for (const int index : {4, 8}) CHECK_FALSE(device_range_selects("ens785f0#0-3,7", "ens785f0", index));
   CHECK(device_range_selects("0000:86:00.0#0-1,3,4", "0000:86:00.0", 3));

@@ -90,7 +90,9 @@ TEST_CASE("a PF whose VFs are handed out, a member of a bond and a device in a p
   const Explained node(kConfig, igb);
   CHECK(node.text("0000:21:00.0").find("intel.com/first: has 4 VFs enabled") != std::string::npos);
   CHECK(node.of("0000:21:10.0").remarks.at(0) ==
-        "neither its netdev nor its RDMA device is in the host: a pod has it");
+        "neither its netdev nor its RDMA device is in this network namespace, and vfrail-cni has no record "
+        "of a "
+        "pod that has them");
   CHECK(node.of("0000:21:10.0").pools == Texts{"intel.com/first"});
 
   const Tree management("management");
@@ -150,7 +152,8 @@ TEST_CASE("an explanation as JSON has each field") {
   const Tree tree("igb_node");
   const Explained all(kConfig, tree);
   const Json json = explanations_json({all.of("0000:21:10.2")}, all.inventory);
-  const Json& first = json.as_array()->at(0);
+  CHECK(json.find("schema")->text() == "\"vfrail.explain/v1\"");
+  const Json& first = json.find("functions")->as_array()->at(0);
   CHECK(*first.find("id")->as_text() == "0000:21:10.2");
   CHECK(first.find("pools")->as_array()->size() == 2);
   const Json& ib = first.find("resources")->as_array()->at(2);

@@ -3,6 +3,11 @@
 #include "plugin/debounce.h"
 #include "tests/plugin/tree.h"
 
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
@@ -52,7 +57,7 @@ ResourceConfig only(const std::string& condition, bool value) {
 TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
   CHECK(find_fault(infiniband_vf("ACTIVE", "LinkUp"), {}).empty());
   CHECK(find_fault(infiniband_vf("INIT", "LinkUp"), {}).empty());  // the subnet manager has yet to come
-  CHECK(find_fault(infiniband_vf("DOWN", "Polling"), {}) ==
+  CHECK(find_fault(infiniband_vf("DOWN", "Polling"), {}).text ==
         "the port of its PF 0000:03:00.0 is DOWN, Polling: look at its cable and switch");
   CHECK(find_fault(infiniband_vf("DOWN", "Disabled"), only("port", false)).empty());
   Function two_ports = infiniband_vf("DOWN", "Polling");
@@ -60,15 +65,15 @@ TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
   CHECK(find_fault(two_ports, {}).empty());
   Function pf = infiniband_vf("DOWN", "Polling");
   pf.pf.reset();
-  CHECK(find_fault(pf, {}) == "its port is DOWN, Polling: look at its cable and switch");
+  CHECK(find_fault(pf, {}).text == "its port is DOWN, Polling: look at its cable and switch");
 }
 
 TEST_CASE("the carrier of an Ethernet PF counts if the pool wants it") {
   const ResourceConfig policy = only("carrier", true);
   CHECK(find_fault(ethernet_vf(true, true), policy).empty());
-  CHECK(find_fault(ethernet_vf(true, false), policy) ==
+  CHECK(find_fault(ethernet_vf(true, false), policy).text ==
         "the port of its PF 0000:03:00.0 has no carrier: look at its cable and switch");
-  CHECK(find_fault(ethernet_vf(false, false), policy) ==
+  CHECK(find_fault(ethernet_vf(false, false), policy).text ==
         "the port of its PF 0000:03:00.0 is administratively down: set its interface up");
   CHECK(find_fault(ethernet_vf(true, false), {}).empty());
   CHECK(find_fault(infiniband_vf("ACTIVE", "LinkUp"), policy).empty());
@@ -80,6 +85,22 @@ TEST_CASE("the state of a RoCE port is its netdev's and says nothing of its own"
   CHECK(find_fault(vf, {}).empty());
 }
 
+TEST_CASE("a RoCE port that is down because its interface is set down is no fault of a shared device") {
+  ResourceConfig shared;
+  shared.unit = UnitKind::shared;
+  Function nic = ethernet_vf(true, true);
+  nic.rdma.resize(1);
+  nic.rdma[0].ports = {port("DOWN", "Disabled", "Ethernet")};
+  nic.netdevs.resize(1);
+  nic.netdevs[0].up = false;
+  CHECK(find_fault(nic, shared).empty());
+  nic.netdevs[0].up = true;
+  CHECK_FALSE(find_fault(nic, shared).empty());
+  nic.netdevs[0].up = false;
+  nic.rdma[0].ports = {port("DOWN", "Polling", "InfiniBand")};  // whose state is not its interface's
+  CHECK_FALSE(find_fault(nic, shared).empty());
+}
+
 TEST_CASE("a shared device has to work where it is, of whatever link layer it is") {
   ResourceConfig shared;
   shared.unit = UnitKind::shared;
@@ -87,8 +108,7 @@ TEST_CASE("a shared device has to work where it is, of whatever link layer it is
   nic.rdma.resize(1);
   nic.rdma[0].name = "rocep156s0";
   nic.rdma[0].ports = {port("DOWN", "Disabled", "Ethernet")};
-  CHECK(find_fault(nic, shared) ==
-        "rocep156s0 is DOWN, Disabled: set its interface up, look at its cable and switch");
+  CHECK(find_fault(nic, shared).text == "rocep156s0 is DOWN, Disabled: look at its cable and switch");
   CHECK(find_fault(nic, {}).empty());
   nic.rdma[0].ports[0].state = "ACTIVE";
   CHECK(find_fault(nic, shared).empty());
@@ -100,16 +120,29 @@ TEST_CASE("a VF without a GUID is told from one that is away, if the pool wants 
   CHECK(find_fault(vf, policy).empty());  // in a pod: nothing to see, nothing to say
   vf.rdma.resize(1);
   vf.rdma[0].guid = "0000:0000:0000:0000";
-  CHECK(find_fault(vf, policy).find("its GUID is not set") == 0);
+  CHECK(find_fault(vf, policy).text.find("its GUID is not set") == 0);
   CHECK(find_fault(vf, {}).empty());
   vf.rdma[0].guid = "b859:9f03:00a8:1c2e";
   CHECK(find_fault(vf, policy).empty());
 }
 
+TEST_CASE("every reason of an unhealthy device has a code of its own, which README lists") {
+  std::ifstream file(VFRAIL_SOURCE_DIR "/README.md");
+  const std::string readme(std::istreambuf_iterator<char>(file), {});
+  std::set<std::string> seen;
+  for (int code = 1; code <= static_cast<int>(kLastFaultCode); ++code) {
+    const std::string name = name_of(static_cast<FaultCode>(code));
+    INFO(name);
+    CHECK(seen.insert(name).second);
+    CHECK(readme.find("\n| `" + name + "` | ") != std::string::npos);
+  }
+  CHECK(std::string(name_of(FaultCode::none)).empty());
+}
+
 TEST_CASE("a failed devlink health reporter is a fault") {
   Function vf = ethernet_vf(true, true);
   vf.port.failed_reporters = {"fw_fatal"};
-  CHECK(find_fault(vf, {}) == "devlink reports an error of fw_fatal: see devlink health show");
+  CHECK(find_fault(vf, {}).text == "devlink reports an error of fw_fatal: see devlink health show");
   CHECK(find_fault(vf, only("devlink", false)).empty());
 }
 
@@ -133,7 +166,7 @@ TEST_CASE("the port behind a VF is its PF's, read from the tree") {
       {"c.json", "intel.com", true});
   REQUIRE(config);
   const Pools pools = match(*config, tree.scan());
-  CHECK(pools.pools[0].find("0000:21:10.0")->fault.find("has no carrier") != std::string::npos);
+  CHECK(pools.pools[0].find("0000:21:10.0")->fault.text.find("has no carrier") != std::string::npos);
   CHECK(pools.pools[0].find("0000:41:10.0")->fault.empty());
 }
 
@@ -152,9 +185,9 @@ struct Flapping {
     std::vector<Pool> pools(1);
     pools[0].config.name = "a";
     pools[0].devices.resize(1);
-    pools[0].devices[0].fault = fault;
+    if (!fault.empty()) pools[0].devices[0].fault = {FaultCode::port_down, fault};
     next = debounce.settle(pools, after(at_ms));
-    return pools[0].devices[0].fault;
+    return pools[0].devices[0].fault.text;
   }
 };
 

@@ -4,6 +4,8 @@
 #include "tests/plugin/tree.h"
 #include "tests/support/fake_kernel.h"
 
+#include <fstream>
+
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
@@ -19,6 +21,12 @@ std::vector<std::string> facts(const Inventory& inventory, const std::string& ad
     if (fact.kind == kind) out.push_back(fact.what);
   }
   return out;
+}
+
+HostNetwork read_network(const SysRoot& sys, Kernel* host) {
+  auto out = read_host_network(sys, host);
+  if (!out) FAIL(out.error().text);
+  return *std::move(out);
 }
 
 }  // namespace
@@ -103,6 +111,59 @@ TEST_CASE("unreachable routes and the loopback interface are no default routes")
   CHECK(network.default_routes.empty());
 }
 
+TEST_CASE("files of the host that cannot be read are an error, and the reader's own are not taken for them") {
+  Tree tree("");
+  tree.add("proc/net/route | eth0 00000000 0100000A 0003 0 0 0 00000000 0 0 0");
+  CHECK(read_network(tree.sys(), nullptr).default_routes.size() == 1);  // a captured tree without proc/1
+  SECTION("route is a folder, whose read is EISDIR") { tree.add("proc/1/net/route/"); }
+  SECTION("proc/1 is a link that leads to itself, ELOOP") { tree.add("proc/1 -> 1"); }
+  const auto network = read_host_network(tree.sys(), nullptr);
+  REQUIRE_FALSE(network);
+  CHECK(network.error().text.find("read the host's routes and addresses: ") == 0);
+}
+
+TEST_CASE("of the host's own folder without a file nothing is read elsewhere") {
+  Tree tree("");
+  tree.add("proc/net/route | eth0 00000000 0100000A 0003 0 0 0 00000000 0 0 0\nproc/1/net/");
+  const HostNetwork network = read_network(tree.sys(), nullptr);
+  CHECK(network.default_routes.empty());
+  CHECK(network.warnings.at(0).find("the host's IPv4 default routes are not known") == 0);
+}
+
+TEST_CASE("a router's routes are read line by line, and what the kernel is slow at not at all") {
+  Tree tree("");
+  tree.add(
+      "proc/1/net/route = none\nproc/1/net/fib_trie = none\nproc/1/net/rt6_stats = "
+      "none\nproc/1/net/ipv6_route = none");
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(tree.root() + "/proc/1/net/" + name) << text;
+  };
+  std::string routes = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n";
+  for (int i = 0; i < 20'000; ++i)
+    routes += "eth1\t" + std::string("00AB10C0\t0100000A\t0003\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
+  write("route", routes + "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+  const std::string table = "Id 100:\n  +-- 0.0.0.0/0 2 0 2\n     |-- 0.0.0.0\n        /0 universe UNICAST\n";
+  const std::string ipv6 = std::string(32, '0') + " 00 " + std::string(32, '0') + " 00 " +
+                           std::string(32, '0') + " 00000400 00000001 00000000 00000003 eth0\n";
+  write("fib_trie", table + "Main:\nId 300:\n     |-- 0.0.0.0\n        /0 universe UNICAST\n");
+  write("rt6_stats", "0004 0005 0010 0007 0000 0006 0000\n");
+  write("ipv6_route", ipv6);
+  HostNetwork network = read_network(tree.sys(), nullptr);
+  CHECK(network.default_routes.at("eth0").size() == 2);
+  REQUIRE(network.warnings.size() == 1);  // what follows the main table is not read
+  CHECK(network.warnings[0].find("table 100 has an IPv4 default route") == 0);
+
+  std::string longer = "Id 90:\n";
+  while (longer.size() < 300'000) longer += "     |-- 10.0.0.0\n        /24 universe UNICAST\n";
+  write("fib_trie", longer + table);
+  write("rt6_stats", "0004 0005 0010 7536 0000 0006 0000\n");
+  network = read_network(tree.sys(), nullptr);
+  CHECK(network.default_routes.at("eth0").size() == 1);
+  REQUIRE(network.warnings.size() == 2);
+  CHECK(network.warnings[0].find("a routing table beside main is too long to be read") == 0);
+  CHECK(network.warnings[1].find("the host has 30006 IPv6 routes") == 0);
+}
+
 TEST_CASE("lines that are not understood are skipped") {
   HostNetwork network;
   for (const char* text :
@@ -135,7 +196,7 @@ TEST_CASE("netlink tells default routes of every table and the addresses, withou
   Tree tree("");
   tree.add("sys/class/net/vf0/ifindex = " + std::to_string(index));
 
-  const HostNetwork network = read_host_network(tree.sys(), host.get());
+  const HostNetwork network = read_network(tree.sys(), host.get());
   CHECK(network.default_routes.at("vf0") == std::vector<std::string>{"the IPv4 default route (table 200)"});
   CHECK(network.addresses.at("vf0") ==
         std::vector<std::string>{"address 10.1.2.3/24", "address 2001:db8::5/64"});
@@ -147,7 +208,7 @@ TEST_CASE("when netlink fails the files are read, and a warning says so") {
   test::FakeWorld world(folder.path());
   const auto host = world.open(test::FakeWorld::kHost);
   world.fail_call(1, EPERM, test::FakeWorld::When::before);
-  const HostNetwork network = read_host_network(Tree("management").sys(), host.get());
+  const HostNetwork network = read_network(Tree("management").sys(), host.get());
   CHECK(network.default_routes.count("bond0.100") == 1);
   CHECK(network.warnings.back().find("EPERM (Operation not permitted); files are read instead") !=
         std::string::npos);

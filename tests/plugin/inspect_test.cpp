@@ -3,6 +3,7 @@
 #include "common/json.h"
 #include "tests/plugin/tree.h"
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -40,7 +41,7 @@ std::string write(const TempDir& folder, const std::string& text) {
 }
 
 constexpr const char* kHostdev =
-    R"({"resourceList":[{"resourceName":"hostdev","selectors":{"isRdma":true,"pfName":["eth0"]}}]})";
+    R"({"resourceList":[{"resourceName":"hostdev","selectors":{"isRdma":true,"comment":"eth0"}}]})";
 
 }  // namespace
 
@@ -70,8 +71,9 @@ TEST_CASE("inspect with a configuration answers in JSON, warnings of the configu
   const Json& pool = json->find("pools")->as_array()->at(0);
   CHECK(*pool.find("resource")->as_text() == "nvidia.com/hostdev");
   CHECK(pool.find("devices")->as_array()->size() == 8);
-  CHECK(json->find("warnings")->as_array()->at(0).as_text()->find("did you mean \"pfNames\"?") !=
-        std::string::npos);
+  CHECK(
+      json->find("warnings")->as_array()->at(0).as_text()->find("selectors.comment: unknown key, ignored") !=
+      std::string::npos);
 }
 
 TEST_CASE("inspect shows the distances of the pools' devices in place of their facts") {
@@ -104,6 +106,19 @@ TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the
             ": resourceList: missing, and so are configList and mode: there is nothing to offer\n");
 }
 
+TEST_CASE("inspect shows the other devices beside one that cannot be read, and exits with 1") {
+  Tree tree("igb_node");
+  const std::string uevent = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/uevent";
+  tree.remove(uevent);
+  tree.add(uevent + " -> uevent");
+  InspectOptions options;
+  options.root = tree.root();
+  const Run result = run([&] { return inspect(options); });
+  CHECK(result.code == 1);
+  CHECK(result.out.find("21:10.2") != std::string::npos);
+  CHECK(result.err.find("error: 0000:21:10.0 cannot be read: ") == 0);
+}
+
 TEST_CASE("check-config says a good configuration in words and exits with 0") {
   const TempDir folder;
   CheckConfigOptions options;
@@ -112,7 +127,7 @@ TEST_CASE("check-config says a good configuration in words and exits with 0") {
   CHECK(result.code == 0);
   CHECK(result.out.find("intel.com/hostdev\n  selects    with RDMA\n") == 0);
   CHECK(result.err.find("warning: " + options.config_file +
-                        ": resourceList[0] (intel.com/hostdev): selectors.pfName") == 0);
+                        ": resourceList[0] (intel.com/hostdev): selectors.comment") == 0);
 }
 
 TEST_CASE(
@@ -140,6 +155,32 @@ TEST_CASE(
   CHECK(result.err.find("a unix socket's path can have 107") != std::string::npos);
 }
 
+TEST_CASE("check-config exits with 2 for one faulty entry, and under strict with 1 for a warning") {
+  const TempDir folder;
+  CheckConfigOptions options;
+  options.config_file =
+      write(folder, R"({"resourceList":[{"resourceName":"a","selectors":{"drivers":["mlx5_core"]}},
+      {"resourceName":"b","selectors":{"vendor":["15b3"]}}]})");
+  Run result = run([&] { return check_config(options); });
+  CHECK(result.code == 2);
+  CHECK(result.err.find("error: " + options.config_file +
+                        ": resourceList[1] (intel.com/b): selectors.vendor") == 0);
+  CHECK(result.out.find("intel.com/a") == 0);
+  for (const char* odd :
+       {R"({"resourceList":[{"resourceName":"a","selectors":{"vendors":["0x15b3"]}}]})",
+        R"({"resourceList":[{"resourceName":"a","selectors":{"pfNames":["p#3-1"]}}]})", R"({"mode":"foo"})",
+        R"({"configList":[{"resourceName":"a","devices":["x"],"rdmaHcaMax":0}]})"}) {
+    CAPTURE(odd);
+    options.config_file = write(folder, odd);
+    options.strict = false;
+    result = run([&] { return check_config(options); });
+    CHECK(result.code == 0);
+    CHECK(result.err.find("warning: ") == 0);
+    options.strict = true;
+    CHECK(run([&] { return check_config(options); }).code == 1);
+  }
+}
+
 TEST_CASE("a configuration is read through the links that a mounted ConfigMap consists of") {
   const TempDir folder;
   test::write_tree(folder.path(), "config.json -> ..data/config.json\n..data -> ..2026/\n..2026/");
@@ -147,4 +188,21 @@ TEST_CASE("a configuration is read through the links that a mounted ConfigMap co
   CheckConfigOptions options;
   options.config_file = folder.path("config.json");
   CHECK(run([&] { return check_config(options); }).code == 0);
+}
+
+TEST_CASE("inspect finds a function by a short address and by the bond that has it, and prints names alone") {
+  const Tree tree("a100_bond");
+  InspectOptions options;
+  options.root = tree.root();
+  options.output = InspectOptions::Output::name;
+  const Run all = run([&] { return inspect(options); });
+  const auto count = std::count(all.out.begin(), all.out.end(), '\n');
+  CHECK(count > 2);
+  options.explain = "bond0";
+  const Run members = run([&] { return inspect(options); });
+  CHECK(members.code == 0);
+  CHECK(std::count(members.out.begin(), members.out.end(), '\n') >= 1);
+  CHECK(std::count(members.out.begin(), members.out.end(), '\n') < count);
+  options.explain = all.out.substr(5, all.out.find('\n') - 5);
+  CHECK(run([&] { return inspect(options); }).out == all.out.substr(0, all.out.find('\n') + 1));
 }

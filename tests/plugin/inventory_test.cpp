@@ -223,13 +223,35 @@ TEST_CASE("a function whose folder is empty is left out in silence") {
     CHECK(warning.find("0000:77:00.0") == std::string::npos);
 }
 
-TEST_CASE("a function that cannot be read is a warning") {
+const std::string kBrokenVf = "0000:21:10.0";
+
+TEST_CASE("a function that cannot be read is not one that is gone, and hides no other") {
+  const std::string vf = "sys/devices/pci0000:20/0000:20:00.0/" + kBrokenVf + "/";
+  const std::string broken = GENERATE_COPY(as<std::string>{}, vf + "uevent", vf + "infiniband",
+                                           vf + "infiniband_verbs", vf + "numa_node");
+  CAPTURE(broken);
   Tree tree("igb_node");
-  tree.add("sys/bus/pci/devices/0000:77:00.0/uevent/");  // a folder: EISDIR, whoever asks
+  const size_t all = tree.scan().functions.size();
+  tree.remove(broken);
+  tree.add(broken + " -> " + broken.substr(broken.rfind('/') + 1));  // ELOOP for whom no permission stops
   const Inventory inventory = tree.scan();
-  CHECK(inventory.functions.size() == 10);
-  REQUIRE_FALSE(inventory.warnings.empty());
-  CHECK(inventory.warnings.back().find("0000:77:00.0 is left out, it cannot be read: ") == 0);
+  CHECK(inventory.functions.size() == all - 1);
+  REQUIRE(inventory.unread.size() == 1);
+  CHECK(inventory.unread[0].id == kBrokenVf);
+  CHECK(inventory.unread[0].reason.find("ELOOP") != std::string::npos);
+}
+
+TEST_CASE("what decides something on several functions fails the scan if it cannot be read") {
+  const std::string broken =
+      GENERATE(as<std::string>{}, "sys/devices/pci0000:20/0000:20:00.0/" + kBrokenVf + "/net",
+               "sys/bus/pci/devices", "sys/bus/auxiliary/devices", "sys/bus/vdpa/devices", "sys/class/net");
+  CAPTURE(broken);
+  Tree tree("igb_node");
+  tree.remove(broken);
+  tree.add(broken + " -> " + broken.substr(broken.rfind('/') + 1));  // ELOOP for whom no permission stops
+  const auto scanned = scan(tree.sys(), nullptr);
+  REQUIRE_FALSE(scanned);
+  CHECK(scanned.error().text.find("ELOOP") != std::string::npos);
 }
 
 TEST_CASE("a root without sysfs is an error that says so") {

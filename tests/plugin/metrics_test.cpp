@@ -32,7 +32,7 @@ MetricsInput make_input(size_t count) {
   for (size_t i = 0; i < count; ++i) {
     PoolDevice device;
     device.facts.address = *PciAddress::parse(device_id(i));
-    if (i == 1) device.fault = "its port is down";
+    if (i == 1) device.fault = {FaultCode::port_down, "its port is down"};
     pool->devices.push_back(device);
     DeviceCounters counters;
     counters.traffic = TrafficCounters{.rx_packets = 1, .tx_packets = 2, .rx_bytes = 300 + i};
@@ -83,7 +83,7 @@ TEST_CASE("the metrics tell of pools, calls, scans and devices") {
       const std::string line : {
           R"(vfrail_devices{resource="nvidia.com/hostdev",state="healthy"} 2)",
           R"(vfrail_devices{resource="nvidia.com/hostdev",state="unhealthy"} 1)",
-          R"(vfrail_device_unhealthy{resource="nvidia.com/hostdev",device="0000:00:00.1",reason="its port is down"} 1)",
+          R"(vfrail_device_unhealthy{resource="nvidia.com/hostdev",device="0000:00:00.1",reason="port_down"} 1)",
           R"(vfrail_devices_in_use{resource="nvidia.com/hostdev"} 1)",
           R"(vfrail_resource_registered{resource="nvidia.com/hostdev"} 1)",
           R"(vfrail_devices_left_out{reason="host_use"} 3)",
@@ -177,7 +177,7 @@ TEST_CASE("a label says what it was given, whatever that is") {
   text.sample({}, 0.0025);
   CHECK(std::move(text).take() ==
         "# HELP vfrail_x X.\n# TYPE vfrail_x gauge\n"
-        "vfrail_x{a=\"back\\\\slash \\\"quoted\\\"\\nline\",c=\"\xEF\xBF\xBD\"} 1\n"
+        "vfrail_x{a=\"back\\\\slash \\\"quoted\\\"\\\\x0aline\",c=\"\\\\xff\"} 1\n"
         "vfrail_x 0.0025\n");
 }
 

@@ -12,7 +12,7 @@ Pool pool(const std::vector<std::string>& devices) {
   for (std::string text : devices) {
     PoolDevice device;
     if (text.back() == '!') {
-      device.fault = "its port is down";
+      device.fault = {FaultCode::port_down, "its port is down"};
       text.pop_back();
     }
     device.facts.address = PciAddress::parse("0000:" + text).value();
@@ -31,6 +31,25 @@ TEST_CASE("a change of a pool is told as what came and what went") {
   CHECK(change.text() == "+3 -2 devices");
   CHECK(compare(pool({}), pool({"03:02.1"})).text() == "+1 devices");
   CHECK(compare(pool({"03:02.1"}), pool({})).text() == "-1 devices");
+}
+
+TEST_CASE("the change of a list is right whatever its order") {
+  // As a scan sorts them: by number.
+  const auto sub_functions = [](const std::vector<int>& numbers) {
+    Pool out;
+    for (const int number : numbers) {
+      PoolDevice device;
+      device.facts.kind = FunctionKind::sub_function;
+      device.facts.address = PciAddress::parse("0000:03:00.0").value();
+      device.facts.aux_name = "mlx5_core.sf." + std::to_string(number);
+      out.devices.push_back(std::move(device));
+    }
+    return out;
+  };
+  const PoolChange change = compare(sub_functions({9, 10, 11, 12}), sub_functions({9, 11, 12}));
+  CHECK(change.text() == "-1 devices");
+  CHECK(change.removed == std::vector<std::string>{"mlx5_core.sf.10"});
+  CHECK(compare(sub_functions({12, 2}), sub_functions({2, 12})).text() == "the same devices");
 }
 
 TEST_CASE("devices that stay and fail or recover are told") {

@@ -330,6 +330,25 @@ TEST_CASE("accelerators are a type of their own, and no network function is one"
   CHECK(match(config(resource("net", "{}")), tree.scan()).pools[0].find("0000:6b:00.0") == nullptr);
 }
 
+TEST_CASE("an accelerator with VFs is offered as well as they, as in the peer") {
+  Tree tree("");
+  tree.add(kSubFunctions);
+  tree.add(
+      "sys/bus/pci/devices/0000:6b:00.0/sriov_totalvfs = 16\nsys/bus/pci/devices/0000:6b:00.0/sriov_numvfs = "
+      "2");
+  const Pools pools = match(
+      config(resource("fec", R"({"vendors":["8086"]})", R"(,"deviceType":"accelerator")")), tree.scan());
+  CHECK(ids(pools.pools[0]) == Ids{"0000:6b:00.0"});
+}
+
+TEST_CASE("an empty interface name is that of a device without one, and a virtio device has no link type") {
+  const Tree node("erdma_vm");
+  const auto names = [&](const std::string& selectors) { return selected(node, selectors); };
+  CHECK(names(R"({"ifNames":[""]})") == Ids{"0000:1a:00.0", "0000:9c:00.0"});
+  CHECK(names(R"({"linkTypes":["ether"]})").empty());
+  CHECK(names(R"({"drivers":["virtio-pci"],"ifNames":["*"]})").empty());  // it carries the default route
+}
+
 TEST_CASE("a PF and its sub-functions in two pools are warned about") {
   Tree tree("");
   tree.add(kSubFunctions);

@@ -26,7 +26,7 @@ DevicesInUse in_use(const std::vector<std::string>& ids, const std::string& reso
 std::string fault_of(const Pools& pools, const std::string& id, size_t pool = 0) {
   const PoolDevice* device = pools.pools[pool].find(id);
   REQUIRE(device != nullptr);
-  return device->fault;
+  return device->fault.text;
 }
 
 using Texts = std::vector<std::string>;

@@ -1,7 +1,13 @@
 #include "plugin/report.h"
 
+#include "common/escape.h"
+#include "common/text.h"
 #include "plugin/config_report.h"
+#include "plugin/explain.h"
+#include "plugin/report_explain.h"
 #include "tests/plugin/tree.h"
+
+#include <algorithm>
 
 #include <catch2/catch.hpp>
 
@@ -25,7 +31,9 @@ struct Scene {
     tree.add("proc/1/net/route | eth9\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0");
     tree.move_to_pod("0000:21:10.2");
     tree.add("sys/bus/pci/devices/0000:21:10.4/infiniband/mlx5_2/ports/1/state = 1: DOWN");
+    tree.add("var/lib/cni/vfrail/devices/0000:21:10.2 -> c1@net1");
     inventory = tree.scan();
+    mark_attached(tree.root() + "/var/lib/cni/vfrail", inventory);
     pools = match(hostdev(), inventory);
   }
   Tree tree{"igb_node"};
@@ -38,23 +46,31 @@ struct Scene {
 TEST_CASE("the table shows every function with its facts, its pool, or why it is in none") {
   const Scene scene;
   CHECK(render_table({scene.inventory, scene.pools, {"something is odd"}}) ==
-        R"(ADDRESS       PF    VF  DRIVER  NETDEV      RDMA        PORT    LINK   NUMA  POOL
-0000:21:00.0  -     -   igb     eth0        -           -       ether  0     none: has 4 VFs enabled: its VFs are handed out, not itself
-0000:21:10.0  eth0  0   igbvf   eth2        mlx5_0      ACTIVE  ether  0     nvidia.com/hostdev
-0000:21:10.2  eth0  1   igbvf   (in a pod)  (in a pod)  -       ether  0     nvidia.com/hostdev
-0000:21:10.4  eth0  2   igbvf   eth4        mlx5_2      DOWN    ether  0     nvidia.com/hostdev
-0000:21:10.6  eth0  3   igbvf   eth5        mlx5_3      ACTIVE  ether  0     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth0#3
-0000:41:00.0  -     -   igb     eth1        -           -       ether  1     none: has 4 VFs enabled: its VFs are handed out, not itself
-0000:41:10.0  eth1  0   igbvf   eth6        mlx5_4      ACTIVE  ether  1     nvidia.com/hostdev
-0000:41:10.2  eth1  1   igbvf   eth7        mlx5_5      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#1
-0000:41:10.4  eth1  2   igbvf   eth8        mlx5_6      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#2
-0000:41:10.6  eth1  3   igbvf   eth9        mlx5_7      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#3
+        R"(ADDRESS         PF    VF  DRIVER  NETDEV      RDMA        PORT    LINK   NUMA  POOL
+0000:21:00.0    -     -   igb     eth0        -           -       ether  0     none: has 4 VFs enabled: its VFs are handed out, not itself
+  0000:21:10.0  eth0  0   igbvf   eth2        mlx5_0      ACTIVE  ether  0     nvidia.com/hostdev
+  0000:21:10.2  eth0  1   igbvf   (in a pod)  (in a pod)  -       ether  0     nvidia.com/hostdev
+  0000:21:10.4  eth0  2   igbvf   eth4        mlx5_2      DOWN    ether  0     nvidia.com/hostdev
+  0000:21:10.6  eth0  3   igbvf   eth5        mlx5_3      ACTIVE  ether  0     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth0#3
+0000:41:00.0    -     -   igb     eth1        -           -       ether  1     none: has 4 VFs enabled: its VFs are handed out, not itself
+  0000:41:10.0  eth1  0   igbvf   eth6        mlx5_4      ACTIVE  ether  1     nvidia.com/hostdev
+  0000:41:10.2  eth1  1   igbvf   eth7        mlx5_5      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#1
+  0000:41:10.4  eth1  2   igbvf   eth8        mlx5_6      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#2
+  0000:41:10.6  eth1  3   igbvf   eth9        mlx5_7      ACTIVE  ether  1     none: nvidia.com/hostdev: pfNames wants eth0#0-2 or eth1#0, this is eth1#3
 
 nvidia.com/hostdev: 4 devices
 in no pool: 6 functions
 RDMA network namespace mode: exclusive
 warning: something is odd
 )");
+}
+
+TEST_CASE("a device that is away is in a pod only if vfrail-cni has a record of it") {
+  Scene scene;
+  mark_attached(scene.tree.root() + "/none", scene.inventory);
+  const std::string table = render_table({scene.inventory, scene.pools, {}});
+  CHECK(table.find("(in a pod)") == std::string::npos);
+  CHECK(table.find("0000:21:10.2  eth0  1   igbvf   (elsewhere)  (elsewhere)") != std::string::npos);
 }
 
 TEST_CASE("further reasons stand below the first") {
@@ -71,6 +87,21 @@ TEST_CASE("further reasons stand below the first") {
   REQUIRE(two != std::string::npos);
   const size_t line = table.rfind('\n', one) + 1;
   CHECK(one + 6 - line == two - (table.rfind('\n', two) + 1));
+}
+
+TEST_CASE("on a terminal a line is as wide as that, with the first reason and how many there are") {
+  Inventory inventory;
+  Function nic;
+  nic.address = *PciAddress::parse("0000:05:00.0");
+  inventory.functions.push_back(nic);
+  Pools pools;
+  pools.left_out.push_back({"0000:05:00.0", {"one", "two", "three"}});
+  const Report report{inventory, pools, {}};
+  CHECK(render_table(report, {.all_reasons = false}).find("none: one (and 2 more: -o wide)\n") !=
+        std::string::npos);
+  const std::string table = render_table(report, {.all_reasons = false, .width = 60});
+  CHECK(table.find("...\n") != std::string::npos);
+  for (const std::string& line : split(table, "\n")) CHECK(line.size() <= 60);
 }
 
 TEST_CASE("a node without network functions says so") {
@@ -134,8 +165,31 @@ TEST_CASE("a shared resource is said in words, and a selector that turns others 
   hands out  the RDMA device's nodes
   units      8, each with one device of the pool
   health     InfiniBand port, devlink reporters
+  links      interfaces that are administratively down are set up once
   adds       cxi/*
   topology   NUMA nodes are not reported
   socket     rdma_hca.sock
 )");
+}
+
+TEST_CASE("names that a pod has given are shown, not obeyed, in the table, the explanation and JSON") {
+  Scene scene;
+  Function& function = scene.inventory.functions[1];
+  REQUIRE_FALSE(function.netdevs.empty());
+  REQUIRE_FALSE(function.rdma.empty());
+  function.netdevs.front().name = "e\x1b[2J\xC2\x9b";
+  function.rdma.front().name = "mlx\nin no pool: 0 functions\x7f";
+  function.host_use.push_back({HostUseFact::Kind::address, "address of \x1b]0;x\x07"});
+  scene.pools = match(hostdev(), scene.inventory);
+  scene.pools.left_out.front().reasons.emplace_back("a \x1b[1m reason");
+  const auto traces = explain(hostdev(), scene.inventory, scene.pools);
+  for (const std::string& text :
+       {render_table({scene.inventory, scene.pools, {"a \x1b[1m warning"}}),
+        render_explanations(traces, scene.inventory),
+        render_json({scene.inventory, scene.pools, {"a \x1b[1m warning"}}).pretty()}) {
+    CHECK(text.find("\nin no pool: 0 functions") == std::string::npos);
+    std::string lines = text;
+    std::replace(lines.begin(), lines.end(), '\n', ' ');
+    CHECK(escaped(lines) == lines);
+  }
 }

@@ -5,6 +5,8 @@
 #include "plugin/units.h"
 #include "tests/plugin/tree.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
@@ -59,7 +61,8 @@ TEST_CASE(
     "A100 node: the bond of Ethernet ports stays with the host, and the dead InfiniBand port is unhealthy") {
   const Node node("a100_bond", kHostdev);
   CHECK(node.ids() == Texts{"0000:4b:00.0", "0000:b2:00.0"});
-  CHECK(node.pools.pools[0].devices[0].fault == "its port is DOWN, Disabled: look at its cable and switch");
+  CHECK(node.pools.pools[0].devices[0].fault.text ==
+        "its port is DOWN, Disabled: look at its cable and switch");
   CHECK(node.pools.pools[0].devices[1].fault.empty());
 }
 
@@ -84,8 +87,24 @@ TEST_CASE("the shared pools of those nodes: 63 units each, by the names of inter
   const Node a100("a100_bond", config);
   const auto units = make_units(a100.pools.pools[1]);
   REQUIRE(units.size() == 63);
-  CHECK(units[0].fault.empty());  // with the port that works
-  CHECK(units[0].devices.size() == 1);
+  CHECK(units[0].fault.empty());  // one port works, and the other has its nodes in the pod for when it does
+  CHECK(units[0].devices.size() == 2);
+}
+
+TEST_CASE("what manages the NVLink switches of a B200 is left out of every pool, of shared ones too") {
+  for (
+      const char* config :
+      {R"({"resourceList":[{"resourceName":"hca","selectors":{"vendors":["15b3"],"isRdma":true},"hostUse":"allow"}]})",
+       R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"selectors":{"vendors":["15b3"]}}]})"}) {
+    const Node node("b200", config);
+    CHECK(node.ids().empty());  // no other RDMA device is in that tree
+    for (const char* id : {"0000:05:00.0", "0000:05:00.1", "0000:05:00.2", "0000:05:00.3"}) {
+      const auto left = std::find_if(node.pools.left_out.begin(), node.pools.left_out.end(),
+                                     [&](const LeftOut& one) { return one.id == id; });
+      REQUIRE(left != node.pools.left_out.end());
+      CHECK(says(left->reasons.at(0), "the NVLink switches are managed through it"));
+    }
+  }
 }
 
 TEST_CASE("a node of eight RoCE rails: the management NIC is left out, one unit can be all rails") {
@@ -107,6 +126,7 @@ TEST_CASE("a virtual machine with eRDMA: rdma/hca as its users ask for it, no PF
   CHECK(node.ids() == Texts{"0000:1a:00.0", "0000:9c:00.0"});
   const auto units = make_units(node.pools.pools[0]);
   CHECK(units.size() == 1000);
-  REQUIRE(units[0].devices.size() == 1);  // the port of the other is down
+  REQUIRE(units[0].devices.size() == 2);  // the port of the other is down
+  CHECK(units[0].fault.empty());
   CHECK(units[0].devices[0]->facts.rdma[0].name == "rocep26s0");
 }

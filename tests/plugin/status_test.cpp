@@ -1,5 +1,7 @@
 #include "plugin/status.h"
 
+#include "tests/support/deadline.h"
+
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
@@ -37,6 +39,14 @@ TEST_CASE("a plugin is ready when kubelet has registered every resource that has
                                "nvidia.com/b: its socket is not open"});
 }
 
+TEST_CASE("a plugin is not ready while an entry of its configuration is faulty") {
+  NodeStatus status;
+  status.looked = true;
+  status.skipped = {{"nvidia.com/a", "c.json: resourceList[0] (nvidia.com/a): selectors: missing"}};
+  CHECK(find_obstacles(status) ==
+        std::vector<std::string>{"not served: c.json: resourceList[0] (nvidia.com/a): selectors: missing"});
+}
+
 TEST_CASE("the pulse asks once, and is silent for as long as nobody answers") {
   Status status;
   CHECK_FALSE(status.silent_for());
@@ -46,7 +56,7 @@ TEST_CASE("the pulse asks once, and is silent for as long as nobody answers") {
   CHECK(asked == 1);
   const auto since = std::chrono::steady_clock::now();
   while (*status.silent_for() == std::chrono::milliseconds{0}) {
-    REQUIRE(std::chrono::steady_clock::now() - since < std::chrono::seconds{10});
+    REQUIRE(std::chrono::steady_clock::now() - since < kDeadline);
   }
   CHECK(asked == 1);
   status.answer();

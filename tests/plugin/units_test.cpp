@@ -42,7 +42,7 @@ using Texts = std::vector<std::string>;
 
 TEST_CASE("a device is a unit, with its NUMA node and its fault") {
   Pool devices = pool(UnitKind::device, 0, {vf("03", 0, 1), vf("03", 1)});
-  devices.devices[1].fault = "its port is down";
+  devices.devices[1].fault = {FaultCode::port_down, "its port is down"};
   const auto units = make_units(devices);
   CHECK(ids(units) == Texts{"0000:03:00.1", "0000:03:00.2"});
   CHECK(units[0].numa_nodes == std::vector<int>{1});
@@ -51,15 +51,15 @@ TEST_CASE("a device is a unit, with its NUMA node and its fault") {
   CHECK(units[1].fault == "its port is down");
 }
 
-TEST_CASE("every unit of a shared pool stands for all healthy devices") {
+TEST_CASE("every unit of a shared pool stands for all devices, and is healthy while one is") {
   Pool devices = pool(UnitKind::shared, 3, {vf("03", 0, 1), vf("05", 0, 0), vf("07", 0, 0)});
-  devices.devices[2].fault = "its port is down";
+  devices.devices[2].fault = {FaultCode::port_down, "its port is down"};
   const auto units = make_units(devices);
   CHECK(ids(units) == Texts{"0", "1", "2"});
-  CHECK(members(units[2]) == Texts{"0000:03:00.1", "0000:05:00.1"});
+  CHECK(members(units[2]) == Texts{"0000:03:00.1", "0000:05:00.1", "0000:07:00.1"});
   CHECK(units[0].numa_nodes == std::vector<int>{0, 1});
   CHECK(units[0].fault.empty());
-  for (PoolDevice& device : devices.devices) device.fault = "its port is down";
+  for (PoolDevice& device : devices.devices) device.fault = {FaultCode::port_down, "its port is down"};
   CHECK(make_units(devices)[0].fault == "0000:03:00.1: its port is down");
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("a shared pool without a device has no units") {
 TEST_CASE(
     "with one device for each unit they are dealt out in turn, and one that is ill spoils only its own") {
   Pool devices = pool(UnitKind::shared_one, 5, {vf("03", 0, 0), vf("05", 0, 1)});
-  devices.devices[1].fault = "its port is down";
+  devices.devices[1].fault = {FaultCode::port_down, "its port is down"};
   const auto units = make_units(devices);
   REQUIRE(units.size() == 5);
   CHECK(members(units[4]) == Texts{"0000:03:00.1"});
@@ -84,7 +84,7 @@ TEST_CASE(
 
 TEST_CASE("a bundle is VF k of each rail, in the order of the rails") {
   Pool devices = pool(UnitKind::bundle, 0, {vf("03", 0), vf("03", 1), vf("05", 0), vf("05", 1), vf("07", 1)});
-  devices.devices[1].fault = "its port is down";
+  devices.devices[1].fault = {FaultCode::port_down, "its port is down"};
   const auto units = make_units(devices);
   CHECK(ids(units) == Texts{"bundle-0", "bundle-1"});
   CHECK(members(units[1]) == Texts{"0000:03:00.2", "0000:05:00.2", "0000:07:00.2"});

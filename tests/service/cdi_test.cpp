@@ -5,6 +5,7 @@
 #include "plugin/hand_out.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -123,7 +124,7 @@ TEST_CASE("over the socket: names in the field and in an annotation, and no devi
                   log);
   Endpoint endpoint(service);
   REQUIRE(endpoint.open());
-  const auto client = PluginClient::connect(node.path("s.sock"), std::chrono::milliseconds{1000});
+  const auto client = PluginClient::connect(node.path("s.sock"), kDeadline);
   REQUIRE(client);
   v1beta1::AllocateRequest request;
   auto* first = request.add_container_requests();

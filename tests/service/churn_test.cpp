@@ -3,6 +3,7 @@
 #include "plugin/service.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
 #include <atomic>
 #include <memory>
@@ -29,7 +30,7 @@ struct Counts {
 void call_everything(const std::string& socket, int number, Counts& counts) {
   std::mt19937 random(static_cast<unsigned>(number));
   for (int round = 0; round < kRounds; ++round) {
-    auto client = PluginClient::connect(socket, std::chrono::seconds{20});
+    auto client = PluginClient::connect(socket, kDeadline);
     if (!client) {
       ++counts.broken;
       continue;
@@ -87,7 +88,7 @@ TEST_CASE("16 clients call everything while the list changes all the time", "[th
   while (running > 0) {
     Pool next = full;
     next.devices.erase(next.devices.begin() + static_cast<ptrdiff_t>(random() % next.devices.size()));
-    if (random() % 2 == 0) next.devices.front().fault = "its port is down";
+    if (random() % 2 == 0) next.devices.front().fault = {FaultCode::port_down, "its port is down"};
     service.publish(std::move(next));
     std::this_thread::yield();
   }

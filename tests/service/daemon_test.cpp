@@ -1,12 +1,18 @@
 #include "plugin/daemon.h"
 
+#include "common/unique_fd.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <thread>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -18,13 +24,12 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr const char* kHostdev = "nvidia.com/hostdev";
-constexpr milliseconds kSecond{1000};
-constexpr milliseconds kStart{5000};  // not measured: threads start, the machine may be busy
 
 // A daemon on a thread of its own; what it finds on the node is for the test to say.
 class Running {
  public:
-  Running(const TempDir& folder, Registration registration, std::vector<Pool> first)
+  Running(const TempDir& folder, Registration registration, std::vector<Pool> first,
+          const std::string& log = "/dev/null")
       : pools_(std::move(first)),
         config_(any_config(folder.path("config.json"))),
         daemon_({.kubelet_root = folder.path(),
@@ -40,8 +45,7 @@ class Running {
                  .look = [this](const Config&) { return look(); },
                  .config = config_},
                 log_) {
-    log_.set_level(LogLevel::error);
-    (void)log_.open_file("/dev/null");
+    (void)log_.open_file(log);
     thread_ = std::thread([this] { started_ = bool(daemon_.run()); });
   }
   Running(const Running&) = delete;
@@ -55,6 +59,15 @@ class Running {
       broken_ = false;
     }
     daemon_.rescan();
+  }
+  int scans() const { return scans_; }
+  // A device that the node has and nobody can read.
+  void now_unread(std::vector<Pool> pools, const std::string& id) {
+    {
+      const std::lock_guard lock(mutex_);
+      unread_ = {{id, "EIO"}};
+    }
+    now(std::move(pools));
   }
   void break_scan() {
     {
@@ -71,15 +84,19 @@ class Running {
  private:
   Result<Pools> look() {
     const std::lock_guard lock(mutex_);
+    ++scans_;
     if (broken_) return Error{Errc::system, 0, "no sysfs today"};
     Pools out;
     out.pools = pools_;
+    out.unread = unread_;
     return out;
   }
 
   std::mutex mutex_;
   std::vector<Pool> pools_;
+  std::vector<UnreadDevice> unread_;
   bool broken_ = false;
+  std::atomic<int> scans_{0};
   bool started_ = false;
   Log log_;
   ConfigSource config_;
@@ -92,11 +109,15 @@ std::string socket_of(const TempDir& folder, Registration registration) {
 }
 
 bool registered_again(const TestKubelet& kubelet, int times, size_t devices) {
-  return kubelet.wait(kSecond, [&](const KubeletNode& node) {
+  return kubelet.wait(kDeadline, [&](const KubeletNode& node) {
     const auto at = node.find(kHostdev);
     return at != node.end() && at->second.registrations >= times && at->second.connected &&
            at->second.allocatable() == devices;
   });
+}
+
+bool says(const TempDir& folder, const std::string& text) {
+  return eventually([&] { return read_text(folder.path("log")).find(text) != std::string::npos; });
 }
 
 const std::vector<std::string> kTwo{"0000:03:02.1", "0000:03:02.2"};
@@ -109,10 +130,10 @@ TEST_CASE("a preference that comes with a changed configuration is told to kubel
   const TestKubelet kubelet(folder.path());
   Pool pool = make_pool(kTwo);
   Running plugin(folder, way, {pool});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   CHECK_FALSE(kubelet.node().at(kHostdev).prefers);
   const auto told = [&](bool prefers) {
-    return kubelet.wait(kStart, [&](const KubeletNode& node) {
+    return kubelet.wait(kDeadline, [&](const KubeletNode& node) {
       const KubeletResource& resource = node.at(kHostdev);
       return resource.prefers == prefers && resource.connected && resource.allocatable() == 2;
     });
@@ -134,14 +155,14 @@ TEST_CASE("a record that outlives its pod is swept, once") {
   fs::permissions(folder.path("sweep"), fs::perms::owner_all);
   const Pool two = make_pool(kTwo);
   Running plugin(folder, Registration::watcher, {two});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   bool swept = false;
   for (int i = 0; i < 10 && !swept; ++i) swept = eventually([&] { return fs::exists(folder.path("swept")); });
   CHECK(swept);
   // Kubelet is asked again when a list changes.
   for (const Pool& pool : {make_pool({kTwo[0]}), two}) {
     plugin.now({pool});
-    REQUIRE(kubelet.wait_for(kHostdev, pool.devices.size(), kStart));
+    REQUIRE(kubelet.wait_for(kHostdev, pool.devices.size(), kDeadline));
   }
   plugin.stop();
   CHECK(read_text(folder.path("swept")) == "sweep\n");
@@ -157,8 +178,8 @@ TEST_CASE("a pod gets the devices that the resource's preference proposes") {
   other.config.name = "other";
   pool.config.preference = Preference::distinct_pf;
   const Running plugin(folder, way, {pool, other});
-  REQUIRE(kubelet.wait_for(kHostdev, 4, kStart));
-  REQUIRE(kubelet.wait_for("nvidia.com/other", 4, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 4, kDeadline));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 4, kDeadline));
   CHECK(kubelet.choose(kHostdev, 2) == std::vector<std::string>{"0000:03:02.1", "0000:41:02.1"});
   CHECK(kubelet.choose(kHostdev, 4).size() == 4);
   // Without a preference it is not asked.
@@ -166,39 +187,39 @@ TEST_CASE("a pod gets the devices that the resource's preference proposes") {
   CHECK(kubelet.choose("nvidia.com/other", 2) == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2"});
 }
 
-TEST_CASE("a resource is registered within a second, in both ways") {
+TEST_CASE("a resource is registered, in both ways") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   const Running plugin(folder, way,
                        {make_pool(kTwo), make_pool({"0000:03:02.3"}, "other"), make_pool({}, "none")});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kSecond));
-  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kSecond));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kDeadline));
   CHECK(kubelet.node().at(kHostdev).devices[1].id == "0000:03:02.2");
   CHECK(kubelet.node().count("nvidia.com/none") == 0);
   CHECK(mode_of(socket_of(folder, way)) == 0600);
 }
 
-TEST_CASE("a restarted kubelet has every resource again within a second") {
+TEST_CASE("a restarted kubelet has every resource again") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   const Running plugin(folder, way, {make_pool(kTwo), make_pool({"0000:03:02.3"}, "other")});
-  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kStart));
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kDeadline));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   for (int round = 2; round < 5; ++round) {
     kubelet.restart();
     CHECK(registered_again(kubelet, round, 2));
-    CHECK(kubelet.wait_for("nvidia.com/other", 1, kSecond));
+    CHECK(kubelet.wait_for("nvidia.com/other", 1, kDeadline));
   }
 }
 
-TEST_CASE("a socket that is removed is made and registered again within a second") {
+TEST_CASE("a socket that is removed is made and registered again") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   const Running plugin(folder, way, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   for (int round = 2; round < 5; ++round) {
     REQUIRE(fs::remove(socket_of(folder, way)));
     CHECK(registered_again(kubelet, round, 2));
@@ -210,7 +231,7 @@ TEST_CASE("a folder that is made anew gets its sockets again") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   const Running plugin(folder, way, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   kubelet.stop();
   fs::rename(socket_folder(folder.path(), way), folder.path("old"));
   fs::create_directory(socket_folder(folder.path(), way));
@@ -224,7 +245,7 @@ TEST_CASE("a refused registration is tried again") {
   TestKubelet kubelet(folder.path());
   kubelet.refuse(2);
   const Running plugin(folder, way, {make_pool(kTwo)});
-  CHECK(kubelet.wait_for(kHostdev, 2, 3 * kSecond));
+  CHECK(kubelet.wait_for(kHostdev, 2, kDeadline));
   CHECK(kubelet.node().at(kHostdev).registrations == 1);
 }
 
@@ -235,7 +256,7 @@ TEST_CASE("a kubelet that comes after the plugin is found") {
   const Running plugin(folder, way, {make_pool(kTwo)});
   REQUIRE(eventually([&] { return fs::exists(socket_of(folder, way)); }));
   const TestKubelet kubelet(folder.path());
-  CHECK(kubelet.wait_for(kHostdev, 2, kSecond));
+  CHECK(kubelet.wait_for(kHostdev, 2, kDeadline));
 }
 
 TEST_CASE("kubelet follows the devices of the node") {
@@ -243,15 +264,15 @@ TEST_CASE("kubelet follows the devices of the node") {
   const TestKubelet kubelet(folder.path());
   Running plugin(folder, Registration::watcher, {make_pool({})});
   plugin.now({make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   plugin.now({make_pool({"0000:03:02.1", "0000:03:02.2", "0000:03:02.3"})});
-  CHECK(kubelet.wait_for(kHostdev, 3, kSecond));
+  CHECK(kubelet.wait_for(kHostdev, 3, kDeadline));
   plugin.break_scan();
   plugin.now({make_pool({})});
-  CHECK(kubelet.wait_for(kHostdev, 0, kSecond));
+  CHECK(kubelet.wait_for(kHostdev, 0, kDeadline));
   CHECK(kubelet.node().at(kHostdev).connected);
   plugin.now({make_pool(kTwo)});
-  CHECK(kubelet.wait_for(kHostdev, 2, kSecond));
+  CHECK(kubelet.wait_for(kHostdev, 2, kDeadline));
   CHECK(kubelet.node().at(kHostdev).registrations == 1);
   CHECK(kubelet.node().at(kHostdev).lists == 4);
 }
@@ -260,10 +281,38 @@ TEST_CASE("a node that cannot be looked at changes nothing") {
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   plugin.break_scan();
   plugin.now({make_pool({"0000:03:02.1"})});
-  REQUIRE(kubelet.wait_for(kHostdev, 1, kSecond));
+  REQUIRE(kubelet.wait_for(kHostdev, 1, kDeadline));
+  CHECK(kubelet.node().at(kHostdev).lists == 2);
+}
+
+TEST_CASE(
+    "a device that cannot be read stays in the list, the others are followed, and the log has the reason") {
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Running plugin(folder, Registration::watcher, {make_pool(kTwo)}, folder.path("log"));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  plugin.now_unread({make_pool({kTwo[1], "0000:03:02.3", "0000:03:02.4"})}, kTwo[0]);
+  CHECK(kubelet.wait_for(kHostdev, 4, kDeadline));
+  CHECK(says(folder, kTwo[0] + ": EIO"));
+}
+
+TEST_CASE("the device of a container does not leave the list while it moves, though no scan sees it") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  kubelet.give(kHostdev, {kTwo[0]}, {"default", "p", "c"});
+  const int before = plugin.scans();
+  plugin.now({make_pool({kTwo[1]})});
+  // The scan that does not see it, and the next one, which kubelet's answer brings about.
+  for (int i = 0; i < 60 && plugin.scans() < before + 2; ++i)
+    (void)eventually([&] { return plugin.scans() >= before + 2; });
+  REQUIRE(plugin.scans() >= before + 2);
+  plugin.now({make_pool({kTwo[0], kTwo[1], "0000:03:02.3"})});
+  REQUIRE(kubelet.wait_for(kHostdev, 3, kDeadline));
   CHECK(kubelet.node().at(kHostdev).lists == 2);
 }
 
@@ -271,9 +320,9 @@ TEST_CASE("kubelet comes back to a stream that it dropped") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   const Running plugin(folder, Registration::legacy, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   kubelet.drop_streams();
-  REQUIRE(kubelet.wait(kSecond, [](const KubeletNode& node) { return !node.at(kHostdev).connected; }));
+  REQUIRE(kubelet.wait(kDeadline, [](const KubeletNode& node) { return !node.at(kHostdev).connected; }));
   kubelet.restart();
   CHECK(registered_again(kubelet, 2, 2));
 }
@@ -283,10 +332,10 @@ TEST_CASE("a kubelet that dropped a stream, and stays, gets the resource again")
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   const Running plugin(folder, way, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   for (int round = 2; round < 5; ++round) {
     kubelet.drop_streams();
-    CHECK(kubelet.wait(kStart, [&](const KubeletNode& node) {
+    CHECK(kubelet.wait(kDeadline, [&](const KubeletNode& node) {
       return node.at(kHostdev).registrations >= round && node.at(kHostdev).allocatable() == 2;
     }));
   }
@@ -297,18 +346,18 @@ TEST_CASE("a resource that is no longer configured goes to no devices, and then 
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   Running plugin(folder, way, {make_pool(kTwo), make_pool({"0000:03:02.3"}, "other")});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
-  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  REQUIRE(kubelet.wait_for("nvidia.com/other", 1, kDeadline));
   plugin.now({make_pool({"0000:03:02.3"}, "other")});
   // The list came before the stream ended: a stream that just ends leaves kubelet with unhealthy devices.
-  CHECK(kubelet.wait(kStart, [](const KubeletNode& node) {
+  CHECK(kubelet.wait(kDeadline, [](const KubeletNode& node) {
     return node.at(kHostdev).capacity() == 0 && node.at(kHostdev).lists == 2 && !node.at(kHostdev).connected;
   }));
   CHECK(eventually([&] { return !fs::exists(socket_of(folder, way)); }));
   CHECK(kubelet.node().at("nvidia.com/other").registrations == 1);
   CHECK(kubelet.node().at("nvidia.com/other").lists == 1);
   plugin.now({make_pool({"0000:03:02.3"}, "other"), make_pool(kTwo)});
-  CHECK(kubelet.wait_for(kHostdev, 2, kStart));
+  CHECK(kubelet.wait_for(kHostdev, 2, kDeadline));
   CHECK(kubelet.node().at("nvidia.com/other").lists == 1);
 }
 
@@ -319,10 +368,8 @@ TEST_CASE("stopping removes our sockets and nothing else") {
   const std::string foreign = socket_folder(folder.path(), way) + "/somebody.sock";
   std::ofstream(foreign) << "";
   Running plugin(folder, way, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
-  const auto start = std::chrono::steady_clock::now();
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   plugin.stop();
-  CHECK(std::chrono::steady_clock::now() - start < kSecond);
   CHECK_FALSE(fs::exists(socket_of(folder, way)));
   CHECK(fs::exists(foreign));
 }
@@ -332,18 +379,59 @@ TEST_CASE("a second instance takes over, and the first comes back when it is gon
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   Running first(folder, way, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   Running second(folder, way, {make_pool({"0000:03:02.7"})});
-  REQUIRE(kubelet.wait_for(kHostdev, 1, kSecond));
+  REQUIRE(kubelet.wait_for(kHostdev, 1, kDeadline));
   SECTION("the first stops") {
     first.stop();
     CHECK(fs::exists(socket_of(folder, way)));
-    CHECK(kubelet.wait_for(kHostdev, 1, kSecond));
+    CHECK(kubelet.wait_for(kHostdev, 1, kDeadline));
   }
   SECTION("the second stops") {
     second.stop();
-    CHECK(kubelet.wait_for(kHostdev, 2, kSecond));
+    CHECK(kubelet.wait_for(kHostdev, 2, kDeadline));
   }
+}
+
+TEST_CASE("another process that serves the resource is named, with what to look for") {
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  Running plugin(folder, Registration::watcher, {make_pool(kTwo)}, folder.path("log"));
+  REQUIRE(registered_again(kubelet, 1, 2));
+  const std::string path = socket_of(folder, Registration::watcher);
+  const std::string other = path + ".other";
+  UniqueFd served(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  other.copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE(::bind(served.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(served.get(), 8) == 0);
+  fs::rename(other, path);
+  const std::string owner = "by=\"process " + std::to_string(::getpid()) + " (service_tests)\"";
+  CHECK(says(folder, "another process serves the resource now, waiting until its socket goes"));
+  CHECK(says(folder, owner));
+  CHECK(says(folder, "look_for=\"another DaemonSet"));
+  served = UniqueFd();  // the test kubelet has been waiting for its answer
+  fs::remove(path);
+  CHECK(registered_again(kubelet, 2, 2));
+}
+
+TEST_CASE("a kubelet that restarts is no warning; one that drops the resource again and again is") {
+  const auto way = GENERATE(Registration::watcher, Registration::legacy);
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  Running plugin(folder, way, {make_pool(kTwo)}, folder.path("log"));
+  REQUIRE(registered_again(kubelet, 1, 2));
+  kubelet.restart();
+  REQUIRE(registered_again(kubelet, 2, 2));
+  CHECK(says(folder, "info kubelet has restarted"));
+  CHECK(read_text(folder.path("log")).find(" warning ") == std::string::npos);
+  for (int i = 0; i < 3; ++i) {
+    kubelet.drop_streams();
+    REQUIRE(registered_again(kubelet, 3 + i, 2));
+  }
+  CHECK(says(folder, "warning kubelet drops the resource again and again: does another plugin register it?"));
+  CHECK(says(folder, "look_for=\"another DaemonSet"));
 }
 
 }  // namespace vfrail::test

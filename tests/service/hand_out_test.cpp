@@ -167,7 +167,7 @@ TEST_CASE("a bundle hands out one device of each rail, with what belongs to each
   CHECK(out->front().envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:41:10.2");
   CHECK(out->front().files.size() == 2);
   CHECK(out->front().promises.size() == 2);
-  pool.devices[1].fault = "its port is down";
+  pool.devices[1].fault = {FaultCode::port_down, "its port is down"};
   const auto ill = hand_out(pool, {{"bundle-1"}}, node.places());
   REQUIRE_FALSE(ill);
   CHECK(ill.error().text == "bundle-1 is not complete: 0000:21:10.2: its port is down");

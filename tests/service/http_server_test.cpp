@@ -4,11 +4,14 @@
 #include "tests/service/http_client.h"
 #include "tests/service/support.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <new>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -58,6 +61,13 @@ HttpServer::Pages one_page() {
              out.body = "quick\n";
              return out;
            }}}};
+}
+
+void allow_open_files(rlim_t count) {
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(count, limit.rlim_max));
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
 ListenAddress at(const std::string& text) { return *parse_listen_address(text); }
@@ -156,15 +166,77 @@ TEST_CASE("a slow page holds nobody else up, and runs once for all who wait", "[
   CHECK(gate.entered() <= 6);
 }
 
-TEST_CASE("idle connections beyond the limit wait, and the server answers again when they go") {
-  const auto server = HttpServer::start(at("localhost:0"), one_page());
+TEST_CASE("clients that all wait for a slow page do not end the server, and too many are refused",
+          "[threads]") {
+  Gate gate;
+  auto pages = one_page();
+  pages["/slow"] = {.answer = [&] { return gate.pass(); }, .slow = true};
+  const auto server = HttpServer::start(at("localhost:0"), std::move(pages));
   REQUIRE(server);
   const ListenAddress& where = (*server)->address();
-  std::vector<UniqueFd> idle;
-  for (int i = 0; i < 16; ++i) idle.emplace_back(connect_to(where));
-  std::thread late([&] { CHECK(get(where, "/quick").status == 200); });
-  idle.clear();
-  late.join();
+  constexpr int kClients = 40;
+  std::atomic<int> answered{0};
+  std::atomic<int> refused{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.emplace_back([&] {
+      const int status = get(where, "/slow").status;
+      answered += status == 200 ? 1 : 0;
+      refused += status == 503 ? 1 : 0;
+    });
+  }
+  gate.wait_for_entry();
+  // 16 wait, whoever they are; until the others have their answer there may be more to come.
+  while (refused < kClients - 16) CHECK(get(where, "/quick").status == 200);
+  CHECK(get(where, "/quick").status == 200);
+  gate.open();
+  for (std::thread& client : clients) client.join();
+  CHECK(answered == 16);
+  CHECK(refused == kClients - 16);
+  CHECK(get(where, "/slow").status == 200);
+}
+
+TEST_CASE("a thousand clients that are idle, slow, half closed or do not read keep nobody out") {
+  allow_open_files(4096);
+  auto pages = one_page();
+  // More than the sockets' buffers hold: who does not read it is stuck in the middle.
+  pages["/slow"] = {.answer = [] { return HttpReply{.body = std::string(4U << 20, 'x')}; }, .slow = true};
+  const std::string kind = GENERATE("localhost:0", "unix:");
+  const TempDir folder;
+  const auto server = HttpServer::start(at(kind == "unix:" ? kind + folder.path("m.sock") : kind), pages);
+  REQUIRE(server);
+  const ListenAddress& where = (*server)->address();
+  const auto send_some = [](const UniqueFd& fd, const std::string& text) {
+    (void)::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  };
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 1000; ++i) {
+    const UniqueFd& fd = clients.emplace_back(connect_to(where));
+    REQUIRE(fd.valid());
+    if (i % 4 == 1) send_some(fd, "GET /quick HTTP/1.1\r\nX: y");
+    if (i % 4 == 2) ::shutdown(fd.get(), SHUT_WR);
+    if (i % 4 == 3) send_some(fd, "GET /slow HTTP/1.1\r\n\r\n");
+    if (i % 100 == 99) CHECK(get(where, "/quick").status == 200);
+  }
+  for (const UniqueFd& fd : clients) send_some(fd, "\r\nZ: z");
+  CHECK(get(where, "/quick").status == 200);
+  clients.clear();
+  // Those of the clients that wait for it still count until their answer is there.
+  HttpAnswer answer = get(where, "/slow");
+  while (answer.status == 503) answer = get(where, "/slow");
+  CHECK(answer.body.size() == 4U << 20);
+}
+
+TEST_CASE("a page that throws is answered with 500") {
+  auto pages = one_page();
+  const auto out_of_memory = []() -> HttpReply { throw std::bad_alloc(); };
+  pages["/quick2"] = {.answer = out_of_memory};
+  pages["/slow"] = {.answer = out_of_memory, .slow = true};
+  const auto server = HttpServer::start(at("localhost:0"), std::move(pages));
+  REQUIRE(server);
+  CHECK(get((*server)->address(), "/quick2").status == 500);
+  CHECK(get((*server)->address(), "/slow").status == 500);
+  CHECK(get((*server)->address(), "/quick").status == 200);
 }
 
 TEST_CASE("the server ends with connections open and a slow answer asked for") {

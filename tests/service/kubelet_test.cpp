@@ -1,6 +1,7 @@
 #include "plugin/kubelet.h"
 
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
 #include <filesystem>
 #include <fstream>
@@ -101,7 +102,7 @@ TEST_CASE("a file made again at the same path is told from the one before") {
 
 TEST_CASE("a Register call to nobody fails at once, with the reason") {
   const TempDir root;
-  const auto answer = register_at(root.path("kubelet.sock"), std::chrono::seconds{5});
+  const auto answer = register_at(root.path("kubelet.sock"), kDeadline);
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::peer);
   CHECK(answer.error().text.find("No such file or directory") != std::string::npos);
@@ -117,15 +118,15 @@ TEST_CASE("a Register call that is given up ends at once") {
   REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(::listen(listener.get(), 1) == 0);
   SECTION("by its owner") {
-    const auto start = std::chrono::steady_clock::now();
     int answers = 0;
     {
-      const RegisterCall call(
-          {.kubelet_socket = root.path("kubelet.sock"), .endpoint = "/e.sock", .resource = "a/b"},
-          [&](const Result<>& answer) { answers += answer ? 0 : 1; });
+      const RegisterCall call({.kubelet_socket = root.path("kubelet.sock"),
+                               .endpoint = "/e.sock",
+                               .resource = "a/b",
+                               .timeout = kForEver},
+                              [&](const Result<>& answer) { answers += answer ? 0 : 1; });
     }
     CHECK(answers == 1);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{1});
   }
   SECTION("by its deadline") {
     const auto answer = register_at(root.path("kubelet.sock"), std::chrono::milliseconds{100});

@@ -11,9 +11,10 @@
 
 namespace vfrail::test {
 
-Program::Program(const Node& node, const std::vector<std::string>& more, const std::string& name)
+Program::Program(const Node& node, const std::vector<std::string>& more, const std::string& name,
+                 const std::vector<std::string>& command)
     : log_(node.path(name)) {
-  std::vector<std::string> words{VFRAIL_BINARY_DIR "/vfrail", "serve"};
+  std::vector<std::string> words = command;
   words.insert(words.end(), more.begin(), more.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

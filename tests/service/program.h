@@ -14,7 +14,8 @@ namespace vfrail::test {
 class Program {
  public:
   // Its log is the file `name` of the node.
-  Program(const Node& node, const std::vector<std::string>& more, const std::string& name = "serve.log");
+  Program(const Node& node, const std::vector<std::string>& more, const std::string& name = "serve.log",
+          const std::vector<std::string>& command = {VFRAIL_BINARY_DIR "/vfrail", "serve"});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   ~Program();  // kills it

@@ -27,7 +27,9 @@ TEST_CASE("what kubelet is told makes a new generation") {
   SECTION("no device") { next.devices.clear(); }
   SECTION("another device") { next = make_pool({"0000:03:02.1", "0000:03:02.3"}); }
   SECTION("another NUMA node") { next.devices[0].facts.numa_node = 1; }
-  SECTION("a device that is no longer healthy") { next.devices[0].fault = "its port is down"; }
+  SECTION("a device that is no longer healthy") {
+    next.devices[0].fault = {FaultCode::port_down, "its port is down"};
+  }
   SECTION("topology no longer told") { next.config.exclude_topology = true; }
   CHECK(published.publish(next));
   CHECK(published.get().generation == 2);

@@ -7,6 +7,7 @@
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/program.h"
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kHeal{20'000};  // not measured: a busy machine, a sanitizer
 constexpr const char* kConfig = R"({"resourceList": [
     {"resourcePrefix": "nvidia.com", "resourceName": "rail0",
      "selectors": {"vendors": ["8086"], "isRdma": true, "rootDevices": ["0000:21:00.0"]}},
@@ -101,8 +101,8 @@ class Site {
   }
   // Both rails, and two devices of pods.
   void settle() {
-    REQUIRE(kubelet_.wait_for("nvidia.com/rail0", 4, kHeal));
-    REQUIRE(kubelet_.wait_for("nvidia.com/rail1", 4, kHeal));
+    REQUIRE(kubelet_.wait_for("nvidia.com/rail0", 4, kDeadline));
+    REQUIRE(kubelet_.wait_for("nvidia.com/rail1", 4, kDeadline));
     v1beta1::AllocateResponse response;
     REQUIRE(kubelet_.allocate("nvidia.com/rail0", {{"0000:21:10.2"}}, response).ok());
     REQUIRE(kubelet_.allocate("nvidia.com/rail1", {{"0000:41:10.6"}}, response).ok());
@@ -120,7 +120,7 @@ class Site {
         return one.second.registrations > then.at(one.first).registrations;
       });
     };
-    const bool healed = kubelet_.wait(kHeal, [&](const KubeletNode& now) {
+    const bool healed = kubelet_.wait(kDeadline, [&](const KubeletNode& now) {
       return registered_again(now) && lists_of(now) == before_.lists;
     });
     kubelet_.slow(milliseconds{0});
@@ -232,7 +232,7 @@ class Site {
       const RegisterCall call({.kubelet_socket = kubelet_socket(node_.path("k")),
                                .endpoint = std::string("nvidia.com_") + resource + ".sock",
                                .resource = std::string("nvidia.com/") + resource,
-                               .timeout = kHeal},
+                               .timeout = kDeadline},
                               [&](const Result<>&) { answered.set_value(); });
       answered.get_future().wait();
     }

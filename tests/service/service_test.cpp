@@ -3,6 +3,7 @@
 #include "plugin/endpoint.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
 #include <filesystem>
 #include <fstream>
@@ -39,7 +40,7 @@ struct Served {
   }
 
   std::unique_ptr<PluginClient> connect() const {
-    auto client = PluginClient::connect(node.path("s.sock"), milliseconds{1000});
+    auto client = PluginClient::connect(node.path("s.sock"), kDeadline);
     REQUIRE(client);
     return *std::move(client);
   }

@@ -1,6 +1,7 @@
 #include "tests/service/support.h"
 
 #include "plugin/grpc_library.h"
+#include "tests/support/deadline.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,8 +26,7 @@ const GrpcLibrary kGrpc;
 }  // namespace
 
 ConfigSource open_config(const std::string& file) {
-  auto out =
-      ConfigSource::open({.config = {.file = file}, .check = [](const Config&) -> Result<> { return {}; }});
+  auto out = ConfigSource::open({.file = file});
   if (!out) throw std::runtime_error(out.error().text);
   return *std::move(out);
 }
@@ -49,7 +49,7 @@ Pool make_pool(const std::vector<std::string>& addresses, const std::string& nam
 }
 
 bool eventually(const std::function<bool()>& wanted) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (!wanted()) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds{1});

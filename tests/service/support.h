@@ -20,7 +20,7 @@ ConfigSource open_config(const std::string& file);
 ConfigSource any_config(const std::string& file);
 Pool make_pool(const std::vector<std::string>& addresses, const std::string& name = "hostdev");
 
-// True as soon as `wanted` holds, false if it does not within a second.
+// True as soon as `wanted` holds, false if it does not before the deadline (tests/support/deadline.h).
 bool eventually(const std::function<bool()>& wanted);
 
 // The node of tests/data/igb_node.sysfs: eight VFs with RDMA, 0000:21:10.{0,2,4,6} on NUMA node 0 and

@@ -5,6 +5,7 @@
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/http_client.h"
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -23,7 +24,6 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr const char* kHostdev = "nvidia.com/hostdev";
-constexpr milliseconds kStart{10'000};  // not measured: threads start, the machine may be busy
 
 // A daemon that is watched. Its node is the tree of Node; what it finds there is for the test to say.
 class Plugin {
@@ -155,7 +155,7 @@ TEST_CASE("readyz tells why the plugin is not ready, until kubelet has registere
   }));
   TestKubelet kubelet(node.path("k"));
   kubelet.refuse(1);
-  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   CHECK(in_time([&] { return plugin.ask("/readyz").status == 200; }));
   CHECK(plugin.shows(R"(vfrail_registrations_total{resource="nvidia.com/hostdev",result="ok"} 1)"));
   plugin.now({});
@@ -185,7 +185,7 @@ TEST_CASE("the traffic of a device has the names of the pod that has it") {
   TestKubelet kubelet(node.path("k"));
   Plugin plugin(node);
   plugin.run();
-  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   statistics(node, "0000:21:10.2", 4711);
   const std::string start =
       R"(vfrail_device_receive_bytes_total{resource="nvidia.com/hostdev",device="0000:21:10.2")";
@@ -217,7 +217,7 @@ TEST_CASE("a kubelet that hangs holds a scrape up for a moment, and probes not a
   TestKubelet kubelet(node.path("k"));
   Plugin plugin(node);
   plugin.run();
-  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   // The list comes before kubelet's word that it has registered us.
   REQUIRE(in_time([&] { return plugin.ask("/readyz").status == 200; }));
   kubelet.pod_resources().hang(true);
@@ -239,7 +239,7 @@ TEST_CASE("scrapes while the inventory churns see whole answers", "[threads]") {
   const auto owner = std::make_unique<Plugin>(node);  // see tests/support/own_races
   Plugin& plugin = *owner;
   plugin.run();
-  REQUIRE(kubelet.wait_for(kHostdev, 8, kStart));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   std::atomic<bool> done{false};
   std::atomic<int> scrapes{0};
   std::vector<std::thread> scrapers;

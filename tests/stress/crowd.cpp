@@ -19,7 +19,7 @@ constexpr int kLastTries = 10;
 
 // What the kernel has not given back yet, a runtime asks for again.
 bool is_on_its_way(const Outcome& outcome) {
-  return message_of(outcome).find("has not come back within") != std::string::npos;
+  return message_of(outcome).find("has not come back") != std::string::npos;
 }
 
 // By design: a move gives the RDMA device the lowest free number, which is not that of before if a lower one

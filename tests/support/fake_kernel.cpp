@@ -12,11 +12,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint32_t kUp = 1;             // IFF_UP
-constexpr uint32_t kPromisc = 0x100;    // IFF_PROMISC
-constexpr uint32_t kAllmulti = 0x200;   // IFF_ALLMULTI
-constexpr uint32_t kLowerUp = 0x10000;  // IFF_LOWER_UP
-constexpr int kFdOffset = 1000;         // so that a namespace's number is not taken for a real descriptor
+constexpr uint32_t kUp = 1;                 // IFF_UP
+constexpr uint32_t kPromisc = 0x100;        // IFF_PROMISC
+constexpr uint32_t kAllmulti = 0x200;       // IFF_ALLMULTI
+constexpr uint32_t kLowerUp = 0x10000;      // IFF_LOWER_UP
+constexpr uint32_t kLegacyGsoSize = 65536;  // GSO_LEGACY_MAX_SIZE
+constexpr uint16_t kEthtoolFamily = 21;
+constexpr int kFdOffset = 1000;  // so that a namespace's number is not taken for a real descriptor
 
 // `now` with what `change` sets.
 VfSettings overlay(const VfSettings& now, const VfSettings& change) {
@@ -40,9 +42,27 @@ MacAddress ipoib_address(uint64_t guid) {
   return out;
 }
 
+// The route that comes with an address (fib_add_ifaddr()).
+IpAddress network_of(IpAddress address) {
+  for (size_t bit = address.prefix; bit < address.bytes.size() * 8; ++bit)
+    address.bytes[bit / 8] &= static_cast<uint8_t>(~(0x80U >> (bit % 8)));
+  return address;
+}
+
 Error refuse(int error) { return Error::from_errno(error, "fake kernel"); }
 
 }  // namespace
+
+// What a link has when its driver has made it.
+const LinkOptions kFreshOptions{.flags = 0x1000,  // IFF_MULTICAST
+                                .mode = 0,
+                                .group = 0,
+                                .proto_down = 0,
+                                .gso_max_size = 65536,
+                                .gso_max_segs = 65535,
+                                .gro_max_size = 65536,
+                                .gso_ipv4_max_size = 65536,
+                                .gro_ipv4_max_size = 65536};
 
 class FakeKernel : public Kernel {
  public:
@@ -54,18 +74,18 @@ class FakeKernel : public Kernel {
   Result<std::optional<Link>> find_link(std::string_view name) override {
     TRY(world_.enter("find_link " + std::string(name)), "");
     FakeLink* found = world_.find(self_, name);
-    return found == nullptr ? std::optional<Link>() : std::optional<Link>(found->link);
+    return found == nullptr ? std::optional<Link>() : std::optional<Link>(FakeWorld::described(*found));
   }
   Result<std::optional<Link>> find_link(int index) override {
     TRY(world_.enter("find_link index"), "");
     FakeLink* found = world_.find(self_, index);
-    return found == nullptr ? std::optional<Link>() : std::optional<Link>(found->link);
+    return found == nullptr ? std::optional<Link>() : std::optional<Link>(FakeWorld::described(*found));
   }
   Result<std::vector<Link>> links() override {
     TRY(world_.enter("links"), "");
     std::vector<Link> out;
     for (const auto& link : world_.links_) {
-      if (link->netns == self_) out.push_back(link->link);
+      if (link->netns == self_) out.push_back(FakeWorld::described(*link));
     }
     return out;
   }
@@ -94,6 +114,54 @@ class FakeKernel : public Kernel {
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     if (std::erase(link->link.altnames, std::string(name)) == 0) return refuse(ENOENT);
+    return world_.leave();
+  }
+
+  Result<> remove_links(const std::vector<int>& indices) override {
+    TRY(world_.enter("remove_links"), "");
+    for (const int index : indices) {
+      const FakeLink* link = world_.find(self_, index);
+      if (link != nullptr && link->hardware) return refuse(EOPNOTSUPP);
+    }
+    for (const int index : indices) world_.remove(world_.find(self_, index));
+    return world_.leave();
+  }
+  Result<std::optional<int>> nsid_of(int netns_fd) override {
+    TRY(world_.enter("nsid_of"), "");
+    return std::optional(netns_fd - kFdOffset);
+  }
+  Result<std::vector<std::string>> detach_programs(const Link& link) override {
+    TRY(world_.enter("detach_programs"), "");
+    FakeLink* found = world_.find(self_, link.index);
+    if (found == nullptr) return refuse(ENODEV);
+    auto programs = std::move(found->programs);
+    found->programs.clear();
+    TRY(world_.leave(), "");
+    return programs;
+  }
+  Result<std::optional<uint16_t>> ethtool_family() override {
+    TRY(world_.enter("ethtool_family"), "");
+    return std::optional<uint16_t>(kEthtoolFamily);
+  }
+  Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) override {
+    TRY(world_.enter(std::string("ethtool ") + group_name(group)), "");
+    if (family != kEthtoolFamily) return refuse(ENOENT);
+    const FakeLink* found = world_.find(self_, link);
+    if (found == nullptr) return refuse(ENODEV);
+    const auto at = found->ethtool.find(group);
+    return at == found->ethtool.end() ? std::optional<EthtoolSettings>() : std::optional(at->second);
+  }
+  Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,
+                          const EthtoolSettings& change) override {
+    TRY(world_.enter(std::string("change_ethtool ") + group_name(group)), "");
+    if (family != kEthtoolFamily) return refuse(ENOENT);
+    FakeLink* found = world_.find(self_, link);
+    if (found == nullptr) return refuse(ENODEV);
+    const auto at = found->ethtool.find(group);
+    if (at == found->ethtool.end() || found->refuses.contains(group)) return refuse(EOPNOTSUPP);
+    for (const auto& [name, value] : change.numbers) at->second.numbers[name] = value;
+    for (size_t i = 0; i < change.mask.size(); ++i)
+      at->second.bits[i] = (at->second.bits[i] & ~change.mask[i]) | (change.bits[i] & change.mask[i]);
     return world_.leave();
   }
 
@@ -143,6 +211,9 @@ class FakeKernel : public Kernel {
     TRY(world_.enter("wait_for_link"), "");
     if (TRY(ready(), "")) return {};
     if (world_.while_waiting) world_.while_waiting();
+    for (int i = 0; i < world_.link_changes_while_waiting; ++i) {
+      if (TRY(ready(), "")) return {};
+    }
     if (TRY(ready(), "")) return {};
     return Error{Errc::timeout, ETIMEDOUT, "fake kernel: deadline passed"};
   }
@@ -155,6 +226,12 @@ class FakeKernel : public Kernel {
       if (have.address == address) return refuse(EEXIST);
     }
     link->addresses.push_back({address, DadState::done});
+    if (link->link.up() && address.prefix < address.bytes.size() * 8) {
+      Route route;
+      route.destination = network_of(address);
+      route.link = index;
+      world_.routes_[self_].push_back(std::move(route));
+    }
     return world_.leave();
   }
   Result<std::vector<LinkAddress>> addresses(int index) override {
@@ -176,6 +253,12 @@ class FakeKernel : public Kernel {
     TRY(world_.enter("routes"), "");
     std::vector<Route> out = world_.routes_[self_];
     if (index != 0) std::erase_if(out, [&](const Route& route) { return route.link != index; });
+    return out;
+  }
+  Result<std::vector<Route>> default_routes() override {
+    TRY(world_.enter("default_routes"), "");
+    std::vector<Route> out = world_.routes_[self_];
+    std::erase_if(out, [](const Route& route) { return route.destination.prefix != 0; });
     return out;
   }
 
@@ -264,6 +347,7 @@ class FakeKernel : public Kernel {
     if (world_.rdma_mode == RdmaNetnsMode::shared) return refuse(EOPNOTSUPP);
     for (FakeRdma& rdma : world_.rdma_) {
       if (rdma.device.index != index || rdma.netns != self_) continue;
+      if (world_.rdma_name_in_use(rdma, rdma.device.name, netns_fd - kFdOffset)) return refuse(EEXIST);
       rdma.netns = netns_fd - kFdOffset;
       world_.renumber(rdma);
       world_.recreate_ipoib(rdma.pci);
@@ -280,9 +364,7 @@ class FakeKernel : public Kernel {
       if (rdma.device.index == index && here) renamed = &rdma;
     }
     if (renamed == nullptr) return refuse(EINVAL);
-    for (const FakeRdma& rdma : world_.rdma_) {
-      if (&rdma != renamed && rdma.device.name == name) return refuse(EEXIST);
-    }
+    if (world_.rdma_name_in_use(*renamed, name, self_)) return refuse(EEXIST);
     renamed->device.name = name;
     world_.write_sysfs();
     return world_.leave();
@@ -314,8 +396,21 @@ class FakeKernel : public Kernel {
     set_flag(link, change.promisc, kPromisc);
     set_flag(link, change.allmulti, kAllmulti);
     if (change.up && !*change.up) drop_routes(link);
+    set_options(link.link, change.options);
     if (change.tx_queue_len) link.link.tx_queue_len = *change.tx_queue_len;
     return {};
+  }
+
+  static void set_options(Link& link, const LinkOptions& change) {
+    for (const auto& row : LinkOptions::kRows) {
+      if (change.*row.value) link.options.*row.value = change.*row.value;
+    }
+    // netif_set_gso_max_size() and its sister.
+    if (change.gso_max_size && !change.gso_ipv4_max_size && *change.gso_max_size <= kLegacyGsoSize)
+      link.options.gso_ipv4_max_size = change.gso_max_size;
+    if (change.gro_max_size && !change.gro_ipv4_max_size && *change.gro_max_size <= kLegacyGsoSize)
+      link.options.gro_ipv4_max_size = change.gro_max_size;
+    if (change.flags) link.flags = (link.flags & ~LinkOptions::kFlags) | *change.flags;
   }
 
   static void set_flag(FakeLink& link, const std::optional<bool>& wanted, uint32_t flag) {
@@ -402,6 +497,13 @@ void FakeWorld::reset(FakeLink& link) {
 
 // What is left is what the driver makes: a new index, its default name and settings, in the host.
 void FakeWorld::recreate_netdev(const std::string& pci) {
+  for (bool found = true; found;) {  // what stands on it ends with it
+    const auto upper = std::find_if(links_.begin(), links_.end(), [&](const auto& one) {
+      return one->stands_on != nullptr && one->stands_on->link.parent_device == pci;
+    });
+    found = upper != links_.end();
+    if (found) remove(upper->get());
+  }
   for (auto& one : links_) {
     if (one->link.parent_device != pci) continue;
     Link fresh;
@@ -411,6 +513,7 @@ void FakeWorld::recreate_netdev(const std::string& pci) {
     for (int i = 0;
          name_in_use(kHost, name = (one->link.type == 32 ? "ib" : "eth") + std::to_string(i), nullptr); ++i) {
     }
+    one->programs.clear();
     fresh.index = free_index(kHost);
     fresh.name = name;
     fresh.type = one->link.type;
@@ -421,6 +524,7 @@ void FakeWorld::recreate_netdev(const std::string& pci) {
     fresh.tx_queue_len = 1000;
     fresh.parent_bus = one->link.parent_bus;
     fresh.parent_device = pci;
+    fresh.options = kFreshOptions;
     if (const VfSettings* settings = find_vf(pci); settings != nullptr && settings->port_guid) {
       fresh.mac = ipoib_address(*settings->port_guid);
     }
@@ -492,6 +596,8 @@ void FakeWorld::add_vf(const std::string& pci, const std::string& name, const st
   link->link.tx_queue_len = 1000;
   link->link.parent_bus = "pci";
   link->link.parent_device = pci;
+  link->link.options = kFreshOptions;
+  link->link.flags = *kFreshOptions.flags;
   links_.push_back(std::move(link));
   pci_driver_[pci] = "igbvf";
   for (auto& one : pfs_) {
@@ -531,10 +637,58 @@ void FakeWorld::add_veth(int netns, const std::string& name) {
   links_.push_back(std::move(link));
 }
 
+void FakeWorld::stack(int netns, const std::string& lower, const std::string& name) {
+  FakeLink* below = find(netns, lower);
+  if (below == nullptr) throw std::runtime_error("fake world: no link " + lower);
+  add_veth(netns, name);
+  links_.back()->link.kind = "macvlan";
+  links_.back()->link.mac = below->link.mac;
+  links_.back()->stands_on = below;
+}
+
+void FakeWorld::move(int netns, const std::string& name, int to) {
+  FakeLink* link = find(netns, name);
+  if (link == nullptr || !move_to(*link, to, std::nullopt))
+    throw std::runtime_error("fake world: cannot move " + name);
+  write_sysfs();
+}
+
+Link FakeWorld::described(const FakeLink& link) {
+  Link out = link.link;
+  if (link.stands_on == nullptr) return out;
+  out.lower = link.stands_on->link.index;
+  if (link.stands_on->netns != link.netns) out.lower_nsid = link.stands_on->netns;
+  return out;
+}
+
+void FakeWorld::remove(const FakeLink* link) {
+  if (link == nullptr) return;
+  for (;;) {
+    const auto upper =
+        std::find_if(links_.begin(), links_.end(), [&](const auto& one) { return one->stands_on == link; });
+    if (upper == links_.end()) break;
+    remove(upper->get());
+  }
+  std::erase_if(links_, [&](const auto& one) { return one.get() == link; });
+}
+
+// ib_device_rename() and rdma_dev_change_netns().
+bool FakeWorld::rdma_name_in_use(const FakeRdma& except, std::string_view name, int netns) const {
+  return std::any_of(rdma_.begin(), rdma_.end(), [&](const FakeRdma& other) {
+    return &other != &except && other.device.name == name && (!rdma_names_by_netns || other.netns == netns);
+  });
+}
+
 Link& FakeWorld::link(const std::string& name) {
   FakeLink* found = find(kHost, name);
   if (found == nullptr) throw std::runtime_error("fake world: no link " + name);
   return found->link;
+}
+
+FakeLink& FakeWorld::fake_link(int netns, const std::string& name) {
+  FakeLink* found = find(netns, name);
+  if (found == nullptr) throw std::runtime_error("fake world: no link " + name);
+  return *found;
 }
 
 FakeRdma& FakeWorld::rdma(const std::string& name) {
@@ -563,6 +717,8 @@ void FakeWorld::end_netns(const std::string& path) {
   std::erase_if(links_, [&](const auto& link) { return link->netns == netns; });
   for (FakeRdma& rdma : rdma_) {
     if (rdma.netns != netns) continue;
+    if (rdma_name_in_use(rdma, rdma.device.name, kHost))
+      rdma.device.name = "ibdev" + std::to_string(rdma.device.index);
     rdma.netns = kHost;
     renumber(rdma);
   }
@@ -579,6 +735,26 @@ Result<std::unique_ptr<Kernel>> FakeWorld::open_path(const std::string& path) {
   return netns ? open(*netns) : std::unique_ptr<Kernel>();
 }
 
+namespace {
+
+// What differs from a fresh link.
+std::string settings_of(const FakeLink& one) {
+  std::string out;
+  for (const auto& row : LinkOptions::kRows) {
+    const auto& value = one.link.options.*row.value;
+    if (value && value != kFreshOptions.*row.value)
+      out += std::string(" ") + row.name + " " + std::to_string(*value);
+  }
+  const FakeLink fresh;
+  for (const auto& [group, settings] : fresh.ethtool) {
+    const std::string differs = settings.difference_to(one.ethtool.at(group));
+    if (!differs.empty()) out += std::string(" ") + group_name(group) + " " + differs;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string FakeWorld::snapshot() const {
   std::vector<std::string> lines;
   for (const auto& one : links_) {
@@ -587,10 +763,12 @@ std::string FakeWorld::snapshot() const {
                        " mtu " + std::to_string(link.mtu) + " qlen " + std::to_string(link.tx_queue_len) +
                        " alias \"" + link.alias + "\"" + (link.up() ? " up" : " down") +
                        (link.promisc_set() ? " promisc" : "") + (link.allmulti_set() ? " allmulti" : "");
+    for (const std::string& program : one->programs) line += " " + program;
     auto altnames = link.altnames;
     std::sort(altnames.begin(), altnames.end());
     for (const std::string& name : altnames) line += " altname " + name;
     for (const LinkAddress& address : one->addresses) line += " address " + address.address.cidr();
+    line += settings_of(*one);
     lines.push_back(std::move(line));
   }
   for (const auto& [netns, routes] : routes_) {

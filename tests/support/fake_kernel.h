@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,13 @@ struct FakeLink {
   MacAddress told;      // the address that its PF told it when it was last taken down
   bool plugged = true;  // has carrier as soon as it is up
   TrafficCounters traffic;
+  FakeLink* stands_on = nullptr;      // of a macvlan, VLAN, ...
+  std::vector<std::string> programs;  // BPF programs that stay over a move
+  // What its driver lets ethtool(8) see and set. A move leaves it alone.
+  std::map<EthtoolGroup, EthtoolSettings> ethtool = {
+      {EthtoolGroup::rings, {.numbers = {{"rx", 256}, {"tx", 256}}}},
+      {EthtoolGroup::features, {.bits = {0x4000'4000, 0x10}, .bit_count = 64}}};
+  std::set<EthtoolGroup> refuses = {};  // EOPNOTSUPP to a change
 };
 
 struct FakeRdma {
@@ -77,7 +85,19 @@ class FakeWorld {
   VfSettings& vf(const std::string& pci);
   void add_rdma(const std::string& pci, const std::string& name);
   void add_veth(int netns, const std::string& name);
+  // A macvlan on a link of that namespace.
+  void stack(int netns, const std::string& lower, const std::string& name);
+  // As `ip link set NAME netns TO`.
+  void move(int netns, const std::string& name, int to);
+  void promiscuous(int netns, const std::string& name, uint32_t times) {
+    find(netns, name)->link.promiscuity = times;
+  }
+  void attach_program(int netns, const std::string& link, const std::string& program) {
+    find(netns, link)->programs.push_back(program);
+  }
   Link& link(const std::string& name);  // in the host
+  // The same with what a kernel keeps beside it; in any namespace.
+  FakeLink& fake_link(int netns, const std::string& name);
   FakeRdma& rdma(const std::string& name);
   FakePf& pf(const std::string& pci);
   void set_flags(int netns, const std::string& name, uint32_t flags) {
@@ -104,11 +124,14 @@ class FakeWorld {
   const std::vector<std::string>& log() const { return log_; }
 
   RdmaNetnsMode rdma_mode = RdmaNetnsMode::exclusive;
+  // Names of RDMA devices are unique in a namespace only, as since Linux 7.
+  bool rdma_names_by_netns = false;
   std::vector<std::string> announced;  // "10.9.0.2 at 02:00:00:00:00:07"
   // So many lists of RDMA devices miss the first one, as while other devices move.
   int rdma_lists_with_a_gap = 0;
   // Runs when a caller waits for something that is not there yet: the time in which a namespace ends.
   std::function<void()> while_waiting;
+  int link_changes_while_waiting = 0;  // of other links, each of which the caller is asked about
 
  private:
   friend class FakeKernel;
@@ -124,6 +147,10 @@ class FakeWorld {
   FakeLink* find(int netns, int index);
   bool name_in_use(int netns, std::string_view name, const FakeLink* except) const;
   int free_index(int netns) const;
+  bool rdma_name_in_use(const FakeRdma& except, std::string_view name, int netns) const;
+  // As the kernel describes it in its namespace.
+  static Link described(const FakeLink& link);
+  void remove(const FakeLink* link);
   Result<> move_to(FakeLink& link, int netns, const std::optional<std::string>& fallback);
   void renumber(FakeRdma& rdma);
   FakePf* find_pf(int link);

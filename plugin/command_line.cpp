@@ -1,0 +1,46 @@
+#include "plugin/command_line.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace vfrail {
+
+namespace {
+
+bool is_number(std::string_view word) {
+  return !word.empty() &&
+         std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// "-x" is one of our short flags, "-config-file" and "-v=10" are Go's.
+std::string with_two_dashes(const std::string& word) {
+  const bool one_dash =
+      word.size() > 2 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+  return one_dash && (word[2] != '=' || word[1] == 'v') ? "-" + word : word;
+}
+
+bool is_peers_name(std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  return name == "sriovdp" || name == "k8s-rdma-shared-dp";
+}
+
+bool asks_for_help(std::string_view word) { return word == "-h" || word == "--help" || word == "-help"; }
+
+}  // namespace
+
+std::vector<std::string> read_command_line(const std::vector<std::string>& argv) {
+  std::vector<std::string> out;
+  for (size_t i = 1; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    const bool bare_v = word == "-v" && (i + 1 == argv.size() || !is_number(argv[i + 1]));
+    if (i == 1 && (bare_v || word == "--version" || word == "-version")) return {"version"};
+    out.push_back(with_two_dashes(word));
+  }
+  const bool peer = !argv.empty() && is_peers_name(argv[0]);
+  const bool flag = !out.empty() && out[0].starts_with("-") && !asks_for_help(out[0]);
+  if (flag || (peer && (out.empty() || asks_for_help(out[0])))) out.insert(out.begin(), "serve");
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,31 @@
+// The words of vfrail's command line, put into one form before they are parsed: flags in Go's spelling, and
+// what DaemonSets of the peers start the image with. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// From argv, without the program's name. A flag with one dash gets two ("-config-file=F", "-v=10": Go's
+// package flag takes both). "serve" comes in front
+// - if the first word is a flag other than that for help or the version: `vfrail --log-dir=sriovdp
+//   --log-level=10` is what sriov-network-device-plugin's DaemonSet makes of our image;
+// - if the program was started under a peer's name ("sriovdp", "k8s-rdma-shared-dp").
+// "--version", and "-v" without a number (k8s-rdma-shared-dev-plugin's word for it), is "version".
+std::vector<std::string> read_command_line(const std::vector<std::string>& argv);
+
+// Where the configuration is by default: the first that `exists`, of sriov-network-device-plugin's,
+// k8s-rdma-shared-dev-plugin's and k8s-rdma-sriov-dev-plugin's files; the first of all if none is there.
+inline constexpr const char* kDefaultConfigFiles[] = {"/etc/pcidp/config.json",
+                                                      "/k8s-rdma-shared-dev-plugin/config.json",
+                                                      "/k8s-rdma-sriov-dev-plugin/config.json"};
+template <class Exists>
+std::string default_config_file(Exists exists) {
+  for (const std::string file : kDefaultConfigFiles) {
+    if (exists(file)) return file;
+  }
+  return kDefaultConfigFiles[0];
+}
+
+}  // namespace vfrail

@@ -1,0 +1,34 @@
+#include "plugin/daemon_text.h"
+
+#include "common/text.h"
+#include "plugin/pool_change.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+std::vector<std::string> names_missing_in(const Config& other, const Config& here) {
+  std::vector<std::string> out;
+  for (const ResourceConfig& one : here.resources) {
+    const auto same = [&](const ResourceConfig& candidate) { return candidate.resource() == one.resource(); };
+    if (std::none_of(other.resources.begin(), other.resources.end(), same)) out.push_back(one.resource());
+  }
+  return out;
+}
+
+std::vector<std::string> find_refusals(const Pools& pools) {
+  std::vector<std::string> out;
+  for (const LeftOut& function : pools.left_out) {
+    if (function.kind == LeftOut::Kind::host_use)
+      out.push_back(function.id + " is not offered: " + joined(function.reasons, "; "));
+  }
+  return out;
+}
+
+std::string unread_text(const std::vector<UnreadDevice>& unread) {
+  std::vector<std::string> out;
+  for (const UnreadDevice& device : unread) out.push_back(device.id + ": " + device.reason);
+  return first_few(out);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,21 @@
+// What the daemon's log says of a configuration and of pools. Pure.
+#pragma once
+
+#include "plugin/config.h"
+#include "plugin/pools.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// Resources of `here` that `other` does not have.
+std::vector<std::string> names_missing_in(const Config& other, const Config& here);
+
+// The functions that a selector names, and the host needs for itself, a sentence each.
+std::vector<std::string> find_refusals(const Pools& pools);
+
+// The devices and why they could not be read, the first few.
+std::string unread_text(const std::vector<UnreadDevice>& unread);
+
+}  // namespace vfrail

@@ -1,0 +1,65 @@
+#include "plugin/last_resort.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string_view>
+#include <unistd.h>
+
+namespace vfrail {
+
+namespace {
+
+void say(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// Allocates nothing: there may be no memory.
+[[noreturn]] void on_terminate() {
+  const char* reason = "a library ended the process";
+  if (const auto thrown = std::current_exception()) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& failure) {
+      reason = failure.what();
+    } catch (...) {
+    }
+  }
+  say("vfrail: cannot go on: ");
+  say(reason);
+  say(": look at the limits of memory, processes and open files\n");
+  ::_exit(1);
+}
+
+void on_abort(int) {
+  say("vfrail: cannot go on: a library ended the process: look at the limits of memory, processes and open "
+      "files\n");
+  ::_exit(1);
+}
+
+void on_alarm(int) {
+  say("vfrail: does not come to an end by itself, is ended: look at the limits of memory, processes and open "
+      "files\n");
+  ::_exit(1);
+}
+
+void handle(int number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  ::sigaction(number, &action, nullptr);
+}
+
+}  // namespace
+
+void say_why_it_ends() {
+  std::set_terminate(on_terminate);
+  handle(SIGABRT, on_abort);
+}
+
+void end_within(std::chrono::seconds time) {
+  handle(SIGALRM, on_alarm);
+  ::alarm(static_cast<unsigned>(time.count()));
+}
+
+}  // namespace vfrail

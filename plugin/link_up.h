@@ -1,0 +1,34 @@
+// LinksUp: sets the interfaces of shared devices up, as k8s-rdma-shared-dev-plugin does at its start: a RoCE
+// port has no address, and its RDMA device no use, while its interface is administratively down. Once for
+// each interface, when it is seen first: who sets it down later has a reason. Changes nothing else.
+#pragma once
+
+#include "common/kernel.h"
+#include "common/log.h"
+#include "plugin/pools.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+class LinksUp {
+ public:
+  // `host` is the kernel of the host's network namespace, and outlives the object; null if it cannot be asked
+  // from here.
+  LinksUp(Kernel* host, Log& log) : host_(host), log_(log) {}
+
+  // A warning for each Ethernet device that is shared and whose interface stays down.
+  std::vector<std::string> follow(const Pools& pools);
+
+ private:
+  Result<> set_up(const std::string& name);
+  std::string say_down(const Pool& pool, const PoolDevice& device, const std::string& why) const;
+
+  Kernel* host_;
+  Log& log_;
+  std::set<std::string> seen_;  // "0000:3b:00.0 eth2"
+};
+
+}  // namespace vfrail

@@ -1,0 +1,197 @@
+// What a pod with CAP_NET_ADMIN can do to its device, on the fake node: DEL gives back a clean one all the
+// same. With the real kernel: tests/netns/hostile_test.cpp, tests/lab/hostile_test.sh.
+#include "tests/cni/fake_node.h"
+
+#include <cerrno>
+#include <fstream>
+
+namespace vfrail::test {
+namespace {
+
+constexpr const char* kConfig =
+    R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0"})";
+constexpr int kPodNetns = 2;
+
+struct Hostile : FakeNode {
+  std::string before;
+  Hostile() : before(world.snapshot()) {}
+
+  void attach(const std::string& config = kConfig) {
+    const auto added = add(config);
+    INFO((added ? "" : added.error().text));
+    REQUIRE(added);
+  }
+  // A namespace that a process is in, which /proc shows.
+  int add_accomplice(const std::string& pid = "77") {
+    const auto link = dir.path("root/proc/" + pid + "/ns/net");
+    const int netns = world.add_netns(link);
+    std::filesystem::create_directories(std::filesystem::path(link).parent_path());
+    std::filesystem::create_symlink("net:[" + std::to_string(netns) + "]", link);
+    return netns;
+  }
+  void detach_well(const std::string& netns = kPod) {
+    const auto detached = del(kConfig, netns);
+    INFO((detached ? "" : detached.error().text));
+    REQUIRE(detached);
+    CHECK(no_state());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an RDMA device that its pod has renamed comes back under its own name") {
+  Hostile node;
+  node.attach();
+  node.world.rdma("mlx5_0").device.name = "evil0";
+  SECTION("by DEL") { node.detach_well(); }
+  SECTION("by DEL after the end of the namespace") {
+    node.world.end_netns(kPod);
+    node.detach_well("");
+    node.world.add_veth(kPodNetns, "eth0");
+  }
+  SECTION("by DEL with a record of an older version, which has no index") {
+    const std::string path = node.dir.path("state/attachments/c1:net1.json");
+    std::string text;
+    std::getline(std::ifstream(path), text, '\0');
+    const auto at = text.find("\"rdmaIndex\"");
+    REQUIRE(at != std::string::npos);
+    text.erase(at, text.find("\"indexInPod\"") - at);
+    std::ofstream(path) << text;
+    REQUIRE(node.world.open(kPodNetns)->rename_rdma_device(0, "evil1"));  // refreshes sysfs
+    node.detach_well();
+  }
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("a name that is taken when the namespace ends is given back when it is free again") {
+  Hostile node;
+  node.world.rdma_names_by_netns = true;
+  node.attach();
+  // As since Linux 7: the other device may have the name, and the kernel calls ours ibdev0 when it returns.
+  node.world.rdma("mlx5_1").device.name = "mlx5_0";
+  node.world.end_netns(kPod);
+  CHECK(node.has("netns 1 rdma ibdev0 "));
+  SECTION("free at DEL") {
+    node.world.rdma("mlx5_0").device.name = "mlx5_1";
+    node.detach_well("");
+    node.world.add_veth(kPodNetns, "eth0");
+    CHECK(node.world.snapshot() == node.before);
+  }
+  SECTION("still taken at DEL, which succeeds") {
+    node.detach_well("");
+    CHECK(node.has("netns 1 rdma ibdev0 "));
+  }
+}
+
+TEST_CASE("where names are a namespace's own, a name of the host serves in a pod, and nobody is in the way") {
+  Hostile node;
+  node.world.rdma_names_by_netns = true;
+  const std::string config =
+      R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","rdmaName":"mlx5_1","deviceID":"0000:21:10.0"})";
+  node.attach(config);
+  CHECK(node.has("netns 2 rdma mlx5_1 "));
+  SECTION("its own name is free at DEL") {
+    node.detach_well();
+    CHECK(node.world.snapshot() == node.before);
+  }
+  SECTION("each name that the device could have is taken at DEL") {
+    // The pod's name is the other device's, and ours has been given away, too.
+    node.world.add_rdma("0000:21:10.2", "mlx5_0");
+    node.detach_well();
+    CHECK(node.has("netns 1 rdma ibdev0 "));
+  }
+}
+
+TEST_CASE(
+    "where names are the node's, a name that another device has is refused, and nothing stays changed") {
+  Hostile node;
+  const auto added = node.add(
+      R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","rdmaName":"mlx5_1","deviceID":"0000:21:10.0"})");
+  REQUIRE_FALSE(added);
+  CHECK_THAT(added.error().text,
+             Catch::Contains("rdmaName: call mlx5_0 mlx5_1") && Catch::Contains("EEXIST"));
+  CHECK(node.world.snapshot() == node.before);
+  CHECK(node.no_state());
+}
+
+TEST_CASE("a device that its pod has moved on is fetched from there") {
+  Hostile node;
+  node.attach();
+  const int deep = node.add_accomplice();
+  node.world.move(kPodNetns, "net1", deep);
+  const auto pod = node.world.open(kPodNetns);
+  REQUIRE(pod->move_rdma_device(0, node.world.open(deep)->netns_fd()));
+  SECTION("while its own namespace lives") { node.detach_well(); }
+  SECTION("when that has ended") {
+    node.world.end_netns(kPod);
+    node.detach_well("");
+    node.world.add_veth(kPodNetns, "eth0");
+  }
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("what a pod has set upon its interface is removed, wherever it is") {
+  Hostile node;
+  node.attach();
+  node.world.stack(kPodNetns, "net1", "m9");
+  node.world.stack(kPodNetns, "m9", "m9.7");
+  SECTION("in the pod") {}
+  SECTION("in an accomplice's namespace") { node.world.move(kPodNetns, "m9", node.add_accomplice()); }
+  SECTION("and the pod's own namespace has ended") {
+    node.world.move(kPodNetns, "m9", node.add_accomplice());
+    node.world.end_netns(kPod);
+    node.detach_well("");
+    node.world.add_veth(kPodNetns, "eth0");
+    CHECK(node.world.snapshot() == node.before);
+    return;
+  }
+  node.detach_well();
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("what stands on another device of the same index is left alone") {
+  Hostile node;
+  const int other = node.add_accomplice();
+  node.world.add_veth(other, "a");
+  REQUIRE((*node.world.open(other)->find_link("a"))->index == node.world.link("vf0").index);
+  node.world.stack(other, "a", "m");
+  node.world.move(other, "m", node.add_accomplice("78"));
+  node.attach();
+  node.detach_well();
+  CHECK(node.has("netns 4 link m "));
+}
+
+TEST_CASE("what cannot be found, but shows, is driven off by binding the driver again") {
+  Hostile node;
+  node.attach();
+  node.world.stack(kPodNetns, "net1", "spy");
+  node.world.move(kPodNetns, "spy", 99);  // no path leads there
+  node.world.promiscuous(kPodNetns, "net1", 1);
+  node.detach_well();
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("a program that a pod has attached to its interface is detached") {
+  Hostile node;
+  node.attach();
+  node.world.attach_program(kPodNetns, "net1", "xdp7");
+  REQUIRE(node.has("xdp7"));
+  node.detach_well();
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("alternative names that a pod has given its interface do not come back with it") {
+  Hostile node;
+  node.attach();
+  const auto pod = node.world.open(kPodNetns);
+  REQUIRE(pod->add_altname((*pod->find_link("net1"))->index, "somebody-elses-name"));
+  SECTION("by DEL") { node.detach_well(); }
+  SECTION("by DEL after the end of the namespace") {
+    node.world.end_netns(kPod);
+    node.detach_well("");
+    node.world.add_veth(kPodNetns, "eth0");
+  }
+  CHECK(node.world.snapshot() == node.before);
+}
+
+}  // namespace vfrail::test

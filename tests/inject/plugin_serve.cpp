@@ -1,0 +1,228 @@
+// The daemon with a kubelet: the main thread, which is traced, is the daemon's owner thread; another one
+// makes the trials.
+#include "plugin/daemon.h"
+#include "plugin/inventory.h"
+#include "tests/inject/plugin_faults.h"
+#include "tests/kubelet/test_kubelet.h"
+#include "tests/service/support.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+namespace vfrail::test {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* kHostdev = "nvidia.com/hostdev";
+constexpr const char* kFurther = R"(, {"resourcePrefix": "nvidia.com", "resourceName": "none",
+    "selectors": {"vendors": ["ffff"]}})";
+constexpr const char* kLeaver = "0000:41:10.6";
+constexpr milliseconds kDeadline{60'000};  // against hanging
+
+std::string config_text(bool further) {
+  return std::string(R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
+    "selectors": {"vendors": ["8086"], "isRdma": true}})") +
+         (further ? kFurther : "") + "]}";
+}
+
+bool wait_for(const std::function<bool()>& wanted, milliseconds at_most = kDeadline) {
+  const auto end = std::chrono::steady_clock::now() + at_most;
+  while (!wanted()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(milliseconds{1});
+  }
+  return true;
+}
+
+// Four VFs, so that a scan has some hundred calls and not thousands.
+class Site {
+ public:
+  explicit Site(Cause cause)
+      : cause_(cause),
+        kubelet_(node_.path("k"), [this](const std::string& event) { note(event); }),
+        config_((prepare(), open_config(node_.path("config/config.json")))),
+        sys_(node_.root()),
+        daemon_({.kubelet_root = node_.path("k"),
+                 .registration = Registration::watcher,
+                 .places = node_.places(),
+                 .rescan_interval = std::chrono::hours{1},
+                 .look = [this](const Config& config) { return look(config); },
+                 .config = config_,
+                 .counters = &counters_,
+                 .status = &status_},
+                log_) {
+    (void)log_.open_file(node_.path("serve.log"));
+  }
+
+  // On the main thread, until stop().
+  Result<> run() { return daemon_.run(); }
+  void stop() { daemon_.stop(); }
+  bool wait_for_devices(size_t count) { return kubelet_.wait_for(kHostdev, count, kDeadline); }
+
+  Fault trial(long k, int error, Faults& faults) {
+    const size_t lines = log_size();
+    const uint64_t failed = counters_.get().scans.failed;
+    k_ = k;
+    error_ = error;
+    (void)take_lists();
+    step_ = Step::arming;
+    if (!pass(Step::armed, faults)) return {};
+    provoke(k);
+    // A fault in what wakes the daemon leaves it asleep; then the next rescan is the first to notice.
+    (void)wait_for([&] { return looks_ > armed_at_; }, milliseconds{2000});
+    step_ = Step::ending;
+    if (!pass(Step::idle, faults)) return {};
+    if (!kubelet_.wait_for(kHostdev, expected(), kDeadline))
+      faults.complain("the list is not what it should be");
+    if (!fault_.failed.empty()) judge(faults, lines, failed);
+    restore();
+    if (!kubelet_.wait_for(kHostdev, kDevices, kDeadline)) faults.complain("the list does not come back");
+    return fault_;
+  }
+
+ private:
+  enum class Step { idle, arming, armed, ending };
+  static constexpr size_t kDevices = 4;
+
+  void prepare() {
+    node_.fill();
+    leaver_ = fs::read_symlink(node_.root() + "/sys/bus/pci/devices/" + kLeaver);
+    for (const std::string gone : {"0000:21:10.4", "0000:21:10.6", "0000:41:10.2", "0000:41:10.4"})
+      node_.remove_device(gone);
+    fs::create_directories(node_.path("config"));
+    configure(false);
+  }
+  void configure(bool further) const {
+    const std::string file = node_.path("config/config.json");
+    std::ofstream(file + ".new") << config_text(further);
+    fs::rename(file + ".new", file);
+  }
+
+  void provoke(long k) {
+    if (cause_ == Cause::departure) node_.remove_device(kLeaver);
+    if (cause_ == Cause::reload)
+      configure(k % 2 == 0);
+    else
+      daemon_.rescan();
+  }
+  void restore() {
+    if (cause_ != Cause::departure) return;
+    const std::string link = node_.root() + "/sys/bus/pci/devices/" + kLeaver;
+    if (!fs::is_symlink(link)) fs::create_symlink(leaver_, link);
+    daemon_.rescan();
+  }
+  size_t expected() const { return cause_ == Cause::departure ? kDevices - 1 : kDevices; }
+
+  // Has the main thread take the step in its next look; asks again, because a wake can be what fails.
+  bool pass(Step to, Faults& faults) {
+    const auto end = std::chrono::steady_clock::now() + kDeadline;
+    do {
+      daemon_.rescan();
+      if (wait_for([&] { return step_ == to; }, milliseconds{500})) return true;
+    } while (std::chrono::steady_clock::now() < end);
+    faults.complain("the daemon does not turn any more");
+    return false;
+  }
+
+  // On the main thread.
+  Result<Pools> look(const Config& config) {
+    if (step_ == Step::ending) {
+      fault_ = end_fault();
+      step_ = Step::idle;
+    }
+    ++looks_;
+    auto inventory = scan(sys_, nullptr);
+    if (!inventory) return std::move(inventory.error());
+    Pools out = match(config, *inventory);
+    if (step_ == Step::arming) {
+      armed_at_ = looks_.load();
+      step_ = Step::armed;
+      begin_fault(k_, error_);
+    }
+    return out;
+  }
+
+  // Whether the call that failed was to bring a fact of the node that nothing else brings.
+  bool loses_a_fact() const {
+    const std::string& call = fault_.failed;
+    const bool of_the_node = call.find(node_.root()) != std::string::npos;
+    const bool repeated = error_ == EINTR;
+    // The folder of a function is opened once for all its files; without that each is found by its whole
+    // path.
+    const bool a_shortcut = call.ends_with("/");
+    // What the firmware answers is a fact whatever it is, also an error.
+    const bool of_firmware = call.ends_with("/state") || call.ends_with("/phys_state");
+    // Tables of the host's network; some are there twice.
+    const bool of_routes = call.find("/proc/") != std::string::npos;
+    return of_the_node && !repeated && !a_shortcut && !of_firmware && !of_routes;
+  }
+
+  void judge(Faults& faults, size_t lines, uint64_t failed) {
+    for (const size_t count : take_lists()) {
+      if (count != kDevices && count != expected())
+        faults.complain("kubelet got a list of " + std::to_string(count) + " devices");
+    }
+    if (!loses_a_fact()) return;
+    if (counters_.get().scans.failed == failed) faults.complain("the failure is not counted");
+    if (log_size() == lines) faults.complain("the failure is not in the log");
+  }
+
+  // "nvidia.com/hostdev: 4 devices", on a thread of the kubelet.
+  void note(const std::string& event) {
+    const std::string prefix = std::string(kHostdev) + ": ";
+    if (!event.starts_with(prefix) || !event.ends_with(" devices")) return;
+    const std::lock_guard lock(mutex_);
+    lists_.insert(std::stoul(event.substr(prefix.size())));
+  }
+  std::set<size_t> take_lists() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(lists_, {});
+  }
+  size_t log_size() const { return fs::file_size(node_.path("serve.log")); }
+
+  const Cause cause_;
+  std::mutex mutex_;
+  std::set<size_t> lists_;  // numbers of devices that kubelet got
+  std::atomic<Step> step_ = Step::idle;
+  std::atomic<size_t> looks_ = 0;
+  std::atomic<size_t> armed_at_ = 0;
+  std::atomic<long> k_ = 0;
+  std::atomic<int> error_ = 0;
+  Fault fault_;
+  const Node node_;
+  fs::path leaver_;
+  TestKubelet kubelet_;
+  ConfigSource config_;
+  const SysRoot sys_;
+  Counters counters_;
+  Status status_;
+  Log log_;
+  Daemon daemon_;
+};
+
+}  // namespace
+
+void serve_with_faults(Faults& faults, Cause cause) {
+  Site site(cause);
+  std::thread trials([&] {
+    if (!site.wait_for_devices(4)) faults.complain("the plugin does not serve at all");
+    faults.run([&](long k, int error) { return site.trial(k, error, faults); });
+    site.stop();
+  });
+  const auto ran = site.run();
+  trials.join();
+  if (!ran) faults.complain("the daemon ended: " + ran.error().text);
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,241 @@
+// A pod with CAP_NET_ADMIN against the node and the pods after it, in real namespaces: whatever it has done,
+// DEL gives back a clean device, and durations are printed. With a real VF and an RDMA device:
+// tests/lab/hostile_test.sh.
+#include "tests/netns/node.h"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+
+constexpr int kMany = 10'000;
+
+// Two devices, two pods, and the namespace of somebody who works with the first pod.
+struct Hostile : Node {
+  std::string pod, other, accomplice;
+  std::string before;
+  Hostile() {
+    add_device("0000:03:02.1", "vf1");
+    add_device("0000:03:02.2", "vf2");
+    pod = add_pod("a");
+    other = add_pod("b");
+    accomplice = add_pod("c");
+    before = world();
+  }
+  Call call(const std::string& verb, const std::string& container = "pod1") const {
+    Call out;
+    out.verb = verb;
+    out.container = container;
+    out.netns = container == "pod1" ? pod : other;
+    out.config = config();
+    out.config.set("deviceID", container == "pod1" ? "0000:03:02.1" : "0000:03:02.2");
+    out.config.set("ipam", host_local());
+    return out;
+  }
+  void run_well(const Call& call) const {
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome outcome = run(call);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    INFO(call.verb << ": " << outcome.out << outcome.err);
+    REQUIRE(outcome.status == 0);
+    WARN(call.verb << " took " << took.count() << " ms");
+  }
+  // Commands of `ip`, in one process.
+  void batch(const std::string& netns, const std::string& commands) const {
+    std::ofstream(path("batch")) << commands;
+    in_pod(netns, "ip -batch " + path("batch"));
+  }
+  bool nothing_of_ours() const {
+    return leases().empty() &&
+           shell("find " + path("state") + " ! -type d ! -path \"*/baselines/*\"").empty();
+  }
+};
+
+std::string octets(int i) { return std::to_string(i / 250) + "." + std::to_string(i % 250 + 1); }
+
+}  // namespace
+
+TEST_CASE("Names, addresses, flags, queues and lists that a pod has set do not come back with its device") {
+  Hostile node;
+  node.run_well(node.call("ADD"));
+  node.in_pod(
+      node.pod,
+      "ip link set net1 down; ip link set net1 name evil0; ip link set evil0 address 02:00:00:00:66:66;"
+      "ip link set evil0 mtu 1300 promisc on allmulticast on txqueuelen 7 alias evil up;"
+      "ip link property add dev evil0 altname vf2x altname another-device-of-this-node;"
+      "tc qdisc add dev evil0 clsact; tc qdisc add dev evil0 root tbf rate 1mbit burst 10k latency 50ms;"
+      "ip neigh add 10.7.0.9 lladdr 02:00:00:00:66:01 dev evil0; ip maddr add 01:00:5e:00:66:66 dev evil0;"
+      "bridge fdb add 02:00:00:00:66:55 dev evil0 self;"
+      "ip link add b0 type bridge; ip link set evil0 master b0; ip link set b0 up");
+  SECTION("by DEL") { node.run_well(node.call("DEL")); }
+  CHECK(node.world() == node.before);
+  CHECK_THAT(shell("tc qdisc show dev vf1"), !Contains("tbf") && !Contains("clsact"));
+  CHECK_THAT(shell("ip maddr show dev vf1; bridge fdb show dev vf1; ip neigh"), !Contains("66:"));
+}
+
+TEST_CASE("What a pod has stacked upon its interface is gone after DEL, wherever it has moved it") {
+  Hostile node;
+  node.run_well(node.call("ADD"));
+  const std::string mode = GENERATE(as<std::string>(), "passthru", "passthru nopromisc", "bridge", "vepa");
+  CAPTURE(mode);
+  const std::string make = "ip link add spy link net1 type macvlan mode " + mode;
+  SECTION("in the pod") {
+    node.in_pod(node.pod, make + "; ip link set spy up");
+    node.run_well(node.call("DEL"));
+    CHECK_THAT(node.in_pod(node.pod, "ip link"), !Contains("spy"));
+  }
+  SECTION("in the namespace of an accomplice") {
+    node.in_pod(node.pod, make + "; ip link set spy netns " + node.accomplice);
+    node.in_pod(node.accomplice, "ip link set spy up");
+    node.run_well(node.call("DEL"));
+    CHECK_THAT(node.in_pod(node.accomplice, "ip link"), !Contains("spy"));
+  }
+  // The next pod can have it, and what a bridge would refuse is free.
+  shell("ip link add probe type bridge; ip link set vf1 master probe; ip link del probe");
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A hundred interfaces stacked upon the device are removed at once") {
+  Hostile node;
+  node.run_well(node.call("ADD"));
+  std::string commands;
+  for (int i = 0; i < 100; ++i)
+    commands += "link add m" + std::to_string(i) + " link net1 type macvlan mode bridge\n";
+  node.batch(node.pod, commands);
+  node.run_well(node.call("DEL"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -br link"), !Contains("m99") && !Contains("m0"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A program that a pod has attached does not run in the next pod") {
+  Hostile node;
+  node.run_well(node.call("ADD"));
+  const std::string how = GENERATE(as<std::string>(), "generic", "native", "link", "tcx");
+  CAPTURE(how);
+  Program holder(
+      {"/usr/bin/nsenter", "--net=" + node.pod, "/bin/sh", "-c",
+       "(sleep 300 | exec " ATTACH_PROGRAM " " + how + " net1) > " + node.path("attached") + " 2>&1"},
+      {}, "");
+  for (int i = 0; i < 600 && read_text(node.path("attached")).empty(); ++i) shell("sleep 0.1");
+  REQUIRE(read_text(node.path("attached")) == "attached\n");
+  node.run_well(node.call("DEL"));
+  CHECK_THAT(shell("ip -d link show vf1"), !Contains("xdp"));
+  // Nothing is left to be detached.
+  node.run_well(node.call("ADD"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -d link show net1"), !Contains("xdp"));
+  const Outcome again = node.run(node.call("DEL"));
+  CHECK(again.status == 0);
+  CHECK_THAT(again.err, !Contains("program"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A program that is on the device at ADD does not run in the pod") {
+  Hostile node;
+  shell(ATTACH_PROGRAM " generic vf1");
+  REQUIRE_THAT(shell("ip -d link show vf1"), Contains("xdp"));
+  node.run_well(node.call("ADD"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -d link show net1"), !Contains("xdp"));
+  node.run_well(node.call("DEL"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A pod full of addresses, routes, rules and neighbours is left in bounded time") {
+  Hostile node;
+  const Call add = node.call("ADD");
+  Call check = node.call("CHECK");
+  const Outcome added = node.run(add);
+  REQUIRE(added.status == 0);
+  check.config.set("prevResult", json_of(added));
+  std::string commands;
+  for (int i = 0; i < kMany; ++i) {
+    commands += "addr add 10.66." + octets(i) + "/16 dev net1\n";
+    commands += "route add 10.67." + octets(i) + "/32 dev net1\n";
+    commands += "rule add from 10.68." + octets(i) + " lookup 77\n";
+    commands += "neigh add 10.66." + octets(i) + " lladdr 02:00:00:00:66:01 dev net1\n";
+  }
+  node.batch(node.pod, commands);
+  node.run_well(check);
+  node.run_well(node.call("DEL"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("Of two interfaces that look alike DEL takes the one that is meant") {
+  Hostile node;
+  // Equal in kind and address, and of one pod.
+  shell("ip link set vf2 address $(ip -o link show vf1 | grep -o 'ether [^ ]*' | cut -c7-)");
+  const std::string now = node.world();
+  Call second = node.call("ADD", "pod2");
+  second.netns = node.pod;
+  second.ifname = "net2";
+  node.run_well(node.call("ADD"));
+  node.run_well(second);
+  SECTION("the first has ended") {
+    node.in_pod(node.pod, "ip link del net1");
+    node.run_well(node.call("DEL"));
+    CHECK_FALSE(node.link_in_pod(node.pod, "net2").is_null());
+  }
+  SECTION("the first has ended, and the second has its name") {
+    node.in_pod(node.pod, "ip link del net1; ip link set net2 down; ip link set net2 name net1");
+    node.run_well(node.call("DEL"));
+    CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+  }
+  SECTION("they have exchanged their names") {
+    node.in_pod(
+        node.pod,
+        "ip link set net1 down; ip link set net2 down; ip link set net1 name x; ip link set net2 name net1;"
+        "ip link set x name net2");
+    node.run_well(node.call("DEL"));
+    CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+    second.verb = "DEL";
+    node.run_well(second);
+    CHECK(node.world() == now);
+    return;
+  }
+  second.verb = "DEL";
+  node.run_well(second);
+  CHECK(node.nothing_of_ours());
+}
+
+TEST_CASE("An interface that the pod had before is never taken for the device") {
+  Hostile node;
+  // It has the index that the device has in the host, so that the device gets another one in the pod.
+  const std::string index = shell("ip -o link show vf1");
+  const std::string device = shell("ip -br link show vf1");
+  node.in_pod(node.pod,
+              "ip link add eth0 index " + index.substr(0, index.find(':')) + " type veth peer name eth0p");
+  node.run_well(node.call("ADD"));
+  SECTION("as it was") {}
+  SECTION("renamed by the pod") {
+    node.in_pod(node.pod, "ip link set net1 down; ip link set net1 name other; ip link set eth0 name net1");
+  }
+  node.run_well(node.call("DEL"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -br link show type veth"), Contains("eth0p"));
+  // Its index in the host is another one now, and with it its place in the list.
+  CHECK(shell("ip -br link show vf1") == device);
+  CHECK(node.nothing_of_ours());
+}
+
+TEST_CASE("A pod cannot make another pod's ADD or DEL fail") {
+  Hostile node;
+  node.run_well(node.call("ADD"));
+  node.run_well(node.call("ADD", "pod2"));
+  // The name that the other's device has in the host is free there now, and every name of the two in this
+  // pod.
+  node.in_pod(node.pod,
+              "ip link property add dev net1 altname vf2 altname vf2-alias; ip link add vf1 type bridge;"
+              "ip link add spy link net1 type macvlan mode passthru; ip link set spy netns " +
+                  node.accomplice);
+  node.run_well(node.call("DEL", "pod2"));
+  node.run_well(node.call("ADD", "pod2"));
+  node.run_well(node.call("DEL"));
+  node.run_well(node.call("DEL", "pod2"));
+  CHECK(node.world() == node.before);
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,75 @@
+#include "plugin/cdi_folder.h"
+#include "plugin/cdi_runtime.h"
+#include "plugin/devlink_reach.h"
+#include "tests/support/temp_dir.h"
+
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+
+TEST_CASE("containerd's configuration says whether it reads CDI specs") {
+  CHECK(cdi_support_of_containerd("version = 2\n[plugins.x]\n  enable_cdi = true # yes\n") ==
+        CdiSupport::yes);
+  CHECK(cdi_support_of_containerd("version = 3\n[plugins.x]\n  enable_cdi=false\n") == CdiSupport::no);
+  CHECK(cdi_support_of_containerd("version = 3\n") == CdiSupport::yes);
+  CHECK(cdi_support_of_containerd("version = 2\n# enable_cdi = true\n") == CdiSupport::unknown);
+  CHECK(cdi_support_of_containerd("") == CdiSupport::unknown);
+}
+
+TEST_CASE("the runtime's configuration is found below the root, or it is unknown what the runtime does") {
+  const test::TempDir folder;
+  const SysRoot sys(folder.path());
+  REQUIRE(find_cdi_runtime(sys));
+  CHECK(find_cdi_runtime(sys)->support == CdiSupport::unknown);
+  std::filesystem::create_directories(folder.path("etc/crio"));
+  CHECK(find_cdi_runtime(sys)->support == CdiSupport::yes);
+  std::filesystem::create_directories(folder.path("etc/containerd"));
+  std::ofstream(folder.path("etc/containerd/config.toml")) << "enable_cdi = false\n";
+  CHECK(find_cdi_runtime(sys)->support == CdiSupport::no);
+  CHECK(find_cdi_runtime(sys)->why.find("enable_cdi = false") != std::string::npos);
+}
+
+TEST_CASE("devlink that cannot be asked is said for the resources that want it") {
+  Config config;
+  config.resources.resize(2);
+  config.resources[0].name = "a";
+  config.resources[1].name = "b";
+  config.resources[1].health.devlink = false;
+  const auto gaps = find_devlink_gaps(SysRoot("/host"), config);
+  REQUIRE(gaps.size() == 1);
+  CHECK(gaps[0].find("has no effect for " + config.resources[0].resource()) != std::string::npos);
+  CHECK(gaps[0].find(config.resources[1].resource()) == std::string::npos);
+  CHECK(find_devlink_gaps(SysRoot("/"), config).empty());
+  config.resources[0].health.devlink = false;
+  CHECK(find_devlink_gaps(SysRoot("/host"), config).empty());
+}
+
+TEST_CASE("a CDI spec of a device in use that no runtime has read is found") {
+  const test::TempDir folder;
+  const CdiSpec spec{
+      "nvidia.com/net-pci", "0000:03:02.1", {{"/dev/infiniband/uverbs1", "/dev/infiniband/uverbs1", "rw"}}};
+  REQUIRE(put_cdi_spec(folder.path(), spec));
+  const std::string file = folder.path(spec.file_name());
+  const auto unread = [&](const std::string& id) {
+    return find_unread_specs(folder.path(), [&](const std::string& known) { return known == id; });
+  };
+  const auto set_times = [&](time_t read, time_t written) {
+    const timespec times[2] = {{read, 0}, {written, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
+  };
+  const time_t now = ::time(nullptr);
+  CHECK(unread("0000:03:02.1").empty());  // just written
+  set_times(now - 1000, now - 1000);
+  CHECK(unread("0000:03:02.1") == std::vector<std::string>{spec.file_name()});
+  CHECK(unread("0000:03:02.2").empty());
+  // What the kernel does when somebody reads it.
+  set_times(now - 900, now - 1000);
+  CHECK(unread("0000:03:02.1").empty());
+}
