@@ -1,11 +1,11 @@
 #include "cni/command_line.h"
 
+#include "cni/environment.h"
 #include "cni/install.h"
-#include "cni/sweep.h"
-#include "cni/world.h"
+#include "cni/sweep/sweep.h"
 #include "common/escape.h"
 #include "common/json.h"
-#include "common/netlink_kernel.h"
+#include "common/netlink/netlink_kernel.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +21,7 @@ constexpr const char* kUsage =
     "\n"
     "It is started by a container runtime, with CNI_COMMAND in the environment. By hand:\n"
     "  vfrail-cni install [--as NAME] FOLDER   copy this program to FOLDER/NAME (vfrail)\n"
-    "  vfrail-cni sweep [--dry-run] [--adopt]  give back the devices of pods that have ended\n"
+    "  vfrail-cni sweep [--dry-run] [--adopt]  release the devices of pods that have ended\n"
     "  vfrail-cni version                      print the version\n"
     "  vfrail-cni help [COMMAND]               print this, or the options of a command\n";
 
@@ -34,9 +34,9 @@ constexpr const char* kInstallUsage =
 
 constexpr const char* kSweepUsage =
     "vfrail-cni sweep [--dry-run] [--adopt]\n"
-    "Gives back devices and addresses of attachments whose pod has ended without a DEL. Exit code 1: "
+    "Releases devices and addresses of attachments whose pod has ended without a DEL. Exit code 1: "
     "something\n"
-    "could not be given back, which is said.\n"
+    "could not be released, which is reported.\n"
     "  --dry-run   say what would be done, and change nothing\n"
     "  --adopt     take over what sriov-cni, ib-sriov-cni and host-device have attached\n";
 
@@ -88,7 +88,7 @@ int run_install(const std::vector<std::string>& arguments) {
 
 Result<SweepReport> sweep_node(const SweepOptions& options, const Environment& environment) {
   const auto host = TRY(NetlinkKernel::open_current(), "");
-  auto store = options.dry_run ? look_at_store(environment) : TRY(open_store(environment), "");
+  auto store = options.dry_run ? open_store_read_only(environment) : TRY(open_store(environment), "");
   Log log;
   log.set_level(LogLevel::warning);
   World world = make_world(environment, *host, std::move(store), log);
@@ -120,7 +120,7 @@ int run_version(const std::vector<std::string>& arguments) {
 
 int unknown_verb(const std::string& verb) {
   const std::string meant = nearest_name(verb.substr(0, 60), {"install", "sweep", "version", "help"});
-  std::fprintf(stderr, "vfrail-cni: \"%s\" is no command%s\n%s", verb.c_str(),
+  std::fprintf(stderr, "vfrail-cni: \"%s\" is not a command%s\n%s", verb.c_str(),
                meant.empty() ? "" : ("; \"" + meant + "\" is probably meant").c_str(), kUsage);
   return 2;
 }

@@ -2,7 +2,7 @@
 // environment.
 #pragma once
 
-#include "cni/request.h"
+#include "cni/conf/request.h"
 
 #include <string>
 #include <vector>

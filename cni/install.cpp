@@ -11,7 +11,7 @@ constexpr size_t kMaxProgramBytes = 256 << 20;
 
 Result<> install(const std::string& folder, const std::string& name) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
-  if (!plain) return Error{Errc::invalid, 0, "\"" + name + "\" is no file name"};
+  if (!plain) return Error{Errc::invalid, 0, "\"" + name + "\" is not a file name"};
   const UniqueFd self = TRY(open_for_reading("/proc/self/exe"), "");
   const std::string program = TRY(read_stream(self.get(), kMaxProgramBytes), "read /proc/self/exe");
   const std::string path = folder + "/" + name;

@@ -1,15 +1,15 @@
 // vfrail-cni: environment and stdin in, one verb, JSON on stdout. See verbs.h.
 #include "cni/command_line.h"
-#include "cni/ipam.h"
-#include "cni/net_conf.h"
-#include "cni/request.h"
-#include "cni/result.h"
-#include "cni/status.h"
-#include "cni/verbs.h"
-#include "cni/world.h"
+#include "cni/conf/net_conf.h"
+#include "cni/conf/request.h"
+#include "cni/conf/result.h"
+#include "cni/environment.h"
+#include "cni/ipam/ipam.h"
+#include "cni/verbs/status.h"
+#include "cni/verbs/verbs.h"
 #include "common/files.h"
-#include "common/held_folder.h"
-#include "common/netlink_kernel.h"
+#include "common/netlink/netlink_kernel.h"
+#include "common/node/held_folder.h"
 #include "common/text.h"
 
 #include <csignal>
@@ -63,7 +63,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
   World world = make_world(environment, *host, std::move(*store), log);
   switch (request.command) {
     case Command::add: {
-      world.tell = [](const AddResult& result) { return print(format_result(result)); };
+      world.print_result = [](const AddResult& result) { return print(format_result(result)); };
       TRY(add(request, world), "");
       return {};
     }

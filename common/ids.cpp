@@ -115,8 +115,8 @@ Result<DeviceId> DeviceId::parse(std::string_view text) {
   if (text.empty() || text.size() > 63 || !allowed || text == "." || text == "..") {
     return Error{Errc::invalid, 0,
                  "\"" + std::string(text.substr(0, 80)) +
-                     "\" is no device id: a PCI address (0000:03:02.1) or an auxiliary device "
-                     "(mlx5_core.sf.4) of at most 63 characters is wanted"};
+                     "\" is not a device id: use a PCI address (0000:03:02.1) or an auxiliary device "
+                     "(mlx5_core.sf.4) of at most 63 characters"};
   }
   DeviceId out;
   // The kernel writes PCI addresses in lower case; users do not always.

@@ -274,7 +274,7 @@ Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
 Result<Json> Json::parse_object(std::string_view text, size_t limit_bytes) {
   Json out = TRY(parse(text, limit_bytes), "");
   if (out.as_object() != nullptr) return out;
-  return Error{Errc::protocol, 0, std::string("an object is wanted, this is ") + out.type_name()};
+  return Error{Errc::protocol, 0, std::string("must be an object, got ") + out.type_name()};
 }
 
 const Json* ObjectReader::value(std::string_view key) {
@@ -290,16 +290,16 @@ Result<std::optional<std::string>> ObjectReader::text(std::string_view key) {
   const Json* found = value(key);
   if (found == nullptr) return std::optional<std::string>();
   if (const std::string* text = found->as_text()) return std::optional<std::string>(*text);
-  return error(
-      key, std::string("a string is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+  return error(key,
+               std::string("must be a string, got ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
 Result<std::optional<bool>> ObjectReader::boolean(std::string_view key) {
   const Json* found = value(key);
   if (found == nullptr) return std::optional<bool>();
   if (const bool* boolean = found->as_bool()) return std::optional<bool>(*boolean);
-  return error(key, std::string("true or false is wanted, this is ") + found->type_name() + " (" +
-                        excerpt(*found) + ")");
+  return error(
+      key, std::string("must be true or false, got ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
 Result<std::optional<int64_t>> ObjectReader::integer(std::string_view key, int64_t min, int64_t max) {
@@ -315,12 +315,12 @@ Result<std::optional<int64_t>> ObjectReader::integer(std::string_view key, int64
     }
   }
   if (!number) {
-    return error(key, std::string("a whole number is wanted, this is ") + found->type_name() + " (" +
-                          excerpt(*found) + ")");
+    return error(
+        key, std::string("must be a whole number, got ") + found->type_name() + " (" + excerpt(*found) + ")");
   }
   if (*number < min || *number > max) {
-    return error(key, std::to_string(*number) + " is out of range, allowed is " + std::to_string(min) +
-                          " to " + std::to_string(max));
+    return error(key, "must be " + std::to_string(min) + " to " + std::to_string(max) + ", got " +
+                          std::to_string(*number));
   }
   return number;
 }
@@ -330,16 +330,16 @@ Result<std::optional<std::vector<std::string>>> ObjectReader::texts(std::string_
   if (found == nullptr) return std::optional<std::vector<std::string>>();
   const Json::Array* list = found->as_array();
   if (list == nullptr) {
-    return error(key, std::string("a list of strings is wanted, this is ") + found->type_name() + " (" +
+    return error(key, std::string("must be a list of strings, got ") + found->type_name() + " (" +
                           excerpt(*found) + ")");
   }
   std::vector<std::string> out;
   for (size_t i = 0; i < list->size(); ++i) {
     const std::string* text = (*list)[i].as_text();
     if (text == nullptr) {
-      return error(std::string(key) + "[" + std::to_string(i) + "]",
-                   std::string("a string is wanted, this is ") + (*list)[i].type_name() + " (" +
-                       excerpt((*list)[i]) + ")");
+      return error(
+          std::string(key) + "[" + std::to_string(i) + "]",
+          std::string("must be a string, got ") + (*list)[i].type_name() + " (" + excerpt((*list)[i]) + ")");
     }
     out.push_back(*text);
   }
@@ -350,16 +350,15 @@ Result<const Json::Object*> ObjectReader::object(std::string_view key) {
   const Json* found = value(key);
   if (found == nullptr) return static_cast<const Json::Object*>(nullptr);
   if (const Json::Object* object = found->as_object()) return object;
-  return error(
-      key, std::string("an object is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+  return error(key,
+               std::string("must be an object, got ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
 Result<const Json::Array*> ObjectReader::array(std::string_view key) {
   const Json* found = value(key);
   if (found == nullptr) return static_cast<const Json::Array*>(nullptr);
   if (const Json::Array* list = found->as_array()) return list;
-  return error(key,
-               std::string("a list is wanted, this is ") + found->type_name() + " (" + excerpt(*found) + ")");
+  return error(key, std::string("must be a list, got ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
 std::string ObjectReader::path(std::string_view key) const {

@@ -77,7 +77,7 @@ class Json {
 
 // Reads the keys of one object. Keys match as Go's encoding/json does it: without regard to case, and of
 // several the last counts. An absent key and a null are the same. Errors: Errc::invalid,
-// "resourceList[0].selectors.vendors: a string is wanted, this is a number (5)".
+// "resourceList[0].selectors.vendors: must be a string, got a number (5)".
 class ObjectReader {
  public:
   // `path` names the object in messages; empty for the top level. The object must outlive the reader.

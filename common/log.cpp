@@ -65,7 +65,7 @@ Result<UniqueFd> open_to_append(const UniqueFd& found, const std::string& what) 
   struct stat info {};
   if (::fstat(found.get(), &info) != 0) return Error::from_errno(errno, "read the type of " + what);
   const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == kNull;
-  if (!S_ISREG(info.st_mode) && !is_null) return Error{Errc::invalid, 0, what + " is no regular file"};
+  if (!S_ISREG(info.st_mode) && !is_null) return Error{Errc::invalid, 0, what + " is not a regular file"};
   UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(found.get())).c_str(),
                      O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return Error::from_errno(errno, "open " + what);

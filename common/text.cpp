@@ -62,4 +62,14 @@ std::string well_formed(std::string_view text) {
   return out;
 }
 
+constexpr size_t kFirstFew = 8;
+
+std::string first_few(const std::vector<std::string>& words) {
+  std::string out;
+  const size_t shown = words.size() <= kFirstFew ? words.size() : kFirstFew - 1;
+  for (size_t i = 0; i < shown; ++i) out += (i == 0 ? "" : " ") + words[i];
+  if (shown < words.size()) out += " and " + std::to_string(words.size() - shown) + " more";
+  return out;
+}
+
 }  // namespace vfrail

@@ -19,4 +19,7 @@ bool is_utf8(std::string_view text);
 // in messages, and JSON holds nothing else.
 std::string well_formed(std::string_view text);
 
+// The first few of a list: "0000:03:02.1 0000:03:02.2 and 30 more".
+std::string first_few(const std::vector<std::string>& words);
+
 }  // namespace vfrail

@@ -1,11 +1,11 @@
 #include "plugin/daemon.h"
 
 #include "common/text.h"
-#include "plugin/cdi_folder.h"
+#include "plugin/allocate/cdi_folder.h"
 #include "plugin/daemon_text.h"
 #include "plugin/inbox.h"
-#include "plugin/pool_change.h"
-#include "plugin/reconcile.h"
+#include "plugin/match/pool_change.h"
+#include "plugin/match/reconcile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,10 +45,10 @@ Daemon::Daemon(Options options, Log& log)
            .places = options_.places,
            .counters = options_.counters,
            .stream_patience = options_.stream_patience,
-           .on_verdict =
-               [inbox = inbox_](const std::string& resource, uint64_t attempt, RegistrationVerdict verdict) {
+           .on_registration =
+               [inbox = inbox_](const std::string& resource, uint64_t attempt, RegistrationResult result) {
                  inbox->put([&](Inbox::Content& content) {
-                   content.verdicts.push_back({resource, attempt, std::move(verdict)});
+                   content.results.push_back({resource, attempt, std::move(result)});
                  });
                },
            .on_stream_end = [inbox = inbox_] { inbox->put([](Inbox::Content&) {}); }},
@@ -80,12 +80,12 @@ Result<> Daemon::run() {
   patient_until_ = steady_clock::now() + kFirstPatience;
   for (bool running = true; running;) {
     const Time until = work();
-    tell_status();
+    publish_status();
     const Ready ready = wait(until, watch.fd());
     if (ready.kubelet) watch.renew();
-    if (ready.kernel) hear_kernel();
-    if (ready.config) hear_config();
-    if (ready.sweep) hear_sweep();
+    if (ready.kernel) read_events();
+    if (ready.config) read_config_events();
+    if (ready.sweep) finish_sweep();
     running = read_inbox(steady_clock::now()) && (!ready.signal || read_signals());
   }
   options_.on_stop();
@@ -98,10 +98,10 @@ Result<> Daemon::run() {
 Time Daemon::work() {
   Time now = steady_clock::now();
   // What was said while nobody listened: if it goes on, the look waits for its end, up to a limit.
-  if (kernel_.due(now)) hear_kernel();
+  if (kernel_.due(now)) read_events();
   // Now and then, too: inotify(7) can drop events, and a file on a network sends none.
   if (config_.due(now) || now >= std::min(rescan_at_, reload_at_)) reload();
-  if (now >= std::min(rescan_at_, retry_at_) || kernel_.due(now)) look_at_node();
+  if (now >= std::min(rescan_at_, retry_at_) || kernel_.due(now)) scan_node();
   if (now >= ask_at_) ask_kubelet(now);
   now = steady_clock::now();
   return std::min({resources_.look(now), rescan_at_, retry_at_, reload_at_, ask_at_, kernel_.next(now),
@@ -131,20 +131,20 @@ Daemon::Ready Daemon::wait(Time until, int kubelet_watch) const {
           .sweep = fds[4].revents != 0};
 }
 
-void Daemon::hear_kernel() {
+void Daemon::read_events() {
   if (options_.events == nullptr) return;
   const auto what = options_.events->read();
   if (what) log_.debug("the kernel says", {{"event", *what}});
-  kernel_.heard(steady_clock::now(), what.has_value());
+  kernel_.note_event(steady_clock::now(), what.has_value());
 }
 
-void Daemon::hear_config() {
+void Daemon::read_config_events() {
   options_.config.drain();
-  config_.heard(steady_clock::now(), true);
+  config_.note_event(steady_clock::now(), true);
 }
 
 void Daemon::reload() {
-  config_.looked(steady_clock::now());
+  config_.scanned(steady_clock::now());
   reload_at_ = steady_clock::now() + kReloadInterval;
   const Config before = options_.config.now();
   const auto outcome = options_.config.reload(log_);
@@ -168,24 +168,24 @@ void Daemon::report_config() const {
                {{"reason", entry.reason}});
 }
 
-void Daemon::look_at_node() {
+void Daemon::scan_node() {
   if (options_.events != nullptr) options_.events->open_missing();
   const auto began = Counters::start();
   auto pools = options_.look(options_.config.now());
   const bool whole = pools && pools->unread.empty();
   if (options_.counters != nullptr) options_.counters->scanned(whole ? Outcome::ok : Outcome::failed, began);
   const Time now = steady_clock::now();
-  kernel_.looked(now);
+  kernel_.scanned(now);
   rescan_at_ = next_rescan();
   if (!pools) {
-    note_failed_look(pools.error().text, now);
+    note_failed_scan(pools.error().text, now);
     return;
   }
-  if (!whole) note_failed_look(unread_text(pools->unread), now);
+  if (!whole) note_failed_scan(unread_text(pools->unread), now);
   // The first list is whole, or as whole as it will be.
-  if (!whole && !looked_at_ && now < patient_until_) return;
-  if (whole) note_whole_look();
-  note_good_look(*pools, now);
+  if (!whole && !scanned_at_ && now < patient_until_) return;
+  if (whole) note_complete_scan();
+  note_scan(*pools, now);
   remark("node", pools->warnings);
   remark("host use", find_refusals(*pools), LogLevel::info);
   if (options_.events != nullptr) options_.events->follow_ports(pools->port_devices);
@@ -202,22 +202,22 @@ void Daemon::look_at_node() {
 }
 
 // The lists stay as they are: a look that failed says nothing about the node.
-void Daemon::note_failed_look(const std::string& reason, Time now) {
+void Daemon::note_failed_scan(const std::string& reason, Time now) {
   retry_at_ = now + kRetry;
-  if (reason == look_failure_) return;
-  look_failure_ = reason;
+  if (reason == scan_failure_) return;
+  scan_failure_ = reason;
   log_.error("the node's devices cannot be read; what was read last stays advertised",
-             {{"reason", look_failure_}, {"retry_seconds", std::to_string(kRetry.count())}});
+             {{"reason", scan_failure_}, {"retry_seconds", std::to_string(kRetry.count())}});
 }
 
-void Daemon::note_whole_look() {
-  if (!look_failure_.empty()) log_.info("the node's devices can be read again");
-  look_failure_.clear();
+void Daemon::note_complete_scan() {
+  if (!scan_failure_.empty()) log_.info("the node's devices can be read again");
+  scan_failure_.clear();
   retry_at_ = Time::max();
 }
 
-void Daemon::note_good_look(const Pools& pools, Time now) {
-  looked_at_ = now;
+void Daemon::note_scan(const Pools& pools, Time now) {
+  scanned_at_ = now;
   infiniband_ports_ = pools.infiniband_ports;
   rescan_at_ = next_rescan();
   left_out_.clear();
@@ -244,14 +244,14 @@ void Daemon::ask_kubelet(Time now) {
   });
 }
 
-void Daemon::hear_kubelet(Result<DevicesInUse> answer) {
+void Daemon::take_answer(Result<DevicesInUse> answer) {
   asking_.reset();
   if (departures_.wait_for_kubelet()) rescan_at_ = {};
   if (!answer) {
     departures_.not_answered();
     // What kubelet said last stays: a pod does not lose its devices because kubelet restarts.
     if (answer.error().text != kubelet_complaint_)
-      log_.info("kubelet does not tell which pods have devices", {{"reason", answer.error().text}});
+      log_.info("pod-resources API unavailable", {{"reason", answer.error().text}});
     kubelet_complaint_ = answer.error().text;
     return;
   }
@@ -260,9 +260,9 @@ void Daemon::hear_kubelet(Result<DevicesInUse> answer) {
   const bool changed = use_changed(options_.config.now(), in_use_ ? &*in_use_ : nullptr, *answer);
   in_use_ = *std::move(answer);
   if (changed) rescan_at_ = {};
-  if (options_.tidy && looked_at_ && asked_at_ >= *looked_at_) options_.tidy(there_, *in_use_);
+  if (options_.tidy && scanned_at_ && asked_at_ >= *scanned_at_) options_.tidy(there_, *in_use_);
   remark_unread_specs();
-  look_for_left_behind(steady_clock::now());
+  find_orphans(steady_clock::now());
 }
 
 void Daemon::remark_unread_specs() {
@@ -281,21 +281,21 @@ void Daemon::remark_unread_specs() {
   remark("CDI", remarks);
 }
 
-void Daemon::look_for_left_behind(Time now) {
+void Daemon::find_orphans(Time now) {
   std::vector<std::shared_ptr<const Pool>> pools;
   for (const ResourceStatus& one : resources_.status()) pools.push_back(one.pool);
   const std::string records = options_.cni_state_dir + "/devices";
   const auto recorded = options_.cni_state_dir.empty()
                             ? std::vector<std::string>()
                             : SysRoot(records).list("").or_none().value_or(SysRoot::Names());
-  const auto found = find_left_behind(pools, *in_use_, recorded);
-  std::erase_if(left_behind_, [&](const auto& one) { return !found.contains(one.first); });
+  const auto found = find_orphaned(pools, *in_use_, recorded);
+  std::erase_if(orphaned_, [&](const auto& one) { return !found.contains(one.first); });
   std::set<std::string> lasting;
   std::vector<std::string> remarks;
   for (const auto& [id, what] : found) {
-    const Time since = left_behind_.try_emplace(id, now).first->second;
-    if (now < since + options_.left_behind_after) {
-      ask_at_ = std::min(ask_at_, since + options_.left_behind_after);
+    const Time since = orphaned_.try_emplace(id, now).first->second;
+    if (now < since + options_.orphaned_after) {
+      ask_at_ = std::min(ask_at_, since + options_.orphaned_after);
       continue;
     }
     lasting.insert(id);
@@ -311,18 +311,18 @@ void Daemon::look_for_left_behind(Time now) {
 void Daemon::sweep() {
   if (options_.sweep_program.empty() || sweep_) return;
   auto run = SweepRun::start(options_.sweep_program);
-  if (!run) return remark("sweep", {"cannot give back what pods left behind: " + run.error().text});
+  if (!run) return remark("sweep", {"cannot release orphaned attachments: " + run.error().text});
   remark("sweep", {});
   sweep_.emplace(*std::move(run));
 }
 
-void Daemon::hear_sweep() {
+void Daemon::finish_sweep() {
   const SweepRun::Outcome outcome = sweep_->finish();
   sweep_.reset();
   if (outcome.exit_code == 0) {
-    log_.info("what pods left behind was swept", {{"said", outcome.output}});
+    log_.info("orphaned attachments were released", {{"said", outcome.output}});
   } else {
-    log_.warning("what pods left behind could not be swept",
+    log_.warning("orphaned attachments could not be released",
                  {{"exit_code", std::to_string(outcome.exit_code)}, {"said", outcome.output}});
   }
 }
@@ -330,10 +330,10 @@ void Daemon::hear_sweep() {
 Time Daemon::next_rescan() const {
   const auto seconds = options_.config.now().rescan_seconds;
   if (!seconds) {
-    const bool all_heard = options_.events != nullptr &&
-                           options_.events->hears_all(options_.own_netns_is_host) &&
-                           (!infiniband_ports_ || options_.events->hears_ports());
-    return steady_clock::now() + (all_heard ? options_.quiet_interval : options_.rescan_interval);
+    const bool covered = options_.events != nullptr &&
+                         options_.events->covers_all(options_.own_netns_is_host) &&
+                         (!infiniband_ports_ || options_.events->covers_ports());
+    return steady_clock::now() + (covered ? options_.quiet_interval : options_.rescan_interval);
   }
   return *seconds == 0 ? Time::max() : steady_clock::now() + std::chrono::seconds{*seconds};
 }
@@ -343,10 +343,10 @@ void Daemon::remark(const char* topic, const std::vector<std::string>& now, LogL
 }
 
 // Each turn of the loop, so it is also the pulse.
-void Daemon::tell_status() const {
+void Daemon::publish_status() const {
   if (options_.status == nullptr) return;
-  options_.status->publish({.looked = looked_at_.has_value(),
-                            .look_failure = look_failure_,
+  options_.status->publish({.scanned = scanned_at_.has_value(),
+                            .scan_failure = scan_failure_,
                             .resources = resources_.status(),
                             .left_out = left_out_,
                             .skipped = options_.config.now().skipped});
@@ -371,9 +371,8 @@ bool Daemon::read_signals() {
 
 bool Daemon::read_inbox(Time now) {
   Inbox::Content content = inbox_->take();
-  for (const auto& [name, attempt, verdict] : content.verdicts)
-    resources_.verdict(name, attempt, verdict, now);
-  if (content.in_use) hear_kubelet(*std::move(content.in_use));
+  for (const auto& [name, attempt, result] : content.results) resources_.result(name, attempt, result, now);
+  if (content.in_use) take_answer(*std::move(content.in_use));
   if (content.rescan) rescan_at_ = {};
   return !content.stop;
 }

@@ -5,20 +5,20 @@
 
 #include "common/log.h"
 #include "common/result.h"
-#include "plugin/config_source.h"
-#include "plugin/counters.h"
-#include "plugin/debounce.h"
-#include "plugin/departures.h"
-#include "plugin/grpc_library.h"
-#include "plugin/hand_out.h"
-#include "plugin/kernel_events.h"
-#include "plugin/kubelet.h"
-#include "plugin/pace.h"
-#include "plugin/pod_resources.h"
-#include "plugin/pools.h"
-#include "plugin/remarks.h"
-#include "plugin/resources.h"
-#include "plugin/status.h"
+#include "plugin/allocate/allocate.h"
+#include "plugin/config/source.h"
+#include "plugin/events/event_throttle.h"
+#include "plugin/events/kernel_events.h"
+#include "plugin/kubelet/grpc_library.h"
+#include "plugin/kubelet/kubelet.h"
+#include "plugin/kubelet/pod_resources.h"
+#include "plugin/kubelet/resources.h"
+#include "plugin/match/debounce.h"
+#include "plugin/match/departures.h"
+#include "plugin/match/pools.h"
+#include "plugin/status/counters.h"
+#include "plugin/status/remarks.h"
+#include "plugin/status/status.h"
 #include "plugin/sweep_run.h"
 
 #include <chrono>
@@ -38,7 +38,7 @@ class Daemon {
   struct Options {
     std::string kubelet_root;
     Registration registration = Registration::watcher;
-    HandOutPlaces places;
+    AllocatePlaces places;
     // Between two scans if the kernel does not say all that a scan would find; the configuration's own word
     // comes first.
     std::chrono::milliseconds rescan_interval{60'000};
@@ -51,7 +51,7 @@ class Daemon {
     // The CNI executable, to run `sweep` with when pods have left something behind; empty: it is only told.
     std::string sweep_program = {};
     // What is left behind is what stays so for so long: a pod begins and ends in several steps.
-    std::chrono::milliseconds left_behind_after{120'000};
+    std::chrono::milliseconds orphaned_after{120'000};
     // What that configuration makes of the node now. Runs on the owner thread.
     std::function<Result<Pools>(const Config&)> look;
     // Called when kubelet has answered a question that was put after the last look: the ids of all devices
@@ -91,27 +91,27 @@ class Daemon {
   // Does everything that is due; answers when something will be, if nothing happens.
   Time work();
   Ready wait(Time until, int kubelet_watch) const;
-  void hear_kernel();
-  void hear_config();
+  void read_events();
+  void read_config_events();
   void reload();
-  void look_at_node();
-  void note_failed_look(const std::string& reason, Time now);
-  void note_whole_look();
-  void note_good_look(const Pools& pools, Time now);
+  void scan_node();
+  void note_failed_scan(const std::string& reason, Time now);
+  void note_complete_scan();
+  void note_scan(const Pools& pools, Time now);
   // Asks which container has what, without waiting.
   void ask_kubelet(Time now);
-  void hear_kubelet(Result<DevicesInUse> answer);
+  void take_answer(Result<DevicesInUse> answer);
   // Of devices in use: those that no runtime has put into a container, it seems.
   void remark_unread_specs();
   // Tells what pods left behind, and has it swept.
-  void look_for_left_behind(Time now);
+  void find_orphans(Time now);
   void sweep();
-  void hear_sweep();
+  void finish_sweep();
   Time next_rescan() const;
   void remark(const char* topic, const std::vector<std::string>& now, LogLevel level = LogLevel::warning);
   // The entries of the configuration that are not served.
   void report_config() const;
-  void tell_status() const;
+  void publish_status() const;
   // False when it is time to stop.
   bool read_signals();
   bool read_inbox(Time now);
@@ -121,22 +121,22 @@ class Daemon {
   Log& log_;
   std::shared_ptr<Inbox> inbox_;
   Resources resources_;
-  Pace kernel_;
-  Pace config_;
+  EventThrottle kernel_;
+  EventThrottle config_;
   Debounce debounce_;
   Departures departures_;
   std::unique_ptr<PodResourcesCall> asking_;
-  Time asked_at_{};                          // when that question was put
-  std::optional<DevicesInUse> in_use_;       // by kubelet's last answer; nothing before the first
-  std::map<std::string, Time> left_behind_;  // by device, since when
-  std::set<std::string> swept_;              // those that the last sweep was for
+  Time asked_at_{};                       // when that question was put
+  std::optional<DevicesInUse> in_use_;    // by kubelet's last answer; nothing before the first
+  std::map<std::string, Time> orphaned_;  // by device, since when
+  std::set<std::string> swept_;           // those that the last sweep was for
   std::optional<SweepRun> sweep_;
   std::string kubelet_complaint_;
   Time ask_at_{};
   Remarks remarks_;
-  std::optional<Time> looked_at_;  // the last look that succeeded
-  std::string look_failure_;       // why the last one failed; empty if it did not
-  std::set<std::string> there_;    // ids of the devices that the node had then, for tidy()
+  std::optional<Time> scanned_at_;  // the last look that succeeded
+  std::string scan_failure_;        // why the last one failed; empty if it did not
+  std::set<std::string> there_;     // ids of the devices that the node had then, for tidy()
   std::map<LeftOut::Kind, size_t> left_out_;
   bool infiniband_ports_ = false;  // of the last look
   Time rescan_at_{};

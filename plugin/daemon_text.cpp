@@ -1,7 +1,7 @@
 #include "plugin/daemon_text.h"
 
 #include "common/text.h"
-#include "plugin/pool_change.h"
+#include "plugin/match/pool_change.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // What the daemon's log says of a configuration and of pools. Pure.
 #pragma once
 
-#include "plugin/config.h"
-#include "plugin/pools.h"
+#include "plugin/config/config.h"
+#include "plugin/match/pools.h"
 
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 
 #include "common/result.h"
 #include "common/unique_fd.h"
-#include "plugin/devices_in_use.h"
-#include "plugin/kubelet.h"
+#include "plugin/kubelet/kubelet.h"
+#include "plugin/match/devices_in_use.h"
 
 #include <cstdint>
 #include <mutex>
@@ -20,13 +20,13 @@ namespace vfrail {
 // Shared with callbacks, which can outlive the daemon by a moment.
 class Inbox {
  public:
-  struct Verdict {
+  struct MatchResult {
     std::string resource;
     uint64_t attempt = 0;
-    RegistrationVerdict verdict;
+    RegistrationResult result;
   };
   struct Content {
-    std::vector<Verdict> verdicts;
+    std::vector<MatchResult> results;
     std::optional<Result<DevicesInUse>> in_use;
     bool stop = false;
     bool rescan = false;

@@ -28,18 +28,18 @@ void say(std::string_view text) {
   }
   say("vfrail: cannot go on: ");
   say(reason);
-  say(": look at the limits of memory, processes and open files\n");
+  say(": check the limits of memory, processes and open files\n");
   ::_exit(1);
 }
 
 void on_abort(int) {
-  say("vfrail: cannot go on: a library ended the process: look at the limits of memory, processes and open "
+  say("vfrail: cannot go on: a library ended the process: check the limits of memory, processes and open "
       "files\n");
   ::_exit(1);
 }
 
 void on_alarm(int) {
-  say("vfrail: does not come to an end by itself, is ended: look at the limits of memory, processes and open "
+  say("vfrail: does not come to an end by itself, is ended: check the limits of memory, processes and open "
       "files\n");
   ::_exit(1);
 }

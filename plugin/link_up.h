@@ -3,9 +3,9 @@
 // each interface, when it is seen first: who sets it down later has a reason. Changes nothing else.
 #pragma once
 
-#include "common/kernel.h"
 #include "common/log.h"
-#include "plugin/pools.h"
+#include "common/netlink/kernel.h"
+#include "plugin/match/pools.h"
 
 #include <set>
 #include <string>

@@ -1,7 +1,7 @@
 // vfrail: the device plugin and the administrator's command line. Flags in, exit code out:
 // 0 done, 1 failed, 2 wrong usage or configuration.
 #include "plugin/command_line.h"
-#include "plugin/inspect.h"
+#include "plugin/report/inspect.h"
 #include "plugin/serve.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
   serve->add_option("--device-info-dir", options.device_info_dir, "Where Multus reads device information");
   serve->add_option("--run-dir", options.run_dir, "Shared with vfrail-cni on this node");
   serve->add_option("--cni-state-dir", options.cni_state_dir,
-                    "Where vfrail-cni has its records; one that outlives its pod is told");
+                    "Where vfrail-cni has its records; one that outlives its pod is reported");
   serve->add_option("--sweep", options.sweep_program,
                     "The installed vfrail-cni, to run its sweep with when pods have left something behind");
   serve->add_option("--root", options.root, "Read sys, proc and dev below this folder");
@@ -72,7 +72,7 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
       ->transform(seconds_of)
       ->option_text("SECONDS");
   serve->add_flag("--verbs-events", options.verbs_events,
-                  "Open the ports' RDMA devices, to hear at once of InfiniBand ports that go down or up");
+                  "Open the ports' RDMA devices, to be notified of InfiniBand ports that go down or up");
   serve->add_option("--metrics-address", options.metrics_address,
                     "Serve /metrics, /healthz and /readyz there: localhost:PORT, ADDRESS:PORT, unix:/PATH");
   serve->add_option("--log-level", options.log_level,

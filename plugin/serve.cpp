@@ -1,26 +1,26 @@
 #include "plugin/serve.h"
 
 #include "common/log.h"
-#include "common/sys_root.h"
-#include "common/unclean.h"
+#include "common/node/sys_root.h"
+#include "common/node/unclean.h"
 #include "common/unique_fd.h"
-#include "plugin/cdi_folder.h"
-#include "plugin/cdi_runtime.h"
-#include "plugin/config_source.h"
-#include "plugin/counters.h"
+#include "plugin/allocate/cdi_folder.h"
+#include "plugin/allocate/cdi_runtime.h"
+#include "plugin/config/devlink_reach.h"
+#include "plugin/config/source.h"
 #include "plugin/daemon.h"
-#include "plugin/devlink_reach.h"
-#include "plugin/host_kernel.h"
-#include "plugin/host_view.h"
-#include "plugin/inventory.h"
-#include "plugin/kernel_events.h"
-#include "plugin/kubelet.h"
+#include "plugin/events/kernel_events.h"
+#include "plugin/inventory/host_kernel.h"
+#include "plugin/inventory/host_view.h"
+#include "plugin/inventory/inventory.h"
+#include "plugin/inventory/unclean_facts.h"
+#include "plugin/kubelet/kubelet.h"
 #include "plugin/last_resort.h"
 #include "plugin/link_up.h"
-#include "plugin/listen_address.h"
-#include "plugin/pools.h"
-#include "plugin/unclean_facts.h"
-#include "plugin/watched.h"
+#include "plugin/match/pools.h"
+#include "plugin/metrics/listen_address.h"
+#include "plugin/metrics/monitoring_server.h"
+#include "plugin/status/counters.h"
 
 #include <cerrno>
 #include <charconv>
@@ -63,11 +63,11 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
   if (!level) {
     return Error{Errc::invalid, 0,
                  std::string(by_name ? "--log-level" : "-v") + ": '" + word +
-                     "' is none of error, warning, info, debug, and no number"};
+                     "' is not one of error, warning, info, debug, and no number"};
   }
   log.set_level(*level);
   if (options.log_format != "text" && options.log_format != "json") {
-    return Error{Errc::invalid, 0, "--log-format: '" + options.log_format + "' is none of text, json"};
+    return Error{Errc::invalid, 0, "--log-format: '" + options.log_format + "' is not one of text, json"};
   }
   log.set_format(options.log_format == "json" ? LogFormat::json : LogFormat::text);
   return {};
@@ -168,14 +168,14 @@ Result<Pools> look(const SysRoot& sys, Kernel* kernel, const std::string& cni_st
 }
 
 // Null: nobody wants to see.
-Result<std::unique_ptr<Watched>> watch(const ServeOptions& options, const Setup& setup,
-                                       const Counters& counters, Status& status, Log& log) {
-  if (!setup.metrics) return std::unique_ptr<Watched>();
-  auto out = TRY(Watched::start({.address = *setup.metrics,
-                                 .sys = SysRoot(options.root),
-                                 .own_host = options.root == "/",
-                                 .kubelet_root = options.kubelet_root},
-                                counters, status, log),
+Result<std::unique_ptr<MonitoringServer>> watch(const ServeOptions& options, const Setup& setup,
+                                                const Counters& counters, Status& status, Log& log) {
+  if (!setup.metrics) return std::unique_ptr<MonitoringServer>();
+  auto out = TRY(MonitoringServer::start({.address = *setup.metrics,
+                                          .sys = SysRoot(options.root),
+                                          .own_host = options.root == "/",
+                                          .kubelet_root = options.kubelet_root},
+                                         counters, status, log),
                  "");
   log.info("metrics are served", {{"address", out->address().text()}});
   if (!setup.metrics->local) {
@@ -189,17 +189,17 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
   const SysRoot sys(options.root);
   const bool use_cdi = options.use_cdi && runtime_takes_cdi(sys, log);
-  const HandOutPlaces places{.sys = sys,
-                             .device_info_dir = options.device_info_dir,
-                             .run_dir = options.run_dir,
-                             .cdi_dir = use_cdi ? options.cdi_dir : std::string()};
+  const AllocatePlaces places{.sys = sys,
+                              .device_info_dir = options.device_info_dir,
+                              .run_dir = options.run_dir,
+                              .cdi_dir = use_cdi ? options.cdi_dir : std::string()};
   if (use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   LinksUp links(kernel.get(), log);
   events.follow_folder(unclean_folder(options.cni_state_dir));
   Counters counters;
   Status status;
-  const auto watched = TRY(watch(options, setup, counters, status, log), "");
+  const auto monitoring = TRY(watch(options, setup, counters, status, log), "");
   const Daemon::Options::Tidy tidy = [&](const std::set<std::string>& there, const DevicesInUse& in_use) {
     for (const std::string& name : remove_specs_of_gone_devices(places.cdi_dir, {there, in_use, sys}))
       log.info("a CDI spec is removed, its device is gone and no container has it", {{"file", name}});

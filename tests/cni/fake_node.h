@@ -2,7 +2,7 @@
 // processes of their own would, for container c1 and interface net1.
 #pragma once
 
-#include "cni/verbs.h"
+#include "cni/verbs/verbs.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/temp_dir.h"
 
@@ -47,7 +47,7 @@ struct FakeNode {
                     return paths_gone ? Result(std::unique_ptr<Kernel>()) : world.open_path(path);
                   },
                   log};
-    if (tell) outside.tell = tell;
+    if (print_result) outside.print_result = print_result;
     outside.device_info_folders = {dir.path()};
     outside.rebind = [this](const SysRoot&, const DeviceId& id) { return world.rebind(id.text()); };
     outside.return_timeout = std::chrono::milliseconds(50);
@@ -80,7 +80,7 @@ struct FakeNode {
   Log log;
   std::string container = "c1";
   bool paths_gone = false;  // no path leads to a namespace, which the kernel ends in its own time
-  std::function<Result<>(const AddResult&)> tell;  // World::tell
+  std::function<Result<>(const AddResult&)> print_result;  // World::tell
 };
 
 }  // namespace vfrail::test

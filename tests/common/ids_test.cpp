@@ -61,7 +61,7 @@ TEST_CASE("An interface name follows the kernel's rule") {
   CHECK_FALSE(valid_ifname(name));
 }
 
-TEST_CASE("A name from which the kernel would make a numbered one is no interface name") {
+TEST_CASE("A name from which the kernel would make a numbered one is not an interface name") {
   CHECK_FALSE(valid_ifname("net%d"));
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("A device id is a PCI address in lower case or another plain name") {
   CHECK(DeviceId::parse(std::string(63, 'x')));
 }
 
-TEST_CASE("A text that could lead out of a folder or is too long is no device id") {
+TEST_CASE("A text that could lead out of a folder or is too long is not a device id") {
   const std::string text =
       GENERATE(std::string(), ".", "..", "../x", "a/b", "a b", "a;b", "a\nb", std::string(64, 'x'), "ä");
   CAPTURE(text);

@@ -17,7 +17,7 @@ TEST_CASE("An IP address with a prefix keeps its host bits") {
   CHECK(IpAddress::parse_cidr("::/0")->v6());
 }
 
-TEST_CASE("What is no IP address is refused") {
+TEST_CASE("What is not an IP address is refused") {
   const std::string text =
       GENERATE(std::string(), "10.1.2", "10.1.2.256", "10.1.2.3.4", "10.1.2.3 ", "fe80::1%eth0", "1:2",
                std::string("10.1.2.3\0x", 10), std::string(100, '1'), "localhost");

@@ -53,7 +53,7 @@ TEST_CASE("An error of the syntax gives line and column") {
   CHECK(refusal("{\n  \"a\": 1,\n  oops\n}").starts_with("line 3, column 3: "));
 }
 
-TEST_CASE("What is no JSON is refused") {
+TEST_CASE("What is not JSON is refused") {
   const std::string text = GENERATE(std::string(), " ", "{", "[1,]", "{\"a\":1} x", std::string("{}\0", 3),
                                     std::string("{}\0{}", 5), std::string("{\0}", 3), "nul", "'a'", "{\"a\"}",
                                     "\"\xff\"", "01", "1.", "\"\\ud800\"", "\"a\nb\"");
@@ -143,19 +143,17 @@ TEST_CASE("An absent key and a null are the same") {
 TEST_CASE("A value of another type is refused with its path and an excerpt") {
   const Json json = parsed(R"({"a":5})");
   ObjectReader reader(*json.as_object(), "resourceList[0]");
-  CHECK(reader.text("a").error().text == "resourceList[0].a: a string is wanted, this is a number (5)");
-  CHECK(reader.boolean("a").error().text ==
-        "resourceList[0].a: true or false is wanted, this is a number (5)");
-  CHECK(reader.texts("a").error().text ==
-        "resourceList[0].a: a list of strings is wanted, this is a number (5)");
-  CHECK(reader.object("a").error().text == "resourceList[0].a: an object is wanted, this is a number (5)");
-  CHECK(reader.array("a").error().text == "resourceList[0].a: a list is wanted, this is a number (5)");
+  CHECK(reader.text("a").error().text == "resourceList[0].a: must be a string, got a number (5)");
+  CHECK(reader.boolean("a").error().text == "resourceList[0].a: must be true or false, got a number (5)");
+  CHECK(reader.texts("a").error().text == "resourceList[0].a: must be a list of strings, got a number (5)");
+  CHECK(reader.object("a").error().text == "resourceList[0].a: must be an object, got a number (5)");
+  CHECK(reader.array("a").error().text == "resourceList[0].a: must be a list, got a number (5)");
 }
 
 TEST_CASE("An item of a list that is no string is named by its index") {
   const Json json = parsed(R"({"a":["x",{}]})");
   CHECK(ObjectReader(*json.as_object(), "").texts("a").error().text ==
-        "a[1]: a string is wanted, this is an object ({})");
+        "a[1]: must be a string, got an object ({})");
 }
 
 TEST_CASE("A long value is shortened in a message") {
@@ -184,7 +182,7 @@ TEST_CASE("A number that is not whole, or whose last digits are lost, is refused
 TEST_CASE("A number out of range is refused with the range") {
   const Json json = parsed(R"({"mtu":70000})");
   CHECK(ObjectReader(*json.as_object(), "").integer("mtu", 0, 65535).error().text ==
-        "mtu: 70000 is out of range, allowed is 0 to 65535");
+        "mtu: must be 0 to 65535, got 70000");
 }
 
 TEST_CASE("Keys that nobody asked for are told") {

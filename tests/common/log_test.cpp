@@ -119,7 +119,7 @@ TEST_CASE("A symbolic link is no log file") {
   CHECK_FALSE(log.open_file(dir.path("log")));
 }
 
-TEST_CASE("What is no regular file is no log file, and is not waited for") {
+TEST_CASE("What is not a regular file is no log file, and is not waited for") {
   const test::TempDir dir;
   const std::string path = dir.path("log");
   SECTION("a pipe without a reader") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
@@ -137,7 +137,7 @@ TEST_CASE("What is no regular file is no log file, and is not waited for") {
   Log log;
   const auto opened = log.open_file(path);
   REQUIRE_FALSE(opened);
-  CHECK(opened.error().text.find("is no regular file") != std::string::npos);
+  CHECK(opened.error().text.find("is not a regular file") != std::string::npos);
 }
 
 TEST_CASE("The words for a level are those of the peers") {

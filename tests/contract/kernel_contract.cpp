@@ -347,10 +347,10 @@ void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
 
 // Told in the namespace that the device is in, and there alone (exclusive mode).
 void check_rdma_counters(ContractBench& bench, uint32_t index) {
-  const auto told = bench.host.rdma_counters(index, 1);
-  REQUIRE(told);
-  CHECK_FALSE(told->empty());
-  for (const NamedCounter& counter : *told) CHECK_FALSE(counter.name.empty());
+  const auto reported = bench.host.rdma_counters(index, 1);
+  REQUIRE(reported);
+  CHECK_FALSE(reported->empty());
+  for (const NamedCounter& counter : *reported) CHECK_FALSE(counter.name.empty());
   for (const auto& none : {bench.host.rdma_counters(999'999, 1), bench.host.rdma_counters(index, 200)}) {
     REQUIRE_FALSE(none);
     CHECK(none.error().sys == EINVAL);
@@ -387,14 +387,14 @@ void check_rdma(ContractBench& bench) {
 }
 
 void check_link_traffic(ContractBench& bench, const Link& link) {
-  const auto told = bench.host.link_traffic();
+  const auto reported = bench.host.link_traffic();
   const auto links = bench.host.links();
-  REQUIRE(told);
+  REQUIRE(reported);
   REQUIRE(links);
-  CHECK(told->size() == links->size());
-  const auto found = std::find_if(told->begin(), told->end(),
+  CHECK(reported->size() == links->size());
+  const auto found = std::find_if(reported->begin(), reported->end(),
                                   [&](const LinkTraffic& one) { return one.index == link.index; });
-  REQUIRE(found != told->end());
+  REQUIRE(found != reported->end());
   CHECK(found->parent_device == link.parent_device);
   const auto in_pod = bench.pod.link_traffic();
   REQUIRE(in_pod);
@@ -404,10 +404,10 @@ void check_link_traffic(ContractBench& bench, const Link& link) {
 // What the driver tells is for it to say; that it is asked about each VF, and answers, is the kernel's.
 void check_vf_traffic(ContractBench& bench) {
   const int pf = link_in(bench.host, bench.pf).index;
-  const auto told = bench.host.vf_traffic(pf);
-  REQUIRE(told);
-  CHECK(std::count_if(told->begin(), told->end(), [&](const VfTraffic& one) { return one.vf == bench.vf; }) ==
-        1);
+  const auto reported = bench.host.vf_traffic(pf);
+  REQUIRE(reported);
+  CHECK(std::count_if(reported->begin(), reported->end(),
+                      [&](const VfTraffic& one) { return one.vf == bench.vf; }) == 1);
   CHECK_FALSE(bench.host.vf_traffic(999'999));
   const auto none = bench.host.vf_traffic(link_in(bench.host, bench.link).index);
   REQUIRE(none);

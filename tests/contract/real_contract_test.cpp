@@ -1,7 +1,7 @@
 // The contract on the real kernel: with a veth in fresh namespaces, or with the link and the RDMA device that
 // the environment names (the lab: VFRAIL_CONTRACT_LINK, VFRAIL_CONTRACT_RDMA, VFRAIL_CONTRACT_PF for VF 3 of
 // it).
-#include "common/netlink_kernel.h"
+#include "common/netlink/netlink_kernel.h"
 #include "tests/support/kernel_contract.h"
 
 #include <cstdlib>

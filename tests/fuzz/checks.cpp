@@ -1,7 +1,7 @@
 #include "tests/fuzz/checks.h"
 
-#include "cni/request.h"
-#include "cni/result.h"
+#include "cni/conf/request.h"
+#include "cni/conf/result.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,7 @@
 // libFuzzer keeps the input.
 #pragma once
 
-#include "cni/record.h"
+#include "cni/record/record.h"
 #include "common/ip_address.h"
 #include "common/json.h"
 #include "common/result.h"

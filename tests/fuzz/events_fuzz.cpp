@@ -1,6 +1,6 @@
 // Target: what the kernel says unasked. The first byte of an input chooses the voice, the rest is a datagram.
 // Names in it were given by others, and the device plugin reads them for as long as it lives.
-#include "plugin/kernel_message.h"
+#include "plugin/events/kernel_message.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;
@@ -8,11 +8,11 @@ using namespace vfrail::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const auto voice = static_cast<KernelVoice>(data[0] % 4);
+  const auto kind = static_cast<EventSource>(data[0] % 4);
   const std::span<const std::byte> datagram(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-  const auto what = read_kernel_message(voice, datagram);
+  const auto what = read_kernel_message(kind, datagram);
   // It becomes one word of a line in the log: what it is about, and why it was looked at.
   if (what) MUST(!what->empty() && what->size() <= size + 40 && what->find('\0') == std::string::npos);
-  MUST(read_kernel_message(voice, datagram) == what);
+  MUST(read_kernel_message(kind, datagram) == what);
   return 0;
 }

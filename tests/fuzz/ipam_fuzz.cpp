@@ -1,5 +1,5 @@
 // Target: what an IPAM plugin printed, and the same as the prevResult that a runtime hands back.
-#include "cni/result.h"
+#include "cni/conf/result.h"
 #include "tests/fuzz/checks.h"
 
 #include <iterator>

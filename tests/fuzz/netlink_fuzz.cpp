@@ -1,7 +1,7 @@
 // Target: what the kernel answers, one netlink message an input. The kernel is trusted, but what it says was
 // named by others (interface names, aliases), and a new kernel may say what this version has never seen.
-#include "common/netlink_ethtool.h"
-#include "common/netlink_parse.h"
+#include "common/netlink/ethtool_messages.h"
+#include "common/netlink/parse.h"
 #include "tests/fuzz/checks.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Target: a file of another plugin, or of libcni's cache. The first byte of an input chooses the reader: s
 // sriov-cni, i ib-sriov-cni, r rdma-cni, all else libcni. What is accepted becomes a record, names of files
 // and of interfaces.
-#include "cni/adopt.h"
+#include "cni/sweep/adopt.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;

@@ -1,7 +1,7 @@
 // Target: a record file. Only root writes them, but a crash can tear one, and an admin can edit one; what is
 // accepted decides which device moves and which files are removed.
-#include "cni/net_conf.h"
-#include "cni/request.h"
+#include "cni/conf/net_conf.h"
+#include "cni/conf/request.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;

@@ -1,7 +1,7 @@
 // Target: what a runtime hands to the program. An input is an environment as /proc/PID/environ shows it
 // (NAME=VALUE, each with a zero behind it), an empty entry, and then stdin.
-#include "cni/plan.h"
-#include "cni/result.h"
+#include "cni/conf/result.h"
+#include "cni/plan/plan.h"
 #include "tests/fuzz/checks.h"
 
 #include <filesystem>

@@ -3,11 +3,11 @@
 #include "common/ids.h"
 #include "common/ip_address.h"
 #include "common/text.h"
-#include "plugin/config.h"
-#include "plugin/config_names.h"
-#include "plugin/device_range.h"
-#include "plugin/listen_address.h"
-#include "plugin/pkey.h"
+#include "plugin/config/config.h"
+#include "plugin/config/device_range.h"
+#include "plugin/config/names.h"
+#include "plugin/config/pkey.h"
+#include "plugin/metrics/listen_address.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;

@@ -1,8 +1,8 @@
 // Allocate and the scrape of the metrics: one call each, on the traced thread.
-#include "common/netlink_kernel.h"
-#include "plugin/device_counters.h"
-#include "plugin/hand_out.h"
-#include "plugin/metrics.h"
+#include "common/netlink/netlink_kernel.h"
+#include "plugin/allocate/allocate.h"
+#include "plugin/metrics/device_counters.h"
+#include "plugin/metrics/metrics.h"
 #include "tests/inject/plugin_faults.h"
 #include "tests/service/support.h"
 
@@ -61,21 +61,21 @@ Scrape parse_scrape(const std::string& text) {
 void allocate_with_faults(Faults& faults) {
   const Node node;
   const Pool pool = node.pool();
-  HandOutPlaces places = node.places();
+  AllocatePlaces places = node.places();
   places.cdi_dir = node.cdi_dir();
   fs::create_directories(places.cdi_dir);  // as open_cdi_folder() does at start
   const std::vector<std::vector<std::string>> wanted{{"0000:21:10.2"}, {"0000:41:10.6"}};
   const auto files = [&] {
     return files_in({node.device_info_dir(), node.run_dir() + "/promised", node.cdi_dir()});
   };
-  const auto expected = hand_out(pool, wanted, places);
+  const auto expected = allocate(pool, wanted, places);
   if (!expected) return faults.complain("Allocate does not work at all: " + expected.error().text);
   const Files written = files();
   faults.run([&](long k, int error) {
     std::optional<Result<std::vector<Allocation>>> answer;
     begin_fault(k, error);
     try {
-      answer = hand_out(pool, wanted, places);
+      answer = allocate(pool, wanted, places);
     } catch (const std::exception&) {  // as Service does it
     }
     const Fault fault = end_fault();
@@ -86,7 +86,7 @@ void allocate_with_faults(Faults& faults) {
       if (known != written.end() && known->second != content) faults.complain(name + " has another content");
       if (known == written.end() && name.ends_with(".json")) faults.complain(name + " is new");
     }
-    const auto again = hand_out(pool, wanted, places);
+    const auto again = allocate(pool, wanted, places);
     if (!again || text_of(*again) != text_of(*expected))
       faults.complain("the next Allocate is not as before");
     const Files now = files();

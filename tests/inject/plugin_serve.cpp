@@ -1,7 +1,7 @@
 // The daemon with a kubelet: the main thread, which is traced, is the daemon's owner thread; another one
 // makes the trials.
 #include "plugin/daemon.h"
-#include "plugin/inventory.h"
+#include "plugin/inventory/inventory.h"
 #include "tests/inject/plugin_faults.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
@@ -85,7 +85,7 @@ class Site {
     if (!pass(Step::idle, faults)) return {};
     if (!kubelet_.wait_for(kHostdev, expected(), kDeadline))
       faults.complain("the list is not what it should be");
-    if (!fault_.failed.empty()) judge(faults, lines, failed);
+    if (!fault_.failed.empty()) evaluate(faults, lines, failed);
     restore();
     if (!kubelet_.wait_for(kHostdev, kDevices, kDeadline)) faults.complain("the list does not come back");
     return fault_;
@@ -168,7 +168,7 @@ class Site {
     return of_the_node && !repeated && !a_shortcut && !of_firmware && !of_routes;
   }
 
-  void judge(Faults& faults, size_t lines, uint64_t failed) {
+  void evaluate(Faults& faults, size_t lines, uint64_t failed) {
     for (const size_t count : take_lists()) {
       if (count != kDevices && count != expected())
         faults.complain("kubelet got a list of " + std::to_string(count) + " devices");

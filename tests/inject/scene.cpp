@@ -1,9 +1,9 @@
 #include "tests/inject/scene.h"
 
-#include "cni/device.h"
-#include "common/cdi_spec.h"
-#include "common/netlink_kernel.h"
-#include "common/promise.h"
+#include "cni/node/device.h"
+#include "common/netlink/netlink_kernel.h"
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ const std::vector<std::string> kTold{"/dev/infiniband/umad91", "/dev/infiniband/
 // The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth;
 // udev then gives it its name. (The made-up sysfs has no other; the lab has no udev, there it comes home
 // under the pod's.)
-void send_home(const std::string& pod) {
+void return_all(const std::string& pod) {
   const auto from = kernel_at(pod);
   const auto home = must_read(NetlinkKernel::open_current(), "open own namespace");
   for (const Link& link : must_read(from->links(), "list links")) {
@@ -75,7 +75,7 @@ Call Scene::sweep_call() const {
 void Scene::begin_pod() { pod_ = make_pod("a"); }
 
 void Scene::end_pod() {
-  if (setting_.device.empty()) send_home(pod_);
+  if (setting_.device.empty()) return_all(pod_);
   node_.end_pod(pod_);
 }
 
@@ -156,7 +156,8 @@ void Scene::promise_by_cdi() const {
   CdiSpec spec{"nvidia.com/net-pci", device().text(), {}};
   for (const std::string& path : kTold) spec.nodes.push_back({path, path, "rw"});
   const auto written = write_cdi_spec(spec_path(), spec_path() + ".plugin", spec);
-  const auto promised = write_promise(node_.path("run"), device(), {{"umad91", "uverbs91"}, spec_path()});
+  const auto promised =
+      write_allocated_nodes(node_.path("run"), device(), {{"umad91", "uverbs91"}, spec_path()});
   if (!written || !promised) throw std::runtime_error("cannot write a promise by CDI");
 }
 

@@ -192,7 +192,7 @@ grpc::Status TestKubelet::register_plugin(const v1beta1::RegisterRequest& reques
   };
   dawdle();
   if (request.version() != "v1beta1") return refuse("unsupported version " + request.version());
-  if (request.endpoint().find('/') != std::string::npos) return refuse("the endpoint is no file name");
+  if (request.endpoint().find('/') != std::string::npos) return refuse("the endpoint is not a file name");
   if (request.resource_name().find('/') == std::string::npos)
     return refuse("the resource name has no prefix");
   if (refuses()) return refuse("refused by the test");

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "common/json.h"
-#include "plugin/grpc_library.h"
-#include "plugin/kubelet.h"
+#include "plugin/kubelet/grpc_library.h"
+#include "plugin/kubelet/kubelet.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/kubelet/pod_resources_server.h"
 

@@ -60,7 +60,7 @@ fi
 jq --argjson p "$(< /tmp/a.answer)" -n '$p' > /tmp/prev
 check 'CHECK' cni CHECK a $vf ", \"mtu\": 1450, \"prevResult\": $(< /tmp/prev)"
 in_pod a ip link set net1 mtu 1300
-check 'CHECK names a changed MTU' refused_with 'net1 has MTU 1300, wanted is 1450' \
+check 'CHECK names a changed MTU' refused_with 'net1 has MTU 1300, want 1450' \
     cni CHECK a $vf ", \"mtu\": 1450, \"prevResult\": $(< /tmp/prev)"
 check 'DEL' cni DEL a $vf
 ip netns del a
@@ -102,7 +102,7 @@ check 'the pod has the address' has 'link/ether 02:00:00:00:00:43' in_pod a ip l
 cp /tmp/a.answer /tmp/vf.answer
 check 'CHECK' cni CHECK a $vf "$wishes, \"prevResult\": $(< /tmp/vf.answer)"
 ip link set "$(pf_of $vf)" vf 0 spoofchk on
-check 'CHECK names what was changed behind its back' refused_with 'VF 0 of .* has spoofchk on, wanted is spoofchk off' \
+check 'CHECK names what was changed behind its back' refused_with 'VF 0 of .* has spoofchk on, want spoofchk off' \
     cni CHECK a $vf "$wishes, \"prevResult\": $(< /tmp/vf.answer)"
 check 'DEL' cni DEL a $vf
 ip netns del a
@@ -115,7 +115,7 @@ check 'the node is as before' unchanged
 pod a
 check 'a setting that the driver does not have is refused by name' \
     refused_with 'set VF 0 of .*: min_tx_rate 5 max_tx_rate 10: ' cni ADD a $vf ', "vlan": 7, "min_tx_rate": 5, "max_tx_rate": 10'
-check 'a GUID is refused for an Ethernet interface' refused_with 'is no InfiniBand interface' cni ADD a $vf ', "guid": "00:11:22:33:44:55:66:77"'
+check 'a GUID is refused for an Ethernet interface' refused_with 'is not an InfiniBand interface' cni ADD a $vf ', "guid": "00:11:22:33:44:55:66:77"'
 ip netns del a
 check 'the node is as before' unchanged
 
@@ -218,8 +218,8 @@ check 'ADD' cni ADD a $vf "$settings"
 check 'a pod that lives is left alone' has 'its pod has it' sweep
 check 'it still has the interface' in_pod a ip link show net1
 ip netns del a
-check 'a dry run tells of a pod that ended without DEL' has "would be given back: $vf (net1 of container a" sweep --dry-run
-check 'a sweep gives its device back' has "^given back: $vf .*has ended" sweep
+check 'a dry run tells of a pod that ended without DEL' has "would be released: $vf (net1 of container a" sweep --dry-run
+check 'a sweep gives its device back' has "^released: $vf .*has ended" sweep
 check 'the node is as before' unchanged
 check 'no record is left' is '' records
 for ms in 004 008 012 016 020 030 040 060 080; do
@@ -255,7 +255,7 @@ END
 name=$(netdev $vf)
 pod a
 check 'a VF of sriov-cni' attach_as_sriov_cni "$(pf_of $vf)" "$name"
-check 'a sweep tells it' has "left alone: $vf .*made by sriov-cni" sweep
+check 'a sweep tells it' has "kept: $vf .*made by sriov-cni" sweep
 check 'and takes it over on demand' has "^taken over: $vf" sweep --adopt
 check 'DEL' cni DEL a $vf
 ip netns del a

@@ -28,7 +28,7 @@ cni() {
 
 section 'inspect'
 check 'every VF that sysfs has is in the pool' is "$(sysfs_vfs)" ids '.pools[].devices[].id'
-check 'the PFs are left out, as PFs with VFs' has 'has 4 VFs enabled' vfrail inspect --config-file $config
+check 'the PFs are left out, as PFs with VFs' has 'PF with 4 VFs' vfrail inspect --config-file $config
 check 'RDMA devices are told' is 'mlx5_0 mlx5_1 mlx5_2 mlx5_3 mlx5_4 mlx5_5 mlx5_6 mlx5_7' ids '.pools[].devices[].rdma[].name'
 rdma link del mlx5_7
 check 'isRdma leaves out a VF without an RDMA device' is "${all[*]:0:7}" ids '.pools[].devices[].id'

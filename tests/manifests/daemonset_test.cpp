@@ -186,7 +186,8 @@ TEST_CASE("whatever the plugin's source names below sys, proc and dev is mounted
   const auto paths = mounted();
   static const std::regex literal(R"re("((?:sys|proc|dev)/[^"]+)")re");
   size_t found = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(VFRAIL_SOURCE_DIR) + "/plugin")) {
+  const std::string top = VFRAIL_SOURCE_DIR;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(top + "/plugin")) {
     if (entry.path().extension() != ".cpp") continue;
     // It reads about itself: the container's own /proc.
     if (entry.path().filename() == "process_facts.cpp") continue;
@@ -194,7 +195,7 @@ TEST_CASE("whatever the plugin's source names below sys, proc and dev is mounted
     if (entry.path().filename() == "host_view.cpp") continue;
     // Looked for there, and then in the container's own /proc: it is the machine's.
     if (entry.path().filename() == "unclean_facts.cpp") continue;
-    const std::string text = file_text("plugin/" + entry.path().filename().string());
+    const std::string text = file_text(std::filesystem::relative(entry.path(), top).string());
     for (auto at = std::sregex_iterator(text.begin(), text.end(), literal); at != std::sregex_iterator();
          ++at) {
       // What captured trees have in place of proc/1/net, which is looked for first.

@@ -2,7 +2,7 @@
 // nothing.
 #pragma once
 
-#include "plugin/config.h"
+#include "plugin/config/config.h"
 
 #include <initializer_list>
 #include <map>

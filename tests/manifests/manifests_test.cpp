@@ -1,6 +1,6 @@
 // Examples and manifests fit together: pods ask for resources that a configuration makes and name networks
 // that exist, and vfrail's own parsers accept what is embedded in the YAML.
-#include "cni/net_conf.h"
+#include "cni/conf/net_conf.h"
 #include "common/json.h"
 #include "tests/manifests/documents.h"
 
@@ -152,7 +152,7 @@ TEST_CASE("the ConfigMap offers RDMA-capable NVIDIA functions as nvidia.com/host
   REQUIRE(config->resources.size() == 1);
   CHECK(config->resources[0].resource() == "nvidia.com/hostdev");
   REQUIRE(config->resources[0].selectors.size() == 1);
-  CHECK(config->resources[0].selectors[0].vendors == std::vector<std::string>{"15b3"});
+  CHECK(config->resources[0].selectors[0].list("vendors") == std::vector<std::string>{"15b3"});
   CHECK(config->resources[0].selectors[0].is_rdma);
 }
 

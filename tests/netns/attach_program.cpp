@@ -25,11 +25,11 @@ int bpf(int command, bpf_attr& attributes) {
   return static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof attributes));
 }
 
-int load(uint32_t type, int verdict) {
+int load(uint32_t type, int result) {
   std::array<bpf_insn, 2> instructions{};
   instructions[0].code = BPF_ALU64 | BPF_MOV | BPF_K;
   instructions[0].dst_reg = BPF_REG_0;
-  instructions[0].imm = verdict;
+  instructions[0].imm = result;
   instructions[1].code = BPF_JMP | BPF_EXIT;
   bpf_attr attributes{};
   attributes.prog_type = type;

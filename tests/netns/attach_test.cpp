@@ -320,9 +320,9 @@ TEST_CASE("CHECK is content with a pod that is as it was made, and names each da
   };
   for (const Damage& damage : std::vector<Damage>{
            {"ip route del default", "ip route add default via 10.7.0.1", "route 0.0.0.0/0 is missing"},
-           {"ip link set net1 mtu 1250", "ip link set net1 mtu 1300", "MTU 1250, wanted is 1300"},
+           {"ip link set net1 mtu 1250", "ip link set net1 mtu 1300", "MTU 1250, want 1300"},
            {"ip link set net1 address 02:00:00:00:0a:02", "ip link set net1 address 02:00:00:00:0a:01",
-            "wanted is 02:00:00:00:0a:01"},
+            "want 02:00:00:00:0a:01"},
            {"ip link set net1 name other", "ip link set other name net1",
             "called other in the pod, not net1"},
            {"ip addr del 10.7.0.5/24 dev net1",
@@ -353,7 +353,7 @@ TEST_CASE("CHECK compares the address in the pod with prevResult, which a later 
   Json result = done(node, node.call("ADD", conf));
   node.in_pod(node.pod, "ip link set net1 address 02:00:00:00:0a:02");
   refused(node, node.call("CHECK", with_prev_result(conf, result)), 103,
-          "net1 has the address 02:00:00:00:0a:02, wanted is ");
+          "net1 has the address 02:00:00:00:0a:02, want ");
   Json interface = (*result.find("interfaces")->as_array())[0];
   result.set("interfaces", Json(Json::Array{interface.set("mac", "02:00:00:00:0A:02")}));
   done(node, node.call("CHECK", with_prev_result(conf, result)));

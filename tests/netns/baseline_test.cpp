@@ -1,8 +1,8 @@
 // What a pod with NET_ADMIN, and one that may write sysfs, changes on its interface beyond what an attachment
 // sets: with the kernel's own settings, on a veth. After DEL the device is what it was. And how often the
 // host's udev is called when a device comes back.
-#include "common/netlink_kernel.h"
-#include "common/unclean.h"
+#include "common/netlink/netlink_kernel.h"
+#include "common/node/unclean.h"
 #include "common/unique_fd.h"
 #include "tests/netns/node.h"
 #include "tests/netns/snapshot.h"

@@ -1,8 +1,8 @@
 // KernelEvents with the kernel's own messages, in a pod's network namespace: what of the host is heard there,
 // and what that takes.
-#include "plugin/kernel_events.h"
+#include "plugin/events/kernel_events.h"
 
-#include "common/netns.h"
+#include "common/netlink/netns.h"
 
 #include <cstdlib>
 #include <functional>
@@ -103,7 +103,7 @@ TEST_CASE("in a pod, the default route of the host is heard through the veth bet
     both.connect();
     Log log;
     KernelEvents events(log);
-    CHECK(events.hears_other_namespaces());
+    CHECK(events.covers_other_namespaces());
     CHECK_FALSE(readable(events));
     both.in_host(kDefaultRoute);
     CHECK(all_of(events) == "default route\n");
@@ -133,7 +133,7 @@ TEST_CASE("a namespace that is not connected is not heard, nor is the host witho
     both.connect();
     drop(CAP_NET_BROADCAST);
     KernelEvents deaf(log);
-    CHECK_FALSE(deaf.hears_other_namespaces());
+    CHECK_FALSE(deaf.covers_other_namespaces());
     both.in_host("ip addr add 10.9.0.1/24 dev to-pod && ip route add default via 10.9.0.2 metric 7");
     CHECK_FALSE(readable(deaf));
     // Its own namespace is heard without any right.

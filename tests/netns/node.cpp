@@ -150,7 +150,7 @@ Program Node::start(const Call& call) const {
   std::vector<std::string> arguments = call.prefix;
   const char* usual = kind_ == Kind::real ? "vfrail-cni" : VFRAIL_CNI;  // as installed, or as built
   arguments.emplace_back(call.program.empty() ? usual : call.program);
-  // A text stands for itself, so that a test can send what is no JSON.
+  // A text stands for itself, so that a test can send what is not JSON.
   return {arguments, environment, call.config.as_text() ? *call.config.as_text() : call.config.text()};
 }
 

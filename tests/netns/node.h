@@ -70,7 +70,7 @@ class Node {
   int home_ = -1;
 };
 
-// The parsed stdout; null if it is no JSON.
+// The parsed stdout; null if it is not JSON.
 Json json_of(const Outcome& outcome);
 // The code of the error on stdout, or -1.
 int code_of(const Outcome& outcome);

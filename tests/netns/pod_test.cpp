@@ -66,9 +66,9 @@ TEST_CASE("Flags and queue length are set in the pod, checked, and what the host
   CHECK_THAT(node.details(), Contains("ALLMULTI") && !Contains("PROMISC") && Contains("qlen 123"));
   node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
   node.in_pod(node.pod, "ip link set net1 promisc on allmulticast off txqueuelen 5");
-  node.check_fails(conf, result, "promisc is on, wanted is off");
-  node.check_fails(conf, result, "allmulti is off, wanted is on");
-  node.check_fails(conf, result, "txQLen 5, wanted is 123");
+  node.check_fails(conf, result, "promisc is on, want off");
+  node.check_fails(conf, result, "allmulti is off, want on");
+  node.check_fails(conf, result, "txQLen 5, want 123");
   node.done("DEL", conf);
   CHECK(node.world() == node.before);
 }
@@ -93,7 +93,7 @@ TEST_CASE("Sysctls are set in the pod and nowhere else, and checked") {
       "1\n2\n4096\t131072\t5242880\n");
   node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
   node.in_pod(node.pod, "echo 0 > /proc/sys/net/ipv4/conf/net1/arp_filter");
-  node.check_fails(conf, result, "sysctl net.ipv4.conf.IFNAME.arp_filter is 0, wanted is 1");
+  node.check_fails(conf, result, "sysctl net.ipv4.conf.IFNAME.arp_filter is 0, want 1");
   node.done("DEL", conf);
   CHECK(node.world() == node.before);
   CHECK(shell("cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/conf/vf1/arp_filter") == host);

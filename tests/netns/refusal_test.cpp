@@ -199,11 +199,11 @@ TEST_CASE("The host's own namespace is refused as a pod's") {
   node.refused(call, 0, "is the host's own");
 }
 
-TEST_CASE("A path that is no network namespace is refused") {
+TEST_CASE("A path that is not a network namespace is refused") {
   Attached node;
   Call call = node.call("ADD");
   call.netns = "/nonexistent/netns";
-  node.refused(call, 0, "/nonexistent/netns is no network namespace");
+  node.refused(call, 0, "/nonexistent/netns is not a network namespace");
   call.netns = "/proc/self/ns/uts";
   node.refused(call, 0, "not a network namespace");
 }

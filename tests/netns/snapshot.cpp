@@ -1,6 +1,6 @@
 #include "tests/netns/snapshot.h"
 
-#include "common/netlink_kernel.h"
+#include "common/netlink/netlink_kernel.h"
 
 #include <algorithm>
 #include <filesystem>

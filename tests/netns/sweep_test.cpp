@@ -60,8 +60,8 @@ TEST_CASE("A sweep leaves a living attachment alone, also when it only looks") {
   node.done("ADD");
   const std::string during = node.world();
   const std::string text =
-      "left alone: 0000:03:02.1 (net1 of container pod1, network rail0): its pod has it\n"
-      "1 left alone\n";
+      "kept: 0000:03:02.1 (net1 of container pod1, network rail0): its pod has it\n"
+      "1 kept\n";
   CHECK(node.sweep({"--dry-run"}) == text);
   CHECK(node.sweep() == text);
   CHECK(node.world() == during);
@@ -74,11 +74,10 @@ TEST_CASE("A sweep releases the address of a pod that ended without DEL, and a d
   node.done("ADD");
   node.end_pod(node.pod);
   const std::string state = state_of(node);
-  CHECK_THAT(node.sweep({"--dry-run"}),
-             Contains("would be given back: 0000:03:02.1") && Contains("has ended"));
+  CHECK_THAT(node.sweep({"--dry-run"}), Contains("would be released: 0000:03:02.1") && Contains("has ended"));
   CHECK(state_of(node) == state);
   CHECK(node.leases().size() == 1);
-  CHECK_THAT(node.sweep(), Contains("given back: 0000:03:02.1") && Contains("\n1 given back\n"));
+  CHECK_THAT(node.sweep(), Contains("released: 0000:03:02.1") && Contains("\n1 released\n"));
   CHECK(node.leases().empty());
   CHECK(shell("find " + node.path("state") + " ! -type d").empty());
 }
@@ -88,7 +87,7 @@ TEST_CASE("An ADD that was killed after its move, and whose pod has the device, 
   node.add_ipam("script-ipam", "test $CNI_COMMAND = DEL && exit 0; kill -9 $PPID; exit 1");
   node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   CHECK(node.run(node.call("ADD")).status != 0);
-  CHECK_THAT(node.sweep(), Contains("left alone"));
+  CHECK_THAT(node.sweep(), Contains("kept"));
   CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
   node.done("DEL");
   CHECK(node.world() == node.before);
@@ -100,7 +99,7 @@ TEST_CASE("A device that came home behind our back is given back whole by a swee
   const std::string home = std::to_string(::getpid());
   node.in_pod(node.pod, "ip link set net1 down && ip link set net1 name vf1 netns " + home);
   shell("ip link set vf1 mtu 1280");
-  CHECK_THAT(node.sweep(), Contains("given back: 0000:03:02.1") && Contains("it is in the host although"));
+  CHECK_THAT(node.sweep(), Contains("released: 0000:03:02.1") && Contains("it is in the host although"));
   CHECK(node.world() == node.before);
 }
 
@@ -207,7 +206,7 @@ TEST_CASE("A pod of the real host-device that was taken over and ends unasked is
   Migrating node;
   node.sweep({"--adopt"});
   node.end_pod(node.pod);
-  CHECK_THAT(node.sweep(), Contains("1 given back"));
+  CHECK_THAT(node.sweep(), Contains("1 released"));
   CHECK(node.leases().empty());
 }
 
@@ -217,7 +216,7 @@ TEST_CASE("A node can go back to the real host-device with a pod that was taken 
   const Outcome deleted = node.plugin("/usr/lib/cni/host-device", "DEL");
   INFO(deleted.out << deleted.err);
   REQUIRE(deleted.status == 0);
-  CHECK_THAT(node.sweep(), Contains("1 given back"));
+  CHECK_THAT(node.sweep(), Contains("1 released"));
   CHECK(node.world() == node.before);
 }
 

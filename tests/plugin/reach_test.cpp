@@ -1,6 +1,6 @@
-#include "plugin/cdi_folder.h"
-#include "plugin/cdi_runtime.h"
-#include "plugin/devlink_reach.h"
+#include "plugin/allocate/cdi_folder.h"
+#include "plugin/allocate/cdi_runtime.h"
+#include "plugin/config/devlink_reach.h"
 #include "tests/support/temp_dir.h"
 
 #include <chrono>

@@ -129,8 +129,8 @@ Inventory Tree::scan() const {
   return *std::move(scanned);
 }
 
-const Function& function(const Inventory& inventory, const std::string& address) {
-  for (const Function& candidate : inventory.functions) {
+const PciFunction& function(const Inventory& inventory, const std::string& address) {
+  for (const PciFunction& candidate : inventory.functions) {
     if (candidate.address.text() == address) return candidate;
   }
   FAIL("there is no " << address);

@@ -1,8 +1,8 @@
 // Tree: a node's sysfs, procfs and /dev in a temporary folder, from a manifest in tests/data.
 #pragma once
 
-#include "common/sys_root.h"
-#include "plugin/inventory.h"
+#include "common/node/sys_root.h"
+#include "plugin/inventory/inventory.h"
 #include "tests/support/temp_dir.h"
 
 #include <string>
@@ -34,6 +34,6 @@ class Tree {
 };
 
 // Fails the test if there is none.
-const Function& function(const Inventory& inventory, const std::string& address);
+const PciFunction& function(const Inventory& inventory, const std::string& address);
 
 }  // namespace vfrail::test

@@ -1,8 +1,8 @@
-// CDI from the request to the answer and the files: hand_out(), and the service over a real socket.
-#include "common/cdi_spec.h"
-#include "common/promise.h"
-#include "plugin/endpoint.h"
-#include "plugin/hand_out.h"
+// CDI from the request to the answer and the files: allocate(), and the service over a real socket.
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
+#include "plugin/allocate/allocate.h"
+#include "plugin/kubelet/endpoint.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-HandOutPlaces with_cdi(const Node& node) {
+AllocatePlaces with_cdi(const Node& node) {
   fs::create_directories(node.cdi_dir());
-  HandOutPlaces out = node.places();
+  AllocatePlaces out = node.places();
   out.cdi_dir = node.cdi_dir();
   return out;
 }
@@ -47,18 +47,18 @@ Texts specs(const Node& node) {
   return out;
 }
 
-Promise promise_of(const Node& node, const std::string& device) {
-  const auto promise = read_promise(node.run_dir(), *DeviceId::parse(device));
-  REQUIRE(promise);
-  REQUIRE(*promise);
-  return **promise;
+AllocatedNodes promise_of(const Node& node, const std::string& device) {
+  const auto allocated = read_allocated_nodes(node.run_dir(), *DeviceId::parse(device));
+  REQUIRE(allocated);
+  REQUIRE(*allocated);
+  return **allocated;
 }
 
 }  // namespace
 
 TEST_CASE("with CDI each device has a spec with its nodes, and its promise names the file") {
   const Node node;
-  const auto out = hand_out(node.pool(), {{"0000:21:10.2", "0000:21:10.0"}}, with_cdi(node));
+  const auto out = allocate(node.pool(), {{"0000:21:10.2", "0000:21:10.0"}}, with_cdi(node));
   REQUIRE(out);
   CHECK(out->front().nodes.empty());
   CHECK(out->front().envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:21:10.0");
@@ -66,16 +66,17 @@ TEST_CASE("with CDI each device has a spec with its nodes, and its promise names
         Texts{"/dev/infiniband/rdma_cm", "/dev/infiniband/umad0", "/dev/infiniband/uverbs0"});
   CHECK(nodes_in(spec_path(node, "0000:21:10.2")) ==
         Texts{"/dev/infiniband/rdma_cm", "/dev/infiniband/umad1", "/dev/infiniband/uverbs1"});
-  CHECK(promise_of(node, "0000:21:10.0") == Promise{{"umad0", "uverbs0"}, spec_path(node, "0000:21:10.0")});
+  CHECK(promise_of(node, "0000:21:10.0") ==
+        AllocatedNodes{{"umad0", "uverbs0"}, spec_path(node, "0000:21:10.0")});
   CHECK(mode_of(spec_path(node, "0000:21:10.0")) == 0644);
 }
 
 TEST_CASE("a spec is written from the nodes of now, whatever an earlier pod has left") {
   const Node node;
-  const HandOutPlaces places = with_cdi(node);
+  const AllocatePlaces places = with_cdi(node);
   CdiSpec old{"nvidia.com/net-pci", "0000:21:10.0", {{"/dev/old", "/dev/old", "rwm"}}};
   REQUIRE(write_cdi_spec(spec_path(node, old.device), node.cdi_dir() + "/new", old));
-  REQUIRE(hand_out(node.pool(), {{"0000:21:10.0"}}, places));
+  REQUIRE(allocate(node.pool(), {{"0000:21:10.0"}}, places));
   CHECK(nodes_in(spec_path(node, "0000:21:10.0")).front() == "/dev/infiniband/rdma_cm");
   CHECK(specs(node).size() == 1);
 }
@@ -84,7 +85,7 @@ TEST_CASE("a device without nodes has no spec, and its pool is allocated all the
   const Node node;
   Pool pool = node.pool();
   for (PoolDevice& device : pool.devices) device.rdma = false;
-  const auto out = hand_out(pool, {{"0000:21:10.0"}}, with_cdi(node));
+  const auto out = allocate(pool, {{"0000:21:10.0"}}, with_cdi(node));
   REQUIRE(out);
   CHECK(out->front().cdi.empty());
   CHECK(specs(node).empty());
@@ -92,20 +93,20 @@ TEST_CASE("a device without nodes has no spec, and its pool is allocated all the
 
 TEST_CASE("a request that cannot be carried out leaves no spec that was not there") {
   const Node node;
-  const HandOutPlaces places = with_cdi(node);
-  REQUIRE(hand_out(node.pool(), {{"0000:21:10.4"}}, places));
+  const AllocatePlaces places = with_cdi(node);
+  REQUIRE(allocate(node.pool(), {{"0000:21:10.4"}}, places));
   const Texts before = specs(node);
   // A folder in the way of the last promise: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
-  CHECK_FALSE(hand_out(node.pool(), {{"0000:21:10.0", "0000:21:10.4"}, {"0000:21:10.2"}}, places));
+  CHECK_FALSE(allocate(node.pool(), {{"0000:21:10.0", "0000:21:10.4"}, {"0000:21:10.2"}}, places));
   CHECK(specs(node) == before);
 }
 
 TEST_CASE("without its folder CDI is an error that names the file") {
   const Node node;
-  HandOutPlaces places = node.places();
+  AllocatePlaces places = node.places();
   places.cdi_dir = node.path("nowhere");
-  const auto out = hand_out(node.pool(), {{"0000:21:10.0"}}, places);
+  const auto out = allocate(node.pool(), {{"0000:21:10.0"}}, places);
   REQUIRE_FALSE(out);
   CHECK(out.error().text.find("write the CDI spec of 0000:21:10.0") == 0);
   CHECK(node.written().empty());
@@ -120,7 +121,7 @@ TEST_CASE("over the socket: names in the field and in an annotation, and no devi
   Service service(std::move(pool),
                   {.endpoint = node.path("s.sock"),
                    .places = with_cdi(node),
-                   .on_verdict = [](const RegistrationVerdict&) {}},
+                   .on_registration = [](const RegistrationResult&) {}},
                   log);
   Endpoint endpoint(service);
   REQUIRE(endpoint.open());

@@ -1,6 +1,6 @@
 // 16 clients call everything at once while the inventory changes under them. For the sanitizers, mostly.
-#include "plugin/endpoint.h"
-#include "plugin/service.h"
+#include "plugin/kubelet/endpoint.h"
+#include "plugin/kubelet/service.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
@@ -68,9 +68,10 @@ TEST_CASE("16 clients call everything while the list changes all the time", "[th
   Log log;
   (void)log.open_file(node.path("churn.log"));
   const std::string socket = node.path("churn.sock");
-  // Not on the stack, see tests/support/own_races.
+  // Not on the stack, see tests/support/tsan_filter.
   const auto owner = std::make_unique<vfrail::Service>(
-      full, vfrail::Service::Options{.endpoint = socket, .places = node.places(), .on_verdict = [](auto) {}},
+      full,
+      vfrail::Service::Options{.endpoint = socket, .places = node.places(), .on_registration = [](auto) {}},
       log);
   vfrail::Service& service = *owner;
   Endpoint endpoint(service);

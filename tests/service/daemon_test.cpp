@@ -41,7 +41,7 @@ class Running {
                  .stream_patience = milliseconds{50},
                  .cni_state_dir = folder.path("cni"),
                  .sweep_program = folder.path("sweep"),
-                 .left_behind_after = milliseconds{1},
+                 .orphaned_after = milliseconds{1},
                  .look = [this](const Config&) { return look(); },
                  .config = config_},
                 log_) {
@@ -132,7 +132,7 @@ TEST_CASE("a preference that comes with a changed configuration is told to kubel
   Running plugin(folder, way, {pool});
   REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   CHECK_FALSE(kubelet.node().at(kHostdev).prefers);
-  const auto told = [&](bool prefers) {
+  const auto reported = [&](bool prefers) {
     return kubelet.wait(kDeadline, [&](const KubeletNode& node) {
       const KubeletResource& resource = node.at(kHostdev);
       return resource.prefers == prefers && resource.connected && resource.allocatable() == 2;
@@ -140,10 +140,10 @@ TEST_CASE("a preference that comes with a changed configuration is told to kubel
   };
   pool.config.preference = Preference::pack;
   plugin.now({pool});
-  CHECK(told(true));
+  CHECK(reported(true));
   pool.config.preference = Preference::none;
   plugin.now({pool});
-  CHECK(told(false));
+  CHECK(reported(false));
 }
 
 TEST_CASE("a record that outlives its pod is swept, once") {

@@ -1,4 +1,4 @@
-#include "plugin/kubelet.h"
+#include "plugin/kubelet/kubelet.h"
 
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
@@ -44,7 +44,7 @@ TEST_CASE("the plugin watcher is chosen where its folder exists") {
   CHECK(*choose_registration(root.path(), "legacy") == Registration::legacy);
   CHECK(*choose_registration("/nowhere", "watcher") == Registration::watcher);
   CHECK(choose_registration(root.path(), "both").error().text ==
-        "--registration: 'both' is none of auto, watcher, legacy");
+        "--registration: 'both' is not one of auto, watcher, legacy");
 }
 
 TEST_CASE("a socket is named after its resource, and a path too long for the kernel is refused") {

@@ -1,4 +1,4 @@
-#include "plugin/pod_resources.h"
+#include "plugin/kubelet/pod_resources.h"
 
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
@@ -24,15 +24,15 @@ PodResourcesCall::Request request_to(const TempDir& folder, milliseconds timeout
 TEST_CASE("kubelet tells which container has which device") {
   const TempDir folder;
   PodResourcesServer kubelet(folder.path());
-  DevicesInUse told;
-  told.resources[kHostdev]["0000:03:02.1"] = {"ml", "train-0", "main"};
-  told.resources[kHostdev]["0000:03:02.2"] = {"ml", "train-0", "side"};
-  told.resources["nvidia.com/gpu"]["GPU-1"] = {"ml", "train-0", "main"};
-  kubelet.set(told);
+  DevicesInUse reported;
+  reported.resources[kHostdev]["0000:03:02.1"] = {"ml", "train-0", "main"};
+  reported.resources[kHostdev]["0000:03:02.2"] = {"ml", "train-0", "side"};
+  reported.resources["nvidia.com/gpu"]["GPU-1"] = {"ml", "train-0", "main"};
+  kubelet.set(reported);
   auto request = request_to(folder);
   const auto all = list_pod_resources(request);
   REQUIRE(all);
-  CHECK(all->resources == told.resources);
+  CHECK(all->resources == reported.resources);
   CHECK(all->taken.time_since_epoch().count() > 0);
   request.resources = {kHostdev, "nvidia.com/other"};
   const auto ours = list_pod_resources(request);
@@ -66,11 +66,12 @@ TEST_CASE("a kubelet that is not there, refuses, or hangs is an error in words")
 TEST_CASE("an answer larger than the limit is refused") {
   const TempDir folder;
   PodResourcesServer kubelet(folder.path());
-  DevicesInUse told;
+  DevicesInUse reported;
   for (int i = 0; i < 300; ++i) {
-    told.resources[kHostdev][std::to_string(i)] = {"ml", std::string(64 << 10, 'p') + std::to_string(i), "c"};
+    reported.resources[kHostdev][std::to_string(i)] = {"ml", std::string(64 << 10, 'p') + std::to_string(i),
+                                                       "c"};
   }
-  kubelet.set(told);
+  kubelet.set(reported);
   const auto answer = list_pod_resources(request_to(folder));
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::peer);
@@ -96,13 +97,13 @@ TEST_CASE("the test kubelet tells pods of what it has allocated") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   kubelet.give(kHostdev, {"0000:03:02.1"}, {"ml", "train-0", "main"});
-  auto told = list_pod_resources(request_to(folder));
-  REQUIRE(told);
-  CHECK(told->find(kHostdev, "0000:03:02.1")->pod == "train-0");
+  auto reported = list_pod_resources(request_to(folder));
+  REQUIRE(reported);
+  CHECK(reported->find(kHostdev, "0000:03:02.1")->pod == "train-0");
   kubelet.free({"0000:03:02.1"});
-  told = list_pod_resources(request_to(folder));
-  REQUIRE(told);
-  CHECK(told->count(kHostdev) == 0);
+  reported = list_pod_resources(request_to(folder));
+  REQUIRE(reported);
+  CHECK(reported->count(kHostdev) == 0);
 }
 
 }  // namespace vfrail::test

@@ -1,4 +1,4 @@
-#include "plugin/published.h"
+#include "plugin/kubelet/published.h"
 
 #include "tests/service/support.h"
 

@@ -1,5 +1,5 @@
 // `vfrail serve` and a configuration that changes under it, as a ConfigMap does.
-#include "plugin/resources.h"
+#include "plugin/kubelet/resources.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/program.h"
 #include "tests/service/support.h"
@@ -128,7 +128,7 @@ TEST_CASE("a resource that never had a device is served if it is to be registere
   Resources resources({.kubelet_root = folder.path(),
                        .registration = Registration::watcher,
                        .places = {.sys = SysRoot(folder.path()), .device_info_dir = "", .run_dir = ""},
-                       .on_verdict = [](const std::string&, uint64_t, const RegistrationVerdict&) {},
+                       .on_registration = [](const std::string&, uint64_t, const RegistrationResult&) {},
                        .on_stream_end = [] {}},
                       log);
   const Time now = std::chrono::steady_clock::now();
@@ -151,7 +151,7 @@ struct Followed {
       : resources({.kubelet_root = at.path(),
                    .registration = Registration::watcher,
                    .places = {.sys = SysRoot(at.path()), .device_info_dir = "", .run_dir = ""},
-                   .on_verdict = [](const std::string&, uint64_t, const RegistrationVerdict&) {},
+                   .on_registration = [](const std::string&, uint64_t, const RegistrationResult&) {},
                    .on_stream_end = [] {}},
                   log),
         file(at.path("log")) {
@@ -221,8 +221,8 @@ TEST_CASE("a resource without a possible socket is said once and keeps the plugi
   const Pool pool = make_pool({"0000:03:02.1"}, std::string(63, 'x') + std::string(40, 'y'));
   CHECK(count(site.follow({pool}), "cannot serve the resource") == 1);
   CHECK(site.follow({pool}).empty());
-  const auto obstacles = find_obstacles({.looked = true,
-                                         .look_failure = "",
+  const auto obstacles = find_obstacles({.scanned = true,
+                                         .scan_failure = "",
                                          .resources = site.resources.status(),
                                          .left_out = {},
                                          .skipped = {}});

@@ -1,6 +1,6 @@
 // `vfrail serve` as kubelet's node runs it: the real program on a fake node.
 #include "common/unique_fd.h"
-#include "plugin/listen_address.h"
+#include "plugin/metrics/listen_address.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/http_client.h"
 #include "tests/service/program.h"
@@ -221,7 +221,7 @@ TEST_CASE("a --metrics-address that is wrong, or taken, ends serve with the reas
   std::ofstream(node.path("file")) << "precious";
   Program taken(node, with(flags(node), {"--metrics-address", "unix:" + node.path("file")}));
   CHECK(taken.wait(kDeadline) == 1);
-  CHECK(taken.log().find("is no socket") != std::string::npos);
+  CHECK(taken.log().find("is not a socket") != std::string::npos);
   CHECK(read_text(node.path("file")) == "precious");
 }
 

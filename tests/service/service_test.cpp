@@ -1,6 +1,6 @@
-#include "plugin/service.h"
+#include "plugin/kubelet/service.h"
 
-#include "plugin/endpoint.h"
+#include "plugin/kubelet/endpoint.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
@@ -26,10 +26,10 @@ struct Served {
       : service(std::move(pool),
                 {.endpoint = node.path("s.sock"),
                  .places = node.places(),
-                 .on_verdict =
-                     [this](RegistrationVerdict verdict) {
+                 .on_registration =
+                     [this](RegistrationResult result) {
                        const std::lock_guard lock(mutex);
-                       verdicts.push_back(std::move(verdict));
+                       results.push_back(std::move(result));
                      }},
                 log),
         endpoint(service) {
@@ -48,14 +48,14 @@ struct Served {
   Node node;
   Log log;
   std::mutex mutex;
-  std::vector<RegistrationVerdict> verdicts;
+  std::vector<RegistrationResult> results;
   Service service;
   Endpoint endpoint;
 };
 
 // What a stream received.
-struct Watched {
-  explicit Watched(PluginClient& client) {
+struct MonitoringServer {
+  explicit MonitoringServer(PluginClient& client) {
     client.watch(
         [this](const v1beta1::ListAndWatchResponse& list) {
           const std::lock_guard lock(mutex);
@@ -112,10 +112,10 @@ TEST_CASE("the plugin watcher is told who serves here, and its verdict is passed
   REQUIRE(client->notify("no room"));
   REQUIRE(client->notify(""));
   const std::lock_guard lock(served.mutex);
-  REQUIRE(served.verdicts.size() == 2);
-  CHECK_FALSE(served.verdicts[0].registered);
-  CHECK(served.verdicts[0].reason == "no room");
-  CHECK(served.verdicts[1].registered);
+  REQUIRE(served.results.size() == 2);
+  CHECK_FALSE(served.results[0].registered);
+  CHECK(served.results[0].reason == "no room");
+  CHECK(served.results[1].registered);
 }
 
 TEST_CASE("nothing optional is offered, and calling it does no harm") {
@@ -184,10 +184,10 @@ TEST_CASE("a stream gets the whole list at once, in order, healthy, with NUMA no
   pool.devices[2].facts.numa_node = 1;
   Served served(pool);
   const auto client = served.connect();
-  Watched watched(*client);
-  REQUIRE(eventually([&] { return watched.count() == 1; }));
-  CHECK(watched.last_ids() == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2", "0000:41:00.1"});
-  const auto& devices = watched.lists[0].devices();
+  MonitoringServer monitoring(*client);
+  REQUIRE(eventually([&] { return monitoring.count() == 1; }));
+  CHECK(monitoring.last_ids() == std::vector<std::string>{"0000:03:02.1", "0000:03:02.2", "0000:41:00.1"});
+  const auto& devices = monitoring.lists[0].devices();
   for (const auto& device : devices) CHECK(device.health() == "Healthy");
   REQUIRE(devices[0].topology().nodes_size() == 1);
   CHECK(devices[0].topology().nodes(0).id() == 0);
@@ -207,8 +207,8 @@ TEST_CASE("every stream is told of a change, and of nothing else") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto first = served.connect();
   const auto second = served.connect();
-  Watched a(*first);
-  Watched b(*second);
+  MonitoringServer a(*first);
+  MonitoringServer b(*second);
   REQUIRE(eventually([&] { return a.count() == 1 && b.count() == 1; }));
   CHECK_FALSE(served.service.publish(make_pool({"0000:03:02.1"})));
   CHECK(served.service.publish(make_pool({"0000:03:02.1", "0000:03:02.2"})));
@@ -224,13 +224,13 @@ TEST_CASE("every stream is told of a change, and of nothing else") {
 TEST_CASE("many changes in a row end with the last list") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto client = served.connect();
-  Watched watched(*client);
-  REQUIRE(eventually([&] { return watched.count() >= 1; }));
+  MonitoringServer monitoring(*client);
+  REQUIRE(eventually([&] { return monitoring.count() >= 1; }));
   for (int i = 0; i < 200; ++i) {
     served.service.publish(i % 2 == 0 ? make_pool({}) : make_pool({"0000:03:02.1"}));
   }
   served.service.publish(make_pool({"0000:03:02.7"}));
-  CHECK(eventually([&] { return watched.last_ids() == std::vector<std::string>{"0000:03:02.7"}; }));
+  CHECK(eventually([&] { return monitoring.last_ids() == std::vector<std::string>{"0000:03:02.7"}; }));
   client->drop();
 }
 
@@ -238,8 +238,8 @@ TEST_CASE("a stream that the client drops leaves nothing behind") {
   Served served(make_pool({"0000:03:02.1"}));
   for (int round = 0; round < 20; ++round) {
     const auto client = served.connect();
-    Watched watched(*client);
-    REQUIRE(eventually([&] { return watched.count() == 1 && served.service.streams() == 1; }));
+    MonitoringServer monitoring(*client);
+    REQUIRE(eventually([&] { return monitoring.count() == 1 && served.service.streams() == 1; }));
     if (round % 2 == 0) served.service.publish(make_pool({}));  // a write may be under way
     client->drop();
     CHECK(eventually([&] { return served.service.streams() == 0; }));
@@ -250,12 +250,12 @@ TEST_CASE("a stream that the client drops leaves nothing behind") {
 TEST_CASE("closing the endpoint ends the streams and leaves nothing behind") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto client = served.connect();
-  Watched watched(*client);
-  REQUIRE(eventually([&] { return watched.count() == 1; }));
+  MonitoringServer monitoring(*client);
+  REQUIRE(eventually([&] { return monitoring.count() == 1; }));
   served.endpoint.close(milliseconds{500});
   CHECK(served.service.streams() == 0);
-  CHECK(eventually([&] { return watched.has_ended(); }));
-  CHECK(watched.end == grpc::StatusCode::UNAVAILABLE);
+  CHECK(eventually([&] { return monitoring.has_ended(); }));
+  CHECK(monitoring.end == grpc::StatusCode::UNAVAILABLE);
   CHECK_FALSE(fs::exists(served.node.path("s.sock")));
   REQUIRE(served.endpoint.open());
   CHECK(served.connect()->options());
@@ -358,7 +358,7 @@ TEST_CASE("opening replaces a stale socket and refuses any other file") {
   }
   SECTION("a folder that is not there") {
     Service lost(make_pool({}),
-                 {.endpoint = "/nonexistent/s.sock", .places = served.node.places(), .on_verdict = {}},
+                 {.endpoint = "/nonexistent/s.sock", .places = served.node.places(), .on_registration = {}},
                  served.log);
     CHECK_FALSE(Endpoint(lost).open());
   }
@@ -366,9 +366,10 @@ TEST_CASE("opening replaces a stale socket and refuses any other file") {
 
 TEST_CASE("closing leaves a successor's socket alone") {
   Served served(make_pool({}));
-  Service next(make_pool({"0000:03:02.1"}),
-               {.endpoint = served.node.path("s.sock"), .places = served.node.places(), .on_verdict = {}},
-               served.log);
+  Service next(
+      make_pool({"0000:03:02.1"}),
+      {.endpoint = served.node.path("s.sock"), .places = served.node.places(), .on_registration = {}},
+      served.log);
   Endpoint successor(next);
   REQUIRE(successor.open());
   CHECK(served.endpoint.look() == Endpoint::Socket::foreign);

@@ -1,6 +1,6 @@
 #include "tests/service/support.h"
 
-#include "plugin/grpc_library.h"
+#include "plugin/kubelet/grpc_library.h"
 #include "tests/support/deadline.h"
 
 #include <algorithm>
@@ -65,8 +65,8 @@ void Node::fill() const {
   write_uevents(root());
 }
 
-HandOutPlaces Node::places() const {
-  return HandOutPlaces{.sys = SysRoot(root()), .device_info_dir = device_info_dir(), .run_dir = run_dir()};
+AllocatePlaces Node::places() const {
+  return AllocatePlaces{.sys = SysRoot(root()), .device_info_dir = device_info_dir(), .run_dir = run_dir()};
 }
 
 Pool Node::pool() const {
@@ -75,7 +75,7 @@ Pool Node::pool() const {
   const SysRoot sys(root());
   for (const std::string bus : {"21", "41"}) {
     for (const std::string function : {"0", "2", "4", "6"}) {
-      Function known;
+      PciFunction known;
       known.address = PciAddress::parse("0000:" + bus + ":10." + function).value();
       const auto facts = read_function(sys, known);
       if (!facts || !*facts) throw std::runtime_error("the test's node has no such device");

@@ -1,9 +1,9 @@
 // What the service tests share: pools by hand, a node's folders, waiting without fixed sleeps.
 #pragma once
 
-#include "plugin/config_source.h"
-#include "plugin/hand_out.h"
-#include "plugin/pools.h"
+#include "plugin/allocate/allocate.h"
+#include "plugin/config/source.h"
+#include "plugin/match/pools.h"
 #include "tests/support/temp_dir.h"
 
 #include <chrono>
@@ -31,7 +31,7 @@ class Node {
   // Makes the tree, once; pool() does it too. Tests that only stream do without, it has hundreds of files.
   void fill() const;
 
-  HandOutPlaces places() const;
+  AllocatePlaces places() const;
   // All eight, in order, with `rdma` set.
   Pool pool() const;
   void remove_device(const std::string& address) const;

@@ -256,7 +256,7 @@ void Crowd::judge_detached(Attachment& one, const std::vector<Ledger::Look>& loo
   require(!std::ranges::binary_search(site_.records(), one.name()),
           "DEL of " + one.name() + " left its record");
   for (const Ledger::Look& look : looks) {
-    const bool home = site_.is_home(look.device);  // while this still counts as its time
+    const bool home = site_.is_in_host(look.device);  // while this still counts as its time
     const Held held = ledger_.end(look);
     require(home || held != Held::free,
             "DEL of " + one.name() + " said success, but " + site_.address(look.device) + " is not home");
@@ -349,7 +349,7 @@ void Crowd::audit() {
     require(std::ranges::binary_search(living, record), "GC left the record of " + record);
   require(records == living, "an attachment has lost its record");
   for (const size_t device : ledger_.nobodys())
-    require(site_.is_home(device), site_.address(device) + " is nobody's and not home");
+    require(site_.is_in_host(device), site_.address(device) + " is nobody's and not home");
 }
 
 void Crowd::clear() {

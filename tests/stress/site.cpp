@@ -1,7 +1,7 @@
 #include "tests/stress/site.h"
 
-#include "cni/device.h"
-#include "common/netlink_kernel.h"
+#include "cni/node/device.h"
+#include "common/netlink/netlink_kernel.h"
 #include "tests/netns/snapshot.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::unique_ptr<Kernel> host_kernel() {
 
 // The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth.
 // Its alias is its name at home. One that a DEL or an ADD brings home meanwhile is not there any more.
-void send_home(const std::string& pod) {
+void return_all(const std::string& pod) {
   const auto from = kernel_at(pod);
   const auto home = host_kernel();
   for (const Link& link : must_read(from->links(), "list links")) {
@@ -81,7 +81,7 @@ std::string Site::begin_pod(const std::string& name) {
 }
 
 void Site::end_pod(const std::string& path) {
-  if (!real_) send_home(path);
+  if (!real_) return_all(path);
   const std::lock_guard guard(pods_);
   node_.end_pod(path);
 }
@@ -95,7 +95,7 @@ Json Site::config(const std::string& verb) const {
   return out;
 }
 
-bool Site::is_home(size_t device) const {
+bool Site::is_in_host(size_t device) const {
   const Device& it = devices_[device];
   const auto host = host_kernel();
   const auto link = must_read(host->find_link(it.name), "look for a device at home");
@@ -115,10 +115,10 @@ std::string Site::flaws(size_t device, const std::string& pod, const std::string
   if (!link->up()) return ifname + " is down";
   const Json* ips = result.find("ips");
   if (ips == nullptr || ips->as_array() == nullptr || ips->as_array()->empty()) return "no address is told";
-  const std::string told = *ips->as_array()->front().find("address")->as_text();
+  const std::string reported = *ips->as_array()->front().find("address")->as_text();
   const auto has = must_read(kernel->addresses(link->index), "list addresses");
-  const auto is_told = [&](const LinkAddress& one) { return one.address.cidr() == told; };
-  if (std::none_of(has.begin(), has.end(), is_told)) return ifname + " does not have " + told;
+  const auto is_told = [&](const LinkAddress& one) { return one.address.cidr() == reported; };
+  if (std::none_of(has.begin(), has.end(), is_told)) return ifname + " does not have " + reported;
   for (const std::string& name : it.rdma) {
     if (!must_read(kernel->find_rdma_device(name), "look for an RDMA device"))
       return "the pod has no RDMA device " + name;

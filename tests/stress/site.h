@@ -29,7 +29,7 @@ class Site {
   Json config(const std::string& verb) const;
 
   // In the host, under its own name, with its own settings.
-  bool is_home(size_t device) const;
+  bool is_in_host(size_t device) const;
   // What is wrong with an attachment that ADD said this about; empty: nothing.
   std::string flaws(size_t device, const std::string& pod, const std::string& ifname,
                     const Json& result) const;

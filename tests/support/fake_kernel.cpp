@@ -178,8 +178,8 @@ class FakeKernel : public Kernel {
     if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
     std::vector<VfTraffic> out;
     for (uint32_t vf = 0; pf != nullptr && vf < pf->settings.size(); ++vf) {
-      const auto told = pf->traffic.find(vf);
-      out.push_back({vf, told == pf->traffic.end() ? TrafficCounters() : told->second});
+      const auto reported = pf->traffic.find(vf);
+      out.push_back({vf, reported == pf->traffic.end() ? TrafficCounters() : reported->second});
     }
     return out;
   }
@@ -380,7 +380,7 @@ class FakeKernel : public Kernel {
       // none.
       const VfSettings* vf = world_.find_vf(link.link.parent_device);
       const bool administered = vf != nullptr && vf->mac && !vf->mac->all_zero() && vf->trust != true;
-      if (administered && link.told != *change.mac) return refuse(EADDRNOTAVAIL);
+      if (administered && link.reported != *change.mac) return refuse(EADDRNOTAVAIL);
       link.link.mac = *change.mac;
     }
     if (change.mtu) {
@@ -492,7 +492,7 @@ void FakeWorld::add_ib_vf(const std::string& pci, const std::string& name, const
 
 void FakeWorld::reset(FakeLink& link) {
   const VfSettings* vf = find_vf(link.link.parent_device);
-  if (vf != nullptr && vf->mac && !vf->mac->all_zero()) link.told = *vf->mac;
+  if (vf != nullptr && vf->mac && !vf->mac->all_zero()) link.reported = *vf->mac;
 }
 
 // What is left is what the driver makes: a new index, its default name and settings, in the host.

@@ -6,7 +6,7 @@
 // last one of its process (Killed is thrown, and every destructor runs, but nothing more reaches the node).
 #pragma once
 
-#include "common/kernel.h"
+#include "common/netlink/kernel.h"
 
 #include <functional>
 #include <map>
@@ -26,7 +26,7 @@ struct FakeLink {
   std::vector<LinkAddress> addresses;
   bool hardware = false;
   int dev_port = 0;
-  MacAddress told;      // the address that its PF told it when it was last taken down
+  MacAddress reported;  // the address that its PF told it when it was last taken down
   bool plugged = true;  // has carrier as soon as it is up
   TrafficCounters traffic;
   FakeLink* stands_on = nullptr;      // of a macvlan, VLAN, ...

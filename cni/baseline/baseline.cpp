@@ -1,0 +1,285 @@
+#include "cni/baseline/baseline.h"
+
+#include "cni/baseline/baseline_store.h"
+#include "cni/node/boot.h"
+#include "cni/steps/steps.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace vfrail {
+
+namespace {
+
+// IPoIB's netdev is made anew by each move of its RDMA device, and takes nothing of a pod along.
+bool keeps_settings(const Record& record) { return record.link && !record.link->ipoib(); }
+
+std::string name_of(const Record& record) { return baseline_name(record.device_key, record.port); }
+
+// A baseline that cannot be read is none; the next one is written over it.
+Result<std::optional<Baseline>> load(const Record& record, World& world) {
+  auto known = BaselineStore(world.store).load(name_of(record));
+  if (known || known.error().code != Errc::protocol) return known;
+  world.log.warning("a baseline cannot be read, it is made anew", {{"reason", known.error().text}});
+  return std::optional<Baseline>();
+}
+
+// Reads only.
+Result<Baseline> read_baseline(const Record& record, World& world) {
+  Baseline out{.boot_id = record.boot_id,
+               .device_key = record.device_key,
+               .device = record.device,
+               .port = record.port,
+               .link = *record.link};
+  out.ethtool_family = TRY(world.host.ethtool_family(), "").value_or(0);
+  for (const EthtoolGroup group : kEthtoolGroups) {
+    if (out.ethtool_family == 0) break;
+    auto settings = TRY(world.host.ethtool(out.ethtool_family, out.link.index, group), "");
+    if (settings) out.ethtool[group] = std::move(*settings);
+  }
+  out.files = TRY(read_interface_files(world.sys, out.link.name), "");
+  return out;
+}
+
+// Whether it needs no second look at what the link is: on the usual way home it has its old name.
+bool is_certainly(const LinkBefore& before, const Link& link) {
+  if (!before.parent_device.empty()) return link.parent_device == before.parent_device;
+  return link.kind == before.kind && link.mac == before.mac && link.lower == before.lower;
+}
+
+Result<std::optional<Link>> find_in_host(const Record& record, World& world) {
+  auto link = TRY(world.host.find_link(record.link->name), "find " + record.link->name);
+  if (link && is_certainly(*record.link, *link)) return link;
+  return find_link_in_host(record, world);
+}
+
+template <class T>
+void compare(const char* what, const T& now, const T& before, std::vector<std::string>& out) {
+  if (now != before)
+    out.push_back(std::string(what) + " is " + std::to_string(now) + ", was " + std::to_string(before));
+}
+
+// What bring_link_back() could not restore. Not the name and what follows from it: another interface can
+// have it by now, and the device works without.
+std::vector<std::string> link_differences(const LinkBefore& before, const Link& now) {
+  std::vector<std::string> out;
+  if (now.mac != before.mac) out.push_back("its address is " + now.mac.text() + ", was " + before.mac.text());
+  compare("its MTU", now.mtu, before.mtu, out);
+  compare("its queue length", now.tx_queue_len, before.tx_queue_len, out);
+  if (now.alias != before.alias)
+    out.push_back("its alias is \"" + now.alias + "\", was \"" + before.alias + "\"");
+  compare("promisc", int{now.promisc_set()}, int{before.promisc}, out);
+  compare("allmulti", int{now.allmulti_set()}, int{before.allmulti}, out);
+  const LinkOptions other = before.options.differing_from(now.options);
+  for (const auto& row : LinkOptions::kRows) {
+    const auto& value = now.options.*row.value;
+    if (other.*row.value) compare(row.name, value.value_or(0), *(before.options.*row.value), out);
+  }
+  for (const std::string& name : now.altnames) {
+    const bool had_it =
+        std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end();
+    if (!had_it) out.push_back("it has the alternative name " + name);
+  }
+  return out;
+}
+
+// Empty: the group is what it was.
+Result<std::string> restore_group(const Baseline& baseline, EthtoolGroup group, int link, Kernel& host) {
+  const EthtoolSettings& before = baseline.ethtool.at(group);
+  const auto read = [&] { return host.ethtool(baseline.ethtool_family, link, group); };
+  const std::string name = group_name(group);
+  const auto differs = [&](const std::optional<EthtoolSettings>& now) {
+    if (!now) return std::string("its driver does not have them any more");
+    return before.difference_to(*now);
+  };
+  auto now = TRY(read(), "");
+  if (differs(now).empty()) return std::string();
+  auto set = Result<>();
+  if (const auto change = now ? before.change_from(*now) : std::nullopt)
+    set = host.change_ethtool(baseline.ethtool_family, link, group, *change);
+  now = TRY(read(), "");
+  const std::string what = differs(now);
+  if (what.empty()) return std::string();
+  return name + ": " + what + (set ? "" : " (" + set.error().text + ")");
+}
+
+// A group that cannot be read is a reason, too. ENODEV is an error: there is no such interface any more.
+Result<> restore_groups(const Baseline& baseline, int link, Kernel& host, std::vector<std::string>& reasons) {
+  for (const auto& [group, settings] : baseline.ethtool) {
+    auto reason = restore_group(baseline, group, link, host);
+    if (!reason && reason.error().sys == ENODEV) return std::move(reason).error();
+    if (!reason)
+      reasons.push_back(std::string(group_name(group)) + ": not known, " + reason.error().text);
+    else if (!reason->empty())
+      reasons.push_back(std::move(*reason));
+  }
+  return {};
+}
+
+struct Outcome {
+  std::optional<Link> link;  // nothing: the netdev has ended
+  std::vector<std::string> reasons;
+};
+
+// The link is in the host. `known` is its baseline, if it has one of this boot.
+Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>& known, World& world) {
+  Outcome out;
+  out.link = TRY(find_in_host(record, world), "");
+  if (!out.link) return out;
+  out.reasons = link_differences(*record.link, *out.link);
+  if (!known) return out;
+  const auto groups = restore_groups(*known, out.link->index, world.host, out.reasons);
+  // Its driver was unbound, or a veth ended, in just this moment.
+  if (!groups) return Outcome{};
+  for (std::string& reason : restore_interface_files(world.sys, out.link->name, known->files))
+    out.reasons.push_back(std::move(reason));
+  return out;
+}
+
+// A second time if something is left: a setting can depend on another that is restored after it, and a read
+// that failed once need not fail again.
+Result<Outcome> restore(const Record& record, const std::optional<Baseline>& known, World& world) {
+  Outcome first = TRY(restore_once(record, known, world), "");
+  if (first.reasons.empty()) return first;
+  return restore_once(record, known, world);
+}
+
+// So that the next attempt knows what to compare with, also if nothing was recorded at ADD (an attachment of
+// an older version).
+Baseline to_retry(const Record& record, std::optional<Baseline> known, int index) {
+  Baseline out = known ? std::move(*known)
+                       : Baseline{.boot_id = record.boot_id,
+                                  .device_key = record.device_key,
+                                  .device = record.device,
+                                  .port = record.port};
+  out.link = *record.link;
+  out.link.index = index;
+  return out;
+}
+
+// Has the outcome in the files.
+Result<> write_down(const Record& record, std::optional<Baseline> known, const Outcome& outcome,
+                    World& world) {
+  const BaselineStore store(world.store);
+  const std::string name = name_of(record);
+  if (!outcome.link) return store.forget(name);
+  const bool moved = known && known->link.index != outcome.link->index;
+  const bool clean = outcome.reasons.empty();
+  if (moved || !clean) {
+    auto saved = store.save(name, to_retry(record, std::move(known), outcome.link->index));
+    // Without the new index the next ADD only reads everything again.
+    if (!saved && !clean) return std::move(saved.error()).in("save the baseline of " + record.device_key);
+  }
+  if (clean) return store.set_clean(name);
+  world.log.warning("the device is not what it was before the pod had it, and cannot be restored",
+                    {{"device", record.device_key}, {"reason", joined(outcome.reasons, "; ")}});
+  return store.set_unclean(name, record.boot_id, outcome.reasons);
+}
+
+// What the functions that find and restore a link want to know of an attachment.
+Record record_of(const Baseline& baseline) {
+  Record out;
+  out.boot_id = baseline.boot_id;
+  out.device_key = baseline.device_key;
+  out.device = baseline.device;
+  out.port = baseline.port;
+  out.link = baseline.link;
+  out.pod_mac = baseline.link.mac;
+  return out;
+}
+
+// Under the device's lock. What is not as it was after one more attempt. Nothing: it is not unclean any more,
+// or not in the host.
+Result<std::vector<std::string>> restore_unclean(const std::string& name, World& world) {
+  const BaselineStore store(world.store);
+  const std::vector<std::string> none;
+  const auto known = TRY(store.load(name), "");
+  if (!known || known->boot_id != TRY(boot_id(world.sys), "")) {
+    TRY(store.forget(name), "");
+    return none;
+  }
+  const Record record = record_of(*known);
+  const auto link = TRY(find_in_host(record, world), "");
+  if (!link) return none;
+  // Its driver was bound again, or the VF was made anew.
+  if (link->index != known->link.index) {
+    TRY(store.forget(name), "");
+    return none;
+  }
+  TRY(bring_link_back(record, nullptr, world), "");
+  const Outcome outcome = TRY(restore(record, known, world), "");
+  TRY(write_down(record, known, outcome, world), "");
+  // What an attachment of an older version had is not known: the next ADD reads it.
+  if (outcome.reasons.empty() && known->ethtool_family == 0) TRY(store.forget(name), "");
+  return outcome.reasons;
+}
+
+bool is_of(const std::string& name, const std::string& key) {
+  return name == key || name.starts_with(key + "@");
+}
+
+}  // namespace
+
+Result<> refuse_unclean(const std::string& device_key, World& world) {
+  for (const std::string& name : TRY(BaselineStore(world.store).unclean_names(), "")) {
+    if (!is_of(name, device_key)) continue;
+    const auto reasons = TRY(restore_unclean(name, world), "restore " + device_key);
+    if (reasons.empty()) continue;
+    return Error{Errc::busy, 0,
+                 device_key + " is not what it was before its last pod, and cannot be restored: " +
+                     joined(reasons, "; ") + "; bind its driver again, which makes its interface anew"};
+  }
+  return {};
+}
+
+Result<> prepare_baseline(const Record& record, World& world) {
+  if (!keeps_settings(record)) return {};
+  const BaselineStore store(world.store);
+  const std::string name = name_of(record);
+  const auto known = TRY(load(record, world), "");
+  if (known && known->boot_id == record.boot_id && known->link.index == record.link->index) return {};
+  const Baseline fresh = TRY(read_baseline(record, world), "read the baseline of " + record.device_key);
+  TRY(store.save(name, fresh), "save the baseline of " + record.device_key);
+  return store.set_clean(name);
+}
+
+Result<> return_to_baseline(const Record& record, World& world) {
+  if (!keeps_settings(record)) return {};
+  auto known = TRY(load(record, world), "");
+  if (known && known->boot_id != record.boot_id) known.reset();
+  const Outcome outcome =
+      TRY(restore(record, known, world), "compare " + record.device_key + " with its baseline");
+  return write_down(record, std::move(known), outcome, world);
+}
+
+Result<std::vector<Cleaned>> clean_unclean(World& world) {
+  const BaselineStore store(world.store);
+  std::vector<Cleaned> out;
+  for (const std::string& name : TRY(store.unclean_names(), "")) {
+    const std::string key = device_of(name);
+    const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+    if (TRY(world.store.owner(key), "") || !TRY(store.is_unclean(name), "")) continue;
+    out.push_back({key, TRY(restore_unclean(name, world), "restore " + key)});
+  }
+  return out;
+}
+
+Result<size_t> remove_void_baselines(World& world) {
+  const BaselineStore store(world.store);
+  const std::string boot = TRY(boot_id(world.sys), "");
+  size_t removed = 0;
+  for (const std::string& name : TRY(store.names(), "")) {
+    const auto lock = world.store.lock_device(device_of(name), {});
+    if (!lock) continue;  // at work: it is needed, or will be written anew
+    const auto known = store.load(name);
+    const bool stands =
+        known ? known->has_value() && (*known)->boot_id == boot : known.error().code != Errc::protocol;
+    if (stands) continue;
+    TRY(store.forget(name), "");
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,59 @@
+// Baseline: what a device was before its first attachment since the boot, beyond what each attachment's
+// record keeps, as far as a pod can change it. Read once, written before the first change, compared when the
+// device is back in the host. What cannot be restored makes the device unclean: that is written down, `vfrail
+// serve` advertises it unhealthy, and no ADD takes it until it is clean.
+#pragma once
+
+#include "cni/baseline/interface_files.h"
+#include "cni/node/world.h"
+#include "cni/record/record.h"
+#include "common/netlink/ethtool.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+struct Baseline {
+  std::string boot_id;
+  std::string device_key;
+  std::optional<DeviceId> device;
+  std::optional<uint32_t> port;
+  // The netdev at its last attachment. Another index in the host than this means another netdev (its driver
+  // was bound again, the VF was made anew): then all is read again.
+  LinkBefore link = {};
+  uint16_t ethtool_family = 0;                           // Kernel::ethtool_family(); 0: none
+  std::map<EthtoolGroup, EthtoolSettings> ethtool = {};  // the groups that the driver has
+  InterfaceFiles files = {};
+  bool operator==(const Baseline&) const = default;
+};
+
+std::string format_baseline(const Baseline& baseline);
+Result<Baseline> parse_baseline(std::string_view text);
+
+// Under the device's lock, before an ADD reads its state: a device that is unclean is restored now.
+// Errc::busy, with the reasons, if it stays so.
+Result<> refuse_unclean(const std::string& device_key, World& world);
+
+// Before the first change of an ADD, under the device's lock: has a baseline written, unless there is one.
+Result<> prepare_baseline(const Record& record, World& world);
+
+// After the device of an attachment has come back, under its lock: restores what differs, and clears or
+// writes the device's unclean state. An error is a failure to look or to write it down: the caller must not
+// take the device for clean.
+Result<> return_to_baseline(const Record& record, World& world);
+
+// Tries once more to restore every unclean device that no attachment has.
+struct Cleaned {
+  std::string device_key;
+  std::vector<std::string> reasons;  // empty: it is clean now
+};
+Result<std::vector<Cleaned>> clean_unclean(World& world);
+
+// Removes the baselines of earlier boots, and those that cannot be read. How many.
+Result<size_t> remove_void_baselines(World& world);
+
+}  // namespace vfrail

@@ -1,0 +1,45 @@
+// Where baselines and the state "unclean" are: a file each for a netdev, below the state folder of
+// RecordStore. Written and removed under the device's lock.
+//   STATE/baselines/KEY.json    KEY@PORT for the second and later ports of a function
+//   STATE/unclean/KEY.json      common/node/unclean.h
+#pragma once
+
+#include "cni/baseline/baseline.h"
+#include "cni/record/record.h"
+#include "common/result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+class BaselineStore {
+ public:
+  explicit BaselineStore(const RecordStore& records) : folder_(records.folder()) {}
+
+  // Nothing if there is none. Errc::protocol if it cannot be read.
+  Result<std::optional<Baseline>> load(const std::string& name) const;
+  Result<> save(const std::string& name, const Baseline& baseline) const;
+  Result<bool> is_unclean(const std::string& name) const;
+  Result<> set_unclean(const std::string& name, const std::string& boot_id,
+                       const std::vector<std::string>& reasons) const;
+  Result<> set_clean(const std::string& name) const;
+  // Baseline and state: the netdev is no more.
+  Result<> forget(const std::string& name) const;
+  // Of all baselines, and of all that are unclean.
+  Result<std::vector<std::string>> names() const;
+  Result<std::vector<std::string>> unclean_names() const;
+
+ private:
+  Result<> write(const std::string& folder, const std::string& name, std::string_view text) const;
+  Result<std::vector<std::string>> list(const std::string& folder) const;
+  std::string folder_;
+};
+
+// Names the files of a netdev.
+std::string baseline_name(const std::string& device_key, const std::optional<uint32_t>& port);
+// The device's key in such a name.
+std::string device_of(const std::string& baseline_name);
+
+}  // namespace vfrail

@@ -1,0 +1,25 @@
+// What a netdev has in sysfs that no netlink message of the kernels in use shows: packet steering (RPS, XPS),
+// rate and byte limits of its queues, and how its NAPI instances work. A process that may write sysfs changes
+// it from inside a pod, and it survives a move.
+#pragma once
+
+#include "common/node/sys_root.h"
+#include "common/result.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// Below sys/class/net/NAME: "queues/rx-0/rps_cpus" -> "03".
+using InterfaceFiles = std::map<std::string, std::string>;
+
+// Those of them that the interface has. sysfs shows the interfaces of the host's namespace.
+Result<InterfaceFiles> read_interface_files(const SysRoot& sys, const std::string& interface);
+
+// Writes those that are not as in `before`, and reads them again. A sentence for each that is still not.
+std::vector<std::string> restore_interface_files(const SysRoot& sys, const std::string& interface,
+                                                 const InterfaceFiles& before);
+
+}  // namespace vfrail

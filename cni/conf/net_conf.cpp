@@ -1,0 +1,273 @@
+#include "cni/conf/net_conf.h"
+
+#include "cni/conf/vf_conf.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxConfigBytes = 1 << 20;
+// libcni sends what the network definition has: "" or nothing where it names no version.
+constexpr const char* kVersionIfNone = "0.1.0";
+
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+// libcni and IPAM plugins make file names of it, so a longer one never worked.
+bool valid_network_name(std::string_view name) {
+  if (name.empty() || name.size() > 255 || std::isalnum(static_cast<unsigned char>(name[0])) == 0)
+    return false;
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  });
+}
+
+// A name that becomes the file name of an executable below CNI_PATH. A zero in it would cut the path.
+bool valid_program_name(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && !has_control_characters(name) &&
+         name.find('/') == std::string_view::npos && name.find('\\') == std::string_view::npos &&
+         name != "." && name != "..";
+}
+
+// Ignored, it would leave a pod in the wrong networks.
+Result<> refuse_vlan_trunk(ObjectReader& conf) {
+  const Json* value = conf.value("vlanTrunk");
+  // These ask for nothing, and operators write them out.
+  const bool nothing = value == nullptr || *value == Json(false) || *value == Json("") ||
+                       *value == Json::array() || *value == Json::object();
+  if (nothing) return {};
+  return Error{Errc::unsupported, 0,
+               "vlanTrunk: the kernel has no way to give a VF a trunk of VLANs (value " + value->text() +
+                   "); take it out of the network configuration, and set vlan if one is enough"};
+}
+
+Result<> add_device_id(ObjectReader& reader, std::string_view key, DeviceSelector& out,
+                       std::string& first_key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text || text->empty()) return {};
+  const DeviceId id = TRY(DeviceId::parse(*text), reader.path(key));
+  if (out.id && *out.id != id) {
+    return reader.error(key, "it names " + id.text() + ", but " + first_key + " names " + out.id->text() +
+                                 "; one attachment has one device");
+  }
+  out.id = id;
+  first_key = reader.path(key);
+  return {};
+}
+
+Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& out) {
+  std::string first_key;
+  if (runtime != nullptr) TRY(add_device_id(*runtime, "deviceID", out, first_key), "");
+  TRY(add_device_id(conf, "deviceID", out, first_key), "");
+  TRY(add_device_id(conf, "pciBusID", out, first_key), "");
+  out.name = TRY(conf.text("device"), "").value_or("");
+  if (!out.name.empty() && !valid_ifname(out.name)) {
+    return conf.error("device", "\"" + out.name.substr(0, 40) + "\" is not an interface name");
+  }
+  if (out.name == "lo") {
+    return conf.error("device",
+                      "lo is the loopback interface, of which every network namespace has its own; name the "
+                      "interface of a device");
+  }
+  out.mac = TRY(read_settable_mac(conf, "hwaddr"), "");
+  out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
+  const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
+  // A zero would end the path for the kernel, and hide what stands before it from the look at its end.
+  const bool odd = leaves || has_control_characters(out.kernel_path);
+  if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || odd)) {
+    return conf.error("kernelpath", "must be a path below /sys/devices/");
+  }
+  // An unsigned short in the kernel (struct net_device).
+  if (const auto port = TRY(conf.integer("port", 0, 65535), "")) out.port = static_cast<uint32_t>(*port);
+  return {};
+}
+
+Result<RdmaPolicy> read_rdma(ObjectReader& conf) {
+  const auto word = TRY(conf.text("rdma"), "").value_or("auto");
+  if (word == "auto") return RdmaPolicy::automatic;
+  if (word == "require") return RdmaPolicy::require;
+  if (word == "off") return RdmaPolicy::off;
+  return conf.error("rdma", "\"" + word + "\" is not known; allowed are auto, require and off");
+}
+
+Result<> read_host_use(ObjectReader& conf, NetConf& out) {
+  const auto word = TRY(conf.text("hostUse"), "").value_or("");
+  if (!word.empty() && word != "refuse" && word != "allow")
+    return conf.error("hostUse", "\"" + word + "\" is not known; allowed are refuse and allow");
+  out.host_use_allowed = word == "allow";
+  return {};
+}
+
+// What an entry behind the plugin that has made the interface must leave to that one.
+Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
+  if (!own.ipam_type.empty()) return std::string("ipam");
+  if (own.mac) return std::string("mac");
+  if (own.mtu) return std::string("mtu");
+  if (!own.vf.empty()) return std::string("settings of the VF");
+  if (own.pod.need_link()) return std::string("settings of the interface");
+  return std::string(TRY(conf.text("guid"), "").value_or("").empty() ? "" : "guid");
+}
+
+// 63 bytes (IB_DEVICE_NAME_MAX), of which "_NN" may be ours.
+Result<std::string> read_rdma_name(ObjectReader& conf, RdmaPolicy policy) {
+  auto name = TRY(conf.text("rdmaName"), "").value_or("");
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+  if (name.size() > 60 || !plain || name.starts_with(".")) {
+    return conf.error("rdmaName",
+                      "\"" + name.substr(0, 60) +
+                          "\" is not a name of an RDMA device (at most 60 letters, digits, '_', '-', '.')");
+  }
+  if (!name.empty() && policy == RdmaPolicy::off)
+    return conf.error("rdmaName", "with \"rdma\": \"off\" there is no RDMA device to name");
+  return name;
+}
+
+Result<> read_logging(ObjectReader& conf, NetConf& out) {
+  const auto level = TRY(conf.text("logLevel"), "").value_or("");
+  if (!level.empty()) {
+    const auto parsed = parse_log_level(level);
+    if (!parsed) {
+      return conf.error("logLevel",
+                        "\"" + level + "\" is not known; allowed are panic, error, warning, info, debug");
+    }
+    out.log_level = *parsed;
+  }
+  out.log_file = TRY(conf.text("logFile"), "").value_or("");
+  const bool odd = has_control_characters(out.log_file);
+  if (!out.log_file.empty() && (out.log_file[0] != '/' || odd))
+    return conf.error("logFile", "must be an absolute path");
+  return {};
+}
+
+Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(ObjectReader& conf) {
+  const Json::Array* list = TRY(conf.array("cni.dev/valid-attachments"), "");
+  if (list == nullptr) return std::optional<std::vector<AttachmentName>>();
+  std::vector<AttachmentName> out;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string path = "cni.dev/valid-attachments[" + std::to_string(i) + "]";
+    const Json::Object* object = (*list)[i].as_object();
+    // A list that cannot be read whole must not make a living attachment look stale.
+    if (object == nullptr) return Error{Errc::invalid, 0, path + ": must be an object"};
+    ObjectReader reader(*object, path);
+    AttachmentName name;
+    name.container_id = TRY(reader.text("containerID"), "").value_or("");
+    name.ifname = TRY(reader.text("ifname"), "").value_or("");
+    if (name.container_id.empty() || name.ifname.empty()) {
+      return Error{Errc::invalid, 0, path + ": must have containerID and ifname"};
+    }
+    out.push_back(std::move(name));
+  }
+  return std::optional<std::vector<AttachmentName>>(std::move(out));
+}
+
+Result<> read_names(ObjectReader& conf, NetConf& out) {
+  out.cni_version = TRY(conf.text("cniVersion"), "").value_or("");
+  if (out.cni_version.empty()) out.cni_version = kVersionIfNone;
+  out.network = TRY(conf.text("name"), "").value_or("");
+  if (!valid_network_name(out.network)) {
+    return conf.error("name",
+                      "must be a network name: a letter or digit, then letters, digits, '_', '.', '-'");
+  }
+  out.type = TRY(conf.text("type"), "").value_or("");
+  const Json::Object* ipam = TRY(conf.object("ipam"), "");
+  if (ipam == nullptr || ipam->empty()) return {};
+  ObjectReader reader(*ipam, conf.path("ipam"));
+  out.ipam_type = TRY(reader.text("type"), "").value_or("");
+  // The same as no section, for libcni and for the peers.
+  if (out.ipam_type.empty() && ipam->size() == 1 && reader.value("type") != nullptr) return {};
+  if (!valid_program_name(out.ipam_type)) {
+    return reader.error("type",
+                        "must be the name of an IPAM plugin (whereabouts, host-local, static, dhcp, ...)");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text || text->empty()) return std::optional<MacAddress>();
+  const auto mac = MacAddress::parse(*text);
+  if (!mac || mac->bytes.size() != 6) {
+    return reader.error(key, "\"" + *text + "\" is not a MAC address (02:00:00:00:00:01)");
+  }
+  if (mac->all_zero() || (mac->bytes[0] & 1) != 0) {
+    return reader.error(key,
+                        "\"" + *text + "\" is all zero or a multicast address, which no interface can have");
+  }
+  return mac;
+}
+
+// 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.
+Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf) {
+  const auto mtu = TRY(conf.integer("mtu", 0, 65535), "");
+  if (!mtu || *mtu == 0) return std::optional<uint32_t>();
+  if (*mtu < 68) return conf.error("mtu", "must be at least 68, got " + std::to_string(*mtu));
+  return std::optional<uint32_t>(static_cast<uint32_t>(*mtu));
+}
+
+Result<Dns> read_dns(ObjectReader& conf) {
+  Dns out;
+  const Json::Object* object = TRY(conf.object("dns"), "");
+  if (object == nullptr) return out;
+  ObjectReader reader(*object, conf.path("dns"));
+  out.nameservers = TRY(reader.texts("nameservers"), "").value_or(std::vector<std::string>());
+  out.domain = TRY(reader.text("domain"), "").value_or("");
+  out.search = TRY(reader.texts("search"), "").value_or(std::vector<std::string>());
+  out.options = TRY(reader.texts("options"), "").value_or(std::vector<std::string>());
+  return out;
+}
+
+Result<NetConf> parse_net_conf(std::string_view text) {
+  auto json = Json::parse_object(text, kMaxConfigBytes);
+  if (!json) return Error{Errc::protocol, 0, std::move(json.error().text)};
+  ObjectReader conf(*json->as_object(), "");
+  NetConf out;
+  TRY(read_names(conf, out), "");
+  TRY(refuse_vlan_trunk(conf), "");
+  const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"), "");
+  std::optional<ObjectReader> runtime;
+  if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
+  TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
+  if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile"), "").value_or("");
+  if (runtime) out.runtime_mac = TRY(read_settable_mac(*runtime, "mac"), "");
+  out.mac = TRY(read_settable_mac(conf, "mac"), "");
+  out.mtu = TRY(read_mtu(conf), "");
+  out.dns = TRY(read_dns(conf), "");
+  out.rdma = TRY(read_rdma(conf), "");
+  out.rdma_name = TRY(read_rdma_name(conf, out.rdma), "");
+  TRY(read_vf_settings(conf, out), "");
+  TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
+  out.pod = TRY(read_pod_settings(conf), "");
+  out.interface_key = TRY(find_interface_key(conf, out), "");
+  TRY(read_pod_args(conf, out), "");
+  if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text), "");
+  TRY(read_host_use(conf, out), "");
+  if (out.pod.source_routing && out.ipam_type.empty()) {
+    return conf.error("sourceRouting", "it needs addresses: add an ipam section");
+  }
+  TRY(read_logging(conf, out), "");
+  out.valid_attachments = TRY(read_valid_attachments(conf), "");
+  if (const Json* previous = conf.value("prevResult")) {
+    if (previous->as_object() == nullptr) return conf.error("prevResult", "must be an object");
+    out.prev_result = *previous;
+  }
+  out.warnings = unknown_keys(conf.unread());
+  return out;
+}
+
+std::string config_version(std::string_view text) {
+  const auto json = Json::parse_object(text, kMaxConfigBytes);
+  if (!json) return kVersionIfNone;
+  ObjectReader reader(*json->as_object(), "");
+  const auto version = reader.text("cniVersion");
+  return version && *version && !(*version)->empty() ? **version : kVersionIfNone;
+}
+
+}  // namespace vfrail

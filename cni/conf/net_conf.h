@@ -1,0 +1,144 @@
+// NetConf: the network configuration, parsed and checked; input only. What the node makes of it is plan.h's.
+// Accepts the union of host-device, sriov-cni, ib-sriov-cni, rdma-cni, tuning and sbr keys, without regard to
+// case; keys that this version cannot honour are refused by name, because ignoring a VLAN would put a pod
+// into the wrong network.
+#pragma once
+
+#include "common/ids.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/netlink/vf_settings.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+enum class RdmaPolicy : uint8_t {
+  automatic,  // move the function's RDMA devices in exclusive mode, if it has any
+  require,    // and fail if it has none
+  off,        // leave them where they are
+};
+
+// Which device. The scheduler's id wins; the others are for use without a device plugin.
+struct DeviceSelector {
+  std::optional<DeviceId> id;     // deviceID, pciBusID, runtimeConfig.deviceID: all the same
+  std::string name;               // device: name of the netdev in the host
+  std::optional<MacAddress> mac;  // hwaddr
+  std::string kernel_path;        // kernelpath: "/sys/devices/..."
+  std::optional<uint32_t> port;   // dev_port of the netdev, where a function has several
+
+  bool empty() const { return !id && name.empty() && !mac && kernel_path.empty(); }
+};
+
+struct Dns {
+  std::vector<std::string> nameservers;
+  std::string domain;
+  std::vector<std::string> search;
+  std::vector<std::string> options;
+
+  bool empty() const { return nameservers.empty() && domain.empty() && search.empty() && options.empty(); }
+};
+
+struct AttachmentName {
+  std::string container_id;
+  std::string ifname;
+  auto operator<=>(const AttachmentName&) const = default;
+};
+
+// A file below /proc/sys/net of the pod's namespace.
+struct SysctlSetting {
+  std::string key;   // as it is written: "net.ipv4.conf.IFNAME.arp_notify"
+  std::string path;  // "ipv4/conf/IFNAME/arp_notify"
+  std::string value;
+  bool operator==(const SysctlSetting&) const = default;
+
+  std::string path_for(std::string_view ifname) const;  // with the interface's name for IFNAME
+};
+
+// An attachment's tables are `own_table` and those that follow it in steps of this, so that one number in its
+// record stands for all of them.
+inline constexpr uint32_t kTableStep = 1'000'000;
+inline constexpr uint32_t kMaxTables = 1024;  // as many as an assignment can have addresses
+inline constexpr uint32_t kMaxOwnTable = UINT32_MAX - kTableStep * kMaxTables;
+
+// What goes out with one of the interface's addresses is routed by a table of its own.
+struct SourceRouting {
+  std::optional<uint32_t> table;  // nothing: the lowest free one from 100 on
+};
+
+// The keys of the tuning and sbr plugins: pod_conf.cpp.
+struct PodSettings {
+  std::optional<bool> promisc;
+  std::optional<bool> allmulti;
+  std::optional<uint32_t> tx_queue_len;
+  std::vector<SysctlSetting> sysctls;
+  std::optional<SourceRouting> source_routing;
+
+  bool need_link() const { return promisc || allmulti || tx_queue_len || !sysctls.empty() || source_routing; }
+};
+
+struct NetConf {
+  std::string cni_version;
+  std::string network;  // "name"
+  std::string type;
+  std::string ipam_type;  // empty: no address management
+  DeviceSelector device;
+  Dns dns;
+  bool host_use_allowed = false;          // hostUse: "allow": also a device that the host lives on
+  std::optional<MacAddress> args_mac;     // args.cni.mac
+  std::optional<MacAddress> runtime_mac;  // runtimeConfig.mac
+  std::optional<MacAddress> mac;
+  std::optional<uint32_t> mtu;      // 68-65535
+  VfSettings vf;                    // without mac and GUIDs, of which there are several sources (plan.h)
+  std::optional<uint64_t> guid;     // runtimeConfig.infinibandGUID, then args.cni.guid, then guid
+  bool ib_kubernetes = false;       // ibKubernetesEnabled: the GUID comes from there, or the pod must wait
+  bool ib_kubernetes_done = false;  // it has written that it is done
+  bool vfio_wanted = false;         // vfioPciMode: an error if the device is bound otherwise
+  RdmaPolicy rdma = RdmaPolicy::automatic;
+  std::string rdma_name;        // of the RDMA device in the pod; empty: as in the host
+  bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot give
+  PodSettings pod;
+  LogLevel log_level = LogLevel::info;
+  std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
+  std::string log_file;          // empty: stderr
+  // The first key of this entry that is about the interface; empty: none. args.cni, which every entry of a
+  // chain gets, does not count.
+  std::string interface_key;
+  std::vector<std::string> warnings;  // keys that are not known, a sentence each
+  std::optional<Json> prev_result;
+  // GC: the attachments that live. Nothing: the runtime did not say, so nothing is stale.
+  std::optional<std::vector<AttachmentName>> valid_attachments;
+};
+
+// Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
+Result<NetConf> parse_net_conf(std::string_view text);
+
+Result<PodSettings> read_pod_settings(ObjectReader& conf);
+// args.cni, a pod's annotation (Multus: cni-args), has the last word in what tuning reads there: mac, mtu,
+// promisc, allmulti, txQLen, sysctl.
+Result<> read_pod_args(ObjectReader& conf, NetConf& out);
+// 68-65535; nothing if absent or 0.
+Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);
+// Nothing if absent or empty; all zero and multicast addresses are refused.
+Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key);
+
+// repeated_keys.cpp: of a text that is a JSON object.
+inline constexpr size_t kMaxSysctlKeys = 256;
+Result<> refuse_repeated_sysctls(std::string_view text);
+
+// unknown_keys.cpp: of these keys of a configuration, which nobody has read, those that no plugin knows: a
+// sentence each, with the key that was probably meant.
+std::vector<std::string> unknown_keys(const std::vector<std::string>& unread);
+
+// The `dns` of a configuration or of a result; empty if there is none.
+Result<Dns> read_dns(ObjectReader& parent);
+
+// The version of a configuration alone ("0.1.0" if absent), which VERSION and error answers need.
+std::string config_version(std::string_view text);
+
+}  // namespace vfrail

@@ -1,0 +1,162 @@
+#include "cni/conf/request.h"
+
+#include "common/ids.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxPath = 4095;        // PATH_MAX less the terminating zero
+constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
+
+std::optional<Command> parse_command(std::string_view word) {
+  if (word == "ADD") return Command::add;
+  if (word == "DEL") return Command::del;
+  if (word == "CHECK") return Command::check;
+  if (word == "GC") return Command::gc;
+  if (word == "STATUS") return Command::status;
+  if (word == "VERSION") return Command::version;
+  return std::nullopt;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// Collects what is wrong with the environment, so that one message names it all.
+class Variables {
+ public:
+  explicit Variables(const Environment& environment) : environment_(environment) {}
+
+  std::string get(const std::string& name) {
+    const auto at = environment_.find(name);
+    if (at == environment_.end()) return {};
+    // The record and the answers are JSON, which holds nothing else.
+    if (!is_utf8(at->second)) {
+      complain(name + " is not UTF-8 text");
+      return {};
+    }
+    return at->second;
+  }
+  std::string required(const std::string& name) {
+    const auto at = environment_.find(name);
+    if (at == environment_.end() || at->second.empty()) complain(name + " is missing");
+    return get(name);
+  }
+  void complain(const std::string& what) { problems_ += (problems_.empty() ? "" : ", ") + what; }
+  const std::string& problems() const { return problems_; }
+
+ private:
+  const Environment& environment_;
+  std::string problems_;
+};
+
+struct Args {
+  std::map<std::string, std::string> values;
+  std::string sound;                  // the text without what makes no sense
+  std::vector<std::string> nonsense;  // the rest of it
+};
+
+Args parse_args(const std::string& text) {
+  Args out;
+  for (const std::string& pair : split(text, ';')) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0 || pair.find('=', equals + 1) != std::string::npos) {
+      out.nonsense.push_back(pair);
+      continue;
+    }
+    out.values[pair.substr(0, equals)] = pair.substr(equals + 1);
+    out.sound += (out.sound.empty() ? "" : ";") + pair;
+  }
+  return out;
+}
+
+// An ADD is refused for what makes no sense. The DEL after it comes with the same, and must succeed, with an
+// IPAM plugin that would refuse it as well.
+void read_args(Request& request, Variables& variables) {
+  request.raw_args = variables.get("CNI_ARGS");
+  Args args = parse_args(request.raw_args);
+  request.args = std::move(args.values);
+  if (request.command == Command::del && !args.nonsense.empty()) {
+    request.raw_args = args.sound;
+    return;
+  }
+  for (const std::string& pair : args.nonsense)
+    variables.complain("CNI_ARGS has \"" + pair.substr(0, 80) + "\", must be KEY=VALUE");
+}
+
+// Below /proc/sys/net, "all" and "default" are not interfaces: what is set there is set for the whole pod.
+bool valid_name_in_pod(std::string_view name) {
+  return valid_ifname(name) && name != "all" && name != "default";
+}
+
+void read_attachment(Request& request, Variables& variables) {
+  request.container_id = variables.required("CNI_CONTAINERID");
+  request.ifname = variables.required("CNI_IFNAME");
+  request.netns =
+      request.command == Command::del ? variables.get("CNI_NETNS") : variables.required("CNI_NETNS");
+  if (!request.container_id.empty() && !valid_container_id(request.container_id)) {
+    variables.complain(
+        "CNI_CONTAINERID is not of the form [a-zA-Z0-9][a-zA-Z0-9_.-]* with at most 200 characters");
+  }
+  if (!request.ifname.empty() && !valid_name_in_pod(request.ifname)) {
+    variables.complain(
+        "CNI_IFNAME is not an interface name (1-15 bytes without '/', ':' and white space; not \"all\" or "
+        "\"default\")");
+  }
+  if (request.netns.size() > kMaxPath || (!request.netns.empty() && request.netns[0] != '/')) {
+    variables.complain("CNI_NETNS is not an absolute path");
+  }
+}
+
+}  // namespace
+
+bool valid_container_id(std::string_view id) {
+  if (id.empty() || id.size() > kMaxContainerId || std::isalnum(static_cast<unsigned char>(id[0])) == 0)
+    return false;
+  return std::all_of(id.begin(), id.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  });
+}
+
+const char* command_name(Command command) {
+  static constexpr const char* kNames[] = {"ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"};
+  return kNames[static_cast<size_t>(command)];
+}
+
+Result<Request> read_request(const Environment& environment, std::string config) {
+  Variables variables(environment);
+  Request request;
+  const std::string word = variables.required("CNI_COMMAND");
+  const auto command = parse_command(word);
+  if (!word.empty() && !command) variables.complain("CNI_COMMAND \"" + word.substr(0, 40) + "\" is unknown");
+  request.command = command.value_or(Command::version);
+  request.config = std::move(config);
+  const bool on_attachment =
+      request.command == Command::add || request.command == Command::del || request.command == Command::check;
+  if (on_attachment) read_attachment(request, variables);
+  if (request.command != Command::version) {
+    request.raw_path = on_attachment || request.command == Command::gc ? variables.required("CNI_PATH")
+                                                                       : variables.get("CNI_PATH");
+    request.path = split(request.raw_path, ':');
+    std::erase_if(request.path, [](const std::string& folder) { return folder[0] != '/'; });
+    read_args(request, variables);
+  }
+  const std::string override_word = variables.get("CNI_NETNS_OVERRIDE");
+  request.netns_override = override_word == "1" || override_word == "true" || override_word == "TRUE";
+  if (!variables.problems().empty()) return Error{Errc::invalid, 0, "environment: " + variables.problems()};
+  return request;
+}
+
+}  // namespace vfrail

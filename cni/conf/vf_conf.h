@@ -1,0 +1,16 @@
+// The keys of sriov-cni and ib-sriov-cni that are set at the PF, read and checked.
+#pragma once
+
+#include "cni/conf/net_conf.h"
+#include "common/json.h"
+#include "common/result.h"
+
+namespace vfrail {
+
+// vlan, vlanQoS, vlanProto, min_tx_rate, max_tx_rate, spoofchk, trust, link_state.
+Result<> read_vf_settings(ObjectReader& conf, NetConf& out);
+// guid (also in runtimeConfig and args.cni), pkey, rdmaIsolation, ibKubernetesEnabled, vfioPciMode. After
+// `rdma`.
+Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, NetConf& out);
+
+}  // namespace vfrail

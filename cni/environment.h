@@ -1,0 +1,18 @@
+// The World of this process, as the environment says (cni/verbs/verbs.h).
+#pragma once
+
+#include "cni/verbs/verbs.h"
+
+namespace vfrail {
+
+// In VFRAIL_STATE_DIR, or /var/lib/cni/vfrail, with the locks below VFRAIL_RUN_DIR, or /run/vfrail.
+Result<RecordStore> open_store(const Environment& environment);
+RecordStore open_store_read_only(const Environment& environment);
+
+// VFRAIL_DEVINFO_DIR and VFRAIL_CDI_DIR each name one folder instead of those of World.
+World make_world(const Environment& environment, Kernel& host, RecordStore store, Log& log);
+
+// The variable's text; `fallback` if it is not set or empty.
+std::string variable(const Environment& environment, const char* name, const char* fallback);
+
+}  // namespace vfrail

@@ -1,0 +1,225 @@
+#include "cni/ipam/ipam.h"
+
+#include "common/files.h"
+#include "common/unique_fd.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxOutput = 1 << 20;
+constexpr size_t kMaxMessage = 4096;
+constexpr std::chrono::milliseconds kLookAtChild{100};  // only while it says nothing
+using Clock = std::chrono::steady_clock;
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC) != 0) return Error::from_errno(errno, "create pipe");
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+// A process in a group of its own, so that what it started dies with it. Killed and reaped unless waited for.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ > 0) kill_and_reap();
+  }
+  void kill_and_reap() {
+    ::kill(-pid_, SIGKILL);
+    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+  }
+  bool ended() {
+    if (pid_ > 0 && ::waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = -1;
+    return pid_ < 0;
+  }
+  // Nothing if it still runs at the deadline. It has closed its output by now, so it is about to end, and the
+  // first look or the next one tells; a pidfd would wait without looking, but kernels before 5.3 have none.
+  std::optional<int> wait_until(Clock::time_point deadline) {
+    for (std::chrono::microseconds pause{50}; !ended();) {
+      if (Clock::now() >= deadline) return std::nullopt;
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::microseconds{10'000});
+    }
+    return status_;
+  }
+
+ private:
+  pid_t pid_;
+  int status_ = 0;
+};
+
+// Ours, with every CNI_* replaced by the request's.
+std::vector<std::string> make_environment(const Request& request, Command command) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!text.starts_with("CNI_") && !text.starts_with(kDelegatedVariable)) out.emplace_back(*entry);
+  }
+  out.push_back(std::string("CNI_COMMAND=") + command_name(command));
+  out.push_back("CNI_CONTAINERID=" + request.container_id);
+  out.push_back("CNI_NETNS=" + request.netns);
+  out.push_back("CNI_IFNAME=" + request.ifname);
+  out.push_back("CNI_ARGS=" + request.raw_args);
+  out.push_back("CNI_PATH=" + request.raw_path);
+  out.push_back(std::string(kDelegatedVariable) + "=1");
+  return out;
+}
+
+Result<pid_t> spawn(const std::string& program, std::vector<std::string> environment, const UniqueFd& in,
+                    const UniqueFd& out, int inherited) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
+  // To itself: it is no longer closed at execve().
+  if (inherited >= 0) posix_spawn_file_actions_adddup2(&actions, inherited, inherited);
+  // DEL ignores SIGTERM and everything ignores SIGPIPE; the plugin shall have the defaults.
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGTERM);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> env;
+  env.reserve(environment.size() + 1);
+  for (std::string& entry : environment) env.push_back(entry.data());
+  env.push_back(nullptr);
+  std::string name = program;
+  char* arguments[] = {name.data(), nullptr};
+  pid_t pid = -1;
+  const int code = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, env.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (code != 0) return Error::from_errno(code, "run " + program);
+  return pid;
+}
+
+Error no_answer() { return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed"}; }
+
+bool is_this_program(const struct stat& file) {
+  struct stat own {};
+  return ::stat("/proc/self/exe", &own) == 0 && own.st_dev == file.st_dev && own.st_ino == file.st_ino;
+}
+
+// What the plugin reads: a file in memory, because a file has an end whoever still holds it open.
+Result<UniqueFd> make_input(std::string_view text) {
+  UniqueFd fd(::memfd_create("vfrail-ipam", MFD_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, "create input");
+  TRY(write_stream(fd.get(), text), "write input");
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return Error::from_errno(errno, "rewind input");
+  return fd;
+}
+
+// Up to the end of the output; or of the plugin, when something that it started keeps the output open.
+Result<std::string> collect(const UniqueFd& from, Child& child, Clock::time_point deadline) {
+  std::string output;
+  for (bool over = false;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return no_answer();
+    pollfd entry{from.get(), POLLIN, 0};
+    // A failed poll() (EINTR, ENOMEM) is one that saw nothing: to end the plugin now would leave its work
+    // half done.
+    if (::poll(&entry, 1, static_cast<int>(std::min(left, kLookAtChild).count())) <= 0) {
+      if (over) return output;
+      over = child.ended();
+      continue;
+    }
+    char buffer[8192];
+    const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
+    if (got == 0) return output;
+    if (got > 0) output.append(buffer, static_cast<size_t>(got));
+    if (output.size() > kMaxOutput)
+      return Error{Errc::protocol, 0, "more than 1 MiB of output; it has been killed"};
+  }
+}
+
+// The error that the plugin printed, in its own words and with its own code.
+Error refusal(const std::string& output, int status) {
+  const std::string how = WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status))
+                                              : "exit status " + std::to_string(WEXITSTATUS(status));
+  const auto json = Json::parse(output, kMaxOutput);
+  if (!json || json->as_object() == nullptr) {
+    return Error{Errc::peer, 0, how + (output.empty() ? ", no message" : ": " + output.substr(0, 400))};
+  }
+  ObjectReader reader(*json->as_object(), "");
+  const auto code = reader.integer("code", 0, UINT16_MAX);
+  const auto message = reader.text("msg");
+  const auto details = reader.text("details");
+  Error out{Errc::peer, code && *code ? static_cast<int>(**code) : 0, message && *message ? **message : how};
+  if (details && *details && !(*details)->empty()) out.text += "; " + **details;
+  // It goes into the pod's events and the node's log.
+  if (out.text.size() > kMaxMessage) out.text = out.text.substr(0, kMaxMessage) + "...";
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> find_plugin(const std::string& type, const std::vector<std::string>& path) {
+  std::string searched;
+  for (const std::string& folder : path) {
+    const std::string file = folder + "/" + type;
+    struct stat info {};
+    if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(file.c_str(), X_OK) == 0) {
+      if (!is_this_program(info)) return file;
+      return Error{Errc::invalid, 0,
+                   "ipam.type " + type + " is vfrail itself (" + file +
+                       "), which assigns no addresses; name an IPAM "
+                       "plugin, whereabouts or host-local"};
+    }
+    searched += (searched.empty() ? "" : ", ") + folder;
+  }
+  return Error{Errc::not_found, 0,
+               "IPAM plugin " + type + " is not in CNI_PATH (" +
+                   (searched.empty() ? "which is empty" : searched) + "); install it there"};
+}
+
+Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
+                                     std::chrono::milliseconds timeout, int inherited) {
+  const std::string what = "IPAM plugin " + type + ", " + command_name(command);
+  const std::string program = TRY(find_plugin(type, request.path), "");
+  const UniqueFd in = TRY(make_input(request.config), what);
+  Pipe out = TRY(make_pipe(), what);
+  Child child(TRY(spawn(program, make_environment(request, command), in, out.write, inherited), what));
+  out.write.reset();
+  const auto deadline = Clock::now() + timeout;
+  std::string output = TRY(collect(out.read, child, deadline), what);
+  const auto ended = child.wait_until(deadline);
+  if (!ended) return no_answer().in(what);
+  const int status = *ended;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return refusal(output, status).in(what);
+  if (output.find_first_not_of(" \t\r\n") == std::string::npos) return std::optional<Json>();
+  auto json = Json::parse(output, kMaxOutput);
+  if (!json) return Error{Errc::protocol, 0, what + ": its answer is not JSON: " + json.error().text};
+  return std::optional<Json>(std::move(*json));
+}
+
+}  // namespace vfrail

@@ -1,0 +1,22 @@
+// What the host would lose if a device went into a pod. Reads only.
+#pragma once
+
+#include "cni/node/device.h"
+#include "common/netlink/kernel.h"
+#include "common/node/sys_root.h"
+#include "common/result.h"
+
+#include <string>
+
+namespace vfrail {
+
+// Why the host needs the netdev, which is in its namespace: "eth7 carries the host's default route". Empty:
+// it does not. A link that is down carries nothing, so only for one that is up is anything asked: two
+// messages, which the kernel answers for this link alone.
+Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link);
+
+// Why the netdev can have no carrier in the pod, for what has none: its PF is down. Empty: it is not, or
+// nobody knows.
+std::string find_downed_pf(const SysRoot& sys, const DeviceId& id);
+
+}  // namespace vfrail

@@ -1,0 +1,50 @@
+// World: everything outside the program that a verb may touch.
+#pragma once
+
+#include "cni/conf/result.h"
+#include "cni/node/device.h"
+#include "cni/record/record.h"
+#include "common/log.h"
+#include "common/netlink/kernel.h"
+#include "common/node/cdi_spec.h"
+#include "common/node/sys_root.h"
+#include "common/result.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct World {
+  Kernel& host;
+  SysRoot sys;
+  RecordStore store;
+  std::string run_folder;  // common/node/allocated_nodes.h
+  // Null: there is no namespace at that path (any more).
+  std::function<Result<std::unique_ptr<Kernel>>(const std::string& path)> open_netns;
+  Log& log;
+  // cni/node/device.h
+  std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;
+  // Gives the result of an ADD to the runtime. An attachment that the runtime does not learn of is none.
+  std::function<Result<>(const AddResult&)> print_result = [](const AddResult&) { return Result<>(); };
+
+  // A netdev comes back from an ended namespace within some ms to seconds (cleanup_net() runs on a
+  // workqueue).
+  std::chrono::milliseconds return_timeout{5000};
+  // A holder needs some 20 ms for each device; a whole node's worth of pods can start at once.
+  std::chrono::milliseconds lock_timeout{30'000};
+  // whereabouts allows itself 2 minutes for ADD.
+  std::chrono::milliseconds ipam_timeout{150'000};
+
+  // The only folders in which a file is changed that the text of a network, or a promise, names. Multus makes
+  // its files in the first; runtimes read CDI specs in the second. /var/run is /run, and configurations have
+  // both.
+  std::vector<std::string> device_info_folders{"/var/run/k8s.cni.cncf.io/devinfo",
+                                               "/run/k8s.cni.cncf.io/devinfo"};
+  std::vector<std::string> cdi_folders{kCdiFolder, "/run/cdi", "/etc/cdi"};
+};
+
+}  // namespace vfrail

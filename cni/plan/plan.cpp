@@ -1,0 +1,304 @@
+#include "cni/plan/plan.h"
+
+#include "cni/conf/result.h"
+#include "common/node/driver.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vfrail {
+
+namespace {
+
+LinkBefore before(const Link& link) {
+  return LinkBefore{link.index, link.name,          link.altnames,      link.mac,
+                    link.mtu,   link.tx_queue_len,  link.alias,         link.up(),
+                    link.kind,  link.parent_device, link.promisc_set(), link.allmulti_set(),
+                    link.lower, link.permanent_mac, link.options};
+}
+
+Result<> check_pod(const Request& request, const State& state) {
+  if (state.same_netns && !request.netns_override) {
+    return Error{Errc::wrong_netns, 0,
+                 "the pod's network namespace " + request.netns +
+                     " is the host's own; a pod with hostNetwork has the host's devices already"};
+  }
+  if (state.occupant && !state.netdev_in_pod) {
+    const Link& link = *state.occupant;
+    return Error{Errc::exists, 0,
+                 "the pod already has an interface that answers to " + request.ifname +
+                     " or to a name of the device: " + link.name +
+                     (link.kind.empty() ? "" : " (" + link.kind + ")") +
+                     "; give the attachment another name"};
+  }
+  return {};
+}
+
+// What cannot be said afterwards must not be done.
+Result<> check_result_fits(const NetConf& conf) {
+  const bool has_address = !conf.ipam_type.empty() || conf.prev_result;
+  if (has_address || !is_without_interfaces(conf.cni_version)) return {};
+  return Error{Errc::invalid, 0,
+               "cniVersion " + conf.cni_version +
+                   " has no words for an attachment without an address: set \"cniVersion\": \"0.3.1\" or "
+                   "later, or add an ipam section"};
+}
+
+Result<> check_parts(const NetConf& conf, const State& state) {
+  const Device& device = state.device;
+  if (device.netdevs.size() > 1) {
+    return Error{Errc::invalid, 0,
+                 device.key + " has several interfaces on one port (" + joined(device.netdevs) +
+                     "); name one with \"device\""};
+  }
+  if (device.driver.empty() && device.netdevs.empty() && device.rdma.empty()) {
+    return Error{Errc::not_found, 0,
+                 device.key + " has no driver bound, so it has neither an interface nor an RDMA device"};
+  }
+  const std::string missing = missing_part(device, conf, state.netdev_in_pod);
+  if (missing.empty()) return {};
+  return Error{
+      Errc::busy, 0,
+      "the " + missing + " of " + device.key + " (driver " + device.driver +
+          ") is not in the host: it is in another network namespace, or its driver is just starting"};
+}
+
+// What the kernel makes for each namespace, or does not let go of its own (NETIF_F_NETNS_LOCAL): there is no
+// device in it that a pod could have.
+Result<> check_kind(const Link& link) {
+  constexpr uint16_t kLoopback = 772;  // ARPHRD_LOOPBACK
+  constexpr std::array kBound = {"bridge", "bond", "team", "vrf", "openvswitch", "batadv"};
+  const bool bound = std::find(kBound.begin(), kBound.end(), link.kind) != kBound.end();
+  if (link.type != kLoopback && link.name != "lo" && !bound) return {};
+  return Error{Errc::invalid, 0,
+               link.name + " is " + (bound ? "a " + link.kind : "the loopback interface") +
+                   ", which the kernel does not move into another network namespace; name the interface of a "
+                   "device"};
+}
+
+Result<> check_mtu(const NetConf& conf, const Link& link) {
+  const auto refuse = [&](const char* than, uint32_t limit) {
+    return Error{Errc::invalid, 0,
+                 "mtu: " + std::to_string(*conf.mtu) + " is " + than + " " + link.name + " can do (" +
+                     std::to_string(limit) + "); set " + std::to_string(limit) +
+                     " or leave mtu out (the largest is the driver's, and can depend on the PF's MTU)"};
+  };
+  if (conf.mtu && link.max_mtu != 0 && *conf.mtu > link.max_mtu) return refuse("more than", link.max_mtu);
+  if (conf.mtu && *conf.mtu < link.min_mtu) return refuse("less than", link.min_mtu);
+  return {};
+}
+
+Result<> check_host_use(const NetConf& conf, const State& state) {
+  if (state.host_use.empty() || conf.host_use_allowed) return {};
+  return Error{Errc::denied, 0,
+               state.device.key + " is not given to a pod, because the host lives on it: " + state.host_use +
+                   "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network"};
+}
+
+Result<> plan_link(const Request& request, const NetConf& conf, const Link& link, AttachPlan& plan) {
+  TRY(check_kind(link), "");
+  TRY(check_mtu(conf, link), "");
+  const auto mac = TRY(wanted_mac(request, conf), "");
+  if (mac && mac->bytes.size() != link.mac.bytes.size()) {
+    return Error{
+        Errc::invalid, 0,
+        "mac: " + link.name + " has addresses of " + std::to_string(link.mac.bytes.size()) + " bytes"};
+  }
+  plan.link = before(link);
+  // What is already so is not sent: some drivers refuse even a change to the same address.
+  if (mac && *mac != link.mac) plan.mac = mac;
+  if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
+  if (conf.pod.promisc != link.promisc_set()) plan.promisc = conf.pod.promisc;
+  if (conf.pod.allmulti != link.allmulti_set()) plan.allmulti = conf.pod.allmulti;
+  if (conf.pod.tx_queue_len != link.tx_queue_len) plan.tx_queue_len = conf.pod.tx_queue_len;
+  std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
+               [&](const std::string& name) { return name == request.ifname; });
+  return {};
+}
+
+// NAME for the first, then NAME_1, NAME_2, ... Whether a name is free is the kernel's to say: before Linux 7
+// it gives a name once on a node, since then once in a namespace.
+std::vector<std::string> names_in_pod(const NetConf& conf, size_t devices) {
+  std::vector<std::string> out;
+  if (conf.rdma_name.empty()) return out;
+  while (out.size() < devices)
+    out.push_back(conf.rdma_name + (out.empty() ? "" : "_" + std::to_string(out.size())));
+  return out;
+}
+
+// A VF that has no GUID cannot join the fabric; its port stays down.
+Result<> check_guid(const NetConf& conf, const State& state) {
+  const bool ipoib = state.link && state.link->ipoib();
+  if (conf.guid && state.link && !ipoib) {
+    return Error{Errc::invalid, 0,
+                 "guid: " + state.link->name + " of " + state.device.key + " is not an InfiniBand interface"};
+  }
+  if (!ipoib || conf.guid) return {};
+  const auto begin = state.link->mac.bytes.end() - 8;
+  const auto all = [&](uint8_t value) {
+    return std::all_of(begin, state.link->mac.bytes.end(), [=](uint8_t one) { return one == value; });
+  };
+  if (!all(0) && !all(0xff)) return {};
+  return Error{
+      Errc::invalid, 0,
+      state.device.key +
+          " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)"};
+}
+
+Result<> check_infiniband(const NetConf& conf, const State& state) {
+  if (conf.ib_kubernetes && !(conf.ib_kubernetes_done && conf.guid)) {
+    return Error{Errc::busy, 0,
+                 "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni wants "
+                 "\"mellanox.infiniband.app\": \"configured\" and a GUID)"};
+  }
+  if (conf.vfio_wanted && kind_of_driver(state.device.driver) != DriverKind::vfio) {
+    return Error{Errc::invalid, 0,
+                 "vfioPciMode: " + state.device.key + " is bound to " +
+                     (state.device.driver.empty() ? "no driver" : state.device.driver) + ", not to vfio-pci"};
+  }
+  return check_guid(conf, state);
+}
+
+Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
+  const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
+  if (wanted.empty()) return {};
+  if (!state.vf) {
+    const bool address_only = wanted == VfSettings{.mac = wanted.mac};
+    if (address_only && state.link) return {};  // the netdev has its address all the same
+    return Error{Errc::invalid, 0, wanted.text() + ": only the PF can set that, and " + state.no_vf};
+  }
+  VfPlan vf;
+  vf.place = *state.vf;
+  vf.change = state.vf_settings.missing(wanted);
+  if (vf.change.empty()) return {};
+  vf.before = state.vf_settings.only(vf.change);
+  vf.rebind = vf.change.port_guid && !state.device.user_space();
+  plan.vf = vf;
+  return {};
+}
+
+std::string rdma_setting(const NetConf& conf) {
+  if (!conf.rdma_name.empty()) return "rdmaName: " + conf.rdma_name;
+  return conf.rdma_isolation ? "rdmaIsolation: true" : "rdma: require";
+}
+
+Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
+  if (conf.rdma == RdmaPolicy::off) return {};
+  if (state.device.rdma.empty()) {
+    if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
+    return Error{Errc::not_found, 0,
+                 rdma_setting(conf) + ", but " + state.device.key + " has no RDMA device in the host" +
+                     (state.device.user_space() ? " (driver " + state.device.driver + ")" : std::string())};
+  }
+  if (auto lacks = missing_isolation(conf, state.rdma_mode))
+    return Error{Errc::unsupported, 0, std::move(*lacks)};
+  if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod reaches it through its nodes
+  if (state.rdma.size() != state.device.rdma.size()) {
+    return Error{Errc::busy, 0,
+                 "RDMA device " + joined(state.device.rdma) + " of " + state.device.key +
+                     " is not in the host's namespace"};
+  }
+  plan.rdma = state.rdma;
+  plan.rdma_in_pod = names_in_pod(conf, plan.rdma.size());
+  if (!plan.cdi_spec.empty()) return {};
+  // Without a promise (another device plugin): what it has now is what its container was told.
+  plan.nodes = state.allocated ? state.allocated->nodes : state.device.nodes;
+  std::sort(plan.nodes.begin(), plan.nodes.end());
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf) {
+  if (conf.args_mac) return conf.args_mac;
+  if (conf.runtime_mac) return conf.runtime_mac;
+  const auto at = request.args.find("MAC");
+  if (at == request.args.end() || at->second.empty()) return conf.mac;
+  const auto mac = MacAddress::parse(at->second);
+  // All zero and multicast addresses (the lowest bit of the first byte) are no interface's.
+  if (!mac || mac->bytes.size() != 6 || mac->all_zero() || (mac->bytes[0] & 1) != 0) {
+    return Error{Errc::invalid, 0,
+                 "CNI_ARGS MAC: \"" + at->second.substr(0, 40) +
+                     "\" is not a MAC address that an interface can have (02:00:00:00:00:01)"};
+  }
+  return mac;
+}
+
+const char* isolation_key(const NetConf& conf) {
+  if (!conf.rdma_name.empty()) return "rdmaName";
+  return conf.rdma_isolation ? "rdmaIsolation" : nullptr;
+}
+
+std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode) {
+  const char* key = isolation_key(conf);
+  if (key == nullptr || mode == RdmaNetnsMode::exclusive) return std::nullopt;
+  return std::string(key) + ": it wants RDMA devices of the pod's own, but RDMA is " +
+         (mode ? "in shared namespace mode" : "not loaded") + " on this node; boot it with " +
+         "\"options ib_core netns_mode=0\" in /etc/modprobe.d, or take " + key + " out";
+}
+
+std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod) {
+  std::string missing = device.missing_part();
+  if (netdev_in_pod) missing = device.misses_rdma() ? "RDMA device" : "";
+  return missing == "RDMA device" && conf.rdma == RdmaPolicy::off ? "" : missing;
+}
+
+Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf) {
+  VfSettings out = conf.vf;
+  out.mac = TRY(wanted_mac(request, conf), "");
+  out.node_guid = out.port_guid = conf.guid;
+  return out;
+}
+
+Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
+  AttachPlan plan;
+  plan.ifname = request.ifname;
+  TRY(check_result_fits(conf), "");
+  TRY(check_pod(request, state), "");
+  TRY(check_parts(conf, state), "");
+  if (state.netdev_in_pod) {
+    // Its properties are that plugin's, also the MAC in CNI_ARGS, which every entry of a chain gets.
+  } else if (state.link) {
+    TRY(check_host_use(conf, state), "");
+    TRY(plan_link(request, conf, *state.link, plan), "");
+  } else if (conf.mtu || conf.pod.need_link()) {
+    return Error{Errc::invalid, 0,
+                 "mtu, promisc, allmulti, txQLen, sysctl and sourceRouting need an interface, which " +
+                     state.device.key + " (driver " + state.device.driver + ") does not have"};
+  }
+  if (!state.netdev_in_pod) {
+    TRY(check_infiniband(conf, state), "");
+    TRY(plan_vf(request, conf, state, plan), "");
+    TRY(plan_pod(conf.pod, state, plan), "");
+  }
+  if (state.allocated) plan.cdi_spec = state.allocated->cdi_spec;
+  TRY(plan_rdma(conf, state, plan), "");
+  return plan;
+}
+
+Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan) {
+  Record out;
+  out.attachment = {request.container_id, request.ifname};
+  out.network = conf.network;
+  out.netns = request.netns;
+  out.device_key = state.device.key;
+  out.device = state.device.id;
+  out.link = plan.link;
+  if (plan.link && !state.device.ports.empty()) out.port = state.device.ports.front();
+  if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
+  out.routing_table = plan.routing_table;
+  if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
+  if (plan.link) out.index_in_pod = plan.link->index;
+  for (const RdmaDevice& device : plan.rdma) {
+    out.rdma.push_back(device.name);
+    out.rdma_index.push_back(device.index);
+  }
+  out.rdma_in_pod = plan.rdma_in_pod;
+  out.config = request.config;
+  out.cni_args = request.raw_args;
+  out.cni_path = request.raw_path;
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,94 @@
+// AttachPlan: what ADD is going to change. plan_attach() is pure and makes every refusal, so nothing has been
+// touched when it says no.
+#pragma once
+
+#include "cni/conf/net_conf.h"
+#include "cni/conf/request.h"
+#include "cni/node/device.h"
+#include "cni/record/record.h"
+#include "common/netlink/kernel.h"
+#include "common/node/allocated_nodes.h"
+#include "common/result.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+// The tuning plugin's: patterns of the sysctls that networks may set on this node. No such file: any below
+// net.
+inline constexpr std::string_view kSysctlAllowList = "/etc/cni/tuning/allowlist.conf";
+
+// The facts that the decision stands on.
+struct State {
+  Device device;
+  std::optional<Link> link;                // its netdev in the host
+  std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
+  std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
+  std::optional<VfPlace> vf;               // looked for only if the configuration sets something there
+  std::string no_vf;                       // why there is none
+  VfSettings vf_settings;
+  std::optional<Link> occupant;             // what has the wanted name, or one of the altnames, in the pod
+  std::optional<AllocatedNodes> allocated;  // to the container, by Allocate
+  std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
+  std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
+  std::string host_use;        // why the host needs the netdev; looked for unless hostUse allows it
+  bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
+  bool same_netns = false;     // the pod's namespace is the host's
+};
+
+struct VfPlan {
+  VfPlace place;
+  VfSettings change;
+  VfSettings before;    // of what changes
+  bool rebind = false;  // the driver must be bound again to take a GUID over
+};
+
+struct AttachPlan {
+  std::string ifname;
+  std::optional<VfPlan> vf;              // settings to change at the PF
+  std::optional<LinkBefore> link;        // the netdev to move; nothing for devices without one
+  std::optional<MacAddress> mac;         // to be set; nothing: keep
+  std::optional<uint32_t> mtu;           // to be set; nothing: keep
+  std::optional<bool> promisc;           // to be set; nothing: keep
+  std::optional<bool> allmulti;          // to be set; nothing: keep
+  std::optional<uint32_t> tx_queue_len;  // to be set; nothing: keep
+  std::vector<std::string>
+      own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): taken off
+  std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
+  std::vector<RdmaDevice> rdma;           // to move
+  std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host
+  std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
+  std::string cdi_spec;                   // with CDI: the file to be corrected instead
+
+  // IPoIB's netdev is a client of the RDMA device: each move of that one makes it anew, in the host.
+  bool ipoib() const { return link && link->ipoib(); }
+};
+
+// What the attachment must have and the host has not (Device::missing_part()).
+std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod);
+
+Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
+
+// The refusals about what the pod gets beside the interface, and what is decided about it.
+Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
+
+// The address to give the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as
+// tuning has it.
+Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
+
+// The key that asks for RDMA devices of the pod's own, which only the exclusive namespace mode can give; null
+// if none does. `rdma: require` does not: both modes give RDMA.
+const char* isolation_key(const NetConf& conf);
+// What the node lacks for that, and the remedy; nothing if it lacks nothing. Without a mode no RDMA is
+// loaded.
+std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode);
+
+// What the configuration wants set at the PF.
+Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf);
+
+Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan);
+
+}  // namespace vfrail

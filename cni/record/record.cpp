@@ -1,0 +1,207 @@
+#include "cni/record/record.h"
+
+#include "cni/conf/request.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace vfrail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxBytes = 3 << 20;
+constexpr char kSeparator = ':';  // in neither a container id nor an interface name
+
+std::string file_name(const AttachmentName& name) { return name.container_id + kSeparator + name.ifname; }
+
+std::string lock_name(const AttachmentName& name) {
+  return std::string("attachment") + kSeparator + file_name(name);
+}
+
+std::optional<AttachmentName> parse_file_name(std::string_view text) {
+  const size_t separator = text.find(kSeparator);
+  if (separator == std::string_view::npos) return std::nullopt;
+  AttachmentName out{std::string(text.substr(0, separator)), std::string(text.substr(separator + 1))};
+  if (!valid_container_id(out.container_id) || !valid_ifname(out.ifname)) return std::nullopt;
+  return out;
+}
+
+// Its mode.
+Result<mode_t> check_owner(const std::string& folder) {
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0) return Error::from_errno(errno, "read " + folder);
+  if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid()) return info.st_mode;
+  return Error{Errc::denied, 0,
+               folder + " is not a folder of user " + std::to_string(::geteuid()) + "; remove it"};
+}
+
+// Whoever can write here can make root move devices about.
+Result<> close_to_others(const std::string& folder, mode_t mode) {
+  if ((mode & 077) == 0 || ::chmod(folder.c_str(), 0700) == 0) return {};
+  return Error::from_errno(errno, "close " + folder + " to other users");
+}
+
+}  // namespace
+
+Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
+  for (const std::string& part : {folder + "/attachments", folder + "/devices", locks}) {
+    // Looked for first: on all but the first call they are there, and one system call tells.
+    if (::access(part.c_str(), R_OK | W_OK | X_OK) != 0) TRY(make_folder(part, 0700), "prepare state folder");
+  }
+  // The state folder first: in it only its owner can put anything in the place of the others.
+  TRY(close_to_others(folder, TRY(check_owner(folder), "state folder")), "state folder");
+  for (const char* part : {"/attachments", "/devices"}) TRY(check_owner(folder + part), "state folder");
+  TRY(close_to_others(locks, TRY(check_owner(locks), "folder of locks")), "folder of locks");
+  auto held = TRY(HeldFolder::open(locks), "");
+  if (!held) return Error{Errc::system, ENOENT, "folder of locks " + locks + " has been removed"};
+  TRY(held->check_owner(), "");
+  RecordStore out(std::move(folder), std::move(locks));
+  out.held_locks_ = std::make_shared<const HeldFolder>(std::move(*held));
+  return out;
+}
+
+std::string RecordStore::lock_path(const std::string& name) const {
+  return held_locks_ ? held_locks_->at(name) : locks_ + "/" + name;
+}
+
+Result<FileLock> RecordStore::lock(const std::string& name, std::chrono::milliseconds wait_at_most) const {
+  return FileLock::acquire(lock_path(name), wait_at_most, {purpose_, locks_ + "/" + name});
+}
+
+Result<FileLock> RecordStore::lock_attachment(const AttachmentName& name, const std::string& verb,
+                                              std::chrono::milliseconds wait_at_most) {
+  purpose_ = verb + " of " + name.ifname + " of container " + name.container_id;
+  return lock(lock_name(name), wait_at_most);
+}
+
+Result<FileLock> RecordStore::lock_device(const std::string& key,
+                                          std::chrono::milliseconds wait_at_most) const {
+  return lock(key, wait_at_most);
+}
+
+Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) const {
+  return lock("rdma", wait_at_most);
+}
+
+Result<FileLock> RecordStore::lock_ipam(const AttachmentName& name,
+                                        std::chrono::milliseconds wait_at_most) const {
+  return lock(std::string("ipam") + kSeparator + file_name(name), wait_at_most);
+}
+
+bool RecordStore::is_locked(const Record& record) const {
+  return is_locked(record.device_key) || FileLock::is_held(lock_path(lock_name(record.attachment)));
+}
+
+std::string RecordStore::record_path(const AttachmentName& name) const {
+  return folder_ + "/attachments/" + file_name(name) + ".json";
+}
+
+std::string RecordStore::owner_path(const std::string& device_key) const {
+  return folder_ + "/devices/" + device_key;
+}
+
+std::string RecordStore::temporary_path(const std::string& device_key) const {
+  return owner_path(device_key) + ".new";
+}
+
+Result<> RecordStore::save(const Record& record) const {
+  // JSON cannot hold every text that the kernel and the environment can (an alias that is not UTF-8), and a
+  // record that cannot be read back is of no help to DEL: better no attachment.
+  const std::string text = format_record(record);
+  TRY(parse_record(text), "the record would not be readable");
+  TRY(remove_leftovers(record.device_key), "");
+  const std::string temporary = temporary_path(record.device_key);
+  const std::string file = record_path(record.attachment);
+  const bool is_owner = TRY(owner(record.device_key), "") == record.attachment;
+  const auto before = is_owner ? std::optional<std::string>() : TRY(read_file(file, kMaxBytes), "");
+  TRY(write_file({file, temporary}, text, 0600, Durability::renamed), "");
+  if (is_owner) return {};
+  // A symbolic link is replaced in one step, and its text is all there is to read.
+  const std::string path = owner_path(record.device_key);
+  if (::symlink(file_name(record.attachment).c_str(), temporary.c_str()) == 0 &&
+      ::rename(temporary.c_str(), path.c_str()) == 0)
+    return {};
+  Error failure = Error::from_errno(errno, "write owner " + path);
+  ::unlink(temporary.c_str());
+  if (!before) {
+    ::unlink(file.c_str());
+    return failure;
+  }
+  const auto put_back = write_file({file, temporary}, *before, 0600, Durability::renamed);
+  return put_back ? failure : std::move(failure).and_also(put_back.error().text);
+}
+
+Result<std::optional<Record>> RecordStore::load(const AttachmentName& name) const {
+  const std::string path = record_path(name);
+  const auto text = TRY(read_file(path, kMaxBytes), "");
+  if (!text) return std::optional<Record>();
+  auto record = parse_record(*text);
+  if (!record) return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text};
+  if (record->attachment != name)
+    return Error{Errc::protocol, 0, "record " + path + " is of another attachment"};
+  return std::optional<Record>(std::move(*record));
+}
+
+Result<std::vector<AttachmentName>> RecordStore::list() const {
+  std::vector<AttachmentName> out;
+  std::error_code error;
+  const std::string folder = folder_ + "/attachments";
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(".json")) continue;
+    if (auto parsed = parse_file_name(std::string_view(name).substr(0, name.size() - 5))) {
+      out.push_back(std::move(*parsed));
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return Error::from_errno(error.value(), "list " + folder);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::optional<AttachmentName>> RecordStore::owner(const std::string& device_key) const {
+  char target[512];
+  const std::string path = owner_path(device_key);
+  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
+  if (size < 0) {
+    if (errno == ENOENT) return std::optional<AttachmentName>();
+    return Error::from_errno(errno, "read owner " + path);
+  }
+  auto name = parse_file_name({target, static_cast<size_t>(size)});
+  if (!name) return std::optional<AttachmentName>();
+  const std::string record = record_path(*name);
+  if (::access(record.c_str(), F_OK) == 0) return name;
+  // Not known is not "nobody": the device of a living attachment would be given to another one.
+  if (errno != ENOENT) return Error::from_errno(errno, "find " + record);
+  return std::optional<AttachmentName>();
+}
+
+Result<> RecordStore::remove(const Record& record) const {
+  const auto has_it = TRY(owner(record.device_key), "");
+  if (has_it == record.attachment) TRY(remove_file(owner_path(record.device_key)), "");
+  TRY(remove_leftovers(record.device_key), "");
+  const auto now = load(record.attachment);
+  if (!now && now.error().code != Errc::protocol) return now.error();
+  if (now && *now && **now != record) return {};
+  return remove_file(record_path(record.attachment));
+}
+
+Result<> RecordStore::remove_leftovers(const std::string& device_key) const {
+  return remove_file(temporary_path(device_key));
+}
+
+Result<> RecordStore::quarantine(const AttachmentName& name) const {
+  const std::string path = record_path(name);
+  const std::string aside = path.substr(0, path.size() - 5) + ".corrupt";
+  if (::rename(path.c_str(), aside.c_str()) != 0)
+    return Error::from_errno(errno, "rename " + path + " to " + aside);
+  return {};
+}
+
+}  // namespace vfrail

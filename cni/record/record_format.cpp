@@ -1,0 +1,226 @@
+#include "cni/conf/request.h"
+#include "cni/record/record.h"
+#include "common/json.h"
+
+#include <cstdlib>
+
+namespace vfrail {
+
+namespace {
+
+constexpr int64_t kSchema = 1;
+// The configuration that the record holds may have 1 MiB, and JSON escapes can double it.
+constexpr size_t kMaxBytes = 3 << 20;
+
+Result<std::string> text_of(ObjectReader& reader, std::string_view key) {
+  auto text = TRY(reader.text(key), "");
+  if (!text) return reader.error(key, "missing");
+  return std::move(*text);
+}
+
+Result<MacAddress> mac_of(ObjectReader& reader, std::string_view key) {
+  const std::string text = TRY(text_of(reader, key), "");
+  if (text.empty()) return MacAddress{};
+  const auto mac = MacAddress::parse(text);
+  if (!mac) return reader.error(key, "no link-layer address");
+  return *mac;
+}
+
+Result<int64_t> number_of(ObjectReader& reader, std::string_view key, int64_t max) {
+  const auto number = TRY(reader.integer(key, 0, max), "");
+  if (!number) return reader.error(key, "missing");
+  return *number;
+}
+
+Json format_vf(const VfBefore& before) {
+  const VfSettings& vf = before.settings;
+  Json out;
+  out.set("rebind", before.rebind);
+  if (vf.mac) out.set("mac", vf.mac->text());
+  if (vf.vlan) {
+    out.set("vlan", vf.vlan->id).set("vlanQoS", vf.vlan->priority).set("vlanProtocol", vf.vlan->protocol);
+  }
+  if (vf.rate) out.set("minTxRate", vf.rate->min).set("maxTxRate", vf.rate->max);
+  if (vf.spoof_check) out.set("spoofCheck", *vf.spoof_check);
+  if (vf.trust) out.set("trust", *vf.trust);
+  if (vf.link_state) out.set("linkState", static_cast<int>(*vf.link_state));
+  if (vf.node_guid) out.set("nodeGuid", format_guid(*vf.node_guid));
+  if (vf.port_guid) out.set("portGuid", format_guid(*vf.port_guid));
+  return out;
+}
+
+Result<std::optional<uint64_t>> guid_of(ObjectReader& reader, std::string_view key) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text) return std::optional<uint64_t>();
+  const auto guid = parse_guid(*text);
+  if (!guid) return reader.error(key, "no GUID");
+  return guid;
+}
+
+Result<VfBefore> parse_vf_before(const Json::Object& object) {
+  ObjectReader reader(object, "vf");
+  VfBefore out;
+  VfSettings& vf = out.settings;
+  out.rebind = TRY(reader.boolean("rebind"), "").value_or(false);
+  if (reader.value("mac") != nullptr) vf.mac = TRY(mac_of(reader, "mac"), "");
+  if (const auto id = TRY(reader.integer("vlan", 0, 4095), "")) {
+    vf.vlan =
+        VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(TRY(number_of(reader, "vlanQoS", 7), "")),
+               static_cast<uint16_t>(TRY(number_of(reader, "vlanProtocol", UINT16_MAX), ""))};
+  }
+  if (const auto min = TRY(reader.integer("minTxRate", 0, UINT32_MAX), "")) {
+    vf.rate = VfRate{static_cast<uint32_t>(*min),
+                     static_cast<uint32_t>(TRY(number_of(reader, "maxTxRate", UINT32_MAX), ""))};
+  }
+  vf.spoof_check = TRY(reader.boolean("spoofCheck"), "");
+  vf.trust = TRY(reader.boolean("trust"), "");
+  if (const auto state = TRY(reader.integer("linkState", 0, 2), ""))
+    vf.link_state = static_cast<VfLinkState>(*state);
+  vf.node_guid = TRY(guid_of(reader, "nodeGuid"), "");
+  vf.port_guid = TRY(guid_of(reader, "portGuid"), "");
+  return out;
+}
+
+// The attachment and the key become names of files that are written, locked and removed.
+Result<> check_names(ObjectReader& reader, const Record& record) {
+  if (!valid_container_id(record.attachment.container_id))
+    return reader.error("containerId", "no container id");
+  if (!valid_ifname(record.attachment.ifname)) return reader.error("ifname", "no interface name");
+  const std::string_view key = record.device_key;
+  constexpr std::string_view kNetdev = "netdev.";
+  const bool is_netdev = key.starts_with(kNetdev) && valid_ifname(key.substr(kNetdev.size()));
+  if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "no key of a device");
+  return {};
+}
+
+Result<std::vector<uint32_t>> indices_of(ObjectReader& reader) {
+  std::vector<uint32_t> out;
+  const Json* list = reader.value("rdmaIndex");
+  if (list == nullptr) return out;
+  if (list->as_array() == nullptr) return reader.error("rdmaIndex", "must be a list");
+  for (const Json& one : *list->as_array()) {
+    const auto* index = one.as_int();
+    if (index == nullptr || *index < 0 || *index > UINT32_MAX)
+      return reader.error("rdmaIndex", "no index of an RDMA device");
+    out.push_back(static_cast<uint32_t>(*index));
+  }
+  return out;
+}
+
+Result<NetnsId> parse_netns_id(ObjectReader& reader) {
+  // Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
+  const std::string text = TRY(text_of(reader, "netnsId"), "");
+  NetnsId out;
+  char* end = nullptr;
+  out.device = std::strtoull(text.c_str(), &end, 10);
+  if (*end != ':') return reader.error("netnsId", "must be DEVICE:INODE");
+  out.inode = std::strtoull(end + 1, nullptr, 10);
+  return out;
+}
+
+}  // namespace
+
+Json format_link(const LinkBefore& link) {
+  Json out;
+  out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
+  out.set("mac", link.mac.text()).set("mtu", link.mtu).set("txQueueLen", link.tx_queue_len);
+  out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
+  out.set("promisc", link.promisc).set("allmulti", link.allmulti);
+  out.set("lower", link.lower).set("permanentMac", link.permanent_mac.text());
+  Json options = Json::object();
+  for (const auto& row : LinkOptions::kRows) {
+    if (const auto& value = link.options.*row.value) options.set(row.name, *value);
+  }
+  out.set("options", std::move(options));
+  return out;
+}
+
+Result<LinkBefore> parse_link_before(const Json::Object& object) {
+  ObjectReader reader(object, "link");
+  LinkBefore out;
+  out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX), ""));
+  out.name = TRY(text_of(reader, "name"), "");
+  if (!valid_ifname(out.name)) return reader.error("name", "no interface name");
+  out.altnames = TRY(reader.texts("altnames"), "").value_or(std::vector<std::string>());
+  out.mac = TRY(mac_of(reader, "mac"), "");
+  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
+  out.tx_queue_len = static_cast<uint32_t>(TRY(number_of(reader, "txQueueLen", UINT32_MAX), ""));
+  out.alias = TRY(text_of(reader, "alias"), "");
+  out.up = TRY(reader.boolean("up"), "").value_or(false);
+  out.kind = TRY(text_of(reader, "kind"), "");
+  out.parent_device = TRY(text_of(reader, "parent"), "");
+  out.promisc = TRY(reader.boolean("promisc"), "").value_or(false);
+  out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
+  out.lower = static_cast<int>(TRY(reader.integer("lower", 0, INT32_MAX), "").value_or(0));
+  if (reader.value("permanentMac") != nullptr) out.permanent_mac = TRY(mac_of(reader, "permanentMac"), "");
+  if (const Json::Object* options = TRY(reader.object("options"), "")) {
+    ObjectReader inner(*options, "link.options");
+    for (const auto& row : LinkOptions::kRows) {
+      if (const auto value = TRY(inner.integer(row.name, 0, UINT32_MAX), ""))
+        out.options.*row.value = static_cast<uint32_t>(*value);
+    }
+  }
+  return out;
+}
+
+std::string format_record(const Record& record) {
+  Json out;
+  out.set("schema", kSchema);
+  out.set("containerId", record.attachment.container_id).set("ifname", record.attachment.ifname);
+  out.set("network", record.network).set("bootId", record.boot_id).set("netns", record.netns);
+  out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
+  out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
+  out.set("link", record.link ? format_link(*record.link) : Json());
+  out.set("vf", record.vf ? format_vf(*record.vf) : Json());
+  if (record.routing_table) out.set("routingTable", *record.routing_table);
+  out.set("port", record.port ? Json(*record.port) : Json());
+  out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
+  out.set("rdmaInPod", Json(record.rdma_in_pod));
+  Json indices = Json::array();
+  for (const uint32_t index : record.rdma_index) indices.push(Json(index));
+  out.set("rdmaIndex", indices).set("indexInPod", record.index_in_pod);
+  out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
+  return out.pretty() + "\n";
+}
+
+Result<Record> parse_record(std::string_view text) {
+  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
+  ObjectReader reader(*json.as_object(), "");
+  const auto schema = TRY(reader.integer("schema"), "");
+  if (schema != kSchema)
+    return reader.error("schema", "this version reads schema " + std::to_string(kSchema) + " only");
+  Record out;
+  out.attachment.container_id = TRY(text_of(reader, "containerId"), "");
+  out.attachment.ifname = TRY(text_of(reader, "ifname"), "");
+  out.network = TRY(text_of(reader, "network"), "");
+  out.boot_id = TRY(text_of(reader, "bootId"), "");
+  out.netns = TRY(text_of(reader, "netns"), "");
+  out.netns_id = TRY(parse_netns_id(reader), "");
+  out.device_key = TRY(text_of(reader, "deviceKey"), "");
+  TRY(check_names(reader, out), "");
+  if (const auto device = TRY(reader.text("device"), ""))
+    out.device = TRY(DeviceId::parse(*device), "device");
+  if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
+  if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
+  if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX), ""))
+    out.routing_table = static_cast<uint32_t>(*table);
+  if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
+    out.port = static_cast<uint32_t>(*port);
+  out.pod_mac = TRY(mac_of(reader, "podMac"), "");
+  out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
+  out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
+  if (!out.rdma_in_pod.empty() && out.rdma_in_pod.size() != out.rdma.size())
+    return reader.error("rdmaInPod", "must be as many as in rdma");
+  out.rdma_index = TRY(indices_of(reader), "");
+  if (!out.rdma_index.empty() && out.rdma_index.size() != out.rdma.size())
+    return reader.error("rdmaIndex", "must be as many as in rdma");
+  // A record of an older version does not have it; the kernel keeps an index where it can.
+  const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
+  out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;
+  out.config = TRY(text_of(reader, "config"), "");
+  out.cni_args = TRY(text_of(reader, "cniArgs"), "");
+  out.cni_path = TRY(text_of(reader, "cniPath"), "");
+  return out;
+}
+
+}  // namespace vfrail

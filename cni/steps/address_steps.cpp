@@ -1,0 +1,95 @@
+#include "cni/plan/routing.h"
+#include "cni/steps/steps.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// Twice what duplicate address detection takes with the kernel's defaults (one probe, one second, random
+// delay of up to one second: addrconf_dad_kick()), and what the CNI plugins' users know.
+constexpr std::chrono::milliseconds kDadTimeout{5000};
+
+// Addresses and an interface without IPv6 would make RTM_NEWADDR fail (EACCES), so a pod default of
+// "disabled" is lifted for this interface; and its addresses survive being taken down, as IPv4's do.
+Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
+  const std::string folder = "ipv6/conf/" + ifname + "/";
+  const auto disabled = TRY(pod.read_sysctl(folder + "disable_ipv6"), "");
+  if (!disabled)
+    return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6"};
+  if (*disabled != "0") TRY(pod.write_sysctl(folder + "disable_ipv6", "0"), "enable IPv6 on " + ifname);
+  return pod.write_sysctl(folder + "keep_addr_on_down", "1");
+}
+
+Result<> wait_for_addresses(Kernel& pod, const Link& link) {
+  const auto deadline = std::chrono::steady_clock::now() + kDadTimeout;
+  for (const LinkAddress& address :
+       TRY(pod.wait_for_dad(link.index, deadline), "wait for duplicate address detection")) {
+    if (address.dad == DadState::failed) {
+      return Error{Errc::exists, 0,
+                   "address " + address.address.cidr() +
+                       " is in use by another host (duplicate address detection failed)"};
+    }
+  }
+  // Still tentative: without a carrier the kernel does not even begin, and that is no reason to fail a pod.
+  return {};
+}
+
+Result<> write_sysctls(Kernel& pod, const std::string& ifname, const std::vector<SysctlSetting>& sysctls) {
+  for (const SysctlSetting& sysctl : sysctls) {
+    auto written = pod.write_sysctl(sysctl.path_for(ifname), sysctl.value);
+    if (written) continue;
+    Error error = std::move(written).error();
+    if (error.code == Errc::not_found)
+      error.text += "; the pod has no such setting: compare it with sysctl -a -r '^net' in a pod";
+    return std::move(error).in("set sysctl " + sysctl.key + " to " + sysctl.value);
+  }
+  return {};
+}
+
+bool has_ipv6(const Assignment& assignment) {
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
+                     [](const AssignedIp& ip) { return ip.address.v6(); });
+}
+
+bool has_gateway6(const Assignment& assignment) {
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
+                     [](const AssignedIp& ip) { return ip.address.v6() && ip.gateway; });
+}
+
+std::string in_table(const Route& route) {
+  return route.table == Route{}.table ? "" : " in table " + std::to_string(route.table);
+}
+
+}  // namespace
+
+Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
+                       const PodSettings& settings, std::optional<uint32_t> own_table) {
+  if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
+  // The kernel then sends an unsolicited neighbour advertisement for each address when duplicate address
+  // detection is through with it (addrconf_dad_completed(), since 4.19): nobody waits, and none too early.
+  // Kernels that do not are no reason to fail.
+  if (has_ipv6(assignment)) {
+    static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
+  }
+  // Before the addresses, which some are about (accept_dad), and after our own, so that they have the last
+  // word.
+  TRY(write_sysctls(pod, link.name, settings.sysctls), "");
+  for (const AssignedIp& ip : assignment.ips) {
+    TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
+  }
+  // A route through a gateway over a tentative source address would be refused or lost.
+  if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link), "");
+  for (const Route& route : routes_of(assignment, link.index, own_table)) {
+    TRY(pod.add_route(route), "add route " + route.destination.cidr() + " on " + link.name + in_table(route));
+  }
+  if (!own_table) return {};
+  for (const RoutingRule& rule : rules_of(assignment.ips, *own_table)) {
+    TRY(pod.add_rule(rule.source, rule.table),
+        "route packets from " + rule.source.text() + " by table " + std::to_string(rule.table));
+  }
+  return {};
+}
+
+}  // namespace vfrail

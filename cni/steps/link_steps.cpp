@@ -1,0 +1,385 @@
+#include "cni/node/device.h"
+#include "cni/node/namespaces.h"
+#include "cni/steps/steps.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace vfrail {
+
+namespace {
+
+// The kernel's own choice when a name is taken (default_device_exit_net() in net/core/dev.c).
+constexpr const char* kFallbackName = "dev%d";
+
+// A machine without time for anything has been seen to need 25 s for the namespaces of 14 pods.
+constexpr std::chrono::milliseconds kLongestReturn{30'000};
+
+// What a move and a pod leave as it is: the device below, kind, and what it stands on. Interfaces of one kind
+// on one parent have it in common, so it takes more to know one of them.
+bool is_such(const LinkBefore& before, const Link& link) {
+  if (link.kind != before.kind || link.parent_device != before.parent_device) return false;
+  return before.lower == 0 || link.lower == 0 || link.lower == before.lower;
+}
+
+// In the host, where a pod cannot rename it.
+bool is_the_links(const Record& record, const Link& link) {
+  const LinkBefore& before = *record.link;
+  if (!before.parent_device.empty()) return link.parent_device == before.parent_device;
+  if (!is_such(before, link)) return false;
+  const bool same_name = link.name == before.name || link.name == record.attachment.ifname;
+  return link.mac == record.pod_mac || link.mac == before.mac || (same_name && link.index == before.index);
+}
+
+// Not under its index: the pod has moved hardware away and back, or the record was written before the move
+// and another interface of the pod had the index. `holder`: what has it.
+Result<std::optional<Link>> find_by_more_than_index(const Record& record, const std::optional<Link>& holder,
+                                                    Kernel& pod) {
+  const LinkBefore& before = *record.link;
+  const std::string& ifname = record.attachment.ifname;
+  auto link = TRY(pod.find_link(ifname), "find " + ifname + " in the pod");
+  const bool own_address = link && (link->mac == record.pod_mac || link->mac == before.mac);
+  if (!before.ends_with_its_namespace()) {
+    if (link && link->name == ifname && is_such(before, *link)) return link;
+    // Two that fit are the ports of one function. Some drivers let their own address follow another that is
+    // set (igbvf_reset()), so it decides only then.
+    std::vector<Link> all = TRY(pod.links(), "find the device in the pod");
+    std::erase_if(all, [&](const Link& one) { return !is_such(before, one); });
+    if (all.size() > 1)
+      std::erase_if(all, [&](const Link& one) { return one.permanent_mac != before.permanent_mac; });
+    return all.size() == 1 ? std::optional<Link>(std::move(all.front())) : std::nullopt;
+  }
+  // Nothing has the index that a virtual interface must have: it is gone, and what has its name is another.
+  if (!holder || record.index_in_pod != before.index) return std::optional<Link>();
+  if (link && link->name == ifname && own_address && is_such(before, *link)) return link;
+  // A move that failed half-way has not renamed it yet (finish_without_mac()).
+  link = TRY(pod.find_link(before.name), "find " + before.name + " in the pod");
+  const bool its_address = link && link->mac == before.mac;
+  if (link && link->index != holder->index && its_address && is_such(before, *link)) return link;
+  return std::optional<Link>();
+}
+
+// The record's netdev in the host; nothing while it is elsewhere.
+Result<std::optional<Link>> find_its_link(const Record& record, const World& world) {
+  const LinkBefore& before = *record.link;
+  if (record.device) {
+    const Device device = TRY(read_device(world.sys, *record.device), "");
+    for (size_t i = 0; i < device.netdevs.size(); ++i) {
+      const std::string& name = device.netdevs[i];
+      if (record.port && device.ports[i] != *record.port) continue;  // another one of the same function
+      auto link = TRY(world.host.find_link(name), "find " + name);
+      if (link && is_the_links(record, *link)) return link;
+    }
+    return std::optional<Link>();
+  }
+  auto link = TRY(world.host.find_link(before.name), "find " + before.name);
+  if (link && is_the_links(record, *link)) return link;
+  link = TRY(world.host.find_link(record.attachment.ifname), "find " + record.attachment.ifname);
+  if (link && is_the_links(record, *link)) return link;
+  return std::optional<Link>();
+}
+
+// Another device of ours that came from an ended namespace under this name, which its pod gave it: it makes
+// way, and its own DEL finds it by what it is.
+Result<bool> makes_way(const Link& holder, const std::string& name, World& world) {
+  if (holder.parent_device.empty() || holder.name != name) return false;
+  const auto owner = TRY(world.store.owner(holder.parent_device), "");
+  if (!owner) return false;
+  const auto record = world.store.load(*owner);
+  if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
+  world.log.warning("another device has the name from its pod, it makes way",
+                    {{"name", name}, {"device", holder.parent_device}});
+  TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "rename " + name);
+  return true;
+}
+
+bool has_name(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The name to come home under: the old one, unless another interface has taken it meanwhile.
+Result<std::string> name_in_host(const LinkBefore& before, const std::optional<int>& own_index,
+                                 World& world) {
+  const auto holder = TRY(world.host.find_link(before.name), "find " + before.name);
+  if (!holder || holder->index == own_index) return before.name;
+  if (TRY(makes_way(*holder, before.name, world), "")) return before.name;
+  world.log.warning("interface restored under another name: its original name is in use",
+                    {{"name", before.name}, {"taken_by", holder->name}});
+  return std::string(kFallbackName);
+}
+
+// What differs between the link now and the link as it was.
+LinkChange difference(const LinkBefore& before, const Link& now) {
+  LinkChange change;
+  // IPoIB's holds the number of a queue pair, which is another one each time; its GUID is the PF's to set.
+  if (now.mac != before.mac && !before.ipoib()) change.mac = before.mac;
+  if (now.mtu != before.mtu) change.mtu = before.mtu;
+  if (now.tx_queue_len != before.tx_queue_len) change.tx_queue_len = before.tx_queue_len;
+  if (now.alias != before.alias) change.alias = before.alias;
+  if (now.promisc_set() != before.promisc) change.promisc = before.promisc;
+  if (now.allmulti_set() != before.allmulti) change.allmulti = before.allmulti;
+  change.options = before.options.differing_from(now.options);
+  return change;
+}
+
+// A pod can have given it alternative names that other devices of the node have as their own.
+Result<> drop_foreign_altnames(const LinkBefore& before, const Link& now, Kernel& where) {
+  for (const std::string& name : now.altnames) {
+    if (std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end()) continue;
+    auto removed = where.remove_altname(now.index, name);
+    if (!removed && removed.error().sys != ENOENT)
+      return std::move(removed.error()).in("take alternative name " + name + " off " + now.name);
+  }
+  return {};
+}
+
+Result<> restore_altnames(const LinkBefore& before, const Link& now, Kernel& host) {
+  TRY(drop_foreign_altnames(before, now, host), "");
+  for (const std::string& name : before.altnames) {
+    if (has_name(now.altnames, name)) continue;
+    auto added = host.add_altname(now.index, name);
+    // Taken by another interface meanwhile: nothing that a retry could mend.
+    if (!added && added.error().sys != EEXIST)
+      return std::move(added.error()).in("restore alternative name " + name);
+  }
+  return {};
+}
+
+// One property a message, for when the change as a whole was refused. A property that the driver does not
+// take back (an address under the administrator's control, say) is told, not an error: a retry would not
+// help.
+void apply_each(const LinkChange& change, const Link& now, World& world) {
+  const auto apply = [&](const char* what, const LinkChange& one) {
+    const auto result = world.host.change_link(now.index, one);
+    if (!result) {
+      world.log.warning("the driver did not take a property back",
+                        {{"name", now.name}, {"property", what}, {"reason", result.error().text}});
+    }
+  };
+  if (change.mac && !world.host.change_link(now.index, {.mac = change.mac})) {
+    // A driver such as igbvf hears of the address that the PF has set back when it is taken down.
+    if (!now.up()) apply("up", {.up = true});
+    apply("down", {.up = false});
+    apply("mac", {.mac = change.mac});
+    if (now.up()) apply("up", {.up = true});
+  }
+  if (change.mtu) apply("mtu", {.mtu = change.mtu});
+  if (change.tx_queue_len) apply("txQLen", {.tx_queue_len = change.tx_queue_len});
+  if (change.alias) apply("alias", {.alias = change.alias});
+  if (change.promisc) apply("promisc", {.promisc = change.promisc});
+  if (change.allmulti) apply("allmulti", {.allmulti = change.allmulti});
+  for (const auto& row : LinkOptions::kRows) {
+    if (!(change.options.*row.value)) continue;
+    LinkChange one;
+    one.options.*row.value = change.options.*row.value;
+    apply(row.name, one);
+  }
+}
+
+// The link is in the host already: sent home by the kernel, or never gone.
+Result<> settle(const Record& record, const Link& now, World& world) {
+  const LinkBefore& before = *record.link;
+  LinkChange change = difference(before, now);
+  if (now.name != before.name) {
+    const std::string name = TRY(name_in_host(before, now.index, world), "");
+    if (name == before.name) change.name = name;
+  }
+  if (now.up() != before.up) change.up = before.up;
+  // Kernels before 6.2 do not rename an interface that is up, and flags are applied last.
+  if (change.name && now.up()) {
+    TRY(world.host.change_link(now.index, {.up = false}), "take " + now.name + " down");
+    change.up = before.up;
+  }
+  const bool differs = change != LinkChange{};
+  if (differs && !world.host.change_link(now.index, change)) {
+    apply_each(change, now, world);
+    const LinkChange rest{.name = change.name, .up = change.up};
+    if (rest.name || rest.up) {
+      TRY(world.host.change_link(now.index, rest), "restore " + before.name + " (now " + now.name + ")");
+    }
+  }
+  return restore_altnames(before, now, world.host);
+}
+
+// An alternative name that another interface of the host has by now is in the way of the move (EEXIST).
+Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
+  for (const std::string& name : link.altnames) {
+    if (!TRY(world.host.find_link(name), "find " + name)) continue;
+    world.log.warning("interface restored without an alternative name: another interface has it",
+                      {{"name", name}});
+    TRY(pod.remove_altname(link.index, name), "take alternative name " + name + " off " + link.name);
+  }
+  return {};
+}
+
+// Before the move, so that the host's udev sees it arrive under one name and acts on no other: the kernel
+// announces the arrival before it renames (do_setlink()). If it cannot be done the move renames.
+void rename_before_move(const Link& link, const std::string& name, Kernel& pod) {
+  if (link.name == name || name == kFallbackName) return;
+  const auto renamed = pod.change_link(link.index, {.name = name});
+  // Kernels before 6.2 do not rename an interface that is up.
+  if (renamed || renamed.error().sys != EBUSY) return;
+  if (pod.change_link(link.index, {.up = false}))
+    static_cast<void>(static_cast<bool>(pod.change_link(link.index, {.name = name})));
+}
+
+Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, World& world) {
+  const LinkBefore& before = *record.link;
+  TRY(drop_foreign_altnames(before, link, pod), "");
+  LinkChange change = difference(before, link);
+  change.netns_fd = world.host.netns_fd();
+  change.name = TRY(name_in_host(before, std::nullopt, world), "");
+  change.up = before.up;
+  rename_before_move(link, *change.name, pod);
+  const bool whole = static_cast<bool>(pod.change_link(link.index, change));
+  const bool has_altnames =
+      std::all_of(before.altnames.begin(), before.altnames.end(),
+                  [&](const std::string& name) { return has_name(link.altnames, name); });
+  if (whole && has_altnames) return {};
+  // Refused, perhaps for one property only and perhaps after the move: bring it home first, then mend the
+  // rest.
+  const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");
+  if (still_there) {
+    TRY(drop_taken_altnames(*still_there, pod, world), "");
+    const LinkChange bare{.netns_fd = change.netns_fd, .name = change.name};
+    TRY(pod.change_link(still_there->index, bare),
+        "move " + link.name + " back to the host as " + *change.name);
+  }
+  const auto now = TRY(find_its_link(record, world), "");
+  return now ? settle(record, *now, world) : Result<>();
+}
+
+// Whether the netdev can still come back by itself.
+Result<bool> can_return(const Record& record, const World& world) {
+  if (record.link->ends_with_its_namespace()) return false;
+  return !record.device || !TRY(read_device(world.sys, *record.device), "").driver.empty();
+}
+
+// The address comes right after the move, so a refusal of it leaves the link in the pod under its old name. A
+// driver such as igbvf hears of the address that the PF has set when it is taken down, and refuses it until
+// then.
+Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& host, Kernel& pod,
+                            Error refusal) {
+  const auto still = TRY(host.find_link(record.link->index), "");
+  if (still && still->name == record.link->name) return refusal;  // it was not about the address
+  const auto link = TRY(find_link_in_pod(record, pod), "");
+  if (!link) return refusal;
+  change.netns_fd = -1;
+  const auto address = std::exchange(change.mac, std::nullopt);
+  TRY(pod.change_link(link->index, change), "");
+  TRY(pod.change_link(link->index, {.up = false}), "");
+  return pod.change_link(link->index, {.mac = address, .up = true});
+}
+
+}  // namespace
+
+Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record) {
+  const LinkBefore& before = *plan.link;
+  for (const std::string& name : plan.own_altnames) {
+    TRY(host.remove_altname(before.index, name), "take alternative name " + name + " off " + before.name);
+  }
+  LinkChange change;
+  change.netns_fd = pod.netns_fd();
+  change.name = plan.ifname;
+  change.mac = plan.mac;
+  change.mtu = plan.mtu;
+  change.tx_queue_len = plan.tx_queue_len;
+  change.promisc = plan.promisc;
+  change.allmulti = plan.allmulti;
+  change.up = true;
+  auto moved = host.change_link(before.index, change);
+  if (!moved && change.mac) moved = finish_without_mac(record, change, host, pod, std::move(moved).error());
+  TRY(std::move(moved), "move " + before.name + " into the pod as " + plan.ifname);
+  // The index can have changed: another link of the pod may have had it.
+  auto link = TRY(pod.find_link(plan.ifname), "read " + plan.ifname + " in the pod");
+  if (!link)
+    return Error{Errc::protocol, 0, "the kernel moved " + before.name + " but the pod has no " + plan.ifname};
+  return std::move(*link);
+}
+
+Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod) {
+  if (!record.link) return std::optional<Link>();
+  // Neither a name nor an address nor the namespace's other interfaces matter: the index stays as long as the
+  // interface stays, and is no other's meanwhile.
+  auto link = TRY(pod.find_link(record.index_in_pod), "find the interface in the pod");
+  if (link && is_such(*record.link, *link)) return link;
+  return find_by_more_than_index(record, link, pod);
+}
+
+Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world) {
+  return record.link ? find_its_link(record, world) : std::optional<Link>();
+}
+
+namespace {
+
+// The pod can have moved it on. Hardware alone can be known there: by the device below it.
+Result<> fetch_from_anywhere(const Record& record, World& world) {
+  const LinkBefore& before = *record.link;
+  if (before.parent_device.empty()) return {};
+  return for_each_namespace(world, NetnsId{}, [&](Kernel& other) -> Result<> {
+    for (const Link& link : TRY(other.links(), "find " + record.device_key)) {
+      if (!is_such(before, link)) continue;
+      world.log.warning("the pod has moved the interface on, it is fetched", {{"device", record.device_key}});
+      return return_to_host(record, link, other, world);
+    }
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready) {
+  const auto last = std::chrono::steady_clock::now() + std::max(kLongestReturn, world.return_timeout);
+  for (;;) {
+    int asked = 0;
+    const auto deadline = std::min(last, std::chrono::steady_clock::now() + world.return_timeout);
+    auto done = world.host.wait_for_link(deadline, [&] {
+      ++asked;
+      return ready();
+    });
+    // It is asked at the beginning and at the end; each time more is a change.
+    const bool changed = asked > 2;
+    const bool in_time = std::chrono::steady_clock::now() < last;
+    if (done || done.error().code != Errc::timeout || !changed || !in_time) return done;
+  }
+}
+
+Result<std::optional<Link>> wait_for_return(const Record& record, World& world) {
+  if (!record.link) return std::optional<Link>();
+  std::optional<Link> now = TRY(find_link_in_host(record, world), "");
+  if (!now && TRY(can_return(record, world), "")) {
+    TRY(fetch_from_anywhere(record, world), "");
+    now = TRY(find_link_in_host(record, world), "");
+  }
+  if (!now && TRY(can_return(record, world), "")) {
+    auto returned = wait_for_host_link(world, [&]() -> Result<bool> {
+      now = TRY(find_its_link(record, world), "");
+      return now.has_value() || !TRY(can_return(record, world), "");
+    });
+    if (!returned && returned.error().code == Errc::timeout) {
+      return Error{Errc::busy, 0,
+                   "the interface of " + record.device_key + " (was " + record.link->name +
+                       ") has not come back, and nothing has for " +
+                       std::to_string(world.return_timeout.count()) +
+                       " ms: a process still holds the namespace that it is in, or the kernel has not got to "
+                       "ending it; try again"};
+    }
+    TRY(std::move(returned), "wait for " + record.link->name);
+  }
+  return now;
+}
+
+Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
+  if (!record.link) return {};
+  if (pod != nullptr) {
+    if (const auto link = TRY(find_link_in_pod(record, *pod), ""))
+      return return_to_host(record, *link, *pod, world);
+  }
+  const auto now = TRY(wait_for_return(record, world), "");
+  if (now) return settle(record, *now, world);
+  world.log.warning("the interface no longer exists, nothing to bring back",
+                    {{"device", record.device_key}, {"name", record.link->name}});
+  return {};
+}
+
+}  // namespace vfrail

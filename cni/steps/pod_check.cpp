@@ -1,0 +1,71 @@
+// What CHECK compares of the settings that PodSettings has.
+#include "cni/plan/routing.h"
+#include "cni/steps/steps.h"
+#include "common/text.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+std::string on_or_off(bool on) { return on ? "on" : "off"; }
+
+void compare_flag(const std::string& what, std::optional<bool> wanted, bool have,
+                  std::vector<std::string>& out) {
+  if (wanted.value_or(have) == have) return;
+  out.push_back(what + " is " + on_or_off(have) + ", want " + on_or_off(*wanted));
+}
+
+// Values of several numbers come back with tabs between them (tcp_rmem).
+std::string one_blank_between(const std::string& text) { return joined(split(text, " \t\n"), " "); }
+
+Result<> compare_sysctls(const std::vector<SysctlSetting>& wanted, const std::string& ifname, Kernel& pod,
+                         std::vector<std::string>& out) {
+  for (const SysctlSetting& sysctl : wanted) {
+    const auto have = TRY(pod.read_sysctl(sysctl.path_for(ifname)), "read sysctl " + sysctl.key);
+    if (have && one_blank_between(*have) == one_blank_between(sysctl.value)) continue;
+    out.push_back("sysctl " + sysctl.key + " is " + (have ? one_blank_between(*have) : "not there") +
+                  ", want " + one_blank_between(sysctl.value));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod) {
+  std::vector<std::string> out;
+  compare_flag(link.name + ": promisc", wanted.promisc, link.promisc_set(), out);
+  compare_flag(link.name + ": allmulti", wanted.allmulti, link.allmulti_set(), out);
+  if (wanted.tx_queue_len.value_or(link.tx_queue_len) != link.tx_queue_len) {
+    out.push_back(link.name + " has txQLen " + std::to_string(link.tx_queue_len) + ", want " +
+                  std::to_string(*wanted.tx_queue_len));
+  }
+  TRY(compare_sysctls(wanted.sysctls, link.name, pod, out), "");
+  return out;
+}
+
+Result<std::vector<std::string>> routing_differences(const Assignment& wanted, uint32_t own_table,
+                                                     const Link& link, Kernel& pod) {
+  std::vector<std::string> out;
+  const auto table = [](uint32_t number) { return "table " + std::to_string(number); };
+  const auto rules = TRY(pod.rules(), "");
+  for (const RoutingRule& rule : rules_of(wanted.ips, own_table)) {
+    const bool there = std::any_of(rules.begin(), rules.end(), [&](const RoutingRule& one) {
+      return one.source == rule.source && one.table == rule.table;
+    });
+    if (!there)
+      out.push_back("the rule from " + rule.source.text() + " to " + table(rule.table) +
+                    " is missing in the pod");
+  }
+  const auto routes = TRY(pod.routes(link.index), "");
+  for (const Route& route : own_routes(wanted.ips, link.index, own_table)) {
+    const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
+      return one.destination == route.destination && one.table == route.table;
+    });
+    if (!there) out.push_back("route " + route.destination.cidr() + " is missing in " + table(route.table));
+  }
+  return out;
+}
+
+}  // namespace vfrail

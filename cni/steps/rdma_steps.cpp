@@ -1,0 +1,256 @@
+#include "cni/node/device.h"
+#include "cni/node/namespaces.h"
+#include "cni/steps/steps.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+namespace vfrail {
+
+namespace {
+
+// A number that another device held for a moment only can be had by moving again; more tries than this mean
+// that it is held for good.
+constexpr int kMaxMoves = 3;
+// A move takes some ms; every pod of the node may be in the queue.
+constexpr std::chrono::milliseconds kLockTimeout{30'000};
+
+// The index stays the same over a move, so the device needs not be looked for again.
+Result<> move_all(const std::vector<RdmaDevice>& devices, Kernel& from, Kernel& to) {
+  for (const RdmaDevice& device : devices) {
+    TRY(from.move_rdma_device(device.index, to.netns_fd()), "move RDMA device " + device.name);
+  }
+  return {};
+}
+
+Result<bool> node_is_free(const SysRoot& sys, const std::string& node) {
+  const std::string kind = node.starts_with("uverbs") ? "infiniband_verbs" : "infiniband_mad";
+  return !TRY(sys.exists("sys/class/" + kind + "/" + node), "");
+}
+
+// Moving again gives the wanted numbers only if they are free now: the kernel takes the lowest.
+Result<bool> worth_another_move(const SysRoot& sys, const std::vector<std::string>& wanted,
+                                const std::vector<std::string>& have) {
+  if (wanted.size() != have.size()) return false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == have[i]) continue;
+    const bool lower =
+        wanted[i].size() < have[i].size() || (wanted[i].size() == have[i].size() && wanted[i] < have[i]);
+    if (!lower || !TRY(node_is_free(sys, wanted[i]), "")) return false;
+  }
+  return true;
+}
+
+Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& pod, World& world) {
+  std::vector<std::string> have;
+  for (int moves = 1;; ++moves) {
+    TRY(move_all(plan.rdma, world.host, pod), "");
+    if (!record.device || plan.nodes.empty()) return {};  // no container was told a node by kubelet
+    have = TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
+    if (have == plan.nodes) return {};
+    if (moves == kMaxMoves || !TRY(worth_another_move(world.sys, plan.nodes, have), "")) break;
+    TRY(move_all(plan.rdma, pod, world.host), "move back to try again");
+  }
+  return Error{Errc::busy, 0,
+               "the kernel gave " + joined(record.rdma) + " of " + record.device_key + " the device nodes " +
+                   joined(have) + " when it moved into the pod, but the container was allocated " +
+                   joined(plan.nodes) +
+                   ", which now is no device's or another's; delete the pod, so that kubelet allocates anew"};
+}
+
+Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
+  for (size_t i = 0; i < plan.rdma_in_pod.size(); ++i) {
+    const RdmaDevice& device = plan.rdma[i];
+    const std::string& name = plan.rdma_in_pod[i];
+    if (device.name == name) continue;
+    auto renamed = pod.rename_rdma_device(device.index, name);
+    if (renamed) continue;
+    const bool taken = renamed.error().sys == EEXIST;
+    return std::move(renamed.error())
+        .in("rdmaName: call " + device.name + " " + name + " in the pod" +
+            (taken ? " (another RDMA device of the node or, since Linux 7, of the pod has the name)" : ""));
+  }
+  return {};
+}
+
+// A device that moves: what it is called in the host and in the pod, and the index that it keeps.
+struct Moved {
+  std::string host;
+  std::string pod;
+  std::optional<uint32_t> index;  // nothing: the record is an older version's
+};
+
+std::vector<Moved> moved_devices(const Record& record) {
+  std::vector<Moved> out;
+  for (size_t i = 0; i < record.rdma.size(); ++i) {
+    Moved one{record.rdma[i], record.rdma_name_in_pod(i), std::nullopt};
+    if (!record.rdma_index.empty()) one.index = record.rdma_index[i];
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Which of `missing` the device is. By its index; in an older version's record by its name, or because it is
+// of the function (`own`: what its devices are called now) and only one is missed.
+std::vector<Moved>::iterator which(std::vector<Moved>& missing, const RdmaDevice& device,
+                                   const std::vector<std::string>& own) {
+  const auto at = std::find_if(missing.begin(), missing.end(), [&](const Moved& one) {
+    if (one.index) return *one.index == device.index;
+    const bool named = device.name == one.pod || device.name == one.host;
+    return named && (own.empty() || contains(own, device.name));
+  });
+  if (at != missing.end() || missing.size() != 1 || missing.front().index) return at;
+  return contains(own, device.name) ? missing.begin() : at;
+}
+
+Result<std::vector<std::string>> own_names(const Record& record, const World& world) {
+  if (!record.device) return std::vector<std::string>();
+  return read_rdma_names(world.sys, *record.device);
+}
+
+// The device is in the host, perhaps under a name of the pod's, or as "ibdev<index>" if its name was taken
+// when its namespace ended (rdma_dev_change_netns() of Linux 7).
+Result<> restore_name(const RdmaDevice& device, const Moved& moved, World& world) {
+  if (device.name == moved.host) return {};
+  auto renamed = world.host.rename_rdma_device(device.index, moved.host);
+  if (renamed) return {};
+  if (renamed.error().sys != EEXIST)
+    return std::move(renamed.error()).in("call RDMA device " + device.name + " " + moved.host + " again");
+  world.log.warning("the RDMA device keeps another name in the host, its own is taken",
+                    {{"name", device.name}, {"taken", moved.host}});
+  return {};
+}
+
+// In the host, where it gets its name back; or nothing is left to come, because the device has no RDMA device
+// any more (driver unbound).
+Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) {
+  const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
+  const auto named = [&](const std::string& name) {
+    return std::find_if(devices.begin(), devices.end(),
+                        [&](const RdmaDevice& device) { return device.name == name; });
+  };
+  for (const RdmaDevice& device : devices) {
+    if (device.index != moved.index) continue;
+    TRY(restore_name(device, moved, world), "");
+    return true;
+  }
+  if (!record.device) return named(moved.host) != devices.end();
+  const Device now = TRY(read_device(world.sys, *record.device), "");
+  if (now.rdma.empty() && now.nodes.empty()) return true;
+  if (now.rdma.size() < record.rdma.size()) return false;
+  // A list can miss one while others move (Kernel::rdma_devices()).
+  for (const std::string& name : now.rdma) {
+    if (named(name) == devices.end()) return false;
+  }
+  // Without its index: the driver was bound again, or the record is an older version's.
+  std::vector<std::string> strange;
+  for (const std::string& name : now.rdma) {
+    if (name == moved.host) return true;
+    if (!contains(record.rdma, name)) strange.push_back(name);
+  }
+  const bool by_name = contains(strange, moved.pod);
+  if (!by_name && strange.size() != 1) return true;
+  TRY(restore_name(*named(by_name ? moved.pod : strange.front()), moved, world), "");
+  return true;
+}
+
+// A move onto a name that the host's namespace has is refused since Linux 7.
+Result<> return_to_host(const RdmaDevice& device, Kernel& from, World& world) {
+  auto moved = from.move_rdma_device(device.index, world.host.netns_fd());
+  if (moved || moved.error().sys != EEXIST) return moved;
+  // What the kernel calls it in this case itself.
+  TRY(from.rename_rdma_device(device.index, "ibdev" + std::to_string(device.index)), "");
+  return from.move_rdma_device(device.index, world.host.netns_fd());
+}
+
+// Moves those that the namespace has. They may then have another name than theirs, which is is_in_host()'s.
+Result<> return_all(const std::vector<Moved>& all, const Record& record, Kernel& from, World& world) {
+  const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
+  std::vector<Moved> missing = all;
+  const auto own = TRY(own_names(record, world), "");
+  for (const RdmaDevice& device : TRY(from.rdma_devices(), "find the RDMA devices of the pod")) {
+    const auto at = which(missing, device, own);
+    if (at == missing.end()) continue;
+    // Before the move, so that the host's udev never sees the other name. If it fails, is_in_host() does it.
+    if (device.name != at->host) static_cast<void>(from.rename_rdma_device(device.index, at->host));
+    TRY(return_to_host(device, from, world), "bring RDMA device " + device.name + " back");
+    missing.erase(at);
+  }
+  return {};
+}
+
+Result<std::vector<Moved>> still_away(const std::vector<Moved>& missing, const Record& record, World& world) {
+  std::vector<Moved> out;
+  for (const Moved& one : missing) {
+    if (!TRY(is_in_host(one, record, world), "")) out.push_back(one);
+  }
+  return out;
+}
+
+// The pod can have moved it on.
+Result<> return_from_anywhere(const std::vector<Moved>& missing, const Record& record, World& world) {
+  return for_each_namespace(world, NetnsId{},
+                            [&](Kernel& other) { return return_all(missing, record, other, world); });
+}
+
+std::string host_names(const std::vector<Moved>& all) {
+  std::vector<std::string> out;
+  for (const Moved& one : all) out.push_back(one.host);
+  return joined(out);
+}
+
+}  // namespace
+
+Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world) {
+  if (record.rdma.empty()) return {};
+  const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
+  TRY(move_with_nodes(record, plan, pod, world), "");
+  return rename_in_pod(plan, pod);
+}
+
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
+                                                   const World& world) {
+  std::vector<Moved> wanted{moved_devices(record)[i]};
+  const auto own = wanted.front().index ? std::vector<std::string>() : TRY(own_names(record, world), "");
+  for (RdmaDevice& device : TRY(pod.rdma_devices(), "")) {
+    if (which(wanted, device, own) != wanted.end()) return std::optional<RdmaDevice>(std::move(device));
+  }
+  return std::optional<RdmaDevice>();
+}
+
+Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
+  std::vector<Moved> missing = moved_devices(record);
+  if (missing.empty()) return {};
+  // An ADD that was killed in the move has left the lock's file, which goes with ours; return_all() takes it,
+  // too.
+  if (pod == nullptr) TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
+  // From an ended namespace the kernel brings them back (rdma_dev_exit_net()) and announces nothing, so they
+  // are looked for; in the pod, too, because a list can miss one (Kernel::rdma_devices()).
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  for (bool searched = false;; searched = true) {
+    if (pod != nullptr) TRY(return_all(missing, record, *pod, world), "");
+    missing = TRY(still_away(missing, record, world), "");
+    if (missing.empty()) return {};
+    const bool last = std::chrono::steady_clock::now() >= deadline;
+    if (!searched || last) {
+      TRY(return_from_anywhere(missing, record, world), "");
+      missing = TRY(still_away(missing, record, world), "");
+      if (missing.empty()) return {};
+    }
+    if (last) {
+      return Error{Errc::busy, 0,
+                   "RDMA device " + host_names(missing) + " of " + record.device_key +
+                       " has not come back within " + std::to_string(world.return_timeout.count()) +
+                       " ms: a process still holds the namespace that it is in"};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace vfrail

@@ -1,0 +1,29 @@
+// Source routing in the pod's namespace: which tables are taken, and the rules' way out.
+#include "cni/plan/routing.h"
+#include "cni/steps/steps.h"
+
+#include <cerrno>
+
+namespace vfrail {
+
+Result<std::vector<uint32_t>> tables_in_use(Kernel& pod) {
+  std::vector<uint32_t> out;
+  for (const RoutingRule& rule : TRY(pod.rules(), "")) out.push_back(rule.table);
+  for (const Route& route : TRY(pod.routes(0), "")) out.push_back(route.table);
+  return out;
+}
+
+// The tables are the attachment's own, so every rule that leads to one is, too; their routes went with the
+// link.
+Result<> remove_rules(const Record& record, Kernel& pod) {
+  if (!record.routing_table) return {};
+  for (const RoutingRule& rule : TRY(pod.rules(), "")) {
+    if (!is_own_table(rule.table, *record.routing_table)) continue;
+    const auto removed = pod.remove_rule(rule);
+    if (removed || removed.error().sys == ENOENT) continue;
+    return Error(removed.error()).in("remove the rule from " + rule.source.cidr());
+  }
+  return {};
+}
+
+}  // namespace vfrail

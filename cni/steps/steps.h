@@ -1,0 +1,83 @@
+// The steps of an attachment, each beside its inverse. An inverse goes by what it finds, so it can run
+// whether its step ran, half ran, or did not run at all.
+#pragma once
+
+#include "cni/conf/result.h"
+#include "cni/node/world.h"
+#include "cni/plan/plan.h"
+#include "cni/record/record.h"
+#include "common/netlink/kernel.h"
+#include "common/result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// Moves, renames, sets MAC, MTU, queue length and flags and brings up, in one request. The link as the pod
+// has it now.
+Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record);
+// Makes the netdev in the host what the record says it was: name, MAC, MTU, queue length, alias, altnames,
+// promisc, allmulti, up or down. `pod` is null when its namespace is gone; then the kernel sends hardware
+// home, which is waited for. A netdev that has ended (a veth with its namespace, an unbound driver) is
+// nothing to bring back.
+Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
+
+// The record's netdev in the host; nothing while it is elsewhere, or if it has none.
+Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world);
+// The same, once it has come back. Nothing if it has ended; Errc::busy if it does not come.
+Result<std::optional<Link>> wait_for_return(const Record& record, World& world);
+
+// Waits until `ready`, for what an ended namespace gives back. World::return_timeout counts anew as long as
+// links of the host change, up to 30 s: the kernel ends namespaces one after the other. Errc::timeout after
+// that.
+Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready);
+
+// Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
+// refused.
+Result<> change_vf(Kernel& host, const VfPlan& plan);
+// Sets them back in two parts, with bring_link_back() between: drivers let a VF take its own address again
+// only when the PF's is back, and nothing of the pod must leave without its VLAN. What the driver refuses for
+// good is logged; a PF that is gone has taken its VFs along.
+Result<> restore_vf_identity(const Record& record, World& world);
+Result<> restore_vf_policy(const Record& record, World& world);
+
+// Moves and, if wanted, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
+// move renumbers them).
+Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world);
+// Makes the CDI spec of the device, if that is how its container gets its nodes, name the nodes that it has
+// now. Has no inverse: a runtime makes no container from the spec before the next ADD has corrected it, or
+// Allocate has written it anew.
+Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world);
+// To the host, from wherever the pod has moved them, and under their old names, unless others have these by
+// now.
+Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
+// The i-th RDMA device of the record in the pod, by what it is: its index, and in an older version's record
+// its name or the function that it is of.
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
+                                                   const World& world);
+
+// Sysctls, addresses and routes of the link in the pod. Undone by moving the link: the kernel drops them.
+// (Sysctls that are not the link's end with the pod's namespace.)
+Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
+                       const PodSettings& settings, std::optional<uint32_t> own_table);
+
+// Tells the neighbours the link's IPv4 addresses. What goes wrong is logged.
+void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& log);
+
+// The tables that have a rule or a route in the pod.
+Result<std::vector<uint32_t>> tables_in_use(Kernel& pod);
+// The inverse of what configure_pod() did for source routing, beside what goes with the link.
+Result<> remove_rules(const Record& record, Kernel& pod);
+
+// What the pod has otherwise than the settings say, a sentence each.
+Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod);
+// The same of source routing, for an attachment with a table of its own.
+Result<std::vector<std::string>> routing_differences(const Assignment& wanted, uint32_t own_table,
+                                                     const Link& link, Kernel& pod);
+
+// The record's netdev in the pod, by what it is and not by what it is called.
+Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);
+
+}  // namespace vfrail

@@ -1,0 +1,90 @@
+#include "cni/node/device.h"
+#include "cni/steps/steps.h"
+
+namespace vfrail {
+
+namespace {
+
+// What another try would not change: the driver or the hardware does not do it.
+bool is_final(const Error& error) {
+  return error.sys == EOPNOTSUPP || error.sys == EINVAL || error.sys == EPERM || error.sys == ERANGE ||
+         error.sys == EPROTONOSUPPORT || error.sys == EADDRNOTAVAIL;
+}
+
+// What drivers make of EINVAL and EOPNOTSUPP, and what can be done about it.
+std::string remedy_for(const VfSettings& refused) {
+  const std::string text = refused.text();
+  const std::string key = text.substr(0, text.find(' '));
+  std::string out = " (the PF's driver does not have this setting, or not this value";
+  if (refused.rate) {
+    out += refused.rate->min != 0 ? "; few drivers have a min_tx_rate, and none over the link's speed"
+                                  : "; Mbit/s, and not over the link's speed";
+  }
+  return out + "; take " + key + " out of the network configuration, or try it by hand: ip link set PF vf N)";
+}
+
+// One setting a request, for when they were refused as a whole.
+Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world) {
+  Result<> out;
+  for (const VfSettings& one : settings.each()) {
+    auto done = world.host.change_vf(place.pf_link, place.index, one);
+    if (done) continue;
+    if (is_final(done.error())) {
+      world.log.warning("the PF's driver did not take a setting back",
+                        {{"pf", place.pf}, {"setting", one.text()}, {"reason", done.error().text}});
+    } else if (out) {
+      out = std::move(done).error().in("set " + one.text() + " on VF " + std::to_string(place.index) +
+                                       " of " + place.pf);
+    }
+  }
+  return out;
+}
+
+// Nothing if the VF is gone, with its PF or without: then there is nothing to set back.
+Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& world) {
+  if (!record.vf || !record.device) return std::optional<VfPlace>();
+  auto found = TRY(find_vf_place(world.sys, TRY(read_device(world.sys, *record.device), "")), "find the PF");
+  if (!found.place) {
+    world.log.warning("the VF's settings cannot be set back", {{"reason", found.why_not}});
+  }
+  return std::move(found.place);
+}
+
+Result<> set_back(const VfPlace& place, const VfSettings& settings, World& world) {
+  if (settings.empty() || world.host.change_vf(place.pf_link, place.index, settings)) return {};
+  return set_each(place, settings, world);
+}
+
+}  // namespace
+
+Result<> change_vf(Kernel& host, const VfPlan& plan) {
+  auto done = host.change_vf(plan.place.pf_link, plan.place.index, plan.change);
+  if (done) return done;
+  // Which of them? The kernel does not say, so they are tried one by one; the roll-back sets all of them
+  // back.
+  std::string refused;
+  for (const VfSettings& one : plan.change.each()) {
+    const auto alone = host.change_vf(plan.place.pf_link, plan.place.index, one);
+    if (alone) continue;
+    refused += (refused.empty() ? "" : "; ") + one.text() + ": " + alone.error().text;
+    if (is_final(alone.error())) refused += remedy_for(one);
+  }
+  Error error = std::move(done).error();
+  if (!refused.empty()) error.text = refused;
+  return std::move(error).in("set VF " + std::to_string(plan.place.index) + " of " + plan.place.pf);
+}
+
+Result<> restore_vf_identity(const Record& record, World& world) {
+  const auto place = TRY(find_changed_vf(record, world), "");
+  if (!place) return {};
+  TRY(set_back(*place, record.vf->settings.identity(), world), "");
+  return record.vf->rebind ? world.rebind(world.sys, *record.device) : Result<>();
+}
+
+Result<> restore_vf_policy(const Record& record, World& world) {
+  if (!record.vf || record.vf->settings.policy().empty()) return {};
+  const auto place = TRY(find_changed_vf(record, world), "");
+  return place ? set_back(*place, record.vf->settings.policy(), world) : Result<>();
+}
+
+}  // namespace vfrail

@@ -1,0 +1,173 @@
+#include "cni/sweep/sweep.h"
+
+#include "cni/steps/steps.h"
+#include "cni/sweep/adopt.h"
+#include "common/escape.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+struct MatchResult {
+  bool orphaned = false;
+  std::string why;
+};
+
+Result<bool> is_in_host(const Record& record, World& world) {
+  if (record.link) return TRY(find_link_in_host(record, world), "").has_value();
+  return TRY(world.host.find_rdma_device(record.rdma.front()), "").has_value();
+}
+
+// Reads only.
+Result<MatchResult> evaluate(const Record& record, World& world) {
+  if (!TRY(from_this_boot(record, world), "")) return MatchResult{true, "it is of an earlier boot"};
+  if (!TRY(open_pod(record, "", world), "")) return MatchResult{true, "its namespace has ended"};
+  if (TRY(attachment_lives(record, world), "")) return MatchResult{false, "its pod has it"};
+  // Only under its locks is this no ADD that is about to move it, or DEL that has just brought it.
+  if (TRY(is_in_host(record, world), ""))
+    return MatchResult{true, "it is in the host although its pod lives: an ADD or DEL was killed"};
+  return MatchResult{false,
+                     "it is neither in its pod nor in the host: the pod has moved it on, or its driver is "
+                     "unbound"};
+}
+
+Result<SweepLine> give_back(const Record& record, SweepLine line, World& world) {
+  line.why = "another process has changed it meanwhile";
+  const bool done = TRY(undo(record, world,
+                             [&]() -> Result<bool> {
+                               const MatchResult now = TRY(evaluate(record, world), "");
+                               line.why = now.why;
+                               return now.orphaned;
+                             }),
+                        "");
+  line.action = done ? SweepAction::given_back : SweepAction::left_alone;
+  return line;
+}
+
+Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& world,
+                               const SweepOptions& options) {
+  const MatchResult result = TRY(evaluate(record, world), "");
+  line.why = result.why;
+  if (!result.orphaned) return line;
+  if (!options.dry_run) return give_back(record, std::move(line), world);
+  if (world.store.is_locked(record)) {
+    line.why = "an ADD or DEL is at work on it";
+    return line;
+  }
+  line.action = SweepAction::given_back;
+  return line;
+}
+
+Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable, World& world,
+                             const SweepOptions& options) {
+  SweepLine line{
+      SweepAction::removed, "record of " + name.ifname + " of container " + name.container_id,
+      unreadable.text + "; kept for you as \"" + name.container_id + ":" + name.ifname + ".corrupt\""};
+  if (options.dry_run || TRY(quarantine_unreadable(name, world), "")) return line;
+  line.action = SweepAction::left_alone;
+  line.why = "another process has replaced it meanwhile";
+  return line;
+}
+
+void sweep_records(World& world, const SweepOptions& options, const std::vector<AttachmentName>& names,
+                   SweepReport& report) {
+  for (const AttachmentName& name : names) {
+    SweepLine line{SweepAction::left_alone, attachment_text("record", name, ""), ""};
+    const auto one = [&]() -> Result<std::optional<SweepLine>> {
+      const auto record = world.store.load(name);
+      if (!record && record.error().code == Errc::protocol)
+        return std::optional(TRY(quarantine(name, record.error(), world, options), ""));
+      if (!record) return record.error();
+      if (!*record) return std::optional<SweepLine>();  // given back since it was listed
+      line.what = attachment_text((*record)->device_key, name, (*record)->network);
+      return std::optional(TRY(sweep_record(**record, line, world, options), ""));
+    };
+    auto swept = one();
+    if (!swept) {
+      line.action = SweepAction::failed;
+      line.why = swept.error().text;
+    } else if (*swept) {
+      line = std::move(**swept);
+    } else {
+      continue;
+    }
+    report.lines.push_back(std::move(line));
+  }
+}
+
+Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport& report) {
+  for (const std::string& path : TRY(world.store.leftovers(), "")) {
+    SweepLine line{SweepAction::removed, path, "a killed process has left it"};
+    const auto removed = options.dry_run ? Result<bool>(true) : world.store.remove_leftover(path);
+    if (removed.ok() && !*removed) continue;
+    if (!removed.ok()) {
+      line.action = SweepAction::failed;
+      line.why = removed.error().text;
+    }
+    report.lines.push_back(std::move(line));
+  }
+  return {};
+}
+
+const char* action_text(SweepAction action, bool dry_run) {
+  switch (action) {
+    case SweepAction::left_alone:
+      return "kept";
+    case SweepAction::given_back:
+      return dry_run ? "would be released" : "released";
+    case SweepAction::removed:
+      return dry_run ? "would be removed" : "removed";
+    case SweepAction::restored:
+      return dry_run ? "would be restored" : "restored";
+    case SweepAction::adopted:
+      return dry_run ? "would be taken over" : "taken over";
+    case SweepAction::failed:
+      return "failed";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string attachment_text(const std::string& device, const AttachmentName& name,
+                            const std::string& network) {
+  return device + " (" + name.ifname + " of container " + name.container_id +
+         (network.empty() ? "" : ", network " + network) + ")";
+}
+
+bool SweepReport::all_well() const {
+  return std::none_of(lines.begin(), lines.end(),
+                      [](const SweepLine& line) { return line.action == SweepAction::failed; });
+}
+
+std::string SweepReport::text() const {
+  std::string out;
+  for (const SweepLine& line : lines) {
+    out +=
+        std::string(action_text(line.action, dry_run)) + ": " + escaped(line.what + ": " + line.why) + "\n";
+  }
+  std::string counts;
+  for (const auto action : {SweepAction::left_alone, SweepAction::given_back, SweepAction::removed,
+                            SweepAction::restored, SweepAction::adopted, SweepAction::failed}) {
+    const auto count = std::count_if(lines.begin(), lines.end(),
+                                     [=](const SweepLine& line) { return line.action == action; });
+    if (count > 0)
+      counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + action_text(action, dry_run);
+  }
+  return out + (counts.empty() ? "nothing to do" : counts) + "\n";
+}
+
+Result<SweepReport> sweep(World& world, const SweepOptions& options) {
+  SweepReport report;
+  report.dry_run = options.dry_run;
+  const auto names = TRY(world.store.list(), "");
+  sweep_records(world, options, names, report);
+  TRY(sweep_leftovers(world, options, report), "");
+  TRY(sweep_baselines(world, options, report), "");
+  TRY(sweep_others(world, options, report), "");
+  return report;
+}
+
+}  // namespace vfrail

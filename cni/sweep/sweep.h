@@ -1,0 +1,47 @@
+// `vfrail-cni sweep`: reconciles the records with the devices and the namespaces that live, for when a
+// runtime never asks (Multus forwards neither GC nor, sometimes, DEL). It runs beside ADDs and DELs: whatever
+// it gives back it decides under the device's lock.
+#pragma once
+
+#include "cni/verbs/verbs.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct SweepOptions {
+  bool dry_run = false;       // nothing is changed
+  bool adopt = false;         // attachments of other plugins get a record of ours (cni/sweep/adopt.h)
+  std::string cni_path = {};  // where the IPAM plugins of adopted attachments are; no cache tells
+};
+
+enum class SweepAction : uint8_t { left_alone, given_back, removed, restored, adopted, failed };
+
+struct SweepLine {
+  SweepAction action = SweepAction::left_alone;
+  std::string what;  // the attachment or file: "0000:03:02.1 (net1 of container c1, network rail0)"
+  std::string why;
+};
+
+struct SweepReport {
+  bool dry_run = false;
+  std::vector<SweepLine> lines;
+
+  bool all_well() const;
+  // One line for each, and the counts.
+  std::string text() const;
+};
+
+// What a line says an attachment is.
+std::string attachment_text(const std::string& device, const AttachmentName& name,
+                            const std::string& network);
+
+// Devices that are not what they were before a pod had them (cni/baseline/baseline.h), and baselines that are
+// void.
+Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport& report);
+
+// An error is about the sweep as a whole; what goes wrong with one attachment is a line.
+Result<SweepReport> sweep(World& world, const SweepOptions& options);
+
+}  // namespace vfrail

@@ -1,0 +1,333 @@
+#include "cni/baseline/baseline.h"
+#include "cni/ipam/ipam.h"
+#include "cni/node/device_info.h"
+#include "cni/node/host_use.h"
+#include "cni/plan/plan.h"
+#include "cni/steps/steps.h"
+#include "cni/steps/transaction.h"
+#include "cni/verbs/chained.h"
+#include "cni/verbs/read_state.h"
+#include "cni/verbs/verbs.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// What an ADD has done so far.
+struct Attached {
+  Record record;
+  std::optional<Link> link;
+  bool address_asked = false;  // the IPAM plugin has been run, or is about to be
+};
+
+// A record in the way of `us`. Alive: refused. Otherwise it was left over by a kill, a reboot or a DEL that
+// never came, and its device is to be restored first. Nothing: there is none.
+Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const AttachmentName& us,
+                                              World& world) {
+  auto record = world.store.load(name);
+  if (!record && record.error().code == Errc::protocol) {
+    world.log.error("a record cannot be read, it is set aside", {{"reason", record.error().text}});
+    TRY(world.store.quarantine(name), "");
+    return std::optional<Record>();
+  }
+  auto found = TRY(std::move(record), "");
+  if (!found) return found;
+  if (TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "")) {
+    const std::string whose =
+        name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
+    if (name == us)
+      return Error{Errc::exists, 0,
+                   found->device_key + " is attached already, as " + whose + "; DEL it first"};
+    return Error{Errc::busy, 0,
+                 found->device_key + " belongs to " + whose + ", which still has it; DEL that one first"};
+  }
+  world.log.warning(
+      "an orphaned attachment has the device, it is released first",
+      {{"device", found->device_key}, {"container", name.container_id}, {"ifname", name.ifname}});
+  return found;
+}
+
+std::string undoing(const AttachmentName& name) {
+  return "undo the attachment of container " + name.container_id;
+}
+
+// An earlier ADD under our name may have been killed, with this device or with another.
+Result<> clear_own_stale_record(const AttachmentName& us, World& world) {
+  const auto orphan = TRY(orphaned_record(us, us, world), "");
+  if (!orphan) return {};
+  TRY(detach(*orphan, orphan->netns, world), undoing(us));
+  return forget(*orphan, world);
+}
+
+// The attachment that has the device by the records. Under the device's lock.
+Result<> clear_stale_owner(const std::string& device_key, const AttachmentName& us, World& world) {
+  const auto owner = TRY(world.store.owner(device_key), "");
+  if (!owner) return {};
+  const auto orphan = TRY(orphaned_record(*owner, us, world), "");
+  // The record stays: the address is still to be released, by its DEL, GC or a sweep.
+  return orphan ? restore_device(*orphan, orphan->netns, world) : Result<>();
+}
+
+// Whether the record's device is what the selector names, by what it is in the host.
+bool is_selected(const Record& record, const DeviceSelector& selector) {
+  if (!record.link) return false;
+  const auto& altnames = record.link->altnames;
+  if (!selector.name.empty())
+    return record.link->name == selector.name ||
+           std::find(altnames.begin(), altnames.end(), selector.name) != altnames.end();
+  if (selector.mac) return record.link->mac == *selector.mac;
+  return record.device && selector.kernel_path.ends_with("/" + record.device->text());
+}
+
+// The device as the configuration selects it. One that is not in the host by that name can be in a pod: then
+// its owner is named; or on its way back from one that has ended.
+Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, World& world) {
+  auto device = find_device(world.sys, world.host, conf.device);
+  if (device || device.error().code != Errc::not_found || conf.device.id) return device;
+  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+    const auto record = world.store.load(name);
+    if (!record || !*record || !is_selected(**record, conf.device)) continue;
+    const auto orphan = TRY(orphaned_record(name, us, world), "");
+    if (!orphan) continue;
+    TRY(detach(*orphan, orphan->netns, world), undoing(name));
+    return find_device(world.sys, world.host, conf.device);
+  }
+  return device;
+}
+
+// A driver that has been bound again has made everything anew; the record keeps what was before, and learns
+// the names of the RDMA devices.
+Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
+                              Record& record) {
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
+  device = TRY(wait_for_parts(std::move(device), conf, Chained::no, world), "");
+  const State state = TRY(read_state(std::move(device), conf, Chained::no, request, pod, world), "");
+  AttachPlan plan = TRY(plan_attach(request, conf, state), "");
+  const Record fresh = make_record(request, conf, state, plan);
+  Record now = record;
+  now.rdma = fresh.rdma;
+  now.rdma_index = fresh.rdma_index;
+  now.rdma_in_pod = fresh.rdma_in_pod;
+  now.index_in_pod = fresh.index_in_pod;
+  TRY(world.store.save(now), "save the names of the RDMA devices");
+  record = std::move(now);
+  return plan;
+}
+
+// Waits for the IPoIB interface that the RDMA device's move has made anew.
+Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
+    for (const std::string& name : TRY(read_device(world.sys, *record.device), "").netdevs) {
+      const auto link = TRY(world.host.find_link(name), "");
+      if (!link || !link->ipoib()) continue;
+      plan.link->name = link->name;
+      plan.link->index = link->index;
+      return true;
+    }
+    return false;
+  });
+  return found ? found : std::move(found.error()).in("wait for the IPoIB interface of " + record.device_key);
+}
+
+// An address that the PF has set reaches some netdevs a moment later, by a message of the driver.
+Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {
+  if (!plan.mac || link.mac == *plan.mac) return link;
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
+    const auto now = TRY(pod.find_link(link.index), "");
+    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod"};
+    link = *now;
+    return link.mac == *plan.mac;
+  });
+  if (there) return link;
+  return std::move(there.error())
+      .in("wait for the address " + plan.mac->text() + " of " + link.name + ", which has " + link.mac.text());
+}
+
+// The kernel's part, in the order that drivers need. The netdev as the pod has it, if there is one.
+Result<std::optional<Link>> change_device(const Request& request, const NetConf& conf, AttachPlan plan,
+                                          Kernel& pod, World& world, Record& record) {
+  // The PF first, so that no packet leaves the pod without its VLAN.
+  if (plan.vf) TRY(change_vf(world.host, *plan.vf), "");
+  if (plan.vf && plan.vf->rebind) {
+    TRY(world.rebind(world.sys, *record.device), "have the driver take the GUID over");
+    plan = TRY(plan_again(request, conf, pod, world, record), "");
+  }
+  if (plan.ipoib() && !record.rdma.empty()) {
+    TRY(move_rdma(record, plan, pod, world), "");
+    TRY(follow_ipoib(record, plan, world), "");
+  }
+  std::optional<Link> link;
+  if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
+  if (link && link->index != record.index_in_pod) {
+    // Another interface of the pod had the index already.
+    record.index_in_pod = link->index;
+    TRY(world.store.save(record), "save the interface's index in the pod");
+  }
+  if (link && link->xdp_modes != 0) {
+    world.log.warning("an XDP program that the device had in the host is detached",
+                      {{"device", record.device_key}});
+    TRY(pod.detach_programs(*link), "");
+  }
+  if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
+  if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world), "");
+  // After the last move, and before the runtime, which learns of the ADD only then, makes the container.
+  TRY(correct_cdi_spec(record, plan, world), "");
+  return link;
+}
+
+// A roll-back is a DEL of what there is by now.
+Result<> take_back(const Attached& attached, const Request& request, const NetConf& conf, World& world) {
+  Holdings held{
+      .record = attached.record, .request = request, .network = conf, .keeps_allocated_nodes = true};
+  if (!attached.address_asked) held.network.ipam_type.clear();
+  return release(held, world);
+}
+
+// Under the device's lock: reads, decides, writes the record, moves. `out` outlives `tx`.
+Result<> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod, World& world,
+                     Attached& out, Transaction& tx) {
+  const AttachmentName us{request.container_id, request.ifname};
+  TRY(clear_own_stale_record(us, world), "");
+  // Only a device that is selected by something else than its address must be looked at to know its lock.
+  const std::string key =
+      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key;
+  const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+  TRY(clear_stale_owner(key, us, world), "");
+  TRY(refuse_unclean(key, world), "");
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
+  device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
+  const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
+  AttachPlan plan = TRY(plan_attach(request, conf, before), "");
+
+  out.record = make_record(request, conf, before, plan);
+  out.record.netns_id = pod.netns_id();
+  out.record.boot_id = TRY(boot_id(world.sys), "");
+  TRY(prepare_baseline(out.record, world), "");
+  TRY(world.store.save(out.record), "save what is going to be changed");
+  tx.undo("restore " + out.record.device_key, [&] { return take_back(out, request, conf, world); });
+  out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record), "");
+  return {};
+}
+
+Result<Assignment> assign_addresses(const Request& request, const NetConf& conf, World& world,
+                                    Attached& attached) {
+  if (conf.ipam_type.empty()) return Assignment{};
+  attached.address_asked = true;
+  const auto lock =
+      TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout), "");
+  const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd()), "");
+  const std::string what = "answer of IPAM plugin " + conf.ipam_type;
+  if (!answer) return Error{Errc::protocol, 0, what + ": empty"};
+  Assignment out = TRY(parse_assignment(*answer), what);
+  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": it has no address"};
+  return out;
+}
+
+// For network-status only, so what goes wrong here fails no pod.
+void correct_device_info(const NetConf& conf, const Record& record, World& world) {
+  const auto address = record.device ? record.device->pci() : std::nullopt;
+  if (conf.device_info_file.empty() || !address || conf.rdma == RdmaPolicy::off) return;
+  DeviceInfo info;
+  info.address = *address;
+  info.pf_address =
+      world.sys.link_name("sys/bus/pci/devices/" + record.device->text() + "/physfn").or_none().value_or("");
+  for (size_t i = 0; i < record.rdma.size(); ++i) info.rdma.push_back(record.rdma_name_in_pod(i));
+  if (record.rdma.empty()) {  // shared mode: it stayed
+    const auto device = read_device(world.sys, *record.device);
+    if (device) info.rdma = device->rdma;
+  }
+  const auto corrected = correct_device_info_file(conf.device_info_file, world.device_info_folders, info);
+  if (!corrected)
+    world.log.warning("network-status will lack the RDMA device", {{"reason", corrected.error().text}});
+}
+
+// A VF carries nothing while its PF is down, and nothing in the pod says why.
+void warn_of_carrier(const Attached& attached, World& world) {
+  if (!attached.link || attached.link->carrier() || !attached.record.device) return;
+  const std::string why = find_downed_pf(world.sys, *attached.record.device);
+  if (!why.empty())
+    world.log.warning("the interface has no carrier in the pod",
+                      {{"device", attached.record.device_key}, {"reason", why}});
+}
+
+Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
+                         World& world, Attached& attached, Transaction& tx) {
+  // Before anything has changed.
+  if (!conf.ipam_type.empty()) TRY(find_plugin(conf.ipam_type, request.path), "");
+  TRY(move_device(request, conf, chained, pod, world, attached, tx), "");
+  // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
+  AddResult out;
+  out.assignment = TRY(assign_addresses(request, conf, world, attached), "");
+  if (attached.link) {
+    const Record& record = attached.record;
+    TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table), "");
+    announce(pod, *attached.link, out.assignment, world.log);
+  }
+  out.assignment.dns = merged(conf.dns, out.assignment.dns);
+  out.ifname = request.ifname;
+  out.sandbox = request.netns;
+  out.cni_version = conf.cni_version;
+  out.prev_result = conf.prev_result;
+  if (attached.link) {
+    out.mac = attached.link->mac.text();
+    out.mtu = attached.link->mtu;
+  } else if (const auto mac = TRY(wanted_mac(request, conf), "")) {
+    out.mac = mac->text();  // for user space, which finds it set
+  }
+  const auto& device = attached.record.device;
+  if (device && device->pci()) out.pci_id = device->text();
+  world.log.info("attached", {{"device", attached.record.device_key},
+                              {"was", attached.record.link ? attached.record.link->name : "-"},
+                              {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
+  correct_device_info(conf, attached.record, world);
+  warn_of_carrier(attached, world);
+  return chained == Chained::rdma ? pass_on(conf) : out;
+}
+
+// An IPAM plugin that fails at ADD mostly fails at the roll-back's DEL, in the same words, which are long.
+std::string without_repetition(std::string also, const std::string& first, const std::string& ipam_type) {
+  const std::string plugin = "IPAM plugin " + ipam_type + ", ADD: ";
+  const size_t at = first.find(plugin);
+  if (ipam_type.empty() || at == std::string::npos) return also;
+  const std::string words = first.substr(at + plugin.size());
+  const size_t again = words.empty() ? std::string::npos : also.find(words);
+  return again == std::string::npos ? also : also.replace(again, words.size(), "the same");
+}
+
+}  // namespace
+
+Result<AddResult> add(const Request& request, World& world) {
+  NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  for (const std::string& warning : conf.warnings)
+    world.log.warning("a key of the network configuration asks for nothing", {{"reason", warning}});
+  const auto pod = TRY(world.open_netns(request.netns), "");
+  if (!pod)
+    return Error{Errc::wrong_netns, 0,
+                 "CNI_NETNS " + request.netns + " is not a network namespace" + kPodHasEnded};
+  const auto lock = TRY(lock_attachment({request.container_id, request.ifname}, "ADD", world), "");
+  const Chained chained = TRY(read_chain(request, conf, *pod, world), "");
+  if (chained == Chained::complete) {
+    world.log.info("an entry of vfrail earlier in the chain has attached everything");
+    AddResult out = pass_on(conf);
+    TRY(world.print_result(out), "");
+    return out;
+  }
+  Attached attached;
+  Transaction tx;
+  auto result = attach(request, conf, chained, *pod, world, attached, tx);
+  const auto reported = result ? world.print_result(*result) : Result<>();
+  if (result && reported) {
+    tx.commit();
+    return result;
+  }
+  Error error = result ? reported.error() : std::move(result).error();
+  const std::string failed = without_repetition(tx.roll_back(), error.text, conf.ipam_type);
+  if (!failed.empty()) error.text += "; rollback failed: " + failed;
+  return error;
+}
+
+}  // namespace vfrail

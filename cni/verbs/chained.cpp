@@ -1,0 +1,98 @@
+#include "cni/verbs/chained.h"
+
+#include "cni/node/device.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// Results before 0.3.0 name no interfaces; there the pod alone tells.
+bool has_interface(const Json& prev_result, const Request& request) {
+  const Json result = current_result(prev_result);
+  const Json* interfaces = result.find("interfaces");
+  if (interfaces == nullptr || interfaces->as_array() == nullptr) return true;
+  const auto& list = *interfaces->as_array();
+  return std::any_of(list.begin(), list.end(), [&](const Json& one) {
+    const Json* name = one.find("name");
+    const Json* sandbox = one.find("sandbox");
+    return name != nullptr && *name == Json(request.ifname) && sandbox != nullptr &&
+           *sandbox == Json(request.netns);
+  });
+}
+
+// Our own attachment of that name, if it lives.
+Result<std::optional<Record>> living_record(const Request& request, World& world) {
+  auto record = world.store.load({request.container_id, request.ifname});
+  if (!record && record.error().code == Errc::protocol) return std::optional<Record>();  // ADD sets it aside
+  auto found = TRY(std::move(record), "");
+  const bool lives =
+      found && TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "");
+  return lives ? std::move(found) : std::nullopt;
+}
+
+Error other_device(const Request& request, const std::string& has, const std::string& wanted) {
+  return Error{Errc::invalid, 0,
+               request.ifname + " in the pod is the interface of " + has +
+                   ", but this entry of the chain names " + wanted};
+}
+
+// The device that the pod's interface is one of.
+Result<DeviceId> device_of(const Link& link, const Request& request, const NetConf& conf, World& world) {
+  const bool tells = link.parent_bus.empty() || link.parent_bus == "pci" || link.parent_bus == "auxiliary";
+  const std::string parent = tells ? link.parent_device : "";
+  if (!conf.device.id) {
+    if (!parent.empty()) return DeviceId::parse(parent);
+    return Error{Errc::invalid, 0,
+                 "deviceID is missing, and the kernel does not report which device " + request.ifname +
+                     " in the pod belongs to"};
+  }
+  if (!parent.empty() && parent != conf.device.id->text())
+    return other_device(request, parent, conf.device.id->text());
+  if (!parent.empty()) return *conf.device.id;
+  // Kernels before 5.14 do not tell the parent; then at least it must not be in the host.
+  for (const std::string& name : TRY(read_device(world.sys, *conf.device.id), "").netdevs) {
+    if (TRY(world.host.find_link(name), "find " + name))
+      return other_device(request, "another device",
+                          conf.device.id->text() + ", which has " + name + " here");
+  }
+  return *conf.device.id;
+}
+
+// The entry before has done, or left out, what these ask for.
+Result<> refuse_interface_keys(const NetConf& conf) {
+  if (conf.interface_key.empty()) return {};
+  return Error{
+      Errc::invalid, 0,
+      conf.interface_key +
+          ": the interface was made by an earlier entry of this chain, and that one sets it; take it out "
+          "of this entry"};
+}
+
+}  // namespace
+
+Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, World& world) {
+  if (!conf.prev_result || !has_interface(*conf.prev_result, request)) return Chained::no;
+  const auto link = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
+  if (!link || link->name != request.ifname) return Chained::no;
+  if (const auto ours = TRY(living_record(request, world), "")) {
+    if (conf.device.id && ours->device && *conf.device.id != *ours->device)
+      return other_device(request, ours->device->text(), conf.device.id->text());
+    return Chained::complete;
+  }
+  TRY(refuse_interface_keys(conf), "");
+  const DeviceId id = TRY(device_of(*link, request, conf, world), "");
+  conf.device = DeviceSelector{};
+  conf.device.id = id;
+  return Chained::rdma;
+}
+
+AddResult pass_on(const NetConf& conf) {
+  AddResult out;
+  out.prev_result = conf.prev_result;
+  out.cni_version = conf.cni_version;
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,224 @@
+#include "cni/ipam/ipam.h"
+#include "cni/plan/plan.h"
+#include "cni/plan/routing.h"
+#include "cni/steps/steps.h"
+#include "cni/verbs/verbs.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// Collects every difference: one CHECK tells all that is wrong.
+class Differences {
+ public:
+  void add(const std::string& what) { text_ += (text_.empty() ? "" : "; ") + what; }
+  void expect(bool holds, const std::string& what) {
+    if (!holds) add(what);
+  }
+  Result<> result() const {
+    if (text_.empty()) return {};
+    return Error{Errc::system, 0, text_};
+  }
+
+ private:
+  std::string text_;
+};
+
+// IPoIB's begins with the number of a queue pair, which is another one each time; the rest is its port's.
+bool same_address(const MacAddress& a, const MacAddress& b) {
+  if (!a.ipoib() || !b.ipoib()) return a == b;
+  return std::equal(a.bytes.begin() + 4, a.bytes.end(), b.bytes.begin() + 4);
+}
+
+// A later plugin of the chain may have set another address, and has then put it into the result.
+Result<std::optional<MacAddress>> expected_mac(const NetConf& conf, const Request& request,
+                                               Differences& out) {
+  const auto previous = interface_of(*conf.prev_result, request.ifname, request.netns);
+  out.expect(previous.has_value(), "prevResult has no interface " + request.ifname + " in " + request.netns);
+  if (!previous || previous->mac.empty()) return wanted_mac(request, conf);
+  auto mac = MacAddress::parse(previous->mac);
+  out.expect(mac.has_value(), "prevResult: \"" + previous->mac.substr(0, 40) + "\" is not a MAC address");
+  return mac;
+}
+
+Result<> compare_link(const NetConf& conf, const Request& request, const Link& link, Differences& out) {
+  const std::string& name = request.ifname;
+  out.expect(link.name == name, "the device is called " + link.name + " in the pod, not " + name);
+  out.expect(link.up(), name + " is down");
+  if (const auto mac = TRY(expected_mac(conf, request, out), "")) {
+    out.expect(same_address(link.mac, *mac),
+               name + " has the address " + link.mac.text() + ", want " + mac->text());
+  }
+  // Tools that set another MTU later do not put it into the result, so it is compared only if it is asked
+  // for.
+  if (conf.mtu) {
+    out.expect(link.mtu == *conf.mtu,
+               name + " has MTU " + std::to_string(link.mtu) + ", want " + std::to_string(*conf.mtu));
+  }
+  return {};
+}
+
+// The kernel cuts larger ones (ip_metrics_convert()).
+constexpr uint32_t kMaxRouteMtu = 65535 - 15;
+constexpr uint32_t kMaxAdvmss = 65535 - 40;
+
+// 0 and absent are the same, for the kernel and for IPAM plugins.
+bool has_metric(const std::optional<uint32_t>& wanted, const std::optional<uint32_t>& have, uint32_t max) {
+  return wanted.value_or(0) == 0 || std::min(*wanted, max) == have;
+}
+
+// The route that the kernel makes of an address (fib_add_ifaddr(), addrconf_prefix_route()). In whichever
+// table, because a VRF has one of its own, but not in those that source routing fills.
+void compare_network(const IpAddress& address, const Link& link, std::optional<uint32_t> own_table,
+                     const std::vector<Route>& routes, Differences& out) {
+  if (address.prefix == address.bytes.size() * 8 || !link.up()) return;
+  const IpAddress network = network_of(address);
+  const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
+    return one.destination == network && !one.gateway && one.link == link.index &&
+           !(own_table && is_own_table(one.table, *own_table));
+  });
+  out.expect(there, "the route to " + network.cidr() + " that " + address.cidr() + " of " + link.name +
+                        " comes with is missing in the pod");
+}
+
+// Assigned without a gateway, it goes through that of an address; if another interface has it, that one
+// knows.
+bool has_gateway(const Route& have, const AssignedRoute& wanted, const Link& link,
+                 const std::vector<IpAddress>& gateways) {
+  constexpr uint8_t kLinkScope = 253;  // RT_SCOPE_LINK
+  if (wanted.gateway) return have.gateway == wanted.gateway;
+  if (wanted.scope == kLinkScope || gateways.empty() || have.link != link.index) return true;
+  return have.gateway && std::find(gateways.begin(), gateways.end(), *have.gateway) != gateways.end();
+}
+
+void compare_route(const AssignedRoute& wanted, const Link& link, const std::vector<IpAddress>& gateways,
+                   const std::vector<Route>& routes, Differences& out) {
+  const auto same = [&](const Route& one) {
+    return one.destination == wanted.destination && has_gateway(one, wanted, link, gateways);
+  };
+  const std::string name = "route " + wanted.destination.cidr();
+  const auto found = std::find_if(routes.begin(), routes.end(), same);
+  if (found == routes.end()) return out.add(name + " is missing in the pod");
+  const bool metrics = std::any_of(found, routes.end(), [&](const Route& one) {
+    return same(one) && has_metric(wanted.mtu, one.mtu, kMaxRouteMtu) &&
+           has_metric(wanted.advmss, one.advmss, kMaxAdvmss);
+  });
+  out.expect(metrics, name + " has MTU " + std::to_string(found->mtu.value_or(0)) + " and advmss " +
+                          std::to_string(found->advmss.value_or(0)) + ", wanted are " +
+                          std::to_string(wanted.mtu.value_or(0)) + " and " +
+                          std::to_string(wanted.advmss.value_or(0)) + " (0: any)");
+}
+
+Result<> compare_addresses(const Assignment& wanted, const Link& link, std::optional<uint32_t> own_table,
+                           Kernel& pod, Differences& out) {
+  if (wanted.ips.empty() && wanted.routes.empty()) return {};
+  const auto have = TRY(pod.addresses(link.index), "");
+  // A route of prevResult may belong to another interface of the chain, so it must exist on some link.
+  const auto routes = TRY(pod.routes(0), "");
+  for (const AssignedIp& ip : wanted.ips) {
+    const bool there = std::any_of(have.begin(), have.end(),
+                                   [&](const LinkAddress& one) { return one.address == ip.address; });
+    out.expect(there, "address " + ip.address.cidr() + " is missing on " + link.name);
+    if (there) compare_network(ip.address, link, own_table, routes, out);
+  }
+  for (const AssignedRoute& route : wanted.routes)
+    compare_route(route, link, gateways_for(route.destination, wanted.ips), routes, out);
+  return {};
+}
+
+Result<> compare_vf(const Record& record, const NetConf& conf, const Request& request, World& world,
+                    Differences& out) {
+  const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
+  // Of an entry that moved the RDMA device only they are an earlier plugin's.
+  const bool ours = record.vf || record.link;
+  if (wanted.empty() || !record.device || !ours) return {};
+  const auto found =
+      TRY(find_vf_place(world.sys, TRY(read_device(world.sys, *record.device), "")), "find the PF");
+  const auto& place = found.place;
+  if (!place) {
+    out.expect(!record.vf, found.why_not);
+    return {};
+  }
+  const auto have = TRY(world.host.vf_settings(place->pf_link, place->index), "read " + place->pf);
+  if (!have) {
+    out.add(place->pf + " has no VF " + std::to_string(place->index));
+    return {};
+  }
+  for (const VfSettings& one : have->missing(wanted).each()) {
+    const std::string has = have->only(one).text();
+    out.add("VF " + std::to_string(place->index) + " of " + place->pf + " has " +
+            (has.empty() ? "no such setting" : has) + ", want " + one.text());
+  }
+  return {};
+}
+
+Result<> compare_rdma(const Record& record, Kernel& pod, const World& world, Differences& out) {
+  for (size_t i = 0; i < record.rdma.size(); ++i) {
+    const auto device = TRY(find_rdma_in_pod(record, i, pod, world), "");
+    const std::string& name = record.rdma_name_in_pod(i);
+    out.expect(device.has_value(), "RDMA device " + name + " is not in the pod's namespace");
+    if (device) {
+      out.expect(device->name == name,
+                 "the RDMA device is called " + device->name + " in the pod, not " + name);
+    }
+  }
+  return {};
+}
+
+// whereabouts answers every CHECK with this, so that it says nothing about the pod (its cmdCheck()).
+bool is_not_implemented(const NetConf& conf, const Error& error) {
+  return conf.ipam_type == "whereabouts" && error.code == Errc::peer &&
+         error.text.ends_with("not implemented");
+}
+
+Result<> check_ipam(const Request& request, const NetConf& conf, World& world) {
+  if (conf.ipam_type.empty()) return {};
+  auto answer = run_ipam(request, Command::check, conf.ipam_type, world.ipam_timeout);
+  if (answer) return {};
+  if (!is_not_implemented(conf, answer.error())) return std::move(answer).error();
+  world.log.info("the IPAM plugin cannot check its address, all the rest is as it should be",
+                 {{"reason", answer.error().text}});
+  return {};
+}
+
+}  // namespace
+
+Result<> check(const Request& request, World& world) {
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  if (!conf.prev_result) return Error{Errc::invalid, 0, "prevResult: CHECK needs it"};
+  const auto record = TRY(world.store.load({request.container_id, request.ifname}), "");
+  if (!record) {
+    return Error{
+        Errc::not_found, 0,
+        "there is no record of an attachment " + request.ifname + " of container " + request.container_id};
+  }
+  const auto pod = TRY(world.open_netns(request.netns), "");
+  if (!pod)
+    return Error{Errc::wrong_netns, 0,
+                 "CNI_NETNS " + request.netns + " is not a network namespace" + kPodHasEnded};
+  Differences differences;
+  if (record->link) {
+    const auto link = TRY(find_link_in_pod(*record, *pod), "");
+    if (link) {
+      const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns), "");
+      TRY(compare_link(conf, request, *link, differences), "");
+      for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod), "")) differences.add(what);
+      if (record->routing_table) {
+        for (const std::string& what :
+             TRY(routing_differences(wanted, *record->routing_table, *link, *pod), ""))
+          differences.add(what);
+      }
+      TRY(compare_addresses(wanted, *link, record->routing_table, *pod, differences), "");
+    } else {
+      differences.add("the interface of " + record->device_key + " is not in the pod's namespace");
+    }
+  }
+  TRY(compare_vf(*record, conf, request, world, differences), "");
+  TRY(compare_rdma(*record, *pod, world, differences), "");
+  TRY(differences.result(), "");
+  return check_ipam(request, conf, world);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,293 @@
+#include "cni/baseline/baseline.h"
+#include "cni/ipam/ipam.h"
+#include "cni/node/device.h"
+#include "cni/steps/stacked.h"
+#include "cni/steps/steps.h"
+#include "cni/verbs/verbs.h"
+#include "common/node/allocated_nodes.h"
+#include "common/text.h"
+
+#include <cerrno>
+
+namespace vfrail {
+
+namespace {
+
+// The key that ADD would use. Nothing if there is no such device, or the configuration names none: then there
+// is nothing to give back either.
+Result<std::optional<std::string>> device_key(const NetConf& conf, const World& world) {
+  if (conf.device.id) return std::optional(conf.device.id->text());
+  auto device = find_device(world.sys, world.host, conf.device);
+  if (device) return std::optional(device->key);
+  const Errc why = device.error().code;
+  if (why == Errc::not_found || why == Errc::invalid) return std::optional<std::string>();
+  return std::move(device).error();
+}
+
+// DEL of an attachment without a record (never made, already gone, or the state folder was lost): the address
+// is released; a device that is in the pod under that name is what the runtime means, and is sent home.
+Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
+  const auto key = TRY(device_key(conf, world), "");
+  if (!key) return {};
+  // An ADD that was killed before its record was complete leaves files: its lock's, which goes with ours, and
+  // another.
+  const auto lock = TRY(world.store.lock_device(*key, world.lock_timeout), "wait for " + *key);
+  TRY(world.store.remove_leftovers(*key), "");
+  // Without IPAM it may be the entry of a chain that moved the RDMA device only: then the interface is
+  // another plugin's. The kernel brings hardware home at the end of the namespace in any case.
+  if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
+  const auto pod = TRY(world.open_netns(request.netns), "");
+  if (!pod || pod->netns_id() == world.host.netns_id()) return {};
+  const auto link = TRY(pod->find_link(request.ifname), "find " + request.ifname + " in the pod");
+  if (!link || link->parent_device != conf.device.id->text()) return {};
+  if (TRY(world.store.owner(*key), "")) return {};
+  world.log.warning(
+      "no record of this attachment: the interface is returned without its original name and settings",
+      {{"device", conf.device.id->text()}});
+  return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
+}
+
+// The device comes home, and what its container was told is void.
+Result<> give_back(const Record& record, const Holdings& held, World& world) {
+  const bool had_it = TRY(detach(record, held.request.netns, world), "");
+  return had_it && record.device && !held.keeps_allocated_nodes
+             ? end_allocated_nodes(world.run_folder, *record.device)
+             : Result<>();
+}
+
+// A record that cannot be read blocks nobody: it is moved aside, and DEL goes on without.
+Result<std::optional<Record>> load_record(const AttachmentName& name, World& world) {
+  auto record = world.store.load(name);
+  if (record || record.error().code != Errc::protocol) return record;
+  world.log.error("the record cannot be read, it is set aside", {{"reason", record.error().text}});
+  TRY(world.store.quarantine(name), "");
+  return std::optional<Record>();
+}
+
+// The address that ADD assigned must not be forgotten with the record, whoever asks for DEL: of a chain with
+// two entries of vfrail the last one is asked first, and it has no IPAM.
+void use_ipam_of(const Record& record, Holdings& held) {
+  const auto then = parse_net_conf(record.config);
+  if (!then || then->ipam_type.empty()) return;
+  held.request.config = record.config;
+  held.network = *then;
+}
+
+// What can be named of a configuration that no ADD was served with: nothing but its IPAM plugin.
+Result<NetConf> network_of_refused(const Request& request, Error refusal) {
+  if (refusal.code == Errc::protocol) return refusal;  // no JSON: whose DEL this is, nobody can tell
+  NetConf out;
+  const auto json = Json::parse(request.config);
+  const Json* ipam = json ? json->find("ipam") : nullptr;
+  const Json* type = ipam != nullptr ? ipam->find("type") : nullptr;
+  const std::string* text = type != nullptr ? type->as_text() : nullptr;
+  if (text != nullptr && text->find('/') == std::string::npos) out.ipam_type = *text;
+  return out;
+}
+
+// The configuration, if an ADD can have been served with it.
+Result<NetConf> served_conf(const std::string& config) {
+  NetConf out = TRY(parse_net_conf(config), "");
+  if (version_supported(out.cni_version)) return out;
+  return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported"};
+}
+
+// What the runtime means, by the record, by the configuration, or by what can be read of it.
+Result<Holdings> find_holdings(std::optional<Record> record, const Request& request, World& world) {
+  Holdings out{.record = std::move(record), .request = request, .network = {}};
+  auto conf = served_conf(request.config);
+  if (!conf && out.record) {
+    // The network was edited since ADD. What ADD did can be undone all the same.
+    world.log.warning("the configuration cannot be used, DEL uses that of ADD",
+                      {{"reason", conf.error().text}});
+    out.request.config = out.record->config;
+    conf = parse_net_conf(out.request.config);
+  } else if (!conf) {
+    world.log.warning("nothing is attached, and with this configuration nothing can have been",
+                      {{"reason", conf.error().text}});
+    out.address_expected = false;
+    conf = network_of_refused(request, std::move(conf).error());
+  }
+  out.network = TRY(std::move(conf), "network configuration");
+  if (out.record && out.network.ipam_type.empty()) use_ipam_of(*out.record, out);
+  return out;
+}
+
+}  // namespace
+
+// A path that leads to another namespace now was used again: its interfaces are not ours.
+Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world) {
+  for (const std::string& path : {record.netns, netns}) {
+    if (path.empty()) continue;
+    auto pod = TRY(world.open_netns(path), "");
+    if (pod && pod->netns_id() == record.netns_id && pod->netns_id() != world.host.netns_id()) return pod;
+  }
+  return std::unique_ptr<Kernel>();
+}
+
+Result<bool> attachment_lives(const Record& record, World& world) {
+  const auto pod = TRY(open_pod(record, "", world), "");
+  if (!pod) return false;
+  if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
+  if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
+  return TRY(find_rdma_in_pod(record, 0, *pod, world), "").has_value();
+}
+
+namespace {
+
+Result<> clear_device(const Record& record, Kernel* pod, World& world) {
+  const auto remains = TRY(clear_interface(record, pod, world), "");
+  if (remains.empty()) return {};
+  return Error{Errc::busy, 0, record.device_key + " is not clear of its pod: " + joined(remains)};
+}
+
+}  // namespace
+
+Result<> restore_device(const Record& record, const std::string& netns, World& world) {
+  if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has made every device what it is
+  const auto pod = TRY(open_pod(record, netns, world), "");
+  // Nothing is touched before it is home: what does not come back, another plugin may have given to its pods.
+  if (!pod) TRY(wait_for_return(record, world), "");
+  // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
+  TRY(bring_rdma_back(record, pod.get(), world), "");
+  TRY(restore_vf_identity(record, world), "");
+  TRY(bring_link_back(record, pod.get(), world), "");
+  TRY(clear_device(record, pod.get(), world), "");
+  TRY(restore_vf_policy(record, world), "");
+  TRY(return_to_baseline(record, world), "");
+  return pod ? remove_rules(record, *pod) : Result<>();
+}
+
+Result<bool> detach(const Record& record, const std::string& netns, World& world) {
+  const auto lock =
+      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+  if (TRY(world.store.owner(record.device_key), "") != record.attachment) {
+    world.log.info("the device has been allocated to another attachment, it is not touched",
+                   {{"device", record.device_key}});
+    return false;
+  }
+  TRY(restore_device(record, netns, world), "restore " + record.device_key);
+  return true;
+}
+
+Result<> forget(const Record& record, World& world) {
+  const auto lock =
+      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+  return world.store.remove(record);
+}
+
+Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world) {
+  auto lock = world.store.lock_attachment(name, verb, world.lock_timeout);
+  if (lock) return lock;
+  return std::move(lock.error())
+      .in("wait for the verb that is at work on " + name.ifname + " of container " + name.container_id);
+}
+
+Result<bool> quarantine_unreadable(const AttachmentName& name, World& world) {
+  const auto lock = TRY(lock_attachment(name, "clean-up", world), "");
+  const auto record = world.store.load(name);
+  if (record || record.error().code != Errc::protocol) return false;
+  TRY(world.store.quarantine(name), "");
+  return true;
+}
+
+namespace {
+
+// A client such as dhcp's sends its release through the interface, from the pod.
+bool releases_through_interface(const std::string& ipam_type) { return ipam_type == "dhcp"; }
+
+Result<> release_address(const Holdings& held, World& world) {
+  const Request& request = held.request;
+  const std::string& type = held.network.ipam_type;
+  if (type.empty()) return {};
+  const auto program = find_plugin(type, request.path);
+  if (!program && program.error().code == Errc::invalid) {
+    world.log.warning("there is no address to release", {{"reason", program.error().text}});
+    return {};
+  }
+  // The plugin of an ADD that was killed goes on, and would take an address when this one has given back all.
+  const auto its_end = world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout);
+  std::optional<Error> failure;
+  if (!its_end && its_end.error().sys == EWOULDBLOCK) {
+    world.log.warning("an IPAM plugin still runs, it is not waited for", {{"reason", its_end.error().text}});
+  } else if (!its_end) {
+    failure = its_end.error();
+  }
+  auto released = run_ipam(request, Command::del, type, world.ipam_timeout, its_end ? its_end->fd() : -1);
+  if (!released && !failure) {
+    failure = std::move(released).error();
+  } else if (!released) {
+    (void)std::move(*failure).and_also(released.error().text);
+  }
+  if (!failure) return {};
+  if (held.address_expected) return std::move(*failure);
+  world.log.warning("no address was released, and none can have been assigned", {{"reason", failure->text}});
+  return {};
+}
+
+}  // namespace
+
+Result<> release(const Holdings& held, World& world) {
+  std::optional<Error> failure;
+  const auto note = [&](Result<> result) {
+    if (result) return;
+    if (failure) {
+      (void)std::move(*failure).and_also(result.error().text);
+    } else {
+      failure = std::move(result).error();
+    }
+  };
+  const bool address_first = releases_through_interface(held.network.ipam_type);
+  if (address_first) note(release_address(held, world));
+  note(held.record ? give_back(*held.record, held, world)
+                   : detach_unrecorded(held.request, held.network, world));
+  // Any other address that is still live in the pod must not go to another one.
+  if (!address_first) note(release_address(held, world));
+  // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
+  if (held.record && !failure) note(forget(*held.record, world));
+  return failure ? Result<>(std::move(*failure)) : Result<>();
+}
+
+namespace {
+
+// The request that DEL of this attachment would have been, from what its record kept.
+Request del_request(const Record& record) {
+  Request out;
+  out.command = Command::del;
+  out.container_id = record.attachment.container_id;
+  out.ifname = record.attachment.ifname;
+  out.netns = record.netns;
+  out.config = record.config;
+  out.raw_args = record.cni_args;
+  out.raw_path = record.cni_path;
+  Environment environment{{"CNI_COMMAND", "DEL"},     {"CNI_CONTAINERID", out.container_id},
+                          {"CNI_IFNAME", out.ifname}, {"CNI_NETNS", out.netns},
+                          {"CNI_ARGS", out.raw_args}, {"CNI_PATH", out.raw_path}};
+  auto parsed = read_request(environment, record.config);
+  return parsed ? std::move(*parsed) : out;
+}
+
+}  // namespace
+
+Result<> del(const Request& request, World& world) {
+  const AttachmentName name{request.container_id, request.ifname};
+  const auto lock = TRY(lock_attachment(name, "DEL", world), "");
+  const Holdings held = TRY(find_holdings(TRY(load_record(name, world), ""), request, world), "");
+  TRY(release(held, world), "");
+  world.log.info("detached", {{"device", held.record ? held.record->device_key : "-"}});
+  return {};
+}
+
+Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide) {
+  const auto ours = TRY(lock_attachment(record.attachment, "clean-up", world), "");
+  if (TRY(world.store.load(record.attachment), "") != record) return false;
+  {
+    const auto lock =
+        TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+    if (!TRY(decide(), "")) return false;
+  }
+  TRY(release(TRY(find_holdings(record, del_request(record), world), ""), world), "");
+  return true;
+}
+
+}  // namespace vfrail

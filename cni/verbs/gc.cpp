@@ -1,0 +1,41 @@
+// GC: ends what a network has left behind (CNI specification 1.1).
+#include "cni/baseline/baseline.h"
+#include "cni/ipam/ipam.h"
+#include "cni/verbs/verbs.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+Result<> gc(const Request& request, World& world) {
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  std::string failures;
+  const auto note = [&](const std::string& text) { failures += (failures.empty() ? "" : "; ") + text; };
+  // Not said is not "none": a runtime that sends no list must not end every attachment.
+  if (conf.valid_attachments) {
+    const auto& valid = *conf.valid_attachments;
+    for (const AttachmentName& name : TRY(world.store.list(), "")) {
+      if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
+      const auto record = world.store.load(name);
+      if (!record) {
+        note(record.error().text);
+        // Torn by a power cut: told once, and then no longer in the way of this verb.
+        if (record.error().code == Errc::protocol) TRY(quarantine_unreadable(name, world), "");
+      }
+      if (!record || !*record || (*record)->network != conf.network) continue;
+      world.log.info("attachment is no longer valid",
+                     {{"container", name.container_id}, {"ifname", name.ifname}});
+      const auto done = undo(**record, world, [] { return true; });
+      if (!done.ok()) note(name.container_id + " " + name.ifname + ": " + done.error().text);
+    }
+  }
+  if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error().text);
+  if (!conf.ipam_type.empty()) {
+    const auto forwarded = run_ipam(request, Command::gc, conf.ipam_type, world.ipam_timeout);
+    if (!forwarded) note(forwarded.error().text);
+  }
+  if (failures.empty()) return {};
+  return Error{Errc::system, 0, failures};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,114 @@
+#include "cni/verbs/read_state.h"
+
+#include "cni/node/host_use.h"
+#include "cni/steps/steps.h"
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace vfrail {
+
+namespace {
+
+// The RDMA devices that sysfs shows below the device. A list of the kernel can miss one while other pods'
+// devices move (Kernel::rdma_devices()), which takes some ms each.
+Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& world) {
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  for (;;) {
+    std::vector<RdmaDevice> out;
+    for (RdmaDevice& rdma : TRY(world.host.rdma_devices(), "")) {
+      const bool ours = std::find(device.rdma.begin(), device.rdma.end(), rdma.name) != device.rdma.end();
+      if (ours) out.push_back(std::move(rdma));
+    }
+    if (out.size() == device.rdma.size() || std::chrono::steady_clock::now() >= deadline) return out;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// A promise by CDI is one as long as its spec is there; without, the device is another plugin's by now.
+Result<std::optional<AllocatedNodes>> read_valid_allocated_nodes(const DeviceId& id, const World& world) {
+  auto allocated = TRY(read_allocated_nodes(world.run_folder, id), "");
+  if (!allocated || allocated->cdi_spec.empty()) return allocated;
+  const std::string what = "read the CDI spec of " + id.text();
+  const auto spec = TRY(find_cdi_spec(allocated->cdi_spec, world.cdi_folders), what);
+  if (!spec || !TRY(read_cdi_spec(spec->path()), what + " (" + allocated->cdi_spec + ")")) allocated.reset();
+  return allocated;
+}
+
+Result<> read_vf(const Device& device, World& world, State& state) {
+  auto found = TRY(find_vf_place(world.sys, device), "find the PF of " + device.key);
+  state.no_vf = std::move(found.why_not);
+  if (!found.place) return {};
+  const VfPlace& place = *found.place;
+  const auto settings = TRY(world.host.vf_settings(place.pf_link, place.index), "read " + place.pf);
+  if (!settings) {
+    state.no_vf = place.pf + " does not report its VF " + std::to_string(place.index);
+    return {};
+  }
+  state.vf_settings = *settings;
+  state.vf = std::move(found.place);
+  return {};
+}
+
+}  // namespace
+
+Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world) {
+  const bool netdev_in_pod = chained == Chained::rdma;
+  const auto complete = [&] { return missing_part(device, conf, netdev_in_pod).empty(); };
+  const auto read_again = [&]() -> Result<bool> {
+    device = TRY(find_device(world.sys, world.host, conf.device), "");
+    return complete();
+  };
+  if (complete() || !device.id) return device;
+  if (device.netdevs.empty() && !netdev_in_pod) {
+    const auto appeared = wait_for_host_link(
+        world, [&]() -> Result<bool> { return TRY(read_again(), "") || !device.netdevs.empty(); });
+    if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
+    if (!appeared) return device;
+  }
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  // The kernel announces the return of an RDMA device on no socket, so it is looked for.
+  while (!complete() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    TRY(read_again(), "");
+  }
+  return device;
+}
+
+Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
+                         Kernel& pod, World& world) {
+  State state;
+  state.same_netns = pod.netns_id() == world.host.netns_id();
+  state.netdev_in_pod = chained == Chained::rdma;
+  if (!device.netdevs.empty() && !state.netdev_in_pod) {
+    state.link = TRY(world.host.find_link(device.netdevs.front()), "read " + device.netdevs.front());
+  }
+  if (state.link && !conf.host_use_allowed) {
+    state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link), "");
+  }
+  if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
+    state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
+    if (state.rdma_mode == RdmaNetnsMode::exclusive) {
+      state.rdma = TRY(read_rdma_devices(device, world), "");
+    }
+  }
+  const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
+  if (sets_vf) TRY(read_vf(device, world, state), "");
+  if (device.id) state.allocated = TRY(read_valid_allocated_nodes(*device.id, world), "");
+  state.occupant = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
+  for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
+    if (!state.occupant) state.occupant = TRY(pod.find_link(name), "find " + name + " in the pod");
+  }
+  if (!conf.pod.sysctls.empty()) {
+    state.sysctl_allow_list = TRY(world.sys.text(kSysctlAllowList.substr(1)), "read the sysctls' allow-list");
+  }
+  if (conf.pod.source_routing) {
+    state.tables_in_use = TRY(tables_in_use(pod), "find a free routing table in the pod");
+  }
+  state.device = std::move(device);
+  return state;
+}
+
+}  // namespace vfrail

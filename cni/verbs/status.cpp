@@ -1,0 +1,111 @@
+#include "cni/verbs/status.h"
+
+#include "cni/ipam/ipam.h"
+#include "cni/node/device.h"
+#include "cni/plan/plan.h"
+#include "cni/verbs/verbs.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/statvfs.h>
+
+namespace vfrail {
+
+namespace {
+
+// A record holds its configuration, so most have a few KiB; a whole node's pods may come at once.
+constexpr uint64_t kRoomBytes = 1 << 20;
+
+// The records of this network whose pods still are there.
+Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
+  std::vector<Record> out;
+  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+    auto record = world.store.load(name);
+    if (!record || !*record) continue;  // damaged: its ADD or DEL says so
+    if ((*record)->network != conf.network || !TRY(from_this_boot(**record, world), "")) continue;
+    const auto pod = TRY(world.open_netns((*record)->netns), "");
+    if (pod && pod->netns_id() == (*record)->netns_id) out.push_back(std::move(**record));
+  }
+  return out;
+}
+
+// What a pod has lost; empty if nothing.
+Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
+  if (!record.device) return std::string();
+  const Device now = TRY(read_device(sys, *record.device), "");
+  const std::string physfn = "sys/bus/pci/devices/" + record.device->text() + "/physfn";
+  if (!now.present) return std::string("the device is gone (its PF was removed, or its VFs were made anew)");
+  if (TRY(sys.link_name(physfn), "") && !TRY(sys.exists(physfn), ""))
+    return std::string("the PF of the device is gone");
+  const bool has_parts = record.link || !record.rdma.empty();
+  return std::string(has_parts && now.driver.empty() ? "no driver is bound to the device any more" : "");
+}
+
+// A device that the configuration names itself, without a scheduler.
+Result<std::optional<std::string>> missing_device(const NetConf& conf, const std::vector<Record>& living,
+                                                  World& world) {
+  // One that a pod has cannot be found by its name in the host, and is not missing.
+  if (conf.device.empty() || !living.empty()) return std::optional<std::string>();
+  const auto device = find_device(world.sys, world.host, conf.device);
+  if (device) return std::optional<std::string>();
+  if (device.error().code != Errc::not_found) return device.error();
+  return std::optional<std::string>(device.error().text +
+                                    "; name another device in the network configuration, or bring it back");
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> missing_room(const std::string& state_folder) {
+  struct statvfs info {};
+  if (::statvfs(state_folder.c_str(), &info) != 0)
+    return Error::from_errno(errno, "read the file system of " + state_folder);
+  std::string problem;
+  if ((info.f_flag & ST_RDONLY) != 0) problem = "is read-only; mount it writable";
+  const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
+  if (problem.empty() && room < kRoomBytes) problem = "is full; make room on it";
+  // Some file systems (btrfs) count no inodes and say 0 of 0.
+  if (problem.empty() && info.f_files != 0 && info.f_favail == 0)
+    problem = "has no inode left; remove files from it";
+  if (problem.empty()) return std::optional<std::string>();
+  return std::optional<std::string>("the file system of the state folder " + state_folder + " " + problem);
+}
+
+Error with_remedy(Error error) {
+  const char* remedy = error.sys == EROFS                          ? "mount its file system writable"
+                       : error.sys == ENOSPC                       ? "make room on its file system"
+                       : error.sys == ENOTDIR                      ? "remove the file that has its name"
+                       : error.sys == EACCES || error.sys == EPERM ? "vfrail-cni must run as root"
+                                                                   : nullptr;
+  if (remedy != nullptr) error.text += std::string("; ") + remedy;
+  return error;
+}
+
+Result<Status> status(const Request& request, World& world) {
+  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  Status out;
+  const auto note = [](std::vector<std::string>& list, std::optional<std::string> text) {
+    if (text) list.push_back(std::move(*text));
+  };
+  note(out.missing, TRY(missing_room(world.store.folder()), ""));
+  if (isolation_key(conf) != nullptr)
+    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode(), "")));
+  const auto living = TRY(living_records(conf, world), "");
+  note(out.missing, TRY(missing_device(conf, living, world), ""));
+  for (const Record& record : living) {
+    const std::string lost = TRY(lost_part(record, world.sys), "");
+    if (lost.empty()) continue;
+    out.degraded.push_back(record.attachment.ifname + " of container " + record.attachment.container_id +
+                           " (" + record.device_key + "): " + lost +
+                           "; delete the pod, so that it gets another");
+  }
+  if (conf.ipam_type.empty()) return out;
+  auto ipam = run_ipam(request, Command::status, conf.ipam_type, world.ipam_timeout);
+  if (ipam) return out;
+  Error& error = ipam.error();
+  const bool limited = error.code == Errc::peer && error.sys == static_cast<int>(CniCode::degraded);
+  if (!limited && out.missing.empty() && out.degraded.empty()) return std::move(error);  // with its own code
+  note(limited ? out.degraded : out.missing, std::move(error.text));
+  return out;
+}
+
+}  // namespace vfrail

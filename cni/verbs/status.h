@@ -1,0 +1,21 @@
+// What STATUS looks at: whether an ADD of this network would find what it needs, and whether pods that are
+// attached have lost something. Reads only. (CNI specification 1.1, "STATUS".)
+#pragma once
+
+#include "cni/conf/net_conf.h"
+#include "common/netlink/kernel.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace vfrail {
+
+// What is missing and the remedy; nothing if there is room.
+Result<std::optional<std::string>> missing_room(const std::string& state_folder);
+
+// The remedy behind an error of the state folder.
+Error with_remedy(Error error);
+
+}  // namespace vfrail

@@ -1,0 +1,54 @@
+#include "common/netlink/link_option_messages.h"
+
+#include "common/netlink/attributes.h"
+#include "common/netlink/messages.h"
+
+#include <linux/if_link.h>
+
+namespace vfrail {
+
+namespace {
+
+// Of Linux 6.3.
+constexpr uint16_t kGsoIpv4MaxSize = 63;
+constexpr uint16_t kGroIpv4MaxSize = 64;
+
+enum class Width : uint8_t { byte, word };
+
+struct OptionRow {
+  uint16_t attribute;
+  std::optional<uint32_t> LinkOptions::*value;
+  Width width = Width::word;
+};
+
+constexpr OptionRow kOptions[] = {{IFLA_LINKMODE, &LinkOptions::mode, Width::byte},
+                                  {IFLA_GROUP, &LinkOptions::group},
+                                  {IFLA_PROTO_DOWN, &LinkOptions::proto_down, Width::byte},
+                                  {IFLA_GSO_MAX_SIZE, &LinkOptions::gso_max_size},
+                                  {IFLA_GSO_MAX_SEGS, &LinkOptions::gso_max_segs},
+                                  {IFLA_GRO_MAX_SIZE, &LinkOptions::gro_max_size},
+                                  {kGsoIpv4MaxSize, &LinkOptions::gso_ipv4_max_size},
+                                  {kGroIpv4MaxSize, &LinkOptions::gro_ipv4_max_size}};
+
+}  // namespace
+
+void put_link_options(NlMessage& message, const LinkOptions& options) {
+  for (const OptionRow& row : kOptions) {
+    const auto& value = options.*row.value;
+    if (!value) continue;
+    if (row.width == Width::byte) {
+      message.put_u8(row.attribute, static_cast<uint8_t>(*value));
+    } else {
+      message.put_u32(row.attribute, *value);
+    }
+  }
+}
+
+void read_link_option(int type, const nlattr* value, LinkOptions& options) {
+  for (const OptionRow& row : kOptions) {
+    if (type == row.attribute)
+      options.*row.value = row.width == Width::byte ? number_of<uint8_t>(value) : number_of<uint32_t>(value);
+  }
+}
+
+}  // namespace vfrail

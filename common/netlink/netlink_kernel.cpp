@@ -1,0 +1,346 @@
+#include "common/netlink/netlink_kernel.h"
+
+#include "common/files.h"
+#include "common/netlink/messages.h"
+#include "common/netlink/parse.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <fcntl.h>
+#include <net/if.h>
+#include <string>
+#include <sys/socket.h>
+
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <rdma/rdma_netlink.h>
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxSysctlBytes = 4096;
+
+constexpr uint16_t rdma_type(uint16_t command) {
+  return static_cast<uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
+}
+
+NlMessage get_link_message(int index) {
+  NlMessage message = link_message(RTM_GETLINK, 0, index);
+  // No VF data (each VF can cost a firmware query under RTNL), and no counters.
+  message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+  return message;
+}
+
+template <class T>
+void put_struct(NlMessage& message, uint16_t attribute, const T& value) {
+  message.put_bytes(attribute, std::span(reinterpret_cast<const uint8_t*>(&value), sizeof value));
+}
+
+void put_vf_mac(NlMessage& message, uint32_t vf, const MacAddress& mac) {
+  ifla_vf_mac data{};
+  data.vf = vf;
+  std::copy_n(mac.bytes.begin(), std::min(mac.bytes.size(), sizeof data.mac), data.mac);
+  put_struct(message, IFLA_VF_MAC, data);
+}
+
+void put_vf_vlan(NlMessage& message, uint32_t vf, const VfVlan& vlan) {
+  const ifla_vf_vlan_info data{vf, vlan.id, vlan.priority, htons(vlan.protocol)};
+  message.nest(IFLA_VF_VLAN_LIST, [&] { put_struct(message, IFLA_VF_VLAN_INFO, data); });
+}
+
+// One IFLA_VF_INFO of the list.
+void put_vf_info(NlMessage& message, uint32_t vf, const VfSettings& change) {
+  message.nest(IFLA_VF_INFO, [&] {
+    if (change.mac) put_vf_mac(message, vf, *change.mac);
+    if (change.vlan) put_vf_vlan(message, vf, *change.vlan);
+    if (change.rate) put_struct(message, IFLA_VF_RATE, ifla_vf_rate{vf, change.rate->min, change.rate->max});
+    if (change.spoof_check)
+      put_struct(message, IFLA_VF_SPOOFCHK, ifla_vf_spoofchk{vf, *change.spoof_check ? 1U : 0U});
+    if (change.link_state) {
+      put_struct(message, IFLA_VF_LINK_STATE,
+                 ifla_vf_link_state{vf, static_cast<uint32_t>(*change.link_state)});
+    }
+    if (change.trust) put_struct(message, IFLA_VF_TRUST, ifla_vf_trust{vf, *change.trust ? 1U : 0U});
+    if (change.node_guid) put_struct(message, IFLA_VF_IB_NODE_GUID, ifla_vf_guid{vf, *change.node_guid});
+    if (change.port_guid) put_struct(message, IFLA_VF_IB_PORT_GUID, ifla_vf_guid{vf, *change.port_guid});
+  });
+}
+
+std::string sysctl_path(std::string_view name) { return "/proc/sys/net/" + std::string(name); }
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> NetlinkKernel::open_current() { return open(TRY(Netns::current(), "")); }
+
+Result<std::unique_ptr<Kernel>> NetlinkKernel::open(Netns target) {
+  Netns home = TRY(Netns::current(), "");
+  auto open_route = [&]() -> Result<NlSocket> {
+    const auto scope = TRY(NetnsScope::enter(target, home), "");
+    return NlSocket::open(NETLINK_ROUTE);
+  };
+  NlSocket route = TRY(open_route(), "");
+  return std::unique_ptr<Kernel>(new NetlinkKernel(std::move(target), std::move(home), std::move(route)));
+}
+
+Result<NlSocket> NetlinkKernel::open_socket(int protocol) const {
+  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  return NlSocket::open(protocol);
+}
+
+Result<NlSocket*> NetlinkKernel::rdma() {
+  if (!rdma_) {
+    auto socket = open_socket(NETLINK_RDMA);
+    if (!socket && socket.error().code == Errc::unsupported) return static_cast<NlSocket*>(nullptr);
+    rdma_ = TRY(std::move(socket), "RDMA");
+  }
+  return &*rdma_;
+}
+
+Result<std::optional<Link>> NetlinkKernel::find_link(const NlMessage& message) {
+  std::optional<Link> out;
+  auto result = route_.query(message, [&](NlBytes reply) -> Result<> {
+    out = TRY(parse_link(reply), "");
+    return {};
+  });
+  if (!result && result.error().sys == ENODEV) return std::optional<Link>();
+  TRY(std::move(result), "");
+  return out;
+}
+
+Result<std::optional<Link>> NetlinkKernel::find_link(std::string_view name) {
+  if (name.size() >= IFNAMSIZ) {
+    // A longer name can only be an alternative one (ALTIFNAMSIZ).
+    NlMessage message = get_link_message(0);
+    message.put_text(IFLA_ALT_IFNAME, name);
+    return find_link(message);
+  }
+  NlMessage message = get_link_message(0);
+  message.put_text(IFLA_IFNAME, name);  // __dev_get_by_name() looks at alternative names, too
+  return find_link(message);
+}
+
+Result<std::optional<Link>> NetlinkKernel::find_link(int index) { return find_link(get_link_message(index)); }
+
+Result<std::vector<Link>> NetlinkKernel::links() {
+  NlMessage message = link_message(RTM_GETLINK, NLM_F_DUMP, 0);
+  message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+  return TRY(list(route_, message, parse_link), "list links");
+}
+
+Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
+  NlMessage message(RTM_SETLINK, 0);
+  ifinfomsg header{};
+  header.ifi_family = AF_UNSPEC;
+  header.ifi_index = index;
+  const auto put_flag = [&header](const std::optional<bool>& wanted, unsigned flag) {
+    if (wanted) header.ifi_change |= flag;
+    if (wanted == true) header.ifi_flags |= flag;
+  };
+  put_flag(change.up, IFF_UP);
+  put_flag(change.promisc, IFF_PROMISC);
+  put_flag(change.allmulti, IFF_ALLMULTI);
+  if (change.options.flags) {
+    header.ifi_change |= LinkOptions::kFlags;
+    header.ifi_flags |= *change.options.flags & LinkOptions::kFlags;
+  }
+  message.put_header(header);
+  if (change.netns_fd >= 0) message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(change.netns_fd));
+  if (change.name) message.put_text(IFLA_IFNAME, *change.name);
+  if (change.mac) message.put_bytes(IFLA_ADDRESS, change.mac->bytes);
+  if (change.mtu) message.put_u32(IFLA_MTU, *change.mtu);
+  if (change.tx_queue_len) message.put_u32(IFLA_TXQLEN, *change.tx_queue_len);
+  if (change.alias) message.put_text(IFLA_IFALIAS, *change.alias);
+  put_link_options(message, change.options);
+  return route_.request(message);
+}
+
+Result<> NetlinkKernel::change_altname(int index, std::string_view name, uint16_t type) {
+  NlMessage message =
+      link_message(type, type == RTM_NEWLINKPROP ? NLM_F_CREATE | NLM_F_APPEND | NLM_F_EXCL : 0, index);
+  message.nest(IFLA_PROP_LIST | NLA_F_NESTED, [&] { message.put_text(IFLA_ALT_IFNAME, name); });
+  return route_.request(message);
+}
+
+Result<> NetlinkKernel::add_altname(int index, std::string_view name) {
+  return change_altname(index, name, RTM_NEWLINKPROP);
+}
+
+Result<> NetlinkKernel::remove_altname(int index, std::string_view name) {
+  return change_altname(index, name, RTM_DELLINKPROP);
+}
+
+Result<std::optional<VfSettings>> NetlinkKernel::vf_settings(int pf_link, uint32_t vf) {
+  NlMessage message = link_message(RTM_GETLINK, 0, pf_link);
+  message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
+  std::optional<VfSettings> out;
+  TRY(route_.query(message,
+                   [&](NlBytes reply) -> Result<> {
+                     out = TRY(parse_vf_settings(reply, vf), "");
+                     return {};
+                   }),
+      "ask for the settings of VF " + std::to_string(vf));
+  return out;
+}
+
+Result<> NetlinkKernel::change_vf(int pf_link, uint32_t vf, const VfSettings& change) {
+  NlMessage message = link_message(RTM_SETLINK, 0, pf_link);
+  message.nest(IFLA_VFINFO_LIST, [&] {
+    // do_setvfinfo() returns after a node GUID, so the port's has an entry of its own.
+    VfSettings first = change;
+    first.port_guid.reset();
+    if (!first.empty()) put_vf_info(message, vf, first);
+    if (change.port_guid) put_vf_info(message, vf, {.port_guid = change.port_guid});
+  });
+  return route_.request(message);
+}
+
+Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) {
+  // Subscribed before the first look, so that no change falls between the two.
+  NlSocket events = TRY(open_socket(NETLINK_ROUTE), "");
+  TRY(events.join(RTNLGRP_LINK), "");
+  for (;;) {
+    if (TRY(ready(), "")) return {};
+    if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }), "")) {
+      // One more look: what is waited for may not be announced on this group (an RDMA device, say).
+      if (TRY(ready(), "")) return {};
+      return Error{Errc::timeout, ETIMEDOUT, "deadline passed"};
+    }
+  }
+}
+
+Result<> NetlinkKernel::add_address(int link, const IpAddress& address) {
+  NlMessage message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+  ifaddrmsg header{};
+  header.ifa_family = address.v6() ? AF_INET6 : AF_INET;
+  header.ifa_prefixlen = address.prefix;
+  header.ifa_index = static_cast<uint32_t>(link);
+  message.put_header(header);
+  message.put_bytes(IFA_LOCAL, address.bytes);
+  message.put_bytes(IFA_ADDRESS, address.bytes);
+  if (!address.v6() && address.prefix < 31) {
+    auto broadcast = address.bytes;
+    for (int bit = address.prefix; bit < 32; ++bit) {
+      broadcast[static_cast<size_t>(bit / 8)] |= static_cast<uint8_t>(0x80 >> (bit % 8));
+    }
+    message.put_bytes(IFA_BROADCAST, broadcast);
+  }
+  return route_.request(message);
+}
+
+Result<std::vector<LinkAddress>> NetlinkKernel::addresses(int link) {
+  std::vector<LinkAddress> out;
+  NlMessage message(RTM_GETADDR, NLM_F_DUMP);
+  ifaddrmsg header{};
+  header.ifa_family = AF_UNSPEC;
+  header.ifa_index = static_cast<uint32_t>(link);
+  message.put_header(header);
+  TRY(route_.dump(
+          message,
+          [&](NlBytes reply) -> Result<> {
+            int of = 0;
+            auto address = TRY(parse_address(reply, of), "");
+            if (of == link) out.push_back(std::move(address));
+            return {};
+          },
+          [&] { out.clear(); }),
+      "list addresses");
+  return out;
+}
+
+Result<std::vector<LinkAddress>> NetlinkKernel::wait_for_dad(int link, Deadline deadline) {
+  NlSocket events = TRY(open_socket(NETLINK_ROUTE), "");
+  TRY(events.join(RTNLGRP_IPV6_IFADDR), "");
+  for (;;) {
+    auto now = TRY(addresses(link), "");
+    const bool tentative = std::any_of(now.begin(), now.end(), [](const LinkAddress& address) {
+      return address.dad == DadState::tentative;
+    });
+    if (!tentative) return now;
+    if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }), "")) return addresses(link);
+  }
+}
+
+Result<std::optional<std::string>> NetlinkKernel::read_sysctl(std::string_view name) {
+  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  auto text = TRY(read_file(sysctl_path(name), kMaxSysctlBytes), "");
+  while (text && !text->empty() && text->back() == '\n') text->pop_back();
+  return text;
+}
+
+Result<> NetlinkKernel::write_sysctl(std::string_view name, std::string_view value) {
+  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  const std::string path = sysctl_path(name);
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  const ssize_t written = ::write(fd.get(), value.data(), value.size());
+  if (written != static_cast<ssize_t>(value.size())) return Error::from_errno(errno, "write " + path);
+  return {};
+}
+
+Result<> NetlinkKernel::announce(int link, const IpAddress& address) {
+  NlMessage message(RTM_NEWNEIGH, NLM_F_CREATE);
+  ndmsg header{};
+  header.ndm_family = AF_INET;
+  header.ndm_ifindex = link;
+  header.ndm_flags = NTF_USE;
+  message.put_header(header);
+  message.put_bytes(NDA_DST, address.bytes);
+  return route_.request(message);
+}
+
+Result<std::optional<RdmaNetnsMode>> NetlinkKernel::rdma_netns_mode() {
+  NlSocket* socket = TRY(rdma(), "");
+  if (socket == nullptr) return std::optional<RdmaNetnsMode>();
+  std::optional<RdmaNetnsMode> out;
+  auto result =
+      socket->query(NlMessage(rdma_type(RDMA_NLDEV_CMD_SYS_GET), 0), [&](NlBytes reply) -> Result<> {
+        out = TRY(parse_rdma_netns_mode(reply), "");
+        return {};
+      });
+  // Kernels before 5.3 do not know the question; there every device is shared.
+  if (!result && result.error().sys == EINVAL) return std::optional<RdmaNetnsMode>(RdmaNetnsMode::shared);
+  TRY(std::move(result), "ask for the RDMA namespace mode");
+  return out;
+}
+
+Result<std::optional<RdmaDevice>> NetlinkKernel::find_rdma_device(std::string_view name) {
+  // The kernel finds a device by index only, so a name takes a dump (nldev_get_doit()).
+  for (RdmaDevice& device : TRY(rdma_devices(), "")) {
+    if (device.name == name) return std::optional<RdmaDevice>(std::move(device));
+  }
+  return std::optional<RdmaDevice>();
+}
+
+Result<std::vector<RdmaDevice>> NetlinkKernel::rdma_devices() {
+  NlSocket* socket = TRY(rdma(), "");
+  if (socket == nullptr) return std::vector<RdmaDevice>();
+  return TRY(list(*socket, NlMessage(rdma_type(RDMA_NLDEV_CMD_GET), NLM_F_DUMP), parse_rdma_device),
+             "list RDMA devices");
+}
+
+Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
+  NlSocket* socket = TRY(rdma(), "");
+  if (socket == nullptr) return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded"};
+  NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
+  message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+  message.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
+  // rdma_dev_change_netns() looks the device up in the namespace of the calling thread.
+  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  return socket->request(message);
+}
+
+Result<> NetlinkKernel::rename_rdma_device(uint32_t index, std::string_view name) {
+  NlSocket* socket = TRY(rdma(), "");
+  if (socket == nullptr) return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded"};
+  NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
+  message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+  message.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);
+  return socket->request(message);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,35 @@
+// Pure functions from the bytes of one netlink message to our values: no socket, no log, no state.
+// The unit tests and the fuzz targets call the same functions.
+#pragma once
+
+#include "common/netlink/kernel.h"
+#include "common/result.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace vfrail {
+
+using NlBytes = std::span<const std::byte>;
+
+// Each takes a whole message, header included. A message that is too short, of another type, or whose
+// attributes do not fit is Errc::protocol.
+Result<Link> parse_link(NlBytes message);  // RTM_NEWLINK
+// RTM_NEWLINK of a PF with VF data; nothing if VF number `vf` is not among them.
+Result<std::optional<VfSettings>> parse_vf_settings(NlBytes message, uint32_t vf);
+// RTM_NEWLINK of a PF with VF data and counters.
+Result<std::vector<VfTraffic>> parse_vf_traffic(NlBytes message);
+Result<LinkTraffic> parse_link_traffic(NlBytes message);        // RTM_NEWLINK with counters
+Result<LinkAddress> parse_address(NlBytes message, int& link);  // RTM_NEWADDR; also tells the link's index
+// RTM_NEWROUTE. Appends one Route for each next hop; nothing for what is no unicast route to a link (local,
+// broadcast, multicast, blackhole, cached).
+Result<> parse_route(NlBytes message, std::vector<Route>& out);
+// RTM_NEWRULE. Appends the rule; nothing for a family other than IPv4 and IPv6 (multicast routing has rules,
+// too).
+Result<> parse_rule(NlBytes message, std::vector<RoutingRule>& out);
+Result<RdmaDevice> parse_rdma_device(NlBytes message);                   // RDMA_NLDEV_CMD_GET
+Result<RdmaNetnsMode> parse_rdma_netns_mode(NlBytes message);            // RDMA_NLDEV_CMD_SYS_GET
+Result<std::vector<NamedCounter>> parse_rdma_counters(NlBytes message);  // RDMA_NLDEV_CMD_STAT_GET
+
+}  // namespace vfrail

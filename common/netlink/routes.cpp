@@ -1,0 +1,112 @@
+// The routes and routing rules of NetlinkKernel.
+#include "common/netlink/netlink_kernel.h"
+#include "common/netlink/parse.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <iterator>
+#include <sys/socket.h>
+
+#include <linux/fib_rules.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+namespace vfrail {
+
+namespace {
+
+NlMessage rule_message(uint16_t type, uint16_t flags, const IpAddress& source, uint32_t table) {
+  NlMessage message(type, flags);
+  fib_rule_hdr header{};
+  header.family = source.v6() ? AF_INET6 : AF_INET;
+  header.src_len = source.prefix;
+  header.action = FR_ACT_TO_TBL;
+  message.put_header(header);
+  if (source.prefix > 0) message.put_bytes(FRA_SRC, source.bytes);
+  message.put_u32(FRA_TABLE, table);
+  return message;
+}
+
+}  // namespace
+
+Result<> NetlinkKernel::add_route(const Route& route) {
+  NlMessage message(RTM_NEWROUTE, NLM_F_CREATE);
+  rtmsg header{};
+  header.rtm_family = route.destination.v6() ? AF_INET6 : AF_INET;
+  header.rtm_dst_len = route.destination.prefix;
+  header.rtm_table = route.table < 256 ? static_cast<uint8_t>(route.table) : uint8_t{RT_TABLE_UNSPEC};
+  header.rtm_protocol = RTPROT_BOOT;
+  header.rtm_type = RTN_UNICAST;
+  const uint8_t usual_scope = !route.gateway && !route.destination.v6() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+  header.rtm_scope = route.scope.value_or(usual_scope);
+  message.put_header(header);
+  if (route.table >= 256) message.put_u32(RTA_TABLE, route.table);
+  if (route.destination.prefix > 0) message.put_bytes(RTA_DST, route.destination.bytes);
+  if (route.gateway) message.put_bytes(RTA_GATEWAY, route.gateway->bytes);
+  message.put_u32(RTA_OIF, static_cast<uint32_t>(route.link));
+  if (route.priority) message.put_u32(RTA_PRIORITY, *route.priority);
+  if (route.mtu || route.advmss) {
+    message.nest(RTA_METRICS, [&] {
+      if (route.mtu) message.put_u32(RTAX_MTU, *route.mtu);
+      if (route.advmss) message.put_u32(RTAX_ADVMSS, *route.advmss);
+    });
+  }
+  return route_.request(message);
+}
+
+Result<std::vector<Route>> NetlinkKernel::routes(int link) {
+  return dump_routes(link, [link](const Route& route) { return link == 0 || route.link == link; });
+}
+
+Result<std::vector<Route>> NetlinkKernel::default_routes() {
+  return dump_routes(0, [](const Route& route) { return route.destination.prefix == 0; });
+}
+
+Result<std::vector<Route>> NetlinkKernel::dump_routes(int link,
+                                                      const std::function<bool(const Route&)>& wanted) {
+  std::vector<Route> out;
+  for (const unsigned char family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
+    NlMessage message(RTM_GETROUTE, NLM_F_DUMP);
+    rtmsg header{};
+    header.rtm_family = family;
+    message.put_header(header);
+    // Since 4.20 the kernel leaves the other links' out itself (ip_valid_fib_dump_req()).
+    if (link != 0) message.put_u32(RTA_OIF, static_cast<uint32_t>(link));
+    const auto others = static_cast<std::ptrdiff_t>(out.size());
+    auto listed = route_.dump(
+        message,
+        [&](NlBytes reply) -> Result<> {
+          std::vector<Route> hops;
+          TRY(parse_route(reply, hops), "");
+          std::copy_if(hops.begin(), hops.end(), std::back_inserter(out), wanted);
+          return {};
+        },
+        [&] { out.erase(out.begin() + others, out.end()); });
+    if (!listed && link != 0 && listed.error().sys == ENODEV) return std::vector<Route>();
+    TRY(std::move(listed), "list routes");
+  }
+  return out;
+}
+
+Result<> NetlinkKernel::add_rule(const IpAddress& source, uint32_t table) {
+  return route_.request(rule_message(RTM_NEWRULE, NLM_F_CREATE, source, table));
+}
+
+Result<std::vector<RoutingRule>> NetlinkKernel::rules() {
+  std::vector<RoutingRule> out;
+  NlMessage message(RTM_GETRULE, NLM_F_DUMP);
+  message.put_header(fib_rule_hdr{});  // AF_UNSPEC: every family that the kernel has
+  TRY(route_.dump(
+          message, [&](NlBytes reply) { return parse_rule(reply, out); }, [&] { out.clear(); }),
+      "list routing rules");
+  return out;
+}
+
+Result<> NetlinkKernel::remove_rule(const RoutingRule& rule) {
+  NlMessage message = rule_message(RTM_DELRULE, 0, rule.source, rule.table);
+  message.put_u32(FRA_PRIORITY, rule.priority);
+  return route_.request(message);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,55 @@
+// CdiSpec: what the Container Device Interface lets a container runtime put into a container for one device,
+// and the file that says it. The device plugin writes the file at Allocate; the CNI corrects the RDMA nodes
+// in it after a move, which renumbers them. A file for each device, so that nobody's update can be lost in
+// another's.
+#pragma once
+
+#include "common/node/device_node.h"
+#include "common/node/held_folder.h"
+#include "common/result.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+// Where runtimes look (beside /etc/cdi, which is for what outlives a boot).
+inline constexpr const char* kCdiFolder = "/var/run/cdi";
+// What the names of our files begin with; all else in the folder belongs to others.
+inline constexpr std::string_view kCdiFilePrefix = "vfrail-";
+
+struct CdiSpec {
+  std::string kind;               // "nvidia.com/net-pci"
+  std::string device;             // "0000:03:02.1"
+  std::vector<DeviceNode> nodes;  // at least one: CDI takes a device without edits for an error
+
+  std::string qualified_name() const { return kind + "=" + device; }
+  // Follows from the qualified name alone: two files that define one device would be a conflict to CDI,
+  // which then has neither.
+  std::string file_name() const;  // "vfrail-nvidia.com-net-pci-0000:03:02.1.json"
+  bool operator==(const CdiSpec&) const = default;
+};
+
+std::string format_cdi_spec(const CdiSpec& spec);
+// Of our own files only; the error names the key.
+Result<CdiSpec> parse_cdi_spec(std::string_view text);
+
+// Whether it hands out nodes of RDMA devices that have numbers (uverbs, umad, issm).
+bool has_rdma_nodes(const CdiSpec& spec);
+// Puts these, names below /dev/infiniband, in the place of those that it has. False if they are the same.
+bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names);
+
+// Whole or not at all, by renaming `temporary`, which must be in the same folder: that is what tells the
+// runtime to read the folder again. (CDI's library watches it; to its older versions a file that is moved in
+// from elsewhere is no event.)
+Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec);
+// The file, if by its name it is one of ours in one of `folders`; Errc::denied if it is none, because `path`
+// comes from a process with fewer rights. Nothing if the folder is not there.
+Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
+                                              const std::vector<std::string>& folders);
+// Nothing if there is no such file.
+Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path);
+
+}  // namespace vfrail

@@ -1,0 +1,61 @@
+#include "common/node/unclean.h"
+
+#include "common/files.h"
+#include "common/json.h"
+
+#include <filesystem>
+
+namespace vfrail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kSchema = 1;
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr std::string_view kEnding = ".json";
+constexpr char kPortSeparator = '@';  // "KEY@PORT.json" for the second and later ports of a function
+
+}  // namespace
+
+std::string unclean_folder(const std::string& state_folder) { return state_folder + "/unclean"; }
+
+std::string format_unclean(const UncleanFile& file) {
+  Json out;
+  out.set("schema", kSchema).set("bootId", file.boot_id).set("reasons", Json(file.reasons));
+  return out.pretty() + "\n";
+}
+
+Result<UncleanFile> parse_unclean(std::string_view text) {
+  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
+  ObjectReader reader(*json.as_object(), "");
+  const auto schema = TRY(reader.integer("schema"), "");
+  if (schema != kSchema)
+    return reader.error("schema", "this version reads schema " + std::to_string(kSchema) + " only");
+  UncleanFile out;
+  out.boot_id = TRY(reader.text("bootId"), "").value_or("");
+  out.reasons = TRY(reader.texts("reasons"), "").value_or(std::vector<std::string>());
+  return out;
+}
+
+Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string_view boot_id) {
+  UncleanDevices out;
+  const std::string folder = unclean_folder(state_folder);
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(kEnding)) continue;  // a file that is being written
+    const auto text = TRY(read_file(at->path().string(), kMaxBytes), "");
+    if (!text) continue;
+    UncleanFile file = TRY(parse_unclean(*text), "read " + at->path().string());
+    if (!boot_id.empty() && file.boot_id != boot_id) continue;
+    const std::string key = name.substr(0, std::min(name.find(kPortSeparator), name.size() - kEnding.size()));
+    auto& reasons = out[key];
+    reasons.insert(reasons.end(), file.reasons.begin(), file.reasons.end());
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return Error::from_errno(error.value(), "list " + folder);
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,207 @@
+#include "plugin/allocate/allocate.h"
+
+#include "common/files.h"
+#include "common/node/allocated_nodes.h"
+#include "plugin/allocate/cdi.h"
+#include "plugin/allocate/cdi_folder.h"
+#include "plugin/inventory/function_folder.h"
+#include "plugin/inventory/node_devices.h"
+#include "plugin/match/units.h"
+
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace vfrail {
+
+namespace {
+
+constexpr std::string_view kDev = "/dev/";
+
+// Asked at each Allocate and not at the scan: loading vhost_net or rdma_ucm later needs no restart.
+Result<NodeFacts> read_node(const SysRoot& sys, const ResourceConfig& resource) {
+  NodeFacts out;
+  out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
+  out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
+  out.iommufd = resource.iommufd && TRY(has_device_node(sys, "iommu"), "");
+  return out;
+}
+
+std::string function_folder(const PciFunction& function) {
+  return function.aux_name.empty() ? pci_folder(function.address) : auxiliary_folder(function.aux_name);
+}
+
+// What extraDeviceNodes means for one device: "/dev/knem" itself, "cxi/*" what the device's folder cxi names.
+Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource, const PciFunction& function,
+                                                  const SysRoot& sys) {
+  std::vector<std::string> out;
+  for (const std::string& wanted : resource.extra_nodes) {
+    if (!wanted.ends_with("/*")) {
+      if (!TRY(has_device_node(sys, wanted.substr(kDev.size())), "extraDeviceNodes"))
+        return Error{Errc::not_found, 0, "extraDeviceNodes: there is no " + wanted + " on this node"};
+      out.push_back(wanted);
+      continue;
+    }
+    const std::string folder = wanted.substr(0, wanted.size() - 2);
+    const auto names = TRY(sys.list(function_folder(function) + "/" + folder), "extraDeviceNodes");
+    for (const std::string& name : names.value_or(SysRoot::Names())) out.push_back("/dev/" + name);
+  }
+  return out;
+}
+
+// The device with its facts of now; nothing if it has vanished.
+Result<std::optional<PoolDevice>> read_device(const Pool& pool, const PoolDevice& known, const SysRoot& sys) {
+  auto facts = TRY(read_function(sys, known.facts), "read the facts of device " + known.id());
+  if (!facts) return std::optional<PoolDevice>();
+  PoolDevice fresh = known;
+  fresh.facts = std::move(*facts);
+  fresh.extra_nodes = TRY(find_extra_nodes(pool.config, fresh.facts, sys), "device " + known.id());
+  return std::optional(std::move(fresh));
+}
+
+// The devices that a container's units stand for, each once. Of a shared unit those count that can be used
+// now: it promises no particular one.
+Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector<const Unit*>& units,
+                                             const SysRoot& sys) {
+  std::vector<PoolDevice> out;
+  std::set<std::string> seen;
+  const bool any_will_do = pool.config.unit == UnitKind::shared;
+  for (const Unit* unit : units) {
+    if (pool.config.unit == UnitKind::bundle && !unit->fault.empty())
+      return Error{Errc::busy, 0, unit->id + " is not complete: " + unit->fault};
+    for (const PoolDevice* device : unit->devices) {
+      if (!seen.insert(device->id()).second) continue;
+      auto fresh = TRY(read_device(pool, *device, sys), "");
+      const bool usable = fresh && !(any_will_do && fresh->facts.rdma.empty());
+      if (usable) out.push_back(std::move(*fresh));
+      if (!usable && !any_will_do)
+        return Error{Errc::not_found, 0, "device " + device->id() + " has vanished from the node"};
+    }
+  }
+  if (out.empty())
+    return Error{Errc::not_found, 0, pool.resource() + " has no RDMA device that can be used now"};
+  return out;
+}
+
+using UnitsById = std::map<std::string_view, const Unit*>;
+
+// Of a thousand units the few that are asked for.
+UnitsById find_units(const std::vector<Unit>& units,
+                     const std::vector<std::vector<std::string>>& containers) {
+  UnitsById out;
+  for (const std::vector<std::string>& ids : containers) {
+    for (const std::string& id : ids) out.emplace(id, nullptr);
+  }
+  for (const Unit& unit : units) {
+    if (const auto at = out.find(unit.id); at != out.end()) at->second = &unit;
+  }
+  return out;
+}
+
+Result<std::vector<Allocation>> compute(const Pool& pool,
+                                        const std::vector<std::vector<std::string>>& containers,
+                                        const SysRoot& sys) {
+  const NodeFacts node = TRY(read_node(sys, pool.config), "");
+  const std::vector<Unit> units = make_units(pool);
+  const UnitsById by_id = find_units(units, containers);
+  std::set<std::string> asked;
+  std::vector<Allocation> out;
+  for (const std::vector<std::string>& ids : containers) {
+    if (ids.empty()) return Error{Errc::invalid, 0, "a container asks for no device of " + pool.resource()};
+    std::vector<const Unit*> wanted;
+    for (const std::string& id : ids) {
+      if (!asked.insert(id).second) return Error{Errc::invalid, 0, "device '" + id + "' is asked for twice"};
+      wanted.push_back(by_id.at(id));
+      if (wanted.back() == nullptr)
+        return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool.resource()};
+    }
+    const auto devices = TRY(read_devices(pool, wanted, sys), "");
+    out.push_back(TRY(allocate(pool, devices, node), "work out what the container gets"));
+  }
+  return out;
+}
+
+// Multus runs as another program: the folder and what it holds is for everybody to read.
+Result<> make_public_folder(const std::string& path) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) == 0) return {};
+  TRY(make_folder(path, 0755), "");
+  if (::chmod(path.c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + path);
+  return {};
+}
+
+// Files of this request, removed again unless all of them could be written. What a device had before was
+// left over from a pod that is gone, or kubelet would not hand it out again.
+class Written {
+ public:
+  explicit Written(const AllocatePlaces& places) : places_(places) {}
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+  ~Written() {
+    for (const std::string& path : files_) (void)remove_file(path);
+    for (const DeviceId& id : allocated_nodes_) (void)remove_allocated_nodes(places_.run_dir, id);
+  }
+
+  Result<> write(const Allocation& allocation) {
+    for (const auto& [device, spec] : allocation.cdi)
+      TRY(write_spec(spec), "write the CDI spec of " + device);
+    for (const DeviceInfoFile& file : allocation.files) {
+      std::string path = places_.device_info_dir + "/" + file.name;
+      TRY(write_file(path, file.content, 0444, Durability::renamed), "write device information");
+      files_.push_back(std::move(path));
+    }
+    for (const auto& [device, nodes] : allocation.allocated_nodes) {
+      DeviceId id = TRY(DeviceId::parse(device), "record the allocated nodes");
+      const auto spec = allocation.cdi.find(device);
+      const AllocatedNodes allocated{nodes,
+                                     spec == allocation.cdi.end() ? std::string() : spec_path(spec->second)};
+      TRY(write_allocated_nodes(places_.run_dir, id, allocated),
+          "record the allocated nodes of device " + device);
+      allocated_nodes_.push_back(std::move(id));
+    }
+    return {};
+  }
+
+  void keep() {
+    files_.clear();
+    allocated_nodes_.clear();
+  }
+
+ private:
+  std::string spec_path(const CdiSpec& spec) const { return places_.cdi_dir + "/" + spec.file_name(); }
+
+  // One that was there may be in use, by other pods of a shared pool: what we put in its place is as good.
+  Result<> write_spec(const CdiSpec& spec) {
+    const bool was_there = ::access(spec_path(spec).c_str(), F_OK) == 0;
+    TRY(put_cdi_spec(places_.cdi_dir, spec), "");
+    if (!was_there) files_.push_back(spec_path(spec));
+    return {};
+  }
+
+  const AllocatePlaces& places_;
+  std::vector<std::string> files_;
+  std::vector<DeviceId> allocated_nodes_;
+};
+
+}  // namespace
+
+Result<std::vector<Allocation>> allocate(const Pool& pool,
+                                         const std::vector<std::vector<std::string>>& containers,
+                                         const AllocatePlaces& places) {
+  auto out = TRY(compute(pool, containers, places.sys), "");
+  for (Allocation& allocation : out) {
+    if (!places.cdi_dir.empty()) use_cdi(pool.config, allocation);
+  }
+  TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
+  Written written(places);
+  for (const Allocation& allocation : out) TRY(written.write(allocation), "");
+  written.keep();
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,87 @@
+#include "plugin/allocate/cdi.h"
+
+#include <cstdint>
+#include <cstdio>
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kAnnotationPrefix = "cdi.k8s.io/";
+constexpr const char* kSharedKind = "nvidia.com/net-rdma";
+// The part of a key after the slash has 63 characters at most: "vfrail_NAME_" and 16 of the hash.
+constexpr size_t kMaxNameInKey = 39;
+
+bool is_shared(const ResourceConfig& resource) {
+  return resource.unit == UnitKind::shared || resource.unit == UnitKind::shared_one;
+}
+
+const char* device_class(DeviceType type) {
+  switch (type) {
+    case DeviceType::net_device:
+      return "net-pci";
+    case DeviceType::aux_net_device:
+      return "net-sf";
+    case DeviceType::accelerator:
+      return "net-accel";
+  }
+  return "net-pci";
+}
+
+std::string joined_devices(const Allocation& allocation) {
+  std::string out;
+  for (const std::string& name : cdi_devices(allocation)) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+// FNV-1a: the key has to be different, not secret.
+std::string hash_of(const std::string& text) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
+  char out[17];
+  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(hash));
+  return out;
+}
+
+}  // namespace
+
+CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id) {
+  CdiSpec out;
+  if (is_shared(resource)) {
+    out.kind = kSharedKind;
+    // Neither prefixes nor names of resources have colons, so no two of these are equal.
+    out.device = resource.prefix + ":" + resource.name + ":" + device_id;
+  } else {
+    out.kind = resource.prefix + "/" + device_class(resource.device_type);
+    out.device = device_id;
+  }
+  return out;
+}
+
+void use_cdi(const ResourceConfig& resource, Allocation& allocation) {
+  for (const auto& [device, nodes] : allocation.nodes_of) {
+    if (nodes.empty()) continue;
+    CdiSpec spec = cdi_name(resource, device);
+    spec.nodes = nodes;
+    allocation.cdi.emplace(device, std::move(spec));
+  }
+  allocation.nodes.clear();
+}
+
+std::vector<std::string> cdi_devices(const Allocation& allocation) {
+  std::vector<std::string> out;
+  for (const auto& [device, spec] : allocation.cdi) out.push_back(spec.qualified_name());
+  return out;
+}
+
+std::map<std::string, std::string> cdi_annotations(const ResourceConfig& resource,
+                                                   const Allocation& allocation) {
+  const std::string devices = joined_devices(allocation);
+  if (devices.empty()) return {};
+  const std::string key = std::string(kAnnotationPrefix) + "vfrail_" +
+                          resource.name.substr(0, kMaxNameInKey) + "_" +
+                          hash_of(resource.resource() + "\n" + devices);
+  return {{key, devices}};
+}
+
+}  // namespace vfrail

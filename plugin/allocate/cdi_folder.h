@@ -1,0 +1,44 @@
+// The folder of CDI specs: made, tidied, written to. Touches our own files only (common/node/cdi_spec.h).
+//
+// When a spec may go: as long as kubelet may start a container of the pod again, which it does from the
+// answer to Allocate that it remembers, without asking anybody. So a spec stays when the plugin stops or
+// starts, and when its device goes while a container has it (it can come back: a reset of the PF). It goes
+// when its device is allocated again (another takes its place), when its device has left the node and kubelet
+// says that no container has it, and at boot. What stays is a file for each device at most, and harmless:
+// only what kubelet remembers asks for it.
+#pragma once
+
+#include "common/node/cdi_spec.h"
+#include "common/node/sys_root.h"
+#include "plugin/match/devices_in_use.h"
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// Makes it, and removes what killed processes left half-written. An error names the folder and the remedy.
+Result<> open_cdi_folder(const std::string& folder);
+
+// Writes the spec. Two calls at the same time, also for the same device, are fine.
+Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec);
+
+struct KnownDevices {
+  std::set<std::string> there;  // ids of the devices that the node had at the last scan
+  DevicesInUse in_use;          // kubelet's answer, given after that scan
+  SysRoot sys;                  // the node now
+};
+
+// Removes the specs of devices that the node does not have, and that no container has. What cannot be found
+// out keeps its spec. Best effort; the names of what went.
+std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder, const KnownDevices& known);
+
+// Names of our specs of devices in use that are there for five minutes and that nobody has read (by atime(2),
+// as "relatime" mounts keep it; none on a mount without): a container that has the device has been made
+// without its nodes, or is not made yet.
+std::vector<std::string> find_unread_specs(const std::string& folder,
+                                           const std::function<bool(const std::string& device_id)>& in_use);
+
+}  // namespace vfrail

@@ -1,0 +1,128 @@
+// Config: what the administrator asked for, parsed from the peers' formats: sriov-network-device-plugin's
+// `resourceList`, k8s-rdma-shared-dev-plugin's `configList` (a file may have both), and the `mode` of
+// k8s-rdma-sriov-dev-plugin and its descendants. parse_config() is pure: text in, Config or one clear error
+// out. It never looks at the node.
+#pragma once
+
+#include "common/result.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+// One selector object. Fields are ANDed, the values of a field ORed, an empty list selects everything.
+struct Selector {
+  // Of the fields that are lists, by their keys: "vendors" -> {"15b3"}. One that is not set is not in it.
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;
+  bool is_rdma = false;           // select RDMA-capable functions, and allocate their device nodes
+  bool need_vhost_net = false;    // no filter: allocate /dev/vhost-net and /dev/net/tun
+  std::string vdpa_type;          // "", "virtio" or "vhost"
+  std::optional<bool> is_pf;      // true: PFs only; false: no PFs
+  std::vector<Selector> none_of;  // `not`: a function that one of these matches is not selected
+
+  // Empty if it is not set.
+  const std::vector<std::string>& list(std::string_view key) const;
+  bool operator==(const Selector&) const = default;
+};
+
+// What to do with a function that the host itself uses (design 1.3).
+enum class HostUse : uint8_t {
+  refuse,  // also those that merely have host addresses are left out
+  warn,    // default: routes and memberships are left out, mere addresses are offered with a warning
+  allow,   // everything is offered
+};
+
+// Which kind of function a resource consists of.
+enum class DeviceType : uint8_t { net_device, aux_net_device, accelerator };
+const char* type_name(DeviceType type);  // "netDevice"
+
+// What a pod that asks for one unit of a resource gets.
+enum class UnitKind : uint8_t {
+  device,      // one device, which no other pool has
+  shared,      // every device of the pool, as k8s-rdma-shared-dev-plugin does it
+  shared_one,  // one device of the pool, the least loaded
+  bundle,      // one device of each rail (PF), in rail order
+};
+
+// Which devices GetPreferredAllocation proposes.
+enum class Preference : uint8_t {
+  none,         // kubelet chooses
+  numa,         // as few NUMA nodes as possible
+  pcie,         // closest to each other and to GPUs: same PCIe switch, root, NUMA node
+  pack,         // as few PFs as possible
+  spread,       // as many PFs as possible, evenly
+  distinct_pf,  // no two of one PF, as long as that is possible
+  rail,         // distinct_pf, in the order of the PFs' addresses
+};
+
+// What makes a device unhealthy beside its absence. Each is about the port behind the device, never about a
+// netdev that is merely down or in a pod.
+struct HealthPolicy {
+  bool port = true;      // InfiniBand: the physical port's state
+  bool carrier = false;  // Ethernet: the PF's carrier
+  bool guid = false;     // InfiniBand VFs: no GUID is set
+  bool devlink = true;   // a devlink health reporter of the PF is in state "error"
+};
+
+struct ResourceConfig {
+  std::string prefix;  // "nvidia.com"
+  std::string name;    // "hostdev"
+  DeviceType device_type = DeviceType::net_device;
+  UnitKind unit = UnitKind::device;
+  uint32_t units = 0;                    // shared and shared_one: how many
+  std::string permissions = "rw";        // of device nodes: "rw", "rwm"
+  bool iommufd = false;                  // also hand out /dev/iommu and the vfio character device
+  std::vector<std::string> extra_nodes;  // "/dev/foo"; "cxi/*": /dev/X for each X in the device's folder cxi
+  Preference preference = Preference::none;
+  HealthPolicy health;
+  bool exclude_topology = false;
+  bool register_empty = false;  // kubelet hears of it also before it has its first device
+  HostUse host_use = HostUse::warn;
+  bool set_links_up = false;        // interfaces that are administratively down are set up, once
+  std::vector<Selector> selectors;  // at least one; the first that matches a device decides its options
+  // additionalInfo: "*" or a PCI address -> key -> value. Nothing: the key is not there, which a container
+  // can tell from an empty object.
+  std::optional<std::map<std::string, std::map<std::string, std::string>>> additional_info;
+
+  std::string resource() const { return prefix + "/" + name; }  // "nvidia.com/hostdev"
+};
+
+// An entry of the file that is not served because it is faulty.
+struct SkippedEntry {
+  std::string resource;  // "nvidia.com/hostdev"; empty if its name cannot be read
+  std::string reason;  // with the place: "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..."
+};
+
+struct Config {
+  // periodicUpdateInterval, in seconds; 0: no slow rescan. Nothing if the file does not say.
+  std::optional<uint32_t> rescan_seconds;
+  std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
+  std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does it
+  std::vector<std::string> warnings;      // unknown keys, and values that can never match
+};
+
+struct ConfigOptions {
+  std::string file;                          // for messages
+  std::string default_prefix = "intel.com";  // sriov-network-device-plugin's default
+  bool strict = false;                       // unknown keys are errors, and a faulty entry refuses the file
+  std::string socket_folder = {};            // a resource whose socket's path is too long there is faulty
+};
+
+// Errc::invalid with "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..." if the file cannot
+// be read as a configuration, if no entry is without fault, or under strict if any has one.
+Result<Config> parse_config(std::string_view text, const ConfigOptions& options);
+
+// The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock".
+std::string socket_name(const ResourceConfig& resource);
+// The environment variable with a container's devices: "PCIDEVICE_NVIDIA_COM_HOSTDEV".
+std::string env_name(const ResourceConfig& resource);
+// A unix socket's path has at most 107 bytes (sun_path, unix(7)); the folder counts.
+Result<> check_socket_path(const ResourceConfig& resource, std::string_view folder);
+
+}  // namespace vfrail

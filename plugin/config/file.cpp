@@ -1,0 +1,26 @@
+#include "plugin/config/file.h"
+
+#include "common/files.h"
+#include "common/unique_fd.h"
+
+#include <cerrno>
+#include <fcntl.h>
+
+namespace vfrail {
+
+namespace {
+// A ConfigMap has at most 1 MiB.
+constexpr size_t kMaxBytes = 1 << 20;
+}  // namespace
+
+Result<std::string> read_config_file(const std::string& file) {
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return Error::from_errno(errno, "open configuration " + file);
+  return TRY(read_stream(fd.get(), kMaxBytes), "read configuration " + file);
+}
+
+Result<Config> load_config(const ConfigOptions& options) {
+  return parse_config(TRY(read_config_file(options.file), ""), options);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,25 @@
+#include "plugin/config/foreign.h"
+
+#include "plugin/config/selector_table.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+void ignore_foreign_fields(ResourceConfig& resource, ConfigWarnings& warnings) {
+  for (const SelectorField& field : selector_fields()) {
+    const bool everywhere = field.types.empty();
+    if (everywhere ||
+        std::find(field.types.begin(), field.types.end(), resource.device_type) != field.types.end())
+      continue;
+    for (Selector& selector : resource.selectors) {
+      if (!field.is_set(selector)) continue;
+      field.clear(selector);
+      warnings.remark("selectors", std::string(field.key) + " has no effect with deviceType " +
+                                       type_name(resource.device_type) +
+                                       ", as in sriov-network-device-plugin: it is ignored");
+    }
+  }
+}
+
+}  // namespace vfrail

@@ -1,0 +1,13 @@
+// Selector fields that sriov-network-device-plugin does not have for the deviceType of a resource. It ignores
+// them, and so does vfrail: the same file selects the same devices. Pure.
+#pragma once
+
+#include "plugin/config/config.h"
+#include "plugin/config/warnings.h"
+
+namespace vfrail {
+
+// Empties such fields in every selector, with a warning for each.
+void ignore_foreign_fields(ResourceConfig& resource, ConfigWarnings& warnings);
+
+}  // namespace vfrail

@@ -1,0 +1,66 @@
+#include "plugin/config/formats.h"
+
+#include <strings.h>
+
+namespace vfrail {
+
+namespace {
+
+constexpr uint32_t kUnits = 1000;         // the peer's number
+constexpr const char* kAlibaba = "1ded";  // PCI vendor of the eRDMA adapter
+
+bool same_word(const std::string& a, const char* b) { return ::strcasecmp(a.c_str(), b) == 0; }
+
+Result<> restrict_to_type(ObjectReader& top, Selector& selector) {
+  const std::string type = TRY(top.text("deviceType"), "").value_or("");
+  if (type.empty() || same_word(type, "RDMA")) return {};
+  if (!same_word(type, "eRDMA"))
+    return top.error("deviceType", "\"" + type + "\" is unknown, allowed with mode are RDMA and eRDMA");
+  selector.lists["vendors"] = {kAlibaba};
+  return {};
+}
+
+// One device for each VF of those PFs.
+Result<> read_vfs(ObjectReader& top, ResourceConfig& resource, Selector& selector) {
+  resource.name = "vhca";
+  auto names = TRY(top.texts("pfNetdevices"), "").value_or(std::vector<std::string>());
+  if (!names.empty()) {
+    selector.lists["pfNames"] = std::move(names);
+    return {};
+  }
+  return top.error("pfNetdevices", "missing or empty; it names the PFs whose VFs are offered");
+}
+
+}  // namespace
+
+Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out) {
+  const auto mode = TRY(top.text("mode"), "");
+  if (!mode) return {};
+  ConfigWarnings warnings(options.file, options.strict, out.warnings);
+  const bool sriov = same_word(*mode, "sriov");
+  if (!sriov && !same_word(*mode, "hca"))
+    warnings.remark("mode", "\"" + *mode + "\" is neither hca nor sriov; it counts as hca");
+  ResourceConfig resource;
+  resource.prefix = "rdma";
+  resource.name = "hca";
+  resource.permissions = "rwm";
+  resource.register_empty = true;
+  Selector selector;
+  selector.is_rdma = true;
+  TRY(restrict_to_type(top, selector), "");
+  if (sriov) {
+    TRY(read_vfs(top, resource, selector), "");
+    warnings.remark("mode", "vfrail offers the VFs that are there and creates none: set sriov_numvfs first");
+  } else {
+    (void)top.value("pfNetdevices");  // of no meaning here, and in many a file
+    resource.unit = UnitKind::shared;
+    resource.units = kUnits;
+    resource.exclude_topology = true;
+    resource.host_use = HostUse::allow;
+  }
+  resource.selectors = {std::move(selector)};
+  out.resources.push_back(std::move(resource));
+  return {};
+}
+
+}  // namespace vfrail

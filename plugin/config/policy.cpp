@@ -1,0 +1,92 @@
+#include "plugin/config/policy.h"
+
+#include "common/text.h"
+
+#include <initializer_list>
+#include <utility>
+
+namespace vfrail {
+
+namespace {
+
+// A node or two beside the RDMA device's own are known of (cxi, knem); this is no way to mount all of /dev.
+constexpr size_t kMaxExtraNodes = 16;
+
+template <class Value>
+using Words = std::initializer_list<std::pair<const char*, Value>>;
+
+template <class Value>
+Result<> read_word(ObjectReader& reader, const char* key, Words<Value> words, Value& out) {
+  const auto text = TRY(reader.text(key), "");
+  if (!text) return {};
+  std::vector<std::string> allowed;
+  for (const auto& [word, value] : words) {
+    if (*text == word) {
+      out = value;
+      return {};
+    }
+    allowed.emplace_back(word);
+  }
+  const std::string meant = nearest_name(*text, allowed);
+  return reader.error(key, "\"" + *text + "\" is unknown, allowed are " + joined(allowed) +
+                               (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
+}
+
+Result<> read_flag(ObjectReader& reader, const char* key, bool& out) {
+  out = TRY(reader.boolean(key), "").value_or(out);
+  return {};
+}
+
+Result<> read_health(ObjectReader& resource, HealthPolicy& out, ConfigWarnings& warnings) {
+  const Json::Object* object = TRY(resource.object("health"), "");
+  if (object == nullptr) return {};
+  ObjectReader reader(*object, resource.path("health"));
+  TRY(read_flag(reader, "port", out.port), "");
+  TRY(read_flag(reader, "carrier", out.carrier), "");
+  TRY(read_flag(reader, "guid", out.guid), "");
+  TRY(read_flag(reader, "devlink", out.devlink), "");
+  return warnings.unknown_keys(reader, KeyPlace::health);
+}
+
+// "/dev/knem", or "cxi/*": what the device's folder cxi in sysfs names.
+bool good_extra_node(const std::string& text) {
+  if (text.find("..") != std::string::npos) return false;
+  if (text.starts_with("/dev/")) return text.size() > 5 && text.back() != '/';
+  return text.size() > 2 && text.ends_with("/*") && text.find('/') == text.size() - 2;
+}
+
+Result<> read_extra_nodes(ObjectReader& reader, std::vector<std::string>& out) {
+  out = TRY(reader.texts("extraDeviceNodes"), "").value_or(std::move(out));
+  for (const std::string& node : out) {
+    if (good_extra_node(node)) continue;
+    return reader.error("extraDeviceNodes", "\"" + node +
+                                                "\" is neither a device node like \"/dev/knem\" nor a folder "
+                                                "of the device in sysfs like \"cxi/*\"");
+  }
+  if (out.size() <= kMaxExtraNodes) return {};
+  return reader.error("extraDeviceNodes", "more than " + std::to_string(kMaxExtraNodes) + " of them");
+}
+
+}  // namespace
+
+Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
+  TRY(read_word<HostUse>(reader, "hostUse",
+                         {{"refuse", HostUse::refuse}, {"warn", HostUse::warn}, {"allow", HostUse::allow}},
+                         out.host_use),
+      "");
+  TRY(read_word<Preference>(reader, "preferredAllocation",
+                            {{"none", Preference::none},
+                             {"numa", Preference::numa},
+                             {"pcie", Preference::pcie},
+                             {"pack", Preference::pack},
+                             {"spread", Preference::spread},
+                             {"distinctPF", Preference::distinct_pf},
+                             {"rail", Preference::rail}},
+                            out.preference),
+      "");
+  TRY(read_health(reader, out.health, warnings), "");
+  TRY(read_extra_nodes(reader, out.extra_nodes), "");
+  return read_flag(reader, "registerEmpty", out.register_empty);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,13 @@
+// Reads the keys of a resource that no peer has: how it treats its devices, whatever format it is written in.
+#pragma once
+
+#include "common/json.h"
+#include "plugin/config/config.h"
+#include "plugin/config/warnings.h"
+
+namespace vfrail {
+
+// hostUse, preferredAllocation, health, extraDeviceNodes, registerEmpty. What is absent stays as it is.
+Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings);
+
+}  // namespace vfrail

@@ -1,0 +1,18 @@
+// Reads `selectors`: the fields of each object, and what about them can never match.
+#pragma once
+
+#include "common/json.h"
+#include "plugin/config/config.h"
+#include "plugin/config/warnings.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// One object, or a list of at least one. `path` names the value in messages: "selectors". `depth` counts how
+// many `not` are around it.
+Result<std::vector<Selector>> parse_selectors(const Json& value, const std::string& path,
+                                              ConfigWarnings& warnings, int depth = 0);
+
+}  // namespace vfrail

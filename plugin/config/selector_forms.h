@@ -1,0 +1,24 @@
+// What a value of a selector must look like to match any device, and how to say it. Pure.
+#pragma once
+
+#include <string_view>
+
+namespace vfrail {
+
+struct SelectorForm {
+  bool (*can_match)(std::string_view value);
+  const char* wanted;
+};
+
+extern const SelectorForm kPciIdForm;
+extern const SelectorForm kPciAddressForm;
+extern const SelectorForm kLinkTypeForm;
+extern const SelectorForm kPkeyForm;
+extern const SelectorForm kSubsystemForm;
+extern const SelectorForm kMacForm;
+extern const SelectorForm kPcieRootForm;
+extern const SelectorForm kLinkStateForm;
+extern const SelectorForm kNameForm;  // not empty
+extern const SelectorForm kAnyForm;
+
+}  // namespace vfrail

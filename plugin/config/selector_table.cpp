@@ -1,0 +1,369 @@
+#include "plugin/config/selector_table.h"
+
+#include "common/text.h"
+#include "plugin/config/device_range.h"
+#include "plugin/config/pkey.h"
+#include "plugin/config/selector.h"
+#include "plugin/config/selector_facts.h"
+#include "plugin/config/selector_forms.h"
+
+#include <algorithm>
+#include <fnmatch.h>
+
+namespace vfrail {
+
+namespace {
+
+using Texts = std::vector<std::string>;
+using Types = std::vector<DeviceType>;
+using F = const PciFunction&;
+
+// NetDeviceSelectors, AuxNetDeviceSelectors and AccelDeviceSelectors in pkg/types/types.go of the peer;
+// acpiIndexes of an auxNetDevice are read there and never compared (auxNetDeviceProvider.go).
+const Types kNet{DeviceType::net_device};
+const Types kAux{DeviceType::aux_net_device};
+const Types kNetAux{DeviceType::net_device, DeviceType::aux_net_device};
+const Types kNetAccelerator{DeviceType::net_device, DeviceType::accelerator};
+const Types kEvery{};
+
+// `not` within `not` within ... says nothing that a person could still read.
+constexpr int kMaxDepth = 3;
+
+struct Words {
+  const char* key;
+  const char* fact;
+  const char* document;
+  const char* alias = "";
+};
+
+void remark(SelectorInput& input, const char* key, const std::string& value, const std::string& what) {
+  input.warnings.remark(input.reader.path(key), "\"" + value + "\"" + what);
+}
+
+Result<> parse_list(SelectorInput& input, const char* key, const SelectorForm& form, Texts& out) {
+  for (std::string& value : TRY(input.reader.texts(key), "").value_or(Texts())) {
+    if (!form.can_match(value)) remark(input, key, value, std::string(" can never match: ") + form.wanted);
+    out.push_back(std::move(value));
+  }
+  return {};
+}
+
+std::string one_of(const Texts& values) {
+  constexpr size_t kShown = 3;  // lists of addresses can be long, the reader wants the gist
+  Texts shown(values.begin(), values.begin() + static_cast<ptrdiff_t>(std::min(values.size(), kShown)));
+  if (values.size() > kShown) shown.push_back(std::to_string(values.size() - kShown) + " more");
+  return "one of [" + joined(shown, ", ") + "]";
+}
+
+bool contains(const Texts& values, const std::string& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// An empty pattern is the name of a device's interface that has none, as in k8s-rdma-shared-dev-plugin.
+bool any_matches(const Texts& patterns, const Texts& values) {
+  if (values.empty()) return contains(patterns, "");
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
+      return ::fnmatch(pattern.c_str(), value.c_str(), FNM_NOESCAPE) == 0;
+    });
+  });
+}
+
+// A list of which any value matches; how, `matches` says.
+template <class Matches, class Found>
+SelectorField list(const Words& words, Types types, const SelectorForm& form, Matches matches, Found found) {
+  const std::string key = words.key;
+  return {
+      .key = words.key,
+      .alias = words.alias,
+      .fact = words.fact,
+      .document = words.document,
+      .types = std::move(types),
+      .parse = [words, &form](SelectorInput& input, Selector& out) -> Result<> {
+        Texts values;
+        TRY(parse_list(input, words.key, form, values), "");
+        if (*words.alias != '\0') TRY(parse_list(input, words.alias, form, values), "");
+        if (!values.empty()) out.lists[words.key] = std::move(values);
+        return {};
+      },
+      .is_set = [key](const Selector& selector) { return !selector.list(key).empty(); },
+      .clear = [key](Selector& selector) { selector.lists.erase(key); },
+      .matches = [key, matches](const Selector& selector,
+                                F function) { return matches(selector.list(key), function); },
+      .wanted = [key](const Selector& selector) { return one_of(selector.list(key)); },
+      .found = found,
+  };
+}
+
+// A list of which one value has to be equal to the function's.
+template <class Value>
+SelectorField exact(const Words& words, Types types, const SelectorForm& form, Value value) {
+  return list(
+      words, std::move(types), form,
+      [value](const Texts& wanted, F function) { return contains(wanted, value(function)); },
+      [value](F function) { return or_none(value(function)); });
+}
+
+// A list of patterns of which one has to match one of the function's values.
+template <class Values>
+SelectorField globs(const Words& words, const SelectorForm& form, Values of) {
+  return list(
+      words, kEvery, form,
+      [of](const Texts& wanted, F function) { return any_matches(wanted, of(function)); },
+      [of](F function) {
+        const Texts values = of(function);
+        return values.empty() ? std::string("none in the host") : joined(values);
+      });
+}
+
+// VFs of a PF, or sub-functions, by their numbers.
+template <class Name, class Found>
+SelectorField ranges(const Words& words, const SelectorForm& name_form, Name name, Found found) {
+  SelectorField out = list(
+      words, kNetAux, kNameForm,
+      [name](const Texts& wanted, F function) {
+        const int index = function.sf_number ? static_cast<int>(*function.sf_number) : function.vf_index;
+        return function.pf && device_ranges_select(wanted, name(function), index);
+      },
+      found);
+  out.parse = [words, &name_form, parse = out.parse](SelectorInput& input, Selector& selector) -> Result<> {
+    TRY(parse(input, selector), "");
+    for (const std::string& value : selector.list(words.key)) {
+      const std::string fault = device_range_fault(value);
+      if (!fault.empty()) remark(input, words.key, value, ": " + fault);
+      if (!name_form.can_match(value.substr(0, value.find('#'))))
+        remark(input, words.key, value, std::string(" can never match: ") + name_form.wanted);
+    }
+    return {};
+  };
+  return out;
+}
+
+// The text as the kernel prints it, or the same partition in another spelling.
+bool matches_pkey(const Texts& wanted, F function) {
+  const auto found = parse_pkey(function.pkey);
+  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& value) {
+    return value == function.pkey || (found && parse_pkey(value) == found);
+  });
+}
+
+bool matches_subsystem(const Texts& wanted, F function) {
+  return contains(wanted, function.subsystem_vendor) ||
+         contains(wanted, function.subsystem_vendor + ":" + function.subsystem_device);
+}
+bool matches_link_type(const Texts& wanted, F function) {
+  return contains(wanted, compared_link_type(function));
+}
+SelectorField numa_field(const Words& words) {
+  SelectorField out = exact(words, kEvery, kAnyForm, numa_text);
+  out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
+    const Json::Array* values = TRY(input.reader.array(words.key), "");
+    for (size_t i = 0; values != nullptr && i < values->size(); ++i) {
+      const auto number = (*values)[i].as_int();
+      if (number == nullptr || *number < 0) {
+        return input.reader.error(std::string(words.key) + "[" + std::to_string(i) + "]",
+                                  "must be a number from 0 on, got " + (*values)[i].text());
+      }
+      selector.lists[words.key].push_back(std::to_string(*number));
+    }
+    return {};
+  };
+  return out;
+}
+
+// A field that is on or off, and matters only when it is `true`.
+SelectorField flag(const Words& words, Types types, bool Selector::*value) {
+  return {.key = words.key,
+          .alias = words.alias,
+          .fact = words.fact,
+          .document = words.document,
+          .types = std::move(types),
+          .parse = [words, value](SelectorInput& input, Selector& out) -> Result<> {
+            out.*value = TRY(input.reader.boolean(words.key), "").value_or(false);
+            return {};
+          },
+          .is_set = [value](const Selector& selector) { return selector.*value; },
+          .clear = [value](Selector& selector) { selector.*value = false; },
+          .matches = {},
+          .wanted = {},
+          .found = {}};
+}
+
+SelectorField rdma_field(const Words& words) {
+  SelectorField out = flag(words, kNetAux, &Selector::is_rdma);
+  out.matches = [](const Selector&, F function) { return function.rdma_capable; };
+  out.wanted = [](const Selector&) { return std::string("one"); };
+  out.found = [](F function) {
+    if (function.rdma_capable) return std::string("there");
+    return "none" + (function.rdma_capable_why.empty() ? "" : " (" + function.rdma_capable_why + ")");
+  };
+  return out;
+}
+
+SelectorField vdpa_field(const Words& words) {
+  return {.key = words.key,
+          .alias = words.alias,
+          .fact = words.fact,
+          .document = words.document,
+          .types = kNet,
+          .parse = [words](SelectorInput& input, Selector& out) -> Result<> {
+            out.vdpa_type = TRY(input.reader.text(words.key), "").value_or("");
+            const bool known = out.vdpa_type == "virtio" || out.vdpa_type == "vhost";
+            if (!out.vdpa_type.empty() && !known)
+              remark(input, words.key, out.vdpa_type, R"( can never match: there are "virtio" and "vhost")");
+            return {};
+          },
+          .is_set = [](const Selector& selector) { return !selector.vdpa_type.empty(); },
+          .clear = [](Selector& selector) { selector.vdpa_type.clear(); },
+          .matches =
+              [](const Selector& selector, F function) {
+                return function.vdpa && function.vdpa->driver == selector.vdpa_type + "_vdpa";
+              },
+          .wanted = [](const Selector& selector) { return selector.vdpa_type; },
+          .found =
+              [](F function) {
+                if (!function.vdpa) return std::string("none");
+                return function.vdpa->name + " with " +
+                       (function.vdpa->driver.empty() ? "no driver" : "the driver " + function.vdpa->driver);
+              }};
+}
+
+SelectorField pf_field(const Words& words) {
+  return {.key = words.key,
+          .alias = words.alias,
+          .fact = words.fact,
+          .document = words.document,
+          .types = kEvery,
+          .parse = [words](SelectorInput& input, Selector& out) -> Result<> {
+            out.is_pf = TRY(input.reader.boolean(words.key), "");
+            return {};
+          },
+          .is_set = [](const Selector& selector) { return selector.is_pf.has_value(); },
+          .clear = [](Selector& selector) { selector.is_pf.reset(); },
+          .matches = [](const Selector& selector,
+                        F function) { return *selector.is_pf == !function.pf.has_value(); },
+          .wanted = [](const Selector& selector) { return std::string(*selector.is_pf ? "a PF" : "no PF"); },
+          .found = [](F function) { return std::string(function.pf ? "no PF" : "a PF"); }};
+}
+
+SelectorField not_field(const Words& words) {
+  return {.key = words.key,
+          .alias = words.alias,
+          .fact = words.fact,
+          .document = words.document,
+          .types = kEvery,
+          .parse = [words](SelectorInput& input, Selector& out) -> Result<> {
+            const Json* others = input.reader.value(words.key);
+            if (others == nullptr) return {};
+            if (input.depth == kMaxDepth)
+              return input.reader.error(words.key, "too many of them within each other");
+            out.none_of = TRY(
+                parse_selectors(*others, input.reader.path(words.key), input.warnings, input.depth + 1), "");
+            return {};
+          },
+          .is_set = [](const Selector& selector) { return !selector.none_of.empty(); },
+          .clear = [](Selector& selector) { selector.none_of.clear(); },
+          .matches =
+              [](const Selector& selector, F function) {
+                return std::none_of(selector.none_of.begin(), selector.none_of.end(),
+                                    [&](const Selector& other) { return selects(other, function); });
+              },
+          .wanted = [](const Selector&) { return std::string("another"); },
+          .found = [](F) { return std::string("one that \"not\" matches"); }};
+}
+
+}  // namespace
+
+const std::vector<SelectorField>& selector_fields() {
+  static const std::vector<SelectorField> kFields = {
+      exact({"vendors", "vendor", "PCI vendor, `\"15b3\"`"}, kEvery, kPciIdForm,
+            [](F f) { return f.vendor; }),
+      exact({"devices", "device", "PCI device, `\"101e\"`", "deviceIDs"}, kEvery, kPciIdForm,
+            [](F f) { return f.device; }),
+      exact({"drivers", "driver", "name of the bound driver; of a sub-function its parent's"}, kEvery,
+            kNameForm, [](F f) { return f.driver; }),
+      exact({"pciAddresses", "address", "`\"0000:03:02.1\"`"}, kNetAccelerator, kPciAddressForm,
+            [](F f) { return f.address.text(); }),
+      exact({"acpiIndexes", "ACPI index", "text of `acpi_index`"}, kNet, kAnyForm,
+            [](F f) { return f.acpi_index; }),
+      exact({"auxTypes", "auxiliary type", "`sf`: sub-functions"}, kAux, kNameForm, aux_type),
+      ranges(
+          {"pfNames", "PF",
+           "netdev of the PF, with VFs (or sub-functions by their `sfnum`) if wanted: `\"ens785f0#0-3,7\"`"},
+          kNameForm, [](F f) { return f.pf_name; }, found_pf_name),
+      ranges(
+          {"rootDevices", "root device", "PCI address of the PF, likewise: `\"0000:86:00.0#0-3,7\"`"},
+          kPciAddressForm, [](F f) { return f.pf->text(); }, found_root_device),
+      list({"linkTypes", "link type",
+            "`ether`, `infiniband`; of its netdev, else of its PF's. A virtio device has none, as in the "
+            "peers"},
+           kNetAux, kLinkTypeForm, matches_link_type, found_link_type),
+      exact({"ddpProfiles", "DDP package", "name of the DDP package, through devlink"}, kNet, kNameForm,
+            [](F f) { return f.ddp_profile; }),
+      list({"pKeys", "pkey", "partition key, compared as a number without its membership bit"}, kNet,
+           kPkeyForm, matches_pkey, [](F f) { return f.pkey.empty() ? std::string("not visible") : f.pkey; }),
+      rdma_field({"isRdma", "RDMA device",
+                  "`true`: RDMA-capable functions only, and their device nodes go into the container"}),
+      flag({"needVhostNet", "vhost-net", "no filter: /dev/vhost-net and /dev/net/tun go into the container"},
+           kNetAux, &Selector::need_vhost_net),
+      vdpa_field(
+          {"vdpaType", "vDPA device", "`virtio` or `vhost`: functions whose vDPA device has that driver"}),
+      globs(
+          {"ifNames", "interface",
+           "name of a netdev of its own; with `*`, `?`, `[...]`. A device in a pod has none in the host, so "
+           "exclusive pools are better selected by what stays"},
+          kAnyForm, net_names),
+      globs({"macs", "MAC address", "MAC address of a netdev of its own, in lower case; likewise"}, kMacForm,
+            macs),
+      globs({"linkStates", "link state", "`up`, `down`: of its own netdev"}, kLinkStateForm, link_states),
+      globs({"rdmaDevices", "RDMA device", "name of its RDMA device; with `*`, `?`, `[...]`"}, kNameForm,
+            rdma_names),
+      list({"subsystems", "subsystem", "`\"15b3:0058\"`, or the vendor alone"}, kEvery, kSubsystemForm,
+           matches_subsystem, found_subsystem),
+      numa_field({"numaNodes", "NUMA node", "`[0]`"}),
+      exact({"pcieRoots", "PCIe root", "`\"pci0000:16\"`, as in `readlink /sys/bus/pci/devices/ADDRESS`"},
+            kEvery, kPcieRootForm,
+            [](F f) { return f.pcie_path.empty() ? std::string() : f.pcie_path.front(); }),
+      pf_field({"isPf", "function", "`true`: PFs only; `false`: none"}),
+      not_field(
+          {"not", "function", "an object or a list of them: what one of these matches is not selected"}),
+  };
+  return kFields;
+}
+
+const std::vector<std::string>& selector_keys() {
+  static const std::vector<std::string> kKeys = [] {
+    std::vector<std::string> out;
+    for (const SelectorField& field : selector_fields()) {
+      out.emplace_back(field.key);
+      if (*field.alias != '\0') out.emplace_back(field.alias);
+    }
+    return out;
+  }();
+  return kKeys;
+}
+
+bool selects(const Selector& selector, const PciFunction& function) {
+  const auto& fields = selector_fields();
+  return std::all_of(fields.begin(), fields.end(), [&](const SelectorField& field) {
+    return !field.matches || !field.is_set(selector) || field.matches(selector, function);
+  });
+}
+
+std::string selectors_document() {
+  std::string out = "| selector | matches |\n|---|---|\n";
+  for (const SelectorField& field : selector_fields()) {
+    out += std::string("| `") + field.key + "`" +
+           (*field.alias == '\0' ? "" : std::string(" (`") + field.alias + "`)") + " | " + field.document +
+           " |\n";
+  }
+  return out;
+}
+
+const std::vector<std::string>& Selector::list(std::string_view key) const {
+  static const std::vector<std::string> kNone;
+  const auto at = lists.find(key);
+  return at == lists.end() ? kNone : at->second;
+}
+
+}  // namespace vfrail

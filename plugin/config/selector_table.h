@@ -1,0 +1,52 @@
+// The selectors, one row each: key, words, document, parsing, matching. Whoever reads, compares, describes or
+// documents selectors goes through this table: a new selector is a new row.
+#pragma once
+
+#include "common/json.h"
+#include "plugin/config/config.h"
+#include "plugin/config/warnings.h"
+#include "plugin/inventory/inventory.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// Where a row reads its value from.
+struct SelectorInput {
+  ObjectReader& reader;
+  ConfigWarnings& warnings;
+  int depth;  // how many `not` are around the selector
+};
+
+struct SelectorField {
+  const char* key;       // "vendors"
+  const char* alias;     // "deviceIDs": a second key for the same values; empty: none
+  const char* fact;      // what of a function it compares: "vendor", in "vendor is 1af4, want one of [15b3]"
+  const char* document;  // for README.md
+  // sriov-network-device-plugin's deviceTypes that have it; empty: all.
+  std::vector<DeviceType> types;
+
+  std::function<Result<>(SelectorInput&, Selector&)> parse;
+  std::function<bool(const Selector&)> is_set;
+  std::function<void(Selector&)> clear;
+  // Empty: no filter.
+  std::function<bool(const Selector&, const PciFunction&)> matches;
+  std::function<std::string(const Selector&)> wanted;    // "one of [15b3, 8086]"
+  std::function<std::string(const PciFunction&)> found;  // "14e4", "none"
+};
+
+// The peer's fields in the peer's order, so that the reason is the one its users know; then ours.
+const std::vector<SelectorField>& selector_fields();
+
+// Every key and alias.
+const std::vector<std::string>& selector_keys();
+
+// Whether every field that is set matches.
+bool selects(const Selector& selector, const PciFunction& function);
+
+// The table of README.md: a line for each field, in Markdown.
+std::string selectors_document();
+
+}  // namespace vfrail

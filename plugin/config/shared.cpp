@@ -1,0 +1,66 @@
+#include "plugin/config/formats.h"
+#include "plugin/config/policy.h"
+#include "plugin/config/selector.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kDefaultPrefix = "rdma";  // the peer's
+// The peers' users write 63 to 1,000. Each unit takes some 20 bytes of a list that gRPC refuses to kubelet
+// from 4 MiB on.
+constexpr int64_t kMaxUnits = 150'000;
+
+// `devices` of the peer's first version are names of interfaces.
+Result<std::vector<Selector>> parse_shared_selectors(ObjectReader& reader, ConfigWarnings& warnings) {
+  auto names = TRY(reader.texts("devices"), "").value_or(std::vector<std::string>());
+  const Json* selectors = reader.value("selectors");
+  auto out = selectors == nullptr ? std::vector<Selector>{Selector()}
+                                  : TRY(parse_selectors(*selectors, "selectors", warnings), "");
+  const auto is_empty = [](const Selector& selector) { return selector == Selector(); };
+  const bool empty = std::any_of(out.begin(), out.end(), is_empty);  // would share every RDMA device
+  if (names.empty() && empty)
+    return reader.error("selectors", "missing or empty; it says which RDMA devices are shared");
+  if (!names.empty() && !empty)
+    return reader.error("devices", "it cannot be combined with selectors, which has ifNames for it");
+  if (!names.empty()) out.front().lists["ifNames"] = std::move(names);
+  return out;
+}
+
+Result<UnitKind> parse_unit(ObjectReader& reader) {
+  const std::string word = TRY(reader.text("hcaPerUnit"), "").value_or("all");
+  if (word == "all") return UnitKind::shared;
+  if (word == "one") return UnitKind::shared_one;
+  return reader.error("hcaPerUnit", "\"" + word + "\" is unknown, allowed are all and one");
+}
+
+Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
+  const auto units = TRY(reader.integer("rdmaHcaMax", 0, kMaxUnits), "");
+  if (!units || *units == 0)
+    warnings.remark("rdmaHcaMax", "0 or missing: pods can ask for no unit of this resource");
+  out.units = static_cast<uint32_t>(units.value_or(0));
+  out.unit = TRY(parse_unit(reader), "");
+  out.permissions = "rwm";  // as the peer's
+  out.register_empty = true;
+  out.host_use = HostUse::allow;  // a shared device stays where it is
+  out.set_links_up = TRY(reader.boolean("setLinksUp"), "").value_or(true);  // as the peer does
+  // The peer tells kubelet no topology, and a pod with a GPU on the other socket may rely on it.
+  out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(true);
+  out.selectors = TRY(parse_shared_selectors(reader, warnings), "");
+  for (Selector& selector : out.selectors) selector.is_rdma = true;
+  return read_policy(reader, out, warnings);
+}
+
+}  // namespace
+
+Result<> read_config_list(ObjectReader& top, const ConfigOptions& options, Config& out) {
+  const Json::Array* list = TRY(read_list(top, "configList"), "");
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    TRY(ListEntry("configList", i, (*list)[i], options, out).read(kDefaultPrefix, parse_shared), "");
+  }
+  return {};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,74 @@
+#include "plugin/config/warnings.h"
+
+#include "plugin/config/selector_table.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace vfrail {
+
+namespace {
+
+const std::vector<std::string>& known_keys(KeyPlace place) {
+  static const std::vector<std::string> kTopLevel = {"resourceList", "configList", "mode", "pfNetdevices",
+                                                     "periodicUpdateInterval"};
+  static const std::vector<std::string> kResource = {
+      "resourceName",        "resourcePrefix", "deviceType",       "excludeTopology", "selectors",
+      "additionalInfo",      "hostUse",        "bundle",           "rdmaHcaMax",      "hcaPerUnit",
+      "preferredAllocation", "health",         "extraDeviceNodes", "registerEmpty",   "iommufd",
+      "setLinksUp"};
+  static const std::vector<std::string> kHealth = {"port", "carrier", "guid", "devlink"};
+  switch (place) {
+    case KeyPlace::top_level:
+      return kTopLevel;
+    case KeyPlace::resource:
+      return kResource;
+    case KeyPlace::health:
+      return kHealth;
+    case KeyPlace::selector:
+      break;
+  }
+  return selector_keys();
+}
+
+std::string hint(const std::string& key, KeyPlace place) {
+  const std::string meant = nearest_name(key, known_keys(place));
+  if (!meant.empty()) return "; did you mean \"" + meant + "\"?";
+  // A selector one level too high is what version 2 of the peer wanted.
+  if (place == KeyPlace::resource && is_selector_name(key)) {
+    return "; it belongs into \"selectors\"";
+  }
+  return "";
+}
+
+// "_vendors" and "#vendors" are commented out, and "note", a letter away from "not", is a comment.
+bool misspelt_selector(const std::string& key) {
+  if (key.empty() || std::isalnum(static_cast<unsigned char>(key.front())) == 0) return false;
+  return nearest_name(key, known_keys(KeyPlace::selector)).size() > 3;
+}
+
+}  // namespace
+
+bool is_selector_name(const std::string& key) {
+  const auto& names = known_keys(KeyPlace::selector);
+  return std::find(names.begin(), names.end(), key) != names.end();
+}
+
+void ConfigWarnings::remark(std::string_view path, std::string_view what) {
+  out_.push_back(where_ + ": " + std::string(path) + ": " + std::string(what));
+}
+
+Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
+  for (const std::string& key : reader.unread()) {
+    if (reader.value(key) == nullptr) continue;  // a null, which operators write for what they do not set
+    const std::string what = "unknown key, ignored" + hint(key, place);
+    if (place == KeyPlace::selector && misspelt_selector(key)) {
+      return reader.error(key, "unknown key" + hint(key, place) + " As it stands more is selected");
+    }
+    if (strict_) return reader.error(key, "unknown key" + hint(key, place));
+    remark(reader.path(key), what);
+  }
+  return {};
+}
+
+}  // namespace vfrail

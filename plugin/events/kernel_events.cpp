@@ -1,0 +1,196 @@
+#include "plugin/events/kernel_events.h"
+
+#include "common/netlink/netlink.h"
+#include "common/netlink/raw_attributes.h"
+#include "common/result.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <initializer_list>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/devlink.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+namespace vfrail {
+
+namespace {
+
+constexpr std::array kEventSources{EventSource::uevent, EventSource::route, EventSource::rdma,
+                                   EventSource::devlink};
+constexpr int kUeventsOfKernel = 1;  // 2 is udev's
+constexpr int kRdmaNotify =
+    4;  // RDMA_NL_GROUP_NOTIFY of Linux 6.13; older ones have the group, and say nothing
+// As many as come when a card with a hundred VFs appears. Whoever says more at once is read further in the
+// next round, so that the owner thread gets back to kubelet.
+constexpr int kMostMessages = 2000;
+// A notification has one page in most cases, and never the VFs of a link (they are for those who ask).
+constexpr size_t kMessageBytes = 16384;
+
+// The number of a multicast group of a generic netlink family, which the kernel deals anew at each boot.
+Result<int> find_group(const char* family, const char* group) {
+  NlSocket socket = TRY(NlSocket::open(NETLINK_GENERIC), "");
+  NlMessage message(GENL_ID_CTRL, 0);
+  message.put_header(genlmsghdr{CTRL_CMD_GETFAMILY, 1, 0});
+  message.put_text(CTRL_ATTR_FAMILY_NAME, family);
+  int found = 0;
+  TRY(socket.query(message,
+                   [&](attributes::Bytes answer) {
+                     const auto all =
+                         answer.subspan(std::min<size_t>(NLMSG_HDRLEN + GENL_HDRLEN, answer.size()));
+                     attributes::each(attributes::find(all, CTRL_ATTR_MCAST_GROUPS), [&](uint16_t, auto one) {
+                       if (attributes::text(attributes::find(one, CTRL_ATTR_MCAST_GRP_NAME)) != group) return;
+                       const auto id = attributes::find(one, CTRL_ATTR_MCAST_GRP_ID);
+                       if (const auto number = attributes::header_at<uint32_t>(id, 0))
+                         found = static_cast<int>(*number);
+                     });
+                     return Result<>();
+                   }),
+      "");
+  if (found == 0)
+    return Error{Errc::unsupported, 0, std::string("this kernel has no group ") + group + " of " + family};
+  return found;
+}
+
+struct Source {
+  int protocol = 0;
+  std::vector<int> groups;
+};
+
+Result<Source> source_of(EventSource kind) {
+  switch (kind) {
+    case EventSource::uevent:
+      return Source{NETLINK_KOBJECT_UEVENT, {kUeventsOfKernel}};
+    case EventSource::route:
+      return Source{NETLINK_ROUTE, {RTNLGRP_LINK, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE}};
+    case EventSource::rdma:
+      return Source{NETLINK_RDMA, {kRdmaNotify}};
+    case EventSource::devlink:
+      break;
+  }
+  return Source{
+      NETLINK_GENERIC,
+      {TRY(find_group(DEVLINK_GENL_NAME, DEVLINK_GENL_MCGRP_CONFIG_NAME), "ask for the netlink family")}};
+}
+
+bool set(const UniqueFd& fd, int option, int value) {
+  return ::setsockopt(fd.get(), SOL_NETLINK, option, &value, sizeof value) == 0;
+}
+
+Result<UniqueFd> subscribe(const Source& source) {
+  UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, source.protocol));
+  if (!fd.valid()) return Error::from_errno(errno, "open the socket");
+  sockaddr_nl address{};
+  address.nl_family = AF_NETLINK;
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return Error::from_errno(errno, "bind the socket");
+  for (const int group : source.groups) {
+    if (!set(fd, NETLINK_ADD_MEMBERSHIP, group)) return Error::from_errno(errno, "subscribe");
+  }
+  return fd;
+}
+
+}  // namespace
+
+void KernelEvents::open_missing() {
+  for (const EventSource kind : kEventSources) {
+    const bool there =
+        std::any_of(subscriptions_.begin(), subscriptions_.end(),
+                    [&](const Subscription& subscription) { return subscription.kind == kind; });
+    if (!there) open(kind);
+  }
+  if (!folder_.empty() && !folder_watch_.valid()) follow_folder(folder_);
+}
+
+void KernelEvents::follow_folder(const std::string& folder) {
+  folder_ = folder;
+  UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  // Files are renamed into it, and unlinked. What cannot be followed is seen at the next rescan.
+  constexpr uint32_t kMask = IN_MOVED_TO | IN_DELETE | IN_ONLYDIR;
+  if (watch.valid() && ::inotify_add_watch(watch.get(), folder.c_str(), kMask) >= 0)
+    folder_watch_ = std::move(watch);
+}
+
+std::optional<std::string> KernelEvents::read_folder() const {
+  std::optional<std::string> out;
+  char buffer[4096];
+  while (folder_watch_.valid() && ::read(folder_watch_.get(), buffer, sizeof buffer) > 0)
+    out = "files in " + folder_;
+  return out;
+}
+
+void KernelEvents::open(EventSource kind) {
+  const auto source = source_of(kind);
+  auto fd = source ? subscribe(*source) : Result<UniqueFd>(source.error());
+  if (!fd) {
+    if (!reported_.insert(kind).second) return;
+    log_.info("no notifications; relying on the periodic rescan",
+              {{"of", name_of(kind)}, {"reason", fd.error().text}});
+    return;
+  }
+  // In a pod the host's namespace is another one. The kernel lets us hear it if ours has a number for it,
+  // which a veth to it brings about, and for CAP_NET_BROADCAST (do_one_broadcast() in
+  // net/netlink/af_netlink.c). Uevents do not need it: those of PCI and RDMA go to all namespaces, and would
+  // come once for each.
+  if (kind == EventSource::route) covers_other_namespaces_ = set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
+  if (kind == EventSource::rdma || kind == EventSource::devlink) set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
+  subscriptions_.push_back({kind, *std::move(fd)});
+}
+
+bool KernelEvents::covers_all(bool own_is_host) const {
+  const auto covers = [&](EventSource kind) {
+    return std::any_of(subscriptions_.begin(), subscriptions_.end(),
+                       [&](const Subscription& subscription) { return subscription.kind == kind; });
+  };
+  // Without the modules of RDMA and devlink there is nothing that those two could say.
+  // Of other namespaces only those are heard that ours has a number for (netlink(7),
+  // NETLINK_LISTEN_ALL_NSID), and whether the host's is one cannot be known.
+  return own_is_host && covers(EventSource::uevent) && covers(EventSource::route);
+}
+
+void KernelEvents::follow_ports(const std::set<std::string>& rdma_devices) {
+  if (verbs_) verbs_->follow(rdma_devices);
+}
+
+std::vector<int> KernelEvents::fds() const {
+  std::vector<int> out = verbs_ ? verbs_->fds() : std::vector<int>();
+  for (const Subscription& subscription : subscriptions_) out.push_back(subscription.fd.get());
+  if (folder_watch_.valid()) out.push_back(folder_watch_.get());
+  return out;
+}
+
+std::optional<std::string> KernelEvents::read() {
+  auto first = read_folder();
+  if (auto port = verbs_ ? verbs_->read() : std::optional<std::string>(); !first) first = std::move(port);
+  for (const Subscription& subscription : subscriptions_) {
+    auto what = read(subscription);
+    if (!first) first = std::move(what);
+  }
+  return first;
+}
+
+std::optional<std::string> KernelEvents::read(const Subscription& subscription) const {
+  std::optional<std::string> first;
+  std::array<std::byte, kMessageBytes> buffer;
+  for (int count = 0; count < kMostMessages; ++count) {
+    const ssize_t got = ::recv(subscription.fd.get(), buffer.data(), buffer.size(), MSG_TRUNC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == ENOBUFS) {
+      if (!first) first = std::string("messages lost: ") + name_of(subscription.kind);
+      continue;
+    }
+    if (got <= 0) break;
+    if (first) continue;  // once is enough; the rest is only taken away
+    const auto size = static_cast<size_t>(got);
+    first = size > buffer.size() ? std::string("a long message of ") + name_of(subscription.kind)
+                                 : read_kernel_message(subscription.kind, std::span(buffer).first(size));
+  }
+  return first;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,64 @@
+// KernelEvents: the sockets on which the kernel says that something changed. Owns them; says only "look
+// again", never what to do. A socket that cannot be had is told once, and the slow rescan stands in for it.
+#pragma once
+
+#include "common/log.h"
+#include "common/unique_fd.h"
+#include "plugin/events/kernel_message.h"
+#include "plugin/events/verbs_events.h"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+class KernelEvents {
+ public:
+  enum class Verbs : uint8_t { off, on };
+  // `verbs`: whether RDMA devices are opened to hear them, too (see VerbsEvents).
+  explicit KernelEvents(Log& log, Verbs verbs = Verbs::off) : log_(log) {
+    open_missing();
+    if (verbs == Verbs::on) verbs_.emplace(log);
+  }
+
+  // Tries again what could not be opened: a module loaded late brings its netlink protocol along.
+  void open_missing();
+  // The RDMA devices of the ports that matter now.
+  void follow_ports(const std::set<std::string>& rdma_devices);
+  // A folder whose files are about devices: one that comes, goes or changes is an event, too. Until it is
+  // there open_missing() looks for it.
+  void follow_folder(const std::string& folder);
+  std::vector<int> fds() const;
+  // Takes what is there, without waiting and a bounded number of messages. The first that matters in a few
+  // words; nothing if none does. Messages that were lost (ENOBUFS) matter.
+  std::optional<std::string> read();
+  // Whether every change that a scan would find is said here, except of InfiniBand ports: no source is
+  // missing that this kernel has, and the host's links and routes are among them. `own_is_host`: the network
+  // namespace of this process is the host's.
+  bool covers_all(bool own_is_host) const;
+  bool covers_ports() const { return verbs_.has_value(); }
+  // Whether links and routes of namespaces that ours has a number for are heard, too: the host's, in a pod.
+  bool covers_other_namespaces() const { return covers_other_namespaces_; }
+
+ private:
+  struct Subscription {
+    EventSource kind;
+    UniqueFd fd;
+  };
+  void open(EventSource kind);
+  std::optional<std::string> read(const Subscription& subscription) const;
+  std::optional<std::string> read_folder() const;
+
+  Log& log_;
+  std::vector<Subscription> subscriptions_;
+  std::string folder_;
+  UniqueFd folder_watch_;  // inotify(7)
+  std::optional<VerbsEvents> verbs_;
+  std::set<EventSource> reported_;
+  bool covers_other_namespaces_ = false;
+};
+
+}  // namespace vfrail

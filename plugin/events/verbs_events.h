@@ -1,0 +1,50 @@
+// VerbsEvents: what RDMA devices say themselves, asynchronously, of their ports (libibverbs,
+// ibv_get_async_event(3)). Owns the opened devices; says only "look again".
+//
+// The state of an InfiniBand port is nowhere else told at once: only an IPoIB interface on it would be heard.
+// An opened device has its price: it needs the device's node in /dev/infiniband, and drivers without
+// disassociate_ucontext() wait with their removal until it is closed (ib_uverbs_remove_one()). So this is for
+// who asks for it, and opens the ports' own devices alone, never those that go to pods.
+#pragma once
+
+#include "common/log.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+struct ibv_context;
+
+namespace vfrail {
+
+class VerbsEvents {
+ public:
+  explicit VerbsEvents(Log& log) : log_(log) {}
+
+  // Opens those of `devices` ("mlx5_0") that are not open, and closes the others. One that cannot be opened
+  // is told once, and tried again with the next call.
+  void follow(const std::set<std::string>& devices);
+  std::vector<int> fds() const;
+  // Takes what is there, without waiting. The first in a few words; nothing if there is none. A device that
+  // is going away is closed, so that it can.
+  std::optional<std::string> read();
+
+ private:
+  struct Close {
+    void operator()(ibv_context* context) const;
+  };
+  using Opened = std::unique_ptr<ibv_context, Close>;
+
+  void open_missing(const std::set<std::string>& devices);
+  // False when the device is to be closed.
+  bool read(const std::string& device, ibv_context& context, std::optional<std::string>& first) const;
+
+  Log& log_;
+  std::map<std::string, Opened> opened_;
+  std::set<std::string> reported_;
+};
+
+}  // namespace vfrail

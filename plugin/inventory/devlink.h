@@ -1,0 +1,59 @@
+// Devlink: the two questions vfrail has for the kernel's devlink family (generic netlink): is RDMA enabled on
+// a function, and which DDP package does it run. Answers only for functions of the network namespace it was
+// opened in; a kernel or driver without devlink is "not known", never an error.
+#pragma once
+
+#include "common/ids.h"
+#include "common/netlink/netlink.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+// How devlink calls a device: "pci/0000:03:00.0", "auxiliary/mlx5_core.sf.4".
+struct DevlinkHandle {
+  std::string bus;
+  std::string device;
+};
+
+// The health reporters in state "error" ("fw_fatal"), by the address of their PCI function.
+using FailedReporters = std::map<std::string, std::vector<std::string>>;
+
+class Devlink {
+ public:
+  // Nothing if the kernel has no devlink.
+  static Result<std::optional<Devlink>> open();
+
+  // The parameter enable_rdma; nothing if the driver does not have it.
+  Result<std::optional<bool>> enable_rdma(const DevlinkHandle& function);
+  // A version of `devlink dev info`, "fw.app.name" for instance; nothing if the driver does not tell.
+  Result<std::optional<std::string>> version(const DevlinkHandle& function, std::string_view name);
+  // Empty if none are in state "error", or the kernel does not know reporters.
+  Result<FailedReporters> failed_reporters();
+
+ private:
+  Devlink(NlSocket socket, uint16_t family) : socket_(std::move(socket)), family_(family) {}
+  NlMessage ask(uint8_t command, const DevlinkHandle& function) const;
+
+  NlSocket socket_;
+  uint16_t family_;
+};
+
+// The bytes of one answer, header included. Pure; nothing if it does not hold what is looked for.
+std::optional<uint16_t> parse_family_id(std::span<const std::byte> message);
+std::optional<bool> parse_enable_rdma(std::span<const std::byte> message);
+struct FailedReporter {
+  std::string device;    // "0000:03:00.0"
+  std::string reporter;  // "fw_fatal"
+};
+std::optional<FailedReporter> parse_failed_reporter(std::span<const std::byte> message);
+std::optional<std::string> parse_version(std::span<const std::byte> message, std::string_view name);
+
+}  // namespace vfrail

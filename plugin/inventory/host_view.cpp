@@ -1,0 +1,57 @@
+#include "plugin/inventory/host_view.h"
+
+#include "common/text.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kRemedy =
+    "run it in the host's network namespace (hostNetwork: true), or mount the host's / and say --root /host";
+
+Result<bool> is_host_namespace(const SysRoot& sys) {
+  const auto own = TRY(sys.link_target("proc/self/ns/net"), "");
+  // Without CAP_SYS_PTRACE another process's may not be read; in a container PID 1 is mostly its own.
+  const auto first = sys.link_target("proc/1/ns/net").or_none();
+  if (own && first && *own != *first) return false;
+  return sys.exists("proc/sys/net/core/netdev_max_backlog");
+}
+
+}  // namespace
+
+Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory) {
+  HostView out;
+  out.is_host_namespace =
+      TRY(is_host_namespace(sys), "find out whether this is the host's network namespace");
+  for (const PciFunction& function : inventory.functions) {
+    if (function.kind != FunctionKind::network || function.pf) continue;
+    if (!function.netdevs.empty()) out.sees_interfaces = true;
+    if (function.away()) out.unseen.push_back(function.id().text());
+  }
+  return out;
+}
+
+std::string mark_unseen(const HostView& view, Inventory& inventory) {
+  if (view.is_host_namespace || view.unseen.empty()) return "";
+  for (PciFunction& function : inventory.functions) {
+    const std::string id = function.id().text();
+    if (std::find(view.unseen.begin(), view.unseen.end(), id) == view.unseen.end()) continue;
+    function.host_use.push_back({HostUseFact::Kind::unseen,
+                                 "its interface is not in this network namespace, so whether the host lives "
+                                 "on it is not known"});
+  }
+  const std::string what = "this is not the host's network namespace: the interfaces of " +
+                           first_few(view.unseen) + " cannot be seen, nor the host's routes and addresses; " +
+                           kRemedy;
+  inventory.warnings.push_back(what);
+  return view.sees_interfaces ? std::string() : what;
+}
+
+Result<std::string> check_host_view(const SysRoot& sys, Inventory& inventory) {
+  if (sys.path("") != "/") return std::string();
+  return mark_unseen(TRY(read_host_view(sys, inventory), ""), inventory);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,33 @@
+// Whether this process sees the host's interfaces. In another network namespace sysfs shows the host's PCI
+// functions, but none of their interfaces, and neither routes nor addresses of the host: its uplink looks
+// like a device that a pod has. Reads, and says what cannot be seen.
+#pragma once
+
+#include "common/node/sys_root.h"
+#include "common/result.h"
+#include "plugin/inventory/inventory.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct HostView {
+  // By /proc/1/ns/net, where it may be read, and by the sysctls that only the first network namespace of a
+  // machine has (net_core_table in net/core/sysctl_net_core.c).
+  bool is_host_namespace = true;
+  bool sees_interfaces = false;     // of at least one physical function
+  std::vector<std::string> unseen;  // physical functions with a network driver and no interface here
+};
+
+// `sys` is this machine, not a tree or mounts of the host's, for which the question does not arise.
+Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory);
+
+// Functions whose use by the host cannot be seen are marked as in use (HostUseFact::Kind::unseen), with a
+// warning. The sentence for who cannot go on at all: no interface of the node is seen. Pure.
+std::string mark_unseen(const HostView& view, Inventory& inventory);
+
+// Both, for the root that a command was given.
+Result<std::string> check_host_view(const SysRoot& sys, Inventory& inventory);
+
+}  // namespace vfrail

@@ -1,0 +1,173 @@
+// Inventory: every PCI function of the node that a pod could get, the sub-functions of network functions, and
+// their facts. scan() reads and decides nothing.
+#pragma once
+
+#include "common/ids.h"
+#include "common/netlink/kernel.h"
+#include "common/node/sys_root.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct Netdev {
+  std::string name;
+  std::string mac;
+  uint32_t mtu = 0;
+  uint16_t type = 0;      // ARPHRD_*
+  std::string operstate;  // "up", "down", ...
+  bool up = false;        // administratively
+  bool carrier = false;
+};
+
+struct RdmaPort {
+  uint32_t number = 1;
+  std::string state;       // "ACTIVE", "DOWN", "INIT", "ARMED"
+  std::string link_layer;  // "Ethernet", "InfiniBand"
+  std::string umad;        // "umad0"; empty if there is none
+  std::string issm;
+  std::string physical;  // "LinkUp", "Polling", "Disabled"
+};
+
+struct RdmaFacts {
+  std::string name;    // "mlx5_4"
+  std::string uverbs;  // "uverbs4"
+  std::string ucm;     // "ucm0" of old kernels, mostly empty
+  std::vector<RdmaPort> ports;
+  std::string guid;  // of the node: "b859:9f03:00a8:1c2e"
+};
+
+// The port behind a function: the PF's for VFs and sub-functions, its own otherwise. It stays in the host
+// when they go to a pod.
+struct PhysicalPort {
+  bool up = false;             // the netdev is administratively up; without that its carrier says nothing
+  bool carrier = false;        // of the uplink's netdev
+  std::vector<RdmaPort> rdma;  // of the PF's RDMA devices
+  std::vector<std::string> failed_reporters;  // devlink health reporters in state "error": "fw_fatal"
+};
+
+struct Vdpa {
+  std::string name;    // "vdpa2"
+  std::string driver;  // "virtio_vdpa", "vhost_vdpa"
+  std::string node;    // "vhost-vdpa-0"; empty for virtio
+};
+
+// Why the host needs this function for itself (design 1.3).
+struct HostUseFact {
+  enum class Kind : uint8_t {
+    default_route,
+    member,
+    unseen,  // whether it does cannot be found out
+    address,
+  };
+  Kind kind = Kind::address;
+  std::string what;  // "bond0, its master, carries the default route of table 254"
+};
+
+enum class FunctionKind : uint8_t {
+  network,       // PCI class 0x02
+  accelerator,   // PCI class 0x12
+  sub_function,  // an auxiliary device of a network function: "mlx5_core.sf.4"
+};
+
+// A device that a pod can get. Of a sub-function the PCI facts are its parent's.
+struct PciFunction {
+  FunctionKind kind = FunctionKind::network;
+  PciAddress address;
+  std::string aux_name;  // "mlx5_core.sf.4"; empty unless a sub-function
+  std::optional<uint32_t> sf_number;
+  // From the host bridge down to the function itself: "pci0000:16", "0000:16:01.0", "0000:17:00.0". Two
+  // functions are as close as their paths are long together.
+  std::vector<std::string> pcie_path;
+  std::string class_code;  // "0x020000"
+  std::string vendor;      // "15b3"
+  std::string device;
+  std::string subsystem_vendor;
+  std::string subsystem_device;
+  std::string driver;            // empty: none bound
+  std::optional<int> numa_node;  // nothing for -1
+  std::string acpi_index;
+  std::optional<PciAddress> pf;  // of VFs; of sub-functions: the parent
+  int vf_index = -1;
+  uint32_t total_vfs = 0;  // PFs only
+  uint32_t num_vfs = 0;
+  std::string pf_name;    // netdev of the PF (uplink in switchdev mode); empty for PFs, and if not visible
+  std::string link_type;  // "ether", "infiniband"; of its netdev, else of its PF's, else empty
+  std::vector<Netdev> netdevs;           // visible in the host, a PF's uplink first; a netdev in a pod is not
+  std::vector<RdmaFacts> rdma;           // visible in the host
+  bool rdma_capable = false;             // from facts that stay visible while the device sits in a pod
+  std::string rdma_capable_why;          // which fact decided it
+  std::vector<std::string> verbs_nodes;  // "uverbs4": infiniband_verbs, stays visible also while in a pod
+  std::string iommu_group;               // "42"; empty for none
+  bool vfio_noiommu = false;
+  std::string vfio_cdev;  // "vfio3", the device in /dev/vfio/devices; empty: the kernel has none
+  std::string uio;        // "uio0"
+  std::optional<Vdpa> vdpa;
+  std::string ddp_profile;
+  std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
+  PhysicalPort port;
+  // Through it the GPUs' NVLink switches are managed (NVIDIA's fabric manager and subnet manager use it): it
+  // looks like an InfiniBand NIC and leads to no network.
+  bool manages_nvlink = false;
+  std::vector<HostUseFact> host_use;
+  bool attached = false;  // vfrail-cni has a record of its attachment, so a pod has it
+  // What a pod changed on it and vfrail-cni could not restore; empty: nothing.
+  std::string unclean;
+
+  // What kubelet calls it: the PCI address, or the auxiliary device's name.
+  DeviceId id() const;
+  bool is_vf() const { return kind != FunctionKind::sub_function && pf.has_value(); }
+  // Neither netdev nor RDMA device is in this network namespace although a driver of the kernel is bound: a
+  // pod has it, or somebody else has moved it.
+  bool away() const;
+};
+
+// A graphics card or accelerator that pods may use together with a function; vfrail never hands it out.
+struct Gpu {
+  PciAddress address;
+  std::string vendor;
+  std::optional<int> numa_node;
+  std::vector<std::string> pcie_path;
+};
+
+// A bond of the host (drivers/net/bonding).
+struct Lag {
+  std::string name;                  // "bond0"
+  std::string mode;                  // "802.3ad"
+  std::vector<std::string> members;  // "eno1"
+};
+
+// A device that the node has and that could not be read.
+struct UnreadDevice {
+  std::string id;  // as PciFunction::id()
+  std::string reason;
+};
+
+struct Inventory {
+  std::vector<PciFunction> functions;  // sorted by address, sub-functions behind their parent
+  std::vector<UnreadDevice> unread;    // not in `functions`; nothing is known of them
+  std::vector<Gpu> gpus;               // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
+  std::vector<Lag> lags;               // sorted by name
+  std::optional<RdmaNetnsMode> rdma_netns_mode;
+  bool rdma_cm = false;    // /dev/infiniband/rdma_cm exists
+  bool vhost_net = false;  // /dev/vhost-net and /dev/net/tun exist
+  std::vector<std::string> warnings;
+};
+
+// `host` is the kernel of the host's network namespace, asked for routes and addresses; without it they are
+// read from proc/1/net below the root (IPv4: main table only), as for a captured tree or in a pod's
+// namespace. One device that cannot be read hides no other; if none can be read, it is an error.
+Result<Inventory> scan(const SysRoot& sys, Kernel* host);
+
+// Marks the functions that vfrail-cni has a record of, by its folder of records ("/var/lib/cni/vfrail"). For
+// reports: without it nobody knows that what is away is in a pod.
+void mark_attached(const std::string& cni_state_dir, Inventory& inventory);
+
+// The facts of one function of an earlier scan, fresh; nothing if it has vanished. Host use is not looked at.
+Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known);
+
+}  // namespace vfrail

@@ -1,0 +1,15 @@
+// Reads the bonds of the host from sysfs. An RDMA LAG (mlx5_bond_0) sits on the PCI function of one member,
+// so that it looks like one card's; only its bond tells what it is.
+#pragma once
+
+#include "common/node/sys_root.h"
+#include "plugin/inventory/inventory.h"
+
+#include <vector>
+
+namespace vfrail {
+
+// Sorted by name.
+Result<std::vector<Lag>> read_lags(const SysRoot& sys);
+
+}  // namespace vfrail

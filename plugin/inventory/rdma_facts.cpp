@@ -1,0 +1,116 @@
+#include "plugin/inventory/rdma_facts.h"
+
+namespace vfrail {
+
+namespace {
+
+// A character device of an RDMA device: which one, and for umad and issm of which port.
+struct CharacterDevice {
+  std::string name;  // "umad4"
+  std::string ibdev;
+  int64_t port = 0;
+};
+
+std::string below(const std::string& folder, const std::string& name) { return folder + "/" + name + "/"; }
+
+// The class entries are children of the same PCI function as the RDMA device (ib_uverbs_add_one(),
+// ib_umad_init_port_dev() and ib_ucm_add_one() take over its parent), so no other folder has to be searched.
+Result<std::vector<CharacterDevice>> read_class(const FunctionFolder& folder, const std::string& entry) {
+  std::vector<CharacterDevice> out;
+  for (const std::string& name : TRY(folder.list(entry), "")) {
+    const std::string base = below(entry, name);
+    const bool has_port = entry == "infiniband_mad";
+    CharacterDevice one;
+    one.name = name;
+    one.ibdev = TRY(folder.text(base + "ibdev"), "");
+    if (has_port) one.port = TRY(folder.number(base + "port"), "").value_or(0);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+// "4: ACTIVE" -> "ACTIVE".
+std::string port_state(const std::string& text) {
+  const size_t space = text.find(": ");
+  return space == std::string::npos ? text : text.substr(space + 2);
+}
+
+// The first two are questions to the firmware (ib_query_port()).
+Result<RdmaPort> read_port(const FunctionFolder& folder, const std::string& base, uint32_t number) {
+  RdmaPort out;
+  out.number = number;
+  out.state = port_state(TRY(folder.text_of_firmware(base + "state"), ""));
+  out.physical = port_state(TRY(folder.text_of_firmware(base + "phys_state"), ""));
+  out.link_layer = TRY(folder.text(base + "link_layer"), "");
+  return out;
+}
+
+Result<RdmaFacts> read_device(const FunctionFolder& folder, const std::string& name) {
+  const std::string base = below("infiniband", name);
+  RdmaFacts out;
+  out.name = name;
+  out.guid = TRY(folder.text(base + "node_guid"), "");
+  for (uint32_t number = 1;; ++number) {
+    const std::string port = below(base + "ports", std::to_string(number));
+    if (!TRY(folder.exists(port), "")) return out;
+    out.ports.push_back(TRY(read_port(folder, port, number), ""));
+  }
+}
+
+void assign_mad(const CharacterDevice& node, RdmaPort& port) {
+  if (node.name.starts_with("umad")) port.umad = node.name;
+  if (node.name.starts_with("issm")) port.issm = node.name;
+}
+
+// The files of each node tell whose it is. That is how it has to be done with several devices or ports.
+Result<> assign_nodes(const FunctionFolder& folder, std::vector<RdmaFacts>& devices) {
+  const auto verbs = TRY(read_class(folder, "infiniband_verbs"), "");
+  const auto mads = TRY(read_class(folder, "infiniband_mad"), "");
+  const auto ucms = TRY(read_class(folder, "infiniband_cm"), "");
+  for (RdmaFacts& device : devices) {
+    for (const CharacterDevice& node : verbs) {
+      if (node.ibdev == device.name) device.uverbs = node.name;
+    }
+    for (const CharacterDevice& node : ucms) {
+      if (node.ibdev == device.name) device.ucm = node.name;
+    }
+    for (RdmaPort& port : device.ports) {
+      for (const CharacterDevice& node : mads) {
+        if (node.ibdev == device.name && node.port == port.number) assign_mad(node, port);
+      }
+    }
+  }
+  return {};
+}
+
+// With one device, one port and one verbs node there is nobody else that a node could belong to, and it is
+// the case of nearly every VF.
+Result<> assign_only_nodes(const FunctionFolder& folder, const std::string& verbs_node, RdmaFacts& device) {
+  device.uverbs = verbs_node;
+  for (const std::string& name : TRY(folder.list("infiniband_mad"), ""))
+    assign_mad({name, device.name, 1}, device.ports.front());
+  const auto ucms = TRY(folder.list("infiniband_cm"), "");
+  if (!ucms.empty()) device.ucm = ucms.front();
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<RdmaFacts>> read_rdma(const FunctionFolder& folder,
+                                         const std::vector<std::string>& verbs_nodes) {
+  std::vector<RdmaFacts> out;
+  for (const std::string& name : TRY(folder.list("infiniband"), ""))
+    out.push_back(TRY(read_device(folder, name), ""));
+  if (out.size() == 1 && out.front().ports.size() == 1 && verbs_nodes.size() == 1) {
+    TRY(assign_only_nodes(folder, verbs_nodes.front(), out.front()), "");
+  } else if (!out.empty()) {
+    TRY(assign_nodes(folder, out), "");
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> read_verbs_nodes(const FunctionFolder& folder) {
+  return folder.list("infiniband_verbs");
+}
+
+}  // namespace vfrail

@@ -1,0 +1,33 @@
+#include "plugin/inventory/unclean_facts.h"
+
+#include "common/node/unclean.h"
+#include "common/text.h"
+
+namespace vfrail {
+
+namespace {
+
+// The boot is the machine's, whatever namespaces this process is in: where the tree does not tell, as the
+// host's folders that a container has mounted do not, the container's own /proc does.
+Result<std::string> find_boot_id(const SysRoot& sys) {
+  constexpr const char* kBootId = "proc/sys/kernel/random/boot_id";
+  const auto of_tree = TRY(sys.text(kBootId), "");
+  const auto own = of_tree ? of_tree : TRY(SysRoot().text(kBootId), "");
+  return own.value_or("");
+}
+
+}  // namespace
+
+Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inventory& inventory) {
+  if (cni_state_dir.empty()) return {};
+  const std::string boot_id = TRY(find_boot_id(sys), "");
+  const auto unclean = TRY(read_unclean(cni_state_dir, boot_id), "read the state of vfrail-cni");
+  if (unclean.empty()) return {};
+  for (PciFunction& function : inventory.functions) {
+    const auto found = unclean.find(function.id().text());
+    if (found != unclean.end()) function.unclean = joined(found->second, "; ");
+  }
+  return {};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,28 @@
+#include "plugin/inventory/vdpa_facts.h"
+
+#include "plugin/inventory/function_folder.h"
+
+#include <string>
+
+namespace vfrail {
+
+Result<std::map<PciAddress, Vdpa>> read_vdpa_devices(const SysRoot& sys) {
+  std::map<PciAddress, Vdpa> out;
+  for (const std::string& name : TRY(sys.list("sys/bus/vdpa/devices"), "").value_or(SysRoot::Names())) {
+    const std::string folder = "sys/bus/vdpa/devices/" + name;
+    const auto real = TRY(sys.resolve(folder), "");
+    if (!real) continue;
+    const auto function = innermost_function(*real);
+    if (!function) continue;
+    Vdpa device;
+    device.name = name;
+    device.driver = TRY(sys.link_name(folder + "/driver"), "").value_or("");
+    for (const std::string& entry : TRY(sys.list(folder), "").value_or(SysRoot::Names())) {
+      if (entry.starts_with("vhost-vdpa-")) device.node = entry;
+    }
+    out.emplace(*function, std::move(device));
+  }
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,82 @@
+#include "plugin/kubelet/pod_resources.h"
+
+#include "plugin/kubelet/kubelet_call.h"
+#include "proto/podresources_v1.grpc.pb.h"
+
+#include <optional>
+#include <utility>
+
+namespace vfrail {
+
+namespace {
+
+// A node with 500 pods of ten containers answers 2 MiB at most.
+constexpr int kMaxAnswerBytes = 16 << 20;
+// A node has 110 pods by default and 500 at most in practice; a pool has 4096 devices at most.
+constexpr size_t kMaxDevices = 65'536;
+
+DevicesInUse read(const v1::ListPodResourcesResponse& answer, const std::set<std::string>& wanted) {
+  DevicesInUse out;
+  out.taken = std::chrono::steady_clock::now();
+  size_t left = kMaxDevices;
+  for (const v1::PodResources& pod : answer.pod_resources()) {
+    for (const v1::ContainerResources& container : pod.containers()) {
+      for (const v1::ContainerDevices& devices : container.devices()) {
+        if (!wanted.empty() && !wanted.contains(devices.resource_name())) continue;
+        auto& known = out.resources[devices.resource_name()];
+        for (const std::string& id : devices.device_ids()) {
+          if (left == 0) return out;
+          --left;
+          known.emplace(id, PodContainer{pod.namespace_(), pod.name(), container.name()});
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string pod_resources_socket(const std::string& kubelet_root) {
+  return kubelet_root + "/pod-resources/kubelet.sock";
+}
+
+struct PodResourcesCall::State {
+  KubeletCall<v1::PodResourcesLister, v1::ListPodResourcesRequest, v1::ListPodResourcesResponse> call;
+};
+
+PodResourcesCall::PodResourcesCall(const Request& request, std::function<void(Result<DevicesInUse>)> done) {
+  state_.reset(new State{{request.socket,
+                          {.time = request.timeout, .answer_bytes = kMaxAnswerBytes},
+                          v1::ListPodResourcesRequest(),
+                          [](auto& stub, auto* context, auto* asked, auto* answer, auto ready) {
+                            stub.async()->List(context, asked, answer, std::move(ready));
+                          },
+                          [done = std::move(done), wanted = request.resources](
+                              const grpc::Status& status, const v1::ListPodResourcesResponse& answer) {
+                            if (status.ok()) {
+                              done(read(answer, wanted));
+                            } else {
+                              done(call_error("pod-resources List", status));
+                            }
+                          }}});
+}
+
+PodResourcesCall::~PodResourcesCall() = default;
+
+Result<DevicesInUse> list_pod_resources(const PodResourcesCall::Request& request) {
+  std::optional<Result<DevicesInUse>> out;
+  // The call's destructor waits, but it also cancels.
+  std::mutex mutex;
+  std::condition_variable changed;
+  const PodResourcesCall call(request, [&](Result<DevicesInUse> answer) {
+    const std::lock_guard lock(mutex);
+    out = std::move(answer);
+    changed.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return out.has_value(); });
+  return *std::move(out);
+}
+
+}  // namespace vfrail

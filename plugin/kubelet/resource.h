@@ -1,0 +1,105 @@
+// Resource: the life of one resource with kubelet: its services, its socket, and the registration, each put
+// right again when it is lost. Belongs to the owner thread, which tells it when to look; nothing here waits.
+#pragma once
+
+#include "common/log.h"
+#include "plugin/kubelet/endpoint.h"
+#include "plugin/kubelet/kubelet.h"
+#include "plugin/kubelet/service.h"
+#include "plugin/status/counters.h"
+#include "plugin/status/status.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+using Time = std::chrono::steady_clock::time_point;
+
+// When a failed step may be tried again: at once, then after 100 ms, doubling up to 5 s.
+class Backoff {
+ public:
+  Time next() const { return next_; }
+  void failed(Time now);
+  void reset();
+
+ private:
+  static constexpr std::chrono::milliseconds kFirst{100};
+  static constexpr std::chrono::milliseconds kLongest{5000};
+  std::chrono::milliseconds delay_ = kFirst;
+  Time next_{};
+};
+
+class Resource {
+ public:
+  struct Options {
+    std::string socket;  // absolute path
+    Registration registration = Registration::watcher;
+    std::string kubelet_socket;
+    AllocatePlaces places;
+    Counters* counters = nullptr;                 // outlives this; null: nobody counts
+    std::shared_ptr<grpc::ResourceQuota> memory;  // for the calls of all resources
+    // Called on gRPC threads: hands a call of verdict() to the owner thread. `attempt` is to be passed on.
+    std::function<void(uint64_t attempt, RegistrationResult)> on_registration;
+    // Called on a gRPC thread: a stream has ended, look() may have something to do.
+    std::function<void()> on_stream_end = {};
+    // How long a kubelet that has registered us may be without a stream. It opens one at once.
+    std::chrono::milliseconds stream_patience{3000};
+  };
+
+  Resource(Pool first, Options options, Log& log);
+
+  // Does what is due: makes a lost socket again, registers. Answers when to look again if nothing happens.
+  std::optional<Time> look(Time now, bool kubelet_is_there);
+  // Another kubelet serves the registration socket; with legacy registration it knows nothing of us.
+  void kubelet_came();
+  void result(uint64_t attempt, const RegistrationResult& result, Time now);
+  // True if the list changed. Takes a retirement back. What kubelet is told at registration only makes it
+  // register again.
+  bool publish(Pool next);
+  // The configuration has the resource no longer: kubelet is told that there is no device, then look() closes
+  // the socket, and is_retired().
+  void retire(Time now);
+  bool is_retiring() const { return leave_by_.has_value(); }
+  bool is_retired() const { return retired_; }
+  void close(std::chrono::milliseconds patience);
+
+  const std::string& name() const { return service_.resource(); }
+  std::shared_ptr<const Pool> pool() const { return service_.pool(); }
+  ResourceStatus status() const;
+
+ private:
+  bool prefers() const;  // GetPreferredAllocation has something to say
+  std::optional<Time> keep_open(Time now);
+  std::optional<Time> keep_registered(Time now, bool kubelet_is_there);
+  std::optional<Time> keep_registered(Time now);
+  std::optional<Time> leave(Time now);
+  void open(Time now);
+  void make_room();
+  void note_lost_stream(Time now);
+  // A line for each new reason; a reason that stays is repeated at debug level only.
+  void complain(std::string_view what, const std::string& reason);
+
+  const Options options_;
+  Log& log_;
+  Service service_;
+  Endpoint endpoint_;
+  std::unique_ptr<RegisterCall> call_;
+  bool registered_ = false;
+  bool displaced_ = false;  // another process has put its socket at our path
+  bool retired_ = false;
+  std::optional<Time> leave_by_;     // retiring: not later than this
+  std::optional<Time> alone_since_;  // registered, and without a stream
+  std::vector<Time> lost_streams_;   // of late, of the same kubelet
+  bool rival_reported_ = false;
+  uint64_t attempt_ = 0;  // of Register calls; the plugin watcher's verdicts have 0
+  Backoff opening_;
+  Backoff registering_;
+  std::string complaint_;
+};
+
+}  // namespace vfrail

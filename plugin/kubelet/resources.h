@@ -1,0 +1,68 @@
+// Resources: one Resource for each pool that kubelet is to know of. Follows the pools: serves new ones,
+// publishes what changed, takes back what the configuration has no longer. Belongs to the owner thread; never
+// looks at the node.
+#pragma once
+
+#include "common/log.h"
+#include "plugin/allocate/allocate.h"
+#include "plugin/config/config.h"
+#include "plugin/kubelet/kubelet.h"
+#include "plugin/kubelet/resource.h"
+#include "plugin/match/pools.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+class Resources {
+ public:
+  struct Options {
+    std::string kubelet_root;
+    Registration registration = Registration::watcher;
+    AllocatePlaces places;
+    Counters* counters = nullptr;  // outlives this; null: nobody counts
+    std::chrono::milliseconds stream_patience{3000};
+    // Both are called on gRPC threads: the first hands a call of verdict() to the owner thread, the second
+    // one of look().
+    std::function<void(const std::string& resource, uint64_t attempt, RegistrationResult)> on_registration;
+    std::function<void()> on_stream_end;
+  };
+
+  Resources(Options options, Log& log);
+
+  // What the node has now. A pool that is not among them any more goes to 0 devices, and then its socket
+  // goes. Whether any list is different from before.
+  bool follow(std::vector<Pool> pools, Time now);
+  // Does what is due; answers when to look again if nothing happens.
+  Time look(Time now);
+  void result(const std::string& resource, uint64_t attempt, const RegistrationResult& result, Time now);
+  std::vector<ResourceStatus> status() const;
+  // Only our own sockets go; device-info files and promises belong to pods that run on.
+  void close(std::chrono::milliseconds patience);
+
+ private:
+  bool take(Pool pool);
+  void print_result(const Pool& before, const Pool& after);
+  void warn_of_faults(const Pool& pool, const std::set<std::string>& news);
+  void warn_of_empty(const Pool& pool);
+  void note_empty(Pool pool);
+  bool add(Pool pool);
+
+  const Options options_;
+  Log& log_;
+  const std::shared_ptr<grpc::ResourceQuota> memory_;
+  std::map<std::string, std::unique_ptr<Resource>> resources_;
+  // Configured, and without a device from the start, so that kubelet is not to know of them.
+  std::map<std::string, std::shared_ptr<const Pool>> empty_;
+  std::map<std::string, ResourceStatus> unusable_;  // without a socket path, with the reason
+  FileIdentity kubelet_;
+  bool kubelet_seen_ = false;
+};
+
+}  // namespace vfrail

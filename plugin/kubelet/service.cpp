@@ -1,0 +1,248 @@
+#include "plugin/kubelet/service.h"
+
+#include "common/text.h"
+#include "plugin/allocate/cdi.h"
+#include "plugin/prefer/preferred.h"
+#include "proto/pluginregistration_v1.grpc.pb.h"
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace vfrail {
+
+namespace {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+ServerUnaryReactor* finish(CallbackServerContext* context, const grpc::Status& status) {
+  ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(status);
+  return reactor;
+}
+
+std::vector<std::vector<std::string>> ids_of(const v1beta1::AllocateRequest& request) {
+  std::vector<std::vector<std::string>> out;
+  for (const auto& container : request.container_requests()) {
+    out.emplace_back(container.devices_ids().begin(), container.devices_ids().end());
+  }
+  return out;
+}
+
+std::string joined(const std::vector<std::vector<std::string>>& containers) {
+  std::string out;
+  for (const auto& ids : containers) {
+    for (const std::string& id : ids) out += (out.empty() ? "" : ",") + id;
+  }
+  return out;
+}
+
+// The device nodes of all containers, as they see them; with CDI the names that stand for them.
+std::string joined_nodes(const std::vector<Allocation>& allocations) {
+  std::vector<std::string> out;
+  for (const Allocation& allocation : allocations) {
+    for (const DeviceNode& node : allocation.nodes) out.push_back(node.container_path);
+    for (std::string& name : cdi_devices(allocation)) out.push_back(std::move(name));
+  }
+  return vfrail::joined(out, ",");
+}
+
+PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& container) {
+  const auto& available = container.available_deviceids();
+  const auto& must = container.must_include_deviceids();
+  return {.available = {available.begin(), available.end()},
+          .must_include = {must.begin(), must.end()},
+          .size = container.allocation_size()};
+}
+
+// With CDI no nodes are left, without it there are no names. The names are told twice, because kubelet reads
+// cdi_devices since 1.28 only; containerd and CRI-O take what is told twice once.
+void fill(const ResourceConfig& resource, const Allocation& allocation,
+          v1beta1::ContainerAllocateResponse& out) {
+  out.mutable_envs()->insert(allocation.envs.begin(), allocation.envs.end());
+  for (const DeviceNode& node : allocation.nodes) {
+    v1beta1::DeviceSpec& spec = *out.add_devices();
+    spec.set_host_path(node.host_path);
+    spec.set_container_path(node.container_path);
+    spec.set_permissions(node.permissions);
+  }
+  for (const std::string& name : cdi_devices(allocation)) out.add_cdi_devices()->set_name(name);
+  const auto annotations = cdi_annotations(resource, allocation);
+  out.mutable_annotations()->insert(annotations.begin(), annotations.end());
+}
+
+}  // namespace
+
+grpc::Status to_status(const Error& error) {
+  const auto code = [&] {
+    switch (error.code) {
+      case Errc::invalid:
+        return grpc::StatusCode::INVALID_ARGUMENT;
+      case Errc::not_found:
+        return grpc::StatusCode::NOT_FOUND;
+      case Errc::exists:
+        return grpc::StatusCode::ALREADY_EXISTS;
+      case Errc::busy:
+        return grpc::StatusCode::UNAVAILABLE;
+      case Errc::denied:
+        return grpc::StatusCode::PERMISSION_DENIED;
+      case Errc::unsupported:
+        return grpc::StatusCode::FAILED_PRECONDITION;
+      case Errc::timeout:
+        return grpc::StatusCode::DEADLINE_EXCEEDED;
+      case Errc::protocol:
+      case Errc::peer:
+      case Errc::wrong_netns:
+      case Errc::system:
+        return grpc::StatusCode::INTERNAL;
+    }
+    return grpc::StatusCode::INTERNAL;
+  }();
+  return {code, error.text};
+}
+
+class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackService {
+ public:
+  explicit DevicePluginCalls(vfrail::Service& service) : service_(service) {}
+
+  ServerUnaryReactor* GetDevicePluginOptions(CallbackServerContext* context, const v1beta1::Empty*,
+                                             v1beta1::DevicePluginOptions* options) override {
+    service_.log_.debug("kubelet asks for the options", {{"resource", service_.resource_}});
+    options->set_get_preferred_allocation_available(preference_of(*service_.pool()) != Preference::none);
+    return finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(CallbackServerContext*,
+                                                                        const v1beta1::Empty*) override {
+    service_.log_.info("kubelet watches the devices", {{"resource", service_.resource_}});
+    return service_.streams_.open();
+  }
+
+  ServerUnaryReactor* Allocate(CallbackServerContext* context, const v1beta1::AllocateRequest* request,
+                               v1beta1::AllocateResponse* response) override {
+    const auto began = Counters::start();
+    const grpc::Status status = allocate(*request, *response);
+    if (service_.options_.counters != nullptr) {
+      service_.options_.counters->allocated(service_.resource_, status.ok() ? Outcome::ok : Outcome::failed,
+                                            began);
+    }
+    return finish(context, status);
+  }
+
+  ServerUnaryReactor* GetPreferredAllocation(CallbackServerContext* context,
+                                             const v1beta1::PreferredAllocationRequest* request,
+                                             v1beta1::PreferredAllocationResponse* response) override {
+    if (service_.options_.counters != nullptr) service_.options_.counters->preferred(service_.resource_);
+    // Never an error: kubelet would refuse the pod. An empty answer leaves the choice to kubelet.
+    const auto pool = service_.pool();
+    for (const auto& container : request->container_requests()) prefer(*pool, container, *response);
+    return finish(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* PreStartContainer(CallbackServerContext* context,
+                                        const v1beta1::PreStartContainerRequest*,
+                                        v1beta1::PreStartContainerResponse*) override {
+    service_.log_.debug("kubelet announces a container start", {{"resource", service_.resource_}});
+    return finish(context, grpc::Status::OK);
+  }
+
+ private:
+  void prefer(const Pool& pool, const v1beta1::ContainerPreferredAllocationRequest& container,
+              v1beta1::PreferredAllocationResponse& response) {
+    auto& answer = *response.add_container_responses();
+    std::vector<std::string> ids;
+    try {
+      ids = preferred(pool, to_request(container));
+      for (const std::string& id : ids) answer.add_deviceids(id);
+    } catch (const std::exception& failure) {  // the rim: bad_alloc
+      answer.clear_deviceids();
+      service_.log_.error("cannot say which devices are preferred",
+                          {{"resource", service_.resource_}, {"reason", failure.what()}});
+      return;
+    }
+    service_.log_.debug("preferred devices",
+                        {{"resource", service_.resource_},
+                         {"wanted", std::to_string(container.allocation_size())},
+                         {"available", std::to_string(container.available_deviceids_size())},
+                         {"devices", joined({ids})}});
+  }
+
+  grpc::Status allocate(const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse& response) {
+    // The rim: an exception (bad_alloc) must not end the plugin of the whole node.
+    try {
+      const auto containers = ids_of(request);
+      const auto pool = service_.pool();
+      const auto answer = vfrail::allocate(*pool, containers, service_.options_.places);
+      if (!answer) {
+        service_.log_.error("allocate refused", {{"resource", service_.resource_},
+                                                 {"devices", joined(containers)},
+                                                 {"reason", answer.error().text}});
+        return to_status(answer.error());
+      }
+      for (const Allocation& allocation : *answer)
+        fill(pool->config, allocation, *response.add_container_responses());
+      service_.log_.info("allocated", {{"resource", service_.resource_},
+                                       {"devices", joined(containers)},
+                                       {"nodes", joined_nodes(*answer)}});
+      return grpc::Status::OK;
+    } catch (const std::exception& failure) {
+      service_.log_.error("allocate failed", {{"resource", service_.resource_}, {"reason", failure.what()}});
+      return {grpc::StatusCode::INTERNAL, failure.what()};
+    }
+  }
+
+  vfrail::Service& service_;  // "Service" alone is the generated base class here
+};
+
+class Service::RegistrationCalls final : public pluginregistration::Registration::CallbackService {
+ public:
+  explicit RegistrationCalls(vfrail::Service& service) : service_(service) {}
+
+  ServerUnaryReactor* GetInfo(CallbackServerContext* context, const pluginregistration::InfoRequest*,
+                              pluginregistration::PluginInfo* info) override {
+    service_.log_.debug("kubelet asks who is there", {{"resource", service_.resource_}});
+    info->set_type("DevicePlugin");
+    info->set_name(service_.resource_);
+    info->set_endpoint(service_.options_.endpoint);
+    // What the peers answer; kubelet wants v1beta1 among them.
+    info->add_supported_versions("v1alpha1");
+    info->add_supported_versions("v1beta1");
+    return finish(context, grpc::Status::OK);
+  }
+
+  ServerUnaryReactor* NotifyRegistrationStatus(CallbackServerContext* context,
+                                               const pluginregistration::RegistrationStatus* status,
+                                               pluginregistration::RegistrationStatusResponse*) override {
+    // The owner thread logs it.
+    service_.options_.on_registration({.registered = status->plugin_registered(), .reason = status->error()});
+    return finish(context, grpc::Status::OK);
+  }
+
+ private:
+  vfrail::Service& service_;  // "Service" alone is the generated base class here
+};
+
+Service::Service(Pool first, Options options, Log& log)
+    : resource_(first.resource()),
+      options_(std::move(options)),
+      log_(log),
+      published_(std::move(first)),
+      streams_(published_, options_.on_stream_end),
+      device_plugin_(std::make_unique<DevicePluginCalls>(*this)),
+      registration_(std::make_unique<RegistrationCalls>(*this)) {}
+
+Service::~Service() = default;
+
+void Service::add_to(grpc::ServerBuilder& builder) {
+  builder.RegisterService(device_plugin_.get());
+  builder.RegisterService(registration_.get());
+}
+
+bool Service::publish(Pool next) {
+  const bool changed = published_.publish(std::move(next));
+  if (changed) streams_.wake();
+  return changed;
+}
+
+}  // namespace vfrail

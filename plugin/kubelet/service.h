@@ -1,0 +1,70 @@
+// Service: the gRPC services of one resource, DevicePlugin and pluginregistration.Registration: protobuf to
+// our types and back, errors to gRPC status codes. Never listens (that is Endpoint) and never decides what is
+// in the pool (that is the owner thread, which publishes).
+#pragma once
+
+#include "common/log.h"
+#include "plugin/allocate/allocate.h"
+#include "plugin/kubelet/list_streams.h"
+#include "plugin/kubelet/published.h"
+#include "plugin/status/counters.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <grpcpp/grpcpp.h>
+
+namespace vfrail {
+
+// Kubelet's verdict, as the plugin watcher or the Register call gives it.
+struct RegistrationResult {
+  bool registered = false;
+  std::string reason;  // why not
+};
+
+class Service {
+ public:
+  struct Options {
+    std::string endpoint;  // absolute path of the socket, as kubelet sees it
+    AllocatePlaces places;
+    Counters* counters = nullptr;  // outlives this; null: nobody counts
+    // Called on a gRPC thread; only notes the verdict for the owner thread.
+    std::function<void(RegistrationResult)> on_registration;
+    // Called on a gRPC thread: kubelet, or whoever it was, watches no longer on one of the streams.
+    std::function<void()> on_stream_end = {};
+  };
+
+  // `log` outlives this; this outlives the gRPC server.
+  Service(Pool first, Options options, Log& log);
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  ~Service();
+
+  void add_to(grpc::ServerBuilder& builder);
+  // True if the list changed, and with it what kubelet is told.
+  bool publish(Pool next);
+  void finish_streams() { streams_.finish(); }
+
+  const std::string& resource() const { return resource_; }
+  const std::string& endpoint() const { return options_.endpoint; }
+  std::shared_ptr<const Pool> pool() const { return published_.get().pool; }
+  size_t streams() const { return streams_.count(); }
+  bool all_sent() const { return streams_.all_sent(); }
+
+ private:
+  class DevicePluginCalls;
+  class RegistrationCalls;
+
+  const std::string resource_;
+  const Options options_;
+  Log& log_;
+  Published published_;
+  ListStreams streams_;
+  std::unique_ptr<DevicePluginCalls> device_plugin_;
+  std::unique_ptr<RegistrationCalls> registration_;
+};
+
+grpc::Status to_status(const Error& error);
+
+}  // namespace vfrail

@@ -1,0 +1,38 @@
+// Debounce: keeps what kubelet is told of a device's health from flapping with a port. A change counts when
+// it has held for a while. Keeps state, and the time is the caller's.
+#pragma once
+
+#include "plugin/match/pools.h"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+class Debounce {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // How long a change has to hold.
+  explicit Debounce(std::chrono::milliseconds hold = std::chrono::milliseconds{2000}) : hold_(hold) {}
+
+  // Replaces faults that are too new, or gone too recently, by what was told before. A device that is seen
+  // for the first time is as it is. Answers when to look again, if something is not yet settled.
+  std::optional<Time> settle(std::vector<Pool>& pools, Time now);
+
+ private:
+  struct Reported {
+    Fault fault;
+    std::optional<Time> differs_since;
+  };
+
+  std::optional<Time> settle(PoolDevice& device, Reported& reported, Time now) const;
+
+  const std::chrono::milliseconds hold_;
+  std::map<std::string, Reported> reported_;  // by resource and device
+};
+
+}  // namespace vfrail

@@ -1,0 +1,38 @@
+// explain(): for each function and each resource what matched and what failed, and what follows from it.
+// Pure. Never decides: the pools are match()'s, and both ask judge().
+#pragma once
+
+#include "plugin/match/match_result.h"
+#include "plugin/match/pools.h"
+#include "plugin/match/selector_match.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// One resource's word on one function.
+struct ResourceTrace {
+  std::string resource;
+  MatchResult result;
+  std::string claimed_by;  // selected, but an earlier resource has it; that one's name
+  std::string fault;       // in this pool, and unhealthy
+  std::vector<std::vector<FieldMatch>> selectors;  // every field of each
+};
+
+struct FunctionTrace {
+  const PciFunction* function = nullptr;  // of the inventory
+  std::vector<std::string> pools;         // those that have it
+  std::vector<ResourceTrace> resources;
+  std::string nearest_miss;          // if no pool has it, and one selector lacks the least; a sentence
+  std::vector<std::string> remarks;  // RDMA namespace mode, LAG, being away: a sentence each
+};
+
+// One for each function of the inventory, which has to outlive them. `pools` is what match() made of both.
+std::vector<FunctionTrace> explain(const Config& config, const Inventory& inventory, const Pools& pools);
+
+// What stands in the way of a function with an RDMA device, or has to be known of it.
+std::vector<std::string> find_remarks(const PciFunction& function, const Inventory& inventory);
+
+}  // namespace vfrail

@@ -1,0 +1,29 @@
+#include "plugin/match/fault.h"
+
+namespace vfrail {
+
+const char* name_of(FaultCode code) {
+  switch (code) {
+    case FaultCode::none:
+      break;
+    case FaultCode::port_down:
+      return "port_down";
+    case FaultCode::admin_down:
+      return "admin_down";
+    case FaultCode::no_carrier:
+      return "no_carrier";
+    case FaultCode::unclean:
+      return "unclean";
+    case FaultCode::guid_unset:
+      return "guid_unset";
+    case FaultCode::devlink_error:
+      return "devlink_error";
+    case FaultCode::gone:
+      return "gone";
+    case FaultCode::not_selected:
+      return "not_selected";
+  }
+  return "";
+}
+
+}  // namespace vfrail

@@ -1,0 +1,34 @@
+// Fault: why a device is advertised as unhealthy: a code that alerts can rely on, and a sentence for people.
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vfrail {
+
+// The codes stay as they are from one version to the next; a new cause is a new code. README.md lists them.
+enum class FaultCode : uint8_t {
+  none,
+  port_down,      // the InfiniBand port behind the device, or a shared device's own port, is down
+  admin_down,     // the interface of that port is administratively down
+  no_carrier,     // the Ethernet port has no carrier
+  unclean,        // a pod changed it, and vfrail-cni could not restore it
+  guid_unset,     // an InfiniBand VF without a GUID
+  devlink_error,  // a devlink health reporter is in state "error"
+  gone,           // a container has it, and it has vanished from the node
+  not_selected,   // a container has it, and the configuration gives it to this resource no longer
+};
+// The value of the label "reason": "port_down".
+const char* name_of(FaultCode code);
+inline constexpr FaultCode kLastFaultCode = FaultCode::not_selected;
+
+struct Fault {
+  FaultCode code = FaultCode::none;
+  std::string text = {};  // "its port is DOWN, Polling: check its cable and switch"
+
+  bool empty() const { return code == FaultCode::none; }
+  bool operator==(const Fault&) const = default;
+};
+
+}  // namespace vfrail

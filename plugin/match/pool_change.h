@@ -1,0 +1,23 @@
+// PoolChange: what is different between two lists of a resource, for the log. Pure.
+#pragma once
+
+#include "plugin/match/pools.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct PoolChange {
+  std::vector<std::string> added;
+  std::vector<std::string> removed;
+  std::vector<std::string> failed;     // there before, healthy then
+  std::vector<std::string> recovered;  // there before, unhealthy then
+
+  // "+2 -1 devices, 1 unhealthy, 3 healthy again"; "the same devices" if it is none of these.
+  std::string text() const;
+};
+
+PoolChange compare(const Pool& before, const Pool& after);
+
+}  // namespace vfrail

@@ -1,0 +1,203 @@
+#include "plugin/match/pools.h"
+
+#include "plugin/match/health.h"
+#include "plugin/match/match_result.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+// Reasons of one function that are shown; a node with more resources than that has a clear enough picture.
+constexpr size_t kMaxReasons = 8;
+
+std::string say_risk(const ResourceConfig& resource, const PciFunction& function, const HostUseFact& fact) {
+  return resource.resource() + " offers " + function.address.text() +
+         (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: " : ", which the host uses: ") +
+         fact.what + "; a pod that gets it takes it away from the host";
+}
+
+std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const PciFunction& function) {
+  std::map<std::string, std::string> out;
+  if (!resource.additional_info) return out;
+  // Of a sub-function the peer takes its parent's address; its own name is more to the point.
+  for (const std::string& key : {std::string("*"), function.address.text(), function.id().text()}) {
+    const auto found = resource.additional_info->find(key);
+    if (found == resource.additional_info->end()) continue;
+    for (const auto& [name, value] : found->second) out[name] = value;
+  }
+  return out;
+}
+
+PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
+                       const PciFunction& function) {
+  PoolDevice out;
+  out.facts = function;
+  out.rdma = selector.is_rdma;
+  out.vhost_net = selector.need_vhost_net;
+  out.vdpa_type = selector.vdpa_type;
+  out.extra = merge_extra(resource, function);
+  out.fault = find_fault(function, resource);
+  return out;
+}
+
+void add_device(const ResourceConfig& resource, const Selector& selector, const PciFunction& function,
+                Pool& pool, Pools& out) {
+  if (!shares(resource)) {
+    for (const HostUseFact& fact : function.host_use)
+      out.warnings.push_back(say_risk(resource, function, fact));
+  }
+  pool.devices.push_back(make_device(resource, selector, function));
+}
+
+// At most kMaxReasons, and none twice: what excludes a function from one resource mostly excludes it from
+// all.
+std::vector<std::string> condense(std::vector<std::string> reasons) {
+  std::vector<std::string> out;
+  for (std::string& reason : reasons) {
+    if (std::find(out.begin(), out.end(), reason) == out.end()) out.push_back(std::move(reason));
+  }
+  if (out.size() > kMaxReasons) {
+    const size_t more = out.size() - kMaxReasons + 1;
+    out.resize(kMaxReasons - 1);
+    out.push_back("and " + std::to_string(more) + " more selectors that do not match");
+  }
+  return out;
+}
+
+// Puts the function into every shared pool that selects it and into the first of the others that does, or
+// says why it is in none.
+std::optional<LeftOut> place(const Config& config, const PciFunction& function, Pools& out) {
+  LeftOut left{function.id().text(), {}, LeftOut::Kind::not_selected};
+  bool of_type = false;
+  bool placed = false;
+  bool taken = false;
+  for (size_t i = 0; i < config.resources.size(); ++i) {
+    const ResourceConfig& resource = config.resources[i];
+    if (taken && !shares(resource)) continue;
+    MatchResult result = evaluate(resource, function);
+    if (result.ruling == MatchKind::other_type) continue;
+    of_type = true;
+    if (result.ruling == MatchKind::selected) {
+      add_device(resource, resource.selectors[*result.selector], function, out.pools[i], out);
+      placed = true;
+      taken = taken || !shares(resource);
+      continue;
+    }
+    for (std::string& reason : result.reasons) left.reasons.push_back(std::move(reason));
+    if (result.ruling == MatchKind::excluded)
+      left.kind = function.num_vfs > 0 ? LeftOut::Kind::has_vfs : LeftOut::Kind::no_driver;
+    if (result.ruling == MatchKind::host_use) left.kind = LeftOut::Kind::host_use;
+  }
+  if (placed) return std::nullopt;
+  left.reasons = condense(std::move(left.reasons));
+  if (config.resources.empty()) left.reasons = {"the configuration has no resource"};
+  if (!config.resources.empty() && !of_type)
+    left.reasons = {std::string("no resource has the deviceType ") + type_name(type_of(function))};
+  return left;
+}
+
+// A PF in one pool and its sub-functions in another: whoever gets the PF takes the others' port away.
+void warn_about_parents(const Inventory& inventory, Pools& out) {
+  std::map<std::string, const Pool*> pool_of;
+  for (const Pool& pool : out.pools) {
+    if (shares(pool.config)) continue;
+    for (const PoolDevice& device : pool.devices) pool_of.emplace(device.id(), &pool);
+  }
+  for (const PciFunction& function : inventory.functions) {
+    if (function.kind != FunctionKind::sub_function) continue;
+    const auto parent = pool_of.find(function.address.text());
+    if (parent == pool_of.end() || !pool_of.contains(function.id().text())) continue;
+    out.warnings.push_back(parent->second->resource() + " offers " + function.address.text() +
+                           ", whose sub-function " + function.id().text() + " is offered as well; a pod " +
+                           "that gets the one takes the port of the other away");
+  }
+}
+
+// In exclusive mode the kernel lets nobody in another network namespace open the device.
+void warn_about_sharing(const Inventory& inventory, Pools& out) {
+  if (inventory.rdma_netns_mode != RdmaNetnsMode::exclusive) return;
+  for (const Pool& pool : out.pools) {
+    if (!shares(pool.config) || pool.devices.empty()) continue;
+    out.warnings.push_back(pool.resource() +
+                           " shares RDMA devices, but RDMA is in exclusive namespace mode: only pods with "
+                           "hostNetwork can use them; boot with \"options ib_core netns_mode=1\" to share "
+                           "them with all");
+  }
+}
+
+void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& out) {
+  if (inventory.vhost_net) return;
+  for (const ResourceConfig& resource : config.resources) {
+    const bool wanted = std::any_of(resource.selectors.begin(), resource.selectors.end(),
+                                    [](const Selector& selector) { return selector.need_vhost_net; });
+    if (!wanted) continue;
+    out.warnings.push_back(
+        resource.resource() +
+        " has needVhostNet, but /dev/vhost-net or /dev/net/tun is not there, so neither is handed "
+        "out (modprobe vhost_net tun)");
+  }
+}
+
+void add_port_devices(const std::vector<RdmaFacts>& devices, Pools& out) {
+  for (const RdmaFacts& rdma : devices) {
+    out.port_devices.insert(rdma.name);
+    for (const RdmaPort& port : rdma.ports)
+      out.infiniband_ports = out.infiniband_ports || port.link_layer == "InfiniBand";
+  }
+}
+
+// Those of the ports that the devices have, and of devices that are shared.
+void find_port_devices(const Inventory& inventory, Pools& out) {
+  std::set<PciAddress> ports;
+  for (const Pool& pool : out.pools) {
+    for (const PoolDevice& device : pool.devices) {
+      if (device.facts.pf) ports.insert(*device.facts.pf);
+      if (shares(pool.config)) add_port_devices(device.facts.rdma, out);
+    }
+  }
+  for (const PciFunction& function : inventory.functions) {
+    if (function.kind == FunctionKind::sub_function || !ports.contains(function.address)) continue;
+    add_port_devices(function.rdma, out);
+  }
+}
+
+}  // namespace
+
+bool shares(const ResourceConfig& resource) {
+  return resource.unit == UnitKind::shared || resource.unit == UnitKind::shared_one;
+}
+
+const PoolDevice* Pool::find(const std::string& id) const {
+  const auto at = std::find_if(devices.begin(), devices.end(),
+                               [&](const PoolDevice& device) { return device.id() == id; });
+  return at == devices.end() ? nullptr : &*at;
+}
+
+DevicesById index(const Pool& pool) {
+  DevicesById out;
+  out.reserve(pool.devices.size());
+  for (const PoolDevice& device : pool.devices) out.emplace(device.id(), &device);
+  return out;
+}
+
+Pools match(const Config& config, const Inventory& inventory) {
+  Pools out;
+  out.unread = inventory.unread;
+  const auto gpus = std::make_shared<const std::vector<Gpu>>(inventory.gpus);
+  for (const ResourceConfig& resource : config.resources) {
+    out.pools.push_back({.config = resource, .devices = {}, .gpus = gpus});
+  }
+  // The inventory is sorted by address, so devices and left-outs come out in that order.
+  for (const PciFunction& function : inventory.functions) {
+    if (auto left = place(config, function, out)) out.left_out.push_back(std::move(*left));
+  }
+  find_port_devices(inventory, out);
+  warn_about_parents(inventory, out);
+  warn_about_sharing(inventory, out);
+  warn_about_vhost(config, inventory, out);
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,72 @@
+// Pools: which device is in which pool, and why the others are in none. match() decides and reads nothing.
+#pragma once
+
+#include "plugin/config/config.h"
+#include "plugin/inventory/inventory.h"
+#include "plugin/match/fault.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace vfrail {
+
+struct PoolDevice {
+  PciFunction facts;
+  bool rdma = false;  // hand out its RDMA device nodes
+  bool vhost_net = false;
+  std::string vdpa_type;                     // "", "virtio", "vhost"
+  std::map<std::string, std::string> extra;  // additionalInfo, merged
+  std::vector<std::string> extra_nodes;      // paths for extraDeviceNodes, known at Allocate
+  Fault fault;                               // why it is unhealthy; none if it is healthy
+
+  std::string id() const { return facts.id().text(); }
+};
+
+struct Pool {
+  ResourceConfig config;
+  std::vector<PoolDevice> devices;  // sorted by address, sub-functions behind one another by name
+  std::shared_ptr<const std::vector<Gpu>> gpus;  // of the node; may be null
+
+  std::string resource() const { return config.resource(); }
+  const PoolDevice* find(const std::string& id) const;
+};
+
+// The devices of a pool by their ids, for who asks for many; good as long as the pool is not changed.
+using DevicesById = std::unordered_map<std::string, const PoolDevice*>;
+DevicesById index(const Pool& pool);
+
+struct LeftOut {
+  // The reasons in one word, for counting.
+  enum class Kind : uint8_t {
+    has_vfs,       // a PF whose VFs are handed out
+    no_driver,     // none is bound
+    host_use,      // a selector matches, but the host lives on it
+    not_selected,  // no selector matches
+  };
+  std::string id;
+  std::vector<std::string> reasons;  // at least one sentence
+  Kind kind = Kind::not_selected;
+};
+
+struct Pools {
+  std::vector<Pool> pools;           // one for each resource of the config, in its order, also empty ones
+  std::vector<LeftOut> left_out;     // every function that is in no pool
+  std::vector<UnreadDevice> unread;  // in no pool, because nothing is known of them
+  // RDMA devices that stay in the host and whose ports decide on the health of the pools' devices.
+  std::set<std::string> port_devices;
+  bool infiniband_ports =
+      false;  // one of them has an InfiniBand port, whose state no event tells before 6.13
+  std::vector<std::string> warnings;
+};
+
+// Whether pods share the devices of such a resource, which then stay where they are.
+bool shares(const ResourceConfig& resource);
+
+Pools match(const Config& config, const Inventory& inventory);
+
+}  // namespace vfrail

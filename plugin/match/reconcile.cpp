@@ -1,0 +1,111 @@
+#include "plugin/match/reconcile.h"
+
+#include "common/ids.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+namespace vfrail {
+
+namespace {
+
+// Where each device of the node is now, built once: with a thousand devices in use each is asked for.
+class Whereabouts {
+ public:
+  explicit Whereabouts(const Pools& pools) {
+    for (const Pool& pool : pools.pools) {
+      if (shares(pool.config)) continue;
+      for (const PoolDevice& device : pool.devices) owners_.emplace(device.id(), &pool);
+    }
+    for (const LeftOut& left : pools.left_out) left_out_.emplace(left.id, &left);
+  }
+
+  Fault find_why_not_in_pool(const std::string& id) const {
+    if (const auto owner = owners_.find(id); owner != owners_.end())
+      return {FaultCode::not_selected, owner->second->resource() + " has it by the configuration of now"};
+    if (const auto left = left_out_.find(id); left != left_out_.end())
+      return {FaultCode::not_selected, joined(left->second->reasons, "; ")};
+    return {FaultCode::gone, "it has vanished from the node"};
+  }
+
+ private:
+  std::unordered_map<std::string, const Pool*> owners_;
+  std::unordered_map<std::string, const LeftOut*> left_out_;
+};
+
+PoolDevice missing_device(const std::string& id, Fault fault) {
+  PoolDevice out;
+  if (const auto address = PciAddress::parse(id)) {
+    out.facts.address = *address;
+  } else {
+    out.facts.kind = FunctionKind::sub_function;
+    out.facts.aux_name = id;
+  }
+  out.fault = std::move(fault);
+  return out;
+}
+
+}  // namespace
+
+void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
+  std::vector<std::vector<PoolDevice>> kept(pools.pools.size());
+  std::optional<Whereabouts> whereabouts;  // mostly nothing is missing
+  for (size_t i = 0; i < pools.pools.size(); ++i) {
+    const Pool& pool = pools.pools[i];
+    const auto used = in_use.resources.find(pool.resource());
+    if (pool.config.unit != UnitKind::device || used == in_use.resources.end()) continue;
+    const DevicesById by_id = index(pool);
+    for (const auto& [id, container] : used->second) {
+      if (by_id.contains(id) || !DeviceId::parse(id)) continue;
+      if (!whereabouts) whereabouts.emplace(pools);
+      kept[i].push_back(missing_device(id, whereabouts->find_why_not_in_pool(id)));
+    }
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    auto& devices = pools.pools[i].devices;
+    for (PoolDevice& device : kept[i]) devices.push_back(std::move(device));
+    if (kept[i].empty()) continue;
+    std::stable_sort(devices.begin(), devices.end(), [](const PoolDevice& a, const PoolDevice& b) {
+      return a.facts.address < b.facts.address;
+    });
+  }
+}
+
+bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now) {
+  const DevicesInUse::Devices none;
+  const auto of = [&](const DevicesInUse* all, const std::string& resource) -> const DevicesInUse::Devices& {
+    if (all == nullptr) return none;
+    const auto at = all->resources.find(resource);
+    return at == all->resources.end() ? none : at->second;
+  };
+  return std::any_of(config.resources.begin(), config.resources.end(), [&](const ResourceConfig& one) {
+    return of(before, one.resource()) != of(&now, one.resource());
+  });
+}
+
+std::map<std::string, std::string> find_orphaned(const std::vector<std::shared_ptr<const Pool>>& pools,
+                                                 const DevicesInUse& in_use,
+                                                 const std::vector<std::string>& recorded) {
+  std::set<std::string> used;
+  for (const auto& [resource, devices] : in_use.resources) {
+    for (const auto& [id, container] : devices) used.insert(id);
+  }
+  const std::set<std::string> with_record(recorded.begin(), recorded.end());
+  std::map<std::string, std::string> out;
+  for (const auto& pool : pools) {
+    if (pool->config.unit != UnitKind::device) continue;
+    for (const PoolDevice& device : pool->devices) {
+      const std::string id = device.id();
+      if (used.contains(id)) continue;
+      if (with_record.contains(id)) out[id] = "has the record of an attachment";
+      if (device.facts.away()) out[id] = "is in another network namespace";
+    }
+  }
+  return out;
+}
+
+}  // namespace vfrail

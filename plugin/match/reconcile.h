@@ -1,0 +1,30 @@
+// Compares what kubelet says is in use with what was seen of the node. Pure; says what differs, and keeps a
+// pod's device in its list as long as the pod has it.
+#pragma once
+
+#include "plugin/match/devices_in_use.h"
+#include "plugin/match/pools.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// A device that a container has, and that is in its pool no more (destroyed, without a driver, claimed by
+// another resource), stays there, unhealthy and with the reason: kubelet shows it in the pod's status, and
+// the list does not depend on when the plugin was started.
+void keep_in_use(Pools& pools, const DevicesInUse& in_use);
+
+// Whether containers have other devices of the configured resources than before (null: nothing is known).
+bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);
+
+// What pods left behind, or somebody took by hand: devices that kubelet has given to no container although
+// they are in another network namespace, or have a record of an attachment (`recorded`, by their ids). By
+// device, with what is the matter with it.
+std::map<std::string, std::string> find_orphaned(const std::vector<std::shared_ptr<const Pool>>& pools,
+                                                 const DevicesInUse& in_use,
+                                                 const std::vector<std::string>& recorded);
+
+}  // namespace vfrail

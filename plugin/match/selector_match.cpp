@@ -1,0 +1,37 @@
+#include "plugin/match/selector_match.h"
+
+#include "plugin/config/selector_table.h"
+
+namespace vfrail {
+
+namespace {
+
+FieldMatch evaluate(const SelectorField& field, const Selector& selector, const PciFunction& function) {
+  return {.field = field.key,
+          .fact = field.fact,
+          .matches = field.matches(selector, function),
+          .wanted = field.wanted(selector),
+          .found = field.found(function)};
+}
+
+}  // namespace
+
+std::string FieldMatch::text() const { return fact + " is " + found + ", want " + wanted; }
+
+std::optional<std::string> find_mismatch(const Selector& selector, const PciFunction& function) {
+  for (const SelectorField& field : selector_fields()) {
+    if (field.matches && field.is_set(selector) && !field.matches(selector, function))
+      return evaluate(field, selector, function).text();
+  }
+  return std::nullopt;
+}
+
+std::vector<FieldMatch> compare(const Selector& selector, const PciFunction& function) {
+  std::vector<FieldMatch> out;
+  for (const SelectorField& field : selector_fields()) {
+    if (field.matches && field.is_set(selector)) out.push_back(evaluate(field, selector, function));
+  }
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,30 @@
+// Compares one function with one selector object. Pure.
+#pragma once
+
+#include "plugin/config/config.h"
+#include "plugin/inventory/inventory.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// What one field of a selector says to one function.
+struct FieldMatch {
+  std::string field;  // "vendors"
+  std::string fact;   // "vendor"
+  bool matches = false;
+  std::string wanted;  // "one of [15b3, 8086]"
+  std::string found;   // "14e4", "none"
+
+  // "vendor is 14e4, want one of [15b3, 8086]".
+  std::string text() const;
+};
+
+// The first field that does not match, as its text(); nothing if all match.
+std::optional<std::string> find_mismatch(const Selector& selector, const PciFunction& function);
+// Every field that the selector has.
+std::vector<FieldMatch> compare(const Selector& selector, const PciFunction& function);
+
+}  // namespace vfrail

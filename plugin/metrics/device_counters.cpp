@@ -1,0 +1,199 @@
+#include "plugin/metrics/device_counters.h"
+
+#include "common/node/driver.h"
+#include "plugin/inventory/netdev_facts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace vfrail {
+
+namespace {
+
+// Ports and counters of one RDMA device that are read; mlx5 has 1 and 80.
+constexpr uint32_t kMaxPorts = 4;
+constexpr size_t kMaxCountersOfPort = 128;
+
+// What one PF says of its VFs.
+struct PfAnswer {
+  bool in_reach = false;
+  bool silent = true;
+  std::map<uint32_t, TrafficCounters> vfs;
+};
+
+uint64_t counter_in(const SysRoot& sys, const std::string& path) {
+  const auto number = sys.number(path).or_none();
+  return number && *number > 0 ? static_cast<uint64_t>(*number) : 0;
+}
+
+TrafficCounters read_statistics(const SysRoot& sys, const std::string& folder) {
+  return {.rx_packets = counter_in(sys, folder + "/rx_packets"),
+          .tx_packets = counter_in(sys, folder + "/tx_packets"),
+          .rx_bytes = counter_in(sys, folder + "/rx_bytes"),
+          .tx_bytes = counter_in(sys, folder + "/tx_bytes"),
+          .rx_dropped = counter_in(sys, folder + "/rx_dropped"),
+          .tx_dropped = counter_in(sys, folder + "/tx_dropped")};
+}
+
+// Where sysfs has the device; a sub-function is not a PCI function of its own.
+std::string device_folder(const PciFunction& function) {
+  if (function.kind == FunctionKind::sub_function) return "sys/bus/auxiliary/devices/" + function.aux_name;
+  return pci_folder(function.address);
+}
+
+bool is_pci_vf(const PciFunction& function) {
+  return function.pf.has_value() && function.kind != FunctionKind::sub_function;
+}
+
+// A sample that cannot be read is missing in this scrape; nothing is decided by it.
+std::vector<std::string> names_in(const SysRoot& sys, const std::string& folder) {
+  return sys.list(folder).or_none().value_or(SysRoot::Names());
+}
+
+class Reader {
+ public:
+  explicit Reader(const CounterSources& sources) : sources_(sources) {}
+
+  DeviceCounters read(const PciFunction& function) {
+    DeviceCounters out;
+    read_traffic(function, out);
+    if (function.rdma_capable) read_rdma(function, out);
+    return out;
+  }
+
+ private:
+  void read_traffic(const PciFunction& function, DeviceCounters& out) {
+    const PfAnswer* pf = is_pci_vf(function) ? &ask_pf(function) : nullptr;
+    if (pf != nullptr && !pf->silent) {
+      if (const auto reported = pf->vfs.find(static_cast<uint32_t>(function.vf_index));
+          reported != pf->vfs.end()) {
+        out.traffic = reported->second;
+        return;
+      }
+    }
+    const std::string folder = device_folder(function) + "/net";
+    if (const auto names = names_in(sources_.sys, folder); !names.empty()) {
+      out.traffic = read_statistics(sources_.sys, folder + "/" + names.front() + "/statistics");
+      return;
+    }
+    if (is_user_space_driver(function.driver)) {
+      out.no_traffic = pf == nullptr || !pf->in_reach ? NoCounters::none_there : NoCounters::silent_driver;
+      return;
+    }
+    const auto found = pods().netdevs.find(function.id().text());
+    if (found != pods().netdevs.end())
+      out.traffic = found->second;
+    else if (pods().in_reach)
+      out.no_traffic = NoCounters::not_found;
+    else if (pf == nullptr)
+      out.no_traffic = NoCounters::pod_out_of_reach;
+    else
+      out.no_traffic = pf->in_reach ? NoCounters::silent_driver : NoCounters::pf_out_of_reach;
+  }
+
+  const PfAnswer& ask_pf(const PciFunction& function) {
+    const auto [at, is_new] = pfs_.try_emplace(*function.pf);
+    if (!is_new || sources_.kernel == nullptr || function.pf_name.empty()) return at->second;
+    // The name comes from the host's sysfs. In another namespace it can be another's, so the parent must be
+    // it.
+    const auto link = sources_.kernel->find_link(function.pf_name);
+    if (!link || !*link || (*link)->parent_device != function.pf->text()) return at->second;
+    const auto reported = sources_.kernel->vf_traffic((*link)->index);
+    if (!reported) return at->second;
+    at->second.in_reach = true;
+    for (const VfTraffic& one : *reported) {
+      at->second.vfs[one.vf] = one.traffic;
+      if (!(one.traffic == TrafficCounters())) at->second.silent = false;
+    }
+    return at->second;
+  }
+
+  void read_rdma(const PciFunction& function, DeviceCounters& out) {
+    const std::string folder = device_folder(function) + "/infiniband";
+    const auto names = names_in(sources_.sys, folder);
+    for (const std::string& name : names) {
+      std::string base = folder;
+      base.append("/").append(name).append("/ports/");
+      read_ports(name, base, out);
+    }
+    if (!names.empty()) return;
+    // While the device is in a pod, its verbs node stays and tells its name (rdma_facts.h).
+    const std::string nodes = device_folder(function) + "/infiniband_verbs";
+    const auto verbs = names_in(sources_.sys, nodes);
+    for (const std::string& node : verbs) {
+      std::string path = nodes;
+      path.append("/").append(node).append("/ibdev");
+      const auto found = pods().rdma.find(sources_.sys.text(path).or_none().value_or(""));
+      if (found != pods().rdma.end()) {
+        out.rdma.insert(out.rdma.end(), found->second.begin(), found->second.end());
+      }
+    }
+    if (!out.rdma.empty()) return;
+    if (verbs.empty())
+      out.no_rdma = NoCounters::none_there;
+    else
+      out.no_rdma = pods().in_reach ? NoCounters::not_found : NoCounters::pod_out_of_reach;
+  }
+
+  void read_ports(const std::string& device, const std::string& ports, DeviceCounters& out) const {
+    for (uint32_t port = 1; port <= kMaxPorts; ++port) {
+      if (!sources_.sys.exists(ports + std::to_string(port)).value_or(false)) return;
+      RdmaPortCounters one{.device = device, .port = port, .counters = {}};
+      for (const char* kind : {"/counters", "/hw_counters"}) {
+        const std::string folder = ports + std::to_string(port) + kind;
+        for (const std::string& name : names_in(sources_.sys, folder)) {
+          if (name == "lifespan" || one.counters.size() == kMaxCountersOfPort) continue;
+          std::string path = folder;
+          path.append("/").append(name);
+          // Some have no number ("N/A (no PMA)" on VFs).
+          const auto value = sources_.sys.number(path).or_none();
+          if (value && *value >= 0) one.counters.push_back({name, static_cast<uint64_t>(*value)});
+        }
+      }
+      out.rdma.push_back(std::move(one));
+    }
+  }
+
+  const PodNamespaces& pods() {
+    if (!pods_) pods_ = sources_.pods ? sources_.pods() : PodNamespaces();
+    return *pods_;
+  }
+
+  const CounterSources& sources_;
+  std::map<PciAddress, PfAnswer> pfs_;
+  std::optional<PodNamespaces> pods_;
+};
+
+}  // namespace
+
+const char* reason_name(NoCounters reason) {
+  switch (reason) {
+    case NoCounters::none_there:
+      return "none_there";
+    case NoCounters::silent_driver:
+      return "silent_driver";
+    case NoCounters::pf_out_of_reach:
+      return "pf_out_of_reach";
+    case NoCounters::pod_out_of_reach:
+      return "pod_out_of_reach";
+    case NoCounters::not_found:
+      return "not_found";
+  }
+  return "";
+}
+
+CountersOfDevices read_device_counters(const CounterSources& sources,
+                                       const std::vector<std::shared_ptr<const Pool>>& pools) {
+  CountersOfDevices out;
+  Reader reader(sources);
+  for (const auto& pool : pools) {
+    for (const PoolDevice& device : pool->devices) {
+      // A shared pool's device can be in several.
+      const std::string id = device.id();
+      if (!out.contains(id)) out.emplace(id, reader.read(device.facts));
+    }
+  }
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,37 @@
+// The metrics of `vfrail serve`, from what was counted and read. Pure: values in, text out. README.md lists
+// them.
+#pragma once
+
+#include "plugin/match/devices_in_use.h"
+#include "plugin/metrics/device_counters.h"
+#include "plugin/metrics/process_facts.h"
+#include "plugin/status/counters.h"
+#include "plugin/status/status.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace vfrail {
+
+struct MetricsInput {
+  Counters::Content counts;
+  std::shared_ptr<const NodeStatus> status;
+  std::shared_ptr<const DevicesInUse> in_use;  // null: kubelet has not told yet
+  bool in_use_fresh = false;                   // kubelet answered this time
+  std::chrono::steady_clock::time_point now;
+  CountersOfDevices devices;
+  ProcessFacts process;
+};
+
+// At most so many series about single devices. A thousand VFs have 6 each; RDMA counters are 20 to 80 a
+// device.
+inline constexpr size_t kMaxDeviceSeries = 10'000;
+// And so many unhealthy devices with their reasons, in the resources' order; vfrail_devices counts all.
+inline constexpr size_t kMaxUnhealthySeries = 1000;
+
+// Devices in use come first when there is not room for all, then the order of their ids.
+std::string render_metrics(const MetricsInput& input, size_t max_device_series = kMaxDeviceSeries);
+
+}  // namespace vfrail

@@ -1,0 +1,56 @@
+// Watched: what `vfrail serve` shows at --metrics-address: /metrics, /healthz and /readyz. Reads what others
+// publish and count, and what kernel and kubelet know; changes nothing.
+#pragma once
+
+#include "common/log.h"
+#include "common/node/sys_root.h"
+#include "common/result.h"
+#include "plugin/match/devices_in_use.h"
+#include "plugin/metrics/device_counters.h"
+#include "plugin/metrics/http_server.h"
+#include "plugin/status/counters.h"
+#include "plugin/status/status.h"
+
+#include <memory>
+#include <string>
+
+namespace vfrail {
+
+class MonitoringServer {
+ public:
+  struct Options {
+    ListenAddress address;
+    SysRoot sys;
+    bool own_host = false;  // sys is this machine, not a tree or another container's mounts
+    std::string kubelet_root;
+  };
+
+  // `counters`, `status` and `log` outlive it.
+  static Result<std::unique_ptr<MonitoringServer>> start(Options options, const Counters& counters,
+                                                         Status& status, Log& log);
+  MonitoringServer(const MonitoringServer&) = delete;
+  MonitoringServer& operator=(const MonitoringServer&) = delete;
+
+  const ListenAddress& address() const { return server_->address(); }
+
+ private:
+  MonitoringServer(Options options, const Counters& counters, Status& status, Log& log)
+      : options_(std::move(options)), counters_(counters), status_(status), log_(log) {}
+  HttpReply metrics();
+  HttpReply health() const;
+  HttpReply readiness() const;
+  bool ask_kubelet(const NodeStatus& status);
+  CountersOfDevices read_devices(const NodeStatus& status) const;
+
+  const Options options_;
+  const Counters& counters_;
+  Status& status_;
+  Log& log_;
+  // Of the thread that answers /metrics.
+  std::shared_ptr<const DevicesInUse> in_use_;
+  std::string complaint_;
+  // The last: it calls what is above.
+  std::unique_ptr<HttpServer> server_;
+};
+
+}  // namespace vfrail

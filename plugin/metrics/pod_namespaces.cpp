@@ -1,0 +1,69 @@
+#include "plugin/metrics/pod_namespaces.h"
+
+#include "common/netlink/netlink_kernel.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace vfrail {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Kubelet's usual limit is 110 pods, the largest that providers allow 500.
+constexpr size_t kMaxNamespaces = 1024;
+constexpr uint32_t kMaxPorts = 4;
+
+// What cannot be read here is missing in the answer: a namespace may be ending.
+void read_one(Kernel& kernel, PodNamespaces& out) {
+  if (const auto links = kernel.link_traffic()) {
+    for (const LinkTraffic& link : *links) {
+      if (!link.parent_device.empty()) out.netdevs.emplace(link.parent_device, link.traffic);
+    }
+  }
+  const auto devices = kernel.rdma_devices();
+  if (!devices) return;
+  for (const RdmaDevice& device : *devices) {
+    // In shared mode every namespace sees all of them.
+    if (out.rdma.contains(device.name)) continue;
+    std::vector<RdmaPortCounters> ports;
+    for (uint32_t port = 1; port <= kMaxPorts; ++port) {
+      auto counters = kernel.rdma_counters(device.index, port);
+      if (!counters) break;
+      ports.push_back({.device = device.name, .port = port, .counters = *std::move(counters)});
+    }
+    if (!ports.empty()) out.rdma.emplace(device.name, std::move(ports));
+  }
+}
+
+}  // namespace
+
+PodNamespaces read_pod_namespaces(const std::string& folder) {
+  PodNamespaces out;
+  const auto home = Netns::current();
+  std::error_code failed;
+  fs::directory_iterator entries(folder, failed);
+  if (!home) return out;
+  // A node on which no pod has been started yet has no such folder.
+  out.in_reach = !failed || failed == std::errc::no_such_file_or_directory;
+  if (failed) return out;
+  size_t left = kMaxNamespaces;
+  for (; entries != fs::directory_iterator() && left > 0; --left) {
+    auto target = Netns::open(entries->path());
+    const bool is_pod = target && *target && (*target)->id() != home->id();
+    if (is_pod) {
+      const auto kernel = NetlinkKernel::open(std::move(**target));
+      if (kernel)
+        read_one(**kernel, out);
+      else if (kernel.error().code == Errc::denied)
+        out.in_reach = false;
+    }
+    entries.increment(failed);
+    if (failed) break;
+  }
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,19 @@
+// Reads the counters of netdevs and RDMA devices in the network namespaces of pods. Takes CAP_SYS_ADMIN and
+// the host's mounts: `vfrail serve` as root on the node has them, its DaemonSet does not.
+#pragma once
+
+#include "common/result.h"
+#include "plugin/metrics/device_counters.h"
+
+#include <string>
+
+namespace vfrail {
+
+// Where container runtimes keep the namespaces of pods.
+inline constexpr const char* kNamespaceFolder = "/run/netns";
+
+// Of every namespace below `folder` but our own. Enters each for a moment, so the calling thread must have
+// nothing else to do meanwhile. Not in reach: the folder cannot be read, or a namespace not be entered.
+PodNamespaces read_pod_namespaces(const std::string& folder);
+
+}  // namespace vfrail

@@ -1,0 +1,233 @@
+#include "plugin/report/capture.h"
+
+#include "common/files.h"
+#include "common/ids.h"
+#include "plugin/inventory/function_folder.h"
+#include "plugin/inventory/node_devices.h"
+#include "plugin/report/anonymous.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <initializer_list>
+#include <set>
+#include <unistd.h>
+
+namespace vfrail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxNetFileBytes = 32 << 20;
+
+class Copy {
+ public:
+  Copy(const SysRoot& sys, std::string folder) : sys_(sys), folder_(std::move(folder)) {}
+
+  Result<> node();
+
+ private:
+  using Names = std::initializer_list<const char*>;
+
+  Result<> write(const std::string& below, const std::string& text) const {
+    const std::string path = folder_ + "/" + below;
+    TRY(make_folder(fs::path(path).parent_path(), 0755), "");
+    return write_file(path, text + "\n", 0644, Durability::renamed);
+  }
+  Result<std::vector<std::string>> names(const std::string& below) const {
+    return TRY(sys_.list(below), "").value_or(SysRoot::Names());
+  }
+  Result<> folder(const std::string& below) const { return make_folder(folder_ + "/" + below, 0755); }
+  // An attribute that cannot be read is not there in the copy: the rest is of use without it.
+  Result<> files(const std::string& base, Names names) const {
+    for (const std::string name : names) {
+      const auto text = sys_.text(base + "/" + name).or_none();
+      if (text) TRY(write(base + "/" + name, *text), "");
+    }
+    return {};
+  }
+  Result<> hardware_files(const std::string& base, Names names) {
+    for (const std::string name : names) {
+      const auto text = sys_.text(base + "/" + name).or_none();
+      if (text) TRY(write(base + "/" + name, anonymous_.hardware(*text)), "");
+    }
+    return {};
+  }
+  Result<> link(const std::string& below) const {
+    const auto target = TRY(sys_.link_target(below), "");
+    if (!target) return {};
+    const std::string path = folder_ + "/" + below;
+    TRY(make_folder(fs::path(path).parent_path(), 0755), "");
+    if (::symlink(target->c_str(), path.c_str()) != 0 && errno != EEXIST)
+      return Error::from_errno(errno, "make the link " + path);
+    return {};
+  }
+
+  Result<> function(const std::string& base);
+  Result<> what_hangs_on(const std::string& base);
+  Result<> netdev(const std::string& base);
+  Result<> rdma(const std::string& base);
+  Result<> pci_devices();
+  Result<> other_devices(const std::string& bus);
+  Result<> interfaces();
+  Result<> node_files();
+
+  const SysRoot& sys_;
+  const std::string folder_;
+  Anonymous anonymous_;
+};
+
+// "sys/devices/pci0000:16/..." of a link in a bus's or a class's folder; the folder itself if it is no link.
+Result<std::string> real_path(const SysRoot& sys, const std::string& link) {
+  const std::string target = TRY(sys.link_target(link), "").value_or("");
+  const size_t devices = target.find("devices/");
+  return devices == std::string::npos ? link : "sys/" + target.substr(devices);
+}
+
+Result<> Copy::netdev(const std::string& base) {
+  TRY(folder(base), "");
+  TRY(files(base, {"mtu", "type", "operstate", "carrier", "flags", "ifindex", "dev_port", "phys_port_name",
+                   "bonding/mode", "bonding/slaves"}),
+      "");
+  TRY(hardware_files(base, {"address", "phys_switch_id"}), "");
+  for (const std::string& entry : TRY(names(base), "")) {
+    if (entry == "bridge") TRY(folder(base + "/bridge"), "");
+    const bool relation = entry == "master" || entry.starts_with("upper_") || entry.starts_with("lower_");
+    if (relation) TRY(link(base + "/" + entry), "");
+  }
+  return {};
+}
+
+Result<> Copy::rdma(const std::string& base) {
+  const bool has_device = !TRY(names(base + "/infiniband"), "").empty();
+  const auto product_data = has_device ? sys_.text(base + "/vpd").or_none() : std::nullopt;
+  // Which has serial numbers: of it only what decides something.
+  if (product_data && product_data->find("SW_MNG") != std::string::npos)
+    TRY(write(base + "/vpd", "SW_MNG"), "");
+  for (const std::string& device : TRY(names(base + "/infiniband"), "")) {
+    const std::string at = base + "/infiniband/" + device;
+    TRY(folder(at), "");
+    TRY(hardware_files(at, {"node_guid"}), "");
+    for (const std::string& port : TRY(names(at + "/ports"), ""))
+      TRY(files(at + "/ports/" + port, {"state", "phys_state", "link_layer", "pkeys/0"}), "");
+  }
+  for (const char* kind : {"infiniband_verbs", "infiniband_mad", "infiniband_cm"}) {
+    for (const std::string& node : TRY(names(base + "/" + kind), ""))
+      TRY(files(base + "/" + kind + "/" + node, {"ibdev", "port"}), "");
+  }
+  return {};
+}
+
+Result<> Copy::what_hangs_on(const std::string& base) {
+  for (const std::string& name : TRY(names(base + "/net"), "")) TRY(netdev(base + "/net/" + name), "");
+  TRY(rdma(base), "");
+  for (const std::string& name : TRY(names(base + "/uio"), "")) TRY(folder(base + "/uio/" + name), "");
+  for (const std::string& name : TRY(names(base + "/vfio-dev"), "")) {
+    TRY(folder(base + "/vfio-dev/" + name), "");
+    TRY(files(base + "/vfio-dev/" + name, {"dev"}), "");
+  }
+  return {};
+}
+
+Result<> Copy::function(const std::string& base) {
+  TRY(files(base, {"uevent", "class", "vendor", "device", "subsystem_vendor", "subsystem_device", "numa_node",
+                   "acpi_index", "sriov_totalvfs", "sriov_numvfs"}),
+      "");
+  for (const std::string& entry : TRY(names(base), "")) {
+    const bool known =
+        entry == "driver" || entry == "physfn" || entry == "iommu_group" || entry.starts_with("virtfn");
+    if (known) TRY(link(base + "/" + entry), "");
+    if (entry.starts_with("virtio")) {
+      for (const std::string& name : TRY(names(base + "/" + entry + "/net"), ""))
+        TRY(netdev(base + "/" + entry + "/net/" + name), "");
+    }
+  }
+  if (const auto group = TRY(sys_.link_name(base + "/iommu_group"), ""))
+    TRY(files("sys/kernel/iommu_groups/" + *group, {"name", "type"}), "");
+  return what_hangs_on(base);
+}
+
+// Network functions, accelerators and GPUs (PCI classes 02, 12, 03).
+Result<> Copy::pci_devices() {
+  TRY(folder("sys/bus/pci/devices"), "");
+  for (const std::string& name : TRY(names("sys/bus/pci/devices"), "")) {
+    const std::string at = "sys/bus/pci/devices/" + name;
+    const std::string code = TRY(sys_.text(at + "/class"), "").value_or("");
+    if (!code.starts_with("0x02") && !code.starts_with("0x12") && !code.starts_with("0x03")) continue;
+    TRY(link(at), "");
+    TRY(function(TRY(real_path(sys_, at), "")), "");
+  }
+  return {};
+}
+
+// Sub-functions and vDPA devices.
+Result<> Copy::other_devices(const std::string& bus) {
+  for (const std::string& name : TRY(names("sys/bus/" + bus + "/devices"), "")) {
+    const std::string at = "sys/bus/" + bus + "/devices/" + name;
+    const std::string base = TRY(real_path(sys_, at), "");
+    if (!innermost_function(base)) continue;
+    TRY(link(at), "");
+    TRY(folder(base), "");
+    TRY(link(base + "/driver"), "");
+    TRY(files(base, {"sfnum"}), "");
+    for (const std::string& entry : TRY(names(base), "")) {
+      if (entry.starts_with("vhost-vdpa-")) TRY(folder(base + "/" + entry), "");
+    }
+    TRY(what_hangs_on(base), "");
+  }
+  return {};
+}
+
+// All but those of pods: what stands on a function, and what owns it.
+Result<> Copy::interfaces() {
+  for (const std::string& name : TRY(names("sys/class/net"), "")) {
+    const std::string at = "sys/class/net/" + name;
+    const std::string base = TRY(real_path(sys_, at), "");
+    TRY(link(at), "");
+    TRY(netdev(base), "");
+  }
+  return {};
+}
+
+Result<> Copy::node_files() {
+  TRY(files("sys/module/ib_core/parameters", {"netns_mode"}), "");
+  for (const char* node : {"infiniband/rdma_cm", "vhost-net", "net/tun", "iommu"}) {
+    if (TRY(has_device_node(sys_, node), "")) TRY(write(std::string("dev/") + node, ""), "");
+  }
+  struct Source {
+    const char* name;
+    std::string (*anonymous)(std::string_view);
+  };
+  for (const Source& source :
+       {Source{"route", Anonymous::route}, Source{"fib_trie", Anonymous::fib_trie},
+        Source{"ipv6_route", Anonymous::ipv6_route}, Source{"if_inet6", Anonymous::if_inet6}}) {
+    const std::string path = std::string("proc/1/net/") + source.name;
+    const auto text = read_file(sys_.path(path), kMaxNetFileBytes);
+    if (text && *text) TRY(write(path, source.anonymous(**text)), "");
+  }
+  return {};
+}
+
+Result<> Copy::node() {
+  TRY(pci_devices(), "copy the PCI functions");
+  TRY(other_devices("auxiliary"), "copy the sub-functions");
+  TRY(other_devices("vdpa"), "copy the vDPA devices");
+  TRY(interfaces(), "copy the interfaces");
+  return node_files();
+}
+
+}  // namespace
+
+Result<> capture(const SysRoot& sys, const std::string& folder) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error))
+    return Error{Errc::exists, 0, folder + " is there and not empty; name a new folder"};
+  if (!TRY(sys.exists("sys/bus/pci/devices"), "")) {
+    return Error{Errc::not_found, 0,
+                 sys.path("sys/bus/pci/devices") + " is not there: is sysfs mounted below this root?"};
+  }
+  TRY(make_folder(folder, 0755), "");
+  return Copy(sys, folder).node();
+}
+
+}  // namespace vfrail

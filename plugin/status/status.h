@@ -1,0 +1,58 @@
+// Status: how the daemon is now. The owner thread publishes it, any thread reads it; and whether the owner
+// thread still turns. Decides nothing about devices.
+#pragma once
+
+#include "plugin/match/pools.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct ResourceStatus {
+  std::shared_ptr<const Pool> pool = {};
+  bool serving = false;      // its socket is open
+  bool registered = false;   // kubelet has said so
+  std::string trouble = {};  // the last reason of a failure; empty: none
+};
+
+struct NodeStatus {
+  bool scanned = false;      // at the node's devices, with success, at least once
+  std::string scan_failure;  // why the last look at them failed; empty if it did not
+  std::vector<ResourceStatus> resources;
+  std::map<LeftOut::Kind, size_t> left_out;
+  std::vector<SkippedEntry> skipped;  // of the configuration
+};
+
+// Why the plugin is not ready, a sentence each. Empty: kubelet has registered every resource that has
+// devices, and no entry of the configuration is faulty.
+std::vector<std::string> find_obstacles(const NodeStatus& status);
+
+class Status {
+ public:
+  // Owner thread.
+  void publish(NodeStatus now);
+  std::shared_ptr<const NodeStatus> get() const;
+
+  // The owner thread's pulse. A reader asks, `wake` has the owner thread turn once, and that answers: an idle
+  // daemon needs no timer for this. A question that stays unanswered says that the thread is stuck.
+  void connect(std::function<void()> wake);  // owner; an empty function: it has ended
+  void answer();                             // owner
+  // For how long the oldest unanswered question has waited; 0 if there was none. Asks the next one. Nothing
+  // if there is no owner thread.
+  std::optional<std::chrono::milliseconds> silent_for();
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const NodeStatus> now_ = std::make_shared<const NodeStatus>();
+  std::function<void()> wake_;
+  std::optional<std::chrono::steady_clock::time_point> asked_;
+};
+
+}  // namespace vfrail

@@ -1,0 +1,372 @@
+// cni/conf/net_conf.h: every field, every refusal by name.
+#include "cni/conf/net_conf.h"
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+// A network configuration with these keys beside the standard ones.
+std::string with(const std::string& keys) {
+  return R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail")" + (keys.empty() ? "" : "," + keys) + "}";
+}
+
+NetConf parsed(const std::string& keys) {
+  auto conf = parse_net_conf(with(keys));
+  if (!conf) FAIL(conf.error().text);
+  return std::move(*conf);
+}
+
+Error refused(const std::string& text) {
+  auto conf = parse_net_conf(text);
+  REQUIRE_FALSE(conf);
+  return std::move(conf.error());
+}
+
+}  // namespace
+
+TEST_CASE("The least network configuration has a name, and every other field its default") {
+  const NetConf conf = parsed("");
+  CHECK(conf.cni_version == "1.0.0");
+  CHECK(conf.network == "rail0");
+  CHECK(conf.type == "vfrail");
+  CHECK(conf.ipam_type.empty());
+  CHECK(conf.device.empty());
+  CHECK(conf.dns.empty());
+  CHECK_FALSE(conf.mac.has_value());
+  CHECK_FALSE(conf.mtu.has_value());
+  CHECK(conf.rdma == RdmaPolicy::automatic);
+  CHECK(conf.log_level == LogLevel::info);
+  CHECK_FALSE(conf.prev_result.has_value());
+  CHECK_FALSE(conf.valid_attachments.has_value());
+}
+
+TEST_CASE("Every field is read, whatever the case of its key") {
+  const NetConf conf = parsed(R"("DeviceId":"0000:03:02.1","IPAM":{"TYPE":"host-local"},
+      "dns":{"nameservers":["10.0.0.1"],"domain":"a","search":["b"],"options":["c"]},"MTU":9e3,
+      "MAC":"02-00-00-00-00-0A","Rdma":"require","RDMAname":"rdma0","loglevel":"debug","LogFile":"/var/log/v",
+      "RuntimeConfig":{"MAC":"02:00:00:00:00:0b"},"prevResult":{"ips":[]})");
+  CHECK(conf.device.id->text() == "0000:03:02.1");
+  CHECK(conf.ipam_type == "host-local");
+  CHECK(conf.dns.nameservers == std::vector<std::string>{"10.0.0.1"});
+  CHECK(conf.dns.domain == "a");
+  CHECK(conf.dns.search == std::vector<std::string>{"b"});
+  CHECK(conf.dns.options == std::vector<std::string>{"c"});
+  CHECK(conf.mtu == 9000U);
+  CHECK(conf.mac->text() == "02:00:00:00:00:0a");
+  CHECK(conf.runtime_mac->text() == "02:00:00:00:00:0b");
+  CHECK(conf.rdma == RdmaPolicy::require);
+  CHECK(conf.rdma_name == "rdma0");
+  CHECK(conf.log_level == LogLevel::debug);
+  CHECK(conf.log_file == "/var/log/v");
+  CHECK(conf.prev_result->find("ips") != nullptr);
+}
+
+TEST_CASE("What Multus makes of a network definition is read") {
+  const auto conf = parse_net_conf(R"({"capabilities":{"CNIDeviceInfoFile":true,"deviceID":true,"mac":true},
+    "cniVersion":"1.0.0","deviceID":"0000:03:02.3","ipam":{"range":"10.1.0.0/16","type":"whereabouts"},
+    "mtu":9000,"name":"rail0","pciBusID":"0000:03:02.3",
+    "runtimeConfig":{"CNIDeviceInfoFile":"/var/run/k8s.cni.cncf.io/devinfo/cni/default-rail0-cid_net1",
+    "deviceID":"0000:03:02.3","mac":"02:00:00:00:00:01"},"type":"vfrail"})");
+  REQUIRE(conf);
+  CHECK(conf->device.id->text() == "0000:03:02.3");
+  CHECK(conf->runtime_mac->text() == "02:00:00:00:00:01");
+  CHECK(conf->device_info_file == "/var/run/k8s.cni.cncf.io/devinfo/cni/default-rail0-cid_net1");
+}
+
+TEST_CASE("Each way to select a device is read") {
+  CHECK(parsed(R"("pciBusID":"0000:03:02.1")").device.id->text() == "0000:03:02.1");
+  CHECK(parsed(R"("runtimeConfig":{"deviceID":"mlx5_core.sf.4"})").device.id->text() == "mlx5_core.sf.4");
+  CHECK(parsed(R"("device":"eth1")").device.name == "eth1");
+  CHECK(parsed(R"("port":1)").device.port == 1U);
+  CHECK(parsed(R"("hwaddr":"02:00:00:00:00:01")").device.mac->text() == "02:00:00:00:00:01");
+  CHECK(parsed(R"("kernelpath":"/sys/devices/pci0000:00/0000:00:03.0")").device.kernel_path ==
+        "/sys/devices/pci0000:00/0000:00:03.0");
+}
+
+TEST_CASE("A PCI address without its domain is one of domain 0") {
+  CHECK(parsed(R"("pciBusID":"99:10.0")").device.id->text() == "0000:99:10.0");
+  CHECK(parsed(R"("deviceID":"0000:3b:02.1","pciBusID":"3B:02.1")").device.id->text() == "0000:3b:02.1");
+  CHECK(parsed(R"("deviceID":"99:10.8")").device.id->text() == "99:10.8");  // no PCI address
+}
+
+TEST_CASE("An address may be written with dots, as Go and Cisco write it") {
+  CHECK(parsed(R"("hwaddr":"0200.00AB.0001")").device.mac->text() == "02:00:00:ab:00:01");
+  CHECK(refused(with(R"("hwaddr":"0200.00AB:0001")")).text.starts_with("hwaddr: "));
+  CHECK(refused(with(R"("hwaddr":"0000.0000.0000")")).text.starts_with("hwaddr: "));
+}
+
+TEST_CASE("The loopback interface is no device") {
+  CHECK_THAT(refused(with(R"("device":"lo")")).text,
+             Catch::StartsWith("device: lo is the loopback interface"));
+}
+
+TEST_CASE("hostUse is refuse, which is the default, or allow") {
+  CHECK_FALSE(parsed("").host_use_allowed);
+  CHECK_FALSE(parsed(R"("hostUse":"refuse")").host_use_allowed);
+  CHECK(parsed(R"("hostUse":"allow")").host_use_allowed);
+  CHECK(refused(with(R"("hostUse":"warn")")).text ==
+        "hostUse: \"warn\" is not known; allowed are refuse and allow");
+}
+
+TEST_CASE("What tuning reads in args.cni goes before the network's own") {
+  const NetConf conf = parsed(R"("mac":"02:00:00:00:00:01","mtu":9000,"promisc":true,"txQLen":5,
+      "sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net.ipv4.ip_forward":"1"},
+      "args":{"cni":{"mac":"02:00:00:00:00:02","mtu":1400,"promisc":false,"allmulti":true,"txQLen":7,
+                     "sysctl":{"net/ipv4/ip_forward":"0"}}})");
+  CHECK(conf.args_mac->text() == "02:00:00:00:00:02");
+  CHECK(conf.mtu == 1400U);
+  CHECK(conf.pod.promisc == false);
+  CHECK(conf.pod.allmulti == true);
+  CHECK(conf.pod.tx_queue_len == 7U);
+  CHECK(conf.pod.sysctls ==
+        std::vector<SysctlSetting>{{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
+                                   {"net/ipv4/ip_forward", "ipv4/ip_forward", "0"}});
+  const NetConf nothing = parsed(R"("mtu":9000,"args":{"cni":{"mac":"","mtu":0,"debug":true}})");
+  CHECK_FALSE(nothing.args_mac.has_value());
+  CHECK(nothing.mtu == 9000U);
+  CHECK(refused(with(R"("args":{"cni":{"mac":"zz"}})")).text.starts_with("args.cni.mac: "));
+  CHECK(refused(with(R"("args":{"cni":{"sysctl":{"kernel.x":"1"}}})"))
+            .text.starts_with("args.cni.sysctl.kernel.x: "));
+}
+
+TEST_CASE("The keys about the interface are those of the entry itself, not what a pod's annotation adds") {
+  CHECK(parsed(R"("args":{"cni":{"mtu":1400,"mac":"02:00:00:00:00:02","guid":"00:00:00:00:00:00:00:02"}})")
+            .interface_key.empty());
+  CHECK(parsed(R"("mtu":1400)").interface_key == "mtu");
+  CHECK(parsed(R"("guid":"00:00:00:00:00:00:00:02")").interface_key == "guid");
+  CHECK(parsed(R"("ipam":{"type":"static"})").interface_key == "ipam");
+}
+
+TEST_CASE("Keys that nobody knows are warned about, with the one that is probably meant") {
+  CHECK(parsed(R"("mtuu":9000,"vlanID":5,"bridge":"br0")").warnings ==
+        std::vector<std::string>{
+            "\"mtuu\" is not a key of vfrail, and is ignored; \"mtu\" is probably meant",
+            "\"vlanID\" is not a key of vfrail, and is ignored; \"vlan\" is probably meant",
+            "\"bridge\" is not a key of vfrail, and is ignored"});
+  CHECK(parsed(
+            R"("args":{"cni":{"x":1}},"cni.dev/other":1,"ipMasq":false,"resourceName":"a/b","capabilities":{},
+                  "_comment":"x","disableCheck":true,"runtimeConfig":{"portMappings":[]})")
+            .warnings.empty());
+  std::string many;
+  for (int i = 0; i < 100; ++i)
+    many += (many.empty() ? "" : ",") + ("\"unheard-of" + std::to_string(i)) + "\":1";
+  CHECK(parsed(many).warnings.size() == 16);
+}
+
+TEST_CASE("The same device under several keys is one, in any case of its letters") {
+  CHECK(parsed(R"("deviceID":"0000:3B:02.1","pciBusID":"0000:3b:02.1")").device.id->text() == "0000:3b:02.1");
+}
+
+TEST_CASE("Two keys that name different devices are refused with both") {
+  const Error error = refused(with(R"("deviceID":"0000:03:02.1","pciBusID":"0000:03:02.2")"));
+  CHECK(error.code == Errc::invalid);
+  CHECK(error.text.find("pciBusID: it names 0000:03:02.2, but deviceID names 0000:03:02.1") == 0);
+  CHECK(refused(with(R"("runtimeConfig":{"deviceID":"a"},"deviceID":"b")"))
+            .text.find("runtimeConfig.deviceID") != std::string::npos);
+}
+
+TEST_CASE("A trunk of VLANs, which the kernel cannot give a VF, is refused by name and not ignored") {
+  const auto [key, value] =
+      GENERATE(table<std::string, std::string>({{"vlanTrunk", "\"1-10\""}, {"VLANTRUNK", "\"1-10\""}}));
+  CAPTURE(key, value);
+  const Error error = refused(with("\"" + key + "\":" + value));
+  CHECK(error.code == Errc::unsupported);
+  CHECK_THAT(error.text, Catch::Contains(": the kernel has no way to give a VF a trunk of VLANs",
+                                         Catch::CaseSensitive::Yes));
+  CHECK_THAT(error.text, Catch::StartsWith(key, Catch::CaseSensitive::No));
+}
+
+TEST_CASE("The settings of a VF are read as sriov-cni reads them") {
+  const auto conf = parse_net_conf(with(R"("VLAN":100,"vlanQoS":3,"vlanProto":"802.1AD","max_tx_rate":1000,)"
+                                        R"("spoofchk":"off","trust":"on","link_state":"disable")"));
+  REQUIRE(conf);
+  CHECK(conf->vf.text() ==
+        "vlan 100 qos 3 802.1ad, min_tx_rate 0 max_tx_rate 1000, spoofchk off, trust on, link_state disable");
+  const auto none =
+      parse_net_conf(with(R"("vlan":null,"spoofchk":"","trust":"","link_state":"","vlanProto":"")"));
+  REQUIRE(none);
+  CHECK(none->vf.empty());
+  const auto cleared = parse_net_conf(with(R"("vlan":0)"));
+  REQUIRE(cleared);
+  CHECK(cleared->vf.vlan == VfVlan{});
+}
+
+TEST_CASE("Settings of a VF that no driver could take are refused before any change, by name") {
+  const auto [text, wanted] = GENERATE(table<std::string, std::string>(
+      {{R"("vlan":4095)", "vlan: "},
+       {R"("vlan":-1)", "vlan: "},
+       {R"("vlan":"100")", "vlan: "},
+       {R"("vlanQoS":1)", "vlanQoS: it needs vlan"},
+       {R"("vlan":0,"vlanQoS":1)", "vlanQoS: it needs a vlan other than 0"},
+       {R"("vlan":5,"vlanQoS":8)", "vlanQoS: "},
+       {R"("vlanProto":"802.1q")", "vlanProto: it needs vlan"},
+       {R"("vlan":0,"vlanProto":"802.1ad")", "vlanProto: 802.1ad needs a vlan other than 0"},
+       {R"("vlan":5,"vlanProto":"qinq")", "vlanProto: \"qinq\" is not known; allowed are 802.1q and 802.1ad"},
+       {R"("min_tx_rate":200,"max_tx_rate":100)", "min_tx_rate: 200 Mbit/s is more than max_tx_rate, 100"},
+       {R"("max_tx_rate":-1)", "max_tx_rate: "},
+       {R"("spoofchk":"true")", "spoofchk: \"true\" is not known; allowed are on and off"},
+       {R"("trust":true)", "trust: "},
+       {R"("link_state":"up")", "link_state: \"up\" is not known; allowed are auto, enable and disable"},
+       {R"("guid":"00:11")", "guid: \"00:11\" is not a GUID"},
+       {R"("guid":"00:00:00:00:00:00:00:00")", "guid: 00:00:00:00:00:00:00:00 is not the GUID of a port"},
+       {R"("pkey":"0x12345")", "pkey: "},
+       {R"("rdmaIsolation":true,"rdma":"off")", "rdmaIsolation: it says the opposite of rdma"}}));
+  CAPTURE(text);
+  const Error error = refused(with(text));
+  CHECK(error.code == Errc::invalid);
+  CHECK_THAT(error.text, Catch::StartsWith(wanted));
+}
+
+TEST_CASE("A GUID comes from runtimeConfig, then from args.cni, then from the network") {
+  const std::string all =
+      R"("guid":"00:00:00:00:00:00:00:01","args":{"cni":{"guid":"00:00:00:00:00:00:00:02"}})";
+  const auto args = parse_net_conf(with(all));
+  REQUIRE(args);
+  CHECK(args->guid == 2);
+  const auto runtime =
+      parse_net_conf(with(all + R"(,"runtimeConfig":{"infinibandGUID":"0x0000000000000003"})"));
+  REQUIRE(runtime);
+  CHECK(runtime->guid == 3);
+}
+
+TEST_CASE("rdmaIsolation is what ib-sriov-cni means by it") {
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma == RdmaPolicy::require);
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma == RdmaPolicy::off);
+  CHECK(parse_net_conf(with(R"("pkey":"0x2000")"))->rdma == RdmaPolicy::automatic);
+}
+
+TEST_CASE("A key of another version that asks for nothing is accepted") {
+  CHECK(parse_net_conf(with(R"("promisc":false,"link_state":"","vlan":null)")));
+}
+
+TEST_CASE("Unknown keys are left to whom they belong") {
+  CHECK(parse_net_conf(
+      with(R"("args":{"cni":{"x":1}},"cni.dev/other":1,"ipMasq":false,"resourceName":"a/b")")));
+}
+
+TEST_CASE("What is not JSON object is told apart from a wrong configuration") {
+  const std::string text =
+      GENERATE(as<std::string>(), "", "{", "[]", "null", "5", "\"x\"", "{}{}", "\xff\xfe");
+  CAPTURE(text);
+  CHECK(refused(text).code == Errc::protocol);
+}
+
+TEST_CASE("A configuration of more than 1 MiB is refused") {
+  CHECK(refused(with("\"x\":\"" + std::string(1 << 20, 'x') + "\"")).code == Errc::protocol);
+}
+
+TEST_CASE("A network without a name, or with a hostile one, is refused") {
+  const char* name = GENERATE(R"(null)", R"("")", R"("../x")", R"("a/b")", R"(".a")", R"("a b")", R"(5)",
+                              R"("a\u0000b")", R"("a\n")", R"("ä")");
+  CAPTURE(name);
+  const Error error = refused(std::string(R"({"cniVersion":"1.0.0","name":)") + name + "}");
+  CHECK(error.code == Errc::invalid);
+  CHECK(error.text.find("name") == 0);
+}
+
+TEST_CASE(
+    "A network name, a device id and the name of an IPAM plugin have at most the length of a file name") {
+  const auto named = [](size_t size) { return R"({"name":")" + std::string(size, 'a') + R"("})"; };
+  CHECK(parse_net_conf(named(255)));
+  CHECK(refused(named(256)).text.starts_with("name: "));
+  CHECK(refused(named(500'000)).text.size() < 300);
+  const std::string id(64, 'a');
+  CHECK(refused(with(R"("deviceID":")" + id + R"(")")).text.starts_with("deviceID: "));
+  const std::string type(256, 'a');
+  CHECK(refused(with(R"("ipam":{"type":")" + type + R"("})")).text.starts_with("ipam.type: "));
+}
+
+TEST_CASE("A configuration that is nested deeper than any has a use for is refused") {
+  const std::string deep = R"("x":)" + std::string(500'000, '[');
+  CHECK(refused(with(deep)).code == Errc::protocol);
+}
+
+TEST_CASE("A value that cannot be is refused with its key") {
+  const auto [keys, start] = GENERATE(table<std::string, std::string>({
+      {R"("deviceID":"../../etc")", "deviceID: "},
+      {R"("deviceID":5)", "deviceID: "},
+      {R"("deviceID":"0000:03:02.1\u0000")", "deviceID: "},
+      {R"("deviceID":"0000:03:02.1\n")", "deviceID: "},
+      {R"("device":"eth0\u0000x")", "device: "},
+      {R"("pciBusID":"a/b")", "pciBusID: "},
+      {R"("device":"a/b")", "device: "},
+      {R"("device":"../x")", "device: "},
+      {R"("hwaddr":"02:00")", "hwaddr: "},
+      {R"("kernelpath":"/etc")", "kernelpath: "},
+      {R"("port":-1)", "port: "},
+      {R"("port":"1")", "port: "},
+      {R"("kernelpath":"/sys/devices/../../etc")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/x/..")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/..\u0000")", "kernelpath: "},
+      {R"("kernelpath":"/sys/devices/x\ny")", "kernelpath: "},
+      {R"("mac":"zz")", "mac: "},
+      {R"("mac":"00:00:00:00:00:00")", "mac: "},
+      {R"("mac":"01:00:00:00:00:00")", "mac: "},
+      {R"("mac":"00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1")", "mac: "},
+      {R"("runtimeConfig":{"mac":"zz"})", "runtimeConfig.mac: "},
+      {R"("runtimeConfig":[])", "runtimeConfig: "},
+      {R"("mtu":67)", "mtu: "},
+      {R"("mtu":65536)", "mtu: "},
+      {R"("mtu":-1)", "mtu: "},
+      {R"("mtu":1500.5)", "mtu: "},
+      {R"("mtu":"1500")", "mtu: "},
+      {R"("rdma":"yes")", "rdma: "},
+      {R"("rdma":true)", "rdma: "},
+      {R"("rdmaName":5)", "rdmaName: "},
+      {R"("rdmaName":"a/b")", "rdmaName: "},
+      {R"("rdmaName":"..")", "rdmaName: "},
+      {R"("rdmaName":"rdma%d")", "rdmaName: "},
+      {R"("rdmaName":"rdma0","rdma":"off")", "rdmaName: "},
+      {R"("dns":[])", "dns: "},
+      {R"("dns":{"nameservers":"a"})", "dns.nameservers: "},
+      {R"("logLevel":"loud")", "logLevel: "},
+      {R"("logFile":"relative")", "logFile: "},
+      {R"("logFile":"/var/log/v\u0000x")", "logFile: "},
+      {R"("logFile":"/var/log/v\n")", "logFile: "},
+      {R"("prevResult":[])", "prevResult: "},
+      {R"("ipam":"x")", "ipam: "},
+      {R"("ipam":{"range":"x"})", "ipam.type: "},
+      {R"("ipam":{"type":"../host-local"})", "ipam.type: "},
+      {R"("ipam":{"type":".."})", "ipam.type: "},
+      {R"("ipam":{"type":"a\\b"})", "ipam.type: "},
+      {R"("ipam":{"type":"host-local\u0000x"})", "ipam.type: "},
+      {R"("ipam":{"type":"host-local\n"})", "ipam.type: "},
+      {R"("cni.dev/valid-attachments":{})", "cni.dev/valid-attachments: "},
+      {R"("cni.dev/valid-attachments":[5])", "cni.dev/valid-attachments[0]: "},
+      {R"("cni.dev/valid-attachments":[{"containerID":"a"}])", "cni.dev/valid-attachments[0]: "},
+  }));
+  CAPTURE(keys);
+  const Error error = refused(with(keys));
+  CHECK(error.code == Errc::invalid);
+  CHECK_THAT(error.text, Catch::StartsWith(start));
+}
+
+TEST_CASE("What operators write out for nothing asks for nothing") {
+  CHECK(parsed(R"("ipam":{})").ipam_type.empty());
+  CHECK(parsed(R"("ipam":{"type":""})").ipam_type.empty());
+  CHECK(parse_net_conf(with(GENERATE(R"("vlanTrunk":[])", R"("vlanTrunk":{})", R"("vlanTrunk":"")",
+                                     R"("vlanTrunk":false)", R"("vlanTrunk":null)"))));
+  CHECK_FALSE(parsed(R"("mtu":0)").mtu.has_value());
+}
+
+TEST_CASE("No list of valid attachments, null and an empty list are two different things") {
+  CHECK_FALSE(parsed("").valid_attachments.has_value());
+  CHECK_FALSE(parsed(R"("cni.dev/valid-attachments":null)").valid_attachments.has_value());
+  REQUIRE(parsed(R"("cni.dev/valid-attachments":[])").valid_attachments.has_value());
+  const auto list =
+      parsed(R"("cni.dev/valid-attachments":[{"containerID":"a","ifname":"net1"}])").valid_attachments;
+  CHECK(*list == std::vector<AttachmentName>{{"a", "net1"}});
+}
+
+TEST_CASE("The version of a configuration is read from anything that has one") {
+  CHECK(config_version(R"({"cniVersion":"0.4.0"})") == "0.4.0");
+  CHECK(config_version(R"({"name":"x"})") == "0.1.0");
+  CHECK(config_version(R"({"cniVersion":5})") == "0.1.0");
+  CHECK(config_version(R"({"cniVersion":""})") == "0.1.0");
+  CHECK(parse_net_conf(R"({"cniVersion":"","name":"x"})")->cni_version == "0.1.0");
+  CHECK(parse_net_conf(R"({"name":"x"})")->cni_version == "0.1.0");
+  CHECK(config_version("junk") == "0.1.0");
+}
+
+}  // namespace vfrail

@@ -1,0 +1,275 @@
+// cni/ipam/ipam.h: plugins that behave, and plugins that do not.
+#include "cni/ipam/ipam.h"
+
+#include "tests/support/deadline.h"
+#include "tests/support/temp_dir.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+std::string read(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+// A folder with one IPAM plugin, a shell script, and a request that finds it.
+struct Ipam {
+  test::TempDir dir;
+  Request request;
+
+  explicit Ipam(const std::string& script) {
+    std::signal(SIGPIPE, SIG_IGN);  // as main() does
+    install(dir.path("ipam"), script);
+    request.command = Command::add;
+    request.container_id = "abc";
+    request.netns = "/run/netns/x";
+    request.ifname = "net1";
+    request.raw_args = "A=1";
+    request.path = {dir.path()};
+    request.raw_path = dir.path();
+    request.config = R"({"name":"rail0"})";
+  }
+  static void install(const std::string& path, const std::string& script) {
+    std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
+    REQUIRE(::chmod(path.c_str(), 0755) == 0);
+  }
+  Result<std::optional<Json>> run(Command command = Command::add,
+                                  milliseconds timeout = test::kDeadline) const {
+    return run_ipam(request, command, "ipam", timeout);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("The answer of an IPAM plugin is its JSON") {
+  const Ipam ipam(R"(echo '{"ips":[{"address":"10.0.0.5/24"}]}')");
+  const auto answer = ipam.run();
+  REQUIRE((answer && *answer));
+  CHECK((*answer)->text() == R"({"ips":[{"address":"10.0.0.5/24"}]})");
+}
+
+TEST_CASE("An IPAM plugin gets the verb, the request and the same configuration, and no other CNI variable") {
+  const Ipam ipam("cd $(dirname $0); env | grep ^CNI_ | sort > env; cat > stdin");
+  ::setenv("CNI_LEFT_OVER", "x", 1);
+  const auto answer = ipam.run(Command::del);
+  ::unsetenv("CNI_LEFT_OVER");
+  REQUIRE(answer);
+  CHECK_FALSE(answer->has_value());
+  CHECK(read(ipam.dir.path("env")) ==
+        "CNI_ARGS=A=1\nCNI_COMMAND=DEL\nCNI_CONTAINERID=abc\nCNI_IFNAME=net1\n"
+        "CNI_NETNS=/run/netns/x\nCNI_PATH=" +
+            ipam.dir.path() + "\n");
+  CHECK(read(ipam.dir.path("stdin")) == ipam.request.config);
+}
+
+TEST_CASE("The refusal of an IPAM plugin keeps its code and its words") {
+  const Ipam ipam(R"(echo '{"code":11,"msg":"no free address","details":"range is full"}'; exit 1)");
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::peer);
+  CHECK(answer.error().sys == 11);
+  CHECK(answer.error().text == "IPAM plugin ipam, ADD: no free address; range is full");
+}
+
+TEST_CASE("A failure without JSON is told with the exit status and what was printed") {
+  const Ipam ipam("echo oops; exit 3");
+  CHECK(ipam.run().error().text == "IPAM plugin ipam, ADD: exit status 3: oops\n");
+  const Ipam silent("exit 3");
+  CHECK(silent.run().error().text == "IPAM plugin ipam, ADD: exit status 3, no message");
+}
+
+TEST_CASE("An IPAM plugin that dies by a signal has failed") {
+  const Ipam ipam("kill -9 $$");
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::peer);
+  CHECK(answer.error().text.find("signal 9") != std::string::npos);
+}
+
+TEST_CASE("Junk with exit status 0 is no answer") {
+  const Ipam ipam("echo 'not JSON'");
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::protocol);
+}
+
+TEST_CASE("No output, or white space only, is an empty answer") {
+  CHECK_FALSE(Ipam("true").run()->has_value());
+  CHECK_FALSE(Ipam("echo").run()->has_value());
+}
+
+TEST_CASE("An IPAM plugin that prints 2 MiB is stopped") {
+  const Ipam ipam("head -c 2097152 /dev/zero; echo $? > $(dirname $0)/finished");
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::protocol);
+  CHECK(answer.error().text.find("1 MiB") != std::string::npos);
+  CHECK(read(ipam.dir.path("finished")).empty());
+}
+
+TEST_CASE("An IPAM plugin that prints without end is stopped and does not live on") {
+  const Ipam ipam("echo $$ > $(dirname $0)/pid; exec yes 0123456789");
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::protocol);
+  CHECK(answer.error().text.size() < 300);
+  CHECK(::kill(std::stoi(read(ipam.dir.path("pid"))), 0) == -1);
+}
+
+TEST_CASE("An IPAM plugin that prints a little now and then does not move the deadline") {
+  const Ipam ipam("while sleep 0.02; do printf ' '; done");
+  const auto answer = ipam.run(Command::add, milliseconds{300});
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::timeout);
+}
+
+TEST_CASE("An answer or a refusal that is nested a hundred thousand deep is no answer") {
+  const std::string deep = "head -c 100000 /dev/zero | tr '\\0' '['";
+  const auto answer = Ipam(deep).run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::protocol);
+  CHECK(answer.error().text.find("levels of nesting") != std::string::npos);
+  const auto refusal = Ipam(deep + "; exit 1").run();
+  REQUIRE_FALSE(refusal);
+  CHECK(refusal.error().code == Errc::peer);
+  CHECK(refusal.error().text.size() < 600);
+}
+
+TEST_CASE("A refusal with a code that is none has no code") {
+  const char* code = GENERATE("4294967307", "-1", "\"11\"", "1.5", "65536");
+  const auto answer = Ipam(std::string("echo '{\"code\":") + code + ",\"msg\":\"no\"}'; exit 1").run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().sys == 0);
+  CHECK(answer.error().text == "IPAM plugin ipam, ADD: no");
+}
+
+TEST_CASE("A refusal does not repeat a megabyte of what an IPAM plugin says") {
+  const Ipam ipam("printf '{\"msg\":\"'; head -c 900000 /dev/zero | tr '\\0' x; printf '\"}'; exit 1");
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::peer);
+  CHECK(answer.error().text.size() < 5000);
+}
+
+TEST_CASE("An IPAM plugin that hangs is killed at the deadline, with what it started") {
+  const Ipam ipam("echo $$ > $(dirname $0)/pid; sleep 3600 & wait");
+  const auto answer = ipam.run(Command::add, milliseconds{200});
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::timeout);
+  const pid_t group = std::stoi(read(ipam.dir.path("pid")));
+  // The orphan was killed, too; it may take init a moment to reap it.
+  const auto deadline = Clock::now() + test::kDeadline;
+  const auto runs = [&] {
+    return read("/proc/" + std::to_string(group) + "/stat").find(" S ") != std::string::npos;
+  };
+  while (runs() && Clock::now() < deadline) ::usleep(1000);
+  CHECK_FALSE(runs());
+}
+
+TEST_CASE("An IPAM plugin that closes its output but does not end is killed at the deadline") {
+  const Ipam ipam("echo '{}'; exec >&- ; exec sleep 3600");
+  const auto answer = ipam.run(Command::add, milliseconds{200});
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::timeout);
+}
+
+TEST_CASE("An IPAM plugin need not read a configuration that does not fit into the pipe") {
+  Ipam ipam("exec <&-; echo '{}'");
+  ipam.request.config = std::string(500'000, ' ');
+  CHECK(ipam.run());
+}
+
+TEST_CASE("A configuration that does not fit into the pipe arrives whole while the answer comes") {
+  Ipam ipam("cat");
+  ipam.request.config = "[\"" + std::string(500'000, 'x') + "\"]";
+  const auto answer = ipam.run();
+  REQUIRE((answer && *answer));
+  CHECK((*answer)->text() == ipam.request.config);
+}
+
+TEST_CASE("An IPAM plugin has the signals' defaults") {
+  std::signal(SIGTERM, SIG_IGN);
+  const Ipam ipam("kill -TERM $$; echo '{}'");
+  const auto answer = ipam.run();
+  std::signal(SIGTERM, SIG_DFL);
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().text.find("signal 15") != std::string::npos);
+}
+
+TEST_CASE("A plugin is found in the second folder when the first has none that can run") {
+  Ipam ipam("echo '{}'");
+  const test::TempDir first;
+  ipam.request.path = {first.path(), ipam.dir.path()};
+  CHECK(*find_plugin("ipam", ipam.request.path) == ipam.dir.path("ipam"));
+  std::ofstream(first.path("ipam")) << "no executable";
+  CHECK(*find_plugin("ipam", ipam.request.path) == ipam.dir.path("ipam"));
+  Ipam::install(first.path("ipam"), "exit 1");
+  CHECK(*find_plugin("ipam", ipam.request.path) == first.path("ipam"));
+}
+
+TEST_CASE("A plugin that is not there is told with the folders that were searched") {
+  const auto found = find_plugin("whereabouts", {"/a", "/b"});
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == Errc::not_found);
+  CHECK(found.error().text.find("whereabouts is not in CNI_PATH (/a, /b)") != std::string::npos);
+  CHECK(find_plugin("x", {}).error().text.find("which is empty") != std::string::npos);
+}
+
+TEST_CASE("This very program is no IPAM plugin, under whatever name") {
+  Ipam ipam("exit 0");
+  ::unlink(ipam.dir.path("ipam").c_str());
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  SECTION("a symbolic link") { REQUIRE(::symlink(program.c_str(), ipam.dir.path("ipam").c_str()) == 0); }
+  SECTION("its own name") {
+    ipam.request.path = {program.substr(0, program.rfind('/'))};
+    const auto found = find_plugin(program.substr(program.rfind('/') + 1), ipam.request.path);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code == Errc::invalid);
+    return;
+  }
+  const auto answer = ipam.run();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Errc::invalid);
+  CHECK(answer.error().text.find("is vfrail itself") != std::string::npos);
+}
+
+TEST_CASE("An IPAM plugin that has ended is not waited for, whatever it started keeps its output open") {
+  const Ipam ipam("setsid sleep 1000 & echo $! > $(dirname $0)/pid; echo '{\"ips\":[]}'");
+  const auto answer = ipam.run(Command::del, milliseconds{60'000});
+  REQUIRE(answer);
+  CHECK(answer->has_value());
+  ::kill(std::stoi(read(ipam.dir.path("pid"))), SIGKILL);
+}
+
+TEST_CASE("A file that the kernel cannot run is an error of this plugin and not a hang") {
+  const Ipam ipam("");
+  std::ofstream(ipam.dir.path("ipam")) << "\x7f"
+                                          "ELF junk";
+  CHECK_FALSE(ipam.run());
+}
+
+TEST_CASE("No process is left behind by any outcome") {
+  for (const char* script : {"echo '{}'", "exit 1", "kill -9 $$", "echo junk"})
+    static_cast<void>(Ipam(script).run());
+  static_cast<void>(Ipam("sleep 1000").run(Command::add, milliseconds{50}));
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD);
+}
+
+}  // namespace vfrail

@@ -1,0 +1,143 @@
+// cni/node/device.h: which netdev a configuration means, where a device has several, or has it below another
+// bus.
+#include "cni/node/device.h"
+
+#include "tests/cni/fake_node.h"
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+
+struct Tree {
+  TempDir dir;
+  FakeWorld world{dir.path("fake")};  // for a Kernel that is asked nothing
+  std::unique_ptr<Kernel> host = world.open(FakeWorld::kHost);
+
+  explicit Tree(std::string_view manifest) { write_tree(dir.path("root"), manifest); }
+  Result<Device> find(const DeviceSelector& selector) {
+    return find_device(SysRoot(dir.path("root")), *host, selector);
+  }
+};
+
+DeviceSelector by_id(const std::string& text) {
+  DeviceSelector out;
+  out.id = *DeviceId::parse(text);
+  return out;
+}
+
+constexpr const char* kTwoPorts =
+    "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/mlx4_core\n"
+    "sys/bus/pci/devices/0000:03:00.0/net/a9/dev_port = 1\n"
+    "sys/bus/pci/devices/0000:03:00.0/net/b1/dev_port = 0\n"
+    "sys/bus/pci/devices/0000:03:00.0/net/b0/dev_port = 2\n";
+
+std::string ifname_config(const std::string& keys) {
+  return R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0")" + keys + "}";
+}
+
+}  // namespace
+
+TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that of the wanted port") {
+  Tree tree(kTwoPorts);
+  DeviceSelector selector = by_id("0000:03:00.0");
+  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"b1"});
+  selector.port = 2;
+  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"b0"});
+  selector.port = 7;
+  const auto none = tree.find(selector);
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.error().text, Contains("dev_port 7") && Contains("b1, a9, b0"));
+}
+
+TEST_CASE("netdevs that no port tells apart are left for the configuration to choose from") {
+  Tree tree(
+      "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/x\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/b/\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/a/\n");
+  CHECK(tree.find(by_id("0000:03:00.0"))->netdevs == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("a netdev of virtio is that of the PCI function above") {
+  Tree tree(
+      "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"
+      "sys/bus/pci/devices/0000:00:05.0/virtio2/net/eth3/dev_port = 0\n");
+  const auto device = tree.find(by_id("0000:00:05.0"));
+  CHECK(device->netdevs == std::vector<std::string>{"eth3"});
+  CHECK(device->missing_part().empty());
+}
+
+TEST_CASE("an auxiliary device has its netdev and its RDMA device") {
+  Tree tree(
+      "sys/bus/auxiliary/devices/mlx5_core.sf.4/driver -> ../../drivers/mlx5_core.sf\n"
+      "sys/bus/auxiliary/devices/mlx5_core.sf.4/net/eth3/dev_port = 0\n"
+      "sys/bus/auxiliary/devices/mlx5_core.sf.4/infiniband/mlx5_4/ports/1/link_layer = Ethernet\n"
+      "sys/bus/auxiliary/devices/mlx5_core.sf.4/infiniband_verbs/uverbs4/ibdev = mlx5_4\n");
+  const auto device = tree.find(by_id("mlx5_core.sf.4"));
+  CHECK(device->netdevs == std::vector<std::string>{"eth3"});
+  CHECK(device->rdma == std::vector<std::string>{"mlx5_4"});
+  CHECK(device->nodes == std::vector<std::string>{"uverbs4"});
+}
+
+TEST_CASE("a kernelpath with several netdevs means the wanted port, too") {
+  Tree tree(
+      "sys/devices/pci0000:00/0000:03:00.0/net/a/dev_port = 1\n"
+      "sys/devices/pci0000:00/0000:03:00.0/net/b/dev_port = 0\n");
+  DeviceSelector selector;
+  selector.kernel_path = "/sys/devices/pci0000:00/0000:03:00.0";
+  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"b"});
+  selector.port = 1;
+  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("of a function with several netdevs the chosen one moves and comes home, the others stay") {
+  const auto [keys, chosen] = GENERATE(table<std::string, std::string>({
+      {"", "vf0"},
+      {R"(,"port":1)", "a-port1"},
+      {R"(,"device":"a-port1")", "a-port1"},
+  }));
+  CAPTURE(keys);
+  FakeNode node;
+  node.world.add_port("0000:21:10.0", "a-port1", 1);
+  const std::string before = node.world.snapshot();
+  const std::string mac = node.world.link(chosen).mac.text();
+  const auto added = node.add(ifname_config(keys));
+  INFO((added ? "" : added.error().text));
+  REQUIRE(added);
+  const std::string other = chosen == "vf0" ? "a-port1" : "vf0";
+  CHECK(node.has("netns 2 link net1 "));
+  CHECK(node.has("netns 1 link " + other));
+  SECTION("by DEL") {
+    REQUIRE(node.del(ifname_config(keys)));
+    CHECK(node.world.snapshot() == before);
+  }
+  SECTION("after the end of its namespace") {
+    node.world.end_netns(kPod);
+    REQUIRE(node.del(ifname_config(keys), ""));
+    CHECK(node.has("netns 1 link " + chosen + " " + mac));
+    CHECK(node.has("netns 1 link " + other));
+  }
+}
+
+TEST_CASE("DEL that cannot find out where the device is fails, and keeps the record") {
+  FakeNode node;
+  REQUIRE(node.add(ifname_config("")));
+  const std::string folder = node.dir.path("root/sys/bus/pci/devices/0000:21:10.0");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_symlink("0000:21:10.0", folder);  // ELOOP for everything below it
+  // The pod's namespace lives, its path is gone.
+  const auto failed = node.del(ifname_config(""), "");
+  REQUIRE_FALSE(failed);
+  CHECK_THAT(failed.error().text, Contains("ELOOP"));
+  CHECK_FALSE(node.no_state());
+}
+
+TEST_CASE("a device that a variant of vfio-pci has is for user space, and misses nothing") {
+  Tree tree("sys/bus/pci/devices/0000:03:02.1/driver -> ../../drivers/mlx5_vfio_pci\n");
+  const auto device = tree.find(by_id("0000:03:02.1"));
+  REQUIRE(device);
+  CHECK(device->user_space());
+  CHECK(device->missing_part().empty());
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,415 @@
+// cni/plan/plan.h: every refusal that ADD makes before it has touched anything, and what it plans otherwise.
+#include "cni/plan/plan.h"
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+// A VF with a netdev and an RDMA device in exclusive mode, all in the host. Each test changes one thing.
+struct Situation {
+  Request request;
+  NetConf conf;
+  State state;
+
+  Situation() {
+    request.container_id = "abc";
+    request.ifname = "net1";
+    request.netns = "/run/netns/x";
+    conf.network = "rail0";
+    state.device.key = "0000:03:02.1";
+    state.device.id = *DeviceId::parse("0000:03:02.1");
+    state.device.present = true;
+    state.device.driver = "mlx5_core";
+    state.device.netdevs = {"eth7"};
+    state.device.rdma = {"mlx5_4"};
+    state.device.nodes = {"umad4", "uverbs4"};
+    Link link;
+    link.index = 7;
+    link.name = "eth7";
+    link.altnames = {"enp3s2f1"};
+    link.mac = *MacAddress::parse("02:00:00:00:00:01");
+    link.mtu = 1500;
+    link.min_mtu = 68;
+    link.max_mtu = 9216;
+    link.parent_device = "0000:03:02.1";
+    state.link = link;
+    state.rdma_mode = RdmaNetnsMode::exclusive;
+    state.rdma = {{4, "mlx5_4", 0}};
+  }
+  AttachPlan plan() const {
+    auto out = plan_attach(request, conf, state);
+    if (!out) FAIL(out.error().text);
+    return std::move(*out);
+  }
+  Error refusal() const {
+    auto out = plan_attach(request, conf, state);
+    REQUIRE_FALSE(out);
+    return std::move(out.error());
+  }
+};
+
+using Catch::Contains;
+
+}  // namespace
+
+TEST_CASE("The plan moves the netdev as it is and the RDMA device with it") {
+  const Situation s;
+  const AttachPlan plan = s.plan();
+  CHECK(plan.ifname == "net1");
+  CHECK(plan.link->name == "eth7");
+  CHECK(plan.link->altnames == std::vector<std::string>{"enp3s2f1"});
+  CHECK_FALSE(plan.link->up);
+  CHECK_FALSE(plan.mac.has_value());
+  CHECK_FALSE(plan.mtu.has_value());
+  CHECK(plan.own_altnames.empty());
+  CHECK(plan.rdma == s.state.rdma);
+}
+
+TEST_CASE("Of flags and queue length what is already so is not sent, and what was is kept") {
+  Situation s;
+  s.state.link->flags = 0x100;  // IFF_PROMISC
+  s.state.link->tx_queue_len = 1000;
+  s.conf.pod.promisc = false;
+  s.conf.pod.allmulti = false;
+  s.conf.pod.tx_queue_len = 1000;
+  const AttachPlan plan = s.plan();
+  CHECK(plan.promisc == false);
+  CHECK_FALSE(plan.allmulti.has_value());
+  CHECK_FALSE(plan.tx_queue_len.has_value());
+  CHECK(plan.link->promisc);
+  CHECK_FALSE(plan.link->allmulti);
+}
+
+TEST_CASE("Source routing takes the lowest table from 100 on that nobody has, or the one that is named") {
+  Situation s;
+  CHECK_FALSE(s.plan().routing_table.has_value());
+  s.conf.pod.source_routing = SourceRouting{};
+  s.state.tables_in_use = {254, 255, 101, 100, 103};
+  CHECK(s.plan().routing_table == 102U);
+  CHECK(make_record(s.request, s.conf, s.state, s.plan()).routing_table == 102U);
+  s.conf.pod.source_routing->table = 5000;
+  CHECK(s.plan().routing_table == 5000U);
+  s.conf.pod.source_routing->table = 103;
+  CHECK_THAT(s.refusal().text, Contains("sourceRouting: table 103 has routes or rules"));
+  s.conf.pod.source_routing->table.reset();
+  for (uint32_t table = 100; table < 253; ++table) s.state.tables_in_use.push_back(table);
+  CHECK_THAT(s.refusal().text, Contains("100 to 252"));
+}
+
+TEST_CASE("Without an allow-list any sysctl below net is set, with one what a line of it matches") {
+  Situation s;
+  s.conf.pod.sysctls = {{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
+                        {"net/core/somaxconn", "core/somaxconn", "1"}};
+  s.plan();
+  s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n\n^net\\.core\\.(x|somaxconn)$";
+  s.plan();
+  s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n^net\\.core\\.somax$";
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::denied);
+  CHECK_THAT(error.text, Contains("net/core/somaxconn") && Contains("/etc/cni/tuning/allowlist.conf"));
+  s.state.sysctl_allow_list = "";
+  CHECK_THAT(s.refusal().text, Contains("arp_notify"));
+}
+
+TEST_CASE("A line of the allow-list that POSIX does not read as its author meant is told, not guessed") {
+  Situation s;
+  s.conf.pod.sysctls = {{"net.core.somaxconn", "core/somaxconn", "1"}};
+  const auto pattern = GENERATE(as<std::string>(), "net.core.(", "(?i)net", "net.core.\\d+", "*");
+  CAPTURE(pattern);
+  s.state.sysctl_allow_list = pattern;
+  CHECK_THAT(s.refusal().text, Contains(pattern) && Contains("regular expression"));
+}
+
+TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") {
+  Situation s;
+  s.state.same_netns = true;
+  CHECK_THAT(s.refusal().text, Contains("/run/netns/x is the host's own"));
+  s.request.netns_override = true;
+  s.plan();
+}
+
+TEST_CASE("Before 0.3.0 an attachment without an address is refused with the version that it takes") {
+  Situation s;
+  s.conf.cni_version = GENERATE("0.1.0", "0.2.0");
+  CHECK_THAT(s.refusal().text, Contains(s.conf.cni_version) && Contains("0.3.1"));
+  s.conf.ipam_type = "host-local";
+  s.plan();
+}
+
+TEST_CASE("A name that the pod already has is refused with what has it") {
+  Situation s;
+  s.state.occupant = Link{};
+  s.state.occupant->name = "eth0";
+  s.state.occupant->kind = "veth";
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::exists);
+  CHECK_THAT(error.text, Contains("net1") && Contains("eth0 (veth)"));
+}
+
+TEST_CASE("A function with several netdevs on one port needs one of them named") {
+  Situation s;
+  s.state.device.netdevs = {"eth7", "eth8"};
+  CHECK_THAT(s.refusal().text, Contains("eth7, eth8"));
+}
+
+TEST_CASE("A function whose netdev is not in the host is busy") {
+  Situation s;
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.rdma.clear();
+  s.state.link.reset();
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::busy);
+  CHECK_THAT(error.text, Contains("mlx5_core"));
+}
+
+TEST_CASE("A function without a driver is told to have none") {
+  Situation s;
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.device.driver.clear();
+  s.state.rdma.clear();
+  s.state.link.reset();
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::not_found);
+  CHECK_THAT(error.text, Contains("no driver"));
+}
+
+TEST_CASE("A function bound to vfio needs no netdev, takes no MTU, and its address only from its PF") {
+  Situation s;
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.device.driver = "vfio-pci";
+  s.state.rdma.clear();
+  s.state.link.reset();
+  CHECK_FALSE(s.plan().link.has_value());
+  s.conf.mtu = 1500;
+  CHECK_THAT(s.refusal().text, Contains("vfio-pci"));
+  s.conf.mtu.reset();
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  s.state.no_vf = "it has none";
+  CHECK_THAT(s.refusal().text, Contains("mac 02:00:00:00:00:05: only the PF can set that, and it has none"));
+  s.state.vf = VfPlace{"pf0", 2, 1};
+  s.state.vf_settings.mac = MacAddress{std::vector<uint8_t>(6)};
+  const AttachPlan plan = s.plan();
+  REQUIRE(plan.vf);
+  CHECK(plan.vf->change == VfSettings{.mac = s.conf.mac});
+}
+
+TEST_CASE("What the VF has already is not sent to its PF") {
+  Situation s;
+  s.state.vf = VfPlace{"pf0", 2, 1};
+  s.state.vf_settings = {.vlan = VfVlan{5, 0, 0x8100}, .trust = false, .link_state = VfLinkState::automatic};
+  s.conf.vf = {.vlan = VfVlan{5, 0, 0x8100}, .link_state = VfLinkState::automatic};
+  CHECK_FALSE(s.plan().vf);
+  s.conf.vf.trust = true;
+  const AttachPlan plan = s.plan();
+  REQUIRE(plan.vf);
+  CHECK(plan.vf->change == VfSettings{.trust = true});
+  CHECK(plan.vf->before == VfSettings{.trust = false});
+}
+
+TEST_CASE("vfioPciMode is refused for a device that is bound otherwise") {
+  Situation s;
+  s.conf.vfio_wanted = true;
+  CHECK_THAT(s.refusal().text, Contains("vfioPciMode: 0000:03:02.1 is bound to mlx5_core, not to vfio-pci"));
+  s.state.device.driver = "vfio-pci";
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.rdma.clear();
+  s.state.link.reset();
+  CHECK_FALSE(s.plan().link);
+}
+
+TEST_CASE("An InfiniBand VF without a GUID is refused, for its port would stay down") {
+  Situation s;
+  s.state.link->mac.bytes.assign(20, 0);
+  s.conf.mac.reset();
+  CHECK_THAT(s.refusal().text, Contains("has no valid GUID"));
+  s.state.link->mac.bytes.back() = 1;
+  CHECK(s.plan().link);
+}
+
+TEST_CASE("ib-kubernetes has to be done with a pod before it is attached") {
+  Situation s;
+  s.conf.ib_kubernetes = true;
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::busy);
+  CHECK_THAT(error.text, Contains("ib-kubernetes has not configured this pod yet"));
+}
+
+TEST_CASE("rdmaIsolation cannot be had while RDMA devices are shared, and the refusal says what to do") {
+  Situation s;
+  s.state.rdma_mode = RdmaNetnsMode::shared;
+  s.conf.rdma = RdmaPolicy::require;
+  CHECK(s.plan().rdma.empty());
+  s.conf.rdma_isolation = true;
+  CHECK_THAT(s.refusal().text, Contains("netns_mode=0"));
+}
+
+TEST_CASE("What the host lives on is not taken from it, unless the network says so") {
+  Situation s;
+  s.state.host_use = "eth7 is a member of bond0, a bond";
+  CHECK(s.refusal().code == Errc::denied);
+  CHECK_THAT(s.refusal().text, Contains("0000:03:02.1 is not given to a pod") &&
+                                   Contains("eth7 is a member of bond0, a bond") &&
+                                   Contains("\"hostUse\": \"allow\""));
+  s.conf.host_use_allowed = true;
+  CHECK(s.plan().link->name == "eth7");
+}
+
+TEST_CASE("The loopback interface and what is bound to its namespace are refused by name") {
+  Situation s;
+  s.state.link->type = 772;
+  s.state.link->name = "loopback";
+  CHECK_THAT(s.refusal().text, Contains("loopback is the loopback interface"));
+  s.state.link->type = 1;
+  CHECK(s.plan().link);
+  s.state.link->kind = GENERATE("bridge", "bond", "team", "vrf", "openvswitch");
+  CHECK(s.refusal().code == Errc::invalid);
+  CHECK_THAT(s.refusal().text, Contains("does not move into another network namespace"));
+}
+
+TEST_CASE("An MTU that the device cannot do is refused with what it can") {
+  Situation s;
+  s.conf.mtu = 9217;
+  CHECK_THAT(s.refusal().text, Contains("9216"));
+  s.conf.mtu = 68;
+  s.state.link->min_mtu = 256;
+  CHECK_THAT(s.refusal().text, Contains("256"));
+  s.state.link->min_mtu = 0;
+  s.state.link->max_mtu = 0;  // the driver does not say
+  s.conf.mtu = 65535;
+  CHECK(s.plan().mtu == 65535U);
+}
+
+TEST_CASE("What is already so is not set again") {
+  Situation s;
+  s.conf.mtu = 1500;
+  s.conf.mac = s.state.link->mac;
+  const AttachPlan plan = s.plan();
+  CHECK_FALSE(plan.mtu.has_value());
+  CHECK_FALSE(plan.mac.has_value());
+}
+
+TEST_CASE("The MAC is runtimeConfig's, then that of CNI_ARGS, then the configuration's") {
+  Situation s;
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:0a");
+  CHECK(s.plan().mac->text() == "02:00:00:00:00:0a");
+  s.request.args["MAC"] = "02:00:00:00:00:0b";
+  CHECK(s.plan().mac->text() == "02:00:00:00:00:0b");
+  s.conf.runtime_mac = MacAddress::parse("02:00:00:00:00:0c");
+  CHECK(s.plan().mac->text() == "02:00:00:00:00:0c");
+}
+
+TEST_CASE("A MAC in CNI_ARGS that no interface can have is refused") {
+  const char* mac = GENERATE("zz", "02:00", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff",
+                             "00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1");
+  CAPTURE(mac);
+  Situation s;
+  s.request.args["MAC"] = mac;
+  CHECK(s.refusal().code == Errc::invalid);
+}
+
+TEST_CASE("An InfiniBand interface does not take an Ethernet address") {
+  Situation s;
+  s.state.link->mac = *MacAddress::parse("00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1");
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:0a");
+  CHECK_THAT(s.refusal().text, Contains("20 bytes"));
+}
+
+TEST_CASE("An alternative name equal to the new name is taken off") {
+  Situation s;
+  s.state.link->altnames = {"enp3s2f1", "net1"};
+  CHECK(s.plan().own_altnames == std::vector<std::string>{"net1"});
+}
+
+TEST_CASE("In shared mode the RDMA device stays") {
+  Situation s;
+  s.state.rdma_mode = RdmaNetnsMode::shared;
+  s.state.rdma.clear();
+  CHECK(s.plan().rdma.empty());
+}
+
+TEST_CASE("RDMA devices get the wanted name in the pod, further ones with a number") {
+  Situation s;
+  CHECK(s.plan().rdma_in_pod.empty());
+  s.conf.rdma_name = "rdma0";
+  s.state.device.rdma = {"mlx5_4", "mlx5_5"};
+  s.state.rdma = {{4, "mlx5_4", 0}, {5, "mlx5_5", 0}};
+  CHECK(s.plan().rdma_in_pod == std::vector<std::string>{"rdma0", "rdma0_1"});
+  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  CHECK(record.rdma == std::vector<std::string>{"mlx5_4", "mlx5_5"});
+  CHECK(record.rdma_name_in_pod(1) == "rdma0_1");
+  CHECK(record.rdma_index == std::vector<uint32_t>{4, 5});
+}
+
+TEST_CASE("A wanted RDMA name without an RDMA device, or in shared mode, is refused") {
+  Situation s;
+  s.conf.rdma_name = "rdma0";
+  SECTION("shared mode") {
+    s.state.rdma_mode = RdmaNetnsMode::shared;
+    CHECK_THAT(s.refusal().text, Contains("rdmaName") && Contains("netns_mode=0"));
+  }
+  SECTION("no RDMA device") {
+    s.state.device.rdma.clear();
+    s.state.device.nodes.clear();
+    CHECK_THAT(s.refusal().text, Contains("rdmaName: rdma0"));
+  }
+}
+
+TEST_CASE("With rdma off the RDMA device stays") {
+  Situation s;
+  s.conf.rdma = RdmaPolicy::off;
+  CHECK(s.plan().rdma.empty());
+}
+
+TEST_CASE("A device without RDMA is fine, unless RDMA is required") {
+  Situation s;
+  s.state.device.rdma.clear();
+  s.state.device.nodes.clear();
+  s.state.rdma.clear();
+  CHECK(s.plan().rdma.empty());
+  s.conf.rdma = RdmaPolicy::require;
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::not_found);
+  CHECK_THAT(error.text, Contains("rdma: require") && Contains("0000:03:02.1"));
+}
+
+TEST_CASE("An RDMA device that is in another namespace makes the function busy") {
+  Situation s;
+  s.state.rdma.clear();
+  const Error error = s.refusal();
+  CHECK(error.code == Errc::busy);
+  CHECK_THAT(error.text, Contains("mlx5_4"));
+}
+
+TEST_CASE("The device nodes to keep are those promised, else those of now, in order") {
+  Situation s;
+  CHECK(s.plan().nodes == std::vector<std::string>{"umad4", "uverbs4"});
+  s.state.allocated = AllocatedNodes{{"uverbs9", "umad9"}, ""};
+  CHECK(s.plan().nodes == std::vector<std::string>{"umad9", "uverbs9"});
+}
+
+TEST_CASE("The record has what it takes to undo the plan without the request") {
+  Situation s;
+  s.request.config = "{}";
+  s.request.raw_args = "MAC=02:00:00:00:00:0b";
+  s.request.raw_path = "/opt/cni/bin";
+  s.request.args["MAC"] = "02:00:00:00:00:0b";
+  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  CHECK(record.attachment == AttachmentName{"abc", "net1"});
+  CHECK(record.network == "rail0");
+  CHECK(record.netns == "/run/netns/x");
+  CHECK(record.device_key == "0000:03:02.1");
+  CHECK(record.device->text() == "0000:03:02.1");
+  CHECK(record.link->mac.text() == "02:00:00:00:00:01");
+  CHECK(record.pod_mac.text() == "02:00:00:00:00:0b");
+  CHECK(record.rdma == std::vector<std::string>{"mlx5_4"});
+  CHECK(record.config == "{}");
+  CHECK(record.cni_args == s.request.raw_args);
+  CHECK(record.cni_path == "/opt/cni/bin");
+}
+
+}  // namespace vfrail

@@ -1,0 +1,359 @@
+// cni/record/record.h: what is on disk, who owns a device, and files that somebody else has written.
+#include "cni/record/record.h"
+
+#include "tests/support/temp_dir.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+namespace fs = std::filesystem;
+
+Record full_record() {
+  Record out;
+  out.attachment = {"abc", "net1"};
+  out.network = "rail0";
+  out.boot_id = "boot-1";
+  out.netns = "/run/netns/x";
+  out.netns_id = {UINT64_MAX, (uint64_t{1} << 53) + 1};
+  out.device_key = "0000:03:02.1";
+  out.device = *DeviceId::parse("0000:03:02.1");
+  out.link = LinkBefore{7,
+                        "eth7",
+                        {"enp3s2f1", "a \"quoted\" one"},
+                        *MacAddress::parse("02:00:00:00:00:01"),
+                        9000,
+                        1000,
+                        "é\n",
+                        true,
+                        "",
+                        "0000:03:02.1"};
+  out.port = 1;
+  out.vf = VfBefore{{.mac = MacAddress{std::vector<uint8_t>(6)},
+                     .vlan = VfVlan{100, 3, 0x88a8},
+                     .rate = VfRate{1, 2},
+                     .spoof_check = true,
+                     .trust = false,
+                     .link_state = VfLinkState::disable,
+                     .node_guid = 0xffff'ffff'ffff'fffe,
+                     .port_guid = 1},
+                    true};
+  out.link->promisc = true;
+  out.link->lower = 3;
+  out.link->permanent_mac = *MacAddress::parse("02:00:00:00:00:0f");
+  out.index_in_pod = 9;
+  out.routing_table = 100;
+  out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
+  out.rdma = {"mlx5_4", "mlx5_5"};
+  out.rdma_in_pod = {"rdma0", "rdma0_1"};
+  out.rdma_index = {4, UINT32_MAX};
+  out.config = "{\n\t\"name\": \"rail0\"}";
+  out.cni_args = "A=1;B=2";
+  out.cni_path = "/opt/cni/bin";
+  return out;
+}
+
+struct Store {
+  test::TempDir dir;
+  std::string folder = dir.path("state");
+  RecordStore store = *RecordStore::open(folder, dir.path("locks"));
+};
+
+unsigned mode_of(const std::string& path) {
+  struct stat info {};
+  REQUIRE(::lstat(path.c_str(), &info) == 0);
+  return info.st_mode & 07777U;
+}
+
+size_t files_below(const std::string& folder) {
+  size_t count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_directory() || entry.is_symlink()) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("A record comes back from its text as it was") {
+  const Record record = full_record();
+  const auto back = parse_record(format_record(record));
+  REQUIRE(back);
+  CHECK(*back == record);
+}
+
+TEST_CASE("A record without netdev, device id and RDMA comes back as it was") {
+  Record record;
+  record.attachment = {"abc", "net1"};
+  record.device_key = "netdev.veth0";
+  CHECK(*parse_record(format_record(record)) == record);
+}
+
+TEST_CASE("A record that is no record, or of another schema, is refused") {
+  const std::string good = format_record(full_record());
+  const auto without = [&](const std::string& key) {
+    Json json = *Json::parse(good);
+    json.set(key, Json());
+    return json.text();
+  };
+  CHECK_FALSE(parse_record(""));
+  CHECK_FALSE(parse_record("{"));
+  CHECK_FALSE(parse_record("[]"));
+  CHECK_FALSE(parse_record("{}"));
+  CHECK_FALSE(parse_record(good.substr(0, good.size() / 2)));
+  for (const char* key :
+       {"schema", "containerId", "ifname", "network", "netns", "netnsId", "deviceKey", "config"}) {
+    CAPTURE(key);
+    CHECK_FALSE(parse_record(without(key)));
+  }
+  Json newer = *Json::parse(good);
+  CHECK_FALSE(parse_record(newer.set("schema", 2).text()));
+}
+
+TEST_CASE("A hostile value in a record is refused") {
+  const auto [key, value] = GENERATE(table<std::string, std::string>({
+      {"device", R"("../../x")"},
+      {"containerId", R"("../x")"},
+      {"containerId", R"("")"},
+      {"ifname", R"("../x")"},
+      {"ifname", R"("..")"},
+      {"deviceKey", R"("")"},
+      {"deviceKey", R"("..")"},
+      {"deviceKey", R"("../../etc/cron.d/x")"},
+      {"deviceKey", R"("netdev./x")"},
+      {"deviceKey", R"("netdev.a\u0000b")"},
+      {"netnsId", R"("5")"},
+      {"netnsId", R"("")"},
+      {"podMac", R"("zz")"},
+      {"link",
+       R"({"index":1,"name":"../x","mac":"","mtu":1,"txQueueLen":1,"alias":"","kind":"","parent":""})"},
+      {"link", R"({"index":-1,"name":"a","mac":"","mtu":1,"txQueueLen":1,"alias":"","kind":"","parent":""})"},
+      {"link",
+       R"({"index":1,"name":"a","mac":"","mtu":1e10,"txQueueLen":1,"alias":"","kind":"","parent":""})"},
+      {"link", R"([])"},
+      {"rdma", R"("x")"},
+  }));
+  CAPTURE(key, value);
+  Json json = *Json::parse(format_record(full_record()));
+  CHECK_FALSE(parse_record(json.set(key, *Json::parse(value)).text()));
+}
+
+TEST_CASE("A saved record is found, owns its device, and is gone without a trace when removed") {
+  Store s;
+  const Record record = full_record();
+  REQUIRE(s.store.save(record));
+  CHECK(**s.store.load(record.attachment) == record);
+  CHECK(*s.store.owner(record.device_key) == record.attachment);
+  CHECK(*s.store.list() == std::vector<AttachmentName>{record.attachment});
+  REQUIRE(s.store.remove(record));
+  CHECK_FALSE(s.store.load(record.attachment)->has_value());
+  CHECK_FALSE(s.store.owner(record.device_key)->has_value());
+  CHECK(files_below(s.folder) == 0);
+}
+
+TEST_CASE("A record can be saved again, which replaces it") {
+  Store s;
+  Record record = full_record();
+  REQUIRE(s.store.save(record));
+  record.network = "rail1";
+  REQUIRE(s.store.save(record));
+  CHECK((*s.store.load(record.attachment))->network == "rail1");
+  CHECK(files_below(s.folder) == 2);
+}
+
+TEST_CASE("A record that cannot be saved again stays as it was") {
+  Store s;
+  const Record before = full_record();
+  REQUIRE(s.store.save(before));
+  // The owner's link cannot be written: a folder has its name.
+  fs::remove(s.folder + "/devices/" + before.device_key);
+  fs::create_directories(s.folder + "/devices/" + before.device_key + "/x");
+  Record now = before;
+  now.network = "rail1";
+  CHECK_FALSE(s.store.save(now));
+  const auto kept = s.store.load(before.attachment);
+  REQUIRE(kept);
+  CHECK(*kept == before);
+}
+
+TEST_CASE("A record whose second device cannot be taken stays as it was") {
+  Store s;
+  const Record before = full_record();
+  REQUIRE(s.store.save(before));
+  Record now = before;
+  now.device_key = "0000:03:02.7";
+  fs::create_directories(s.folder + "/devices/" + now.device_key + ".new/x");
+  CHECK_FALSE(s.store.save(now));
+  CHECK(*s.store.load(before.attachment) == before);
+}
+
+TEST_CASE("Removing a record leaves the one alone that has its name by now") {
+  Store s;
+  const Record old = full_record();
+  Record now = full_record();
+  now.network = "rail1";
+  REQUIRE(s.store.save(now));
+  REQUIRE(s.store.remove(old));
+  CHECK(*s.store.load(old.attachment) == now);
+}
+
+TEST_CASE("Removing a record leaves a device alone that another attachment has by now") {
+  Store s;
+  const Record old = full_record();
+  Record now = full_record();
+  now.attachment.container_id = "def";
+  REQUIRE(s.store.save(old));
+  REQUIRE(s.store.save(now));
+  REQUIRE(s.store.remove(old));
+  CHECK(*s.store.owner(now.device_key) == now.attachment);
+}
+
+TEST_CASE("An owner whose record is gone owns nothing") {
+  Store s;
+  const Record record = full_record();
+  REQUIRE(s.store.save(record));
+  REQUIRE(fs::remove(s.folder + "/attachments/abc:net1.json"));
+  CHECK_FALSE(s.store.owner(record.device_key)->has_value());
+}
+
+TEST_CASE("An owner that leads elsewhere owns nothing") {
+  Store s;
+  const char* target = GENERATE("../../etc/passwd", "x", ":", "a:b/c", "..:net1");
+  fs::create_symlink(target, s.folder + "/devices/0000:03:02.1");
+  const auto owner = s.store.owner("0000:03:02.1");
+  CHECK((owner && !owner->has_value()));
+}
+
+TEST_CASE("Removing what was never saved succeeds") {
+  Store s;
+  CHECK(s.store.remove(full_record()));
+  CHECK_FALSE(s.store.load({"none", "net1"})->has_value());
+}
+
+TEST_CASE("A record that cannot be read is told apart, and can be set aside") {
+  Store s;
+  std::ofstream(s.folder + "/attachments/abc:net1.json") << "{ torn";
+  const auto loaded = s.store.load({"abc", "net1"});
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().code == Errc::protocol);
+  CHECK(loaded.error().text.find("abc:net1.json") != std::string::npos);
+  REQUIRE(s.store.quarantine({"abc", "net1"}));
+  CHECK_FALSE(s.store.load({"abc", "net1"})->has_value());
+  CHECK(fs::exists(s.folder + "/attachments/abc:net1.corrupt"));
+  CHECK(s.store.list()->empty());
+}
+
+TEST_CASE("A record under another attachment's name is not taken for its") {
+  Store s;
+  std::ofstream(s.folder + "/attachments/other:net1.json") << format_record(full_record());
+  CHECK(s.store.load({"other", "net1"}).error().code == Errc::protocol);
+}
+
+TEST_CASE("A symbolic link in the place of a record is not followed") {
+  Store s;
+  std::ofstream(s.dir.path("elsewhere")) << format_record(full_record());
+  fs::create_symlink(s.dir.path("elsewhere"), s.folder + "/attachments/abc:net1.json");
+  CHECK_FALSE(s.store.load({"abc", "net1"}));
+}
+
+TEST_CASE("A record that could not be read back is refused before it is written") {
+  Store s;
+  Record record = full_record();
+  record.link->alias = "\xff not UTF-8";
+  const auto saved = s.store.save(record);
+  REQUIRE_FALSE(saved);
+  CHECK(files_below(s.folder) == 0);
+}
+
+TEST_CASE("Other files among the records are not listed") {
+  Store s;
+  for (const char* name : {"x.json", "a:b.txt", "a:b.json.new.5", "..:net1.json", "a:b c.json"}) {
+    std::ofstream(s.folder + "/attachments/" + name) << "";
+  }
+  CHECK(s.store.list()->empty());
+}
+
+TEST_CASE("Only the owner can read the state") {
+  Store s;
+  REQUIRE(s.store.save(full_record()));
+  CHECK(mode_of(s.folder) == 0700);
+  CHECK(mode_of(s.folder + "/attachments") == 0700);
+  CHECK(mode_of(s.folder + "/devices") == 0700);
+  CHECK(mode_of(s.dir.path("locks")) == 0700);
+  CHECK(mode_of(s.folder + "/attachments/abc:net1.json") == 0600);
+}
+
+TEST_CASE("A state folder that is open to others is closed") {
+  const test::TempDir dir;
+  fs::create_directories(dir.path("state"));
+  REQUIRE(::chmod(dir.path("state").c_str(), 0777) == 0);
+  REQUIRE(RecordStore::open(dir.path("state"), dir.path("locks")));
+  CHECK(mode_of(dir.path("state")) == 0700);
+}
+
+TEST_CASE("A state folder that is a symbolic link is refused") {
+  const test::TempDir dir;
+  fs::create_directories(dir.path("elsewhere"));
+  fs::create_directory_symlink("elsewhere", dir.path("state"));
+  const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+  REQUIRE_FALSE(store);
+  CHECK(store.error().code == Errc::denied);
+}
+
+TEST_CASE("A part of the state that is a symbolic link is refused") {
+  const test::TempDir dir;
+  const std::string part = GENERATE("state/attachments", "state/devices", "locks");
+  fs::create_directories(dir.path("elsewhere"));
+  fs::create_directories(dir.path("state"));
+  fs::create_directory_symlink(dir.path("elsewhere"), dir.path(part));
+  const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+  REQUIRE_FALSE(store);
+  CHECK(store.error().code == Errc::denied);
+}
+
+TEST_CASE("A folder that is put in the place of the locks' after they were checked gets none of them") {
+  Store s;
+  fs::create_directories(s.dir.path("elsewhere"));
+  fs::rename(s.dir.path("locks"), s.dir.path("moved"));
+  fs::create_directory_symlink(s.dir.path("elsewhere"), s.dir.path("locks"));
+  const auto lock = s.store.lock_device("0000:03:02.1", std::chrono::milliseconds{0});
+  REQUIRE(lock);
+  CHECK(fs::exists(s.dir.path("moved/0000:03:02.1")));
+  CHECK(fs::is_empty(s.dir.path("elsewhere")));
+}
+
+TEST_CASE("A state folder of another user is refused", "[root]") {
+  if (::geteuid() != 0) return;
+  const test::TempDir dir;
+  fs::create_directories(dir.path("state"));
+  REQUIRE(::chown(dir.path("state").c_str(), 65534, 65534) == 0);
+  const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+  REQUIRE_FALSE(store);
+  CHECK(store.error().code == Errc::denied);
+}
+
+TEST_CASE("Opening a store twice is as good as once") {
+  Store s;
+  REQUIRE(s.store.save(full_record()));
+  const auto again = RecordStore::open(s.folder, s.dir.path("locks"));
+  REQUIRE(again);
+  CHECK(again->list()->size() == 1);
+}
+
+TEST_CASE("Locks of two devices do not hinder each other, the lock of one does") {
+  Store s;
+  const auto first = s.store.lock_device("0000:03:02.1", std::chrono::milliseconds{0});
+  REQUIRE(first);
+  CHECK(s.store.lock_device("0000:03:02.2", std::chrono::milliseconds{0}));
+  CHECK(s.store.lock_device("0000:03:02.1", std::chrono::milliseconds{0}).error().code == Errc::busy);
+  CHECK(s.store.lock_rdma(std::chrono::milliseconds{0}));
+}
+
+}  // namespace vfrail

@@ -1,0 +1,797 @@
+// ADD and DEL on the fake node, with each call of the kernel failing in turn (before and after it took
+// effect), and with the process killed at each call. Whatever happens, the node must be what it was, with
+// what a runtime does next: nothing after a failed ADD (its own roll-back must do), DEL, or another pod's
+// ADD.
+#include "cni/verbs/verbs.h"
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
+#include "tests/support/fake_kernel.h"
+#include "tests/support/temp_dir.h"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVf = "0000:21:10.0";
+// An IPAM plugin that remembers what it gave out, as host-local does.
+constexpr const char* kIpamScript =
+    "#!/bin/sh\n"
+    "cd \"$(dirname \"$0\")\" || exit 1\n"
+    "case $CNI_COMMAND in\n"
+    "ADD) : > \"leases/$CNI_CONTAINERID.$CNI_IFNAME\"\n"
+    "  echo '{\"cniVersion\":\"1.0.0\",\"ips\":[{\"address\":\"10.9.0.2/24\",\"gateway\":\"10.9.0.1\"},"
+    "{\"address\":\"fd00::2/64\",\"gateway\":\"fd00::1\"}],\"routes\":[{\"dst\":\"0.0.0.0/"
+    "0\"},{\"dst\":\"fd01::/64\"}]}' ;;\n"
+    "DEL) rm -f \"leases/$CNI_CONTAINERID.$CNI_IFNAME\" ;;\n"
+    "esac\n";
+
+// What kind of node, and what the network asks for.
+struct Scene {
+  const char* name;
+  const char* wishes;
+  int rdma_devices = 1;  // of the VF
+};
+constexpr Scene kPlain{
+    "a VF whose PF is out of sight",
+    R"("mtu":9000,"mac":"02:00:00:00:00:07","promisc":false,"allmulti":true,"txQLen":700,)"
+    R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net/ipv4/tcp_rmem":"1 2 3"},"sourceRouting":true,)"};
+constexpr Scene kVfSettings{"a VF with settings at its PF",
+                            R"("mtu":9000,"mac":"02:00:00:00:00:07","vlan":100,"vlanQoS":3,"trust":"on",)"
+                            R"("vlanProto":"802.1ad","spoofchk":"off","min_tx_rate":10,"max_tx_rate":1000,)"
+                            R"("link_state":"enable",)"};
+constexpr Scene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
+constexpr Scene kRenamed{"two RDMA devices with names of the pod's own",
+                         R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
+constexpr Scene kCdi{"a VF whose container gets its nodes by CDI",
+                     R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
+const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed, kCdi};
+
+// A node with two VFs, each with an RDMA device, and two pods.
+class Node {
+ public:
+  explicit Node(const Scene& what = kPlain) : scene(what), world(dir.path("root")) {
+    add_devices();
+    world.add_rdma(kVf, "mlx5_0");
+    world.add_rdma("0000:21:10.2", "mlx5_1");
+    for (int i = 1; i < scene.rdma_devices; ++i) world.add_rdma(kVf, "mlx5_" + std::to_string(i + 1));
+    // Not what the kernel makes by default, so that a restore which does nothing shows.
+    world.link("enp1s0f0v0").mtu = 1400;
+    world.link("enp1s0f0v0").flags = 0x101;  // IFF_UP, IFF_PROMISC
+    world.link("enp1s0f0v0").tx_queue_len = 500;
+    world.link("enp1s0f0v0").alias = "rail 0";
+    world.link("enp1s0f0v0").altnames = {"net1", "enp1s0f0v0-a-long-name"};
+    for (const char* pod : {"/run/netns/a", "/run/netns/b"}) world.add_veth(world.add_netns(pod), "eth0");
+    fs::create_directories(programs.path("leases"));
+    std::ofstream(programs.path("fake-ipam")) << kIpamScript;
+    fs::permissions(programs.path("fake-ipam"), fs::perms::owner_all);
+    if (scene.name == kCdi.name) promise_by_cdi();
+    log.set_level(LogLevel::error);
+    std::signal(SIGPIPE, SIG_IGN);  // as main() does
+  }
+
+  void add_devices() {
+    const bool ib = scene.name == kInfiniband.name;
+    const char* pf = scene.name == kPlain.name ? "" : "0000:21:00.0";
+    if (*pf != 0) world.add_pf(pf, "enp1s0f0");
+    for (const auto& [pci, name] : {std::pair(kVf, "enp1s0f0v0"), std::pair("0000:21:10.2", "enp1s0f0v1")}) {
+      ib ? world.add_ib_vf(pci, name, pf) : world.add_vf(pci, name, pf);
+    }
+    if (ib || *pf == 0) return;
+    world.vf(kVf).vlan = VfVlan{7, 0, 0x8100};
+    world.vf(kVf).mac =
+        world.link("enp1s0f0v0").mac;  // igb tells of the address that it has made up for the VF
+  }
+
+  // As Allocate does it. Its numbers are others by now, because RDMA devices before this one are gone.
+  void promise_by_cdi() {
+    const CdiSpec spec{"nvidia.com/net-pci",
+                       kVf,
+                       {{"/dev/infiniband/uverbs5", "/dev/infiniband/uverbs5", "rw"},
+                        {"/dev/infiniband/umad5", "/dev/infiniband/umad5", "rw"},
+                        {"/dev/infiniband/rdma_cm", "/dev/infiniband/rdma_cm", "rw"}}};
+    REQUIRE(write_cdi_spec(spec_path(), dir.path("spec.new"), spec));
+    REQUIRE(
+        write_allocated_nodes(dir.path("run"), *DeviceId::parse(kVf), {{"umad5", "uverbs5"}, spec_path()}));
+  }
+  std::string spec_path() const { return dir.path("vfrail-spec.json"); }
+  // "as told", "corrected", or neither, which no fault may bring about.
+  std::string spec_state() const {
+    const auto spec = read_cdi_spec(spec_path());
+    if (!spec || !*spec) return spec ? "missing" : spec.error().text;
+    std::string out;
+    for (const DeviceNode& node : (*spec)->nodes) out += node.host_path.substr(16) + " ";
+    return out == "uverbs5 umad5 rdma_cm " ? "as told" : out == "umad0 uverbs0 rdma_cm " ? "corrected" : out;
+  }
+
+  Request request(Command command, const std::string& container, const std::string& netns) const {
+    Environment environment{{"CNI_COMMAND", command_name(command)},
+                            {"CNI_CONTAINERID", container},
+                            {"CNI_NETNS", netns},
+                            {"CNI_IFNAME", "net1"},
+                            {"CNI_PATH", programs.path()},
+                            {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
+    auto out = read_request(
+        environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)" +
+                         std::string(scene.wishes) + R"("ipam":{"type":"fake-ipam"}})");
+    REQUIRE(out);
+    return *out;
+  }
+
+  // A verb as a process of its own would run it.
+  template <class Verb>
+  auto run(Verb verb, const Request& request) {
+    auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+    REQUIRE(store);
+    const auto host = world.open(FakeWorld::kHost);
+    World outside{*host,
+                  SysRoot(dir.path("root")),
+                  *store,
+                  dir.path("run"),
+                  [this](const std::string& path) { return world.open_path(path); },
+                  log,
+                  [this](const SysRoot&, const DeviceId& id) {
+                    auto bound = world.rebind(id.text());
+                    if (bound && after_rebind) after_rebind();
+                    return bound;
+                  }};
+    outside.cdi_folders = {dir.path()};
+    outside.return_timeout = std::chrono::milliseconds(50);
+    outside.lock_timeout = std::chrono::milliseconds(500);
+    return verb(request, outside);
+  }
+  Result<AddResult> add(const std::string& container, const std::string& netns) {
+    return run(vfrail::add, request(Command::add, container, netns));
+  }
+  Result<> del(const std::string& container, const std::string& netns) {
+    return run(vfrail::del, request(Command::del, container, netns));
+  }
+
+  // The kernel's side, the addresses given out, and the state folder.
+  std::string everything() const {
+    std::string out = world.snapshot();
+    if (scene.name == kCdi.name) {
+      const std::string spec = spec_state();
+      out += spec == "as told" || spec == "corrected" ? "a CDI spec\n" : "CDI spec: " + spec + "\n";
+    }
+    for (const std::string& folder : {programs.path("leases"), dir.path("state/attachments"),
+                                      dir.path("state/devices"), dir.path("locks")}) {
+      for (const auto& entry : fs::directory_iterator(folder)) out += entry.path().filename().string() + "\n";
+    }
+    return out;
+  }
+
+  Scene scene;
+  TempDir dir{TempDir::On::memory};
+  TempDir programs;
+  FakeWorld world;
+  Log log;
+  std::function<void()> after_rebind;
+};
+
+std::string pristine(const Scene& scene = kPlain) {
+  Node node(scene);
+  REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
+  return node.everything();
+}
+
+struct Fault {
+  int error;
+  FakeWorld::When when;
+};
+const Fault kFaults[] = {{EIO, FakeWorld::When::before},
+                         {EBUSY, FakeWorld::When::before},
+                         {ENOMEM, FakeWorld::When::before},
+                         {EPERM, FakeWorld::When::before},
+                         {EIO, FakeWorld::When::after}};
+
+template <class Verb>
+bool killed(Verb verb) {
+  try {
+    verb();
+    return false;
+  } catch (const Killed&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as it was") {
+  const std::string before = pristine();
+  Node node;
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE(added);
+  CHECK(added->mac == "02:00:00:00:00:07");
+  CHECK(added->mtu == 9000);
+  CHECK(added->pci_id == kVf);
+  const std::string during = node.everything();
+  CHECK(during.find("netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 700 alias \"rail 0\" up allmulti") !=
+        std::string::npos);
+  CHECK(during.find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
+  CHECK(during.find("netns 2 route 0.0.0.0/0 table 100") != std::string::npos);
+  CHECK(during.find("netns 2 rule from 10.9.0.2/32 lookup 100\nnetns 2 rule from fd00::2/128 lookup 100") !=
+        std::string::npos);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("the settings of a VF are set at its PF in one request, and set back") {
+  const std::string before = pristine(kVfSettings);
+  Node node(kVfSettings);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.world.vf(kVf).text() ==
+        "mac 02:00:00:00:00:07, vlan 100 qos 3 802.1ad, min_tx_rate 10 max_tx_rate 1000, spoofchk off, trust "
+        "on, "
+        "link_state "
+        "enable");
+  const auto& log = node.world.log();
+  const auto begins_with = [&](const char* call) {
+    return std::count_if(log.begin(), log.end(),
+                         [=](const std::string& one) { return one.starts_with(call); });
+  };
+  CHECK(begins_with("change_vf") == 1);
+  CHECK(begins_with("vf_settings") == 1);
+  CHECK(node.world.snapshot().find(
+            "netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 500 alias \"rail 0\" up") !=
+        std::string::npos);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a VF that is destroyed while a pod has it is nothing to set back, and DEL is through with it") {
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  Node node(scene);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.destroy_vf(kVf);
+  const auto deleted = node.del("c1", "/run/netns/a");
+  INFO((deleted ? std::string() : deleted.error().text));
+  CHECK(deleted);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+  CHECK(fs::is_empty(node.programs.path("leases")));
+}
+
+TEST_CASE("a device bound to vfio is attached, with an address of its PF, and let go without a netdev") {
+  Node node(kVfSettings);
+  REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
+  node.world.give_to_vfio(kVf);
+  const std::string before = node.everything();
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find(R"("mtu":9000,)"), 11, "");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE(added);
+  CHECK(added->mac == "02:00:00:00:00:07");
+  CHECK(added->mtu == 0);
+  CHECK(added->pci_id == kVf);
+  CHECK(added->assignment.ips.size() == 2);
+  CHECK(node.world.vf(kVf).vlan->id == 100);
+  CHECK(std::none_of(node.world.log().begin(), node.world.log().end(),
+                     [](const std::string& call) { return call == "change_link"; }));
+  SECTION("DEL") { REQUIRE(node.del("c1", "/run/netns/a")); }
+  SECTION("DEL without a namespace") { REQUIRE(node.del("c1", "")); }
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("the settings of a VF are set back also when its namespace has ended") {
+  Node node(kVfSettings);
+  const std::string settings = node.world.vf(kVf).text();
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.end_netns("/run/netns/a");
+  REQUIRE(node.del("c1", ""));
+  CHECK(node.world.vf(kVf).text() == settings);
+  CHECK(node.world.snapshot().find("netns 1 link enp1s0f0v0 52:54:00:00:00:03 mtu 1400") !=
+        std::string::npos);
+}
+
+TEST_CASE("an address that the administrator had set is set back, for a VF that may not choose its own") {
+  Node node(kVfSettings);
+  const bool up = GENERATE(false, true);
+  node.world.link("enp1s0f0v0").flags = up ? 1 : 0;
+  const auto administered = MacAddress::parse("52:54:00:00:00:03");
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find(R"("trust":"on",)"), 13, "");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE(added);
+  CHECK(added->mac == "02:00:00:00:00:07");
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.world.vf(kVf).mac == administered);
+  CHECK(node.world.link("enp1s0f0v0").up() == up);
+  CHECK(node.world.link("enp1s0f0v0").mac == *administered);
+}
+
+TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays changed") {
+  Node node(kVfSettings);
+  REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
+  node.world.add_pf("0000:41:00.0", "enp2s0f0").refuses = {.rate = VfRate{}};
+  node.world.add_vf("0000:41:10.0", "enp2s0f0v0", "0000:41:00.0");
+  const std::string before = node.everything();
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find("0000:21:10.0"), 12, "0000:41:10.0");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find("set VF 0 of enp2s0f0: min_tx_rate 10 max_tx_rate 1000: ") !=
+        std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("settings of a VF without a PF in sight are refused with the reason") {
+  const std::string before = pristine();
+  Node node;
+  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  request.config.replace(request.config.find("\"mtu\""), 5, "\"vlan\":5,\"mtu\"");
+  const auto added = node.run(vfrail::add, request);
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find(
+            "vlan 5: only the PF can set that, and 0000:21:10.0 has no PF on this machine") !=
+        std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for") {
+  Node node(kVfSettings);
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE(added);
+  Request request = node.request(Command::check, "c1", "/run/netns/a");
+  const std::string result = format_result(*added).text();
+  request.config.insert(request.config.rfind('}'), ",\"prevResult\":" + result);
+  REQUIRE(node.run(vfrail::check, request));
+  node.world.vf(kVf).trust = false;
+  node.world.vf(kVf).vlan = VfVlan{};
+  const auto checked = node.run(vfrail::check, request);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, want vlan 100 qos 3 802.1ad") !=
+        std::string::npos);
+  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has trust off, want trust on") != std::string::npos);
+}
+
+TEST_CASE("an InfiniBand VF gets its GUID, by binding its driver again, and gives it back") {
+  const std::string before = pristine(kInfiniband);
+  Node node(kInfiniband);
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE(added);
+  CHECK(added->mac.ends_with("00:11:22:33:44:55:66:77"));
+  CHECK(node.world.vf(kVf).port_guid == parse_guid("00:11:22:33:44:55:66:77"));
+  CHECK(node.world.snapshot().find("netns 2 link net1 ") != std::string::npos);
+  CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0") != std::string::npos);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was", "[sweep]") {
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
+  int points = 0;
+  for (const Fault& fault : kFaults) {
+    for (int call = 1;; ++call) {
+      Node node(scene);
+      node.world.fail_call(call, fault.error, fault.when);
+      const auto added = node.add("c1", "/run/netns/a");
+      if (node.world.calls() < call) break;  // ADD makes fewer calls than this
+      ++points;
+      INFO("call " << call << " (" << node.world.log()[static_cast<size_t>(call) - 1] << "), errno "
+                   << fault.error << (fault.when == FakeWorld::When::after ? " after it took effect" : ""));
+      node.world.forget_faults();
+      // A question whose answer is lost changes nothing, so ADD may have gone on (after: it was no change).
+      if (added) REQUIRE(node.del("c1", "/run/netns/a"));
+      REQUIRE(node.everything() == before);
+    }
+  }
+  WARN("fault points tried in ADD: " << points);
+  CHECK(points > 50);
+}
+
+TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then leaves the node as it was",
+          "[sweep]") {
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
+  int points = 0;
+  for (const Fault& fault : kFaults) {
+    for (int call = 1;; ++call) {
+      Node node(scene);
+      REQUIRE(node.add("c1", "/run/netns/a"));
+      node.world.forget_faults();
+      node.world.fail_call(call, fault.error, fault.when);
+      const auto deleted = node.del("c1", "/run/netns/a");
+      if (node.world.calls() < call) break;
+      ++points;
+      INFO("call " << call << " (" << node.world.log()[static_cast<size_t>(call) - 1] << "), errno "
+                   << fault.error << (fault.when == FakeWorld::When::after ? " after it took effect" : ""));
+      node.world.forget_faults();
+      // Success must be true; after an error the runtime asks again.
+      if (!deleted) REQUIRE(node.del("c1", "/run/netns/a"));
+      REQUIRE(node.everything() == before);
+    }
+  }
+  WARN("fault points tried in DEL: " << points);
+  CHECK(points > 20);
+}
+
+TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sweep]") {
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
+  for (const bool netns_gone : {false, true}) {
+    int points = 0;
+    for (int call = 1;; ++call, ++points) {
+      Node node(scene);
+      node.world.kill_call(call);
+      if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
+      INFO("killed at call " << call << " (" << node.world.log().back() << ")"
+                             << (netns_gone ? ", namespace gone" : ""));
+      node.world.forget_faults();
+      if (netns_gone) node.world.end_netns("/run/netns/a");
+      REQUIRE(node.del("c1", netns_gone ? "" : "/run/netns/a"));
+      if (netns_gone) node.world.add_veth(node.world.add_netns("/run/netns/a"), "eth0");
+      // The pod's own veth is of another namespace number then: compare the host, which is what must not
+      // change.
+      const auto host_part = [](const std::string& text) {
+        std::string out;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+          if (line.find("link eth0") == std::string::npos) out += line + "\n";
+        }
+        return out;
+      };
+      REQUIRE(host_part(node.everything()) == host_part(before));
+    }
+    WARN("kill points tried in ADD" << (netns_gone ? ", then the namespace ended" : "") << ": " << points);
+    CHECK(points > 10);
+  }
+}
+
+TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets the device", "[sweep]") {
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  int points = 0;
+  for (int call = 1;; ++call, ++points) {
+    Node node(scene);
+    node.world.kill_call(call);
+    if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
+    INFO("killed at call " << call << " (" << node.world.log().back() << ")");
+    node.world.forget_faults();
+    node.world.end_netns("/run/netns/a");
+    const std::string settled = [&] {
+      Node fresh(scene);
+      fresh.world.end_netns("/run/netns/a");
+      return fresh.world.snapshot();
+    }();
+    REQUIRE(node.add("c2", "/run/netns/b"));
+    // The late DEL of the first pod comes while the second one has the device.
+    const std::string during = node.world.snapshot();
+    REQUIRE(node.del("c1", "/run/netns/a"));
+    REQUIRE(node.world.snapshot() == during);
+    REQUIRE(node.del("c2", "/run/netns/b"));
+    REQUIRE(node.world.snapshot() == settled);
+  }
+  WARN("kill points tried in ADD, then another pod's ADD: " << points);
+  CHECK(points > 10);
+}
+
+TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL", "[sweep]") {
+  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  INFO(scene.name);
+  const std::string before = pristine(scene);
+  int points = 0;
+  for (int call = 1;; ++call, ++points) {
+    Node node(scene);
+    REQUIRE(node.add("c1", "/run/netns/a"));
+    node.world.forget_faults();
+    node.world.kill_call(call);
+    if (!killed([&] { (void)node.del("c1", "/run/netns/a"); })) break;
+    INFO("killed at call " << call << " (" << node.world.log().back() << ")");
+    node.world.forget_faults();
+    REQUIRE(node.del("c1", "/run/netns/a"));
+    REQUIRE(node.everything() == before);
+  }
+  WARN("kill points tried in DEL: " << points);
+  CHECK(points > 5);
+}
+
+TEST_CASE("RDMA devices have the wanted names in the pod, and their own when they come home") {
+  const std::string before = pristine(kRenamed);
+  Node node(kRenamed);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const std::string during = node.world.snapshot();
+  CHECK(during.find("netns 2 rdma rdma0 uverbs0") != std::string::npos);
+  CHECK(during.find("netns 2 rdma rdma0_1 uverbs2") != std::string::npos);
+  SECTION("by DEL") { REQUIRE(node.del("c1", "/run/netns/a")); }
+  SECTION("by the end of the namespace") {
+    node.world.end_netns("/run/netns/a");
+    CHECK(node.world.snapshot().find("netns 1 rdma rdma0 ") != std::string::npos);
+    REQUIRE(node.del("c1", ""));
+    node.world.add_veth(2, "eth0");
+  }
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("an RDMA device whose own name is taken meanwhile comes home under the pod's name") {
+  Node node(kRenamed);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.rdma("mlx5_1").device.name = "mlx5_0";
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  const std::string after = node.world.snapshot();
+  CHECK(after.find("netns 1 rdma rdma0 ") != std::string::npos);
+  CHECK(after.find("netns 1 rdma mlx5_0 uverbs1") != std::string::npos);
+  CHECK(after.find("netns 1 rdma mlx5_2 ") != std::string::npos);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+}
+
+TEST_CASE("a name that an RDMA device in another pod has is refused, and nothing stays changed") {
+  Node node(kRenamed);
+  node.world.rdma("mlx5_1").device.name = "rdma0_1";
+  node.world.rdma("rdma0_1").netns = 3;
+  const std::string before = node.world.snapshot();
+  REQUIRE(node.world.open(FakeWorld::kHost)->change_link(2, {}));  // refreshes the tree
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::exists);
+  CHECK(node.world.snapshot() == before);
+}
+
+TEST_CASE("a second ADD of a device in use is told to try later and changes nothing") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const std::string during = node.everything();
+  const auto second = node.add("c2", "/run/netns/b");
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code == Errc::busy);
+  CHECK(second.error().text.find("belongs to net1 of container c1") != std::string::npos);
+  CHECK(node.everything() == during);
+}
+
+TEST_CASE("a second ADD of a living attachment is refused and changes nothing") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const std::string during = node.everything();
+  const auto second = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code == Errc::exists);
+  CHECK(second.error().text.find("is attached already") != std::string::npos);
+  CHECK(node.everything() == during);
+}
+
+TEST_CASE("an ADD under the name of a killed one gives that one's device back, whichever it was") {
+  Node node;
+  node.world.kill_call(9);  // the device is in the pod
+  REQUIRE(killed([&] { (void)node.add("c1", "/run/netns/a"); }));
+  node.world.forget_faults();
+  node.world.end_netns("/run/netns/a");
+  node.world.add_veth(node.world.add_netns("/run/netns/a"), "eth0");
+  Request other = node.request(Command::add, "c1", "/run/netns/a");
+  other.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.2"})";
+  REQUIRE(node.run(vfrail::add, other));
+  CHECK(node.world.snapshot().find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400") !=
+        std::string::npos);
+  other.command = Command::del;
+  REQUIRE(node.run(vfrail::del, other));
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+}
+
+TEST_CASE("an RDMA device that a list of the kernel misses is looked for again") {
+  Node node;
+  node.world.rdma_lists_with_a_gap = 3;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
+  node.world.rdma_lists_with_a_gap = 1;
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == pristine());
+}
+
+TEST_CASE("a VF whose RDMA device is still in another namespace is not attached without it") {
+  const std::string before = pristine();
+  Node node;
+  node.world.rdma("mlx5_0").netns = 2;
+  const auto host = node.world.open(FakeWorld::kHost);  // any change refreshes the tree
+  REQUIRE(host->change_link(node.world.link("enp1s0f0v1").index, {.mtu = 1500}));
+  node.world.forget_faults();
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::busy);
+  CHECK(added.error().text.find("the RDMA device of 0000:21:10.0 (driver igbvf) is not in the host") !=
+        std::string::npos);
+  node.world.rdma("mlx5_0").netns = FakeWorld::kHost;
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a device whose RDMA device gets other nodes than the container was told is not attached") {
+  const std::string before = pristine();
+  Node node;
+  const auto id = DeviceId::parse(kVf);
+  REQUIRE(write_allocated_nodes(node.dir.path("run"), *id, {{"umad4", "uverbs4"}, ""}));
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find("the container was allocated umad4, uverbs4") != std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the spec has them") {
+  Node node(kCdi);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
+  CHECK_FALSE(fs::exists(node.spec_path() + ".new"));
+  const auto moves = [&] {
+    const auto& log = node.world.log();
+    return std::count(log.begin(), log.end(), "move_rdma_device");
+  };
+  CHECK(moves() == 1);  // there is no number to be had by another
+}
+
+TEST_CASE("a sandbox that is made again without another Allocate has the nodes of its device, too") {
+  Node node(kCdi);
+  // An RDMA device that had the lowest number, at the time of the first ADD.
+  node.world.add_rdma("0000:21:10.2", "mlx5_9");
+  std::swap(node.world.rdma("mlx5_9").uverbs, node.world.rdma("mlx5_0").uverbs);
+  std::swap(node.world.rdma("mlx5_9").umad, node.world.rdma("mlx5_0").umad);
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "umad2 uverbs2 rdma_cm ");
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  node.world.rdma("mlx5_9").uverbs = node.world.rdma("mlx5_9").umad = 9;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
+}
+
+TEST_CASE("a killed ADD has written half of a CDI spec, and the next one minds it not") {
+  Node node(kCdi);
+  std::ofstream(node.spec_path() + ".new") << "{\"cdi";
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
+  CHECK_FALSE(fs::exists(node.spec_path() + ".new"));
+}
+
+TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the device is home again") {
+  const std::string before = pristine(kCdi);
+  Node node(kCdi);
+  std::string reason;
+  SECTION("unreadable") {
+    std::ofstream(node.spec_path()) << "{}";
+    reason = "read the CDI spec of 0000:21:10.0";
+  }
+  SECTION("not to be written") {
+    fs::create_directories(node.spec_path() + ".new/x");
+    reason = "correct the CDI spec of 0000:21:10.0";
+  }
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find(reason) != std::string::npos);
+  node.promise_by_cdi();
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a promise cannot have ADD rewrite what is not a CDI spec of ours") {
+  const std::string before = pristine(kCdi);
+  Node node(kCdi);
+  fs::create_directories(node.dir.path("specs"));
+  fs::create_directory_symlink(node.dir.path(), node.dir.path("specs/link"));
+  const std::string name =
+      GENERATE("/etc/cdi-of-mine/vfrail-spec.json", "other-spec.json", "vfrail-spec.conf",
+               "specs/../vfrail-spec.json", "specs/link/vfrail-spec.json");
+  const std::string path = name.starts_with('/') ? name : node.dir.path(name);
+  CAPTURE(path);
+  std::error_code ignored;
+  fs::copy_file(node.spec_path(), node.dir.path("other-spec.json"), ignored);
+  REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"uverbs5"}, path}));
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().text.find("is not a CDI spec of vfrail") != std::string::npos);
+  CHECK(node.everything() == before);
+}
+
+TEST_CASE("a folder of promises that others can write into is not read") {
+  Node node(kCdi);
+  const std::string promised = node.dir.path("run/promised");
+  SECTION("open to all") { fs::permissions(promised, fs::perms::others_write, fs::perm_options::add); }
+  SECTION("a link") {
+    fs::rename(promised, node.dir.path("elsewhere"));
+    fs::create_directory_symlink(node.dir.path("elsewhere"), promised);
+  }
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::denied);
+  CHECK(added.error().text.find(promised) != std::string::npos);
+}
+
+TEST_CASE("a promise by CDI whose spec is gone is none: the device is another plugin's by now") {
+  Node node(kCdi);
+  fs::remove(node.spec_path());
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK_FALSE(fs::exists(node.spec_path()));
+}
+
+TEST_CASE("a CDI spec without RDMA nodes gets none") {
+  Node node(kCdi);
+  const CdiSpec spec{"nvidia.com/net-pci", kVf, {{"/dev/vhost-net", "/dev/vhost-net", "rw"}}};
+  REQUIRE(write_cdi_spec(node.spec_path(), node.dir.path("spec.new"), spec));
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(**read_cdi_spec(node.spec_path()) == spec);
+}
+
+TEST_CASE("a CDI spec is right also where nothing moves") {
+  Node node(kCdi);
+  node.world.rdma_mode = RdmaNetnsMode::shared;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  CHECK(node.spec_state() == "corrected");
+}
+
+TEST_CASE("a namespace that ends while DEL waits gives the device back") {
+  const std::string before = pristine();
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  // The path is gone at once, the namespace itself, which has the link, a little later.
+  node.world.end_netns("/run/netns/a");
+  const int ending = node.world.add_netns("/ending");
+  const auto host = node.world.open(FakeWorld::kHost);
+  REQUIRE(
+      host->change_link(node.world.link("net1").index, {.netns_fd = node.world.open(ending)->netns_fd()}));
+  int waits = 0;
+  node.world.while_waiting = [&] {
+    if (++waits == 1) node.world.end_netns("/ending");
+  };
+  REQUIRE(node.del("c1", ""));
+  CHECK(waits > 0);
+  const std::string after = node.world.snapshot();
+  CHECK(after.find(
+            "netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400 qlen 500 alias \"rail 0\" up promisc altname "
+            "enp1s0f0v0-a-long-name altname net1") != std::string::npos);
+}
+
+TEST_CASE("a device whose old name is taken meanwhile comes home under another name and is not lost") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.add_veth(FakeWorld::kHost, "enp1s0f0v0");
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.world.snapshot().find("netns 1 link dev0 52:54:00:00:00:02 mtu 1400") != std::string::npos);
+}
+
+TEST_CASE("a record from before a reboot is dropped, not obeyed") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.end_netns("/run/netns/a");
+  std::ofstream(node.dir.path("root/proc/sys/kernel/random/boot_id")) << "boot-2\n";
+  const std::string after_boot = node.world.snapshot();
+  REQUIRE(node.del("c1", ""));
+  CHECK(node.world.snapshot() == after_boot);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+  CHECK(fs::is_empty(node.programs.path("leases")));
+}
+
+TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
+  const std::string before = pristine();
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  Request request = node.request(Command::del, "c1", "/run/netns/a");
+  request.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})";
+  REQUIRE(node.run(vfrail::del, request));
+  CHECK(node.everything() == before);
+  CHECK(node.run(vfrail::del, request));
+}
+
+TEST_CASE("a roll-back goes by the names that RDMA devices have since their driver was bound again") {
+  Node node(kInfiniband);
+  node.after_rebind = [&] {
+    node.after_rebind = nullptr;
+    const uint32_t index = node.world.rdma("mlx5_0").device.index;
+    REQUIRE(node.world.open(FakeWorld::kHost)->rename_rdma_device(index, "ibp33s16"));
+  };
+  fs::remove(node.programs.path("fake-ipam"));
+  std::ofstream(node.programs.path("fake-ipam")) << "#!/bin/sh\ntest $CNI_COMMAND = DEL\n";
+  fs::permissions(node.programs.path("fake-ipam"), fs::perms::owner_all);
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  INFO(added.error().text);
+  CHECK(added.error().text.find("rollback failed") == std::string::npos);
+  CHECK(node.world.snapshot().find("netns 1 rdma ibp33s16") != std::string::npos);
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+}
+
+}  // namespace vfrail::test

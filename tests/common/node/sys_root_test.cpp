@@ -1,0 +1,97 @@
+// common/node/sys_root.h: bounded reads below a root.
+#include "common/node/sys_root.h"
+
+#include "tests/support/temp_dir.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+struct Tree {
+  test::TempDir dir;
+  SysRoot sys{dir.path()};
+  explicit Tree(std::string_view manifest) { test::write_tree(dir.path(), manifest); }
+};
+
+}  // namespace
+
+TEST_CASE("A file is read without the white space at its end") {
+  const Tree tree("sys/vendor = 0x15b3 \t");
+  CHECK(*tree.sys.text("sys/vendor").value_or(std::nullopt) == "0x15b3");
+}
+
+TEST_CASE("A file that is not there is no error") {
+  const Tree tree("sys/vendor = x");
+  CHECK_FALSE(tree.sys.text("sys/none").value_or("x").has_value());
+  CHECK_FALSE(tree.sys.text("sys/vendor/below").value_or("x").has_value());
+  CHECK_FALSE(tree.sys.exists("sys/none").value_or(true));
+}
+
+TEST_CASE(
+    "What cannot be read as a file is an error, and nothing for those who say that they can do without") {
+  const Tree tree("sys/folder/");
+  CHECK_FALSE(tree.sys.text("sys/folder"));
+  CHECK_FALSE(tree.sys.text("sys/folder").or_none().has_value());
+}
+
+TEST_CASE("A file of more than 64 KiB is refused") {
+  const Tree tree("sys/");
+  std::ofstream(tree.dir.path("sys/big")) << std::string(70'000, 'x');
+  const auto text = tree.sys.text("sys/big");
+  REQUIRE_FALSE(text);
+  CHECK(text.error().code == Errc::protocol);
+}
+
+TEST_CASE("A fifo in the way does not stop the reader") {
+  const Tree tree("sys/");
+  REQUIRE(::mkfifo(tree.dir.path("sys/fifo").c_str(), 0600) == 0);
+  CHECK(tree.sys.text("sys/fifo").value_or("x")->empty());
+}
+
+TEST_CASE("A number is read whole or not at all") {
+  const Tree tree("sys/a = -1\nsys/b = 12x\nsys/c = 0x10\n");
+  CHECK(tree.sys.number("sys/a").value_or(0) == -1);
+  CHECK_FALSE(tree.sys.number("sys/b").value_or(0).has_value());
+  CHECK_FALSE(tree.sys.number("sys/c").value_or(0).has_value());
+  CHECK_FALSE(tree.sys.number("sys/d").value_or(0).has_value());
+}
+
+TEST_CASE("The name behind a link is the last part of its target, also when the target is gone") {
+  const Tree tree("sys/device/driver -> ../../bus/drivers/igbvf");
+  CHECK(tree.sys.link_name("sys/device/driver").value_or("") == "igbvf");
+  CHECK_FALSE(tree.sys.link_name("sys/device").value_or("").has_value());
+}
+
+TEST_CASE("A path is resolved below the root and never out of it") {
+  const Tree tree("sys/devices/pci/net/\nsys/class/a -> ../devices/pci\nsys/class/out -> /etc\n");
+  CHECK(tree.sys.resolve("sys/class/a/net").value_or("") == "sys/devices/pci/net");
+  CHECK_FALSE(tree.sys.resolve("sys/class/out").value_or("").has_value());
+  CHECK_FALSE(tree.sys.resolve("sys/class/none").value_or("").has_value());
+  CHECK_FALSE(tree.sys.resolve("sys/../../..").value_or("").has_value());
+}
+
+TEST_CASE("A folder is listed in order, and one that is not there is no empty one") {
+  const Tree tree("sys/b = 1\nsys/a/\nsys/c -> b\n");
+  CHECK(tree.sys.list("sys").value_or(std::nullopt) == std::vector<std::string>{"a", "b", "c"});
+  CHECK_FALSE(tree.sys.list("none").value_or(SysRoot::Names()).has_value());
+  CHECK_FALSE(tree.sys.list("sys/b").value_or(SysRoot::Names()).has_value());
+}
+
+// A link to itself is an error for root, too (ELOOP), whom no permission stops.
+TEST_CASE("What could not be read is not taken for something that is not there") {
+  const Tree tree("sys/loop -> loop\n");
+  CHECK_FALSE(tree.sys.exists("sys/loop/x").ok());
+  CHECK_FALSE(tree.sys.text("sys/loop"));
+  CHECK_FALSE(tree.sys.number("sys/loop"));
+  CHECK_FALSE(tree.sys.link_name("sys/loop/x"));
+  CHECK_FALSE(tree.sys.link_target("sys/loop/x"));
+  CHECK_FALSE(tree.sys.list("sys/loop"));
+  CHECK_FALSE(tree.sys.resolve("sys/loop"));
+}
+
+}  // namespace vfrail

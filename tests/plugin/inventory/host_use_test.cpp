@@ -1,0 +1,215 @@
+#include "plugin/inventory/host_use.h"
+
+#include "plugin/inventory/host_network.h"
+#include "tests/plugin/tree.h"
+#include "tests/support/fake_kernel.h"
+
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::function;
+using test::Tree;
+using Kind = HostUseFact::Kind;
+
+namespace {
+
+std::vector<std::string> facts(const Inventory& inventory, const std::string& address, Kind kind) {
+  std::vector<std::string> out;
+  for (const HostUseFact& fact : function(inventory, address).host_use) {
+    if (fact.kind == kind) out.push_back(fact.what);
+  }
+  return out;
+}
+
+HostNetwork read_network(const SysRoot& sys, Kernel* host) {
+  auto out = read_host_network(sys, host);
+  if (!out) FAIL(out.error().text);
+  return *std::move(out);
+}
+
+}  // namespace
+
+TEST_CASE("a bond's member is told from the bond's IPv4 default route over a VLAN") {
+  const Inventory inventory = Tree("management").scan();
+  for (const char* address : {"0000:01:00.0", "0000:01:00.1"}) {
+    const std::string name = function(inventory, address).netdevs.front().name;
+    CHECK(facts(inventory, address, Kind::default_route) ==
+          std::vector<std::string>{"bond0.100, above " + name +
+                                   ", carries the IPv4 default route (table main)"});
+    CHECK(facts(inventory, address, Kind::member) ==
+          std::vector<std::string>{name + " is a member of bond0 (a bond)"});
+    CHECK(function(inventory, address).host_use.front().kind == Kind::default_route);
+  }
+}
+
+TEST_CASE("an IPv6 default route over a VLAN counts for the interface below") {
+  const Inventory inventory = Tree("management").scan();
+  CHECK(facts(inventory, "0000:02:00.0", Kind::default_route) ==
+        std::vector<std::string>{"eno3.7, above eno3, carries an IPv6 default route"});
+  CHECK(facts(inventory, "0000:02:00.0", Kind::member).empty());
+}
+
+TEST_CASE("an interface with addresses is told, link-local ones do not count") {
+  const Inventory inventory = Tree("management").scan();
+  CHECK(
+      facts(inventory, "0000:02:00.1", Kind::address) ==
+      std::vector<std::string>{"eno4 has the connected network 192.168.2.0/24, address 2001:db8:0:7::1/64"});
+  CHECK(function(inventory, "0000:02:00.1").host_use.size() == 1);
+  CHECK(function(inventory, "0000:05:00.0").host_use.empty());
+}
+
+TEST_CASE("a VRF does not own its interfaces") {
+  CHECK(function(Tree("management").scan(), "0000:04:00.0").host_use.empty());
+}
+
+TEST_CASE("an interface whose VLAN is a bridge's port is a member") {
+  const Inventory inventory = Tree("management").scan();
+  CHECK(facts(inventory, "0000:04:00.1", Kind::member) ==
+        std::vector<std::string>{"ens6.5, above ens6, is a member of br0 (a bridge)"});
+}
+
+TEST_CASE("an interface's own default route counts") {
+  CHECK(facts(Tree("management").scan(), "0000:00:05.0", Kind::default_route) ==
+        std::vector<std::string>{"eth9 carries the IPv4 default route (table main)"});
+}
+
+TEST_CASE("a port of Open vSwitch is a member") {
+  const Inventory inventory = Tree("mlx5_switchdev").scan();
+  CHECK(facts(inventory, "0000:03:00.0", Kind::member).at(0) ==
+        "enp3s0f0_0 is a member of ovs-system (Open vSwitch)");
+  CHECK(function(inventory, "0000:03:00.2").host_use.empty());
+}
+
+TEST_CASE("a default route in another table is a warning when only files can be read") {
+  const Inventory inventory = Tree("management").scan();
+  REQUIRE(inventory.warnings.size() == 1);
+  CHECK(inventory.warnings[0].find("table 200 has an IPv4 default route") == 0);
+}
+
+TEST_CASE("routes that cannot be read are a warning, not silence") {
+  const Inventory inventory = Tree("igb_node").scan();
+  REQUIRE(inventory.warnings.size() == 1);
+  CHECK(inventory.warnings[0].find("the host's IPv4 default routes are not known") == 0);
+}
+
+TEST_CASE("without proc/1 the files of proc/net are read") {
+  Tree tree("igb_node");
+  tree.add("proc/net/route | eth3\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0");
+  CHECK(facts(tree.scan(), "0000:21:10.2", Kind::default_route).size() == 1);
+}
+
+TEST_CASE("unreachable routes and the loopback interface are no default routes") {
+  HostNetwork network;
+  parse_proc_route("*\t00000000\t00000000\t0200\t0\t0\t0\t00000000\t0\t0\t0\n", network);
+  parse_proc_ipv6_route(
+      "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+      "00000000000000000000000000000000 "
+      "ffffffff 00000001 00000000 00200200       lo\n",
+      network);
+  CHECK(network.default_routes.empty());
+}
+
+TEST_CASE("files of the host that cannot be read are an error, and the reader's own are not taken for them") {
+  Tree tree("");
+  tree.add("proc/net/route | eth0 00000000 0100000A 0003 0 0 0 00000000 0 0 0");
+  CHECK(read_network(tree.sys(), nullptr).default_routes.size() == 1);  // a captured tree without proc/1
+  SECTION("route is a folder, whose read is EISDIR") { tree.add("proc/1/net/route/"); }
+  SECTION("proc/1 is a link that leads to itself, ELOOP") { tree.add("proc/1 -> 1"); }
+  const auto network = read_host_network(tree.sys(), nullptr);
+  REQUIRE_FALSE(network);
+  CHECK(network.error().text.find("read the host's routes and addresses: ") == 0);
+}
+
+TEST_CASE("of the host's own folder without a file nothing is read elsewhere") {
+  Tree tree("");
+  tree.add("proc/net/route | eth0 00000000 0100000A 0003 0 0 0 00000000 0 0 0\nproc/1/net/");
+  const HostNetwork network = read_network(tree.sys(), nullptr);
+  CHECK(network.default_routes.empty());
+  CHECK(network.warnings.at(0).find("the host's IPv4 default routes are not known") == 0);
+}
+
+TEST_CASE("a router's routes are read line by line, and what the kernel is slow at not at all") {
+  Tree tree("");
+  tree.add(
+      "proc/1/net/route = none\nproc/1/net/fib_trie = none\nproc/1/net/rt6_stats = "
+      "none\nproc/1/net/ipv6_route = none");
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(tree.root() + "/proc/1/net/" + name) << text;
+  };
+  std::string routes = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n";
+  for (int i = 0; i < 20'000; ++i)
+    routes += "eth1\t" + std::string("00AB10C0\t0100000A\t0003\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
+  write("route", routes + "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+  const std::string table = "Id 100:\n  +-- 0.0.0.0/0 2 0 2\n     |-- 0.0.0.0\n        /0 universe UNICAST\n";
+  const std::string ipv6 = std::string(32, '0') + " 00 " + std::string(32, '0') + " 00 " +
+                           std::string(32, '0') + " 00000400 00000001 00000000 00000003 eth0\n";
+  write("fib_trie", table + "Main:\nId 300:\n     |-- 0.0.0.0\n        /0 universe UNICAST\n");
+  write("rt6_stats", "0004 0005 0010 0007 0000 0006 0000\n");
+  write("ipv6_route", ipv6);
+  HostNetwork network = read_network(tree.sys(), nullptr);
+  CHECK(network.default_routes.at("eth0").size() == 2);
+  REQUIRE(network.warnings.size() == 1);  // what follows the main table is not read
+  CHECK(network.warnings[0].find("table 100 has an IPv4 default route") == 0);
+
+  std::string longer = "Id 90:\n";
+  while (longer.size() < 300'000) longer += "     |-- 10.0.0.0\n        /24 universe UNICAST\n";
+  write("fib_trie", longer + table);
+  write("rt6_stats", "0004 0005 0010 7536 0000 0006 0000\n");
+  network = read_network(tree.sys(), nullptr);
+  CHECK(network.default_routes.at("eth0").size() == 1);
+  REQUIRE(network.warnings.size() == 2);
+  CHECK(network.warnings[0].find("a routing table beside main is too long to be read") == 0);
+  CHECK(network.warnings[1].find("the host has 30006 IPv6 routes") == 0);
+}
+
+TEST_CASE("lines that are not understood are skipped") {
+  HostNetwork network;
+  for (const char* text :
+       {"", "\n", "eth0", "eth0\tzz\tzz\tzz\t0\t0\t0\tzz\t0", "eth0 1 2 3 4 5 6 7 8 9 10 11"}) {
+    parse_proc_route(text, network);
+    parse_proc_ipv6_route(text, network);
+    parse_proc_if_inet6(text, network);
+    parse_proc_fib_trie(text, network);
+  }
+  CHECK(network.default_routes.empty());
+  CHECK(network.warnings.empty());
+}
+
+TEST_CASE("netlink tells default routes of every table and the addresses, without link-local ones") {
+  const test::TempDir folder;
+  test::FakeWorld world(folder.path());
+  world.add_vf("0000:21:10.0", "vf0");
+  world.link("vf0").flags |= 1U;
+  const int index = world.link("vf0").index;
+  const auto host = world.open(test::FakeWorld::kHost);
+  for (const char* address : {"10.1.2.3/24", "fe80::1/64", "2001:db8::5/64"}) {
+    REQUIRE(host->add_address(index, *IpAddress::parse_cidr(address)));
+  }
+  Route route;
+  route.destination = *IpAddress::parse_cidr("0.0.0.0/0");
+  route.gateway = IpAddress::parse("10.1.2.1");
+  route.link = index;
+  route.table = 200;
+  REQUIRE(host->add_route(route));
+  Tree tree("");
+  tree.add("sys/class/net/vf0/ifindex = " + std::to_string(index));
+
+  const HostNetwork network = read_network(tree.sys(), host.get());
+  CHECK(network.default_routes.at("vf0") == std::vector<std::string>{"the IPv4 default route (table 200)"});
+  CHECK(network.addresses.at("vf0") ==
+        std::vector<std::string>{"address 10.1.2.3/24", "address 2001:db8::5/64"});
+  CHECK(network.warnings.empty());
+}
+
+TEST_CASE("when netlink fails the files are read, and a warning says so") {
+  const test::TempDir folder;
+  test::FakeWorld world(folder.path());
+  const auto host = world.open(test::FakeWorld::kHost);
+  world.fail_call(1, EPERM, test::FakeWorld::When::before);
+  const HostNetwork network = read_network(Tree("management").sys(), host.get());
+  CHECK(network.default_routes.count("bond0.100") == 1);
+  CHECK(network.warnings.back().find("EPERM (Operation not permitted); files are read instead") !=
+        std::string::npos);
+}

@@ -1,0 +1,27 @@
+// plugin/inventory/node_devices.h: which device nodes the node has.
+#include "plugin/inventory/node_devices.h"
+
+#include "tests/plugin/tree.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::Tree;
+
+TEST_CASE("a device node is there as a file, or by a class of the kernel where /dev is not given to us") {
+  Tree tree("management");
+  const SysRoot sys(tree.root());
+  REQUIRE_FALSE(*has_device_node(sys, "vhost-net"));
+  SECTION("file") { tree.add("dev/vhost-net = x"); }
+  SECTION("misc device") { tree.add("sys/class/misc/vhost-net/dev = 10:238"); }
+  SECTION("another class") { tree.add("sys/class/vhost/vhost-net/dev = 10:238"); }
+  CHECK(*has_device_node(sys, "vhost-net"));
+  CHECK_FALSE(*has_device_node(sys, "vhost"));
+}
+
+TEST_CASE("a device node in a folder of /dev has its own name in the class") {
+  Tree tree("management");
+  REQUIRE_FALSE(*has_device_node(SysRoot(tree.root()), "infiniband/another_cm"));
+  tree.add("sys/class/misc/another_cm/dev = 10:56");
+  CHECK(*has_device_node(SysRoot(tree.root()), "infiniband/another_cm"));
+}

@@ -1,0 +1,105 @@
+// Devices that vfrail-cni could not restore: unhealthy with the reason, until their file is gone.
+#include "common/node/unclean.h"
+
+#include "plugin/config/config.h"
+#include "plugin/events/kernel_events.h"
+#include "plugin/inventory/unclean_facts.h"
+#include "plugin/match/health.h"
+#include "tests/support/temp_dir.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+struct StateFolder : TempDir {
+  StateFolder() {
+    write_tree(path("root"), "proc/sys/kernel/random/boot_id = boot-1");
+    std::filesystem::create_directories(path("cni/unclean"));
+  }
+  void put(const std::string& name, const std::string& text) const {
+    std::ofstream(path("cni/unclean/" + name)) << text;
+  }
+  Result<Inventory> inventory() const {
+    Inventory out;
+    out.functions.resize(2);
+    out.functions[0].address = *PciAddress::parse("0000:03:02.1");
+    out.functions[1].address = *PciAddress::parse("0000:03:02.2");
+    TRY(add_unclean(SysRoot(path("root")), path("cni"), out), "");
+    return out;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A device that could not be restored is unhealthy with the reasons, under every policy") {
+  const StateFolder state;
+  state.put("0000:03:02.1.json", format_unclean({"boot-1", {"rings: rx is 512, was 256"}}));
+  state.put("0000:03:02.1@1.json", format_unclean({"boot-1", {"mode is 1, was 0"}}));
+  state.put("0000:03:02.2.json", format_unclean({"boot-0", {"of an earlier boot"}}));
+  const auto inventory = state.inventory();
+  REQUIRE(inventory);
+  ResourceConfig resource;
+  resource.health = {.port = false, .carrier = false, .guid = false, .devlink = false};
+  const Fault found = find_fault(inventory->functions[0], resource);
+  CHECK(std::string(name_of(found.code)) == "unclean");
+  const std::string& fault = found.text;
+  CHECK_THAT(fault, Catch::Contains("rings: rx is 512, was 256"));
+  CHECK_THAT(fault, Catch::Contains("mode is 1, was 0"));
+  CHECK_THAT(fault, Catch::Contains("vfrail-cni sweep"));
+  CHECK(find_fault(inventory->functions[1], resource).empty());
+}
+
+TEST_CASE("Below a container's mounts of the host the boot is that of the container's own /proc") {
+  const StateFolder state;
+  std::filesystem::remove_all(state.path("root/proc"));
+  const auto own = SysRoot().text("proc/sys/kernel/random/boot_id");
+  REQUIRE(own);
+  REQUIRE(own->has_value());
+  state.put("0000:03:02.1.json", format_unclean({**own, {"x"}}));
+  state.put("0000:03:02.2.json", format_unclean({"boot-0", {"of an earlier boot"}}));
+  const auto inventory = state.inventory();
+  REQUIRE(inventory);
+  CHECK(inventory->functions[0].unclean == "x");
+  CHECK(inventory->functions[1].unclean.empty());
+}
+
+TEST_CASE("A state of vfrail-cni that cannot be read says of no device that it is clean") {
+  const StateFolder state;
+  state.put("0000:03:02.1.json", "{");
+  CHECK_FALSE(state.inventory());
+  std::filesystem::remove_all(state.path("cni"));
+  CHECK(state.inventory());
+}
+
+TEST_CASE("A file that comes into the folder of unclean devices, or leaves it, is an event") {
+  const StateFolder state;
+  Log log;
+  KernelEvents events(log);
+  events.follow_folder(state.path("cni/unclean"));
+  while (events.read()) {
+  }
+  const std::string outside = state.path("new");
+  std::ofstream(outside) << format_unclean({"boot-1", {"x"}});
+  std::filesystem::rename(outside, state.path("cni/unclean/0000:03:02.1.json"));
+  CHECK(events.read() == "files in " + state.path("cni/unclean"));
+  std::filesystem::remove(state.path("cni/unclean/0000:03:02.1.json"));
+  CHECK(events.read() == "files in " + state.path("cni/unclean"));
+  {
+    INFO("a folder that is made later is followed from the next rescan on");
+    KernelEvents later(log);
+    later.follow_folder(state.path("cni/later"));
+    std::filesystem::create_directories(state.path("cni/later"));
+    later.open_missing();
+    while (later.read()) {
+    }
+    std::ofstream(outside) << "{}";
+    std::filesystem::rename(outside, state.path("cni/later/x.json"));
+    CHECK(later.read() == "files in " + state.path("cni/later"));
+  }
+}
+
+}  // namespace vfrail::test

@@ -1,0 +1,114 @@
+// plugin/match/departures.h: a device that a scan does not see is not yet one that is gone.
+#include "plugin/match/departures.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+using Time = Departures::Time;
+using Texts = std::vector<std::string>;
+
+Pool pool_of(const Texts& addresses, const std::string& name = "hostdev") {
+  Pool out;
+  out.config.prefix = "intel.com";
+  out.config.name = name;
+  for (const std::string& address : addresses) {
+    PoolDevice device;
+    device.facts.address = *PciAddress::parse(address);
+    out.devices.push_back(std::move(device));
+  }
+  return out;
+}
+
+Texts ids(const Pool& pool) {
+  Texts out;
+  for (const PoolDevice& device : pool.devices) out.push_back(device.id());
+  return out;
+}
+
+const std::string kFirst = "0000:03:02.1";
+const std::string kSecond = "0000:03:02.2";
+const Texts kBoth{kFirst, kSecond};
+const Time kStart{seconds{1000}};
+
+struct Scene {
+  Departures departures{seconds{5}};
+  std::vector<std::shared_ptr<const Pool>> published{std::make_shared<const Pool>(pool_of(kBoth))};
+  std::optional<DevicesInUse> in_use;
+  std::vector<UnreadDevice> unread;
+
+  Texts scan(const Texts& seen, milliseconds at) {
+    Pools found;
+    found.pools.push_back(pool_of(seen));
+    found.unread = unread;
+    departures.hold(found, published, in_use ? &*in_use : nullptr, kStart + at);
+    return ids(found.pools.front());
+  }
+  void answer(const Texts& used, milliseconds asked) {
+    in_use.emplace();
+    for (const std::string& id : used) in_use->resources["intel.com/hostdev"][id] = {"default", "p", "c"};
+    departures.answered(kStart + asked);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a device that is not seen stays, in its place, until kubelet has been asked") {
+  Scene scene;
+  scene.answer({}, milliseconds{-1});  // before it went
+  CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
+  CHECK(scene.departures.wait_for_kubelet());
+  CHECK(scene.scan({kSecond}, seconds{60}) == kBoth);
+  scene.answer({}, seconds{61});
+  CHECK(scene.scan({kSecond}, seconds{62}) == Texts{kSecond});
+  CHECK_FALSE(scene.departures.wait_for_kubelet());
+}
+
+TEST_CASE("a device that a container has stays for as long as a move can take, then it is missing") {
+  Scene scene;
+  CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
+  scene.answer({kFirst}, milliseconds{1});
+  CHECK(scene.scan({kSecond}, milliseconds{600}) == kBoth);
+  CHECK(scene.departures.next() == kStart + seconds{5});
+  SECTION("it comes back, and the next move has its own time") {
+    CHECK(scene.scan(kBoth, milliseconds{700}) == kBoth);
+    CHECK_FALSE(scene.departures.next());
+    CHECK(scene.scan({kSecond}, seconds{100}) == kBoth);
+  }
+  SECTION("it does not come back") {
+    CHECK(scene.scan({kSecond}, seconds{5}) == Texts{kSecond});
+    // It is published as missing from now on, which is no reason to begin again.
+    CHECK(scene.scan({kSecond}, seconds{6}) == Texts{kSecond});
+  }
+}
+
+TEST_CASE("without an answer of kubelet a device stays for as long as a move can take") {
+  Scene scene;
+  CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
+  scene.departures.not_answered();
+  CHECK(scene.scan({kSecond}, seconds{4}) == kBoth);
+  CHECK(scene.scan({kSecond}, seconds{5}) == Texts{kSecond});
+}
+
+TEST_CASE("a device that the configuration gives to another resource goes at once") {
+  Scene scene;
+  Pools found;
+  found.pools = {pool_of({kSecond}), pool_of({kFirst}, "other")};
+  scene.departures.hold(found, scene.published, nullptr, kStart);
+  CHECK(ids(found.pools[0]) == Texts{kSecond});
+}
+
+TEST_CASE("a device that cannot be read stays as it was, however long, and goes when it can be and is gone") {
+  Scene scene;
+  scene.answer({}, milliseconds{1});
+  scene.unread = {{kFirst, "EIO"}};
+  CHECK(scene.scan({kSecond}, milliseconds{2}) == kBoth);
+  CHECK(scene.scan({kSecond}, std::chrono::hours{1}) == kBoth);
+  scene.unread.clear();
+  scene.answer({}, std::chrono::hours{2});
+  CHECK(scene.scan({kSecond}, std::chrono::hours{1}) == Texts{kSecond});
+}

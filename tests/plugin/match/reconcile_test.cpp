@@ -1,0 +1,85 @@
+#include "plugin/match/reconcile.h"
+
+#include "tests/plugin/tree.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::Tree;
+
+namespace {
+
+Pools pools_of(const Tree& tree, const std::string& resources) {
+  const auto config = parse_config("{\"resourceList\":[" + resources + "]}", {"c.json", "intel.com", true});
+  REQUIRE(config);
+  return match(*config, tree.scan());
+}
+
+const char* const kHostdev = R"({"resourceName":"hostdev","selectors":{"isRdma":true}})";
+
+DevicesInUse in_use(const std::vector<std::string>& ids, const std::string& resource = "intel.com/hostdev") {
+  DevicesInUse out;
+  for (const std::string& id : ids) out.resources[resource][id] = {"default", "trainer-0", "main"};
+  return out;
+}
+
+std::string fault_of(const Pools& pools, const std::string& id, size_t pool = 0) {
+  const PoolDevice* device = pools.pools[pool].find(id);
+  REQUIRE(device != nullptr);
+  return device->fault.text;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a device that is destroyed while a pod has it stays in the list, unhealthy; others leave it") {
+  Tree tree("igb_node");
+  tree.remove("sys/bus/pci/devices/0000:21:10.0");
+  tree.remove("sys/bus/pci/devices/0000:21:10.2");
+  Pools pools = pools_of(tree, kHostdev);
+  keep_in_use(pools, in_use({"0000:21:10.0", "0000:41:10.0"}));
+  CHECK(pools.pools[0].devices.size() == 7);
+  CHECK(pools.pools[0].devices[0].id() == "0000:21:10.0");  // in its place
+  CHECK(fault_of(pools, "0000:21:10.0") == "it has vanished from the node");
+  CHECK(fault_of(pools, "0000:41:10.0").empty());
+  CHECK(pools.pools[0].find("0000:21:10.2") == nullptr);
+}
+
+TEST_CASE("a device in use that is left out says why") {
+  Tree tree("igb_node");
+  tree.remove("sys/bus/pci/devices/0000:21:10.0/driver");
+  Pools pools = pools_of(tree, kHostdev);
+  keep_in_use(pools, in_use({"0000:21:10.0"}));
+  CHECK(fault_of(pools, "0000:21:10.0") == "no driver is bound");
+}
+
+TEST_CASE(
+    "a device in use that the configuration gives to another resource is in both lists, healthy in one") {
+  Pools pools = pools_of(Tree("igb_node"),
+                         R"({"resourceName":"new","selectors":{"numaNodes":[0]}},)" + std::string(kHostdev));
+  keep_in_use(pools, in_use({"0000:21:10.0"}));
+  CHECK(fault_of(pools, "0000:21:10.0", 0).empty());
+  CHECK(fault_of(pools, "0000:21:10.0", 1) == "intel.com/new has it by the configuration of now");
+}
+
+TEST_CASE("what kubelet says of others' resources, and ids that are none, change nothing") {
+  Pools pools = pools_of(Tree("igb_node"), kHostdev);
+  keep_in_use(pools, in_use({"0000:99:00.0"}, "nvidia.com/gpu"));
+  keep_in_use(pools, in_use({"../../etc"}));
+  CHECK(pools.pools[0].devices.size() == 8);
+}
+
+TEST_CASE("what pods left behind is away or has a record, and no container has it") {
+  Tree tree("igb_node");
+  for (const char* id : {"0000:21:10.0", "0000:21:10.2"}) tree.move_to_pod(id);
+  std::vector<std::shared_ptr<const Pool>> pools;
+  for (Pool& pool : pools_of(tree, kHostdev).pools)
+    pools.push_back(std::make_shared<const Pool>(std::move(pool)));
+  using Found = std::map<std::string, std::string>;
+  CHECK(find_orphaned(pools, in_use({"0000:21:10.0"}), {}) ==
+        Found{{"0000:21:10.2", "is in another network namespace"}});
+  CHECK(find_orphaned(pools, in_use({"0000:21:10.0", "0000:21:10.2"}),
+                      {"0000:21:10.0", "0000:41:10.0", "not a device of ours"}) ==
+        Found{{"0000:41:10.0", "has the record of an attachment"}});
+}

@@ -1,0 +1,135 @@
+#include "plugin/report/capture.h"
+
+#include "plugin/match/pools.h"
+#include "plugin/report/anonymous.h"
+#include "tests/plugin/tree.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::TempDir;
+using test::Tree;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Who is where, with the reasons, as text.
+std::string outcome(const SysRoot& sys) {
+  const auto config = parse_config(R"({"resourceList":[
+    {"resourceName":"rdma","selectors":{"isRdma":true}},{"resourceName":"any","selectors":{}},
+    {"resourceName":"sf","deviceType":"auxNetDevice","selectors":{"auxTypes":["sf"]}}]})",
+                                   {"c.json", "intel.com", true});
+  REQUIRE(config);
+  const auto inventory = scan(sys, nullptr);
+  REQUIRE(inventory);
+  const Pools pools = match(*config, *inventory);
+  std::string out;
+  for (const Pool& pool : pools.pools) {
+    for (const PoolDevice& device : pool.devices) {
+      out += pool.resource() + " " + device.id() + " " + device.facts.driver + " " + device.facts.pf_name +
+             " " + device.facts.link_type + " " + device.facts.iommu_group + " " + device.fault.text + "\n";
+      for (const std::string& part : device.facts.pcie_path) out += part + " ";
+      for (const RdmaFacts& rdma : device.facts.rdma) out += rdma.name + " " + rdma.uverbs + "\n";
+    }
+  }
+  for (const LeftOut& left : pools.left_out) {
+    out += left.id + ":";
+    // Addresses are other ones in the copy.
+    for (const std::string& reason : left.reasons) out += " " + reason.substr(0, reason.find(" has address"));
+    out += "\n";
+  }
+  return out + std::to_string(inventory->gpus.size()) + std::to_string(inventory->lags.size());
+}
+
+std::string all_text(const std::string& folder) {
+  std::ostringstream out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && !entry.is_symlink()) out << std::ifstream(entry.path()).rdbuf() << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("a captured node has the same pools for the same reasons") {
+  for (const char* name : {"igb_node", "mlx5_switchdev", "management", "dgx_a100", "a100_bond", "erdma_vm"}) {
+    CAPTURE(name);
+    const Tree tree(name);
+    const TempDir folder;
+    REQUIRE(capture(tree.sys(), folder.path("captured")));
+    CHECK(outcome(SysRoot(folder.path("captured"))) == outcome(tree.sys()));
+  }
+}
+
+TEST_CASE("no MAC address, GUID or IP address of the node is in what is captured") {
+  Tree tree("igb_node");
+  tree.add("proc/1/net/route | eth0 0000A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0");
+  tree.add(
+      "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/infiniband/mlx5_0/node_guid = b859:9f03:00a8:1c2e");
+  const TempDir folder;
+  REQUIRE(capture(tree.sys(), folder.path("captured")));
+  const std::string text = all_text(folder.path("captured"));
+  CHECK(text.find("52:54:00") == std::string::npos);
+  CHECK(text.find("b859") == std::string::npos);
+  CHECK(text.find("0000A8C0") == std::string::npos);
+  CHECK(text.find("000200C0") != std::string::npos);
+}
+
+TEST_CASE("a root that is not there, or has no sysfs, cannot be captured, and nothing is made of it") {
+  const Tree without("");
+  const TempDir folder;
+  for (const SysRoot& sys : {without.sys(), SysRoot(folder.path("none"))}) {
+    const auto refused = capture(sys, folder.path("captured"));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Errc::not_found);
+    CHECK_FALSE(std::filesystem::exists(folder.path("captured")));
+  }
+}
+
+TEST_CASE("a folder that cannot be listed is an error of the capture, not an empty one") {
+  Tree tree("igb_node");
+  const std::string net = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net";
+  tree.remove(net);
+  tree.add(net + " -> net");
+  const TempDir folder;
+  CHECK_FALSE(capture(tree.sys(), folder.path("captured")));
+}
+
+TEST_CASE("a folder that holds something is not written to") {
+  const Tree tree("igb_node");
+  const TempDir folder;
+  std::ofstream(folder.path("mine")) << "keep";
+  const auto refused = capture(tree.sys(), folder.path());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::exists);
+  CHECK(refused.error().text == folder.path() + " is there and not empty; name a new folder");
+}
+
+TEST_CASE("made-up hardware addresses are equal where the real ones are, and zero where they are") {
+  Anonymous anonymous;
+  const std::string first = anonymous.hardware("52:54:00:41:10:02");
+  CHECK(first == "02:00:00:00:00:01");
+  CHECK(anonymous.hardware("52:54:00:41:10:03") == "02:00:00:00:00:02");
+  CHECK(anonymous.hardware("52:54:00:41:10:02") == first);
+  CHECK(anonymous.hardware("00:00:00:00:00:00") == "00:00:00:00:00:00");
+  CHECK(anonymous.hardware("b859:9f03:00a8:1c2e") == "0000:0000:0000:0003");
+}
+
+TEST_CASE("routes keep what they are, and lose where they lead to") {
+  CHECK(Anonymous::route("Iface Destination\neno1\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
+                         "eno1 0000FEA9 00000000 0001 0 0 0 0000FFFF 0 0 0\n") ==
+        "Iface Destination\neno1 00000000 010200C0 0003 0 0 100 00000000 0 0 0\n"
+        "eno1 0000FEA9 00000000 0001 0 0 0 0000FFFF 0 0 0\n");
+  CHECK(Anonymous::if_inet6("fe80000000000000505400fffe411002 02 40 20 80 eth0\n"
+                            "fd00000000000000505400fffe411002 02 40 00 80 eth0\n") ==
+        "fe800000000000000000000000000001 02 40 20 80 eth0\n20010db8000000000000000000000001 02 40 00 80 "
+        "eth0\n");
+  CHECK(Anonymous::fib_trie("Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n"
+                            "     |-- 10.1.2.3\n        /32 host LOCAL\n") ==
+        "Main:\n     |-- 0.0.0.0\n        /0 universe UNICAST\n");
+}

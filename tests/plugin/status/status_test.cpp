@@ -1,0 +1,69 @@
+#include "plugin/status/status.h"
+
+#include "tests/support/deadline.h"
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+
+namespace {
+
+ResourceStatus resource(const std::string& name, size_t devices) {
+  Pool pool;
+  pool.config.prefix = "nvidia.com";
+  pool.config.name = name;
+  pool.devices.resize(devices);
+  return {.pool = std::make_shared<const Pool>(std::move(pool)),
+          .serving = true,
+          .registered = true,
+          .trouble = {}};
+}
+
+}  // namespace
+
+TEST_CASE("a plugin is ready when kubelet has registered every resource that has devices") {
+  NodeStatus status;
+  CHECK(find_obstacles(status) == std::vector<std::string>{"the node's devices have not been read yet"});
+  status.scanned = true;
+  CHECK(find_obstacles(status).empty());  // a node without devices
+  status.resources = {resource("a", 1), resource("b", 1), resource("none", 0)};
+  CHECK(find_obstacles(status).empty());
+  status.resources[2].registered = false;
+  CHECK(find_obstacles(status).empty());
+  status.resources[0].registered = false;
+  status.resources[0].trouble = "kubelet's Register: refused";
+  status.resources[1].serving = false;
+  CHECK(
+      find_obstacles(status) ==
+      std::vector<std::string>{"nvidia.com/a: kubelet has not registered it yet: kubelet's Register: refused",
+                               "nvidia.com/b: its socket is not open"});
+}
+
+TEST_CASE("a plugin is not ready while an entry of its configuration is faulty") {
+  NodeStatus status;
+  status.scanned = true;
+  status.skipped = {{"nvidia.com/a", "c.json: resourceList[0] (nvidia.com/a): selectors: missing"}};
+  CHECK(find_obstacles(status) ==
+        std::vector<std::string>{"not served: c.json: resourceList[0] (nvidia.com/a): selectors: missing"});
+}
+
+TEST_CASE("the pulse asks once, and is silent for as long as nobody answers") {
+  Status status;
+  CHECK_FALSE(status.silent_for());
+  int asked = 0;
+  status.connect([&] { ++asked; });
+  CHECK(status.silent_for() == std::chrono::milliseconds{0});
+  CHECK(asked == 1);
+  const auto since = std::chrono::steady_clock::now();
+  while (*status.silent_for() == std::chrono::milliseconds{0}) {
+    REQUIRE(std::chrono::steady_clock::now() - since < kDeadline);
+  }
+  CHECK(asked == 1);
+  status.answer();
+  CHECK(status.silent_for() == std::chrono::milliseconds{0});
+  CHECK(asked == 2);
+  status.connect({});
+  CHECK_FALSE(status.silent_for());
+}
+
+}  // namespace vfrail::test
