@@ -224,7 +224,7 @@ TEST_CASE("An IPAM plugin that fails or talks nonsense leaves the node as it was
       Ipam{R"(test $CNI_COMMAND = DEL && exit 0; echo '{"code":11,"msg":"range is full"}'; exit 1)", 11,
            "range is full"},
       Ipam{"test $CNI_COMMAND = DEL && exit 0; exit 3", 999, "exit status 3"},
-      Ipam{"test $CNI_COMMAND = DEL && exit 0; echo junk", 6, "no JSON"},
+      Ipam{"test $CNI_COMMAND = DEL && exit 0; echo junk", 6, "not JSON"},
       Ipam{"test $CNI_COMMAND = DEL && exit 0; kill -9 $$", 999, "signal 9"}, Ipam{"exit 0", 6, "empty"},
       Ipam{R"(test $CNI_COMMAND = DEL && exit 0; echo '{"ips":[]}')", 6, "no address"},
       Ipam{R"(test $CNI_COMMAND = DEL && exit 0; echo '{"ips":[{"address":"x"}]}')", 6, "ips[0].address"},
