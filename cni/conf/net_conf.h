@@ -4,6 +4,7 @@
 // into the wrong network.
 #pragma once
 
+#include "cni/conf/link_settings.h"
 #include "common/ids.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -73,13 +74,11 @@ struct SourceRouting {
 
 // The keys of the tuning and sbr plugins: pod_conf.cpp.
 struct PodSettings {
-  std::optional<bool> promisc;
-  std::optional<bool> allmulti;
-  std::optional<uint32_t> tx_queue_len;
+  LinkSettings link;
   std::vector<SysctlSetting> sysctls;
   std::optional<SourceRouting> source_routing;
 
-  bool need_link() const { return promisc || allmulti || tx_queue_len || !sysctls.empty() || source_routing; }
+  bool need_link() const { return !link.empty() || !sysctls.empty() || source_routing; }
 };
 
 struct NetConf {
@@ -120,7 +119,7 @@ Result<NetConf> parse_net_conf(std::string_view text);
 
 Result<PodSettings> read_pod_settings(ObjectReader& conf);
 // args.cni, a pod's annotation (Multus: cni-args), has the last word in what tuning reads there: mac, mtu,
-// promisc, allmulti, txQLen, sysctl.
+// the settings of the link, sysctl.
 Result<> read_pod_args(ObjectReader& conf, NetConf& out);
 // 68-65535; nothing if absent or 0.
 Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);

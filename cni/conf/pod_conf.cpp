@@ -8,9 +8,6 @@ namespace vfrail {
 
 namespace {
 
-// A queue of this length holds seconds of traffic, and some queueing disciplines reserve memory for all of it
-// (pfifo_fast_change_tx_queue_len()).
-constexpr int64_t kMaxQueueLength = 1'000'000;
 constexpr size_t kMaxSysctls = 128;
 constexpr size_t kMaxKeyBytes = 255;
 // A page: more the kernel does not take.
@@ -126,11 +123,7 @@ namespace {
 // Those of tuning.
 Result<PodSettings> read_link_settings(ObjectReader& conf) {
   PodSettings out;
-  out.promisc = TRY(conf.boolean("promisc"), "");
-  out.allmulti = TRY(conf.boolean("allmulti"), "");
-  if (const auto length = TRY(conf.integer("txQLen", 0, kMaxQueueLength), "")) {
-    out.tx_queue_len = static_cast<uint32_t>(*length);
-  }
+  out.link = TRY(LinkSettings::parse(conf), "");
   out.sysctls = TRY(read_sysctls(conf), "");
   return out;
 }
@@ -153,9 +146,7 @@ Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
   out.args_mac = TRY(read_settable_mac(reader, "mac"), "");
   if (const auto mtu = TRY(read_mtu(reader), "")) out.mtu = mtu;
   const PodSettings settings = TRY(read_link_settings(reader), "");
-  if (settings.promisc) out.pod.promisc = settings.promisc;
-  if (settings.allmulti) out.pod.allmulti = settings.allmulti;
-  if (settings.tx_queue_len) out.pod.tx_queue_len = settings.tx_queue_len;
+  out.pod.link.override_by(settings.link);
   override_sysctls(out.pod.sysctls, settings.sysctls);
   return {};
 }

@@ -15,47 +15,25 @@ constexpr size_t kMaxKeyBytes = 60;
 
 // Ours, which a misspelt key is compared with.
 constexpr std::array kOurs = {
-    "cniVersion",
-    "name",
-    "type",
-    "ipam",
-    "dns",
-    "prevResult",
-    "args",
-    "capabilities",
-    "deviceID",
-    "pciBusID",
-    "device",
-    "hwaddr",
-    "kernelpath",
-    "port",
-    "hostUse",
-    "mac",
-    "mtu",
-    "rdma",
-    "rdmaName",
-    "rdmaIsolation",
-    "vlan",
-    "vlanQoS",
-    "vlanProto",
-    "vlanTrunk",
-    "min_tx_rate",
-    "max_tx_rate",
-    "spoofchk",
-    "trust",
-    "link_state",
-    "guid",
-    "pkey",
-    "promisc",
-    "allmulti",
-    "txQLen",
-    "sysctl",
-    "sourceRouting",
-    "vfioPciMode",
-    "logLevel",
-    "logFile",
-    "runtimeConfig",
-    "ibKubernetesEnabled",
+    "cniVersion",    "name",
+    "type",          "ipam",
+    "dns",           "prevResult",
+    "args",          "capabilities",
+    "deviceID",      "pciBusID",
+    "device",        "hwaddr",
+    "kernelpath",    "port",
+    "hostUse",       "mac",
+    "mtu",           "rdma",
+    "rdmaName",      "rdmaIsolation",
+    "vlan",          "vlanQoS",
+    "vlanProto",     "vlanTrunk",
+    "min_tx_rate",   "max_tx_rate",
+    "spoofchk",      "trust",
+    "link_state",    "guid",
+    "pkey",          "sysctl",
+    "sourceRouting", "vfioPciMode",
+    "logLevel",      "logFile",
+    "runtimeConfig", "ibKubernetesEnabled",
 };
 
 // Others' (libcni, Multus, operators), which ask this plugin for nothing.
@@ -79,7 +57,11 @@ bool is_anothers(const std::string& key) {
 }  // namespace
 
 std::vector<std::string> unknown_keys(const std::vector<std::string>& unread) {
-  static const std::vector<std::string> kKnown(kOurs.begin(), kOurs.end());
+  static const std::vector<std::string> kKnown = [] {
+    std::vector<std::string> out(kOurs.begin(), kOurs.end());
+    for (const LinkSetting& row : kLinkSettings) out.emplace_back(row.key);
+    return out;
+  }();
   std::vector<std::string> out;
   for (const std::string& whole : unread) {
     if (is_anothers(whole)) continue;

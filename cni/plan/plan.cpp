@@ -109,9 +109,7 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   // What is already so is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
   if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
-  if (conf.pod.promisc != link.promisc_set()) plan.promisc = conf.pod.promisc;
-  if (conf.pod.allmulti != link.allmulti_set()) plan.allmulti = conf.pod.allmulti;
-  if (conf.pod.tx_queue_len != link.tx_queue_len) plan.tx_queue_len = conf.pod.tx_queue_len;
+  plan.settings = conf.pod.link.differing_from(link);
   std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
                [&](const std::string& name) { return name == request.ifname; });
   return {};
@@ -264,7 +262,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
     TRY(plan_link(request, conf, *state.link, plan), "");
   } else if (conf.mtu || conf.pod.need_link()) {
     return Error{Errc::invalid, 0,
-                 "mtu, promisc, allmulti, txQLen, sysctl and sourceRouting need an interface, which " +
+                 "mtu, sysctl, sourceRouting and the settings of a link need an interface, which " +
                      state.device.key + " (driver " + state.device.driver + ") does not have"};
   }
   if (!state.netdev_in_pod) {

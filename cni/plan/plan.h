@@ -48,13 +48,11 @@ struct VfPlan {
 
 struct AttachPlan {
   std::string ifname;
-  std::optional<VfPlan> vf;              // settings to change at the PF
-  std::optional<LinkBefore> link;        // the netdev to move; nothing for devices without one
-  std::optional<MacAddress> mac;         // to be set; nothing: keep
-  std::optional<uint32_t> mtu;           // to be set; nothing: keep
-  std::optional<bool> promisc;           // to be set; nothing: keep
-  std::optional<bool> allmulti;          // to be set; nothing: keep
-  std::optional<uint32_t> tx_queue_len;  // to be set; nothing: keep
+  std::optional<VfPlan> vf;        // settings to change at the PF
+  std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
+  std::optional<MacAddress> mac;   // to be set; nothing: keep
+  std::optional<uint32_t> mtu;     // to be set; nothing: keep
+  LinkSettings settings;           // to be set
   std::vector<std::string>
       own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): taken off
   std::optional<uint32_t> routing_table;  // the attachment's own, with source routing

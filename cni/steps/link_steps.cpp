@@ -283,9 +283,7 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   change.name = plan.ifname;
   change.mac = plan.mac;
   change.mtu = plan.mtu;
-  change.tx_queue_len = plan.tx_queue_len;
-  change.promisc = plan.promisc;
-  change.allmulti = plan.allmulti;
+  plan.settings.put_into(change);
   change.up = true;
   auto moved = host.change_link(before.index, change);
   if (!moved && change.mac) moved = finish_without_mac(record, change, host, pod, std::move(moved).error());

@@ -9,14 +9,6 @@ namespace vfrail {
 
 namespace {
 
-std::string on_or_off(bool on) { return on ? "on" : "off"; }
-
-void compare_flag(const std::string& what, std::optional<bool> wanted, bool have,
-                  std::vector<std::string>& out) {
-  if (wanted.value_or(have) == have) return;
-  out.push_back(what + " is " + on_or_off(have) + ", want " + on_or_off(*wanted));
-}
-
 // Values of several numbers come back with tabs between them (tcp_rmem).
 std::string one_blank_between(const std::string& text) { return joined(split(text, " \t\n"), " "); }
 
@@ -34,13 +26,7 @@ Result<> compare_sysctls(const std::vector<SysctlSetting>& wanted, const std::st
 }  // namespace
 
 Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod) {
-  std::vector<std::string> out;
-  compare_flag(link.name + ": promisc", wanted.promisc, link.promisc_set(), out);
-  compare_flag(link.name + ": allmulti", wanted.allmulti, link.allmulti_set(), out);
-  if (wanted.tx_queue_len.value_or(link.tx_queue_len) != link.tx_queue_len) {
-    out.push_back(link.name + " has txQLen " + std::to_string(link.tx_queue_len) + ", want " +
-                  std::to_string(*wanted.tx_queue_len));
-  }
+  std::vector<std::string> out = wanted.link.differences(link);
   TRY(compare_sysctls(wanted.sysctls, link.name, pod, out), "");
   return out;
 }

@@ -68,7 +68,7 @@ TEST_CASE("Flags and queue length are set in the pod, checked, and what the host
   node.in_pod(node.pod, "ip link set net1 promisc on allmulticast off txqueuelen 5");
   node.check_fails(conf, result, "promisc is on, want off");
   node.check_fails(conf, result, "allmulti is off, want on");
-  node.check_fails(conf, result, "txQLen 5, want 123");
+  node.check_fails(conf, result, "txQLen is 5, want 123");
   node.done("DEL", conf);
   CHECK(node.world() == node.before);
 }

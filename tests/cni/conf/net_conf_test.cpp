@@ -116,9 +116,9 @@ TEST_CASE("What tuning reads in args.cni goes before the network's own") {
                      "sysctl":{"net/ipv4/ip_forward":"0"}}})");
   CHECK(conf.args_mac->text() == "02:00:00:00:00:02");
   CHECK(conf.mtu == 1400U);
-  CHECK(conf.pod.promisc == false);
-  CHECK(conf.pod.allmulti == true);
-  CHECK(conf.pod.tx_queue_len == 7U);
+  CHECK(conf.pod.link.get("promisc") == 0U);
+  CHECK(conf.pod.link.get("allmulti") == 1U);
+  CHECK(conf.pod.link.get("txQLen") == 7U);
   CHECK(conf.pod.sysctls ==
         std::vector<SysctlSetting>{{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
                                    {"net/ipv4/ip_forward", "ipv4/ip_forward", "0"}});

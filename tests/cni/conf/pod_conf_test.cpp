@@ -35,9 +35,9 @@ TEST_CASE("Without a key of tuning or sbr nothing is set") {
 
 TEST_CASE("Flags and queue length are read, and false is not the same as nothing") {
   const PodSettings pod = settings(R"("promisc":true,"AllMulti":false,"txQLen":0)");
-  CHECK(pod.promisc == true);
-  CHECK(pod.allmulti == false);
-  CHECK(pod.tx_queue_len == 0U);
+  CHECK(pod.link.get("promisc") == 1U);
+  CHECK(pod.link.get("allmulti") == 0U);
+  CHECK(pod.link.get("txQLen") == 0U);
 }
 
 TEST_CASE("A flag or queue length of another kind is refused with the key and what it has") {

@@ -70,13 +70,13 @@ TEST_CASE("Of flags and queue length what is already so is not sent, and what wa
   Situation s;
   s.state.link->flags = 0x100;  // IFF_PROMISC
   s.state.link->tx_queue_len = 1000;
-  s.conf.pod.promisc = false;
-  s.conf.pod.allmulti = false;
-  s.conf.pod.tx_queue_len = 1000;
+  s.conf.pod.link.set("promisc", 0);
+  s.conf.pod.link.set("allmulti", 0);
+  s.conf.pod.link.set("txQLen", 1000);
   const AttachPlan plan = s.plan();
-  CHECK(plan.promisc == false);
-  CHECK_FALSE(plan.allmulti.has_value());
-  CHECK_FALSE(plan.tx_queue_len.has_value());
+  CHECK(plan.settings.get("promisc") == 0U);
+  CHECK_FALSE(plan.settings.get("allmulti").has_value());
+  CHECK_FALSE(plan.settings.get("txQLen").has_value());
   CHECK(plan.link->promisc);
   CHECK_FALSE(plan.link->allmulti);
 }

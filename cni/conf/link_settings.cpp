@@ -1,0 +1,74 @@
+#include "cni/conf/link_settings.h"
+
+namespace vfrail {
+
+namespace {
+
+std::string value_text(const LinkSetting& row, uint32_t value) {
+  return row.flag ? std::string(value != 0 ? "on" : "off") : std::to_string(value);
+}
+
+Result<std::optional<uint32_t>> parse_one(const LinkSetting& row, ObjectReader& conf) {
+  if (row.flag) {
+    const auto on = TRY(conf.boolean(row.key), "");
+    return on ? std::optional(uint32_t{*on}) : std::nullopt;
+  }
+  const auto number = TRY(conf.integer(row.key, row.least, row.most), "");
+  return number ? std::optional(static_cast<uint32_t>(*number)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<LinkSettings> LinkSettings::parse(ObjectReader& conf) {
+  LinkSettings out;
+  for (size_t i = 0; i < kLinkSettings.size(); ++i)
+    out.values_[i] = TRY(parse_one(kLinkSettings[i], conf), "");
+  return out;
+}
+
+std::optional<uint32_t> LinkSettings::get(const std::string& key) const {
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) {
+    if (key == kLinkSettings[i].key) return values_[i];
+  }
+  return std::nullopt;
+}
+
+void LinkSettings::set(const std::string& key, uint32_t value) {
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) {
+    if (key == kLinkSettings[i].key) values_[i] = value;
+  }
+}
+
+void LinkSettings::override_by(const LinkSettings& others) {
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) {
+    if (others.values_[i]) values_[i] = others.values_[i];
+  }
+}
+
+LinkSettings LinkSettings::differing_from(const Link& now) const {
+  LinkSettings out;
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) {
+    if (values_[i] && *values_[i] != kLinkSettings[i].of(now)) out.values_[i] = values_[i];
+  }
+  return out;
+}
+
+void LinkSettings::put_into(LinkChange& change) const {
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) {
+    if (values_[i]) kLinkSettings[i].put(*values_[i], change);
+  }
+}
+
+std::vector<std::string> LinkSettings::differences(const Link& now) const {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) {
+    const LinkSetting& row = kLinkSettings[i];
+    const uint32_t have = row.of(now);
+    if (!values_[i] || *values_[i] == have) continue;
+    out.push_back(now.name + ": " + row.key + " is " + value_text(row, have) + ", want " +
+                  value_text(row, *values_[i]));
+  }
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,67 @@
+// LinkSettings: what a network configuration can set on the interface in the pod by one number or flag each.
+// One table, which parses, plans, sends, checks and names them: a new key is a new row. Pure.
+#pragma once
+
+#include "common/json.h"
+#include "common/netlink/kernel.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct LinkSetting {
+  const char* key;     // "txQLen"
+  bool flag;           // true or false in the configuration; 1 or 0 here
+  uint32_t least = 0;  // of a number
+  uint32_t most = 1;
+  uint32_t (*of)(const Link&);
+  void (*put)(uint32_t value, LinkChange&);
+};
+
+inline constexpr std::array kLinkSettings{
+    LinkSetting{.key = "promisc",
+                .flag = true,
+                .of = [](const Link& link) { return uint32_t{link.promisc_set()}; },
+                .put = [](uint32_t value, LinkChange& change) { change.promisc = value != 0; }},
+    LinkSetting{.key = "allmulti",
+                .flag = true,
+                .of = [](const Link& link) { return uint32_t{link.allmulti_set()}; },
+                .put = [](uint32_t value, LinkChange& change) { change.allmulti = value != 0; }},
+    // A queue of this length holds seconds of traffic, and some queueing disciplines reserve memory for all
+    // of it (pfifo_fast_change_tx_queue_len()).
+    LinkSetting{.key = "txQLen",
+                .flag = false,
+                .most = 1'000'000,
+                .of = [](const Link& link) { return link.tx_queue_len; },
+                .put = [](uint32_t value, LinkChange& change) { change.tx_queue_len = value; }},
+};
+
+class LinkSettings {
+ public:
+  // Errc::invalid names key and limits.
+  static Result<LinkSettings> parse(ObjectReader& conf);
+
+  bool empty() const { return *this == LinkSettings(); }
+  // Nothing: to be left as it is.
+  std::optional<uint32_t> get(const std::string& key) const;
+  void set(const std::string& key, uint32_t value);
+
+  // Those of `others` that are set have the last word.
+  void override_by(const LinkSettings& others);
+  // Those that the link has otherwise.
+  LinkSettings differing_from(const Link& now) const;
+  void put_into(LinkChange& change) const;
+  // "txQLen 5, want 123", for each that the link has otherwise.
+  std::vector<std::string> differences(const Link& now) const;
+
+  bool operator==(const LinkSettings&) const = default;
+
+ private:
+  std::array<std::optional<uint32_t>, kLinkSettings.size()> values_;
+};
+
+}  // namespace vfrail
