@@ -1,7 +1,9 @@
 // vfrail: the device plugin and the administrator's command line. Flags in, exit code out:
 // 0 done, 1 failed, 2 wrong usage or configuration.
 #include "plugin/command_line.h"
+#include "plugin/report/doctor.h"
 #include "plugin/report/inspect.h"
+#include "plugin/report/scan_root.h"
 #include "plugin/serve.h"
 
 #include <algorithm>
@@ -120,6 +122,19 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
   return inspect;
 }
 
+CLI::App* add_doctor(CLI::App& app, DoctorOptions& options) {
+  options.root = default_root();
+  CLI::App* doctor = app.add_subcommand("doctor", "Check this node, and say what to do");
+  doctor->add_option("--root", options.root, "Read sys, proc and dev below this folder");
+  doctor
+      ->add_option_function<std::string>(
+          "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
+          "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->option_text("text|json");
+  return doctor;
+}
+
 CLI::App* add_capture(CLI::App& app, CaptureOptions& options) {
   options.root = default_root();
   CLI::App* capture = app.add_subcommand(
@@ -141,10 +156,12 @@ int run(int argc, char** argv) {
   });
   CheckConfigOptions check_options;
   InspectOptions inspect_options;
+  DoctorOptions doctor_options;
   CaptureOptions capture_options;
   CLI::App* serving = add_serve(app, serve_options);
   CLI::App* checking = add_check_config(app, check_options);
   CLI::App* inspecting = add_inspect(app, inspect_options);
+  CLI::App* doctoring = add_doctor(app, doctor_options);
   CLI::App* capturing = add_capture(app, capture_options);
   app.add_subcommand("version", "Print the version");
   try {
@@ -157,6 +174,7 @@ int run(int argc, char** argv) {
   if (serving->parsed()) return serve(serve_options);
   if (checking->parsed()) return check_config(check_options);
   if (inspecting->parsed()) return inspect(inspect_options);
+  if (doctoring->parsed()) return doctor(doctor_options);
   if (capturing->parsed()) return capture(capture_options);
   std::printf("vfrail %s\n", VFRAIL_VERSION);
   return 0;

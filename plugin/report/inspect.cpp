@@ -3,15 +3,13 @@
 #include "common/escape.h"
 #include "plugin/config/devlink_reach.h"
 #include "plugin/config/file.h"
-#include "plugin/inventory/host_kernel.h"
-#include "plugin/inventory/host_view.h"
-#include "plugin/inventory/unclean_facts.h"
 #include "plugin/match/explain.h"
 #include "plugin/report/capture.h"
 #include "plugin/report/config_report.h"
 #include "plugin/report/report.h"
 #include "plugin/report/report_distance.h"
 #include "plugin/report/report_explain.h"
+#include "plugin/report/scan_root.h"
 
 #include <algorithm>
 #include <iostream>
@@ -25,8 +23,6 @@ namespace {
 
 enum Exit : int { kDone = 0, kFailed = 1, kWrongConfig = 2 };
 
-// Of vfrail-cni, where its records are if it was not told otherwise; below the root.
-constexpr const char* kCniStateDir = "var/lib/cni/vfrail";
 // Where kubelet looks for plugins if it was not told otherwise; `serve` checks the folder it really uses.
 constexpr const char* kPluginFolder = "/var/lib/kubelet/plugins_registry";
 
@@ -61,20 +57,6 @@ Pools explain_without_config(const Inventory& inventory) {
       left.reasons.push_back("it could not be restored after its last pod: " + function.unclean);
     out.left_out.push_back(std::move(left));
   }
-  return out;
-}
-
-Result<Inventory> scan_root(const std::string& root) {
-  const auto host = TRY(host_kernel(root), "open netlink");
-  const SysRoot sys(root);
-  Inventory out = TRY(scan(sys, host.get()), "");
-  TRY(check_host_view(sys, out), "");
-  mark_attached(sys.path(kCniStateDir), out);
-  // Only root may read it; the rest is worth seeing all the same.
-  const auto read = add_unclean(sys, sys.path(kCniStateDir), out);
-  if (!read)
-    out.warnings.push_back("which devices could not be restored after a pod is not known: " +
-                           read.error().text);
   return out;
 }
 
@@ -141,11 +123,6 @@ Result<std::string> answer(const InspectOptions& options, const Config& config, 
 }
 
 }  // namespace
-
-std::string default_root() {
-  const auto mounted = SysRoot("/host").exists("sys/bus/pci");
-  return mounted.ok() && *mounted ? "/host" : "/";
-}
 
 int inspect(const InspectOptions& options) {
   std::optional<Config> config;

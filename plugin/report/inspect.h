@@ -8,11 +8,6 @@
 
 namespace vfrail {
 
-// Where the node's files are: "/host" in the plugin's container, which has them there
-// (manifests/daemonset.yaml), else
-// "/".
-std::string default_root();
-
 struct InspectOptions {
   enum class Output : uint8_t {
     text,  // on a terminal as wide as that is, with the first reason of each function; elsewhere as wide

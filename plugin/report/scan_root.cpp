@@ -1,0 +1,44 @@
+#include "plugin/report/scan_root.h"
+
+#include "plugin/inventory/host_kernel.h"
+#include "plugin/inventory/host_view.h"
+#include "plugin/inventory/unclean_facts.h"
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kMounted = "/host";
+// Of vfrail-cni, where its records are by default.
+constexpr const char* kCniStateDir = "var/lib/cni/vfrail";
+
+// In the plugin's container the host's folder has its own path, as `serve` wants it, and is not below /host.
+std::string state_dir(const SysRoot& sys, const std::string& root) {
+  const auto below = sys.exists(kCniStateDir);
+  const bool mounted_beside = root == kMounted && below.ok() && !*below;
+  return mounted_beside ? std::string("/") + kCniStateDir : sys.path(kCniStateDir);
+}
+
+}  // namespace
+
+std::string default_root() {
+  const auto mounted = SysRoot(kMounted).exists("sys/bus/pci");
+  return mounted.ok() && *mounted ? kMounted : "/";
+}
+
+Result<Inventory> scan_root(const std::string& root) {
+  const auto host = TRY(host_kernel(root), "open netlink");
+  const SysRoot sys(root);
+  Inventory out = TRY(scan(sys, host.get()), "");
+  TRY(check_host_view(sys, out), "");
+  const std::string state = state_dir(sys, root);
+  mark_attached(state, out);
+  // Only root may read it; the rest is worth showing all the same.
+  const auto read = add_unclean(sys, state, out);
+  if (!read)
+    out.warnings.push_back("which devices could not be restored after a pod is not known: " +
+                           read.error().text);
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,18 @@
+// scan_root(): the node as a report wants it: scanned, with what vfrail-cni knows of its devices. Reads only.
+#pragma once
+
+#include "common/result.h"
+#include "plugin/inventory/inventory.h"
+
+#include <string>
+
+namespace vfrail {
+
+// Where the node's files are: "/host" in the plugin's container, which has them there
+// (manifests/daemonset.yaml), else "/".
+std::string default_root();
+
+// What cannot be read of the state of vfrail-cni is a warning of the inventory.
+Result<Inventory> scan_root(const std::string& root);
+
+}  // namespace vfrail
