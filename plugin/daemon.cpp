@@ -222,6 +222,7 @@ void Daemon::note_scan(const Pools& pools, Time now) {
   rescan_at_ = next_rescan();
   left_out_.clear();
   for (const LeftOut& function : pools.left_out) ++left_out_[function.kind];
+  unread_ = pools.unread.size();
   if (!options_.tidy) return;
   there_.clear();
   for (const LeftOut& function : pools.left_out) there_.insert(function.id);
@@ -349,6 +350,7 @@ void Daemon::publish_status() const {
                             .scan_failure = scan_failure_,
                             .resources = resources_.status(),
                             .left_out = left_out_,
+                            .unread = unread_,
                             .skipped = options_.config.now().skipped});
   options_.status->answer();
 }

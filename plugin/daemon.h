@@ -138,6 +138,7 @@ class Daemon {
   std::string scan_failure_;        // why the last one failed; empty if it did not
   std::set<std::string> there_;     // ids of the devices that the node had then, for tidy()
   std::map<LeftOut::Kind, size_t> left_out_;
+  size_t unread_ = 0;
   bool infiniband_ports_ = false;  // of the last look
   Time rescan_at_{};
   Time retry_at_ = Time::max();  // after a look that failed

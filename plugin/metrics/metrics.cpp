@@ -90,6 +90,9 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
   }
   out.gauge("vfrail_scan_failing", "1: the last scan of the devices failed, what was read before stays.");
   out.sample({}, uint64_t{input.status->scan_failure.empty() ? 0U : 1U});
+  out.gauge("vfrail_devices_unread",
+            "Devices that the last scan could not read; what was read before stays advertised.");
+  out.sample({}, uint64_t{input.status->unread});
   out.gauge("vfrail_devices_left_out", "Functions of the node that are in no pool, by reason.");
   for (const auto kind : {LeftOut::Kind::has_vfs, LeftOut::Kind::no_driver, LeftOut::Kind::host_use,
                           LeftOut::Kind::not_selected}) {

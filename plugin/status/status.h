@@ -23,10 +23,11 @@ struct ResourceStatus {
 };
 
 struct NodeStatus {
-  bool scanned = false;      // at the node's devices, with success, at least once
-  std::string scan_failure;  // why the last look at them failed; empty if it did not
+  bool scanned = false;      // the node's devices, with success, at least once
+  std::string scan_failure;  // why the last scan failed, wholly or for some devices; empty if it did not
   std::vector<ResourceStatus> resources;
   std::map<LeftOut::Kind, size_t> left_out;
+  size_t unread = 0;  // devices that the last scan could not read
   std::vector<SkippedEntry> skipped;  // of the configuration
 };
 
