@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -127,6 +128,30 @@ TEST_CASE("with too few files to be had serve ends with exit code 1 and says why
   CHECK(program.wait(kDeadline) == 1);
   INFO(files << ": " << program.log());
   CHECK(program.log().find("cannot") != std::string::npos);
+}
+
+TEST_CASE("with a full or read-only --run-dir Allocate is refused with the reason, and the list stays") {
+  const std::string mount = GENERATE("mount -t tmpfs -o size=4k,nr_inodes=1 none \"$RUN\"",
+                                     "mount --bind \"$RUN\" \"$RUN\"; mount -o remount,bind,ro \"$RUN\"");
+  CAPTURE(mount);
+  const Node node;
+  fs::create_directories(node.run_dir());
+  TestKubelet kubelet(node.path("k"));
+  const std::string unshare = ::geteuid() == 0 ? "-m" : "-rm";
+  const Program program(node, flags(node), "serve.log",
+                        {"/usr/bin/unshare", unshare, "/bin/sh", "-c",
+                         "RUN=" + node.run_dir() + "; " + mount + R"( && exec "$0" serve "$@")",
+                         VFRAIL_BINARY_DIR "/vfrail"});
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
+  v1beta1::AllocateResponse response;
+  const grpc::Status refused = kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response);
+  CHECK_FALSE(refused.ok());
+  INFO(refused.error_message());
+  CHECK(refused.error_message().find(node.run_dir()) != std::string::npos);
+  CHECK(refused.error_message().find("0000:21:10.2") != std::string::npos);
+  CHECK(node.written().empty());
+  CHECK(kubelet.node().at(kHostdev).allocatable() == 8);
+  CHECK(program.log().find("allocate refused") != std::string::npos);
 }
 
 #ifndef __clang__  // our sanitizers are clang's, and reserve more than any limit allows
