@@ -38,6 +38,20 @@ inline constexpr std::array kLinkSettings{
                 .most = 1'000'000,
                 .of = [](const Link& link) { return link.tx_queue_len; },
                 .put = [](uint32_t value, LinkChange& change) { change.tx_queue_len = value; }},
+    // BIG TCP. 524,280 is GSO_MAX_SIZE and GRO_MAX_SIZE of the kernel; a driver can have a lower limit, and
+    // the kernel takes no segment that is smaller than its headers.
+    LinkSetting{.key = "gsoMaxSize",
+                .flag = false,
+                .least = 512,
+                .most = 524'280,
+                .of = [](const Link& link) { return link.options.gso_max_size.value_or(0); },
+                .put = [](uint32_t value, LinkChange& change) { change.options.gso_max_size = value; }},
+    LinkSetting{.key = "groMaxSize",
+                .flag = false,
+                .least = 512,
+                .most = 524'280,
+                .of = [](const Link& link) { return link.options.gro_max_size.value_or(0); },
+                .put = [](uint32_t value, LinkChange& change) { change.options.gro_max_size = value; }},
 };
 
 class LinkSettings {

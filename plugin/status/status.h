@@ -27,7 +27,7 @@ struct NodeStatus {
   std::string scan_failure;  // why the last scan failed, wholly or for some devices; empty if it did not
   std::vector<ResourceStatus> resources;
   std::map<LeftOut::Kind, size_t> left_out;
-  size_t unread = 0;  // devices that the last scan could not read
+  size_t unread = 0;                  // devices that the last scan could not read
   std::vector<SkippedEntry> skipped;  // of the configuration
 };
 

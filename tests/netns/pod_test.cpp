@@ -59,6 +59,18 @@ Json with(Json conf, const std::string& keys) {
 
 }  // namespace
 
+TEST_CASE("The sizes of BIG TCP are set in the pod, checked, and what the host had comes back") {
+  OnePod node;
+  const Json conf = with(node.config(), R"({"gsoMaxSize":32768,"groMaxSize":40000})");
+  const Json result = node.done("ADD", conf);
+  CHECK_THAT(node.details(), Contains("gso_max_size 32768") && Contains("gro_max_size 40000"));
+  node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
+  node.in_pod(node.pod, "ip link set net1 gso_max_size 30000");
+  node.check_fails(conf, result, "gsoMaxSize is 30000, want 32768");
+  node.done("DEL", conf);
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("Flags and queue length are set in the pod, checked, and what the host had comes back") {
   OnePod node;
   const Json conf = with(node.config(), R"({"promisc":false,"allmulti":true,"txQLen":123})");

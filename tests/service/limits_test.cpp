@@ -138,10 +138,10 @@ TEST_CASE("with a full or read-only --run-dir Allocate is refused with the reaso
   fs::create_directories(node.run_dir());
   TestKubelet kubelet(node.path("k"));
   const std::string unshare = ::geteuid() == 0 ? "-m" : "-rm";
-  const Program program(node, flags(node), "serve.log",
-                        {"/usr/bin/unshare", unshare, "/bin/sh", "-c",
-                         "RUN=" + node.run_dir() + "; " + mount + R"( && exec "$0" serve "$@")",
-                         VFRAIL_BINARY_DIR "/vfrail"});
+  const Program program(
+      node, flags(node), "serve.log",
+      {"/usr/bin/unshare", unshare, "/bin/sh", "-c",
+       "RUN=" + node.run_dir() + "; " + mount + R"( && exec "$0" serve "$@")", VFRAIL_BINARY_DIR "/vfrail"});
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   v1beta1::AllocateResponse response;
   const grpc::Status refused = kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response);

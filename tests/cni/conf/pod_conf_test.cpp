@@ -40,6 +40,17 @@ TEST_CASE("Flags and queue length are read, and false is not the same as nothing
   CHECK(pod.link.get("txQLen") == 0U);
 }
 
+TEST_CASE("Every setting of a link is read by its key, and refused beyond its limits") {
+  for (const LinkSetting& row : kLinkSettings) {
+    const std::string key = row.key;
+    CAPTURE(key);
+    const std::string most = row.flag ? "true" : std::to_string(row.most);
+    CHECK(settings("\"" + key + "\":" + most).link.get(key) == row.most);
+    const std::string beyond = row.flag ? "2" : std::to_string(row.most + 1ULL);
+    CHECK_THAT(refusal("\"" + key + "\":" + beyond).text, Contains(key));
+  }
+}
+
 TEST_CASE("A flag or queue length of another kind is refused with the key and what it has") {
   CHECK_THAT(refusal(R"("promisc":"on")").text, Contains("promisc") && Contains("\"on\""));
   CHECK_THAT(refusal(R"("allmulti":1)").text, Contains("allmulti") && Contains("1"));
