@@ -204,6 +204,13 @@ Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::s
   return mac;
 }
 
+Result<const Json::Object*> read_args_cni(ObjectReader& conf) {
+  const Json::Object* args = TRY(conf.object("args"), "");
+  if (args == nullptr) return static_cast<const Json::Object*>(nullptr);
+  ObjectReader reader(*args, "args");
+  return reader.object("cni");
+}
+
 // 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.
 Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf) {
   const auto mtu = TRY(conf.integer("mtu", 0, 65535), "");

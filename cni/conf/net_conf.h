@@ -117,6 +117,8 @@ struct NetConf {
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
 
+// args.cni, what a pod's annotation (Multus: cni-args) and ib-kubernetes add; null: there is none.
+Result<const Json::Object*> read_args_cni(ObjectReader& conf);
 Result<PodSettings> read_pod_settings(ObjectReader& conf);
 // args.cni, a pod's annotation (Multus: cni-args), has the last word in what tuning reads there: mac, mtu,
 // the settings of the link, sysctl.

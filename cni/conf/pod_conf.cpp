@@ -137,10 +137,7 @@ Result<PodSettings> read_pod_settings(ObjectReader& conf) {
 }
 
 Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
-  const Json::Object* args = TRY(conf.object("args"), "");
-  if (args == nullptr) return {};
-  ObjectReader args_reader(*args, "args");
-  const Json::Object* cni = TRY(args_reader.object("cni"), "");
+  const Json::Object* cni = TRY(read_args_cni(conf), "");
   if (cni == nullptr) return {};
   ObjectReader reader(*cni, "args.cni");
   out.args_mac = TRY(read_settable_mac(reader, "mac"), "");

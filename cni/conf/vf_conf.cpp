@@ -82,10 +82,7 @@ Result<std::optional<uint64_t>> read_guid(ObjectReader& reader, std::string_view
 
 // args.cni: what a pod's annotation (cni-args) and ib-kubernetes add.
 Result<> read_annotation(ObjectReader& conf, NetConf& out) {
-  const Json::Object* args = TRY(conf.object("args"), "");
-  if (args == nullptr) return {};
-  ObjectReader args_reader(*args, "args");
-  const Json::Object* cni = TRY(args_reader.object("cni"), "");
+  const Json::Object* cni = TRY(read_args_cni(conf), "");
   if (cni == nullptr) return {};
   ObjectReader reader(*cni, "args.cni");
   if (const auto guid = TRY(read_guid(reader, "guid"), "")) out.guid = guid;

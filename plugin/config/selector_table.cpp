@@ -69,30 +69,36 @@ bool any_matches(const Texts& patterns, const Texts& values) {
   });
 }
 
+SelectorField field(const Words& words, Types types) {
+  SelectorField out{};
+  out.key = words.key;
+  out.alias = words.alias;
+  out.fact = words.fact;
+  out.document = words.document;
+  out.types = std::move(types);
+  return out;
+}
+
 // A list of which any value matches; how, `matches` says.
 template <class Matches, class Found>
 SelectorField list(const Words& words, Types types, const SelectorForm& form, Matches matches, Found found) {
   const std::string key = words.key;
-  return {
-      .key = words.key,
-      .alias = words.alias,
-      .fact = words.fact,
-      .document = words.document,
-      .types = std::move(types),
-      .parse = [words, &form](SelectorInput& input, Selector& out) -> Result<> {
-        Texts values;
-        TRY(parse_list(input, words.key, form, values), "");
-        if (*words.alias != '\0') TRY(parse_list(input, words.alias, form, values), "");
-        if (!values.empty()) out.lists[words.key] = std::move(values);
-        return {};
-      },
-      .is_set = [key](const Selector& selector) { return !selector.list(key).empty(); },
-      .clear = [key](Selector& selector) { selector.lists.erase(key); },
-      .matches = [key, matches](const Selector& selector,
-                                F function) { return matches(selector.list(key), function); },
-      .wanted = [key](const Selector& selector) { return one_of(selector.list(key)); },
-      .found = found,
+  SelectorField out = field(words, std::move(types));
+  out.parse = [words, &form](SelectorInput& input, Selector& selector) -> Result<> {
+    Texts values;
+    TRY(parse_list(input, words.key, form, values), "");
+    if (*words.alias != '\0') TRY(parse_list(input, words.alias, form, values), "");
+    if (!values.empty()) selector.lists[words.key] = std::move(values);
+    return {};
   };
+  out.is_set = [key](const Selector& selector) { return !selector.list(key).empty(); };
+  out.clear = [key](Selector& selector) { selector.lists.erase(key); };
+  out.matches = [key, matches](const Selector& selector, F function) {
+    return matches(selector.list(key), function);
+  };
+  out.wanted = [key](const Selector& selector) { return one_of(selector.list(key)); };
+  out.found = found;
+  return out;
 }
 
 // A list of which one value has to be equal to the function's.
@@ -173,20 +179,14 @@ SelectorField numa_field(const Words& words) {
 
 // A field that is on or off, and matters only when it is `true`.
 SelectorField flag(const Words& words, Types types, bool Selector::*value) {
-  return {.key = words.key,
-          .alias = words.alias,
-          .fact = words.fact,
-          .document = words.document,
-          .types = std::move(types),
-          .parse = [words, value](SelectorInput& input, Selector& out) -> Result<> {
-            out.*value = TRY(input.reader.boolean(words.key), "").value_or(false);
-            return {};
-          },
-          .is_set = [value](const Selector& selector) { return selector.*value; },
-          .clear = [value](Selector& selector) { selector.*value = false; },
-          .matches = {},
-          .wanted = {},
-          .found = {}};
+  SelectorField out = field(words, std::move(types));
+  out.parse = [words, value](SelectorInput& input, Selector& selector) -> Result<> {
+    selector.*value = TRY(input.reader.boolean(words.key), "").value_or(false);
+    return {};
+  };
+  out.is_set = [value](const Selector& selector) { return selector.*value; };
+  out.clear = [value](Selector& selector) { selector.*value = false; };
+  return out;
 }
 
 SelectorField rdma_field(const Words& words) {
@@ -201,75 +201,63 @@ SelectorField rdma_field(const Words& words) {
 }
 
 SelectorField vdpa_field(const Words& words) {
-  return {.key = words.key,
-          .alias = words.alias,
-          .fact = words.fact,
-          .document = words.document,
-          .types = kNet,
-          .parse = [words](SelectorInput& input, Selector& out) -> Result<> {
-            out.vdpa_type = TRY(input.reader.text(words.key), "").value_or("");
-            const bool known = out.vdpa_type == "virtio" || out.vdpa_type == "vhost";
-            if (!out.vdpa_type.empty() && !known)
-              remark(input, words.key, out.vdpa_type, R"( can never match: there are "virtio" and "vhost")");
-            return {};
-          },
-          .is_set = [](const Selector& selector) { return !selector.vdpa_type.empty(); },
-          .clear = [](Selector& selector) { selector.vdpa_type.clear(); },
-          .matches =
-              [](const Selector& selector, F function) {
-                return function.vdpa && function.vdpa->driver == selector.vdpa_type + "_vdpa";
-              },
-          .wanted = [](const Selector& selector) { return selector.vdpa_type; },
-          .found =
-              [](F function) {
-                if (!function.vdpa) return std::string("none");
-                return function.vdpa->name + " with " +
-                       (function.vdpa->driver.empty() ? "no driver" : "the driver " + function.vdpa->driver);
-              }};
+  SelectorField out = field(words, kNet);
+  out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
+    std::string& type = selector.vdpa_type;
+    type = TRY(input.reader.text(words.key), "").value_or("");
+    if (!type.empty() && type != "virtio" && type != "vhost")
+      remark(input, words.key, type, R"( can never match: there are "virtio" and "vhost")");
+    return {};
+  };
+  out.is_set = [](const Selector& selector) { return !selector.vdpa_type.empty(); };
+  out.clear = [](Selector& selector) { selector.vdpa_type.clear(); };
+  out.matches = [](const Selector& selector, F function) {
+    return function.vdpa && function.vdpa->driver == selector.vdpa_type + "_vdpa";
+  };
+  out.wanted = [](const Selector& selector) { return selector.vdpa_type; };
+  out.found = [](F function) {
+    if (!function.vdpa) return std::string("none");
+    return function.vdpa->name + " with " +
+           (function.vdpa->driver.empty() ? "no driver" : "the driver " + function.vdpa->driver);
+  };
+  return out;
 }
 
 SelectorField pf_field(const Words& words) {
-  return {.key = words.key,
-          .alias = words.alias,
-          .fact = words.fact,
-          .document = words.document,
-          .types = kEvery,
-          .parse = [words](SelectorInput& input, Selector& out) -> Result<> {
-            out.is_pf = TRY(input.reader.boolean(words.key), "");
-            return {};
-          },
-          .is_set = [](const Selector& selector) { return selector.is_pf.has_value(); },
-          .clear = [](Selector& selector) { selector.is_pf.reset(); },
-          .matches = [](const Selector& selector,
-                        F function) { return *selector.is_pf == !function.pf.has_value(); },
-          .wanted = [](const Selector& selector) { return std::string(*selector.is_pf ? "a PF" : "no PF"); },
-          .found = [](F function) { return std::string(function.pf ? "no PF" : "a PF"); }};
+  SelectorField out = field(words, kEvery);
+  out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
+    selector.is_pf = TRY(input.reader.boolean(words.key), "");
+    return {};
+  };
+  out.is_set = [](const Selector& selector) { return selector.is_pf.has_value(); };
+  out.clear = [](Selector& selector) { selector.is_pf.reset(); };
+  out.matches = [](const Selector& selector, F function) {
+    return *selector.is_pf == !function.pf.has_value();
+  };
+  out.wanted = [](const Selector& selector) { return std::string(*selector.is_pf ? "a PF" : "no PF"); };
+  out.found = [](F function) { return std::string(function.pf ? "no PF" : "a PF"); };
+  return out;
 }
 
 SelectorField not_field(const Words& words) {
-  return {.key = words.key,
-          .alias = words.alias,
-          .fact = words.fact,
-          .document = words.document,
-          .types = kEvery,
-          .parse = [words](SelectorInput& input, Selector& out) -> Result<> {
-            const Json* others = input.reader.value(words.key);
-            if (others == nullptr) return {};
-            if (input.depth == kMaxDepth)
-              return input.reader.error(words.key, "too many of them within each other");
-            out.none_of = TRY(
-                parse_selectors(*others, input.reader.path(words.key), input.warnings, input.depth + 1), "");
-            return {};
-          },
-          .is_set = [](const Selector& selector) { return !selector.none_of.empty(); },
-          .clear = [](Selector& selector) { selector.none_of.clear(); },
-          .matches =
-              [](const Selector& selector, F function) {
-                return std::none_of(selector.none_of.begin(), selector.none_of.end(),
-                                    [&](const Selector& other) { return selects(other, function); });
-              },
-          .wanted = [](const Selector&) { return std::string("another"); },
-          .found = [](F) { return std::string("one that \"not\" matches"); }};
+  SelectorField out = field(words, kEvery);
+  out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
+    const Json* others = input.reader.value(words.key);
+    if (others == nullptr) return {};
+    if (input.depth == kMaxDepth) return input.reader.error(words.key, "too many of them within each other");
+    selector.none_of =
+        TRY(parse_selectors(*others, input.reader.path(words.key), input.warnings, input.depth + 1), "");
+    return {};
+  };
+  out.is_set = [](const Selector& selector) { return !selector.none_of.empty(); };
+  out.clear = [](Selector& selector) { selector.none_of.clear(); };
+  out.matches = [](const Selector& selector, F function) {
+    return std::none_of(selector.none_of.begin(), selector.none_of.end(),
+                        [&](const Selector& other) { return selects(other, function); });
+  };
+  out.wanted = [](const Selector&) { return std::string("another"); };
+  out.found = [](F) { return std::string("one that \"not\" matches"); };
+  return out;
 }
 
 }  // namespace
