@@ -27,12 +27,15 @@ namespace {
 using namespace vfrail::test;
 
 std::string text_at(pid_t pid, uint64_t address) {
-  char out[256] = {};
-  // Up to the end of the page, which is there: the next may not be.
-  const size_t room = std::min<size_t>(sizeof out - 1, 4096 - address % 4096);
-  iovec mine{out, room};
-  iovec theirs{reinterpret_cast<void*>(address), room};
-  return process_vm_readv(pid, &mine, 1, &theirs, 1, 0) > 0 ? out : "";
+  char out[512] = {};
+  constexpr size_t kMost = sizeof out - 1;
+  // The page that it begins in is there; the next one is read too, if there is one: process_vm_readv(2)
+  // answers what it could read of the pieces.
+  const size_t first = std::min<size_t>(kMost, 4096 - address % 4096);
+  iovec mine{out, kMost};
+  iovec theirs[] = {{reinterpret_cast<void*>(address), first},
+                    {reinterpret_cast<void*>(address + first), kMost - first}};
+  return process_vm_readv(pid, &mine, 1, theirs, first < kMost ? 2 : 1, 0) > 0 ? out : "";
 }
 
 std::string link_of(pid_t pid, uint64_t fd) {
