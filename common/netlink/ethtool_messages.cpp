@@ -120,7 +120,7 @@ void put_words(NlMessage& message, uint16_t attribute, const std::vector<uint32_
 
 std::vector<uint32_t> words_of(const nlattr* attribute) {
   std::vector<uint32_t> out(static_cast<size_t>(nla_len(attribute)) / 4);
-  std::memcpy(out.data(), nla_data(attribute), out.size() * 4);
+  if (!out.empty()) std::memcpy(out.data(), nla_data(attribute), out.size() * 4);
   return out;
 }
 
