@@ -133,7 +133,7 @@ void KernelEvents::open(EventSource kind) {
               {{"of", name_of(kind)}, {"reason", fd.error().text}});
     return;
   }
-  // In a pod the host's namespace is another one. The kernel lets us hear it if ours has a number for it,
+  // In a pod the host's namespace is another one. The kernel delivers its events if ours has a number for it,
   // which a veth to it brings about, and for CAP_NET_BROADCAST (do_one_broadcast() in
   // net/netlink/af_netlink.c). Uevents do not need it: those of PCI and RDMA go to all namespaces, and would
   // come once for each.
@@ -148,7 +148,7 @@ bool KernelEvents::covers_all(bool own_is_host) const {
                        [&](const Subscription& subscription) { return subscription.kind == kind; });
   };
   // Without the modules of RDMA and devlink there is nothing that those two could say.
-  // Of other namespaces only those are heard that ours has a number for (netlink(7),
+  // Of other namespaces only those are received that ours has a number for (netlink(7),
   // NETLINK_LISTEN_ALL_NSID), and whether the host's is one cannot be known.
   return own_is_host && covers(EventSource::uevent) && covers(EventSource::route);
 }

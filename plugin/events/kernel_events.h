@@ -18,7 +18,7 @@ namespace vfrail {
 class KernelEvents {
  public:
   enum class Verbs : uint8_t { off, on };
-  // `verbs`: whether RDMA devices are opened to hear them, too (see VerbsEvents).
+  // `verbs`: whether RDMA devices are opened for their events, too (see VerbsEvents).
   explicit KernelEvents(Log& log, Verbs verbs = Verbs::off) : log_(log) {
     open_missing();
     if (verbs == Verbs::on) verbs_.emplace(log);
@@ -40,7 +40,8 @@ class KernelEvents {
   // namespace of this process is the host's.
   bool covers_all(bool own_is_host) const;
   bool covers_ports() const { return verbs_.has_value(); }
-  // Whether links and routes of namespaces that ours has a number for are heard, too: the host's, in a pod.
+  // Whether links and routes of namespaces that ours has a number for are received, too: the host's, in a
+  // pod.
   bool covers_other_namespaces() const { return covers_other_namespaces_; }
 
  private:

@@ -21,7 +21,7 @@ enum class EventSource : uint8_t {
 const char* name_of(EventSource kind);
 
 // In a few words what the message is about ("pci bind 0000:21:10.0"), for the log; nothing if it cannot
-// matter or is torn. A datagram of a voice other than uevent can hold several messages: the first that
+// matter or is torn. A datagram of a source other than uevent can hold several messages: the first that
 // matters counts.
 std::optional<std::string> read_kernel_message(EventSource kind, std::span<const std::byte> datagram);
 

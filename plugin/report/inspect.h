@@ -26,7 +26,7 @@ struct InspectOptions {
   bool distances = false;  // between devices, and to GPUs, in place of the facts
 };
 
-// Exit code: 0 done, 1 the node cannot be read, 2 the configuration is wrong.
+// Exit code: 0 done, 1 the node or one of its devices cannot be read, 2 the configuration is wrong.
 int inspect(const InspectOptions& options);
 
 struct CaptureOptions {
