@@ -80,7 +80,7 @@ struct FakeNode {
   Log log;
   std::string container = "c1";
   bool paths_gone = false;  // no path leads to a namespace, which the kernel ends in its own time
-  std::function<Result<>(const AddResult&)> print_result;  // World::tell
+  std::function<Result<>(const AddResult&)> print_result;  // World::print_result
 };
 
 }  // namespace vfrail::test

@@ -126,6 +126,7 @@ TEST_CASE("a device that cannot be restored is unclean: DEL succeeds, ADD refuse
 
   node.world.fake_link(FakeWorld::kHost, "vf0").refuses = {};
   SECTION("by a sweep") { CHECK_THAT(node.sweep().text(), Catch::Contains("restored: 0000:21:10.0")); }
+  SECTION("by GC") { REQUIRE(node.run(vfrail::gc, Command::gc, kConf)); }
   SECTION("by the next ADD") {
     REQUIRE(node.add(kConf));
     REQUIRE(node.del(kConf));
