@@ -1,11 +1,12 @@
 // inject_sweep: every sweep by itself in a process, some at a time, and what they found. Needs root.
 //
-//   inject_sweep [--jobs N] [--device ADDRESS] [--in-turn] [WORD]...
+//   inject_sweep [--jobs N] [--device ADDRESS] [--in-turn] [--fault-step N] [WORD]...
 //
 // WORDs choose the sweeps whose names have them all. --device: on this node, with that VF, and not on made-up
 // ones.
 // --in-turn: at each system call one errno, and not each; a kill before each call that may change something,
 // and one continuation after it, in turn.
+// --fault-step: a fault at each N-th system call only, for a VM, where a trial takes seconds.
 #include "tests/inject/sweep.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ struct Options {
   int jobs = 1;
   std::string device;
   bool in_turn = false;
+  int fault_step = 1;
   std::vector<std::string> words;
 };
 
@@ -41,7 +43,7 @@ std::vector<Sweep> sweeps_of(const std::string& verb, const Setting& setting, co
   const char* kill = turns ? kKillBeforeChange : kKill;
   for (const std::string& then : continuations) out.push_back({verb, kill, then, setting});
   for (const std::string& error : turns ? std::vector<std::string>{kErrnosInTurn} : errnos())
-    out.push_back({verb, error, "", setting});
+    out.push_back({verb, error, "", setting, options.fault_step});
   return out;
 }
 
@@ -151,6 +153,8 @@ Options read_options(int count, char** arguments) {
       out.device = arguments[++i];
     } else if (word == "--in-turn") {
       out.in_turn = true;
+    } else if (word == "--fault-step" && i + 1 < count) {
+      out.fault_step = std::max(1, std::atoi(arguments[++i]));
     } else {
       out.words.push_back(word);
     }

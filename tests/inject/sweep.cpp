@@ -155,14 +155,15 @@ std::vector<std::string> continuations_of(const std::string& verb) {
 }
 
 std::string Sweep::text() const {
-  return verb + (setting.ipam ? " with IPAM, " : ", ") + what + (then.empty() ? "" : ", then " + then);
+  return verb + (setting.ipam ? " with IPAM, " : ", ") + what + (then.empty() ? "" : ", then " + then) +
+         (step == 1 ? "" : ", at each call whose number is 1 modulo " + std::to_string(step));
 }
 
 Tally run_sweep(const Sweep& sweep, const std::string& injector) {
   Tally tally;
   std::unique_ptr<Scene> scene;
   std::string by_ip;
-  for (int k = 1;; ++k) {
+  for (int k = 1;; k += sweep.step) {
     std::string where;
     try {
       if (!scene) {

@@ -1,6 +1,6 @@
 // A sweep: one verb of vfrail-cni, hit at its first system call, at its second, ... until it makes no more.
-// Judges what the node is after each. No point that could differ is left out; what is not perfect is counted
-// by its reason.
+// Judges what the node is after each. Of a sweep with step 1 no point that could differ is left out; what is
+// not perfect is counted by its reason.
 #pragma once
 
 #include "tests/inject/scene.h"
@@ -17,6 +17,7 @@ struct Sweep {
   std::string
       then;  // after a kill: what has to bring the node back, or kEachInTurn; empty for harmless verbs
   Setting setting;
+  int step = 1;  // each call (1), each second call (2) ...: where a trial takes seconds
   std::string text() const;
   bool kills() const { return what.starts_with("kill"); }
 };
