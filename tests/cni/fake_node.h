@@ -1,11 +1,13 @@
-// FakeNode: a fake node with two VFs, each with an RDMA device, and one pod, and the verbs run on it as
-// processes of their own would, for container c1 and interface net1.
+// FakeNode: a node on the fake kernel, on which each verb runs as a process of its own would. Its state and
+// run folders, the programs of CNI_PATH, and one pod, /run/netns/a. TwoVfs: with two VFs, each with an RDMA
+// device.
 #pragma once
 
 #include "cni/verbs/verbs.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/temp_dir.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -19,24 +21,27 @@ inline constexpr const char* kPod = "/run/netns/a";
 
 struct FakeNode {
   FakeNode() : world(dir.path("root")) {
-    world.add_vf("0000:21:10.0", "vf0");
-    world.add_vf("0000:21:10.2", "vf1");
-    world.add_rdma("0000:21:10.0", "mlx5_0");
-    world.add_rdma("0000:21:10.2", "mlx5_1");
-    world.add_veth(world.add_netns(kPod), "eth0");
     log.set_level(LogLevel::error);
+    std::signal(SIGPIPE, SIG_IGN);  // as main() does
   }
-  template <class Verb>
-  auto run(Verb verb, Command command, const std::string& config, const std::string& netns = kPod) {
-    const auto request = read_request({{"CNI_COMMAND", command_name(command)},
-                                       {"CNI_CONTAINERID", container},
-                                       {"CNI_NETNS", netns},
-                                       {"CNI_IFNAME", "net1"},
-                                       {"CNI_PATH", dir.path()},
-                                       {"CNI_ARGS", "IgnoreUnknown=1;MAC=02:00:00:00:00:09"}},
-                                      config);
-    REQUIRE(request);
-    auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+
+  Request request(Command command, const std::string& config, const std::string& netns = kPod) const {
+    auto out = read_request({{"CNI_COMMAND", command_name(command)},
+                             {"CNI_CONTAINERID", container},
+                             {"CNI_NETNS", netns},
+                             {"CNI_IFNAME", "net1"},
+                             {"CNI_PATH", dir.path()},
+                             {"CNI_ARGS", args}},
+                            config);
+    REQUIRE(out);
+    return *out;
+  }
+
+  // What one process does: a connection to the kernel of its own, the state folder opened anew.
+  template <class Work>
+  auto process(Work work) {
+    auto store = makes_state_folder ? RecordStore::open(dir.path("state"), dir.path("locks"))
+                                    : Result(RecordStore::look(dir.path("state"), dir.path("locks")));
     REQUIRE(store);
     const auto host = world.open(FakeWorld::kHost);
     World outside{*host,
@@ -47,14 +52,25 @@ struct FakeNode {
                     return paths_gone ? Result(std::unique_ptr<Kernel>()) : world.open_path(path);
                   },
                   log};
+    outside.rebind = [this](const SysRoot&, const DeviceId& id) {
+      auto bound = world.rebind(id.text());
+      if (bound && after_rebind) after_rebind();
+      return bound;
+    };
     if (print_result) outside.print_result = print_result;
     outside.device_info_folders = {dir.path()};
-    outside.rebind = [this](const SysRoot&, const DeviceId& id) { return world.rebind(id.text()); };
+    outside.cdi_folders = {dir.path()};
     outside.return_timeout = std::chrono::milliseconds(50);
     outside.lock_timeout = std::chrono::milliseconds(50);
-    return verb(*request, outside);
+    return work(outside);
   }
-  Result<AddResult> add(const std::string& config) { return run(vfrail::add, Command::add, config); }
+  template <class Verb>
+  auto run(Verb verb, Command command, const std::string& config, const std::string& netns = kPod) {
+    return process([&](World& outside) { return verb(request(command, config, netns), outside); });
+  }
+  Result<AddResult> add(const std::string& config, const std::string& netns = kPod) {
+    return run(vfrail::add, Command::add, config, netns);
+  }
   Result<> del(const std::string& config, const std::string& netns = kPod) {
     return run(vfrail::del, Command::del, config, netns);
   }
@@ -64,11 +80,24 @@ struct FakeNode {
            std::filesystem::is_empty(dir.path("state/devices"));
   }
 
-  // An IPAM plugin: a shell script in the folder of CNI_PATH. Its working directory is any.
-  void install_ipam(const std::string& name, const std::string& script) {
+  // An IPAM plugin: a shell script in the folder of CNI_PATH, which is $node. Its working directory is any.
+  void install_ipam(const std::string& name, const std::string& script) const {
     std::ofstream(dir.path(name)) << "#!/bin/sh\nnode=$(dirname \"$0\")\n" << script << "\n";
     std::filesystem::permissions(dir.path(name), std::filesystem::perms::owner_all);
   }
+  // One that answers ADD with `result`, and has a file in the folder `leases` for each address in use.
+  void install_lease_ipam(const std::string& name, const std::string& result) const {
+    std::filesystem::create_directories(dir.path("leases"));
+    install_ipam(name,
+                 "lease=$node/leases/$CNI_CONTAINERID.$CNI_IFNAME\n"
+                 "case $CNI_COMMAND in\n"
+                 "ADD) : > \"$lease\"; echo '" +
+                     result +
+                     "' ;;\n"
+                     "DEL) rm -f \"$lease\" ;;\n"
+                     "esac\n");
+  }
+  // What an IPAM script has written.
   std::string text(const std::string& file) const {
     std::ostringstream out;
     out << std::ifstream(dir.path(file)).rdbuf();
@@ -79,8 +108,33 @@ struct FakeNode {
   FakeWorld world;
   Log log;
   std::string container = "c1";
-  bool paths_gone = false;  // no path leads to a namespace, which the kernel ends in its own time
+  std::string args = "IgnoreUnknown=1;K8S_POD_NAME=p";
+  bool makes_state_folder = true;  // verbs do, `vfrail-cni sweep` does not
+  bool paths_gone = false;         // no path leads to a namespace, which the kernel ends in its own time
+  std::function<void()> after_rebind;
   std::function<Result<>(const AddResult&)> print_result;  // World::print_result
 };
+
+struct TwoVfs : FakeNode {
+  TwoVfs() {
+    world.add_vf("0000:21:10.0", "vf0");
+    world.add_vf("0000:21:10.2", "vf1");
+    world.add_rdma("0000:21:10.0", "mlx5_0");
+    world.add_rdma("0000:21:10.2", "mlx5_1");
+    world.add_veth(world.add_netns(kPod), "eth0");
+    args = "IgnoreUnknown=1;MAC=02:00:00:00:00:09";
+  }
+};
+
+// Whether `verb` ended as a killed process does (FakeWorld::kill_at).
+template <class Verb>
+bool killed(Verb verb) {
+  try {
+    verb();
+    return false;
+  } catch (const Killed&) {
+    return true;
+  }
+}
 
 }  // namespace vfrail::test

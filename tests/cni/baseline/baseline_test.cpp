@@ -17,7 +17,7 @@ constexpr const char* kConf =
     R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0"})";
 constexpr const char* kVf = "0000:21:10.0";
 
-struct Baselined : FakeNode {
+struct Baselined : TwoVfs {
   std::string before = world.snapshot();
   UncleanDevices unclean() const {
     auto out = read_unclean(dir.path("state"), "boot-1");

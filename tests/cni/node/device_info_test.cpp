@@ -107,7 +107,7 @@ TEST_CASE("a network's own text cannot have a file made or changed outside Multu
 
 TEST_CASE(
     "ADD puts the RDMA device's name in the pod into the file, and a file that it cannot is no failure") {
-  FakeNode node;
+  TwoVfs node;
   const std::string path = node.dir.path("info");
   const auto config = [&](const std::string& file) {
     return R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0","rdmaName":"rdma0",)"

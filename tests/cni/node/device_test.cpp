@@ -97,7 +97,7 @@ TEST_CASE("of a function with several netdevs the chosen one moves and comes hom
       {R"(,"device":"a-port1")", "a-port1"},
   }));
   CAPTURE(keys);
-  FakeNode node;
+  TwoVfs node;
   node.world.add_port("0000:21:10.0", "a-port1", 1);
   const std::string before = node.world.snapshot();
   const std::string mac = node.world.link(chosen).mac.text();
@@ -120,7 +120,7 @@ TEST_CASE("of a function with several netdevs the chosen one moves and comes hom
 }
 
 TEST_CASE("DEL that cannot find out where the device is fails, and keeps the record") {
-  FakeNode node;
+  TwoVfs node;
   REQUIRE(node.add(ifname_config("")));
   const std::string folder = node.dir.path("root/sys/bus/pci/devices/0000:21:10.0");
   std::filesystem::remove_all(folder);

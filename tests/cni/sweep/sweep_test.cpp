@@ -2,14 +2,11 @@
 // effect), and with the process killed at each call. Whatever happens, the node must be what it was, with
 // what a runtime does next: nothing after a failed ADD (its own roll-back must do), DEL, or another pod's
 // ADD.
-#include "cni/verbs/verbs.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
-#include "tests/support/fake_kernel.h"
-#include "tests/support/temp_dir.h"
+#include "tests/cni/fake_node.h"
 
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -22,22 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVf = "0000:21:10.0";
-// An IPAM plugin that remembers what it gave out, as host-local does.
-constexpr const char* kIpamScript =
-    "#!/bin/sh\n"
-    "cd \"$(dirname \"$0\")\" || exit 1\n"
-    "case $CNI_COMMAND in\n"
-    "ADD) : > \"leases/$CNI_CONTAINERID.$CNI_IFNAME\"\n"
-    "  echo '{\"cniVersion\":\"1.0.0\",\"ips\":[{\"address\":\"10.9.0.2/24\",\"gateway\":\"10.9.0.1\"},"
-    "{\"address\":\"fd00::2/64\",\"gateway\":\"fd00::1\"}],\"routes\":[{\"dst\":\"0.0.0.0/"
-    "0\"},{\"dst\":\"fd01::/64\"}]}' ;;\n"
-    "DEL) rm -f \"leases/$CNI_CONTAINERID.$CNI_IFNAME\" ;;\n"
-    "esac\n";
+// Of the IPAM plugin, which remembers what it gave out, as host-local does.
+constexpr const char* kAddresses =
+    R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24","gateway":"10.9.0.1"},)"
+    R"({"address":"fd00::2/64","gateway":"fd00::1"}],"routes":[{"dst":"0.0.0.0/0"},{"dst":"fd01::/64"}]})";
 
 // What kind of node, and what the network asks for.
 struct Scene {
   const char* name;
-  const char* wishes;
+  const char* keys;
   int rdma_devices = 1;  // of the VF
 };
 constexpr Scene kPlain{
@@ -56,9 +46,8 @@ constexpr Scene kCdi{"a VF whose container gets its nodes by CDI",
 const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed, kCdi};
 
 // A node with two VFs, each with an RDMA device, and two pods.
-class Node {
- public:
-  explicit Node(const Scene& what = kPlain) : scene(what), world(dir.path("root")) {
+struct Node : FakeNode {
+  explicit Node(const Scene& what = kPlain) : scene(what) {
     add_devices();
     world.add_rdma(kVf, "mlx5_0");
     world.add_rdma("0000:21:10.2", "mlx5_1");
@@ -70,12 +59,8 @@ class Node {
     world.link("enp1s0f0v0").alias = "rail 0";
     world.link("enp1s0f0v0").altnames = {"net1", "enp1s0f0v0-a-long-name"};
     for (const char* pod : {"/run/netns/a", "/run/netns/b"}) world.add_veth(world.add_netns(pod), "eth0");
-    fs::create_directories(programs.path("leases"));
-    std::ofstream(programs.path("fake-ipam")) << kIpamScript;
-    fs::permissions(programs.path("fake-ipam"), fs::perms::owner_all);
+    install_lease_ipam("fake-ipam", kAddresses);
     if (scene.name == kCdi.name) promise_by_cdi();
-    log.set_level(LogLevel::error);
-    std::signal(SIGPIPE, SIG_IGN);  // as main() does
   }
 
   void add_devices() {
@@ -112,47 +97,17 @@ class Node {
     return out == "uverbs5 umad5 rdma_cm " ? "as told" : out == "umad0 uverbs0 rdma_cm " ? "corrected" : out;
   }
 
-  Request request(Command command, const std::string& container, const std::string& netns) const {
-    Environment environment{{"CNI_COMMAND", command_name(command)},
-                            {"CNI_CONTAINERID", container},
-                            {"CNI_NETNS", netns},
-                            {"CNI_IFNAME", "net1"},
-                            {"CNI_PATH", programs.path()},
-                            {"CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p"}};
-    auto out = read_request(
-        environment, R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)" +
-                         std::string(scene.wishes) + R"("ipam":{"type":"fake-ipam"}})");
-    REQUIRE(out);
-    return *out;
+  std::string config() const {
+    return R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)" +
+           std::string(scene.keys) + R"("ipam":{"type":"fake-ipam"}})";
   }
-
-  // A verb as a process of its own would run it.
-  template <class Verb>
-  auto run(Verb verb, const Request& request) {
-    auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
-    REQUIRE(store);
-    const auto host = world.open(FakeWorld::kHost);
-    World outside{*host,
-                  SysRoot(dir.path("root")),
-                  *store,
-                  dir.path("run"),
-                  [this](const std::string& path) { return world.open_path(path); },
-                  log,
-                  [this](const SysRoot&, const DeviceId& id) {
-                    auto bound = world.rebind(id.text());
-                    if (bound && after_rebind) after_rebind();
-                    return bound;
-                  }};
-    outside.cdi_folders = {dir.path()};
-    outside.return_timeout = std::chrono::milliseconds(50);
-    outside.lock_timeout = std::chrono::milliseconds(500);
-    return verb(request, outside);
+  Result<AddResult> add(const std::string& id, const std::string& netns) {
+    container = id;
+    return FakeNode::add(config(), netns);
   }
-  Result<AddResult> add(const std::string& container, const std::string& netns) {
-    return run(vfrail::add, request(Command::add, container, netns));
-  }
-  Result<> del(const std::string& container, const std::string& netns) {
-    return run(vfrail::del, request(Command::del, container, netns));
+  Result<> del(const std::string& id, const std::string& netns) {
+    container = id;
+    return FakeNode::del(config(), netns);
   }
 
   // The kernel's side, the addresses given out, and the state folder.
@@ -162,19 +117,14 @@ class Node {
       const std::string spec = spec_state();
       out += spec == "as told" || spec == "corrected" ? "a CDI spec\n" : "CDI spec: " + spec + "\n";
     }
-    for (const std::string& folder : {programs.path("leases"), dir.path("state/attachments"),
-                                      dir.path("state/devices"), dir.path("locks")}) {
+    for (const std::string& folder :
+         {dir.path("leases"), dir.path("state/attachments"), dir.path("state/devices"), dir.path("locks")}) {
       for (const auto& entry : fs::directory_iterator(folder)) out += entry.path().filename().string() + "\n";
     }
     return out;
   }
 
   Scene scene;
-  TempDir dir{TempDir::On::memory};
-  TempDir programs;
-  FakeWorld world;
-  Log log;
-  std::function<void()> after_rebind;
 };
 
 std::string pristine(const Scene& scene = kPlain) {
@@ -192,16 +142,6 @@ const Fault kFaults[] = {{EIO, FakeWorld::When::before},
                          {ENOMEM, FakeWorld::When::before},
                          {EPERM, FakeWorld::When::before},
                          {EIO, FakeWorld::When::after}};
-
-template <class Verb>
-bool killed(Verb verb) {
-  try {
-    verb();
-    return false;
-  } catch (const Killed&) {
-    return true;
-  }
-}
 
 }  // namespace
 
@@ -257,7 +197,7 @@ TEST_CASE("a VF that is destroyed while a pod has it is nothing to set back, and
   INFO((deleted ? std::string() : deleted.error().text));
   CHECK(deleted);
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
-  CHECK(fs::is_empty(node.programs.path("leases")));
+  CHECK(fs::is_empty(node.dir.path("leases")));
 }
 
 TEST_CASE("a device bound to vfio is attached, with an address of its PF, and let go without a netdev") {
@@ -265,9 +205,9 @@ TEST_CASE("a device bound to vfio is attached, with an address of its PF, and le
   REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   node.world.give_to_vfio(kVf);
   const std::string before = node.everything();
-  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  Request request = node.request(Command::add, node.config());
   request.config.replace(request.config.find(R"("mtu":9000,)"), 11, "");
-  const auto added = node.run(vfrail::add, request);
+  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
   CHECK(added->mtu == 0);
@@ -297,9 +237,9 @@ TEST_CASE("an address that the administrator had set is set back, for a VF that 
   const bool up = GENERATE(false, true);
   node.world.link("enp1s0f0v0").flags = up ? 1 : 0;
   const auto administered = MacAddress::parse("52:54:00:00:00:03");
-  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  Request request = node.request(Command::add, node.config());
   request.config.replace(request.config.find(R"("trust":"on",)"), 13, "");
-  const auto added = node.run(vfrail::add, request);
+  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
   REQUIRE(node.del("c1", "/run/netns/a"));
@@ -314,9 +254,9 @@ TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays ch
   node.world.add_pf("0000:41:00.0", "enp2s0f0").refuses = {.rate = VfRate{}};
   node.world.add_vf("0000:41:10.0", "enp2s0f0v0", "0000:41:00.0");
   const std::string before = node.everything();
-  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  Request request = node.request(Command::add, node.config());
   request.config.replace(request.config.find("0000:21:10.0"), 12, "0000:41:10.0");
-  const auto added = node.run(vfrail::add, request);
+  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find("set VF 0 of enp2s0f0: min_tx_rate 10 max_tx_rate 1000: ") !=
         std::string::npos);
@@ -326,9 +266,9 @@ TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays ch
 TEST_CASE("settings of a VF without a PF in sight are refused with the reason") {
   const std::string before = pristine();
   Node node;
-  Request request = node.request(Command::add, "c1", "/run/netns/a");
+  Request request = node.request(Command::add, node.config());
   request.config.replace(request.config.find("\"mtu\""), 5, "\"vlan\":5,\"mtu\"");
-  const auto added = node.run(vfrail::add, request);
+  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find(
             "vlan 5: only the PF can set that, and 0000:21:10.0 has no PF on this machine") !=
@@ -340,13 +280,13 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
   Node node(kVfSettings);
   const auto added = node.add("c1", "/run/netns/a");
   REQUIRE(added);
-  Request request = node.request(Command::check, "c1", "/run/netns/a");
+  Request request = node.request(Command::check, node.config());
   const std::string result = format_result(*added).text();
   request.config.insert(request.config.rfind('}'), ",\"prevResult\":" + result);
-  REQUIRE(node.run(vfrail::check, request));
+  REQUIRE(node.process([&](World& w) { return vfrail::check(request, w); }));
   node.world.vf(kVf).trust = false;
   node.world.vf(kVf).vlan = VfVlan{};
-  const auto checked = node.run(vfrail::check, request);
+  const auto checked = node.process([&](World& w) { return vfrail::check(request, w); });
   REQUIRE_FALSE(checked);
   CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, want vlan 100 qos 3 802.1ad") !=
         std::string::npos);
@@ -568,13 +508,13 @@ TEST_CASE("an ADD under the name of a killed one gives that one's device back, w
   node.world.forget_faults();
   node.world.end_netns("/run/netns/a");
   node.world.add_veth(node.world.add_netns("/run/netns/a"), "eth0");
-  Request other = node.request(Command::add, "c1", "/run/netns/a");
+  Request other = node.request(Command::add, node.config());
   other.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.2"})";
-  REQUIRE(node.run(vfrail::add, other));
+  REQUIRE(node.process([&](World& w) { return vfrail::add(other, w); }));
   CHECK(node.world.snapshot().find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400") !=
         std::string::npos);
   other.command = Command::del;
-  REQUIRE(node.run(vfrail::del, other));
+  REQUIRE(node.process([&](World& w) { return vfrail::del(other, w); }));
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
 }
 
@@ -762,18 +702,18 @@ TEST_CASE("a record from before a reboot is dropped, not obeyed") {
   REQUIRE(node.del("c1", ""));
   CHECK(node.world.snapshot() == after_boot);
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
-  CHECK(fs::is_empty(node.programs.path("leases")));
+  CHECK(fs::is_empty(node.dir.path("leases")));
 }
 
 TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
   const std::string before = pristine();
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
-  Request request = node.request(Command::del, "c1", "/run/netns/a");
+  Request request = node.request(Command::del, node.config());
   request.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})";
-  REQUIRE(node.run(vfrail::del, request));
+  REQUIRE(node.process([&](World& w) { return vfrail::del(request, w); }));
   CHECK(node.everything() == before);
-  CHECK(node.run(vfrail::del, request));
+  CHECK(node.process([&](World& w) { return vfrail::del(request, w); }));
 }
 
 TEST_CASE("a roll-back goes by the names that RDMA devices have since their driver was bound again") {
@@ -783,9 +723,9 @@ TEST_CASE("a roll-back goes by the names that RDMA devices have since their driv
     const uint32_t index = node.world.rdma("mlx5_0").device.index;
     REQUIRE(node.world.open(FakeWorld::kHost)->rename_rdma_device(index, "ibp33s16"));
   };
-  fs::remove(node.programs.path("fake-ipam"));
-  std::ofstream(node.programs.path("fake-ipam")) << "#!/bin/sh\ntest $CNI_COMMAND = DEL\n";
-  fs::permissions(node.programs.path("fake-ipam"), fs::perms::owner_all);
+  fs::remove(node.dir.path("fake-ipam"));
+  std::ofstream(node.dir.path("fake-ipam")) << "#!/bin/sh\ntest $CNI_COMMAND = DEL\n";
+  fs::permissions(node.dir.path("fake-ipam"), fs::perms::owner_all);
   const auto added = node.add("c1", "/run/netns/a");
   REQUIRE_FALSE(added);
   INFO(added.error().text);

@@ -22,7 +22,7 @@ std::string chained(const std::string& keys, const std::string& previous = kPrev
 }
 const std::string kDevice = R"("deviceID":"0000:21:10.0",)";
 
-struct Node : FakeNode {
+struct Node : TwoVfs {
   // What sriov-cni does to the netdev.
   void other_plugin_moves(const std::string& name = "vf0") {
     const auto pod = world.open(2);

@@ -12,7 +12,7 @@ constexpr const char* kConfig =
     R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0"})";
 constexpr int kPodNetns = 2;
 
-struct Hostile : FakeNode {
+struct Hostile : TwoVfs {
   std::string before;
   Hostile() : before(world.snapshot()) {}
 

@@ -1,10 +1,8 @@
 // `vfrail-cni sweep` on the fake node: whatever was killed or never asked for, a sweep alone makes the node
 // what it was, and leaves alone what lives.
 #include "cni/sweep/sweep.h"
-#include "tests/support/fake_kernel.h"
-#include "tests/support/temp_dir.h"
+#include "tests/cni/fake_node.h"
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -21,19 +19,10 @@ using Catch::Contains;
 
 constexpr const char* kVf = "0000:21:10.0";
 constexpr const char* kName = "enp1s0f0v0";
-constexpr const char* kPod = "/run/netns/a";
-constexpr const char* kIpamScript =
-    "#!/bin/sh\n"
-    "lease=$(dirname \"$0\")/leases/$CNI_CONTAINERID.$CNI_IFNAME\n"
-    "case $CNI_COMMAND in\n"
-    "ADD) : > \"$lease\"; echo '{\"cniVersion\":\"1.0.0\",\"ips\":[{\"address\":\"10.9.0.2/24\"}]}' ;;\n"
-    "DEL) rm -f \"$lease\" ;;\n"
-    "esac\n";
 
 // A VF with an RDMA device and settings at its PF, and a pod.
-class Node {
- public:
-  Node() : world(dir.path("root")) {
+struct Node : FakeNode {
+  Node() {
     world.add_pf("0000:21:00.0", "enp1s0f0");
     world.add_vf(kVf, kName, "0000:21:00.0");
     world.vf(kVf).vlan = VfVlan{7, 0, 0x8100};
@@ -43,54 +32,20 @@ class Node {
     world.link(kName).altnames = {"rail0"};
     world.add_netns(kPod);
     world.add_netns("/run/netns/b");
-    fs::create_directories(programs.path("leases"));
-    std::ofstream(programs.path("fake-ipam")) << kIpamScript;
-    fs::permissions(programs.path("fake-ipam"), fs::perms::owner_all);
-    log.set_level(LogLevel::error);
-    std::signal(SIGPIPE, SIG_IGN);
-    REQUIRE(RecordStore::open(dir.path("state"), dir.path("run/locks")));
+    install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
+    REQUIRE(RecordStore::open(dir.path("state"), dir.path("locks")));
+    makes_state_folder = false;
   }
 
-  std::string config(const std::string& type = "vfrail") const {
+  static std::string config(const std::string& type = "vfrail") {
     return R"({"cniVersion":"1.0.0","name":"rail0","type":")" + type +
            R"(","deviceID":"0000:21:10.0","mtu":9000,"vlan":100,"trust":"on","ipam":{"type":"fake-ipam"}})";
   }
-  Request request(Command command, const std::string& config_text, const std::string& container = "c1",
-                  const std::string& netns = kPod) const {
-    auto out = read_request({{"CNI_COMMAND", command_name(command)},
-                             {"CNI_CONTAINERID", container},
-                             {"CNI_NETNS", netns},
-                             {"CNI_IFNAME", "net1"},
-                             {"CNI_PATH", programs.path()}},
-                            config_text);
-    REQUIRE(out);
-    return *out;
-  }
-
-  // What a process of its own does.
-  template <class Verb>
-  auto run(Verb verb) {
-    const auto host = world.open(FakeWorld::kHost);
-    World outside{*host,
-                  SysRoot(dir.path("root")),
-                  RecordStore::look(dir.path("state"), dir.path("run/locks")),
-                  dir.path("run"),
-                  [this](const std::string& path) { return world.open_path(path); },
-                  log,
-                  [this](const SysRoot&, const DeviceId& id) { return world.rebind(id.text()); }};
-    outside.return_timeout = std::chrono::milliseconds(50);
-    outside.lock_timeout = std::chrono::milliseconds(50);
-    return verb(outside);
-  }
-  Result<AddResult> add() {
-    return run([&](World& w) { return vfrail::add(request(Command::add, config()), w); });
-  }
-  Result<> del(const std::string& type = "vfrail") {
-    return run([&](World& w) { return vfrail::del(request(Command::del, config(type)), w); });
-  }
+  Result<AddResult> add() { return FakeNode::add(config()); }
+  Result<> del(const std::string& type = "vfrail") { return FakeNode::del(config(type)); }
   Result<SweepReport> try_sweep(SweepOptions options = {}) {
-    options.cni_path = programs.path();
-    return run([&](World& w) { return vfrail::sweep(w, options); });
+    options.cni_path = dir.path();
+    return process([&](World& w) { return vfrail::sweep(w, options); });
   }
   std::string sweep(const SweepOptions& options = {}) {
     const auto report = try_sweep(options);
@@ -116,7 +71,8 @@ class Node {
   std::string everything() const {
     std::string out = world.snapshot();
     std::vector<std::string> files;
-    for (const std::string& folder : {programs.path("leases"), dir.path("state"), dir.path("run")}) {
+    for (const std::string& folder :
+         {dir.path("leases"), dir.path("state"), dir.path("run"), dir.path("locks")}) {
       std::error_code missing;
       for (const auto& entry : fs::recursive_directory_iterator(folder, missing)) {
         // What a device was before its first attachment is kept until the next boot.
@@ -136,22 +92,7 @@ class Node {
     return out;
   }
   std::string settings() { return world.vf(kVf).text(); }
-
-  TempDir dir{TempDir::On::memory};
-  TempDir programs;
-  FakeWorld world;
-  Log log;
 };
-
-template <class Verb>
-bool killed(Verb verb) {
-  try {
-    verb();
-    return false;
-  } catch (const Killed&) {
-    return true;
-  }
-}
 
 std::string pristine(bool pod_ended = false) {
   Node node;
@@ -200,15 +141,17 @@ TEST_CASE("the address of an ended pod is released also when its device went to 
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
-  const Request second = node.request(Command::add, node.config(), "c2", "/run/netns/b");
-  REQUIRE(node.run([&](World& w) { return vfrail::add(second, w); }));
+  node.container = "c2";
+  const Request second = node.request(Command::add, Node::config(), "/run/netns/b");
+  node.container = "c1";
+  REQUIRE(node.process([&](World& w) { return vfrail::add(second, w); }));
   const std::string during = node.world.snapshot();
   CHECK_THAT(node.sweep(), Contains("released: 0000:21:10.0 (net1 of container c1,") &&
                                Contains("kept: 0000:21:10.0 (net1 of container c2,"));
   CHECK(node.world.snapshot() == during);
-  CHECK_FALSE(fs::exists(node.programs.path("leases/c1.net1")));
-  CHECK(fs::exists(node.programs.path("leases/c2.net1")));
-  REQUIRE(node.run([&](World& w) { return vfrail::del(second, w); }));
+  CHECK_FALSE(fs::exists(node.dir.path("leases/c1.net1")));
+  CHECK(fs::exists(node.dir.path("leases/c2.net1")));
+  REQUIRE(node.process([&](World& w) { return vfrail::del(second, w); }));
   CHECK(node.everything() == pristine(true));
 }
 
@@ -323,12 +266,12 @@ TEST_CASE("a dry run says what a sweep would do and changes nothing at all") {
     node.write("root/proc/sys/kernel/random/boot_id", "boot-2\n");
   }
   const std::string during = node.everything();
-  const auto written = fs::last_write_time(node.dir.path("run/locks"));
+  const auto written = fs::last_write_time(node.dir.path("locks"));
   node.world.forget_faults();
   const std::string said = node.sweep({.dry_run = true});
   CHECK_THAT(said, Contains("would be released: 0000:21:10.0 (net1 of container c1, network rail0): "));
   CHECK(node.everything() == during);
-  CHECK(fs::last_write_time(node.dir.path("run/locks")) == written);
+  CHECK(fs::last_write_time(node.dir.path("locks")) == written);
   CHECK(only_looked(node.world));
   CHECK_THAT(node.sweep(), Contains("1 released"));
 }
@@ -350,7 +293,7 @@ TEST_CASE("a record from before a reboot goes, with its address, and the device 
   CHECK(node.world.snapshot() == after_boot);
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
   CHECK(fs::is_empty(node.dir.path("state/devices")));
-  CHECK(fs::is_empty(node.programs.path("leases")));
+  CHECK(fs::is_empty(node.dir.path("leases")));
 }
 
 TEST_CASE("a device that its pod has moved on is left alone, and told") {
@@ -398,17 +341,17 @@ TEST_CASE("what killed processes left in the state folder is removed, and what i
   Node node;
   node.write("state/devices/0000:21:10.2.new", "{");
   node.write("state/devices/0000:21:10.4.new", "{");
-  node.write("run/locks/0000:21:10.2", "");
-  node.write("run/locks/rdma", "");
+  node.write("locks/0000:21:10.2", "");
+  node.write("locks/rdma", "");
   fs::create_symlink("c9:net1", node.dir.path("state/devices/0000:21:10.2"));
   std::optional<FileLock> held;
-  held.emplace(*FileLock::acquire(node.dir.path("run/locks/0000:21:10.4"), {}));
+  held.emplace(*FileLock::acquire(node.dir.path("locks/0000:21:10.4"), {}));
   const std::string before = node.everything();
   CHECK_THAT(node.sweep({.dry_run = true}), Contains("4 would be removed"));
   CHECK(node.everything() == before);
   CHECK_THAT(node.sweep(), Contains("\n4 removed\n"));
   CHECK(fs::exists(node.dir.path("state/devices/0000:21:10.4.new")));
-  CHECK(fs::exists(node.dir.path("run/locks/0000:21:10.4")));
+  CHECK(fs::exists(node.dir.path("locks/0000:21:10.4")));
   held.reset();
   CHECK_THAT(node.sweep(), Contains("1 removed"));
   CHECK(node.everything() == pristine());
@@ -419,7 +362,7 @@ TEST_CASE("a device that an ADD or DEL is at work on is not judged") {
   node.world.kill_call(first_change());
   REQUIRE(killed([&] { (void)node.add(); }));
   node.world.forget_faults();
-  const auto held = FileLock::acquire(node.dir.path(std::string("run/locks/") + kVf), {});
+  const auto held = FileLock::acquire(node.dir.path(std::string("locks/") + kVf), {});
   REQUIRE(held);
   const std::string during = node.everything();
   CHECK_THAT(node.sweep({.dry_run = true}), Contains("kept") && Contains("at work on it"));
@@ -432,14 +375,14 @@ TEST_CASE("a device that an ADD or DEL is at work on is not judged") {
 TEST_CASE("a pod that comes under the name of the one to be given back is left alone") {
   Node node;
   REQUIRE(node.add());
-  const auto old = node.run([](World& w) { return w.store.load({"c1", "net1"}); });
+  const auto old = node.process([](World& w) { return w.store.load({"c1", "net1"}); });
   REQUIRE(old);
   REQUIRE(*old);
   node.world.end_netns(kPod);
   node.world.add_netns(kPod);
   REQUIRE(node.add());  // between the sweep's look and its lock
   const std::string during = node.everything();
-  const auto done = node.run([&](World& w) { return undo(**old, w, [] { return true; }); });
+  const auto done = node.process([&](World& w) { return undo(**old, w, [] { return true; }); });
   REQUIRE(done.ok());
   CHECK_FALSE(*done);
   CHECK(node.everything() == during);
@@ -449,9 +392,9 @@ TEST_CASE("an ADD under the name of the one that is given back waits, and keeps 
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
-  const auto old = node.run([](World& w) { return w.store.load({"c1", "net1"}); });
+  const auto old = node.process([](World& w) { return w.store.load({"c1", "net1"}); });
   node.world.add_netns(kPod);
-  const auto done = node.run([&](World& w) {
+  const auto done = node.process([&](World& w) {
     return undo(**old, w, [&]() -> Result<bool> {
       const auto added = node.add();
       CHECK_FALSE(added);
@@ -511,7 +454,7 @@ void attach_by_sriov_cni(Node& node) {
           R"("deviceID":"0000:21:10.0","VFID":0,"min_tx_rate":null,"max_tx_rate":null,"trust":"on",)"
           R"("runtimeConfig":{},"logLevel":"info"})");
   node.write(kMarker, kPod);
-  std::ofstream(node.programs.path("leases/c1.net1"));
+  std::ofstream(node.dir.path("leases/c1.net1"));
 }
 
 }  // namespace
@@ -648,7 +591,7 @@ TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted an
   node.write(kCache, cache_of(config));
   CHECK_THAT(node.sweep({.adopt = true}),
              Contains("taken over: 0000:21:10.2") && Contains("made by ib-sriov-cni"));
-  REQUIRE(node.run([&](World& w) { return vfrail::del(node.request(Command::del, config), w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::del(node.request(Command::del, config), w); }));
   CHECK(node.everything() == before);
 }
 

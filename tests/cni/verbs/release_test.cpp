@@ -21,7 +21,7 @@ test $CNI_COMMAND = ADD && echo '{"cniVersion":"1.0.0","ips":[{"address":"10.9.0
 // ADD, DEL and clean-up hold the attachment meanwhile, and no device.
 const std::string kLocksDuringIpam = "attachment:c1:net1\nipam:c1:net1\n";
 
-Result<bool> clean_up(FakeNode& node) {
+Result<bool> clean_up(TwoVfs& node) {
   return node.run(
       [](const Request&, World& world) -> Result<bool> {
         const auto record = TRY(world.store.load({"c1", "net1"}), "");
@@ -41,7 +41,7 @@ TEST_CASE("DEL after an ADD that was refused for its configuration succeeds") {
       R"("deviceID":"0000:21:10.0","ipam":{"subnet":"10.0.0.0/8"})", R"("deviceID":"0000:21:10.0","ipam":7)",
       R"("deviceID":"0000:21:10.0","vlan":5000,"ipam":{"type":"../fake-ipam"})");
   CAPTURE(keys);
-  FakeNode node;
+  TwoVfs node;
   const std::string before = node.world.snapshot();
   node.install_ipam("fake-ipam", kGivesAnAddress);
   REQUIRE_FALSE(node.add(network(keys)));
@@ -54,7 +54,7 @@ TEST_CASE("DEL after an ADD that was refused for its configuration succeeds") {
 }
 
 TEST_CASE("DEL of a refused configuration does not fail for an IPAM plugin that refuses it, too") {
-  FakeNode node;
+  TwoVfs node;
   const std::string config = network(R"("deviceID":"0000:21:10.0","vlan":5000,"ipam":{"type":"fake-ipam"})");
   SECTION("that fails") { node.install_ipam("fake-ipam", "exit 1"); }
   SECTION("that is not installed") {}
@@ -62,20 +62,20 @@ TEST_CASE("DEL of a refused configuration does not fail for an IPAM plugin that 
 }
 
 TEST_CASE("DEL with a version that no ADD was served with succeeds") {
-  FakeNode node;
+  TwoVfs node;
   node.install_ipam("fake-ipam", "exit 1");
   CHECK(node.del(R"({"cniVersion":"9.9.9","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
                  R"("ipam":{"type":"fake-ipam"}})"));
 }
 
 TEST_CASE("DEL of a configuration that is served still fails when its address cannot be released") {
-  FakeNode node;
+  TwoVfs node;
   node.install_ipam("fake-ipam", "exit 1");
   CHECK_FALSE(node.del(kWithIpam));
 }
 
 TEST_CASE("No device's lock is held while an IPAM plugin runs") {
-  FakeNode node;
+  TwoVfs node;
   node.install_ipam("fake-ipam", kGivesAnAddress);
   REQUIRE(node.add(kWithIpam));
   CHECK(node.text("locks-at-ADD") == kLocksDuringIpam);
@@ -91,7 +91,7 @@ TEST_CASE("No device's lock is held while an IPAM plugin runs") {
 }
 
 TEST_CASE("One attachment, one verb at a time: another of the same name waits and says for what") {
-  FakeNode node;
+  TwoVfs node;
   int others = 0;
   node.print_result = [&](const AddResult&) -> Result<> {
     node.print_result = nullptr;
@@ -117,7 +117,7 @@ TEST_CASE("One attachment, one verb at a time: another of the same name waits an
 }
 
 TEST_CASE("A DEL with two failures says both") {
-  FakeNode node;
+  TwoVfs node;
   node.install_ipam("fake-ipam", "test $CNI_COMMAND = DEL && { echo no lease here; exit 1; }\n" +
                                      std::string(kGivesAnAddress));
   REQUIRE(node.add(kWithIpam));
@@ -129,7 +129,7 @@ TEST_CASE("A DEL with two failures says both") {
 }
 
 TEST_CASE("A roll-back whose address cannot be released keeps the record, for DEL") {
-  FakeNode node;
+  TwoVfs node;
   node.install_ipam("fake-ipam", "test -e $node/broken && exit 1\n" + std::string(kGivesAnAddress));
   node.print_result = [&](const AddResult&) -> Result<> {
     std::ofstream(node.dir.path("broken")) << "";
@@ -146,7 +146,7 @@ TEST_CASE("A roll-back whose address cannot be released keeps the record, for DE
 TEST_CASE("A device that is named by its interface and is in use is busy, with its owner") {
   const std::string by = GENERATE(R"("device":"vf0")", R"("hwaddr":"52:54:00:00:00:01")");
   CAPTURE(by);
-  FakeNode node;
+  TwoVfs node;
   const std::string before = node.world.snapshot();
   const auto mac = node.world.link("vf0").mac.text();
   const std::string config =
@@ -163,7 +163,7 @@ TEST_CASE("A device that is named by its interface and is in use is busy, with i
 }
 
 TEST_CASE("A device that is named by its interface and came home under another name is found") {
-  FakeNode node;
+  TwoVfs node;
   const std::string config = network(R"("device":"vf0")");
   REQUIRE(node.add(config));
   node.world.end_netns(kPod);
@@ -176,7 +176,7 @@ TEST_CASE("A device that is named by its interface and came home under another n
 }
 
 TEST_CASE("A device is waited for as long as the kernel brings others home, which it does one by one") {
-  FakeNode node;
+  TwoVfs node;
   const std::string config = network(R"("deviceID":"0000:21:10.0")");
   REQUIRE(node.add(config));
   node.paths_gone = true;

@@ -12,7 +12,7 @@ namespace {
 
 using Catch::Contains;
 
-Result<Status> status_of(FakeNode& node, const std::string& keys) {
+Result<Status> status_of(TwoVfs& node, const std::string& keys) {
   return node.run(vfrail::status, Command::status,
                   R"({"cniVersion":"1.1.0","name":"n","type":"vfrail")" + keys + "}");
 }
@@ -31,14 +31,14 @@ TEST_CASE("isolation is missing in shared mode and without RDMA, if it is demand
 }
 
 TEST_CASE("a wanted RDMA name demands isolation, required RDMA does not") {
-  FakeNode node;
+  TwoVfs node;
   node.world.rdma_mode = RdmaNetnsMode::shared;
   CHECK(status_of(node, R"(,"rdma":"require")")->missing.empty());
   CHECK(status_of(node, R"(,"rdmaName":"rdma0")")->missing.size() == 1);
 }
 
 TEST_CASE("a pod whose PF is gone, or whose device has no driver any more, is degraded") {
-  FakeNode node;
+  TwoVfs node;
   REQUIRE(node.add(R"({"cniVersion":"1.1.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0"})"));
   CHECK(status_of(node, "")->degraded.empty());
   const std::string folder = node.dir.path("root/sys/bus/pci/devices/0000:21:10.0");
