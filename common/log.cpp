@@ -59,8 +59,8 @@ std::string one_line(std::string_view message) {
 
 const dev_t kNull = makedev(1, 3);  // Documentation/admin-guide/devices.txt
 
-// It is looked at before it is opened: to open a FIFO is to wait for its reader, and to open /dev/watchdog is
-// to start it.
+// Its type is read before it is opened: to open a FIFO is to wait for its reader, and to open /dev/watchdog
+// is to start it.
 Result<UniqueFd> open_to_append(const UniqueFd& found, const std::string& what) {
   struct stat info {};
   if (::fstat(found.get(), &info) != 0) return Error::from_errno(errno, "read the type of " + what);

@@ -25,7 +25,7 @@ namespace {
 
 // Kubelet gives a terminating pod 30 s; we want to be gone within one.
 constexpr milliseconds kStopPatience{300};
-// When the node could not be looked at and nothing else makes us look again.
+// When the scan failed and nothing else brings the next one.
 constexpr std::chrono::seconds kRetry{5};
 // How long the first list waits for a device that cannot be read.
 constexpr std::chrono::seconds kFirstPatience{20};
@@ -97,14 +97,14 @@ Result<> Daemon::run() {
 
 Time Daemon::work() {
   Time now = steady_clock::now();
-  // What was said while nobody listened: if it goes on, the look waits for its end, up to a limit.
+  // What was said while nobody listened: if it goes on, the scan waits for its end, up to a limit.
   if (kernel_.due(now)) read_events();
   // Now and then, too: inotify(7) can drop events, and a file on a network sends none.
   if (config_.due(now) || now >= std::min(rescan_at_, reload_at_)) reload();
   if (now >= std::min(rescan_at_, retry_at_) || kernel_.due(now)) scan_node();
   if (now >= ask_at_) ask_kubelet(now);
   now = steady_clock::now();
-  return std::min({resources_.look(now), rescan_at_, retry_at_, reload_at_, ask_at_, kernel_.next(now),
+  return std::min({resources_.reconcile(now), rescan_at_, retry_at_, reload_at_, ask_at_, kernel_.next(now),
                    config_.next(now)});
 }
 
@@ -171,7 +171,7 @@ void Daemon::report_config() const {
 void Daemon::scan_node() {
   if (options_.events != nullptr) options_.events->open_missing();
   const auto began = Counters::start();
-  auto pools = options_.look(options_.config.now());
+  auto pools = options_.read_pools(options_.config.now());
   const bool whole = pools && pools->unread.empty();
   if (options_.counters != nullptr) options_.counters->scanned(whole ? Outcome::ok : Outcome::failed, began);
   const Time now = steady_clock::now();
@@ -195,13 +195,13 @@ void Daemon::scan_node() {
   if (departures_.wait_for_kubelet()) ask_at_ = now;
   if (const auto next = departures_.next()) rescan_at_ = std::min(rescan_at_, *next);
   if (in_use_) keep_in_use(*pools, *in_use_);
-  // What is not settled yet wants another look, also if nothing else happens.
+  // What is not settled yet needs another scan, also if nothing else happens.
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
   // A device that went may be a pod's, and is put back then.
   if (resources_.follow(std::move(pools->pools), now)) ask_at_ = now;
 }
 
-// The lists stay as they are: a look that failed says nothing about the node.
+// The lists stay as they are: a scan that failed says nothing about the node.
 void Daemon::note_failed_scan(const std::string& reason, Time now) {
   retry_at_ = now + kRetry;
   if (reason == scan_failure_) return;

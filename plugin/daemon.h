@@ -1,4 +1,4 @@
-// Daemon: the owner thread of `vfrail serve`. Looks at the node, now and whenever something says that it
+// Daemon: the owner thread of `vfrail serve`. Reads the node, now and whenever something says that it
 // changed, and lets the resources follow. Waits in one poll(2) for signals, the kubelet folders, the kernel's
 // events, the configuration file, verdicts from gRPC threads and time.
 #pragma once
@@ -48,13 +48,13 @@ class Daemon {
     std::chrono::milliseconds stream_patience{3000};
     // Where vfrail-cni has its records; empty: nobody knows.
     std::string cni_state_dir = {};
-    // The CNI executable, to run `sweep` with when pods have left something behind; empty: it is only told.
+    // The CNI executable, to run `sweep` with when attachments are orphaned; empty: they are only reported.
     std::string sweep_program = {};
-    // What is left behind is what stays so for so long: a pod begins and ends in several steps.
+    // Orphaned is what stays so for so long: a pod begins and ends in several steps.
     std::chrono::milliseconds orphaned_after{120'000};
     // What that configuration makes of the node now. Runs on the owner thread.
-    std::function<Result<Pools>(const Config&)> look;
-    // Called when kubelet has answered a question that was put after the last look: the ids of all devices
+    std::function<Result<Pools>(const Config&)> read_pools;
+    // Called when kubelet has answered a question that was put after the last scan: the ids of all devices
     // that the node had then, and which devices containers have. Runs on the owner thread.
     using Tidy = std::function<void(const std::set<std::string>& there, const DevicesInUse&)>;
     Tidy tidy = {};
@@ -62,7 +62,7 @@ class Daemon {
     KernelEvents* events = nullptr;  // likewise; null for a tree that is not this machine's
     // Called when it is to stop, before anything is closed: from here on a library can wait for ever.
     std::function<void()> on_stop = [] {};
-    int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP looks again; none in tests
+    int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP scans again; none in tests
     // Outlive the daemon; null: nobody watches.
     Counters* counters = nullptr;
     Status* status = nullptr;
@@ -103,7 +103,7 @@ class Daemon {
   void take_answer(Result<DevicesInUse> answer);
   // Of devices in use: those that no runtime has put into a container, it seems.
   void remark_unread_specs();
-  // Tells what pods left behind, and has it swept.
+  // Reports orphaned attachments, and has them swept.
   void find_orphans(Time now);
   void sweep();
   void finish_sweep();
@@ -134,14 +134,14 @@ class Daemon {
   std::string kubelet_complaint_;
   Time ask_at_{};
   Remarks remarks_;
-  std::optional<Time> scanned_at_;  // the last look that succeeded
+  std::optional<Time> scanned_at_;  // the last scan that succeeded
   std::string scan_failure_;        // why the last one failed; empty if it did not
   std::set<std::string> there_;     // ids of the devices that the node had then, for tidy()
   std::map<LeftOut::Kind, size_t> left_out_;
   size_t unread_ = 0;
-  bool infiniband_ports_ = false;  // of the last look
+  bool infiniband_ports_ = false;  // of the last scan
   Time rescan_at_{};
-  Time retry_at_ = Time::max();  // after a look that failed
+  Time retry_at_ = Time::max();  // after a scan that failed
   Time patient_until_{};  // the first list is published then, also without the devices that it could not read
   Time reload_at_{};      // when to read the configuration although nothing says that it changed
 };

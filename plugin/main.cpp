@@ -70,7 +70,7 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
       ->add_option(
           "--rescan-interval", options.rescan_interval,
           "Seconds between rescans, also as 90s or 2m (HUP: now); by default 60, or 600 where the kernel's "
-          "events tell of what changes")
+          "events report what changes")
       ->transform(seconds_of)
       ->option_text("SECONDS");
   serve->add_flag("--verbs-events", options.verbs_events,
@@ -80,7 +80,7 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
   serve->add_option("--log-level", options.log_level,
                     "error, warning, info or debug; or a number as of glog's -v (from 4: debug)");
   serve->add_option("--log-format", options.log_format, "text or json");
-  serve->add_flag("--use-cdi", options.use_cdi, "Tell device nodes to the runtime by CDI, not to kubelet");
+  serve->add_flag("--use-cdi", options.use_cdi, "Give device nodes to the runtime by CDI, not by kubelet");
   serve->add_option("--cdi-dir", options.cdi_dir, "Where the runtime reads CDI specs");
   add_peers_flags(*serve, options);
   return serve;

@@ -41,7 +41,7 @@ namespace {
 
 // Between two scans, if the administrator names no other.
 constexpr std::chrono::seconds kRescanInterval{60};
-// The same where the kernel's events tell of what changes. A scan of a thousand VFs costs some 50 ms of CPU,
+// The same where the kernel's events report what changes. A scan of a thousand VFs costs some 50 ms of CPU,
 // and finds only what raises no event, as an address of the host does.
 constexpr std::chrono::seconds kQuietInterval{600};
 
@@ -149,8 +149,8 @@ bool runtime_takes_cdi(const SysRoot& sys, Log& log) {
   return false;
 }
 
-Result<Pools> look(const SysRoot& sys, Kernel* kernel, const std::string& cni_state_dir, const Config& config,
-                   LinksUp& links) {
+Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& cni_state_dir,
+                         const Config& config, LinksUp& links) {
   Pools pools;
   {
     Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
@@ -212,9 +212,9 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                  .own_netns_is_host = kernel != nullptr,
                  .cni_state_dir = options.cni_state_dir,
                  .sweep_program = options.sweep_program,
-                 .look =
+                 .read_pools =
                      [&](const Config& config) {
-                       return look(sys, kernel.get(), options.cni_state_dir, config, links);
+                       return read_pools(sys, kernel.get(), options.cni_state_dir, config, links);
                      },
                  .tidy = use_cdi ? tidy : Daemon::Options::Tidy(),
                  .config = setup.config,

@@ -18,10 +18,10 @@ struct ServeOptions {
   std::string device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";
   std::string run_dir = "/run/vfrail";
   std::string cni_state_dir = "/var/lib/cni/vfrail";
-  std::string sweep_program;  // empty: what pods leave behind is told only
+  std::string sweep_program;  // empty: orphaned attachments are only reported
   std::string root = "/";
   std::optional<std::chrono::seconds> rescan_interval;  // nothing: as the kernel's events need it
-  bool verbs_events = false;                            // open RDMA devices to hear of their ports
+  bool verbs_events = false;                            // open RDMA devices for events of their ports
   std::string metrics_address;                          // empty: none
   std::string log_level;                                // empty: by `verbosity`
   std::string verbosity;                                // glog's -v: from 4 on debug; empty: info

@@ -1,4 +1,4 @@
-// SweepRun: one run of `vfrail-cni sweep`, which gives back what pods left behind. Owns the process; does not
+// SweepRun: one run of `vfrail-cni sweep`, which restores what pods have left. Owns the process; does not
 // wait for it, and decides nothing about devices.
 #pragma once
 

@@ -42,7 +42,7 @@ Result<Baseline> read_baseline(const Record& record, World& world) {
   return out;
 }
 
-// Whether it needs no second look at what the link is: on the usual way home it has its old name.
+// Whether the link needs not be read again: on the usual way back it has its old name.
 bool is_certainly(const LinkBefore& before, const Link& link) {
   if (!before.parent_device.empty()) return link.parent_device == before.parent_device;
   return link.kind == before.kind && link.mac == before.mac && link.lower == before.lower;

@@ -42,7 +42,7 @@ Result<> refuse_unclean(const std::string& device_key, World& world);
 Result<> prepare_baseline(const Record& record, World& world);
 
 // After the device of an attachment has come back, under its lock: restores what differs, and clears or
-// writes the device's unclean state. An error is a failure to look or to write it down: the caller must not
+// writes the device's unclean state. An error is a failure to read or to write it down: the caller must not
 // take the device for clean.
 Result<> return_to_baseline(const Record& record, World& world);
 

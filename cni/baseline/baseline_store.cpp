@@ -75,7 +75,7 @@ Result<> BaselineStore::set_unclean(const std::string& name, const std::string& 
 }
 
 Result<> BaselineStore::set_clean(const std::string& name) const {
-  // Looked for first: a DEL on a file system that cannot be written has nothing to remove mostly.
+  // Checked first: a DEL on a file system that cannot be written has nothing to remove mostly.
   if (!TRY(is_unclean(name), "")) return {};
   return remove_file(path_in(unclean_folder(folder_), name));
 }

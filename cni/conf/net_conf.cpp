@@ -76,7 +76,7 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   out.mac = TRY(read_settable_mac(conf, "hwaddr"), "");
   out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
   const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
-  // A zero would end the path for the kernel, and hide what stands before it from the look at its end.
+  // A zero would end the path for the kernel, and hide what stands before it from the check of its end.
   const bool odd = leaves || has_control_characters(out.kernel_path);
   if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || odd)) {
     return conf.error("kernelpath", "must be a path below /sys/devices/");

@@ -61,7 +61,7 @@ Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifnam
 
 // The interface of that name in a result. Nothing if it is not listed.
 struct ResultInterface {
-  std::string mac;  // empty: not told
+  std::string mac;  // empty: unknown
 };
 std::optional<ResultInterface> interface_of(const Json& prev_result, std::string_view ifname,
                                             std::string_view sandbox);

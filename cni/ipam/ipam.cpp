@@ -59,7 +59,7 @@ class Child {
     return pid_ < 0;
   }
   // Nothing if it still runs at the deadline. It has closed its output by now, so it is about to end, and the
-  // first look or the next one tells; a pidfd would wait without looking, but kernels before 5.3 have none.
+  // first check or the next one shows; a pidfd would wait without polling, but kernels before 5.3 have none.
   std::optional<int> wait_until(Clock::time_point deadline) {
     for (std::chrono::microseconds pause{50}; !ended();) {
       if (Clock::now() >= deadline) return std::nullopt;

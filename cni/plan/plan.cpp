@@ -200,7 +200,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   plan.rdma = state.rdma;
   plan.rdma_in_pod = names_in_pod(conf, plan.rdma.size());
   if (!plan.cdi_spec.empty()) return {};
-  // Without a promise (another device plugin): what it has now is what its container was told.
+  // Allocated by another device plugin: what it has now is what its container was given.
   plan.nodes = state.allocated ? state.allocated->nodes : state.device.nodes;
   std::sort(plan.nodes.begin(), plan.nodes.end());
   return {};

@@ -27,14 +27,14 @@ struct State {
   std::optional<Link> link;                // its netdev in the host
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
-  std::optional<VfPlace> vf;               // looked for only if the configuration sets something there
+  std::optional<VfPlace> vf;               // read only if the configuration sets something there
   std::string no_vf;                       // why there is none
   VfSettings vf_settings;
   std::optional<Link> occupant;             // what has the wanted name, or one of the altnames, in the pod
   std::optional<AllocatedNodes> allocated;  // to the container, by Allocate
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
   std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
-  std::string host_use;        // why the host needs the netdev; looked for unless hostUse allows it
+  std::string host_use;        // why the host needs the netdev; read unless hostUse allows it
   bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
   bool same_netns = false;     // the pod's namespace is the host's
 };

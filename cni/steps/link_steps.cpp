@@ -97,7 +97,7 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The name to come home under: the old one, unless another interface has taken it meanwhile.
+// The name to return under: the old one, unless another interface has taken it meanwhile.
 Result<std::string> name_in_host(const LinkBefore& before, const std::optional<int>& own_index,
                                  World& world) {
   const auto holder = TRY(world.host.find_link(before.name), "find " + before.name);
@@ -146,7 +146,7 @@ Result<> restore_altnames(const LinkBefore& before, const Link& now, Kernel& hos
 }
 
 // One property a message, for when the change as a whole was refused. A property that the driver does not
-// take back (an address under the administrator's control, say) is told, not an error: a retry would not
+// take back (an address under the administrator's control, say) is reported, not an error: a retry would not
 // help.
 void apply_each(const LinkChange& change, const Link& now, World& world) {
   const auto apply = [&](const char* what, const LinkChange& one) {
@@ -157,7 +157,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
     }
   };
   if (change.mac && !world.host.change_link(now.index, {.mac = change.mac})) {
-    // A driver such as igbvf hears of the address that the PF has set back when it is taken down.
+    // A driver such as igbvf learns the address that the PF has set back when it is taken down.
     if (!now.up()) apply("up", {.up = true});
     apply("down", {.up = false});
     apply("mac", {.mac = change.mac});
@@ -176,7 +176,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   }
 }
 
-// The link is in the host already: sent home by the kernel, or never gone.
+// The link is in the host already: sent back by the kernel, or never gone.
 Result<> settle(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
@@ -236,7 +236,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
       std::all_of(before.altnames.begin(), before.altnames.end(),
                   [&](const std::string& name) { return has_name(link.altnames, name); });
   if (whole && has_altnames) return {};
-  // Refused, perhaps for one property only and perhaps after the move: bring it home first, then mend the
+  // Refused, perhaps for one property only and perhaps after the move: bring it back first, then mend the
   // rest.
   const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");
   if (still_there) {
@@ -256,7 +256,7 @@ Result<bool> can_return(const Record& record, const World& world) {
 }
 
 // The address comes right after the move, so a refusal of it leaves the link in the pod under its old name. A
-// driver such as igbvf hears of the address that the PF has set when it is taken down, and refuses it until
+// driver such as igbvf learns the address that the PF has set when it is taken down, and refuses it until
 // then.
 Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& host, Kernel& pod,
                             Error refusal) {

@@ -17,7 +17,7 @@ constexpr int kMaxMoves = 3;
 // A move takes some ms; every pod of the node may be in the queue.
 constexpr std::chrono::milliseconds kLockTimeout{30'000};
 
-// The index stays the same over a move, so the device needs not be looked for again.
+// The index stays the same over a move, so the device needs not be found again.
 Result<> move_all(const std::vector<RdmaDevice>& devices, Kernel& from, Kernel& to) {
   for (const RdmaDevice& device : devices) {
     TRY(from.move_rdma_device(device.index, to.netns_fd()), "move RDMA device " + device.name);
@@ -47,7 +47,7 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
   std::vector<std::string> have;
   for (int moves = 1;; ++moves) {
     TRY(move_all(plan.rdma, world.host, pod), "");
-    if (!record.device || plan.nodes.empty()) return {};  // no container was told a node by kubelet
+    if (!record.device || plan.nodes.empty()) return {};  // kubelet gave no container a node of it
     have = TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
     if (have == plan.nodes) return {};
     if (moves == kMaxMoves || !TRY(worth_another_move(world.sys, plan.nodes, have), "")) break;

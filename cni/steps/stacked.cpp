@@ -54,7 +54,7 @@ Result<> remove_uppers(const Link& lower, Kernel* pod, World& world) {
                             [&](Kernel& there) { return remove_uppers_in(there, lower, world); });
 }
 
-// Looked for is also what cannot be found by name: a reason why not, empty if there is none.
+// Also of what cannot be found by name: a reason why not, empty if there is none.
 Result<std::string> remainder(const Link& link, World& world) {
   // macvlan in passthru mode counts it up while it is open. A sniffer in the host does, too, so only a count
   // that stays is one.

@@ -20,7 +20,7 @@ namespace vfrail {
 Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record);
 // Makes the netdev in the host what the record says it was: name, MAC, MTU, queue length, alias, altnames,
 // promisc, allmulti, up or down. `pod` is null when its namespace is gone; then the kernel sends hardware
-// home, which is waited for. A netdev that has ended (a veth with its namespace, an unbound driver) is
+// host, which is waited for. A netdev that has ended (a veth with its namespace, an unbound driver) is
 // nothing to bring back.
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 
@@ -63,7 +63,7 @@ Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t 
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table);
 
-// Tells the neighbours the link's IPv4 addresses. What goes wrong is logged.
+// Announces the link's IPv4 addresses to the neighbours. What goes wrong is logged.
 void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& log);
 
 // The tables that have a rule or a route in the pod.

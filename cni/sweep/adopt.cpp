@@ -105,7 +105,7 @@ class ForeignAttachments {
                      " files, which is not a cache of attachments; clear it up"};
   }
 
-  // One file that is not what it should be is told, and hides no other one.
+  // One file that is not what it should be is reported, and hides no other one.
   void note(const std::string& file, const Result<>& result) {
     if (result) return;
     report_.lines.push_back(
@@ -143,7 +143,7 @@ class ForeignAttachments {
     return {};
   }
 
-  // Without a cache: the name must tell, and sriov-cni's marker where the namespace is.
+  // Without a cache: the name must say it, and sriov-cni's marker where the namespace is.
   Result<> from_state(const ForeignPlugin& owner, const std::string& file) {
     const std::string base = file.substr(file.rfind('/') + 1);
     const size_t dash = base.rfind('-');
@@ -176,8 +176,8 @@ Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachmen
                                               const std::optional<DeviceId>& device, Kernel& pod,
                                               const World& world) {
   const auto is_child = [&](const Link& one) { return device && one.parent_device == device->text(); };
-  // Kernels before 5.14 tell no parent, and what is virtual has none. The alias is host-device's mark; other
-  // hardware must at least be away from the host.
+  // Kernels before 5.14 report no parent, and what is virtual has none. The alias is host-device's mark;
+  // other hardware must at least be away from the host.
   const auto may_be = [&](const Link& one) -> Result<bool> {
     if (!one.parent_device.empty()) return !device;
     if (attachment.owner->folder == nullptr) return valid_ifname(one.alias);
@@ -221,7 +221,7 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const Device&
   if (!now) return std::optional<VfBefore>();
   VfBefore out;
   out.settings = now->missing(state.vf.only(*now));
-  // Drivers that do not tell of GUIDs take them all the same.
+  // Drivers that do not report GUIDs take them all the same.
   if (!now->port_guid) {
     out.settings.node_guid = state.vf.node_guid;
     out.settings.port_guid = state.vf.port_guid;

@@ -1,4 +1,4 @@
-// Attachments that other CNI plugins have made: what their files tell (parse_...: pure, one file a format),
+// Attachments that other CNI plugins have made: what their files say (parse_...: pure, one file a format),
 // and taking them over by a record of ours, so that a node changes plugins while its pods run. Their files
 // are only read: should the node go back to them, they find what they have written.
 #pragma once
@@ -21,7 +21,7 @@ struct CachedAttachment {
   std::vector<Json> plugins;  // the configuration of each plugin of the network, as it is sent to it
 };
 
-// A device as its state file says that it was in the host; what is not told is empty.
+// A device as its state file says that it was in the host; what it does not say is empty.
 struct OtherState {
   std::optional<DeviceId> device;
   std::string network;
@@ -38,7 +38,7 @@ Result<OtherState> parse_sriov_state(std::string_view text);     // sriov-cni
 Result<OtherState> parse_ib_sriov_state(std::string_view text);  // ib-sriov-cni
 Result<std::string> parse_rdma_state(std::string_view text);     // rdma-cni: the device's name in the pod
 
-// The part of a sweep that is about them: with options.adopt they get a record, else they are told.
+// The part of a sweep that is about them: with options.adopt they get a record, else they are reported.
 Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& report);
 
 }  // namespace vfrail

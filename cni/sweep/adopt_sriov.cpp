@@ -14,7 +14,7 @@ Result<std::optional<MacAddress>> read_mac(ObjectReader& before, std::string_vie
   return mac;
 }
 
-// Keys that its older versions did not write are not told.
+// Keys that its older versions did not write stay unset.
 Result<VfSettings> read_vf(ObjectReader& before) {
   VfSettings out;
   out.mac = TRY(read_mac(before, "AdminMAC"), "");

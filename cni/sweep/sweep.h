@@ -13,7 +13,7 @@ namespace vfrail {
 struct SweepOptions {
   bool dry_run = false;       // nothing is changed
   bool adopt = false;         // attachments of other plugins get a record of ours (cni/sweep/adopt.h)
-  std::string cni_path = {};  // where the IPAM plugins of adopted attachments are; no cache tells
+  std::string cni_path = {};  // where the IPAM plugins of adopted attachments are; no cache has it
 };
 
 enum class SweepAction : uint8_t { left_alone, given_back, removed, restored, adopted, failed };

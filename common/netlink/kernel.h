@@ -59,7 +59,7 @@ struct LinkOptions {
   bool operator==(const LinkOptions&) const = default;
 };
 
-// A network interface, as RTM_GETLINK tells it (rtnetlink(7), if_link.h).
+// A network interface, as RTM_GETLINK reports it (rtnetlink(7), if_link.h).
 struct Link {
   int index = 0;
   std::string name;
@@ -81,7 +81,7 @@ struct Link {
   // Where that one is, as this namespace's id for it (Kernel::nsid_of()); nothing: here.
   std::optional<int> lower_nsid;
   uint32_t xdp_modes = 0;     // XDP_FLAGS_*_MODE of the programs that are attached (if_link.h)
-  std::string parent_bus;     // "pci", "auxiliary", ...; empty where the kernel does not tell (before 5.14)
+  std::string parent_bus;     // "pci", "auxiliary", ...; empty where the kernel does not say (before 5.14)
   std::string parent_device;  // "0000:03:02.1"
   std::string phys_port_name;
   std::string phys_switch_id;  // hex; empty outside switchdev mode
@@ -139,7 +139,7 @@ struct RoutingRule {
   bool operator==(const RoutingRule&) const = default;
 };
 
-// An RDMA device, as RDMA_NLDEV_CMD_GET tells it (rdma_netlink.h).
+// An RDMA device, as RDMA_NLDEV_CMD_GET reports it (rdma_netlink.h).
 struct RdmaDevice {
   uint32_t index = 0;
   std::string name;
@@ -158,7 +158,7 @@ struct TrafficCounters {
   bool operator==(const TrafficCounters&) const = default;
 };
 
-// Of one VF, as its PF's driver tells it (IFLA_VF_STATS). All zero also if the driver tells nothing
+// Of one VF, as its PF's driver reports it (IFLA_VF_STATS). All zero also if it reports nothing
 // (rtnl_fill_vfinfo()).
 struct VfTraffic {
   uint32_t vf = 0;

@@ -125,8 +125,8 @@ Result<> receive_until_done(nl_sock* socket, Exchange& exchange) {
   for (int failures = 0; !exchange.done;) {
     const int code = nl_recvmsgs(socket, callbacks.get());
     if (code >= 0 || exchange.done) continue;
-    // The kernel has done what was asked, or not, and only its answer tells; so it is asked for again, if it
-    // is there.
+    // The kernel has done what was asked, or not, and only its answer says which; so it is asked for again,
+    // if it is there.
     if (++failures == kMaxReceives || !has_answer(socket)) return from_libnl(code, "receive netlink answer");
   }
   if (exchange.error) return std::move(*exchange.error);

@@ -66,7 +66,7 @@ class NlSocket {
 
   Result<> join(uint32_t group);  // RTNLGRP_*
   // Waits for at least one notification and hands over all that are there. False: the deadline passed.
-  // ENOBUFS (notifications lost) counts as a notification: the caller looks at the state itself.
+  // ENOBUFS (notifications lost) counts as a notification: the caller reads the state itself.
   Result<bool> wait(Deadline deadline, const Handler& on_notification);
 
  private:

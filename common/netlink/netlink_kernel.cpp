@@ -78,17 +78,17 @@ std::string sysctl_path(std::string_view name) { return "/proc/sys/net/" + std::
 Result<std::unique_ptr<Kernel>> NetlinkKernel::open_current() { return open(TRY(Netns::current(), "")); }
 
 Result<std::unique_ptr<Kernel>> NetlinkKernel::open(Netns target) {
-  Netns home = TRY(Netns::current(), "");
+  Netns origin = TRY(Netns::current(), "");
   auto open_route = [&]() -> Result<NlSocket> {
-    const auto scope = TRY(NetnsScope::enter(target, home), "");
+    const auto scope = TRY(NetnsScope::enter(target, origin), "");
     return NlSocket::open(NETLINK_ROUTE);
   };
   NlSocket route = TRY(open_route(), "");
-  return std::unique_ptr<Kernel>(new NetlinkKernel(std::move(target), std::move(home), std::move(route)));
+  return std::unique_ptr<Kernel>(new NetlinkKernel(std::move(target), std::move(origin), std::move(route)));
 }
 
 Result<NlSocket> NetlinkKernel::open_socket(int protocol) const {
-  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
   return NlSocket::open(protocol);
 }
 
@@ -120,7 +120,7 @@ Result<std::optional<Link>> NetlinkKernel::find_link(std::string_view name) {
     return find_link(message);
   }
   NlMessage message = get_link_message(0);
-  message.put_text(IFLA_IFNAME, name);  // __dev_get_by_name() looks at alternative names, too
+  message.put_text(IFLA_IFNAME, name);  // __dev_get_by_name() knows alternative names, too
   return find_link(message);
 }
 
@@ -200,13 +200,13 @@ Result<> NetlinkKernel::change_vf(int pf_link, uint32_t vf, const VfSettings& ch
 }
 
 Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) {
-  // Subscribed before the first look, so that no change falls between the two.
+  // Subscribed before the first read, so that no change falls between the two.
   NlSocket events = TRY(open_socket(NETLINK_ROUTE), "");
   TRY(events.join(RTNLGRP_LINK), "");
   for (;;) {
     if (TRY(ready(), "")) return {};
     if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }), "")) {
-      // One more look: what is waited for may not be announced on this group (an RDMA device, say).
+      // Read once more: what is waited for may not be announced on this group (an RDMA device, say).
       if (TRY(ready(), "")) return {};
       return Error{Errc::timeout, ETIMEDOUT, "deadline passed"};
     }
@@ -266,14 +266,14 @@ Result<std::vector<LinkAddress>> NetlinkKernel::wait_for_dad(int link, Deadline 
 }
 
 Result<std::optional<std::string>> NetlinkKernel::read_sysctl(std::string_view name) {
-  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
   auto text = TRY(read_file(sysctl_path(name), kMaxSysctlBytes), "");
   while (text && !text->empty() && text->back() == '\n') text->pop_back();
   return text;
 }
 
 Result<> NetlinkKernel::write_sysctl(std::string_view name, std::string_view value) {
-  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
   const std::string path = sysctl_path(name);
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.valid()) return Error::from_errno(errno, "open " + path);
@@ -330,7 +330,7 @@ Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
   // rdma_dev_change_netns() looks the device up in the namespace of the calling thread.
-  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
   return socket->request(message);
 }
 

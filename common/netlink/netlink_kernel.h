@@ -61,8 +61,8 @@ class NetlinkKernel : public Kernel {
   Result<> rename_rdma_device(uint32_t index, std::string_view name) override;
 
  private:
-  NetlinkKernel(Netns netns, Netns home, NlSocket route)
-      : netns_(std::move(netns)), home_(std::move(home)), route_(std::move(route)) {}
+  NetlinkKernel(Netns netns, Netns origin, NlSocket route)
+      : netns_(std::move(netns)), origin_(std::move(origin)), route_(std::move(route)) {}
   Result<NlSocket> open_socket(int protocol) const;
   Result<NlSocket*> rdma();     // opened when first needed; null: this kernel has no RDMA subsystem
   Result<NlSocket*> generic();  // likewise
@@ -72,7 +72,7 @@ class NetlinkKernel : public Kernel {
   Result<std::vector<Route>> dump_routes(int link, const std::function<bool(const Route&)>& wanted);
 
   Netns netns_;
-  Netns home_;  // where the thread lives
+  Netns origin_;  // where the thread lives
   NlSocket route_;
   std::optional<NlSocket> rdma_;
   std::optional<NlSocket> generic_;

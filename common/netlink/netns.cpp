@@ -54,16 +54,16 @@ Result<Netns> Netns::current() {
   return std::move(*netns);
 }
 
-Result<NetnsScope> NetnsScope::enter(const Netns& target, const Netns& home) {
-  if (target.id() == home.id()) return NetnsScope(-1);
+Result<NetnsScope> NetnsScope::enter(const Netns& target, const Netns& origin) {
+  if (target.id() == origin.id()) return NetnsScope(-1);
   if (::setns(target.fd(), CLONE_NEWNET) != 0) return Error::from_errno(errno, "enter network namespace");
-  return NetnsScope(home.fd());
+  return NetnsScope(origin.fd());
 }
 
 NetnsScope::~NetnsScope() {
-  if (home_fd_ < 0) return;
+  if (origin_fd_ < 0) return;
   // It takes memory (create_new_namespaces()), which can be short for a moment; so not at the first refusal.
-  for (int tries = 1; ::setns(home_fd_, CLONE_NEWNET) != 0; ++tries) {
+  for (int tries = 1; ::setns(origin_fd_, CLONE_NEWNET) != 0; ++tries) {
     if (tries == kMaxReturns) {
       std::perror("vfrail: return from a network namespace");
       std::abort();

@@ -40,14 +40,14 @@ class Netns {
 // it did next would happen in the wrong namespace.
 class NetnsScope {
  public:
-  static Result<NetnsScope> enter(const Netns& target, const Netns& home);
-  NetnsScope(NetnsScope&& other) noexcept : home_fd_(std::exchange(other.home_fd_, -1)) {}
+  static Result<NetnsScope> enter(const Netns& target, const Netns& origin);
+  NetnsScope(NetnsScope&& other) noexcept : origin_fd_(std::exchange(other.origin_fd_, -1)) {}
   NetnsScope& operator=(NetnsScope&&) = delete;
   ~NetnsScope();
 
  private:
-  explicit NetnsScope(int home_fd) : home_fd_(home_fd) {}
-  int home_fd_;  // not owned: `home` outlives the scope; -1 when there is nothing to go back to
+  explicit NetnsScope(int origin_fd) : origin_fd_(origin_fd) {}
+  int origin_fd_;  // not owned: `origin` outlives the scope; -1 when there is nothing to go back to
 };
 
 }  // namespace vfrail

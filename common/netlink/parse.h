@@ -21,7 +21,7 @@ Result<std::optional<VfSettings>> parse_vf_settings(NlBytes message, uint32_t vf
 // RTM_NEWLINK of a PF with VF data and counters.
 Result<std::vector<VfTraffic>> parse_vf_traffic(NlBytes message);
 Result<LinkTraffic> parse_link_traffic(NlBytes message);        // RTM_NEWLINK with counters
-Result<LinkAddress> parse_address(NlBytes message, int& link);  // RTM_NEWADDR; also tells the link's index
+Result<LinkAddress> parse_address(NlBytes message, int& link);  // RTM_NEWADDR; also gives the link's index
 // RTM_NEWROUTE. Appends one Route for each next hop; nothing for what is no unicast route to a link (local,
 // broadcast, multicast, blackhole, cached).
 Result<> parse_route(NlBytes message, std::vector<Route>& out);

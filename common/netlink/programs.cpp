@@ -137,7 +137,7 @@ Result<> NetlinkKernel::remove_xdp(int index, uint32_t mode) {
 
 Result<std::vector<std::string>> NetlinkKernel::detach_programs(const Link& link) {
   // Programs are looked up in the namespace of the calling thread.
-  const auto scope = TRY(NetnsScope::enter(netns_, home_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
   std::vector<std::string> out;
   for (const uint32_t mode : {XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, XDP_FLAGS_HW_MODE}) {
     if ((link.xdp_modes & mode) == 0) continue;

@@ -30,7 +30,7 @@ struct VfRate {
 
 enum class VfLinkState : uint8_t { automatic, enable, disable };  // IFLA_VF_LINK_STATE_*
 
-// Each is set, or not: of a change, "leave it"; of a state, "the driver does not tell".
+// Each is set, or not: of a change, "leave it"; of a state, "the driver does not report it".
 struct VfSettings {
   std::optional<MacAddress> mac = std::nullopt;  // the administrator's; all zero: the VF may choose
   std::optional<VfVlan> vlan = std::nullopt;

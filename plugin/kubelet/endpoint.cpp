@@ -90,7 +90,7 @@ Result<> Endpoint::open() {
 
 void Endpoint::close(std::chrono::milliseconds patience) {
   if (!server_) return;
-  if (look() == Socket::ours) ::unlink(service_.endpoint().c_str());
+  if (socket() == Socket::ours) ::unlink(service_.endpoint().c_str());
   service_.finish_streams();
   server_->Shutdown(std::chrono::system_clock::now() + patience);
   server_.reset();
@@ -98,7 +98,7 @@ void Endpoint::close(std::chrono::milliseconds patience) {
 
 // While the server listens, the kernel keeps the inode of its socket, so that no other file can get the
 // number.
-Endpoint::Socket Endpoint::look() const {
+Endpoint::Socket Endpoint::socket() const {
   struct stat there {};
   if (::lstat(service_.endpoint().c_str(), &there) != 0) return Socket::gone;
   const bool ours = server_ != nullptr && there.st_dev == device_ && there.st_ino == inode_;

@@ -36,7 +36,7 @@ class Endpoint {
   void close(std::chrono::milliseconds patience);
 
   bool is_open() const { return server_ != nullptr; }
-  Socket look() const;
+  Socket socket() const;
 
  private:
   Service& service_;

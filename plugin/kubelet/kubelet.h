@@ -36,7 +36,7 @@ Result<std::string> socket_path(const std::string& folder, const std::string& pr
 // A name for a socket that is not in its place yet; another one at each call.
 std::string hidden_socket_name();
 
-// Tells a file from another at the same path; all zero if there is none.
+// Distinguishes a file from another at the same path; all zero if there is none.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -47,7 +47,8 @@ struct FileIdentity {
 FileIdentity identify(const std::string& path);
 
 // Notices that something happened in a folder, also if the folder itself is removed and made again. What
-// happened is for the caller to look up: inotify(7) can drop events, so they only say "look again".
+// happened is for the caller to look up: inotify(7) can drop events, so they only say that something has
+// changed.
 class FolderWatch {
  public:
   static Result<FolderWatch> start(const std::string& folder);

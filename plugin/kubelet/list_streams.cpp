@@ -25,7 +25,7 @@ class ListStreams::Stream : public Reactor {
  public:
   explicit Stream(ListStreams& owner) : owner_(owner) {}
 
-  void look() {
+  void send_newest() {
     switch (next()) {
       case Step::none:
         return;
@@ -44,7 +44,7 @@ class ListStreams::Stream : public Reactor {
       if (!ending_) status_ = std::move(status);
       ending_ = true;
     }
-    look();
+    send_newest();
   }
 
   bool reported(uint64_t generation) {
@@ -62,7 +62,7 @@ class ListStreams::Stream : public Reactor {
         status_ = grpc::Status::CANCELLED;
       }
     }
-    look();
+    send_newest();
   }
 
   void OnCancel() override { end(grpc::Status::CANCELLED); }
@@ -105,12 +105,12 @@ ListStreams::Reactor* ListStreams::open() {
     const std::lock_guard lock(mutex_);
     streams_.push_back(stream);
   }
-  stream->look();
+  stream->send_newest();
   return stream.get();  // kept by streams_ until OnDone
 }
 
 void ListStreams::wake() {
-  for (const auto& stream : all()) stream->look();
+  for (const auto& stream : all()) stream->send_newest();
 }
 
 void ListStreams::finish() {

@@ -16,7 +16,7 @@
 
 namespace vfrail {
 
-// What kubelet is told about a pool: its units.
+// What is advertised of a pool: its units.
 v1beta1::ListAndWatchResponse list_response(const Pool& pool);
 
 class ListStreams {

@@ -13,14 +13,14 @@ namespace vfrail {
 class Published {
  public:
   struct Snapshot {
-    uint64_t generation = 0;  // counts the lists that kubelet can tell apart
+    uint64_t generation = 0;  // counts the lists that differ for kubelet
     std::shared_ptr<const Pool> pool;
   };
 
   explicit Published(Pool first);
 
   Snapshot get() const;
-  // Replaces the pool. True if kubelet has to be told: the generation went up.
+  // Replaces the pool. True if kubelet needs a new list: the generation went up.
   bool publish(Pool next);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 // How long calls that are under way may go on when the socket is made again.
 constexpr std::chrono::milliseconds kReopenPatience{200};
-// Until an empty list is on its way to kubelet; and how often that is looked at.
+// Until an empty list is on its way to kubelet; and how often that is checked.
 constexpr std::chrono::milliseconds kLeavePatience{1000};
 constexpr std::chrono::milliseconds kLeaveStep{10};
 // A kubelet that ends the stream so often in so long, and does not restart, has been given another endpoint
@@ -49,7 +49,7 @@ Resource::Resource(Pool first, Options options, Log& log)
                log),
       endpoint_(service_, options_.memory) {}
 
-std::optional<Time> Resource::look(Time now, bool kubelet_is_there) {
+std::optional<Time> Resource::reconcile(Time now, bool kubelet_is_there) {
   if (leave_by_) return leave(now);
   if (const auto later = keep_open(now)) return later;
   if (displaced_) return std::nullopt;
@@ -67,7 +67,7 @@ bool Resource::publish(Pool next) {
             {{"resource", name()}});
   call_.reset();
   registered_ = false;
-  // The plugin watcher takes notice of a new socket only; look() makes it.
+  // The plugin watcher takes notice of a new socket only; reconcile() makes it.
   if (options_.registration == Registration::watcher) endpoint_.close(kReopenPatience);
   return changed;
 }
@@ -125,10 +125,10 @@ void Resource::note_lost_stream(Time now) {
                 {"sockets", others.empty() ? "no other in the folder" : joined(others, ", ")}});
 }
 
-// Nothing if the server is open, or has made room for another instance; else when to try again.
+// Nothing if the server is open, or has yielded to another instance; else when to try again.
 std::optional<Time> Resource::keep_open(Time now) {
   if (endpoint_.is_open()) {
-    switch (endpoint_.look()) {
+    switch (endpoint_.socket()) {
       case Endpoint::Socket::ours:
         displaced_ = false;
         return std::nullopt;

@@ -1,5 +1,5 @@
 // Resource: the life of one resource with kubelet: its services, its socket, and the registration, each put
-// right again when it is lost. Belongs to the owner thread, which tells it when to look; nothing here waits.
+// right again when it is lost. Belongs to the owner thread, which calls reconcile(); nothing here waits.
 #pragma once
 
 #include "common/log.h"
@@ -45,7 +45,7 @@ class Resource {
     std::shared_ptr<grpc::ResourceQuota> memory;  // for the calls of all resources
     // Called on gRPC threads: hands a call of verdict() to the owner thread. `attempt` is to be passed on.
     std::function<void(uint64_t attempt, RegistrationResult)> on_registration;
-    // Called on a gRPC thread: a stream has ended, look() may have something to do.
+    // Called on a gRPC thread: a stream has ended, reconcile() may have something to do.
     std::function<void()> on_stream_end = {};
     // How long a kubelet that has registered us may be without a stream. It opens one at once.
     std::chrono::milliseconds stream_patience{3000};
@@ -53,16 +53,16 @@ class Resource {
 
   Resource(Pool first, Options options, Log& log);
 
-  // Does what is due: makes a lost socket again, registers. Answers when to look again if nothing happens.
-  std::optional<Time> look(Time now, bool kubelet_is_there);
+  // Does what is due: makes a lost socket again, registers. Answers when it is due again if nothing happens.
+  std::optional<Time> reconcile(Time now, bool kubelet_is_there);
   // Another kubelet serves the registration socket; with legacy registration it knows nothing of us.
   void kubelet_came();
   void result(uint64_t attempt, const RegistrationResult& result, Time now);
-  // True if the list changed. Takes a retirement back. What kubelet is told at registration only makes it
+  // True if the list changed. Takes a retirement back. What a registration says only makes it
   // register again.
   bool publish(Pool next);
-  // The configuration has the resource no longer: kubelet is told that there is no device, then look() closes
-  // the socket, and is_retired().
+  // The configuration has the resource no longer: kubelet gets a list without devices, then reconcile()
+  // closes the socket, and is_retired().
   void retire(Time now);
   bool is_retiring() const { return leave_by_.has_value(); }
   bool is_retired() const { return retired_; }

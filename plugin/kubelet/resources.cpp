@@ -136,7 +136,7 @@ bool Resources::add(Pool pool) {
   return true;
 }
 
-Time Resources::look(Time now) {
+Time Resources::reconcile(Time now) {
   const FileIdentity kubelet = identify(kubelet_socket(options_.kubelet_root));
   if (kubelet != kubelet_ && kubelet.exists()) {
     if (kubelet_seen_) log_.info("kubelet has restarted");
@@ -146,7 +146,7 @@ Time Resources::look(Time now) {
   kubelet_ = kubelet;
   Time next = Time::max();
   for (const auto& [name, resource] : resources_) {
-    next = std::min(next, resource->look(now, kubelet_.exists()).value_or(Time::max()));
+    next = std::min(next, resource->reconcile(now, kubelet_.exists()).value_or(Time::max()));
   }
   std::erase_if(resources_, [](const auto& one) { return one.second->is_retired(); });
   return next;

@@ -1,6 +1,6 @@
 // Resources: one Resource for each pool that kubelet is to know of. Follows the pools: serves new ones,
 // publishes what changed, takes back what the configuration has no longer. Belongs to the owner thread; never
-// looks at the node.
+// reads the node.
 #pragma once
 
 #include "common/log.h"
@@ -29,7 +29,7 @@ class Resources {
     Counters* counters = nullptr;  // outlives this; null: nobody counts
     std::chrono::milliseconds stream_patience{3000};
     // Both are called on gRPC threads: the first hands a call of verdict() to the owner thread, the second
-    // one of look().
+    // one of reconcile().
     std::function<void(const std::string& resource, uint64_t attempt, RegistrationResult)> on_registration;
     std::function<void()> on_stream_end;
   };
@@ -39,11 +39,11 @@ class Resources {
   // What the node has now. A pool that is not among them any more goes to 0 devices, and then its socket
   // goes. Whether any list is different from before.
   bool follow(std::vector<Pool> pools, Time now);
-  // Does what is due; answers when to look again if nothing happens.
-  Time look(Time now);
+  // Does what is due; answers when it is due again if nothing happens.
+  Time reconcile(Time now);
   void result(const std::string& resource, uint64_t attempt, const RegistrationResult& result, Time now);
   std::vector<ResourceStatus> status() const;
-  // Only our own sockets go; device-info files and promises belong to pods that run on.
+  // Only our own sockets go; device-info files and allocated nodes belong to pods that run on.
   void close(std::chrono::milliseconds patience);
 
  private:

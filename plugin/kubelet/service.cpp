@@ -56,8 +56,8 @@ PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& 
           .size = container.allocation_size()};
 }
 
-// With CDI no nodes are left, without it there are no names. The names are told twice, because kubelet reads
-// cdi_devices since 1.28 only; containerd and CRI-O take what is told twice once.
+// With CDI no nodes are left, without it there are no names. The names are given twice, because kubelet reads
+// cdi_devices since 1.28 only; containerd and CRI-O take what is given twice once.
 void fill(const ResourceConfig& resource, const Allocation& allocation,
           v1beta1::ContainerAllocateResponse& out) {
   out.mutable_envs()->insert(allocation.envs.begin(), allocation.envs.end());

@@ -42,7 +42,7 @@ class Service {
   ~Service();
 
   void add_to(grpc::ServerBuilder& builder);
-  // True if the list changed, and with it what kubelet is told.
+  // True if the list changed, and with it what kubelet receives.
   bool publish(Pool next);
   void finish_streams() { streams_.finish(); }
 

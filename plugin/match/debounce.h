@@ -1,4 +1,4 @@
-// Debounce: keeps what kubelet is told of a device's health from flapping with a port. A change counts when
+// Debounce: keeps the advertised health of a device from flapping with a port. A change counts when
 // it has held for a while. Keeps state, and the time is the caller's.
 #pragma once
 
@@ -19,8 +19,8 @@ class Debounce {
   // How long a change has to hold.
   explicit Debounce(std::chrono::milliseconds hold = std::chrono::milliseconds{2000}) : hold_(hold) {}
 
-  // Replaces faults that are too new, or gone too recently, by what was told before. A device that is seen
-  // for the first time is as it is. Answers when to look again, if something is not yet settled.
+  // Replaces faults that are too new, or gone too recently, by what was advertised before. A device that is
+  // seen for the first time is as it is. Answers when to read again, if something is not yet settled.
   std::optional<Time> settle(std::vector<Pool>& pools, Time now);
 
  private:

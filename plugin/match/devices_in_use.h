@@ -1,4 +1,4 @@
-// DevicesInUse: which container has which device, as kubelet tells it. A value; asks nobody (that is
+// DevicesInUse: which container has which device, as kubelet reports it. A value; asks nobody (that is
 // pod_resources.h).
 #pragma once
 

@@ -13,7 +13,7 @@ std::string whose_port(const PciFunction& function) {
   return function.pf ? "the port of its PF " + function.pf->text() : std::string("its port");
 }
 
-// The physical state tells a cable that is not there from a subnet manager that has not come yet
+// The physical state distinguishes a missing cable from a subnet manager that has not come yet
 // (IBTA 14.2.5.6, PortInfo). With several ports one that works is enough.
 Fault port_fault(const PciFunction& function) {
   std::vector<std::string> states;

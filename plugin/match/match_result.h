@@ -14,7 +14,7 @@ namespace vfrail {
 enum class MatchKind : uint8_t {
   selected,
   other_type,   // the resource's deviceType is about other functions
-  excluded,     // no driver, or its VFs are handed out and not itself
+  excluded,     // no driver, or its VFs are advertised and not itself
   no_selector,  // none of its selectors matches
   host_use,     // one matches, but the host lives on the function
 };

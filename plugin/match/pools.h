@@ -17,7 +17,7 @@ namespace vfrail {
 
 struct PoolDevice {
   PciFunction facts;
-  bool rdma = false;  // hand out its RDMA device nodes
+  bool rdma = false;  // allocate its RDMA device nodes
   bool vhost_net = false;
   std::string vdpa_type;                     // "", "virtio", "vhost"
   std::map<std::string, std::string> extra;  // additionalInfo, merged
@@ -43,7 +43,7 @@ DevicesById index(const Pool& pool);
 struct LeftOut {
   // The reasons in one word, for counting.
   enum class Kind : uint8_t {
-    has_vfs,       // a PF whose VFs are handed out
+    has_vfs,       // a PF whose VFs are advertised
     no_driver,     // none is bound
     host_use,      // a selector matches, but the host lives on it
     not_selected,  // no selector matches
@@ -60,7 +60,7 @@ struct Pools {
   // RDMA devices that stay in the host and whose ports decide on the health of the pools' devices.
   std::set<std::string> port_devices;
   bool infiniband_ports =
-      false;  // one of them has an InfiniBand port, whose state no event tells before 6.13
+      false;  // one of them has an InfiniBand port, whose state no event reports before 6.13
   std::vector<std::string> warnings;
 };
 

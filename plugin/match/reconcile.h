@@ -20,9 +20,9 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 // Whether containers have other devices of the configured resources than before (null: nothing is known).
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);
 
-// What pods left behind, or somebody took by hand: devices that kubelet has given to no container although
-// they are in another network namespace, or have a record of an attachment (`recorded`, by their ids). By
-// device, with what is the matter with it.
+// Orphaned devices, of pods that have ended or taken by hand: devices that kubelet has given to no container
+// although they are in another network namespace, or have a record of an attachment (`recorded`, by their
+// ids). By device, with what is the matter with it.
 std::map<std::string, std::string> find_orphaned(const std::vector<std::shared_ptr<const Pool>>& pools,
                                                  const DevicesInUse& in_use,
                                                  const std::vector<std::string>& recorded);

@@ -117,7 +117,7 @@ class Reader {
       read_ports(name, base, out);
     }
     if (!names.empty()) return;
-    // While the device is in a pod, its verbs node stays and tells its name (rdma_facts.h).
+    // While the device is in a pod, its verbs node stays and has its name (rdma_facts.h).
     const std::string nodes = device_folder(function) + "/infiniband_verbs";
     const auto verbs = names_in(sources_.sys, nodes);
     for (const std::string& node : verbs) {

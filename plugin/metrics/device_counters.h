@@ -25,7 +25,7 @@ struct RdmaPortCounters {
 // Why a device has no counters.
 enum class NoCounters : uint8_t {
   none_there,        // neither netdev nor RDMA device: it is bound to vfio, say
-  silent_driver,     // the PF's driver tells zeros only, and the VF's own netdev is out of reach
+  silent_driver,     // the PF's driver reports zeros only, and the VF's own netdev is out of reach
   pf_out_of_reach,   // the PF's netdev is not in the network namespace of this process, the VF's not in the
                      // host
   pod_out_of_reach,  // it is in a pod, and this process may not enter network namespaces

@@ -114,7 +114,7 @@ void write_counts(MetricsText& out, const Counters::Content& counts) {
     out.sample({{"resource", resource}}, of.preferred_allocations);
   out.counter("vfrail_registrations_total", "Kubelet's answers to registrations.");
   for (const auto& [resource, of] : counts.resources) write_outcomes(out, of.registrations, resource);
-  out.counter("vfrail_scans_total", "Looks at the devices of the node.");
+  out.counter("vfrail_scans_total", "Scans of the node's devices.");
   write_outcomes(out, counts.scans);
   out.histogram("vfrail_scan_duration_seconds", "Time that scans of the devices took.");
   write_durations(out, counts.scan_seconds);

@@ -18,7 +18,7 @@ namespace vfrail {
 struct MetricsInput {
   Counters::Content counts;
   std::shared_ptr<const NodeStatus> status;
-  std::shared_ptr<const DevicesInUse> in_use;  // null: kubelet has not told yet
+  std::shared_ptr<const DevicesInUse> in_use;  // null: kubelet has not answered yet
   bool in_use_fresh = false;                   // kubelet answered this time
   std::chrono::steady_clock::time_point now;
   CountersOfDevices devices;

@@ -31,7 +31,7 @@ class MetricsText {
   }
   void part(std::string_view suffix, Labels labels, double value) { sample(suffix, labels, number(value)); }
 
-  // "0.0025", "1000000": as short as it can be told exactly.
+  // "0.0025", "1000000": as short as it can be written exactly.
   static std::string number(double value);
 
   std::string take() && { return std::move(out_); }

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
-// A look at a thousand functions of a slow machine takes a second; nothing else holds the owner thread.
+// A scan of a thousand functions of a slow machine takes a second; nothing else holds the owner thread.
 constexpr milliseconds kMostSilence{30'000};
 // A scrape goes on without kubelet's answer. Prometheus waits 10 s by default.
 constexpr milliseconds kKubeletTime{1'000};

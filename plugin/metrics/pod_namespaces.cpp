@@ -42,17 +42,17 @@ void read_one(Kernel& kernel, PodNamespaces& out) {
 
 PodNamespaces read_pod_namespaces(const std::string& folder) {
   PodNamespaces out;
-  const auto home = Netns::current();
+  const auto host = Netns::current();
   std::error_code failed;
   fs::directory_iterator entries(folder, failed);
-  if (!home) return out;
+  if (!host) return out;
   // A node on which no pod has been started yet has no such folder.
   out.in_reach = !failed || failed == std::errc::no_such_file_or_directory;
   if (failed) return out;
   size_t left = kMaxNamespaces;
   for (; entries != fs::directory_iterator() && left > 0; --left) {
     auto target = Netns::open(entries->path());
-    const bool is_pod = target && *target && (*target)->id() != home->id();
+    const bool is_pod = target && *target && (*target)->id() != host->id();
     if (is_pod) {
       const auto kernel = NetlinkKernel::open(std::move(**target));
       if (kernel)

@@ -33,8 +33,8 @@ int64_t step(Level level, Measure measure) {
   return measure(meet_at(level)) - measure(meet_at(static_cast<Level>(static_cast<uint8_t>(level) - 1)));
 }
 
-// What one group adds to the sum of a wish.
-struct Wishes {
+// What one group adds to the sum of an objective.
+struct Share {
   const Group& group;
   int64_t count;
   int64_t devices_a_gpu;
@@ -91,7 +91,7 @@ Objective::Objective(Preference preference, const DeviceTree& tree, size_t size)
 }
 
 Cost Objective::of(const Group& group, size_t count) const {
-  const Wishes here{group, static_cast<int64_t>(count), static_cast<int64_t>(devices_a_gpu_)};
+  const Share here{group, static_cast<int64_t>(count), static_cast<int64_t>(devices_a_gpu_)};
   switch (preference_) {
     case Preference::none:
       return {};

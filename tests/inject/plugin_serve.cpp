@@ -57,7 +57,7 @@ class Site {
                  .registration = Registration::watcher,
                  .places = node_.places(),
                  .rescan_interval = std::chrono::hours{1},
-                 .look = [this](const Config& config) { return look(config); },
+                 .read_pools = [this](const Config& config) { return read_pools(config); },
                  .config = config_,
                  .counters = &counters_,
                  .status = &status_},
@@ -124,7 +124,7 @@ class Site {
   }
   size_t expected() const { return cause_ == Cause::departure ? kDevices - 1 : kDevices; }
 
-  // Has the main thread take the step in its next look; asks again, because a wake can be what fails.
+  // Has the main thread take the step in its next scan; asks again, because a wake can be what fails.
   bool pass(Step to, Faults& faults) {
     const auto end = std::chrono::steady_clock::now() + kDeadline;
     do {
@@ -136,7 +136,7 @@ class Site {
   }
 
   // On the main thread.
-  Result<Pools> look(const Config& config) {
+  Result<Pools> read_pools(const Config& config) {
     if (step_ == Step::ending) {
       fault_ = end_fault();
       step_ = Step::idle;

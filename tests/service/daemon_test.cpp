@@ -42,7 +42,7 @@ class Running {
                  .cni_state_dir = folder.path("cni"),
                  .sweep_program = folder.path("sweep"),
                  .orphaned_after = milliseconds{1},
-                 .look = [this](const Config&) { return look(); },
+                 .read_pools = [this](const Config&) { return read_pools(); },
                  .config = config_},
                 log_) {
     (void)log_.open_file(log);
@@ -82,7 +82,7 @@ class Running {
   }
 
  private:
-  Result<Pools> look() {
+  Result<Pools> read_pools() {
     const std::lock_guard lock(mutex_);
     ++scans_;
     if (broken_) return Error{Errc::system, 0, "no sysfs today"};
@@ -124,7 +124,7 @@ const std::vector<std::string> kTwo{"0000:03:02.1", "0000:03:02.2"};
 
 }  // namespace
 
-TEST_CASE("a preference that comes with a changed configuration is told to kubelet, and one that goes, too") {
+TEST_CASE("a preference that comes with a changed configuration reaches kubelet, and one that goes, too") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
@@ -277,7 +277,7 @@ TEST_CASE("kubelet follows the devices of the node") {
   CHECK(kubelet.node().at(kHostdev).lists == 4);
 }
 
-TEST_CASE("a node that cannot be looked at changes nothing") {
+TEST_CASE("a node that cannot be read changes nothing") {
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   Running plugin(folder, Registration::watcher, {make_pool(kTwo)});

@@ -62,7 +62,7 @@ class Plugin {
     }
     daemon_.rescan();
   }
-  // The next look at the node takes until let_go().
+  // The next scan of the node takes until let_go().
   void hold() {
     std::unique_lock lock(mutex_);
     held_ = true;
@@ -91,12 +91,12 @@ class Plugin {
             .registration = Registration::legacy,
             .places = node_.places(),
             .rescan_interval = std::chrono::hours{1},
-            .look = [this](const Config&) { return look(); },
+            .read_pools = [this](const Config&) { return read_pools(); },
             .config = config_,
             .counters = &counters_,
             .status = &status_};
   }
-  Result<Pools> look() {
+  Result<Pools> read_pools() {
     std::unique_lock lock(mutex_);
     inside_ = true;
     changed_.notify_all();
@@ -141,7 +141,7 @@ void statistics(const Node& node, const std::string& pci, uint64_t bytes) {
 
 }  // namespace
 
-TEST_CASE("readyz tells why the plugin is not ready, until kubelet has registered it") {
+TEST_CASE("readyz says why the plugin is not ready, until kubelet has registered it") {
   const Node node;
   node.fill();
   fs::create_directories(node.path("k/device-plugins"));
@@ -188,7 +188,7 @@ TEST_CASE("the traffic of a device has the names of the pod that has it") {
   statistics(node, "0000:21:10.2", 4711);
   const std::string start =
       R"(vfrail_device_receive_bytes_total{resource="nvidia.com/hostdev",device="0000:21:10.2")";
-  // The daemon says what it offers a moment after it has told kubelet.
+  // The daemon says what it offers a moment after kubelet has it.
   CHECK(in_time([&] { return plugin.shows(start + "} 4711"); }));
   v1beta1::AllocateResponse response;
   REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());

@@ -133,13 +133,13 @@ TEST_CASE("a resource that never had a device is served if it is to be registere
                       log);
   const Time now = std::chrono::steady_clock::now();
   resources.follow({empty}, now);
-  resources.look(now);
+  resources.reconcile(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")) == served);
   resources.follow({make_pool({"0000:03:02.1"})}, now);
-  resources.look(now);
+  resources.reconcile(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
   resources.follow({empty}, now);
-  resources.look(now);
+  resources.reconcile(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
 }
 
@@ -163,7 +163,7 @@ struct Followed {
     const size_t before = read_text(file).size();
     const Time now = std::chrono::steady_clock::now();
     resources.follow(std::move(pools), now);
-    resources.look(now);
+    resources.reconcile(now);
     return read_text(file).substr(before);
   }
   Resources resources;

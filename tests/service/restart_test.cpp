@@ -43,7 +43,7 @@ class InProcess {
                  .places = node.places(),
                  .rescan_interval = std::chrono::hours{1},
                  .stream_patience = milliseconds{150},
-                 .look = [this](const Config& config) { return look(config); },
+                 .read_pools = [this](const Config& config) { return read_pools(config); },
                  .config = config_},
                 log_) {
     (void)log_.open_file(node.path("serve.log"));
@@ -57,7 +57,7 @@ class InProcess {
   }
 
  private:
-  Result<Pools> look(const Config& config) const { return match(config, TRY(scan(sys_, nullptr), "")); }
+  Result<Pools> read_pools(const Config& config) const { return match(config, TRY(scan(sys_, nullptr), "")); }
 
   const SysRoot sys_;
   Log log_;
@@ -238,7 +238,7 @@ class Site {
     }
   }
 
-  // One more device goes to a pod, or comes home: netdev and RDMA device are not in the host meanwhile.
+  // One more device goes to a pod, or returns: netdev and RDMA device are not in the host meanwhile.
   void swap_pod() {
     const std::string address =
         std::string(chance(2) ? "0000:21:10." : "0000:41:10.") + std::to_string(2 * (random_() % 4));

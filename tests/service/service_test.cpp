@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A service on its socket, and what it told about registration.
+// A service on its socket, and what it reported about registration.
 struct Served {
   explicit Served(Pool pool)
       : service(std::move(pool),
@@ -99,7 +99,7 @@ v1beta1::AllocateRequest request_for(const std::vector<std::vector<std::string>>
 
 }  // namespace
 
-TEST_CASE("the plugin watcher is told who serves here, and its verdict is passed on") {
+TEST_CASE("the plugin watcher learns who serves here, and its verdict is passed on") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto client = served.connect();
   const auto info = client->info();
@@ -203,7 +203,7 @@ TEST_CASE("excludeTopology keeps NUMA nodes to ourselves") {
   CHECK_FALSE(list_response(pool).devices(0).has_topology());
 }
 
-TEST_CASE("every stream is told of a change, and of nothing else") {
+TEST_CASE("every stream gets a change, and of nothing else") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto first = served.connect();
   const auto second = served.connect();
@@ -372,10 +372,10 @@ TEST_CASE("closing leaves a successor's socket alone") {
       served.log);
   Endpoint successor(next);
   REQUIRE(successor.open());
-  CHECK(served.endpoint.look() == Endpoint::Socket::foreign);
-  CHECK(successor.look() == Endpoint::Socket::ours);
+  CHECK(served.endpoint.socket() == Endpoint::Socket::foreign);
+  CHECK(successor.socket() == Endpoint::Socket::ours);
   served.endpoint.close(milliseconds{100});
-  CHECK(successor.look() == Endpoint::Socket::ours);
+  CHECK(successor.socket() == Endpoint::Socket::ours);
   CHECK(served.connect()->options());
 }
 
