@@ -46,6 +46,10 @@ void merge_duplicates(Json::Object& object) {
 // Builds the tree from RapidJSON's events. `open_` holds the containers being filled, outermost first.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
  public:
+  // `lines`: null if no line is to be known.
+  TreeBuilder(const rapidjson::MemoryStream& stream, const TextLines* lines)
+      : stream_(stream), lines_(lines) {}
+
   bool Null() { return add(Json()); }
   bool Bool(bool value) { return add(Json(value)); }
   // RapidJSON checks how a number is written, and the C library reads it: RapidJSON 1.1.0 looks far behind
@@ -82,7 +86,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   bool open(Json container) {
     if (open_.size() >= kMaxDepth)
       return refuse("more than " + std::to_string(kMaxDepth) + " levels of nesting");
-    open_.push_back(std::move(container));
+    open_.push_back(std::move(container.at_line(line())));
     return true;
   }
   bool close() {
@@ -91,7 +95,16 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     if (Json::Object* object = done.as_object()) merge_duplicates(*object);
     return add(std::move(done));
   }
+  // Of what the stream has just got past: none but a comment could span lines, and JSON has none.
+  uint32_t line() {
+    if (lines_ == nullptr || !lines_->one_each) return lines_ == nullptr ? 0 : lines_->first;
+    const char* now = stream_.src_;
+    newlines_ += static_cast<uint32_t>(std::count(counted_, now, '\n'));
+    counted_ = now;
+    return lines_->first + newlines_;
+  }
   bool add(Json value) {
+    if (value.line() == 0) value.at_line(line());
     if (open_.empty()) {
       root = std::move(value);
     } else if (Json::Array* list = open_.back().as_array()) {
@@ -103,6 +116,10 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     return true;
   }
 
+  const rapidjson::MemoryStream& stream_;
+  const TextLines* lines_;
+  const char* counted_ = stream_.begin_;
+  uint32_t newlines_ = 0;
   std::vector<Json> open_;
   std::vector<std::string> keys_;
 };
@@ -138,41 +155,37 @@ void write(Writer& out, const Json& value, Json::Order order) {
   }
 }
 
-std::string place(std::string_view text, size_t offset) {
+std::string place(std::string_view text, size_t offset, TextLines lines) {
+  if (!lines.one_each) return "line " + std::to_string(lines.first);
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const auto line = std::count(before.begin(), before.end(), '\n') + lines.first;
   const size_t line_start = before.rfind('\n');
   const size_t column = before.size() - (line_start == std::string_view::npos ? 0 : line_start + 1) + 1;
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-bool same_but_for_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
-std::string excerpt(const Json& value) {
-  std::string text = value.text();
-  constexpr size_t kLimit = 60;  // enough to recognise the value in the file
-  if (text.size() > kLimit) text = text.substr(0, kLimit) + "...";
-  return text;
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
-                        std::tolower(static_cast<unsigned char>(b[j - 1]));
-      const size_t replaced = diagonal + (same ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
+Result<Json> parse_tree(std::string_view text, size_t limit_bytes, const TextLines* lines) {
+  if (text.size() > limit_bytes) {
+    return Error{Errc::invalid, 0,
+                 "the text has more than the " + std::to_string(limit_bytes) + " bytes allowed"};
   }
-  return row[b.size()];
+  const TextLines shown = lines == nullptr ? TextLines() : *lines;
+  rapidjson::Reader reader;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  TreeBuilder builder(stream, lines);
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+                              rapidjson::kParseNumbersAsStringsFlag;
+  const auto result = reader.Parse<kFlags>(stream, builder);
+  if (result.IsError()) {
+    const bool refused = result.Code() == rapidjson::kParseErrorTermination;
+    return Error{Errc::invalid, 0,
+                 place(text, result.Offset(), shown) + ": " +
+                     (refused ? builder.refusal : rapidjson::GetParseError_En(result.Code()))};
+  }
+  // RapidJSON takes a zero for the end, whatever comes behind it.
+  if (stream.Tell() < text.size())
+    return Error{Errc::invalid, 0, place(text, stream.Tell(), shown) + ": a zero byte behind the value"};
+  return std::move(builder.root);
 }
 
 }  // namespace
@@ -249,148 +262,17 @@ std::string Json::pretty(Order order) const {
 }
 
 Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
-  if (text.size() > limit_bytes) {
-    return Error{Errc::invalid, 0,
-                 "the text has more than the " + std::to_string(limit_bytes) + " bytes allowed"};
-  }
-  rapidjson::Reader reader;
-  rapidjson::MemoryStream stream(text.data(), text.size());
-  TreeBuilder builder;
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
-                              rapidjson::kParseNumbersAsStringsFlag;
-  const auto result = reader.Parse<kFlags>(stream, builder);
-  if (result.IsError()) {
-    const bool refused = result.Code() == rapidjson::kParseErrorTermination;
-    return Error{Errc::invalid, 0,
-                 place(text, result.Offset()) + ": " +
-                     (refused ? builder.refusal : rapidjson::GetParseError_En(result.Code()))};
-  }
-  // RapidJSON takes a zero for the end, whatever comes behind it.
-  if (stream.Tell() < text.size())
-    return Error{Errc::invalid, 0, place(text, stream.Tell()) + ": a zero byte behind the value"};
-  return std::move(builder.root);
+  return parse_tree(text, limit_bytes, nullptr);
+}
+
+Result<Json> Json::parse_in_file(std::string_view text, TextLines lines) {
+  return parse_tree(text, 1 << 20, &lines);
 }
 
 Result<Json> Json::parse_object(std::string_view text, size_t limit_bytes) {
   Json out = TRY(parse(text, limit_bytes), "");
   if (out.as_object() != nullptr) return out;
   return Error{Errc::protocol, 0, std::string("must be an object, got ") + out.type_name()};
-}
-
-const Json* ObjectReader::value(std::string_view key) {
-  asked_.emplace_back(key);
-  const Json* found = nullptr;
-  for (const auto& [name, value] : object_) {
-    if (same_but_for_case(name, key)) found = &value;  // of several the last, however it is spelled
-  }
-  return found == nullptr || found->is_null() ? nullptr : found;
-}
-
-Result<std::optional<std::string>> ObjectReader::text(std::string_view key) {
-  const Json* found = value(key);
-  if (found == nullptr) return std::optional<std::string>();
-  if (const std::string* text = found->as_text()) return std::optional<std::string>(*text);
-  return error(key,
-               std::string("must be a string, got ") + found->type_name() + " (" + excerpt(*found) + ")");
-}
-
-Result<std::optional<bool>> ObjectReader::boolean(std::string_view key) {
-  const Json* found = value(key);
-  if (found == nullptr) return std::optional<bool>();
-  if (const bool* boolean = found->as_bool()) return std::optional<bool>(*boolean);
-  return error(
-      key, std::string("must be true or false, got ") + found->type_name() + " (" + excerpt(*found) + ")");
-}
-
-Result<std::optional<int64_t>> ObjectReader::integer(std::string_view key, int64_t min, int64_t max) {
-  const Json* found = value(key);
-  if (found == nullptr) return std::optional<int64_t>();
-  std::optional<int64_t> number;
-  if (const int64_t* integer = found->as_int()) number = *integer;
-  // Multus passes numbers through Go's float64, so a whole number may arrive as 9e3.
-  if (const double* real = found->as_double()) {
-    constexpr double kExact = 9007199254740992.0;  // 2^53
-    if (*real >= -kExact && *real <= kExact && *real == static_cast<double>(static_cast<int64_t>(*real))) {
-      number = static_cast<int64_t>(*real);
-    }
-  }
-  if (!number) {
-    return error(
-        key, std::string("must be a whole number, got ") + found->type_name() + " (" + excerpt(*found) + ")");
-  }
-  if (*number < min || *number > max) {
-    return error(key, "must be " + std::to_string(min) + " to " + std::to_string(max) + ", got " +
-                          std::to_string(*number));
-  }
-  return number;
-}
-
-Result<std::optional<std::vector<std::string>>> ObjectReader::texts(std::string_view key) {
-  const Json* found = value(key);
-  if (found == nullptr) return std::optional<std::vector<std::string>>();
-  const Json::Array* list = found->as_array();
-  if (list == nullptr) {
-    return error(key, std::string("must be a list of strings, got ") + found->type_name() + " (" +
-                          excerpt(*found) + ")");
-  }
-  std::vector<std::string> out;
-  for (size_t i = 0; i < list->size(); ++i) {
-    const std::string* text = (*list)[i].as_text();
-    if (text == nullptr) {
-      return error(
-          std::string(key) + "[" + std::to_string(i) + "]",
-          std::string("must be a string, got ") + (*list)[i].type_name() + " (" + excerpt((*list)[i]) + ")");
-    }
-    out.push_back(*text);
-  }
-  return std::optional<std::vector<std::string>>(std::move(out));
-}
-
-Result<const Json::Object*> ObjectReader::object(std::string_view key) {
-  const Json* found = value(key);
-  if (found == nullptr) return static_cast<const Json::Object*>(nullptr);
-  if (const Json::Object* object = found->as_object()) return object;
-  return error(key,
-               std::string("must be an object, got ") + found->type_name() + " (" + excerpt(*found) + ")");
-}
-
-Result<const Json::Array*> ObjectReader::array(std::string_view key) {
-  const Json* found = value(key);
-  if (found == nullptr) return static_cast<const Json::Array*>(nullptr);
-  if (const Json::Array* list = found->as_array()) return list;
-  return error(key, std::string("must be a list, got ") + found->type_name() + " (" + excerpt(*found) + ")");
-}
-
-std::string ObjectReader::path(std::string_view key) const {
-  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
-}
-
-Error ObjectReader::error(std::string_view key, std::string_view what) const {
-  return Error{Errc::invalid, 0, path(key) + ": " + std::string(what)};
-}
-
-std::vector<std::string> ObjectReader::unread() const {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : object_) {
-    const bool asked = std::any_of(asked_.begin(), asked_.end(), [&name = name](const std::string& key) {
-      return same_but_for_case(key, name);
-    });
-    if (!asked) out.push_back(name);
-  }
-  return out;
-}
-
-std::string nearest_name(std::string_view word, const std::vector<std::string>& known) {
-  std::string best;
-  size_t best_distance = 3;
-  for (const std::string& name : known) {
-    const size_t distance = edit_distance(word, name);
-    if (distance < best_distance) {
-      best = name;
-      best_distance = distance;
-    }
-  }
-  return best;
 }
 
 }  // namespace vfrail

@@ -16,6 +16,13 @@
 
 namespace vfrail {
 
+// Where a text stands in its file, for messages: from which line on, and whether each of its lines is one of
+// the file (a block of YAML) or all of it is on that line (in quotation marks).
+struct TextLines {
+  uint32_t first = 1;
+  bool one_each = true;
+};
+
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -56,7 +63,14 @@ class Json {
   // Appends; turns a null into a list.
   Json& push(Json value);
 
-  bool operator==(const Json&) const = default;
+  // The line of its file where the value is; 0: whoever read it has not said. No part of the value.
+  uint32_t line() const { return line_; }
+  Json& at_line(uint32_t line) {
+    line_ = line;
+    return *this;
+  }
+
+  bool operator==(const Json& other) const { return value_ == other.value_; }
 
   // Compact UTF-8 text; `sorted` orders the keys of every object, as Go does for maps.
   std::string text(Order order = Order::as_is) const;
@@ -67,12 +81,15 @@ class Json {
 
   // At most `limit_bytes` of text and 64 levels; the error gives line and column.
   static Result<Json> parse(std::string_view text, size_t limit_bytes = 1 << 20);
+  // The same; each value knows its line.
+  static Result<Json> parse_in_file(std::string_view text, TextLines lines = {});
   // The same for a text that has to be an object, so that as_object() is not null. Errc::protocol if it is
   // none.
   static Result<Json> parse_object(std::string_view text, size_t limit_bytes = 1 << 20);
 
  private:
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+  uint32_t line_ = 0;
 };
 
 // Reads the keys of one object. Keys match as Go's encoding/json does it: without regard to case, and of
@@ -80,8 +97,10 @@ class Json {
 // "resourceList[0].selectors.vendors: must be a string, got a number (5)".
 class ObjectReader {
  public:
-  // `path` names the object in messages; empty for the top level. The object must outlive the reader.
-  ObjectReader(const Json::Object& object, std::string path) : object_(object), path_(std::move(path)) {}
+  // `path` names the object in messages; empty for the top level. `line` is the object's, if it is known. The
+  // object must outlive the reader.
+  ObjectReader(const Json::Object& object, std::string path, uint32_t line = 0)
+      : object_(object), path_(std::move(path)), line_(line) {}
 
   // The value, or null when the key is absent or null.
   const Json* value(std::string_view key);
@@ -96,16 +115,25 @@ class ObjectReader {
 
   // "path.key".
   std::string path(std::string_view key) const;
-  // An error about the value of `key`: "path.key: what".
+  // "path.key (line 7)", or without the line if it is not known. `key` can be "vendors[2]".
+  std::string place(std::string_view key) const;
+  // An error about the value of `key`: "path.key (line 7): what".
   Error error(std::string_view key, std::string_view what) const;
   // Keys of the object that no call above asked for, in the order of the text.
   std::vector<std::string> unread() const;
 
  private:
+  const Json* find(std::string_view key) const;
+  uint32_t line_of(std::string_view key) const;
+
   const Json::Object& object_;
   std::string path_;
+  uint32_t line_;
   std::vector<std::string> asked_;
 };
+
+// " (line 7)"; empty if the line is not known.
+std::string in_line(uint32_t line);
 
 // The name in `known` that `word` is probably a misspelling of (edit distance at most 2, without regard to
 // case), or empty.

@@ -201,6 +201,28 @@ TEST_CASE("The nearest name is within two edits, or there is none") {
   CHECK(nearest_name("", known).empty());
 }
 
+TEST_CASE("A value knows its line if the text is read as part of a file, and errors have it") {
+  const std::string text = "{\"a\": 1,\n \"b\": {\n  \"c\": [\n   \"x\", 5]}}";
+  const auto json = Json::parse_in_file(text);
+  REQUIRE(json);
+  CHECK(json->line() == 1);
+  CHECK(json->find("b")->line() == 2);
+  CHECK(json->find("b")->find("c")->line() == 3);
+  ObjectReader reader(*json->find("b")->as_object(), "b", 2);
+  CHECK(reader.texts("c").error().text == "b.c[1] (line 4): must be a string, got a number (5)");
+  CHECK(reader.error("c", "odd").text == "b.c (line 3): odd");
+  CHECK(reader.error("none", "missing").text == "b.none (line 2): missing");
+  CHECK(reader.place("C") == "b.C (line 3)");
+  CHECK(Json::parse_in_file(text, {10, true})->find("b")->line() == 11);
+  CHECK(Json::parse_in_file(text, {10, false})->find("b")->line() == 10);
+  CHECK(Json::parse_in_file("{\n\n oops}", {10, true}).error().text.find("line 12, column 2: ") == 0);
+  CHECK(Json::parse_in_file("{\n\n oops}", {10, false}).error().text.find("line 10: ") == 0);
+  const auto plain = Json::parse(text);
+  CHECK(plain->find("b")->line() == 0);
+  CHECK(*plain == *json);
+  CHECK(ObjectReader(*plain->as_object(), "").error("a", "odd").text == "a: odd");
+}
+
 TEST_CASE("set and push make an object or a list out of nothing") {
   Json object;
   object.set("a", 1).set("a", 2);
