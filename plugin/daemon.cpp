@@ -163,6 +163,7 @@ void Daemon::reload() {
 }
 
 void Daemon::report_config() const {
+  for (const std::string& note : options_.config.now().notes) log_.info("configuration", {{"note", note}});
   for (const SkippedEntry& entry : options_.config.now().skipped)
     log_.error("a resource is not served, its entry in the configuration is faulty; the others are served",
                {{"reason", entry.reason}});

@@ -1,10 +1,12 @@
 // Config: what the administrator asked for, parsed from the peers' formats: sriov-network-device-plugin's
 // `resourceList`, k8s-rdma-shared-dev-plugin's `configList` (a file may have both), and the `mode` of
-// k8s-rdma-sriov-dev-plugin and its descendants. parse_config() is pure: text in, Config or one clear error
-// out. It never looks at the node.
+// k8s-rdma-sriov-dev-plugin and its descendants; as they are, or in the objects of Kubernetes that carry them
+// (plugin/documents). parse_config() is pure: text in, Config or one clear error out. It never looks at the
+// node.
 #pragma once
 
 #include "common/result.h"
+#include "plugin/documents/documents.h"
 
 #include <cstdint>
 #include <functional>
@@ -93,6 +95,9 @@ struct ResourceConfig {
   std::string resource() const { return prefix + "/" + name; }  // "nvidia.com/hostdev"
 };
 
+// Whether pods share the devices of such a resource, which then stay where they are.
+bool shares(const ResourceConfig& resource);
+
 // An entry of the file that is not served because it is faulty.
 struct SkippedEntry {
   std::string resource;  // "nvidia.com/hostdev"; empty if its name cannot be read
@@ -105,18 +110,27 @@ struct Config {
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
   std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does it
   std::vector<std::string> warnings;      // unknown keys, and values that can never match
+  // Those of the warnings that are errors for `vfrail check-config`: what makes a selection wider than it was
+  // written, or empty for ever. `serve` goes on, as the peers do.
+  std::vector<std::string> mistakes;
+  std::vector<std::string> notes;  // what was taken, where there was a choice
 };
 
+inline constexpr const char* kPeersPrefix = "intel.com";
+
 struct ConfigOptions {
-  std::string file;                          // for messages
-  std::string default_prefix = "intel.com";  // sriov-network-device-plugin's default
-  bool strict = false;                       // unknown keys are errors, and a faulty entry refuses the file
-  std::string socket_folder = {};            // a resource whose socket's path is too long there is faulty
+  std::string file;  // for messages
+  // sriov-network-device-plugin's. The resources of SriovNetworkNodePolicies have then their operator's.
+  std::string default_prefix = kPeersPrefix;
+  bool strict = false;             // unknown keys are errors, and a faulty entry refuses the file
+  std::string socket_folder = {};  // a resource whose socket's path is too long there is faulty
 };
 
 // Errc::invalid with "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..." if the file cannot
 // be read as a configuration, if no entry is without fault, or under strict if any has one.
 Result<Config> parse_config(std::string_view text, const ConfigOptions& options);
+// The configurations in these documents, as one. It has no resources if there is none.
+Result<Config> parse_config(const std::vector<Document>& documents, const ConfigOptions& options);
 
 // The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock".
 std::string socket_name(const ResourceConfig& resource);

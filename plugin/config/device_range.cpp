@@ -69,6 +69,19 @@ bool device_ranges_select(const std::vector<std::string>& entries, std::string_v
                      [&](const std::string& entry) { return device_range_selects(entry, name, index); });
 }
 
+bool device_range_is_empty(std::string_view entry) {
+  const size_t hash = entry.find('#');
+  if (hash == std::string_view::npos) return false;
+  const std::string_view items = entry.substr(hash + 1);
+  bool empty = true;
+  each_item(items, [&](std::string_view item) {
+    const auto range = parse_item(item);
+    if (range && range->first <= range->last) empty = false;
+    return range.has_value() && empty;
+  });
+  return empty || items.find('#') != std::string_view::npos;
+}
+
 std::string device_range_fault(std::string_view entry) {
   const size_t hash = entry.find('#');
   if (hash == std::string_view::npos) return {};

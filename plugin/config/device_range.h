@@ -17,6 +17,9 @@ bool device_range_selects(std::string_view entry, std::string_view name, int ind
 // loses 1.
 bool device_ranges_select(const std::vector<std::string>& entries, std::string_view name, int index);
 
+// Whether an entry selects no VF of any PF.
+bool device_range_is_empty(std::string_view entry);
+
 // What is wrong with an entry, as a sentence for a warning; empty if nothing is.
 std::string device_range_fault(std::string_view entry);
 

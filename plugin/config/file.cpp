@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <unistd.h>
 
 namespace vfrail {
 
@@ -13,14 +14,19 @@ namespace {
 constexpr size_t kMaxBytes = 1 << 20;
 }  // namespace
 
+std::string shown_file(const std::string& file) { return file == kStdin ? "stdin" : file; }
+
 Result<std::string> read_config_file(const std::string& file) {
+  if (file == kStdin) return TRY(read_stream(STDIN_FILENO, kMaxBytes), "read configuration from stdin");
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return Error::from_errno(errno, "open configuration " + file);
   return TRY(read_stream(fd.get(), kMaxBytes), "read configuration " + file);
 }
 
 Result<Config> load_config(const ConfigOptions& options) {
-  return parse_config(TRY(read_config_file(options.file), ""), options);
+  ConfigOptions shown = options;
+  shown.file = shown_file(options.file);
+  return parse_config(TRY(read_config_file(options.file), ""), shown);
 }
 
 }  // namespace vfrail

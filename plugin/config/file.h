@@ -1,4 +1,4 @@
-// Reads a configuration file. The text is parse_config()'s business.
+// Reads a configuration file, or stdin. The text is parse_config()'s business.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -6,6 +6,10 @@
 #include <string>
 
 namespace vfrail {
+
+// What stands for stdin, and what messages call that.
+inline constexpr const char* kStdin = "-";
+std::string shown_file(const std::string& file);
 
 // The text. Follows symbolic links: a mounted ConfigMap consists of them.
 Result<std::string> read_config_file(const std::string& file);

@@ -6,7 +6,7 @@
 
 namespace vfrail {
 
-void ignore_foreign_fields(ResourceConfig& resource, ConfigWarnings& warnings) {
+void ignore_foreign_fields(ResourceConfig& resource, const ObjectReader& reader, ConfigWarnings& warnings) {
   for (const SelectorField& field : selector_fields()) {
     const bool everywhere = field.types.empty();
     if (everywhere ||
@@ -15,9 +15,14 @@ void ignore_foreign_fields(ResourceConfig& resource, ConfigWarnings& warnings) {
     for (Selector& selector : resource.selectors) {
       if (!field.is_set(selector)) continue;
       field.clear(selector);
-      warnings.remark("selectors", std::string(field.key) + " has no effect with deviceType " +
-                                       type_name(resource.device_type) +
-                                       ", as in sriov-network-device-plugin: it is ignored");
+      const std::string what = std::string(field.key) + " has no effect with deviceType " +
+                               type_name(resource.device_type) +
+                               ", as in sriov-network-device-plugin: it is ignored";
+      if (field.matches) {
+        warnings.mistake(reader, "selectors", what);
+      } else {
+        warnings.remark(reader, "selectors", what);
+      }
     }
   }
 }

@@ -7,7 +7,8 @@
 
 namespace vfrail {
 
-// Empties such fields in every selector, with a warning for each.
-void ignore_foreign_fields(ResourceConfig& resource, ConfigWarnings& warnings);
+// Empties such fields in every selector, with a warning for each; a mistake if it was to narrow the
+// selection. `reader` has the key "selectors".
+void ignore_foreign_fields(ResourceConfig& resource, const ObjectReader& reader, ConfigWarnings& warnings);
 
 }  // namespace vfrail

@@ -31,6 +31,8 @@ class ListEntry {
  private:
   // `full_name` is set as soon as it is known.
   Result<> read_entry(const std::string& default_prefix, Parse parse, std::string& full_name) const;
+  void remark_selection(const ObjectReader& reader, const ResourceConfig& resource,
+                        ConfigWarnings& warnings) const;
   std::string place(const std::string& resource) const;
 
   const std::string list_;
@@ -39,6 +41,10 @@ class ListEntry {
   const ConfigOptions& options_;
   Config& out_;
 };
+
+// Whether no other resource has that name; an error about `key` otherwise.
+Result<> check_unique(const Config& config, const ResourceConfig& added, const ObjectReader& reader,
+                      std::string_view key);
 
 // Far more than a node has network functions.
 inline constexpr size_t kMaxResources = 256;

@@ -36,10 +36,10 @@ Result<> read_vfs(ObjectReader& top, ResourceConfig& resource, Selector& selecto
 Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out) {
   const auto mode = TRY(top.text("mode"), "");
   if (!mode) return {};
-  ConfigWarnings warnings(options.file, options.strict, out.warnings);
+  ConfigWarnings warnings(options.file, options.strict, out);
   const bool sriov = same_word(*mode, "sriov");
   if (!sriov && !same_word(*mode, "hca"))
-    warnings.remark("mode", "\"" + *mode + "\" is neither hca nor sriov; it counts as hca");
+    warnings.remark(top, "mode", "\"" + *mode + "\" is neither hca nor sriov; it counts as hca");
   ResourceConfig resource;
   resource.prefix = "rdma";
   resource.name = "hca";
@@ -50,7 +50,8 @@ Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out)
   TRY(restrict_to_type(top, selector), "");
   if (sriov) {
     TRY(read_vfs(top, resource, selector), "");
-    warnings.remark("mode", "vfrail offers the VFs that are there and creates none: set sriov_numvfs first");
+    warnings.remark(top, "mode",
+                    "vfrail offers the VFs that are there and creates none: set sriov_numvfs first");
   } else {
     (void)top.value("pfNetdevices");  // of no meaning here, and in many a file
     resource.unit = UnitKind::shared;
@@ -59,6 +60,7 @@ Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out)
     resource.host_use = HostUse::allow;
   }
   resource.selectors = {std::move(selector)};
+  TRY(check_unique(out, resource, top, "mode"), "");
   out.resources.push_back(std::move(resource));
   return {};
 }

@@ -40,7 +40,7 @@ Result<> read_flag(ObjectReader& reader, const char* key, bool& out) {
 Result<> read_health(ObjectReader& resource, HealthPolicy& out, ConfigWarnings& warnings) {
   const Json::Object* object = TRY(resource.object("health"), "");
   if (object == nullptr) return {};
-  ObjectReader reader(*object, resource.path("health"));
+  ObjectReader reader(*object, resource.path("health"), resource.value("health")->line());
   TRY(read_flag(reader, "port", out.port), "");
   TRY(read_flag(reader, "carrier", out.carrier), "");
   TRY(read_flag(reader, "guid", out.guid), "");

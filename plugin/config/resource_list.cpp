@@ -38,7 +38,8 @@ Result<std::optional<AdditionalInfo>> parse_additional_info(ObjectReader& reader
     const std::string path = "additionalInfo[\"" + device + "\"]";
     const auto address = PciAddress::parse(device);
     if (device != "*" && (!address || address->text() != device)) {
-      warnings.remark(path, "matches no device: \"*\" or a PCI address like 0000:3b:02.6 is compared");
+      warnings.remark(reader, path,
+                      "matches no device: \"*\" or a PCI address like 0000:3b:02.6 is compared");
     }
     if (values.is_null()) continue;
     const Json::Object* object = values.as_object();
@@ -102,7 +103,7 @@ Result<> parse_resource(ObjectReader& reader, ResourceConfig& out, ConfigWarning
   }
   out.selectors = TRY(parse_selectors(*selectors, "selectors", warnings), "");
   TRY(check_aux_types(reader, out), "");
-  ignore_foreign_fields(out, warnings);
+  ignore_foreign_fields(out, reader, warnings);
   TRY(check_vdpa(reader, out), "");
   out.additional_info = TRY(parse_additional_info(reader, warnings), "");
   TRY(read_policy(reader, out, warnings), "");

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fnmatch.h>
+#include <iterator>
 
 namespace vfrail {
 
@@ -36,15 +37,29 @@ struct Words {
   const char* alias = "";
 };
 
-void remark(SelectorInput& input, const char* key, const std::string& value, const std::string& what) {
-  input.warnings.remark(input.reader.path(key), "\"" + value + "\"" + what);
+void remark(SelectorInput& input, const char* key, const std::string& what, bool never) {
+  if (never) {
+    input.warnings.mistake(input.reader, key, what);
+  } else {
+    input.warnings.remark(input.reader, key, what);
+  }
+}
+
+// Says of each value that `can_match` is not true of that it never matches. A list of nothing else is a
+// mistake: it selects nothing on any node.
+template <class CanMatch>
+void remark_values(SelectorInput& input, const char* key, const Texts& values, CanMatch can_match,
+                   const char* wanted) {
+  const bool never = std::none_of(values.begin(), values.end(), can_match);
+  for (const std::string& value : values) {
+    if (!can_match(value)) remark(input, key, "\"" + value + "\" can never match: " + wanted, never);
+  }
 }
 
 Result<> parse_list(SelectorInput& input, const char* key, const SelectorForm& form, Texts& out) {
-  for (std::string& value : TRY(input.reader.texts(key), "").value_or(Texts())) {
-    if (!form.can_match(value)) remark(input, key, value, std::string(" can never match: ") + form.wanted);
-    out.push_back(std::move(value));
-  }
+  Texts values = TRY(input.reader.texts(key), "").value_or(Texts());
+  remark_values(input, key, values, form.can_match, form.wanted);
+  std::move(values.begin(), values.end(), std::back_inserter(out));
   return {};
 }
 
@@ -134,12 +149,18 @@ SelectorField ranges(const Words& words, const SelectorForm& name_form, Name nam
       found);
   out.parse = [words, &name_form, parse = out.parse](SelectorInput& input, Selector& selector) -> Result<> {
     TRY(parse(input, selector), "");
-    for (const std::string& value : selector.list(words.key)) {
+    const Texts& values = selector.list(words.key);
+    const bool never = std::all_of(values.begin(), values.end(), device_range_is_empty);
+    for (const std::string& value : values) {
       const std::string fault = device_range_fault(value);
-      if (!fault.empty()) remark(input, words.key, value, ": " + fault);
-      if (!name_form.can_match(value.substr(0, value.find('#'))))
-        remark(input, words.key, value, std::string(" can never match: ") + name_form.wanted);
+      if (!fault.empty()) remark(input, words.key, "\"" + value + "\": " + fault, never);
     }
+    remark_values(
+        input, words.key, values,
+        [&name_form](const std::string& value) {
+          return name_form.can_match(value.substr(0, value.find('#')));
+        },
+        name_form.wanted);
     return {};
   };
   return out;
@@ -206,7 +227,8 @@ SelectorField vdpa_field(const Words& words) {
     std::string& type = selector.vdpa_type;
     type = TRY(input.reader.text(words.key), "").value_or("");
     if (!type.empty() && type != "virtio" && type != "vhost")
-      remark(input, words.key, type, R"( can never match: there are "virtio" and "vhost")");
+      input.warnings.mistake(input.reader, words.key,
+                             "\"" + type + "\" can never match: there are \"virtio\" and \"vhost\"");
     return {};
   };
   out.is_set = [](const Selector& selector) { return !selector.vdpa_type.empty(); };
@@ -329,6 +351,12 @@ const std::vector<std::string>& selector_keys() {
     return out;
   }();
   return kKeys;
+}
+
+bool selects_every_function(const Selector& selector) {
+  const auto& fields = selector_fields();
+  return std::none_of(fields.begin(), fields.end(),
+                      [&](const SelectorField& field) { return field.matches && field.is_set(selector); });
 }
 
 bool selects(const Selector& selector, const PciFunction& function) {

@@ -43,6 +43,9 @@ const std::vector<SelectorField>& selector_fields();
 // Every key and alias.
 const std::vector<std::string>& selector_keys();
 
+// Whether no field narrows it.
+bool selects_every_function(const Selector& selector);
+
 // Whether every field that is set matches.
 bool selects(const Selector& selector, const PciFunction& function);
 

@@ -39,7 +39,7 @@ Result<UnitKind> parse_unit(ObjectReader& reader) {
 Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
   const auto units = TRY(reader.integer("rdmaHcaMax", 0, kMaxUnits), "");
   if (!units || *units == 0)
-    warnings.remark("rdmaHcaMax", "0 or missing: pods can ask for no unit of this resource");
+    warnings.remark(reader, "rdmaHcaMax", "0 or missing: pods can ask for no unit of this resource");
   out.units = static_cast<uint32_t>(units.value_or(0));
   out.unit = TRY(parse_unit(reader), "");
   out.permissions = "rwm";  // as the peer's

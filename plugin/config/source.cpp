@@ -27,10 +27,12 @@ std::string folder_of(const std::string& path) {
 
 Result<ConfigSource> ConfigSource::open(ConfigOptions options) {
   ConfigSource out(std::move(options));
+  out.from_stdin_ = out.options_.file == kStdin;
   // Before the first reading: what happens in between is then read once more.
   out.watch_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   out.watch();
   out.text_ = TRY(read_config_file(out.options_.file), "");
+  out.options_.file = shown_file(out.options_.file);
   out.config_ = TRY(parse_config(out.text_, out.options_), "");
   return out;
 }
@@ -51,7 +53,7 @@ Result<Config> ConfigSource::parse_again(const std::string& text) const {
 // The folder that the path names and, where the path leads elsewhere by links, the folder of the file itself.
 // Kubelet replaces the link ..data in the first; adding a watch twice changes nothing (inotify(7)).
 void ConfigSource::watch() {
-  if (!watch_.valid()) return;
+  if (!watch_.valid() || from_stdin_) return;
   const std::string& file = options_.file;
   (void)::inotify_add_watch(watch_.get(), folder_of(file).c_str(), kEvents);
   char resolved[PATH_MAX];
@@ -66,7 +68,8 @@ void ConfigSource::drain() {
 }
 
 ConfigSource::Reload ConfigSource::reload(Log& log) {
-  watch();  // the links may lead elsewhere now
+  if (from_stdin_) return Reload::same;  // it can be read once
+  watch();                               // the links may lead elsewhere now
   const auto text = read_config_file(options_.file);
   if (text && *text == text_) {
     reported_.clear();  // the same fault at another time is news

@@ -40,6 +40,7 @@ class ConfigSource {
   std::string text_;
   std::set<std::string> reported_;
   UniqueFd watch_;
+  bool from_stdin_ = false;
 };
 
 }  // namespace vfrail

@@ -47,6 +47,15 @@ bool misspelt_selector(const std::string& key) {
   return nearest_name(key, known_keys(KeyPlace::selector)).size() > 3;
 }
 
+// Whether a selection is wider without the key than somebody may have meant. A text is a comment; a list, a
+// flag or an object in a selector was written to select. Beside the selectors a misspelt key can be hostUse.
+bool widens(const std::string& key, const Json& value, KeyPlace place) {
+  if (key.empty() || std::isalnum(static_cast<unsigned char>(key.front())) == 0) return false;
+  if (place == KeyPlace::selector) return value.as_text() == nullptr;
+  if (place == KeyPlace::resource) return !hint(key, place).empty();
+  return false;
+}
+
 }  // namespace
 
 bool is_selector_name(const std::string& key) {
@@ -54,8 +63,13 @@ bool is_selector_name(const std::string& key) {
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
-void ConfigWarnings::remark(std::string_view path, std::string_view what) {
-  out_.push_back(where_ + ": " + std::string(path) + ": " + std::string(what));
+void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, std::string_view what) {
+  out_.warnings.push_back(where_ + ": " + reader.place(key) + ": " + std::string(what));
+}
+
+void ConfigWarnings::mistake(const ObjectReader& reader, std::string_view key, std::string_view what) {
+  remark(reader, key, what);
+  out_.mistakes.push_back(out_.warnings.back());
 }
 
 Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
@@ -66,7 +80,11 @@ Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
       return reader.error(key, "unknown key" + hint(key, place) + " As it stands more is selected");
     }
     if (strict_) return reader.error(key, "unknown key" + hint(key, place));
-    remark(reader.path(key), what);
+    if (widens(key, *reader.value(key), place)) {
+      mistake(reader, key, what);
+    } else {
+      remark(reader, key, what);
+    }
   }
   return {};
 }

@@ -1,13 +1,14 @@
 // ConfigWarnings: what is odd in a configuration but does not stop it: unknown keys (errors under
-// --strict-config) and values that can never match. Collects; prints nothing.
+// --strict-config) and values that can never match. Mistakes are those of them that make a selection wider
+// than it was written, or empty: errors for `vfrail check-config`. Collects; prints nothing.
 #pragma once
 
 #include "common/json.h"
 #include "common/result.h"
+#include "plugin/config/config.h"
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace vfrail {
 
@@ -16,11 +17,12 @@ enum class KeyPlace : uint8_t { top_level, resource, health, selector };
 class ConfigWarnings {
  public:
   // `where` is put before each warning; `out` must outlive the object.
-  ConfigWarnings(std::string where, bool strict, std::vector<std::string>& out)
+  ConfigWarnings(std::string where, bool strict, Config& out)
       : where_(std::move(where)), strict_(strict), out_(out) {}
 
-  // "what" about the value at `path`.
-  void remark(std::string_view path, std::string_view what);
+  // "what" about the value of that key.
+  void remark(const ObjectReader& reader, std::string_view key, std::string_view what);
+  void mistake(const ObjectReader& reader, std::string_view key, std::string_view what);
   // One warning for each key that `reader` was never asked for and that is not null; under strict the first
   // is an error. In a selector a key that is nearly one of the known ones is always an error: without it the
   // selector would select more than it was written for.
@@ -29,7 +31,7 @@ class ConfigWarnings {
  private:
   std::string where_;
   bool strict_;
-  std::vector<std::string>& out_;
+  Config& out_;
 };
 
 // Exactly, as far as case is concerned too.

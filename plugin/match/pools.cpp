@@ -165,10 +165,6 @@ void find_port_devices(const Inventory& inventory, Pools& out) {
 
 }  // namespace
 
-bool shares(const ResourceConfig& resource) {
-  return resource.unit == UnitKind::shared || resource.unit == UnitKind::shared_one;
-}
-
 const PoolDevice* Pool::find(const std::string& id) const {
   const auto at = std::find_if(devices.begin(), devices.end(),
                                [&](const PoolDevice& device) { return device.id() == id; });

@@ -64,9 +64,6 @@ struct Pools {
   std::vector<std::string> warnings;
 };
 
-// Whether pods share the devices of such a resource, which then stay where they are.
-bool shares(const ResourceConfig& resource);
-
 Pools match(const Config& config, const Inventory& inventory);
 
 }  // namespace vfrail

@@ -38,7 +38,7 @@ TEST_CASE("every field and every selector of a resource is read") {
     "hostUse": "refuse",
     "selectors": {"vendors": ["15b3"], "devices": ["101e"], "drivers": ["mlx5_core"],
                   "pciAddresses": ["0000:03:00.2"], "acpiIndexes": ["5"], "pfNames": ["p0#0-3"],
-                  "rootDevices": ["0000:03:00.0#0"], "linkTypes": ["ether"], "ddpProfiles": ["GTP"],
+                  "rootDevices": ["0000:03:00.0#0"], "linkTypes": ["infiniband"], "ddpProfiles": ["GTP"],
                   "pKeys": ["0x8001"], "isRdma": true, "needVhostNet": true},
     "additionalInfo": {"*": {"token": "t"}, "0000:03:00.2": {"token": "u"}}}]})");
   REQUIRE(config.resources.size() == 1);
@@ -56,7 +56,7 @@ TEST_CASE("every field and every selector of a resource is read") {
   CHECK(selector.list("acpiIndexes") == std::vector<std::string>{"5"});
   CHECK(selector.list("pfNames") == std::vector<std::string>{"p0#0-3"});
   CHECK(selector.list("rootDevices") == std::vector<std::string>{"0000:03:00.0#0"});
-  CHECK(selector.list("linkTypes") == std::vector<std::string>{"ether"});
+  CHECK(selector.list("linkTypes") == std::vector<std::string>{"infiniband"});
   CHECK(selector.list("ddpProfiles") == std::vector<std::string>{"GTP"});
   CHECK(selector.list("pKeys") == std::vector<std::string>{"0x8001"});
   CHECK(selector.is_rdma);

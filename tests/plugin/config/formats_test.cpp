@@ -192,7 +192,7 @@ TEST_CASE("auxNetDevice wants sub-functions, the others none") {
 
 TEST_CASE("selectors that the peer does not have for a deviceType are ignored with a warning, as it does") {
   const std::string all = R"("pciAddresses":["0000:03:00.0"],"acpiIndexes":["1"],"pfNames":["p0"],
-    "rootDevices":["0000:03:00.0"],"linkTypes":["ether"],"ddpProfiles":["x"],"pKeys":["0x1"],"isRdma":true,
+    "rootDevices":["0000:03:00.0"],"linkTypes":["infiniband"],"ddpProfiles":["x"],"pKeys":["0x1"],"isRdma":true,
     "needVhostNet":true,"auxTypes":["sf"],"vendors":["15b3"])";
   const Config net = parse(listed("\"selectors\":{" + all + "}"), false);
   CHECK(net.warnings.size() == 1);

@@ -3,10 +3,12 @@
 
 #include "tests/support/temp_dir.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <sstream>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -174,6 +176,44 @@ TEST_CASE("a faulty entry takes no served resource away, and does not stand in t
   CHECK(config->reload(logged.log) == Reload::changed);
   CHECK(config->now().resources.size() == 2);
   CHECK(config->now().skipped.empty());
+}
+
+TEST_CASE("a configuration from stdin is read once, and stays") {
+  const TempDir folder;
+  write(folder.path("config.json"), text("one"));
+  const int saved = ::dup(STDIN_FILENO);
+  const int file = ::open(folder.path("config.json").c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE((saved >= 0 && file >= 0));
+  ::dup2(file, STDIN_FILENO);
+  auto config = open("-");
+  ::dup2(saved, STDIN_FILENO);
+  ::close(saved);
+  ::close(file);
+  REQUIRE(config);
+  CHECK(config->now().resources.at(0).name == "one");
+  Logged log(folder);
+  CHECK(config->reload(log.log) == Reload::same);
+  CHECK(log.lines() == 0);
+  CHECK(config->now().resources.size() == 1);
+}
+
+TEST_CASE("a mounted ConfigMap may have its configuration in YAML, and a change of it is followed") {
+  const TempDir folder;
+  const std::string file = folder.path("config.yaml");
+  const auto yaml = [](const std::string& name) {
+    return "resourceList:\n- resourceName: " + name + "\n  selectors: {vendors: [15b3]}\n";
+  };
+  write(file, yaml("one"));
+  auto config = open(file);
+  REQUIRE(config);
+  Logged log(folder);
+  write(file, yaml("two"));
+  CHECK(config->reload(log.log) == Reload::changed);
+  CHECK(config->now().resources.at(0).name == "two");
+  write(file, "resourceList: [");
+  CHECK(config->reload(log.log) == Reload::refused);
+  CHECK(config->now().resources.at(0).name == "two");
+  CHECK(log.all().find("config.yaml: document 1: line ") != std::string::npos);
 }
 
 }  // namespace vfrail::test

@@ -1,0 +1,38 @@
+// The configurations that the documents of a file carry, each kind of object in its own way. What they say is
+// plugin/config's business. Pure.
+#pragma once
+
+#include "plugin/documents/documents.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct ConfigPart {
+  std::string where;  // for messages: "all.yaml: document 2 (ConfigMap a/b): data.config.json"
+  Json value;         // an object with resourceList, configList or mode
+};
+
+struct FoundConfig {
+  std::vector<ConfigPart> parts;      // in the order of the file; policies behind the others
+  std::vector<std::string> warnings;  // of the objects around them
+  std::vector<std::string> mistakes;  // those of the warnings that make a selection wider than it was written
+  std::vector<std::string> notes;     // what was taken, where there was a choice
+};
+
+// `policy_prefix` is that of the resources of SriovNetworkNodePolicies.
+Result<FoundConfig> find_config(const std::vector<Document>& documents, const std::string& policy_prefix);
+
+// Why find_config() has found none in these documents.
+std::string no_config(const std::vector<Document>& documents);
+
+// One kind each. A ConfigMap that has none of the usual keys, and no text that is a configuration, is another
+// program's.
+Result<> add_config_map(const Document& document, FoundConfig& out);
+Result<> add_nic_policy(const Document& document, FoundConfig& out);
+// All SriovNetworkNodePolicies of a file: those with one resourceName make one resource.
+Result<> add_node_policies(const std::vector<const Document*>& documents, const std::string& prefix,
+                           FoundConfig& out);
+
+}  // namespace vfrail

@@ -1,0 +1,42 @@
+// Networks of pods as objects of Kubernetes: NetworkAttachmentDefinitions, and the HostDeviceNetworks from
+// which network-operator makes them. Reads and checks what can be told without a cluster. Pure.
+#pragma once
+
+#include "plugin/documents/documents.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct Network {
+  std::string where;               // for messages, as Document has it
+  std::string name;                // "default/hostdev"
+  std::string resource;            // of its annotation; empty: none
+  uint32_t resource_line = 0;      // 0: not known
+  std::vector<std::string> types;  // of its CNI plugins, in their order; empty: Multus reads them on the node
+  std::vector<std::string> faults;  // "FILE: document 2 (...): spec.config: line 7: ..."
+};
+
+// Whether the document is one of the two.
+bool is_network(const Document& document);
+// What is wrong with it is among its faults.
+Network read_network(const Document& document);
+
+struct HostDeviceNetwork {
+  std::string name;
+  std::string name_space;
+  std::string resource;      // with the prefix that network-operator puts before it
+  std::string ipam;          // JSON as it was written; empty: none
+  std::string meta_plugins;  // JSON objects with commas between them, likewise
+};
+
+bool is_host_device_network(const Document& document);
+// Errors name the key and its line.
+Result<HostDeviceNetwork> read_host_device_network(const Document& document);
+
+// The manifest of the NetworkAttachmentDefinition for CNI plugins of that type. For "host-device" it is, byte
+// for byte, the text that network-operator makes and stores; what it could not store is an error.
+Result<std::string> render_network(const HostDeviceNetwork& network, const std::string& type);
+
+}  // namespace vfrail
