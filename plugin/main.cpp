@@ -1,8 +1,10 @@
 // vfrail: the device plugin and the administrator's command line. Flags in, exit code out:
 // 0 done, 1 failed, 2 wrong usage or configuration.
 #include "plugin/command_line.h"
+#include "plugin/report/check_config.h"
 #include "plugin/report/doctor.h"
 #include "plugin/report/inspect.h"
+#include "plugin/report/render.h"
 #include "plugin/report/scan_root.h"
 #include "plugin/serve.h"
 
@@ -89,10 +91,24 @@ CLI::App* add_serve(CLI::App& app, ServeOptions& options) {
 CLI::App* add_check_config(CLI::App& app, CheckConfigOptions& options) {
   CLI::App* check =
       app.add_subcommand("check-config", "Say whether a configuration is right, and what is wrong");
-  check->add_option("FILE", options.config_file, "The configuration")->required();
+  check
+      ->add_option(
+          "FILE", options.files,
+          "Configurations and networks, as they are or as objects of Kubernetes in YAML or JSON; - is stdin")
+      ->required();
   check->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix");
   check->add_flag("--strict-config", options.strict, "Unknown keys are errors, and warnings exit with 1");
   return check;
+}
+
+CLI::App* add_render(CLI::App& app, RenderOptions& options) {
+  CLI::App* render = app.add_subcommand(
+      "render", "Print the NetworkAttachmentDefinition that network-operator makes of a HostDeviceNetwork");
+  render->add_option("FILE", options.file, "HostDeviceNetworks in YAML or JSON; - is stdin")->required();
+  render->add_option("--type", options.type, "host-device, as network-operator does it, or vfrail")
+      ->check(CLI::IsMember({"host-device", "vfrail"}))
+      ->option_text("host-device|vfrail");
+  return render;
 }
 
 CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
@@ -155,11 +171,13 @@ int run(int argc, char** argv) {
     return std::filesystem::exists(file, unknown);
   });
   CheckConfigOptions check_options;
+  RenderOptions render_options;
   InspectOptions inspect_options;
   DoctorOptions doctor_options;
   CaptureOptions capture_options;
   CLI::App* serving = add_serve(app, serve_options);
   CLI::App* checking = add_check_config(app, check_options);
+  CLI::App* rendering = add_render(app, render_options);
   CLI::App* inspecting = add_inspect(app, inspect_options);
   CLI::App* doctoring = add_doctor(app, doctor_options);
   CLI::App* capturing = add_capture(app, capture_options);
@@ -173,6 +191,7 @@ int run(int argc, char** argv) {
   }
   if (serving->parsed()) return serve(serve_options);
   if (checking->parsed()) return check_config(check_options);
+  if (rendering->parsed()) return render(render_options);
   if (inspecting->parsed()) return inspect(inspect_options);
   if (doctoring->parsed()) return doctor(doctor_options);
   if (capturing->parsed()) return capture(capture_options);

@@ -1,5 +1,6 @@
 #include "plugin/report/config_report.h"
 
+#include "common/text.h"
 #include "plugin/config/selector_table.h"
 #include "plugin/match/pools.h"
 
@@ -143,6 +144,14 @@ std::string describe(const Config& config) {
   std::string out;
   for (const ResourceConfig& resource : config.resources)
     out += (out.empty() ? "" : "\n") + describe_resource(resource);
+  return out;
+}
+
+std::string describe(const Network& network) {
+  std::string out = "network " + network.name + "\n";
+  out += line("plugins",
+              network.types.empty() ? "of the file with its name on the node" : joined(network.types));
+  if (!network.resource.empty()) out += line("resource", network.resource);
   return out;
 }
 

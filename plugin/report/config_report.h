@@ -2,11 +2,13 @@
 #pragma once
 
 #include "plugin/config/config.h"
+#include "plugin/documents/network.h"
 
 #include <string>
 
 namespace vfrail {
 
 std::string describe(const Config& config);
+std::string describe(const Network& network);
 
 }  // namespace vfrail

@@ -5,7 +5,7 @@
 #include "plugin/config/file.h"
 #include "plugin/match/explain.h"
 #include "plugin/report/capture.h"
-#include "plugin/report/config_report.h"
+#include "plugin/report/exit.h"
 #include "plugin/report/report.h"
 #include "plugin/report/report_distance.h"
 #include "plugin/report/report_explain.h"
@@ -20,27 +20,6 @@
 namespace vfrail {
 
 namespace {
-
-enum Exit : int { kDone = 0, kFailed = 1, kWrongConfig = 2 };
-
-// Where kubelet looks for plugins if it was not told otherwise; `serve` checks the folder it really uses.
-constexpr const char* kPluginFolder = "/var/lib/kubelet/plugins_registry";
-
-int fail(Exit code, const Error& error) {
-  std::cerr << "vfrail: " << escaped(error.text) << "\n";
-  return code;
-}
-
-// Of what somebody else wrote; our line ends stay.
-std::string escaped_lines(const std::string& text) {
-  std::string out;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    out += escaped(std::string_view(text).substr(begin, end - begin)) + (end < text.size() ? "\n" : "");
-    begin = end + 1;
-  }
-  return out;
-}
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -157,21 +136,6 @@ int capture(const CaptureOptions& options) {
             << ", without MAC addresses, GUIDs and IP addresses. Look at it with "
             << "vfrail inspect --root " << options.folder << "\n";
   return kDone;
-}
-
-int check_config(const CheckConfigOptions& options) {
-  const auto config = load_config({.file = options.config_file,
-                                   .default_prefix = options.resource_prefix,
-                                   .strict = options.strict,
-                                   .socket_folder = kPluginFolder});
-  if (!config) return fail(kWrongConfig, config.error());
-  for (const SkippedEntry& entry : config->skipped) std::cerr << "error: " << escaped(entry.reason) << "\n";
-  for (const std::string& warning : config->warnings) std::cerr << "warning: " << escaped(warning) << "\n";
-  std::cout << escaped_lines(describe(*config));
-  std::cout.flush();
-  if (!config->skipped.empty()) return kWrongConfig;
-  if (options.strict && !config->warnings.empty()) return kFailed;
-  return std::cout ? kDone : fail(kFailed, Error{Errc::system, 0, "write to stdout: it is closed or full"});
 }
 
 }  // namespace vfrail

@@ -1,5 +1,5 @@
-// The subcommands that only look: `vfrail inspect`, `vfrail capture`, `vfrail check-config`. Answers on
-// stdout, errors on stderr.
+// The subcommands that only look: `vfrail inspect`, `vfrail capture`. Answers on stdout, errors on
+// stderr.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,5 @@ struct CaptureOptions {
 
 // Exit code: 0 done, 1 failed.
 int capture(const CaptureOptions& options);
-
-struct CheckConfigOptions {
-  std::string config_file;
-  std::string resource_prefix = "intel.com";
-  bool strict = false;
-};
-
-// Exit code: 0 good (warnings may be on stderr), 1 strict and there are warnings, 2 wrong, be it one entry.
-int check_config(const CheckConfigOptions& options);
 
 }  // namespace vfrail

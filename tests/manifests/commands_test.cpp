@@ -1,5 +1,6 @@
 // The commands that documents show can be run: each verb and flag exists, and those that ask for no node are
 // run.
+#include "common/json.h"
 #include "tests/manifests/documents.h"
 #include "tests/support/temp_dir.h"
 
@@ -147,7 +148,66 @@ TEST_CASE(
   const Outcome checked = run("cd " + folder.path() + " && vfrail check-config config.json");
   INFO(checked.output);
   CHECK(checked.status == 0);
-  CHECK(run("vfrail check-config " VFRAIL_SOURCE_DIR "/manifests/configmap.yaml").status == 2);
+  CHECK(run("vfrail check-config " VFRAIL_SOURCE_DIR "/manifests/configmap.yaml").status == 0);
+}
+
+TEST_CASE("check-config takes every file with a configuration or a network, each alone and all together") {
+  size_t taken = 0;
+  std::string all = "cd " VFRAIL_SOURCE_DIR " && vfrail check-config";
+  for (const std::string& file : files_with({".yaml", ".yml", ".json"})) {
+    const auto holds = [](const Document& one) {
+      return one.kind() == "ConfigMap" || one.kind() == "NetworkAttachmentDefinition" ||
+             one.kind() == "HostDeviceNetwork";
+    };
+    bool wanted = file.ends_with(".json");
+    for (const Document& one : documents()) wanted = wanted || (one.file == file && holds(one));
+    const Outcome checked = run("cd " VFRAIL_SOURCE_DIR " && vfrail check-config --strict-config " + file);
+    INFO(file << ": " << checked.output);
+    CHECK(checked.status == (wanted ? 0 : 2));
+    if (!wanted) {
+      CHECK(checked.output.find("no configuration: there is ") != std::string::npos);
+      continue;
+    }
+    all += " " + file;
+    ++taken;
+  }
+  CHECK(taken > 8);
+  const Outcome checked = run(all);
+  INFO(checked.output);
+  CHECK(checked.status == 0);
+  CHECK(checked.output.find("is not checked") == std::string::npos);
+}
+
+TEST_CASE("a ConfigMap is a configuration as it is, for inspect and from stdin") {
+  const TempDir no_node;
+  const std::string map = VFRAIL_SOURCE_DIR "/manifests/configmap.yaml";
+  const std::string inspect = "vfrail inspect --root " + no_node.path() + " --config-file ";
+  CHECK(run(inspect + map).status == 1);  // the node is wrong, the configuration is not
+  CHECK(run(inspect + "- < " + map).status == 1);
+  CHECK(run(inspect + "- < /dev/null").status == 2);
+  CHECK(run("vfrail check-config - < " + map).status == 0);
+  CHECK(run("vfrail check-config - < /dev/null").status == 2);
+}
+
+TEST_CASE("render makes of the HostDeviceNetwork the network that is shown beside it") {
+  const std::string file = VFRAIL_SOURCE_DIR "/manifests/host-device-network.yaml";
+  const Outcome made = run("vfrail render " + file);
+  INFO(made.output);
+  REQUIRE(made.status == 0);
+  const YAML::Node network = YAML::Load(made.output);
+  const Document shown = document("manifests/host-device-network.rendered.yaml");
+  const auto config = [](const YAML::Node& node) {
+    const auto json = Json::parse(node["spec"]["config"].as<std::string>());
+    REQUIRE(json);
+    return *json;
+  };
+  CHECK(config(network) == config(shown.node));
+  CHECK(network["metadata"]["namespace"].as<std::string>() == shown.name_space());
+  CHECK(network["metadata"]["annotations"][kResourceAnnotation].as<std::string>() ==
+        shown.node["metadata"]["annotations"][kResourceAnnotation].as<std::string>());
+  const Outcome ours = run("vfrail render --type vfrail - < " + file);
+  CHECK(ours.output.find("\"type\":\"vfrail\"") != std::string::npos);
+  CHECK(run("vfrail render --type macvlan " + file).status == 2);
 }
 
 }  // namespace vfrail::test

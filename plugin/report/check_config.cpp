@@ -1,0 +1,107 @@
+#include "plugin/report/check_config.h"
+
+#include "common/escape.h"
+#include "common/text.h"
+#include "plugin/config/file.h"
+#include "plugin/documents/config_parts.h"
+#include "plugin/documents/network.h"
+#include "plugin/report/config_report.h"
+#include "plugin/report/exit.h"
+
+#include <algorithm>
+#include <iostream>
+#include <set>
+
+namespace vfrail {
+
+namespace {
+
+// Where kubelet looks for plugins if it was not told otherwise; `serve` checks the folder it really uses.
+constexpr const char* kPluginFolder = "/var/lib/kubelet/plugins_registry";
+
+// What the files say together: each a configuration of its own, for the nodes that have it, and the networks
+// for all of them.
+struct Findings {
+  std::string described;
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;
+  std::set<std::string> resources;  // of all configurations
+  bool has_config = false;
+  std::vector<Network> networks;
+};
+
+void add_config(const Config& config, Findings& out) {
+  out.has_config = true;
+  for (const ResourceConfig& resource : config.resources) out.resources.insert(resource.resource());
+  for (const SkippedEntry& entry : config.skipped) out.errors.push_back(entry.reason);
+  const std::set<std::string> mistakes(config.mistakes.begin(), config.mistakes.end());
+  for (const std::string& warning : config.warnings)
+    (mistakes.contains(warning) ? out.errors : out.warnings).push_back(warning);
+  out.notes.insert(out.notes.end(), config.notes.begin(), config.notes.end());
+  const std::string text = describe(config);
+  if (!text.empty()) out.described += (out.described.empty() ? "" : "\n") + text;
+}
+
+Result<> check_file(const std::string& file, const CheckConfigOptions& options, Findings& out) {
+  const auto documents = TRY(read_documents(TRY(read_config_file(file), ""), shown_file(file)), "");
+  const size_t networks = out.networks.size();
+  for (const Document& document : documents) {
+    if (is_network(document)) out.networks.push_back(read_network(document));
+  }
+  const Config config = TRY(parse_config(documents, {.file = shown_file(file),
+                                                     .default_prefix = options.resource_prefix,
+                                                     .strict = options.strict,
+                                                     .socket_folder = kPluginFolder}),
+                            "");
+  if (!config.resources.empty()) {
+    add_config(config, out);
+  } else if (networks == out.networks.size()) {
+    return Error{Errc::invalid, 0, shown_file(file) + ": " + no_config(documents)};
+  }
+  return {};
+}
+
+// The peers' documents have many networks without a device of the plugin's.
+void check_networks(Findings& out) {
+  for (const Network& network : out.networks) {
+    out.errors.insert(out.errors.end(), network.faults.begin(), network.faults.end());
+    out.described += (out.described.empty() ? "" : "\n") + describe(network);
+    if (network.resource.empty() || out.resources.contains(network.resource)) continue;
+    const std::string place =
+        network.where + ": the resource " + network.resource + in_line(network.resource_line);
+    if (!out.has_config) {
+      out.notes.push_back(place + " is not checked: give the plugin's configuration, too");
+    } else {
+      const std::vector<std::string> known(out.resources.begin(), out.resources.end());
+      const std::string meant = nearest_name(network.resource, known);
+      out.errors.push_back(
+          place + " is in no configuration that was given" +
+          (meant.empty() ? "; there is " + first_few(known) : "; did you mean \"" + meant + "\"?"));
+    }
+  }
+}
+
+void print(const char* kind, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) std::cerr << kind << ": " << escaped(text) << "\n";
+}
+
+}  // namespace
+
+int check_config(const CheckConfigOptions& options) {
+  Findings found;
+  for (const std::string& file : options.files) {
+    const auto checked = check_file(file, options, found);
+    if (!checked) return fail(kWrongConfig, checked.error());
+  }
+  check_networks(found);
+  print("error", found.errors);
+  print("warning", found.warnings);
+  print("note", found.notes);
+  const int answered = answer(escaped_lines(found.described));
+  if (!found.errors.empty()) return kWrongConfig;
+  if (options.strict && !found.warnings.empty()) return kFailed;
+  return answered;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,16 @@
+// `vfrail render`: the NetworkAttachmentDefinitions that network-operator makes of HostDeviceNetworks.
+#pragma once
+
+#include <string>
+
+namespace vfrail {
+
+struct RenderOptions {
+  std::string file;  // "-": stdin
+  std::string type = "host-device";
+};
+
+// Exit code: 0 done, 1 stdout is closed, 2 the file is wrong, be it one network; then nothing is printed.
+int render(const RenderOptions& options);
+
+}  // namespace vfrail

@@ -1,0 +1,60 @@
+// Target: a configuration file that is YAML: what a ConfigMap, or an administrator with stdin, gives the
+// parser of YAML, and the objects of Kubernetes in it. Networks are read and rendered, too.
+#include "plugin/config/config.h"
+#include "plugin/documents/network.h"
+#include "plugin/documents/yaml.h"
+#include "tests/fuzz/checks.h"
+
+#include <algorithm>
+
+using namespace vfrail;
+using namespace vfrail::fuzz;
+
+namespace {
+
+size_t values_in(const Json& json) {
+  size_t count = 1;
+  if (const auto* list = json.as_array())
+    for (const Json& one : *list) count += values_in(one);
+  if (const auto* object = json.as_object())
+    for (const auto& [key, one] : *object) count += values_in(one);
+  return count;
+}
+
+// What is rendered is read as what it was rendered from.
+void check_network(const Document& document) {
+  const Network network = read_network(document);
+  for (const std::string& fault : network.faults) MUST(!fault.empty());
+  if (!is_host_device_network(document)) return;
+  const auto read = read_host_device_network(document);
+  if (!read) return;
+  for (const char* type : {"host-device", "vfrail"}) {
+    const auto text = render_network(*read, type);
+    if (!text) continue;
+    const auto again = read_documents(*text, "rendered.yaml");
+    MUST(again && again->size() == 1 && again->front().name == read->name);
+    MUST(read_network(again->front()).faults.empty());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text = text_of(data, size);
+  const auto yaml = read_yaml(text);
+  if (yaml) {
+    size_t values = 0;
+    for (const Json& document : *yaml) values += values_in(document);
+    MUST(values <= kMaxYamlValues + kMaxYamlDocuments && yaml->size() <= kMaxYamlDocuments);
+  } else {
+    check_error(yaml.error());
+  }
+  const auto documents = read_documents(text, "all.yaml");
+  if (!documents) return 0;
+  for (const Document& document : *documents) {
+    if (is_network(document)) check_network(document);
+  }
+  const auto config = parse_config(*documents, {.file = "all.yaml"});
+  if (!config) check_error(config.error());
+  return 0;
+}
