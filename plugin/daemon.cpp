@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -190,16 +191,16 @@ void Daemon::scan_node() {
   remark("node", pools->warnings);
   remark("host use", find_refusals(*pools), LogLevel::info);
   if (options_.events != nullptr) options_.events->follow_ports(pools->port_devices);
-  std::vector<std::shared_ptr<const Pool>> published;
-  for (const ResourceStatus& one : resources_.status()) published.push_back(one.pool);
-  departures_.hold(*pools, published, in_use_ ? &*in_use_ : nullptr, now);
+  departures_.hold(*pools, published_, in_use_ ? &*in_use_ : nullptr, now);
   if (departures_.wait_for_kubelet()) ask_at_ = now;
   if (const auto next = departures_.next()) rescan_at_ = std::min(rescan_at_, *next);
   if (in_use_) keep_in_use(*pools, *in_use_);
   // What is not settled yet needs another scan, also if nothing else happens.
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
+  published_.assign(std::make_move_iterator(pools->pools.begin()),
+                    std::make_move_iterator(pools->pools.end()));
   // A device that went may be a pod's, and is put back then.
-  if (resources_.follow(std::move(pools->pools), now)) ask_at_ = now;
+  if (resources_.follow(published_, now)) ask_at_ = now;
 }
 
 // The lists stay as they are: a scan that failed says nothing about the node.
@@ -284,13 +285,11 @@ void Daemon::remark_unread_specs() {
 }
 
 void Daemon::find_orphans(Time now) {
-  std::vector<std::shared_ptr<const Pool>> pools;
-  for (const ResourceStatus& one : resources_.status()) pools.push_back(one.pool);
   const std::string records = options_.cni_state_dir + "/devices";
   const auto recorded = options_.cni_state_dir.empty()
                             ? std::vector<std::string>()
                             : SysRoot(records).list("").or_none().value_or(SysRoot::Names());
-  const auto found = find_orphaned(pools, *in_use_, recorded);
+  const auto found = find_orphaned(published_, *in_use_, recorded);
   std::erase_if(orphaned_, [&](const auto& one) { return !found.contains(one.first); });
   std::set<std::string> lasting;
   std::vector<std::string> remarks;

@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "common/result.h"
-#include "plugin/allocate/allocate.h"
+#include "plugin/allocate/prepare.h"
 #include "plugin/config/source.h"
 #include "plugin/events/event_throttle.h"
 #include "plugin/events/kernel_events.h"
@@ -15,7 +15,7 @@
 #include "plugin/kubelet/resources.h"
 #include "plugin/match/debounce.h"
 #include "plugin/match/departures.h"
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 #include "plugin/status/counters.h"
 #include "plugin/status/remarks.h"
 #include "plugin/status/status.h"
@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace vfrail {
 
@@ -121,6 +122,7 @@ class Daemon {
   Log& log_;
   std::shared_ptr<Inbox> inbox_;
   Resources resources_;
+  std::vector<PublishedPool> published_;  // the pools of the last scan, for every publisher
   EventThrottle kernel_;
   EventThrottle config_;
   Debounce debounce_;

@@ -1,9 +1,10 @@
 #include "common/node/cdi_spec.h"
 
 #include "common/files.h"
-#include "common/json.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <utility>
 
 namespace vfrail {
@@ -21,41 +22,191 @@ bool is_rdma_node(const DeviceNode& node) {
   return name.starts_with("uverbs") || name.starts_with("umad") || name.starts_with("issm");
 }
 
-Json node_json(const DeviceNode& node) {
-  Json out = Json::object();
-  return out.set("path", node.container_path)
-      .set("hostPath", node.host_path)
-      .set("permissions", node.permissions);
+Error wrong(std::string_view key, std::string_view what) {
+  return Error{Errc::invalid, 0, std::string(key) + ": " + std::string(what)};
 }
 
-Result<std::string> required(ObjectReader& reader, std::string_view key) {
-  auto value = TRY(reader.text(key), "");
-  if (!value || value->empty()) return reader.error(key, "it is missing");
-  return std::move(*value);
+// Null also for a key with a null, as in Go.
+const Json* find(const Json& object, std::string_view key) {
+  const Json* out = object.find(key);
+  return out == nullptr || out->is_null() ? nullptr : out;
 }
 
-// The only element of a list of objects.
-Result<const Json::Object*> only_object(ObjectReader& reader, std::string_view key) {
-  const Json::Array* list = TRY(reader.array(key), "");
-  if (list == nullptr || list->size() != 1 || list->front().as_object() == nullptr) {
-    return reader.error(key, "must be a list of one object");
+// The value of a key, for writing; made if it is not there.
+Json& member(Json& object, std::string_view key) {
+  if (object.find(key) == nullptr) object.set(key, Json());
+  return std::find_if(object.as_object()->begin(), object.as_object()->end(),
+                      [&](const auto& one) { return one.first == key; })
+      ->second;
+}
+
+Result<std::string> required(const Json& object, std::string_view key) {
+  const Json* value = find(object, key);
+  if (value == nullptr) return wrong(key, "it is missing");
+  if (value->as_text() == nullptr)
+    return wrong(key, std::string("must be a string, got ") + value->type_name());
+  if (value->as_text()->empty()) return wrong(key, "it is empty");
+  return *value->as_text();
+}
+
+Result<std::vector<std::string>> texts(const Json& object, std::string_view key) {
+  std::vector<std::string> out;
+  const Json* list = find(object, key);
+  if (list == nullptr) return out;
+  if (list->as_array() == nullptr) return wrong(key, std::string("must be a list, got ") + list->type_name());
+  for (const Json& one : *list->as_array()) {
+    if (one.as_text() == nullptr) return wrong(key, "must be a list of strings");
+    out.push_back(*one.as_text());
   }
-  return list->front().as_object();
+  return out;
 }
 
-Result<std::vector<DeviceNode>> parse_nodes(ObjectReader& edits) {
-  const Json::Array* list = TRY(edits.array("deviceNodes"), "");
-  if (list == nullptr || list->empty()) return edits.error("deviceNodes", "it has none");
-  std::vector<DeviceNode> out;
-  for (const Json& one : *list) {
-    if (one.as_object() == nullptr) return edits.error("deviceNodes", "must be a list of objects");
-    ObjectReader node(*one.as_object(), edits.path("deviceNodes"));
-    DeviceNode parsed;
-    parsed.container_path = TRY(required(node, "path"), "");
-    parsed.host_path = TRY(required(node, "hostPath"), "");
-    parsed.permissions = TRY(required(node, "permissions"), "");
-    out.push_back(std::move(parsed));
+bool contains(const std::vector<std::string>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// "/dev/infiniband/uverbs" of "/dev/infiniband/uverbs4".
+std::string_view without_number(std::string_view path) {
+  while (!path.empty() && std::isdigit(static_cast<unsigned char>(path.back())) != 0) path.remove_suffix(1);
+  return path;
+}
+
+// The lists of a spec's edits, one type each: the key, the member of ContainerEdits, one element read and
+// written. `before` is the list that is being replaced.
+struct EnvPart {
+  static constexpr const char* kKey = "env";
+  static constexpr auto kMember = &ContainerEdits::env;
+  using Value = std::pair<const std::string, std::string>;
+
+  static Result<Value> parse(const Json& json) {
+    const size_t equals = json.as_text() == nullptr ? std::string::npos : json.as_text()->find('=');
+    if (equals == std::string::npos) return wrong("element", "must be NAME=value, got " + json.text());
+    return Value(json.as_text()->substr(0, equals), json.as_text()->substr(equals + 1));
   }
+  static Json format(const Value& value, const Json::Array&) { return value.first + "=" + value.second; }
+};
+
+struct NodePart {
+  static constexpr const char* kKey = "deviceNodes";
+  static constexpr auto kMember = &ContainerEdits::nodes;
+  using Value = DeviceNode;
+
+  static Result<DeviceNode> parse(const Json& json) {
+    DeviceNode out;
+    out.container_path = TRY(required(json, "path"), "");
+    out.host_path = TRY(required(json, "hostPath"), "");
+    out.permissions = TRY(required(json, "permissions"), "");
+    return out;
+  }
+  // A node that has only got another number keeps what else the spec says of it (uid, gid, fileMode), but for
+  // the device's number: where the spec has none the runtime asks the host.
+  static Json format(const DeviceNode& node, const Json::Array& before) {
+    Json out = Json::object();
+    for (const Json& one : before) {
+      const auto had = parse(one);
+      if (!had || without_number(had->host_path) != without_number(node.host_path)) continue;
+      out = one;
+      std::erase_if(*out.as_object(),
+                    [](const auto& field) { return field.first == "major" || field.first == "minor"; });
+      break;
+    }
+    return out.set("path", node.container_path)
+        .set("hostPath", node.host_path)
+        .set("permissions", node.permissions);
+  }
+};
+
+struct MountPart {
+  static constexpr const char* kKey = "mounts";
+  static constexpr auto kMember = &ContainerEdits::mounts;
+  using Value = Mount;
+
+  static Result<Mount> parse(const Json& json) {
+    Mount out;
+    out.host_path = TRY(required(json, "hostPath"), "");
+    out.container_path = TRY(required(json, "containerPath"), "");
+    out.read_only = contains(TRY(texts(json, "options"), ""), "ro");
+    return out;
+  }
+  static Json format(const Mount& mount, const Json::Array&) {
+    return Json::object()
+        .set("hostPath", mount.host_path)
+        .set("containerPath", mount.container_path)
+        .set("options",
+             Json(std::vector<std::string>{"bind", "nosuid", "nodev", mount.read_only ? "ro" : "rw"}));
+  }
+};
+
+struct HookPart {
+  static constexpr const char* kKey = "hooks";
+  static constexpr auto kMember = &ContainerEdits::hooks;
+  using Value = Hook;
+
+  static Result<Hook> parse(const Json& json) {
+    Hook out;
+    out.name = TRY(required(json, "hookName"), "");
+    out.path = TRY(required(json, "path"), "");
+    out.args = TRY(texts(json, "args"), "");
+    out.env = TRY(texts(json, "env"), "");
+    if (const Json* timeout = find(json, "timeout")) {
+      if (timeout->as_int() == nullptr)
+        return wrong("timeout", "must be a number of seconds, got " + timeout->text());
+      out.timeout = std::chrono::seconds{*timeout->as_int()};
+    }
+    return out;
+  }
+  static Json format(const Hook& hook, const Json::Array&) {
+    Json out = Json::object();
+    out.set("hookName", hook.name).set("path", hook.path);
+    if (!hook.args.empty()) out.set("args", Json(hook.args));
+    if (!hook.env.empty()) out.set("env", Json(hook.env));
+    if (hook.timeout) out.set("timeout", int64_t{hook.timeout->count()});
+    return out;
+  }
+};
+
+void add(std::map<std::string, std::string>& all, EnvPart::Value value) {
+  all.insert_or_assign(value.first, std::move(value.second));
+}
+template <class Value>
+void add(std::vector<Value>& all, Value value) {
+  all.push_back(std::move(value));
+}
+
+template <class Part>
+Result<> parse_part(const Json& edits, ContainerEdits& out) {
+  const Json* list = find(edits, Part::kKey);
+  if (list == nullptr) return {};
+  if (list->as_array() == nullptr) return wrong(Part::kKey, "must be a list");
+  for (const Json& one : *list->as_array()) add(out.*Part::kMember, TRY(Part::parse(one), Part::kKey));
+  return {};
+}
+
+// What the document says already stays as it is, element by element.
+template <class Part>
+void format_part(const ContainerEdits& edits, Json& out) {
+  ContainerEdits same;
+  if (parse_part<Part>(out, same) && same.*Part::kMember == edits.*Part::kMember) return;
+  const Json* list = find(out, Part::kKey);
+  const Json::Array before =
+      list == nullptr || list->as_array() == nullptr ? Json::Array() : *list->as_array();
+  Json after = Json::array();
+  for (const typename Part::Value& value : edits.*Part::kMember) {
+    const auto known = std::find_if(before.begin(), before.end(), [&](const Json& one) {
+      const auto parsed = Part::parse(one);
+      return parsed && *parsed == value;
+    });
+    after.push(known == before.end() ? Part::format(value, before) : *known);
+  }
+  out.set(Part::kKey, std::move(after));
+}
+
+Result<ContainerEdits> parse_edits(const Json& json) {
+  ContainerEdits out;
+  TRY(parse_part<EnvPart>(json, out), "");
+  TRY(parse_part<NodePart>(json, out), "");
+  TRY(parse_part<MountPart>(json, out), "");
+  TRY(parse_part<HookPart>(json, out), "");
   return out;
 }
 
@@ -68,43 +219,49 @@ std::string CdiSpec::file_name() const {
 }
 
 std::string format_cdi_spec(const CdiSpec& spec) {
-  Json nodes = Json::array();
-  for (const DeviceNode& node : spec.nodes) nodes.push(node_json(node));
-  Json edits = Json::object();
-  edits.set("deviceNodes", std::move(nodes));
-  Json device = Json::object();
-  device.set("name", spec.device).set("containerEdits", std::move(edits));
-  Json out = Json::object();
-  out.set("cdiVersion", kVersion)
-      .set("kind", spec.kind)
-      .set("devices", Json::array().push(std::move(device)));
+  Json out = spec.document;
+  if (out.is_null()) out.set("cdiVersion", kVersion);
+  out.set("kind", spec.kind);
+  Json& devices = member(out, "devices");
+  if (devices.is_null()) devices.push(Json::object());
+  Json& device = devices.as_array()->front();
+  device.set("name", spec.device);
+  Json& edits = member(device, "containerEdits");
+  if (edits.is_null()) edits = Json::object();
+  format_part<EnvPart>(spec.edits, edits);
+  format_part<NodePart>(spec.edits, edits);
+  format_part<MountPart>(spec.edits, edits);
+  format_part<HookPart>(spec.edits, edits);
   return out.pretty() + "\n";
 }
 
 Result<CdiSpec> parse_cdi_spec(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
-  ObjectReader top(*json.as_object(), "");
   CdiSpec out;
-  out.kind = TRY(required(top, "kind"), "");
-  ObjectReader device(*TRY(only_object(top, "devices"), ""), "devices[0]");
-  out.device = TRY(required(device, "name"), "");
-  const Json::Object* edits = TRY(device.object("containerEdits"), "");
-  if (edits == nullptr) return device.error("containerEdits", "it is missing");
-  ObjectReader reader(*edits, device.path("containerEdits"));
-  out.nodes = TRY(parse_nodes(reader), "");
+  out.document = TRY(Json::parse_object(text, kMaxBytes), "");
+  out.kind = TRY(required(out.document, "kind"), "");
+  const Json* devices = find(out.document, "devices");
+  if (devices == nullptr || devices->as_array() == nullptr || devices->as_array()->size() != 1 ||
+      devices->as_array()->front().as_object() == nullptr)
+    return wrong("devices", "must be a list of one object");
+  const Json& device = devices->as_array()->front();
+  out.device = TRY(required(device, "name"), "devices[0]");
+  const Json* edits = find(device, "containerEdits");
+  if (edits == nullptr || edits->as_object() == nullptr)
+    return wrong("devices[0].containerEdits", "must be an object");
+  out.edits = TRY(parse_edits(*edits), "devices[0].containerEdits");
   return out;
 }
 
 bool has_rdma_nodes(const CdiSpec& spec) {
-  return std::any_of(spec.nodes.begin(), spec.nodes.end(), is_rdma_node);
+  return std::any_of(spec.edits.nodes.begin(), spec.edits.nodes.end(), is_rdma_node);
 }
 
 bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names) {
-  const auto first = std::find_if(spec.nodes.begin(), spec.nodes.end(), is_rdma_node);
-  const std::string permissions = first == spec.nodes.end() ? "rw" : first->permissions;
+  const auto first = std::find_if(spec.edits.nodes.begin(), spec.edits.nodes.end(), is_rdma_node);
+  const std::string permissions = first == spec.edits.nodes.end() ? "rw" : first->permissions;
   std::vector<DeviceNode> had;
   std::vector<DeviceNode> others;
-  for (const DeviceNode& node : spec.nodes) (is_rdma_node(node) ? had : others).push_back(node);
+  for (const DeviceNode& node : spec.edits.nodes) (is_rdma_node(node) ? had : others).push_back(node);
   std::vector<DeviceNode> has;
   for (const std::string& name : names) {
     const std::string path = std::string(kInfiniband) + name;
@@ -112,7 +269,7 @@ bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names) {
   }
   if (std::is_permutation(had.begin(), had.end(), has.begin(), has.end())) return false;
   has.insert(has.end(), others.begin(), others.end());
-  spec.nodes = std::move(has);
+  spec.edits.nodes = std::move(has);
   return true;
 }
 

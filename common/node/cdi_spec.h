@@ -1,10 +1,11 @@
 // CdiSpec: what the Container Device Interface lets a container runtime put into a container for one device,
 // and the file that says it. The device plugin writes the file at Allocate; the CNI corrects the RDMA nodes
-// in it after a move, which renumbers them. A file for each device, so that nobody's update can be lost in
-// another's.
+// in it after a move, which renumbers them, and leaves all else in it as it is. A file for each device, so
+// that nobody's update can be lost in another's.
 #pragma once
 
-#include "common/node/device_node.h"
+#include "common/json.h"
+#include "common/node/container_edits.h"
 #include "common/node/held_folder.h"
 #include "common/result.h"
 
@@ -21,22 +22,28 @@ inline constexpr const char* kCdiFolder = "/var/run/cdi";
 inline constexpr std::string_view kCdiFilePrefix = "vfrail-";
 
 struct CdiSpec {
-  std::string kind;               // "nvidia.com/net-pci"
-  std::string device;             // "0000:03:02.1"
-  std::vector<DeviceNode> nodes;  // at least one: CDI takes a device without edits for an error
+  std::string kind;      // "nvidia.com/net-pci"
+  std::string device;    // "0000:03:02.1"
+  ContainerEdits edits;  // at least one: CDI takes a device without edits for an error
+  // What the spec was read from. Formatting changes in it what the fields above say differently, and keeps
+  // the rest, known to us or not. Null: a new spec.
+  Json document = {};
 
   std::string qualified_name() const { return kind + "=" + device; }
   // Follows from the qualified name alone: two files that define one device would be a conflict to CDI,
   // which then has neither.
   std::string file_name() const;  // "vfrail-nvidia.com-net-pci-0000:03:02.1.json"
-  bool operator==(const CdiSpec&) const = default;
+  // Whether both say the same of what is known to us.
+  bool operator==(const CdiSpec& other) const {
+    return kind == other.kind && device == other.device && edits == other.edits;
+  }
 };
 
 std::string format_cdi_spec(const CdiSpec& spec);
-// Of our own files only; the error names the key.
+// Of our own files only, which have one device; keys are case-sensitive. The error names the key.
 Result<CdiSpec> parse_cdi_spec(std::string_view text);
 
-// Whether it hands out nodes of RDMA devices that have numbers (uverbs, umad, issm).
+// Whether it has nodes of RDMA devices that have numbers (uverbs, umad, issm).
 bool has_rdma_nodes(const CdiSpec& spec);
 // Puts these, names below /dev/infiniband, in the place of those that it has. False if they are the same.
 bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names);

@@ -94,10 +94,10 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
   for (const std::string& path : device.extra_nodes) out.add(path);
 }
 
-std::vector<DeviceNode> own_nodes(const Pool& pool, const PoolDevice& device, const NodeFacts& node) {
+ContainerEdits own_edits(const Pool& pool, const PoolDevice& device, const NodeFacts& node) {
   NodeList out(pool.config.permissions);
   add_nodes(device, node, out);
-  return std::move(out).take();
+  return {.nodes = std::move(out).take()};
 }
 
 // With several RDMA devices or ports the last path stands, as in the peer.
@@ -211,11 +211,12 @@ Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const
   std::vector<std::string> ids;
   for (const PoolDevice& device : devices) {
     ids.push_back(device.id());
-    out.nodes_of.emplace(device.id(), own_nodes(pool, device, node));
-    nodes.add_all(out.nodes_of.at(device.id()));
+    out.edits_of.emplace(device.id(), own_edits(pool, device, node));
+    nodes.add_all(out.edits_of.at(device.id()).nodes);
   }
-  if (pool.config.unit == UnitKind::shared_one) out.envs.emplace(env_name(pool.config), joined(ids, ","));
-  out.nodes = std::move(nodes).take();
+  if (pool.config.unit == UnitKind::shared_one)
+    out.edits.env.emplace(env_name(pool.config), joined(ids, ","));
+  out.edits.nodes = std::move(nodes).take();
   return out;
 }
 
@@ -234,14 +235,14 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
   for (const PoolDevice& device : devices) {
     ids.push_back(device.id());
     info.set(device.id(), info_entry(pool.config, device, node));
-    out.nodes_of.emplace(device.id(), own_nodes(pool, device, node));
-    nodes.add_all(out.nodes_of.at(device.id()));
+    out.edits_of.emplace(device.id(), own_edits(pool, device, node));
+    nodes.add_all(out.edits_of.at(device.id()).nodes);
     if (device.facts.kind != FunctionKind::accelerator) out.files.push_back(device_info(pool, device));
     if (device.rdma) out.allocated_nodes.emplace(device.id(), allocated(device));
   }
-  out.envs.emplace(env_name(pool.config), joined(ids, ","));
-  out.envs.emplace(env_name(pool.config) + "_INFO", info.go_text());
-  out.nodes = std::move(nodes).take();
+  out.edits.env.emplace(env_name(pool.config), joined(ids, ","));
+  out.edits.env.emplace(env_name(pool.config) + "_INFO", info.go_text());
+  out.edits.nodes = std::move(nodes).take();
   return out;
 }
 

@@ -1,9 +1,9 @@
-// Allocation: what a container gets for the devices that kubelet chose. Pure: pool, ids and fresh facts in,
-// environment, device nodes and device-info files out.
+// Allocation: what a container gets for the devices that were chosen for it. Pure: pool, ids and fresh facts
+// in, edits and the texts of the files that go with them out.
 #pragma once
 
 #include "common/node/cdi_spec.h"
-#include "common/node/device_node.h"
+#include "common/node/container_edits.h"
 #include "plugin/match/pools.h"
 
 #include <map>
@@ -18,12 +18,11 @@ struct DeviceInfoFile {
 };
 
 struct Allocation {
-  std::map<std::string, std::string> envs;
-  std::vector<DeviceNode> nodes;
-  std::map<std::string, std::vector<DeviceNode>> nodes_of;  // device id -> its own of them, maybe none
-  std::map<std::string, CdiSpec> cdi;                       // device id -> with CDI, in the place of nodes
+  ContainerEdits edits;
+  std::map<std::string, ContainerEdits> edits_of;  // device id -> its own of them, maybe none
+  std::map<std::string, CdiSpec> specs;            // device id -> with CDI, what carries its own
   std::vector<DeviceInfoFile> files;
-  // Device id -> RDMA nodes told, for common/node/allocated_nodes.h.
+  // Device id -> its RDMA nodes, for common/node/allocated_nodes.h.
   std::map<std::string, std::vector<std::string>> allocated_nodes;
 };
 

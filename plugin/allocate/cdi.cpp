@@ -1,5 +1,7 @@
 #include "plugin/allocate/cdi.h"
 
+#include "common/text.h"
+
 #include <cstdint>
 #include <cstdio>
 
@@ -28,12 +30,6 @@ const char* device_class(DeviceType type) {
   return "net-pci";
 }
 
-std::string joined_devices(const Allocation& allocation) {
-  std::string out;
-  for (const std::string& name : cdi_devices(allocation)) out += (out.empty() ? "" : ",") + name;
-  return out;
-}
-
 // FNV-1a: the key has to be different, not secret.
 std::string hash_of(const std::string& text) {
   uint64_t hash = 14695981039346656037ULL;
@@ -59,24 +55,20 @@ CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id) {
 }
 
 void use_cdi(const ResourceConfig& resource, Allocation& allocation) {
-  for (const auto& [device, nodes] : allocation.nodes_of) {
-    if (nodes.empty()) continue;
+  ContainerEdits left{.env = std::move(allocation.edits.env)};
+  for (const auto& [device, edits] : allocation.edits_of) {
+    if (edits == ContainerEdits()) continue;
     CdiSpec spec = cdi_name(resource, device);
-    spec.nodes = nodes;
-    allocation.cdi.emplace(device, std::move(spec));
+    spec.edits = edits;
+    left.cdi_devices.push_back(spec.qualified_name());
+    allocation.specs.emplace(device, std::move(spec));
   }
-  allocation.nodes.clear();
-}
-
-std::vector<std::string> cdi_devices(const Allocation& allocation) {
-  std::vector<std::string> out;
-  for (const auto& [device, spec] : allocation.cdi) out.push_back(spec.qualified_name());
-  return out;
+  allocation.edits = std::move(left);
 }
 
 std::map<std::string, std::string> cdi_annotations(const ResourceConfig& resource,
-                                                   const Allocation& allocation) {
-  const std::string devices = joined_devices(allocation);
+                                                   const std::vector<std::string>& cdi_devices) {
+  const std::string devices = joined(cdi_devices, ",");
   if (devices.empty()) return {};
   const std::string key = std::string(kAnnotationPrefix) + "vfrail_" +
                           resource.name.substr(0, kMaxNameInKey) + "_" +

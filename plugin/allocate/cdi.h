@@ -1,5 +1,5 @@
-// CDI: how an Allocation's device nodes are told to the container runtime instead of to kubelet: the specs
-// that are to be written, and the names by which kubelet asks the runtime for them. Pure.
+// CDI: how the edits of an Allocation reach the container runtime by specs: those that are to be written, and
+// the names by which the runtime is asked for them. Pure.
 #pragma once
 
 #include "plugin/allocate/allocation.h"
@@ -16,14 +16,13 @@ namespace vfrail {
 // may have the same device: "nvidia.com/net-rdma=rdma:hca_a:0000:03:00.0".
 CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id);
 
-// Moves the nodes of each device into a spec. A device without nodes gets none, and no name.
+// Moves each device's own edits into a spec; what is left is the variables, which are about all devices
+// together, and the specs' names. A device without edits gets no spec, and no name.
 void use_cdi(const ResourceConfig& resource, Allocation& allocation);
 
-// For ContainerAllocateResponse.cdi_devices, which kubelet reads since 1.28.
-std::vector<std::string> cdi_devices(const Allocation& allocation);
-// The same as the one annotation that older kubelets hand on. kubelet keeps one value for a key, so the key
-// is another one for each resource and each set of devices. Empty if there are no names.
+// The names as the one annotation that kubelets before 1.28 pass on. kubelet keeps one value for a key, so
+// the key is another one for each resource and each set of devices. Empty if there are no names.
 std::map<std::string, std::string> cdi_annotations(const ResourceConfig& resource,
-                                                   const Allocation& allocation);
+                                                   const std::vector<std::string>& cdi_devices);
 
 }  // namespace vfrail

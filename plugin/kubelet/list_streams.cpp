@@ -1,15 +1,13 @@
 #include "plugin/kubelet/list_streams.h"
 
-#include "plugin/match/units.h"
-
 #include <algorithm>
 #include <utility>
 
 namespace vfrail {
 
-v1beta1::ListAndWatchResponse list_response(const Pool& pool) {
+v1beta1::ListAndWatchResponse list_response(const PublishedPool& pool) {
   v1beta1::ListAndWatchResponse out;
-  for (const Unit& unit : make_units(pool)) {
+  for (const Unit& unit : pool.units()) {
     v1beta1::Device& reported = *out.add_devices();
     reported.set_id(unit.id);
     reported.set_health(unit.fault.empty() ? "Healthy" : "Unhealthy");
@@ -84,7 +82,7 @@ class ListStreams::Stream : public Reactor {
     const Published::Snapshot now = owner_.published_.get();
     if (now.generation == sent_) return Step::none;
     sent_ = now.generation;
-    response_ = list_response(*now.pool);
+    response_ = list_response(now.pool);
     busy_ = true;
     return Step::write;
   }

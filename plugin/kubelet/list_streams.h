@@ -17,7 +17,7 @@
 namespace vfrail {
 
 // What is advertised of a pool: its units.
-v1beta1::ListAndWatchResponse list_response(const Pool& pool);
+v1beta1::ListAndWatchResponse list_response(const PublishedPool& pool);
 
 class ListStreams {
  public:

@@ -2,10 +2,9 @@
 // generation. The owner thread publishes, any thread reads. Wakes nobody: that is what ListStreams is for.
 #pragma once
 
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 
 #include <cstdint>
-#include <memory>
 #include <mutex>
 
 namespace vfrail {
@@ -14,14 +13,14 @@ class Published {
  public:
   struct Snapshot {
     uint64_t generation = 0;  // counts the lists that differ for kubelet
-    std::shared_ptr<const Pool> pool;
+    PublishedPool pool;
   };
 
-  explicit Published(Pool first);
+  explicit Published(PublishedPool first);
 
   Snapshot get() const;
   // Replaces the pool. True if kubelet needs a new list: the generation went up.
-  bool publish(Pool next);
+  bool publish(PublishedPool next);
 
  private:
   mutable std::mutex mutex_;
@@ -30,6 +29,6 @@ class Published {
 
 // Whether ListAndWatch says the same for both: ids, NUMA nodes and health of the units. Everything else is
 // read anew at Allocate.
-bool same_list(const Pool& before, const Pool& after);
+bool same_list(const PublishedPool& before, const PublishedPool& after);
 
 }  // namespace vfrail

@@ -35,7 +35,7 @@ void Backoff::reset() {
   next_ = {};
 }
 
-Resource::Resource(Pool first, Options options, Log& log)
+Resource::Resource(PublishedPool first, Options options, Log& log)
     : options_(std::move(options)),
       log_(log),
       service_(std::move(first),
@@ -58,7 +58,7 @@ std::optional<Time> Resource::reconcile(Time now, bool kubelet_is_there) {
   return keep_registered(now, kubelet_is_there);
 }
 
-bool Resource::publish(Pool next) {
+bool Resource::publish(PublishedPool next) {
   leave_by_.reset();
   const bool before = prefers();
   const bool changed = service_.publish(std::move(next));

@@ -51,7 +51,7 @@ class Resource {
     std::chrono::milliseconds stream_patience{3000};
   };
 
-  Resource(Pool first, Options options, Log& log);
+  Resource(PublishedPool first, Options options, Log& log);
 
   // Does what is due: makes a lost socket again, registers. Answers when it is due again if nothing happens.
   std::optional<Time> reconcile(Time now, bool kubelet_is_there);
@@ -60,16 +60,16 @@ class Resource {
   void result(uint64_t attempt, const RegistrationResult& result, Time now);
   // True if the list changed. Takes a retirement back. What a registration says only makes it
   // register again.
-  bool publish(Pool next);
-  // The configuration has the resource no longer: kubelet gets a list without devices, then reconcile()
-  // closes the socket, and is_retired().
+  bool publish(PublishedPool next);
+  // The configuration has the resource no longer: kubelet gets a list without devices, then reconcile() closes
+  // the socket, and is_retired().
   void retire(Time now);
   bool is_retiring() const { return leave_by_.has_value(); }
   bool is_retired() const { return retired_; }
   void close(std::chrono::milliseconds patience);
 
   const std::string& name() const { return service_.resource(); }
-  std::shared_ptr<const Pool> pool() const { return service_.pool(); }
+  PublishedPool pool() const { return service_.pool(); }
   ResourceStatus status() const;
 
  private:

@@ -27,12 +27,12 @@ std::shared_ptr<grpc::ResourceQuota> call_memory() {
 Resources::Resources(Options options, Log& log)
     : options_(std::move(options)), log_(log), memory_(call_memory()) {}
 
-bool Resources::follow(std::vector<Pool> pools, Time now) {
+bool Resources::follow(const std::vector<PublishedPool>& pools, Time now) {
   std::set<std::string> wanted;
   bool changed = false;
-  for (Pool& pool : pools) {
-    wanted.insert(pool.resource());
-    changed = take(std::move(pool)) || changed;
+  for (const PublishedPool& pool : pools) {
+    wanted.insert(pool->resource());
+    changed = take(pool) || changed;
   }
   std::erase_if(empty_, [&](const auto& one) { return !wanted.contains(one.first); });
   std::erase_if(unusable_, [&](const auto& one) { return !wanted.contains(one.first); });
@@ -47,19 +47,19 @@ bool Resources::follow(std::vector<Pool> pools, Time now) {
   return changed;
 }
 
-bool Resources::take(Pool pool) {
-  const std::string name = pool.resource();
+bool Resources::take(const PublishedPool& pool) {
+  const std::string name = pool->resource();
   const auto at = resources_.find(name);
   if (at == resources_.end()) {
-    if (pool.devices.empty() && !pool.config.register_empty) {
-      note_empty(std::move(pool));
+    if (pool->devices.empty() && !pool->config.register_empty) {
+      note_empty(pool);
       return false;
     }
     empty_.erase(name);
-    return add(std::move(pool));
+    return add(pool);
   }
   const auto before = at->second->pool();
-  if (!at->second->publish(std::move(pool))) return false;
+  if (!at->second->publish(pool)) return false;
   print_result(*before, *at->second->pool());
   return true;
 }
@@ -99,21 +99,21 @@ void Resources::warn_of_empty(const Pool& pool) {
             {{"resource", pool.resource()}, {"see", "vfrail inspect --explain"}});
 }
 
-void Resources::note_empty(Pool pool) {
-  const std::string name = pool.resource();
-  if (!empty_.contains(name)) warn_of_empty(pool);
-  empty_[name] = std::make_shared<const Pool>(std::move(pool));
+void Resources::note_empty(const PublishedPool& pool) {
+  const std::string name = pool->resource();
+  if (!empty_.contains(name)) warn_of_empty(*pool);
+  empty_[name] = pool;
 }
 
-bool Resources::add(Pool pool) {
-  const std::string name = pool.resource();
+bool Resources::add(const PublishedPool& pool) {
+  const std::string name = pool->resource();
   const auto path = socket_path(socket_folder(options_.kubelet_root, options_.registration),
-                                pool.config.prefix, pool.config.name);
+                                pool->config.prefix, pool->config.name);
   if (!path) {
     const std::string& reason = path.error().text;
     if (!unusable_.contains(name))
       log_.error("cannot serve the resource", {{"resource", name}, {"reason", reason}});
-    unusable_[name] = {.pool = std::make_shared<const Pool>(std::move(pool)), .trouble = reason};
+    unusable_[name] = {.pool = pool, .trouble = reason};
     return false;
   }
   Resource::Options options{
@@ -129,10 +129,10 @@ bool Resources::add(Pool pool) {
       .on_stream_end = options_.on_stream_end,
       .stream_patience = options_.stream_patience};
   std::set<std::string> all;
-  for (const PoolDevice& device : pool.devices) all.insert(device.id());
-  if (all.empty()) warn_of_empty(pool);
-  warn_of_faults(pool, all);
-  resources_.emplace(name, std::make_unique<Resource>(std::move(pool), std::move(options), log_));
+  for (const PoolDevice& device : pool->devices) all.insert(device.id());
+  if (all.empty()) warn_of_empty(*pool);
+  warn_of_faults(*pool, all);
+  resources_.emplace(name, std::make_unique<Resource>(pool, std::move(options), log_));
   return true;
 }
 

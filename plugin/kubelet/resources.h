@@ -4,11 +4,11 @@
 #pragma once
 
 #include "common/log.h"
-#include "plugin/allocate/allocate.h"
+#include "plugin/allocate/prepare.h"
 #include "plugin/config/config.h"
 #include "plugin/kubelet/kubelet.h"
 #include "plugin/kubelet/resource.h"
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 
 #include <chrono>
 #include <functional>
@@ -38,7 +38,7 @@ class Resources {
 
   // What the node has now. A pool that is not among them any more goes to 0 devices, and then its socket
   // goes. Whether any list is different from before.
-  bool follow(std::vector<Pool> pools, Time now);
+  bool follow(const std::vector<PublishedPool>& pools, Time now);
   // Does what is due; answers when it is due again if nothing happens.
   Time reconcile(Time now);
   void result(const std::string& resource, uint64_t attempt, const RegistrationResult& result, Time now);
@@ -47,19 +47,19 @@ class Resources {
   void close(std::chrono::milliseconds patience);
 
  private:
-  bool take(Pool pool);
+  bool take(const PublishedPool& pool);
   void print_result(const Pool& before, const Pool& after);
   void warn_of_faults(const Pool& pool, const std::set<std::string>& news);
   void warn_of_empty(const Pool& pool);
-  void note_empty(Pool pool);
-  bool add(Pool pool);
+  void note_empty(const PublishedPool& pool);
+  bool add(const PublishedPool& pool);
 
   const Options options_;
   Log& log_;
   const std::shared_ptr<grpc::ResourceQuota> memory_;
   std::map<std::string, std::unique_ptr<Resource>> resources_;
   // Configured, and without a device from the start, so that kubelet is not to know of them.
-  std::map<std::string, std::shared_ptr<const Pool>> empty_;
+  std::map<std::string, PublishedPool> empty_;
   std::map<std::string, ResourceStatus> unusable_;  // without a socket path, with the reason
   FileIdentity kubelet_;
   bool kubelet_seen_ = false;

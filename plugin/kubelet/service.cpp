@@ -1,7 +1,7 @@
 #include "plugin/kubelet/service.h"
 
 #include "common/text.h"
-#include "plugin/allocate/cdi.h"
+#include "plugin/kubelet/allocate_response.h"
 #include "plugin/prefer/preferred.h"
 #include "proto/pluginregistration_v1.grpc.pb.h"
 
@@ -39,11 +39,11 @@ std::string joined(const std::vector<std::vector<std::string>>& containers) {
 }
 
 // The device nodes of all containers, as they see them; with CDI the names that stand for them.
-std::string joined_nodes(const std::vector<Allocation>& allocations) {
+std::string joined_nodes(const std::vector<ContainerEdits>& containers) {
   std::vector<std::string> out;
-  for (const Allocation& allocation : allocations) {
-    for (const DeviceNode& node : allocation.nodes) out.push_back(node.container_path);
-    for (std::string& name : cdi_devices(allocation)) out.push_back(std::move(name));
+  for (const ContainerEdits& edits : containers) {
+    for (const DeviceNode& node : edits.nodes) out.push_back(node.container_path);
+    out.insert(out.end(), edits.cdi_devices.begin(), edits.cdi_devices.end());
   }
   return vfrail::joined(out, ",");
 }
@@ -56,20 +56,11 @@ PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& 
           .size = container.allocation_size()};
 }
 
-// With CDI no nodes are left, without it there are no names. The names are given twice, because kubelet reads
-// cdi_devices since 1.28 only; containerd and CRI-O take what is given twice once.
-void fill(const ResourceConfig& resource, const Allocation& allocation,
-          v1beta1::ContainerAllocateResponse& out) {
-  out.mutable_envs()->insert(allocation.envs.begin(), allocation.envs.end());
-  for (const DeviceNode& node : allocation.nodes) {
-    v1beta1::DeviceSpec& spec = *out.add_devices();
-    spec.set_host_path(node.host_path);
-    spec.set_container_path(node.container_path);
-    spec.set_permissions(node.permissions);
-  }
-  for (const std::string& name : cdi_devices(allocation)) out.add_cdi_devices()->set_name(name);
-  const auto annotations = cdi_annotations(resource, allocation);
-  out.mutable_annotations()->insert(annotations.begin(), annotations.end());
+Result<> fill(const ResourceConfig& resource, const std::vector<ContainerEdits>& containers,
+              v1beta1::AllocateResponse& response) {
+  for (const ContainerEdits& edits : containers)
+    TRY(to_response(resource, edits, *response.add_container_responses()), "");
+  return {};
 }
 
 }  // namespace
@@ -136,7 +127,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
     if (service_.options_.counters != nullptr) service_.options_.counters->preferred(service_.resource_);
     // Never an error: kubelet would refuse the pod. An empty answer leaves the choice to kubelet.
     const auto pool = service_.pool();
-    for (const auto& container : request->container_requests()) prefer(*pool, container, *response);
+    for (const auto& container : request->container_requests()) prefer(pool, container, *response);
     return finish(context, grpc::Status::OK);
   }
 
@@ -148,7 +139,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   }
 
  private:
-  void prefer(const Pool& pool, const v1beta1::ContainerPreferredAllocationRequest& container,
+  void prefer(const PublishedPool& pool, const v1beta1::ContainerPreferredAllocationRequest& container,
               v1beta1::PreferredAllocationResponse& response) {
     auto& answer = *response.add_container_responses();
     std::vector<std::string> ids;
@@ -173,18 +164,17 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
     try {
       const auto containers = ids_of(request);
       const auto pool = service_.pool();
-      const auto answer = vfrail::allocate(*pool, containers, service_.options_.places);
-      if (!answer) {
+      const auto prepared = vfrail::prepare(pool, containers, service_.options_.places);
+      const auto answered = prepared ? fill(pool->config, *prepared, response) : Result<>(prepared.error());
+      if (!answered) {
         service_.log_.error("allocate refused", {{"resource", service_.resource_},
                                                  {"devices", joined(containers)},
-                                                 {"reason", answer.error().text}});
-        return to_status(answer.error());
+                                                 {"reason", answered.error().text}});
+        return to_status(answered.error());
       }
-      for (const Allocation& allocation : *answer)
-        fill(pool->config, allocation, *response.add_container_responses());
       service_.log_.info("allocated", {{"resource", service_.resource_},
                                        {"devices", joined(containers)},
-                                       {"nodes", joined_nodes(*answer)}});
+                                       {"nodes", joined_nodes(*prepared)}});
       return grpc::Status::OK;
     } catch (const std::exception& failure) {
       service_.log_.error("allocate failed", {{"resource", service_.resource_}, {"reason", failure.what()}});
@@ -223,8 +213,8 @@ class Service::RegistrationCalls final : public pluginregistration::Registration
   vfrail::Service& service_;  // "Service" alone is the generated base class here
 };
 
-Service::Service(Pool first, Options options, Log& log)
-    : resource_(first.resource()),
+Service::Service(PublishedPool first, Options options, Log& log)
+    : resource_(first->resource()),
       options_(std::move(options)),
       log_(log),
       published_(std::move(first)),
@@ -239,7 +229,7 @@ void Service::add_to(grpc::ServerBuilder& builder) {
   builder.RegisterService(registration_.get());
 }
 
-bool Service::publish(Pool next) {
+bool Service::publish(PublishedPool next) {
   const bool changed = published_.publish(std::move(next));
   if (changed) streams_.wake();
   return changed;

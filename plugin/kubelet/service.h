@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/log.h"
-#include "plugin/allocate/allocate.h"
+#include "plugin/allocate/prepare.h"
 #include "plugin/kubelet/list_streams.h"
 #include "plugin/kubelet/published.h"
 #include "plugin/status/counters.h"
@@ -36,19 +36,19 @@ class Service {
   };
 
   // `log` outlives this; this outlives the gRPC server.
-  Service(Pool first, Options options, Log& log);
+  Service(PublishedPool first, Options options, Log& log);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   ~Service();
 
   void add_to(grpc::ServerBuilder& builder);
   // True if the list changed, and with it what kubelet receives.
-  bool publish(Pool next);
+  bool publish(PublishedPool next);
   void finish_streams() { streams_.finish(); }
 
   const std::string& resource() const { return resource_; }
   const std::string& endpoint() const { return options_.endpoint; }
-  std::shared_ptr<const Pool> pool() const { return published_.get().pool; }
+  PublishedPool pool() const { return published_.get().pool; }
   size_t streams() const { return streams_.count(); }
   bool all_sent() const { return streams_.all_sent(); }
 

@@ -40,8 +40,8 @@ bool Departures::stays(const Pool& pool, const std::string& id, const DevicesInU
   return true;
 }
 
-void Departures::hold(Pools& found, const std::vector<std::shared_ptr<const Pool>>& published,
-                      const DevicesInUse* in_use, Time now) {
+void Departures::hold(Pools& found, const std::vector<PublishedPool>& published, const DevicesInUse* in_use,
+                      Time now) {
   waiting_ = false;
   next_.reset();
   std::vector<Pool>& pools = found.pools;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "plugin/match/devices_in_use.h"
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 
 #include <chrono>
 #include <map>
@@ -27,8 +27,7 @@ class Departures {
 
   // Puts the devices that `published` has and `pools` lacks back into the pools. `in_use`: kubelet's last
   // answer, null if there was none. A device that is in another pool now goes at once.
-  void hold(Pools& pools, const std::vector<std::shared_ptr<const Pool>>& published,
-            const DevicesInUse* in_use, Time now);
+  void hold(Pools& pools, const std::vector<PublishedPool>& published, const DevicesInUse* in_use, Time now);
   // kubelet has answered a question that was put at that time, or, if it could not be asked, has not.
   void answered(Time asked);
   void not_answered() { last_failed_ = true; }

@@ -87,7 +87,7 @@ bool use_changed(const Config& config, const DevicesInUse* before, const Devices
   });
 }
 
-std::map<std::string, std::string> find_orphaned(const std::vector<std::shared_ptr<const Pool>>& pools,
+std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
                                                  const DevicesInUse& in_use,
                                                  const std::vector<std::string>& recorded) {
   std::set<std::string> used;

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "plugin/match/devices_in_use.h"
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,10 +19,10 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 // Whether containers have other devices of the configured resources than before (null: nothing is known).
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);
 
-// Orphaned devices, of pods that have ended or taken by hand: devices that kubelet has given to no container
-// although they are in another network namespace, or have a record of an attachment (`recorded`, by their
-// ids). By device, with what is the matter with it.
-std::map<std::string, std::string> find_orphaned(const std::vector<std::shared_ptr<const Pool>>& pools,
+// Orphaned devices, of pods that have ended or taken by hand: devices that kubelet has given to no container although
+// they are in another network namespace, or have a record of an attachment (`recorded`, by their ids). By
+// device, with what is the matter with it.
+std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
                                                  const DevicesInUse& in_use,
                                                  const std::vector<std::string>& recorded);
 

@@ -183,7 +183,7 @@ const char* reason_name(NoCounters reason) {
 }
 
 CountersOfDevices read_device_counters(const CounterSources& sources,
-                                       const std::vector<std::shared_ptr<const Pool>>& pools) {
+                                       const std::vector<PublishedPool>& pools) {
   CountersOfDevices out;
   Reader reader(sources);
   for (const auto& pool : pools) {

@@ -4,7 +4,7 @@
 
 #include "common/netlink/kernel.h"
 #include "common/node/sys_root.h"
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 
 #include <cstdint>
 #include <functional>
@@ -60,6 +60,6 @@ struct CounterSources {
 // netdev, whose numbers begin anew.
 using CountersOfDevices = std::map<std::string, DeviceCounters>;
 CountersOfDevices read_device_counters(const CounterSources& sources,
-                                       const std::vector<std::shared_ptr<const Pool>>& pools);
+                                       const std::vector<PublishedPool>& pools);
 
 }  // namespace vfrail

@@ -162,11 +162,11 @@ size_t series_of(const DeviceCounters& counters) {
 using Owners = std::map<std::string, const PodContainer*>;
 
 // By device. A unit may be several devices; a shared device has many owners, so none is named.
-Owners find_owners(const Pool& pool, const DevicesInUse& in_use) {
+Owners find_owners(const PublishedPool& pool, const DevicesInUse& in_use) {
   Owners out;
-  if (shares(pool.config)) return out;
-  for (const Unit& unit : make_units(pool)) {
-    const PodContainer* by = in_use.find(pool.resource(), unit.id);
+  if (shares(pool->config)) return out;
+  for (const Unit& unit : pool.units()) {
+    const PodContainer* by = in_use.find(pool->resource(), unit.id);
     if (by == nullptr) continue;
     for (const PoolDevice* device : unit.devices) out.emplace(device->id(), by);
   }
@@ -180,7 +180,7 @@ std::vector<Row> list_rows(const MetricsInput& input) {
   std::map<std::string_view, bool> seen;
   for (const ResourceStatus& one : input.status->resources) {
     const std::string resource = one.pool->resource();
-    const Owners owners = input.in_use ? find_owners(*one.pool, *input.in_use) : Owners();
+    const Owners owners = input.in_use ? find_owners(one.pool, *input.in_use) : Owners();
     for (const PoolDevice& device : one.pool->devices) {
       const auto counters = input.devices.find(device.id());
       if (counters == input.devices.end() || !seen.emplace(counters->first, true).second) continue;

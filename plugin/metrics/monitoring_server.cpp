@@ -94,7 +94,7 @@ bool MonitoringServer::ask_kubelet(const NodeStatus& status) {
 }
 
 CountersOfDevices MonitoringServer::read_devices(const NodeStatus& status) const {
-  std::vector<std::shared_ptr<const Pool>> pools;
+  std::vector<PublishedPool> pools;
   for (const ResourceStatus& one : status.resources) pools.push_back(one.pool);
   // A scrape is rare: a socket for each leaves nothing open between two, and none that has lost its place.
   const auto kernel = NetlinkKernel::open_current();

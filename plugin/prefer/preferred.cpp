@@ -142,17 +142,17 @@ Choice choose(const DeviceTree& tree, const Objective& objective, size_t size) {
   return out;
 }
 
-std::vector<std::string> preferred(const Pool& pool, const PreferredRequest& request) {
+std::vector<std::string> preferred(const PublishedPool& pool, const PreferredRequest& request) {
   const Ids available(request.available.begin(), request.available.end());
   const Ids must(request.must_include.begin(), request.must_include.end());
   const bool possible = request.size > 0 && static_cast<uint64_t>(request.size) <= available.size() &&
                         must.size() <= static_cast<size_t>(request.size) &&
                         std::includes(available.begin(), available.end(), must.begin(), must.end());
-  const Preference preference = preference_of(pool);
+  const Preference preference = preference_of(*pool);
   if (preference == Preference::none || !possible) return {};
 
   const auto size = static_cast<size_t>(request.size);
-  const std::vector<Unit> units = make_units(pool);
+  const std::vector<Unit>& units = pool.units();
   std::map<std::string, size_t> numbers;
   for (size_t i = 0; i < units.size(); ++i) numbers.emplace(units[i].id, i);
   const Sorted free = sort_out(numbers, available);
@@ -160,7 +160,7 @@ std::vector<std::string> preferred(const Pool& pool, const PreferredRequest& req
 
   TreeInput input{.members = {}, .gpus = {}, .available = free.units, .must = wanted.units};
   for (const Unit& unit : units) input.members.push_back(&unit.devices.front()->facts);
-  if (pool.gpus) input.gpus = *pool.gpus;
+  if (pool->gpus) input.gpus = *pool->gpus;
   const DeviceTree tree = build_tree(input);
   const size_t from_pool = std::min(size - wanted.strangers.size(), free.units.size());
   const Objective objective(preference, tree, from_pool);

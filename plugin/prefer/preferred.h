@@ -7,7 +7,7 @@
 // the pod gets just these GPUs takes NUMA alignment (topology manager), or a pod that takes all of them.
 #pragma once
 
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 #include "plugin/prefer/objective.h"
 
 #include <cstdint>
@@ -32,7 +32,7 @@ Preference preference_of(const Pool& pool);
 //
 // Valid is: exactly `size` ids, each once, all of `must_include` among them, all of them available. Ids that
 // are not in the pool are chosen only if there are not enough others.
-std::vector<std::string> preferred(const Pool& pool, const PreferredRequest& request);
+std::vector<std::string> preferred(const PublishedPool& pool, const PreferredRequest& request);
 
 // The best choice in a tree: how many devices of each of its groups. Sizes from groups[0].must to
 // groups[0].free.

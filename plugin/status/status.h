@@ -2,7 +2,7 @@
 // thread still turns. Decides nothing about devices.
 #pragma once
 
-#include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 
 #include <chrono>
 #include <functional>
@@ -16,7 +16,7 @@
 namespace vfrail {
 
 struct ResourceStatus {
-  std::shared_ptr<const Pool> pool = {};
+  PublishedPool pool = {};
   bool serving = false;      // its socket is open
   bool registered = false;   // kubelet has said so
   std::string trouble = {};  // the last reason of a failure; empty: none

@@ -1,6 +1,6 @@
 // Allocate and the scrape of the metrics: one call each, on the traced thread.
 #include "common/netlink/netlink_kernel.h"
-#include "plugin/allocate/allocate.h"
+#include "plugin/allocate/prepare.h"
 #include "plugin/metrics/device_counters.h"
 #include "plugin/metrics/metrics.h"
 #include "tests/inject/plugin_faults.h"
@@ -30,12 +30,12 @@ Files files_in(const std::vector<std::string>& folders) {
   return out;
 }
 
-std::string text_of(const std::vector<Allocation>& allocations) {
+std::string text_of(const std::vector<ContainerEdits>& containers) {
   std::string out;
-  for (const Allocation& one : allocations) {
-    for (const auto& [name, value] : one.envs) out += name + "=" + value + "\n";
+  for (const ContainerEdits& one : containers) {
+    for (const auto& [name, value] : one.env) out += name + "=" + value + "\n";
     for (const DeviceNode& node : one.nodes) out += node.host_path + " " + node.permissions + "\n";
-    for (const auto& [device, spec] : one.cdi) out += device + " " + spec.file_name() + "\n";
+    for (const std::string& name : one.cdi_devices) out += name + "\n";
   }
   return out;
 }
@@ -68,14 +68,14 @@ void allocate_with_faults(Faults& faults) {
   const auto files = [&] {
     return files_in({node.device_info_dir(), node.run_dir() + "/promised", node.cdi_dir()});
   };
-  const auto expected = allocate(pool, wanted, places);
+  const auto expected = prepare(pool, wanted, places);
   if (!expected) return faults.complain("Allocate does not work at all: " + expected.error().text);
   const Files written = files();
   faults.run([&](long k, int error) {
-    std::optional<Result<std::vector<Allocation>>> answer;
+    std::optional<Result<std::vector<ContainerEdits>>> answer;
     begin_fault(k, error);
     try {
-      answer = allocate(pool, wanted, places);
+      answer = prepare(pool, wanted, places);
     } catch (const std::exception&) {  // as Service does it
     }
     const Fault fault = end_fault();
@@ -86,7 +86,7 @@ void allocate_with_faults(Faults& faults) {
       if (known != written.end() && known->second != content) faults.complain(name + " has another content");
       if (known == written.end() && name.ends_with(".json")) faults.complain(name + " is new");
     }
-    const auto again = allocate(pool, wanted, places);
+    const auto again = prepare(pool, wanted, places);
     if (!again || text_of(*again) != text_of(*expected))
       faults.complain("the next Allocate is not as before");
     const Files now = files();
@@ -99,7 +99,7 @@ void allocate_with_faults(Faults& faults) {
 
 void scrape_with_faults(Faults& faults) {
   const Node node;
-  const auto pool = std::make_shared<const Pool>(node.pool());
+  const auto pool = PublishedPool(node.pool());
   const auto kernel = NetlinkKernel::open_current();
   const auto scrape = [&] {
     const CounterSources sources{.sys = SysRoot(node.root()),

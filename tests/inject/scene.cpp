@@ -154,7 +154,7 @@ DeviceId Scene::device() const {
 
 void Scene::promise_by_cdi() const {
   CdiSpec spec{"nvidia.com/net-pci", device().text(), {}};
-  for (const std::string& path : kTold) spec.nodes.push_back({path, path, "rw"});
+  for (const std::string& path : kTold) spec.edits.nodes.push_back({path, path, "rw"});
   const auto written = write_cdi_spec(spec_path(), spec_path() + ".plugin", spec);
   const auto promised =
       write_allocated_nodes(node_.path("run"), device(), {{"umad91", "uverbs91"}, spec_path()});
@@ -165,7 +165,7 @@ std::vector<std::string> Scene::nodes_in_spec() const {
   const auto spec = read_cdi_spec(spec_path());
   if (!spec || !*spec) throw Lost("the CDI spec is lost" + (spec ? "" : ": " + spec.error().text));
   std::vector<std::string> out;
-  for (const DeviceNode& node : (*spec)->nodes) out.push_back(node.host_path);
+  for (const DeviceNode& node : (*spec)->edits.nodes) out.push_back(node.host_path);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -53,8 +53,9 @@ TEST_CASE("devlink that cannot be asked is said for the resources that want it")
 
 TEST_CASE("a CDI spec of a device in use that no runtime has read is found") {
   const test::TempDir folder;
-  const CdiSpec spec{
-      "nvidia.com/net-pci", "0000:03:02.1", {{"/dev/infiniband/uverbs1", "/dev/infiniband/uverbs1", "rw"}}};
+  const CdiSpec spec{"nvidia.com/net-pci",
+                     "0000:03:02.1",
+                     {.nodes = {{"/dev/infiniband/uverbs1", "/dev/infiniband/uverbs1", "rw"}}}};
   REQUIRE(put_cdi_spec(folder.path(), spec));
   const std::string file = folder.path(spec.file_name());
   const auto unread = [&](const std::string& id) {

@@ -1,6 +1,5 @@
-#include "plugin/allocate/allocate.h"
-
 #include "common/node/allocated_nodes.h"
+#include "plugin/allocate/prepare.h"
 #include "tests/service/support.h"
 
 #include <algorithm>
@@ -15,11 +14,11 @@ namespace fs = std::filesystem;
 
 TEST_CASE("two containers get their devices, files for Multus and promises for the CNI") {
   const Node node;
-  const auto out = allocate(node.pool(), {{"0000:41:10.0"}, {"0000:21:10.2", "0000:21:10.0"}}, node.places());
+  const auto out = prepare(node.pool(), {{"0000:41:10.0"}, {"0000:21:10.2", "0000:21:10.0"}}, node.places());
   REQUIRE(out);
   REQUIRE(out->size() == 2);
-  CHECK((*out)[0].envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:41:10.0");
-  CHECK((*out)[1].envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:21:10.0");
+  CHECK((*out)[0].env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:41:10.0");
+  CHECK((*out)[1].env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:21:10.0");
   CHECK(node.written() == std::vector<std::string>{"0000:21:10.0.json", "0000:21:10.2.json",
                                                    "0000:41:10.0.json",
                                                    "nvidia.com-hostdev-0000:21:10.0-device.json",
@@ -40,7 +39,7 @@ TEST_CASE("a device that is handed out again gets its files replaced") {
   fs::create_directories(node.device_info_dir());
   const std::string info = node.device_info_dir() + "/nvidia.com-hostdev-0000:21:10.0-device.json";
   std::ofstream(info) << "of an earlier pod";
-  REQUIRE(allocate(node.pool(), {{"0000:21:10.0"}}, node.places()));
+  REQUIRE(prepare(node.pool(), {{"0000:21:10.0"}}, node.places()));
   CHECK(read_text(info).find("mlx5_0") != std::string::npos);
 }
 
@@ -48,7 +47,7 @@ TEST_CASE("facts are read when the device is handed out, not when it was found")
   const Node node;
   Pool pool = node.pool();
   for (PoolDevice& device : pool.devices) device.facts.rdma.clear();
-  const auto out = allocate(pool, {{"0000:21:10.0"}}, node.places());
+  const auto out = prepare(pool, {{"0000:21:10.0"}}, node.places());
   REQUIRE(out);
   CHECK(out->front().nodes.size() == 3);
 }
@@ -57,7 +56,7 @@ TEST_CASE("a refused request writes nothing, whichever of its containers is wron
   const Node node;
   const Pool pool = node.pool();
   const auto refusal = [&](const std::vector<std::vector<std::string>>& containers) {
-    const auto out = allocate(pool, containers, node.places());
+    const auto out = prepare(pool, containers, node.places());
     REQUIRE_FALSE(out);
     CHECK(node.written().empty());
     return out.error();
@@ -93,7 +92,7 @@ TEST_CASE("a file that cannot be written takes those before it along") {
   const Node node;
   // A folder in the way of the second container's promise: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
-  const auto out = allocate(node.pool(), {{"0000:21:10.0"}, {"0000:21:10.2"}}, node.places());
+  const auto out = prepare(node.pool(), {{"0000:21:10.0"}, {"0000:21:10.2"}}, node.places());
   REQUIRE_FALSE(out);
   CHECK(out.error().text.find("record the allocated nodes of device 0000:21:10.2") == 0);
   CHECK(node.written() == std::vector<std::string>{"0000:21:10.2.json"});
@@ -101,14 +100,14 @@ TEST_CASE("a file that cannot be written takes those before it along") {
 
 namespace {
 
-std::vector<std::string> paths(const Allocation& allocation) {
+std::vector<std::string> paths(const ContainerEdits& edits) {
   std::vector<std::string> out;
-  for (const DeviceNode& node : allocation.nodes) out.push_back(node.host_path);
+  for (const DeviceNode& node : edits.nodes) out.push_back(node.host_path);
   return out;
 }
 
-bool has(const Allocation& allocation, const std::string& path) {
-  const auto all = paths(allocation);
+bool has(const ContainerEdits& edits, const std::string& path) {
+  const auto all = paths(edits);
   return std::find(all.begin(), all.end(), path) != all.end();
 }
 
@@ -124,13 +123,13 @@ Pool shared_pool(const Node& node, UnitKind unit) {
 
 TEST_CASE("a unit of a shared pool has the nodes of every device, and nothing is promised or written") {
   const Node node;
-  const auto out = allocate(shared_pool(node, UnitKind::shared), {{"7", "99"}}, node.places());
+  const auto out = prepare(shared_pool(node, UnitKind::shared), {{"7", "99"}}, node.places());
   REQUIRE(out);
-  const Allocation& got = out->front();
+  const ContainerEdits& got = out->front();
   for (int i = 0; i < 8; ++i) CHECK(has(got, "/dev/infiniband/uverbs" + std::to_string(i)));
   CHECK(got.nodes.size() == 17);  // uverbs and umad of each, and rdma_cm once
   CHECK(got.nodes.front().permissions == "rwm");
-  CHECK(got.envs.empty());
+  CHECK(got.env.empty());
   CHECK(node.written().empty());
 }
 
@@ -138,12 +137,12 @@ TEST_CASE("a shared pool goes on with the devices that are left") {
   const Node node;
   const Pool pool = shared_pool(node, UnitKind::shared);
   node.remove_device("0000:21:10.0");
-  const auto out = allocate(pool, {{"0"}}, node.places());
+  const auto out = prepare(pool, {{"0"}}, node.places());
   REQUIRE(out);
   CHECK_FALSE(has(out->front(), "/dev/infiniband/uverbs0"));
   CHECK(has(out->front(), "/dev/infiniband/uverbs1"));
   for (const PoolDevice& device : pool.devices) node.remove_device(device.id());
-  const auto none = allocate(pool, {{"0"}}, node.places());
+  const auto none = prepare(pool, {{"0"}}, node.places());
   REQUIRE_FALSE(none);
   CHECK(none.error().code == Errc::not_found);
   CHECK(none.error().text == "nvidia.com/hostdev has no RDMA device that can be used now");
@@ -151,9 +150,9 @@ TEST_CASE("a shared pool goes on with the devices that are left") {
 
 TEST_CASE("with one device for each unit the container gets that device alone and is told which") {
   const Node node;
-  const auto out = allocate(shared_pool(node, UnitKind::shared_one), {{"9", "1"}}, node.places());
+  const auto out = prepare(shared_pool(node, UnitKind::shared_one), {{"9", "1"}}, node.places());
   REQUIRE(out);
-  CHECK(out->front().envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2");  // both units are the second
+  CHECK(out->front().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2");  // both units are the second
   CHECK(has(out->front(), "/dev/infiniband/uverbs1"));
   CHECK(out->front().nodes.size() == 3);
 }
@@ -162,13 +161,14 @@ TEST_CASE("a bundle hands out one device of each rail, with what belongs to each
   const Node node;
   Pool pool = node.pool();
   pool.config.unit = UnitKind::bundle;
-  const auto out = allocate(pool, {{"bundle-1"}}, node.places());
+  const auto out = prepare(pool, {{"bundle-1"}}, node.places());
   REQUIRE(out);
-  CHECK(out->front().envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:41:10.2");
-  CHECK(out->front().files.size() == 2);
-  CHECK(out->front().allocated_nodes.size() == 2);
+  CHECK(out->front().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:41:10.2");
+  CHECK(node.written() == std::vector<std::string>{"0000:21:10.2.json", "0000:41:10.2.json",
+                                                   "nvidia.com-hostdev-0000:21:10.2-device.json",
+                                                   "nvidia.com-hostdev-0000:41:10.2-device.json"});
   pool.devices[1].fault = {FaultCode::port_down, "its port is down"};
-  const auto ill = allocate(pool, {{"bundle-1"}}, node.places());
+  const auto ill = prepare(pool, {{"bundle-1"}}, node.places());
   REQUIRE_FALSE(ill);
   CHECK(ill.error().text == "bundle-1 is not complete: 0000:21:10.2: its port is down");
 }
@@ -177,13 +177,13 @@ TEST_CASE("extra device nodes are handed out as declared, and missed by name") {
   const Node node;
   Pool pool = node.pool();
   pool.config.extra_nodes = {"/dev/knem", "cxi/*"};
-  const auto missing = allocate(pool, {{"0000:21:10.0"}}, node.places());
+  const auto missing = prepare(pool, {{"0000:21:10.0"}}, node.places());
   REQUIRE_FALSE(missing);
   CHECK(missing.error().text.find("extraDeviceNodes: there is no /dev/knem on this node") !=
         std::string::npos);
   std::ofstream(node.root() + "/dev/knem") << "";
   fs::create_directories(node.root() + "/sys/bus/pci/devices/0000:21:10.0/cxi/cxi3");
-  const auto out = allocate(pool, {{"0000:21:10.0"}}, node.places());
+  const auto out = prepare(pool, {{"0000:21:10.0"}}, node.places());
   REQUIRE(out);
   CHECK(has(out->front(), "/dev/knem"));
   CHECK(has(out->front(), "/dev/cxi3"));

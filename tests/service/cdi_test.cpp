@@ -1,7 +1,7 @@
-// CDI from the request to the answer and the files: allocate(), and the service over a real socket.
+// CDI from the request to the answer and the files: prepare(), and the service over a real socket.
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
-#include "plugin/allocate/allocate.h"
+#include "plugin/allocate/prepare.h"
 #include "plugin/kubelet/endpoint.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
@@ -35,7 +35,7 @@ Texts nodes_in(const std::string& path) {
   REQUIRE(spec);
   REQUIRE(*spec);
   Texts out;
-  for (const DeviceNode& node : (*spec)->nodes) out.push_back(node.host_path);
+  for (const DeviceNode& node : (*spec)->edits.nodes) out.push_back(node.host_path);
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -58,10 +58,10 @@ AllocatedNodes promise_of(const Node& node, const std::string& device) {
 
 TEST_CASE("with CDI each device has a spec with its nodes, and its promise names the file") {
   const Node node;
-  const auto out = allocate(node.pool(), {{"0000:21:10.2", "0000:21:10.0"}}, with_cdi(node));
+  const auto out = prepare(node.pool(), {{"0000:21:10.2", "0000:21:10.0"}}, with_cdi(node));
   REQUIRE(out);
   CHECK(out->front().nodes.empty());
-  CHECK(out->front().envs.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:21:10.0");
+  CHECK(out->front().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:21:10.0");
   CHECK(nodes_in(spec_path(node, "0000:21:10.0")) ==
         Texts{"/dev/infiniband/rdma_cm", "/dev/infiniband/umad0", "/dev/infiniband/uverbs0"});
   CHECK(nodes_in(spec_path(node, "0000:21:10.2")) ==
@@ -74,9 +74,9 @@ TEST_CASE("with CDI each device has a spec with its nodes, and its promise names
 TEST_CASE("a spec is written from the nodes of now, whatever an earlier pod has left") {
   const Node node;
   const AllocatePlaces places = with_cdi(node);
-  CdiSpec old{"nvidia.com/net-pci", "0000:21:10.0", {{"/dev/old", "/dev/old", "rwm"}}};
+  CdiSpec old{"nvidia.com/net-pci", "0000:21:10.0", {.nodes = {{"/dev/old", "/dev/old", "rwm"}}}};
   REQUIRE(write_cdi_spec(spec_path(node, old.device), node.cdi_dir() + "/new", old));
-  REQUIRE(allocate(node.pool(), {{"0000:21:10.0"}}, places));
+  REQUIRE(prepare(node.pool(), {{"0000:21:10.0"}}, places));
   CHECK(nodes_in(spec_path(node, "0000:21:10.0")).front() == "/dev/infiniband/rdma_cm");
   CHECK(specs(node).size() == 1);
 }
@@ -85,20 +85,20 @@ TEST_CASE("a device without nodes has no spec, and its pool is allocated all the
   const Node node;
   Pool pool = node.pool();
   for (PoolDevice& device : pool.devices) device.rdma = false;
-  const auto out = allocate(pool, {{"0000:21:10.0"}}, with_cdi(node));
+  const auto out = prepare(pool, {{"0000:21:10.0"}}, with_cdi(node));
   REQUIRE(out);
-  CHECK(out->front().cdi.empty());
+  CHECK(out->front().cdi_devices.empty());
   CHECK(specs(node).empty());
 }
 
 TEST_CASE("a request that cannot be carried out leaves no spec that was not there") {
   const Node node;
   const AllocatePlaces places = with_cdi(node);
-  REQUIRE(allocate(node.pool(), {{"0000:21:10.4"}}, places));
+  REQUIRE(prepare(node.pool(), {{"0000:21:10.4"}}, places));
   const Texts before = specs(node);
   // A folder in the way of the last promise: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
-  CHECK_FALSE(allocate(node.pool(), {{"0000:21:10.0", "0000:21:10.4"}, {"0000:21:10.2"}}, places));
+  CHECK_FALSE(prepare(node.pool(), {{"0000:21:10.0", "0000:21:10.4"}, {"0000:21:10.2"}}, places));
   CHECK(specs(node) == before);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("without its folder CDI is an error that names the file") {
   const Node node;
   AllocatePlaces places = node.places();
   places.cdi_dir = node.path("nowhere");
-  const auto out = allocate(node.pool(), {{"0000:21:10.0"}}, places);
+  const auto out = prepare(node.pool(), {{"0000:21:10.0"}}, places);
   REQUIRE_FALSE(out);
   CHECK(out.error().text.find("write the CDI spec of 0000:21:10.0") == 0);
   CHECK(node.written().empty());

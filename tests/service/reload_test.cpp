@@ -162,7 +162,7 @@ struct Followed {
   std::string follow(std::vector<Pool> pools) {
     const size_t before = read_text(file).size();
     const Time now = std::chrono::steady_clock::now();
-    resources.follow(std::move(pools), now);
+    resources.follow({pools.begin(), pools.end()}, now);
     resources.reconcile(now);
     return read_text(file).substr(before);
   }

@@ -1,7 +1,7 @@
 // What the service tests share: pools by hand, a node's folders, waiting without fixed sleeps.
 #pragma once
 
-#include "plugin/allocate/allocate.h"
+#include "plugin/allocate/prepare.h"
 #include "plugin/config/source.h"
 #include "plugin/match/pools.h"
 #include "tests/support/temp_dir.h"

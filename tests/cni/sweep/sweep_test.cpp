@@ -80,9 +80,9 @@ struct Node : FakeNode {
   void promise_by_cdi() {
     const CdiSpec spec{"nvidia.com/net-pci",
                        kVf,
-                       {{"/dev/infiniband/uverbs5", "/dev/infiniband/uverbs5", "rw"},
-                        {"/dev/infiniband/umad5", "/dev/infiniband/umad5", "rw"},
-                        {"/dev/infiniband/rdma_cm", "/dev/infiniband/rdma_cm", "rw"}}};
+                       {.nodes = {{"/dev/infiniband/uverbs5", "/dev/infiniband/uverbs5", "rw"},
+                                  {"/dev/infiniband/umad5", "/dev/infiniband/umad5", "rw"},
+                                  {"/dev/infiniband/rdma_cm", "/dev/infiniband/rdma_cm", "rw"}}}};
     REQUIRE(write_cdi_spec(spec_path(), dir.path("spec.new"), spec));
     REQUIRE(
         write_allocated_nodes(dir.path("run"), *DeviceId::parse(kVf), {{"umad5", "uverbs5"}, spec_path()}));
@@ -93,7 +93,7 @@ struct Node : FakeNode {
     const auto spec = read_cdi_spec(spec_path());
     if (!spec || !*spec) return spec ? "missing" : spec.error().text;
     std::string out;
-    for (const DeviceNode& node : (*spec)->nodes) out += node.host_path.substr(16) + " ";
+    for (const DeviceNode& node : (*spec)->edits.nodes) out += node.host_path.substr(16) + " ";
     return out == "uverbs5 umad5 rdma_cm " ? "as told" : out == "umad0 uverbs0 rdma_cm " ? "corrected" : out;
   }
 
@@ -650,7 +650,7 @@ TEST_CASE("a promise by CDI whose spec is gone is none: the device is another pl
 
 TEST_CASE("a CDI spec without RDMA nodes gets none") {
   Node node(kCdi);
-  const CdiSpec spec{"nvidia.com/net-pci", kVf, {{"/dev/vhost-net", "/dev/vhost-net", "rw"}}};
+  const CdiSpec spec{"nvidia.com/net-pci", kVf, {.nodes = {{"/dev/vhost-net", "/dev/vhost-net", "rw"}}}};
   REQUIRE(write_cdi_spec(node.spec_path(), node.dir.path("spec.new"), spec));
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(**read_cdi_spec(node.spec_path()) == spec);

@@ -38,12 +38,12 @@ Allocation allocated(const std::vector<PoolDevice>& devices, NodeFacts node = {t
 }
 
 std::string info(const Allocation& allocation) {
-  return allocation.envs.at("PCIDEVICE_INTEL_COM_SRIOV_NET_A_INFO");
+  return allocation.edits.env.at("PCIDEVICE_INTEL_COM_SRIOV_NET_A_INFO");
 }
 
 std::vector<std::string> host_paths(const Allocation& allocation) {
   std::vector<std::string> out;
-  for (const DeviceNode& node : allocation.nodes) out.push_back(node.host_path);
+  for (const DeviceNode& node : allocation.edits.nodes) out.push_back(node.host_path);
   return out;
 }
 
@@ -58,15 +58,15 @@ TEST_CASE("the variable's name has dots as underscores, in upper case, the rest 
 
 TEST_CASE("the devices are listed in the order of the request") {
   const Allocation out = allocated({make_device("0000:03:04.3"), make_device("0000:03:02.1")});
-  CHECK(out.envs.size() == 2);
-  CHECK(out.envs.at("PCIDEVICE_INTEL_COM_SRIOV_NET_A") == "0000:03:04.3,0000:03:02.1");
+  CHECK(out.edits.env.size() == 2);
+  CHECK(out.edits.env.at("PCIDEVICE_INTEL_COM_SRIOV_NET_A") == "0000:03:04.3,0000:03:02.1");
   CHECK(info(out) == R"({"0000:03:02.1":{"generic":{"deviceID":"0000:03:02.1"}},)"
                      R"("0000:03:04.3":{"generic":{"deviceID":"0000:03:04.3"}}})");
 }
 
 TEST_CASE("a kernel netdev without RDMA has no device nodes and no promise") {
   const Allocation out = allocated({make_device("0000:03:02.1")});
-  CHECK(out.nodes.empty());
+  CHECK(out.edits.nodes.empty());
   CHECK(out.allocated_nodes.empty());
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("an RDMA device has its nodes in the peer's order, all rw, at the same
   const Allocation out = allocated({rdma_device("0000:03:02.1", 4)});
   CHECK(host_paths(out) == Texts{"/dev/infiniband/issm4", "/dev/infiniband/umad4", "/dev/infiniband/uverbs4",
                                  "/dev/infiniband/rdma_cm"});
-  for (const DeviceNode& node : out.nodes) {
+  for (const DeviceNode& node : out.edits.nodes) {
     CHECK(node.permissions == "rw");
     CHECK(node.container_path == node.host_path);
   }
@@ -133,7 +133,7 @@ TEST_CASE("a device for which additional information says nothing has it empty, 
 TEST_CASE("a uio driver without a uio folder has an empty entry and no node") {
   const Allocation out = allocated({make_device("0000:03:02.1", "igb_uio")});
   CHECK(info(out) == R"({"0000:03:02.1":{"generic":{"deviceID":"0000:03:02.1"},"uio":{}}})");
-  CHECK(out.nodes.empty());
+  CHECK(out.edits.nodes.empty());
 }
 
 TEST_CASE("vfio, vhost and additional information make the peer's variable") {
@@ -156,7 +156,7 @@ TEST_CASE("without an IOMMU the group's node has another name on the host") {
   device.facts.iommu_group = "3";
   device.facts.vfio_noiommu = true;
   const Allocation out = allocated({device});
-  CHECK(out.nodes.at(1) == DeviceNode{"/dev/vfio/noiommu-3", "/dev/vfio/3", "rw"});
+  CHECK(out.edits.nodes.at(1) == DeviceNode{"/dev/vfio/noiommu-3", "/dev/vfio/3", "rw"});
   CHECK(info(out).find(R"("dev-mount":"/dev/vfio/3")") != std::string::npos);
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("vhost nodes are handed out together or not at all") {
   PoolDevice device = make_device("0000:3b:02.6");
   device.vhost_net = true;
   const Allocation out = allocated({device}, {true, false});
-  CHECK(out.nodes.empty());
+  CHECK(out.edits.nodes.empty());
   CHECK(info(out).find("vhost") == std::string::npos);
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("a virtio vDPA device has no node and an empty entry") {
   device.vdpa_type = "virtio";
   device.facts.vdpa = Vdpa{"vdpa2", "virtio_vdpa", ""};
   const Allocation out = allocated({device});
-  CHECK(out.nodes.empty());
+  CHECK(out.edits.nodes.empty());
   CHECK(info(out).find(R"("vdpa":{})") != std::string::npos);
   CHECK(out.files.at(0).content.find("path") == std::string::npos);
 }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
 CdiSpec make_spec(const std::string& device = "0000:03:02.1", const std::string& node = "/dev/x") {
-  return {"nvidia.com/net-pci", device, {{node, node, "rw"}}};
+  return {"nvidia.com/net-pci", device, {.nodes = {{node, node, "rw"}}}};
 }
 
 void touch(const std::string& path) { std::ofstream(path) << "{}"; }
@@ -115,7 +115,7 @@ TEST_CASE("specs of one device that are written at the same time are whole at ev
   int broken = 0;
   for (int n = 0; n < 500; ++n) {
     const auto spec = read_cdi_spec(dir.path(make_spec().file_name()));
-    if (!spec || !*spec || (*spec)->nodes.size() != 1) ++broken;
+    if (!spec || !*spec || (*spec)->edits.nodes.size() != 1) ++broken;
   }
   for (std::thread& writer : writers) writer.join();
   CHECK(broken == 0);

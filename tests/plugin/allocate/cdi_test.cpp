@@ -20,15 +20,15 @@ ResourceConfig make_resource(const std::string& prefix = "nvidia.com", const std
 
 DeviceNode node(const std::string& path) { return {path, path, "rw"}; }
 
-// Devices and their nodes, as allocate() tells them.
+// Devices and their nodes, as allocate() has them.
 Allocation make_allocation(const std::map<std::string, Texts>& devices) {
   Allocation out;
   std::set<std::string> seen;
   for (const auto& [device, paths] : devices) {
-    auto& own = out.nodes_of[device];
+    auto& own = out.edits_of[device].nodes;
     for (const std::string& path : paths) {
       own.push_back(node(path));
-      if (seen.insert(path).second) out.nodes.push_back(node(path));
+      if (seen.insert(path).second) out.edits.nodes.push_back(node(path));
     }
   }
   return out;
@@ -41,7 +41,8 @@ Allocation by_cdi(const ResourceConfig& resource, const std::map<std::string, Te
 }
 
 std::string key_of(const ResourceConfig& resource, const std::string& device) {
-  const auto annotations = cdi_annotations(resource, by_cdi(resource, {{device, {"/dev/x"}}}));
+  const auto annotations =
+      cdi_annotations(resource, by_cdi(resource, {{device, {"/dev/x"}}}).edits.cdi_devices);
   REQUIRE(annotations.size() == 1);
   return annotations.begin()->first;
 }
@@ -77,27 +78,27 @@ TEST_CASE("a device of several shared pools has another name, and file, in each"
 TEST_CASE("each device gets a spec of its own nodes, also of those that it shares with others") {
   const Allocation out = by_cdi(make_resource(), {{"0000:03:02.1", {"/dev/infiniband/uverbs1", "/dev/cm"}},
                                                   {"0000:03:02.2", {"/dev/infiniband/uverbs2", "/dev/cm"}}});
-  CHECK(out.nodes.empty());
-  REQUIRE(out.cdi.size() == 2);
-  CHECK(out.cdi.at("0000:03:02.1").nodes ==
+  CHECK(out.edits.nodes.empty());
+  REQUIRE(out.specs.size() == 2);
+  CHECK(out.specs.at("0000:03:02.1").edits.nodes ==
         std::vector<DeviceNode>{node("/dev/infiniband/uverbs1"), node("/dev/cm")});
-  CHECK(out.cdi.at("0000:03:02.2").nodes ==
+  CHECK(out.specs.at("0000:03:02.2").edits.nodes ==
         std::vector<DeviceNode>{node("/dev/infiniband/uverbs2"), node("/dev/cm")});
-  CHECK(cdi_devices(out) == Texts{"nvidia.com/net-pci=0000:03:02.1", "nvidia.com/net-pci=0000:03:02.2"});
+  CHECK(out.edits.cdi_devices == Texts{"nvidia.com/net-pci=0000:03:02.1", "nvidia.com/net-pci=0000:03:02.2"});
 }
 
 TEST_CASE("a device without nodes is not named, because CDI takes one without edits for an error") {
   const Allocation one = by_cdi(make_resource(), {{"0000:03:02.1", {}}, {"0000:03:02.2", {"/dev/x"}}});
-  CHECK(cdi_devices(one) == Texts{"nvidia.com/net-pci=0000:03:02.2"});
+  CHECK(one.edits.cdi_devices == Texts{"nvidia.com/net-pci=0000:03:02.2"});
   const Allocation none = by_cdi(make_resource(), {{"0000:03:02.1", {}}});
-  CHECK(cdi_devices(none).empty());
-  CHECK(cdi_annotations(make_resource(), none).empty());
+  CHECK(none.edits.cdi_devices.empty());
+  CHECK(cdi_annotations(make_resource(), none.edits.cdi_devices).empty());
 }
 
 TEST_CASE("the annotation has the same names as the field") {
   const Allocation out =
       by_cdi(make_resource(), {{"0000:03:02.1", {"/dev/x"}}, {"0000:03:02.2", {"/dev/y"}}});
-  const auto annotations = cdi_annotations(make_resource(), out);
+  const auto annotations = cdi_annotations(make_resource(), out.edits.cdi_devices);
   REQUIRE(annotations.size() == 1);
   CHECK(annotations.begin()->first.starts_with("cdi.k8s.io/vfrail_hostdev_"));
   CHECK(annotations.begin()->second == "nvidia.com/net-pci=0000:03:02.1,nvidia.com/net-pci=0000:03:02.2");

@@ -26,14 +26,14 @@ Texts host_paths(const Pool& pool, const NodeFacts& node) {
   const auto out = allocate(pool, pool.devices, node);
   REQUIRE(out);
   Texts paths;
-  for (const DeviceNode& one : out->nodes) paths.push_back(one.host_path);
+  for (const DeviceNode& one : out->edits.nodes) paths.push_back(one.host_path);
   return paths;
 }
 
 std::string info(const Pool& pool, const NodeFacts& node) {
   const auto out = allocate(pool, pool.devices, node);
   REQUIRE(out);
-  return out->envs.at("PCIDEVICE_INTEL_COM_DPDK_INFO");
+  return out->edits.env.at("PCIDEVICE_INTEL_COM_DPDK_INFO");
 }
 
 }  // namespace

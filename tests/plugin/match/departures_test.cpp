@@ -37,7 +37,7 @@ const Time kStart{seconds{1000}};
 
 struct Scene {
   Departures departures{seconds{5}};
-  std::vector<std::shared_ptr<const Pool>> published{std::make_shared<const Pool>(pool_of(kBoth))};
+  std::vector<PublishedPool> published{PublishedPool(pool_of(kBoth))};
   std::optional<DevicesInUse> in_use;
   std::vector<UnreadDevice> unread;
 

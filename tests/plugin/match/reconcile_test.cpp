@@ -73,9 +73,8 @@ TEST_CASE("what kubelet says of others' resources, and ids that are none, change
 TEST_CASE("what pods left behind is away or has a record, and no container has it") {
   Tree tree("igb_node");
   for (const char* id : {"0000:21:10.0", "0000:21:10.2"}) tree.move_to_pod(id);
-  std::vector<std::shared_ptr<const Pool>> pools;
-  for (Pool& pool : pools_of(tree, kHostdev).pools)
-    pools.push_back(std::make_shared<const Pool>(std::move(pool)));
+  std::vector<PublishedPool> pools;
+  for (Pool& pool : pools_of(tree, kHostdev).pools) pools.push_back(PublishedPool(std::move(pool)));
   using Found = std::map<std::string, std::string>;
   CHECK(find_orphaned(pools, in_use({"0000:21:10.0"}), {}) ==
         Found{{"0000:21:10.2", "is in another network namespace"}});

@@ -66,7 +66,7 @@ class Bench {
     }
     return read_device_counters(
         {.sys = SysRoot(folder_.path()), .kernel = host_.get(), .pods = std::move(pods)},
-        {std::make_shared<const Pool>(std::move(pool))});
+        {PublishedPool(std::move(pool))});
   }
   int questions() const {
     return static_cast<int>(std::count(world_.log().begin(), world_.log().end(), "vf_traffic"));

@@ -13,10 +13,7 @@ ResourceStatus resource(const std::string& name, size_t devices) {
   pool.config.prefix = "nvidia.com";
   pool.config.name = name;
   pool.devices.resize(devices);
-  return {.pool = std::make_shared<const Pool>(std::move(pool)),
-          .serving = true,
-          .registered = true,
-          .trouble = {}};
+  return {.pool = PublishedPool(std::move(pool)), .serving = true, .registered = true, .trouble = {}};
 }
 
 }  // namespace

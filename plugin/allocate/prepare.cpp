@@ -1,15 +1,14 @@
-#include "plugin/allocate/allocate.h"
+#include "plugin/allocate/prepare.h"
 
 #include "common/files.h"
 #include "common/node/allocated_nodes.h"
+#include "plugin/allocate/allocation.h"
 #include "plugin/allocate/cdi.h"
 #include "plugin/allocate/cdi_folder.h"
 #include "plugin/inventory/function_folder.h"
 #include "plugin/inventory/node_devices.h"
-#include "plugin/match/units.h"
 
 #include <cerrno>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -88,40 +87,23 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
   return out;
 }
 
-using UnitsById = std::map<std::string_view, const Unit*>;
-
-// Of a thousand units the few that are asked for.
-UnitsById find_units(const std::vector<Unit>& units,
-                     const std::vector<std::vector<std::string>>& containers) {
-  UnitsById out;
-  for (const std::vector<std::string>& ids : containers) {
-    for (const std::string& id : ids) out.emplace(id, nullptr);
-  }
-  for (const Unit& unit : units) {
-    if (const auto at = out.find(unit.id); at != out.end()) at->second = &unit;
-  }
-  return out;
-}
-
-Result<std::vector<Allocation>> compute(const Pool& pool,
+Result<std::vector<Allocation>> compute(const PublishedPool& pool,
                                         const std::vector<std::vector<std::string>>& containers,
                                         const SysRoot& sys) {
-  const NodeFacts node = TRY(read_node(sys, pool.config), "");
-  const std::vector<Unit> units = make_units(pool);
-  const UnitsById by_id = find_units(units, containers);
+  const NodeFacts node = TRY(read_node(sys, pool->config), "");
   std::set<std::string> asked;
   std::vector<Allocation> out;
   for (const std::vector<std::string>& ids : containers) {
-    if (ids.empty()) return Error{Errc::invalid, 0, "a container asks for no device of " + pool.resource()};
+    if (ids.empty()) return Error{Errc::invalid, 0, "a container asks for no device of " + pool->resource()};
     std::vector<const Unit*> wanted;
     for (const std::string& id : ids) {
       if (!asked.insert(id).second) return Error{Errc::invalid, 0, "device '" + id + "' is asked for twice"};
-      wanted.push_back(by_id.at(id));
+      wanted.push_back(pool.find_unit(id));
       if (wanted.back() == nullptr)
-        return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool.resource()};
+        return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool->resource()};
     }
-    const auto devices = TRY(read_devices(pool, wanted, sys), "");
-    out.push_back(TRY(allocate(pool, devices, node), "work out what the container gets"));
+    const auto devices = TRY(read_devices(*pool, wanted, sys), "");
+    out.push_back(TRY(allocate(*pool, devices, node), "work out what the container gets"));
   }
   return out;
 }
@@ -148,7 +130,7 @@ class Written {
   }
 
   Result<> write(const Allocation& allocation) {
-    for (const auto& [device, spec] : allocation.cdi)
+    for (const auto& [device, spec] : allocation.specs)
       TRY(write_spec(spec), "write the CDI spec of " + device);
     for (const DeviceInfoFile& file : allocation.files) {
       std::string path = places_.device_info_dir + "/" + file.name;
@@ -157,9 +139,9 @@ class Written {
     }
     for (const auto& [device, nodes] : allocation.allocated_nodes) {
       DeviceId id = TRY(DeviceId::parse(device), "record the allocated nodes");
-      const auto spec = allocation.cdi.find(device);
-      const AllocatedNodes allocated{nodes,
-                                     spec == allocation.cdi.end() ? std::string() : spec_path(spec->second)};
+      const auto spec = allocation.specs.find(device);
+      const AllocatedNodes allocated{
+          nodes, spec == allocation.specs.end() ? std::string() : spec_path(spec->second)};
       TRY(write_allocated_nodes(places_.run_dir, id, allocated),
           "record the allocated nodes of device " + device);
       allocated_nodes_.push_back(std::move(id));
@@ -190,17 +172,19 @@ class Written {
 
 }  // namespace
 
-Result<std::vector<Allocation>> allocate(const Pool& pool,
-                                         const std::vector<std::vector<std::string>>& containers,
-                                         const AllocatePlaces& places) {
-  auto out = TRY(compute(pool, containers, places.sys), "");
-  for (Allocation& allocation : out) {
-    if (!places.cdi_dir.empty()) use_cdi(pool.config, allocation);
+Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
+                                            const std::vector<std::vector<std::string>>& containers,
+                                            const AllocatePlaces& places) {
+  auto allocations = TRY(compute(pool, containers, places.sys), "");
+  for (Allocation& allocation : allocations) {
+    if (!places.cdi_dir.empty()) use_cdi(pool->config, allocation);
   }
   TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
   Written written(places);
-  for (const Allocation& allocation : out) TRY(written.write(allocation), "");
+  for (const Allocation& allocation : allocations) TRY(written.write(allocation), "");
   written.keep();
+  std::vector<ContainerEdits> out;
+  for (Allocation& allocation : allocations) out.push_back(std::move(allocation.edits));
   return out;
 }
 

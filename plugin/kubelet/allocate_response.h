@@ -1,0 +1,15 @@
+// What a container gets, as kubelet's Allocate answers it: ContainerEdits in Protobuf.
+#pragma once
+
+#include "common/node/container_edits.h"
+#include "common/result.h"
+#include "plugin/config/config.h"
+#include "proto/deviceplugin_v1beta1.pb.h"
+
+namespace vfrail {
+
+// Errc::unsupported for edits that kubelet's answer has no place for.
+Result<> to_response(const ResourceConfig& resource, const ContainerEdits& edits,
+                     v1beta1::ContainerAllocateResponse& out);
+
+}  // namespace vfrail

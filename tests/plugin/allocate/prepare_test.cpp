@@ -1,0 +1,101 @@
+// prepare() as a front end beside kubelet's uses it. This executable links neither gRPC nor Protobuf.
+#include "plugin/allocate/prepare.h"
+
+#include "common/files.h"
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
+#include "plugin/allocate/cdi_folder.h"
+#include "plugin/config/config.h"
+#include "plugin/match/pools.h"
+#include "tests/plugin/tree.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr const char* kConfig =
+    R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
+                                                      "selectors": {"isRdma": true}}]})";
+
+// A node, its pool, and the folders that prepare() writes to.
+struct Node {
+  test::Tree tree{"igb_node"};
+  test::TempDir folder;
+  AllocatePlaces places{.sys = tree.sys(),
+                        .device_info_dir = folder.path("devinfo"),
+                        .run_dir = folder.path("run"),
+                        .cdi_dir = folder.path("cdi")};
+
+  Node() { REQUIRE(open_cdi_folder(places.cdi_dir)); }
+
+  Pool pool() const {
+    const auto config = parse_config(kConfig, {});
+    REQUIRE(config);
+    return match(*config, tree.scan()).pools.at(0);
+  }
+};
+
+Texts host_paths(const std::vector<DeviceNode>& nodes) {
+  Texts out;
+  for (const DeviceNode& node : nodes) out.push_back(node.host_path);
+  return out;
+}
+
+// What a DRA driver does for a claim (NodePrepareResources): its answer has nothing but names of CDI devices,
+// so what is about all devices of the claim goes into a spec of its own.
+Result<Texts> prepare_claim(const std::string& claim, const Pool& pool, const Texts& devices,
+                            const AllocatePlaces& places) {
+  ContainerEdits edits = TRY(prepare(pool, {devices}, places), "").front();
+  CdiSpec spec{"vfrail.example.com/claim", claim, {}};
+  Texts names = std::move(edits.cdi_devices);
+  edits.cdi_devices.clear();
+  spec.edits = std::move(edits);
+  TRY(put_cdi_spec(places.cdi_dir, spec), "");
+  names.push_back(spec.qualified_name());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a front end that answers with CDI names alone has all that a container gets") {
+  const Node node;
+  const auto names = prepare_claim("c1", node.pool(), {"0000:21:10.0", "0000:41:10.2"}, node.places);
+  REQUIRE(names);
+  CHECK(*names == Texts{"nvidia.com/net-pci=0000:21:10.0", "nvidia.com/net-pci=0000:41:10.2",
+                        "vfrail.example.com/claim=c1"});
+  const auto device = read_cdi_spec(node.places.cdi_dir + "/vfrail-nvidia.com-net-pci-0000:41:10.2.json");
+  REQUIRE(device);
+  REQUIRE(*device);
+  CHECK(host_paths((*device)->edits.nodes) ==
+        Texts{"/dev/infiniband/umad5", "/dev/infiniband/uverbs5", "/dev/infiniband/rdma_cm"});
+  const auto claim = read_cdi_spec(node.places.cdi_dir + "/vfrail-vfrail.example.com-claim-c1.json");
+  REQUIRE(claim);
+  REQUIRE(*claim);
+  CHECK((*claim)->edits.env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.0,0000:41:10.2");
+  CHECK((*claim)->edits.env.contains("PCIDEVICE_NVIDIA_COM_HOSTDEV_INFO"));
+  // vfrail-cni corrects the devices' specs, whoever has named them to the runtime.
+  const auto allocated = read_allocated_nodes(node.places.run_dir, *DeviceId::parse("0000:41:10.2"));
+  REQUIRE(allocated);
+  REQUIRE(*allocated);
+  CHECK(**allocated == AllocatedNodes{{"umad5", "uverbs5"},
+                                      node.places.cdi_dir + "/vfrail-nvidia.com-net-pci-0000:41:10.2.json"});
+}
+
+TEST_CASE("without CDI the front end has the edits themselves, each node once") {
+  Node node;
+  node.places.cdi_dir.clear();
+  const auto containers =
+      prepare(node.pool(), {{"0000:21:10.0", "0000:21:10.2"}, {"0000:41:10.0"}}, node.places);
+  REQUIRE(containers);
+  REQUIRE(containers->size() == 2);
+  const ContainerEdits& first = containers->front();
+  CHECK(host_paths(first.nodes) == Texts{"/dev/infiniband/umad0", "/dev/infiniband/uverbs0",
+                                         "/dev/infiniband/rdma_cm", "/dev/infiniband/umad1",
+                                         "/dev/infiniband/uverbs1"});
+  CHECK(first.cdi_devices.empty());
+  CHECK(containers->back().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:41:10.0");
+}
