@@ -1,5 +1,6 @@
 #include "plugin/daemon.h"
 
+#include "common/node/attachments.h"
 #include "common/text.h"
 #include "plugin/allocate/cdi_folder.h"
 #include "plugin/daemon_text.h"
@@ -33,6 +34,12 @@ constexpr std::chrono::seconds kFirstPatience{20};
 constexpr std::chrono::minutes kReloadInterval{1};
 // Of kubelet, which pods have what: at start, when a list changes, and now and then.
 constexpr std::chrono::minutes kAskInterval{5};
+
+std::string describe_owner(const Attachments& attachments, const AttachmentName& owner) {
+  const auto record = attachments.load(owner);
+  if (!record) return record.error().text;
+  return *record ? describe(**record) : owner.ifname + " of container " + owner.container_id;
+}
 
 }  // namespace
 
@@ -285,11 +292,15 @@ void Daemon::remark_unread_specs() {
 }
 
 void Daemon::find_orphans(Time now) {
-  const std::string records = options_.cni_state_dir + "/devices";
-  const auto recorded = options_.cni_state_dir.empty()
+  const Attachments attachments(options_.cni_state_dir);
+  auto owners =
+      options_.cni_state_dir.empty() ? Result<AttachedDevices>(AttachedDevices()) : attachments.owners();
+  // Away devices are orphaned whether or not there are records.
+  remark("attachments", owners
                             ? std::vector<std::string>()
-                            : SysRoot(records).list("").or_none().value_or(SysRoot::Names());
-  const auto found = find_orphaned(published_, *in_use_, recorded);
+                            : std::vector{"cannot read which devices are attached: " + owners.error().text});
+  const AttachedDevices attached = std::move(owners).value_or({});
+  const auto found = find_orphaned(published_, *in_use_, attached);
   std::erase_if(orphaned_, [&](const auto& one) { return !found.contains(one.first); });
   std::set<std::string> lasting;
   std::vector<std::string> remarks;
@@ -300,8 +311,11 @@ void Daemon::find_orphans(Time now) {
       continue;
     }
     lasting.insert(id);
-    remarks.push_back(id + " " + what +
-                      ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node");
+    const auto owner = attached.find(id);
+    remarks.push_back(
+        id + " " + what +
+        (owner == attached.end() ? "" : " (" + describe_owner(attachments, owner->second) + ")") +
+        ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node");
   }
   remark("orphaned", remarks);
   // What a sweep has left alone it would leave alone again.

@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/netlink/vf_settings.h"
+#include "common/node/attachment_record.h"
 #include "common/result.h"
 
 #include <cstdint>
@@ -43,12 +44,6 @@ struct Dns {
   std::vector<std::string> options;
 
   bool empty() const { return nameservers.empty() && domain.empty() && search.empty() && options.empty(); }
-};
-
-struct AttachmentName {
-  std::string container_id;
-  std::string ifname;
-  auto operator<=>(const AttachmentName&) const = default;
 };
 
 // A file below /proc/sys/net of the pod's namespace.

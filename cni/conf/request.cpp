@@ -1,6 +1,7 @@
 #include "cni/conf/request.h"
 
 #include "common/ids.h"
+#include "common/node/attachment_record.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -11,8 +12,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr size_t kMaxPath = 4095;        // PATH_MAX less the terminating zero
-constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
+constexpr size_t kMaxPath = 4095;  // PATH_MAX less the terminating zero
 
 std::optional<Command> parse_command(std::string_view word) {
   if (word == "ADD") return Command::add;
@@ -121,14 +121,6 @@ void read_attachment(Request& request, Variables& variables) {
 }
 
 }  // namespace
-
-bool valid_container_id(std::string_view id) {
-  if (id.empty() || id.size() > kMaxContainerId || std::isalnum(static_cast<unsigned char>(id[0])) == 0)
-    return false;
-  return std::all_of(id.begin(), id.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
-  });
-}
 
 const char* command_name(Command command) {
   static constexpr const char* kNames[] = {"ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"};

@@ -34,7 +34,4 @@ Result<Request> read_request(const Environment& environment, std::string config)
 
 const char* command_name(Command command);  // "ADD"
 
-// The rule for container ids, which become file names.
-bool valid_container_id(std::string_view id);
-
 }  // namespace vfrail

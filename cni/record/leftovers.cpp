@@ -40,16 +40,16 @@ bool RecordStore::is_leftover(const std::string& path) const {
 
 Result<std::vector<std::string>> RecordStore::leftovers() const {
   std::vector<std::string> out;
-  for (const std::string& folder : {folder_ + "/devices", locks_}) {
+  for (const std::string& place : {folder() + "/devices", locks_}) {
     std::error_code error;
-    const std::string there = folder == locks_ ? lock_path("") : folder;
+    const std::string there = place == locks_ ? lock_path("") : place;
     for (fs::directory_iterator at(there, error), end; !error && at != end; at.increment(error)) {
-      const std::string path = folder + "/" + at->path().filename().string();
+      const std::string path = place + "/" + at->path().filename().string();
       const bool busy = !is_lock(path) && is_locked(device_of(path));
       if (!busy && is_leftover(path)) out.push_back(path);
     }
     if (error && error != std::errc::no_such_file_or_directory)
-      return Error::from_errno(error.value(), "list " + folder);
+      return Error::from_errno(error.value(), "list " + place);
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -1,7 +1,5 @@
 #include "cni/record/record.h"
 
-#include "cni/conf/request.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -16,20 +14,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMaxBytes = 3 << 20;
-constexpr char kSeparator = ':';  // in neither a container id nor an interface name
-
-std::string file_name(const AttachmentName& name) { return name.container_id + kSeparator + name.ifname; }
+constexpr char kSeparator = ':';
 
 std::string lock_name(const AttachmentName& name) {
-  return std::string("attachment") + kSeparator + file_name(name);
-}
-
-std::optional<AttachmentName> parse_file_name(std::string_view text) {
-  const size_t separator = text.find(kSeparator);
-  if (separator == std::string_view::npos) return std::nullopt;
-  AttachmentName out{std::string(text.substr(0, separator)), std::string(text.substr(separator + 1))};
-  if (!valid_container_id(out.container_id) || !valid_ifname(out.ifname)) return std::nullopt;
-  return out;
+  return std::string("attachment") + kSeparator + name.text();
 }
 
 // Its mode.
@@ -91,19 +79,11 @@ Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) 
 
 Result<FileLock> RecordStore::lock_ipam(const AttachmentName& name,
                                         std::chrono::milliseconds wait_at_most) const {
-  return lock(std::string("ipam") + kSeparator + file_name(name), wait_at_most);
+  return lock(std::string("ipam") + kSeparator + name.text(), wait_at_most);
 }
 
 bool RecordStore::is_locked(const Record& record) const {
   return is_locked(record.device_key) || FileLock::is_held(lock_path(lock_name(record.attachment)));
-}
-
-std::string RecordStore::record_path(const AttachmentName& name) const {
-  return folder_ + "/attachments/" + file_name(name) + ".json";
-}
-
-std::string RecordStore::owner_path(const std::string& device_key) const {
-  return folder_ + "/devices/" + device_key;
 }
 
 std::string RecordStore::temporary_path(const std::string& device_key) const {
@@ -124,7 +104,7 @@ Result<> RecordStore::save(const Record& record) const {
   if (is_owner) return {};
   // A symbolic link is replaced in one step, and its text is all there is to read.
   const std::string path = owner_path(record.device_key);
-  if (::symlink(file_name(record.attachment).c_str(), temporary.c_str()) == 0 &&
+  if (::symlink(record.attachment.text().c_str(), temporary.c_str()) == 0 &&
       ::rename(temporary.c_str(), path.c_str()) == 0)
     return {};
   Error failure = Error::from_errno(errno, "write owner " + path);
@@ -135,51 +115,6 @@ Result<> RecordStore::save(const Record& record) const {
   }
   const auto put_back = write_file({file, temporary}, *before, 0600, Durability::renamed);
   return put_back ? failure : std::move(failure).and_also(put_back.error().text);
-}
-
-Result<std::optional<Record>> RecordStore::load(const AttachmentName& name) const {
-  const std::string path = record_path(name);
-  const auto text = TRY(read_file(path, kMaxBytes), "");
-  if (!text) return std::optional<Record>();
-  auto record = parse_record(*text);
-  if (!record) return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text};
-  if (record->attachment != name)
-    return Error{Errc::protocol, 0, "record " + path + " is of another attachment"};
-  return std::optional<Record>(std::move(*record));
-}
-
-Result<std::vector<AttachmentName>> RecordStore::list() const {
-  std::vector<AttachmentName> out;
-  std::error_code error;
-  const std::string folder = folder_ + "/attachments";
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (!name.ends_with(".json")) continue;
-    if (auto parsed = parse_file_name(std::string_view(name).substr(0, name.size() - 5))) {
-      out.push_back(std::move(*parsed));
-    }
-  }
-  if (error && error != std::errc::no_such_file_or_directory)
-    return Error::from_errno(error.value(), "list " + folder);
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-Result<std::optional<AttachmentName>> RecordStore::owner(const std::string& device_key) const {
-  char target[512];
-  const std::string path = owner_path(device_key);
-  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
-  if (size < 0) {
-    if (errno == ENOENT) return std::optional<AttachmentName>();
-    return Error::from_errno(errno, "read owner " + path);
-  }
-  auto name = parse_file_name({target, static_cast<size_t>(size)});
-  if (!name) return std::optional<AttachmentName>();
-  const std::string record = record_path(*name);
-  if (::access(record.c_str(), F_OK) == 0) return name;
-  // Not known is not "nobody": the device of a living attachment would be given to another one.
-  if (errno != ENOENT) return Error::from_errno(errno, "find " + record);
-  return std::optional<AttachmentName>();
 }
 
 Result<> RecordStore::remove(const Record& record) const {

@@ -89,19 +89,18 @@ bool use_changed(const Config& config, const DevicesInUse* before, const Devices
 
 std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
                                                  const DevicesInUse& in_use,
-                                                 const std::vector<std::string>& recorded) {
+                                                 const AttachedDevices& attached) {
   std::set<std::string> used;
   for (const auto& [resource, devices] : in_use.resources) {
     for (const auto& [id, container] : devices) used.insert(id);
   }
-  const std::set<std::string> with_record(recorded.begin(), recorded.end());
   std::map<std::string, std::string> out;
   for (const auto& pool : pools) {
     if (pool->config.unit != UnitKind::device) continue;
     for (const PoolDevice& device : pool->devices) {
       const std::string id = device.id();
       if (used.contains(id)) continue;
-      if (with_record.contains(id)) out[id] = "has the record of an attachment";
+      if (attached.contains(id)) out[id] = "has the record of an attachment";
       if (device.facts.away()) out[id] = "is in another network namespace";
     }
   }

@@ -2,6 +2,7 @@
 // pod's device in its list as long as the pod has it.
 #pragma once
 
+#include "common/node/attachment_record.h"
 #include "plugin/match/devices_in_use.h"
 #include "plugin/match/published_pool.h"
 
@@ -19,11 +20,10 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 // Whether containers have other devices of the configured resources than before (null: nothing is known).
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);
 
-// Orphaned devices, of pods that have ended or taken by hand: devices that kubelet has given to no container although
-// they are in another network namespace, or have a record of an attachment (`recorded`, by their ids). By
-// device, with what is the matter with it.
+// Devices that kubelet has given to no container although they are in another network namespace, or an
+// attachment has them (`attached`, by their ids): orphaned by a pod, or moved by hand. By device, with what
+// is the matter with it.
 std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
-                                                 const DevicesInUse& in_use,
-                                                 const std::vector<std::string>& recorded);
+                                                 const DevicesInUse& in_use, const AttachedDevices& attached);
 
 }  // namespace vfrail

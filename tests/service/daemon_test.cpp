@@ -1,5 +1,6 @@
 #include "plugin/daemon.h"
 
+#include "common/node/attachments.h"
 #include "common/unique_fd.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
@@ -146,15 +147,23 @@ TEST_CASE("a preference that comes with a changed configuration reaches kubelet,
   CHECK(reported(false));
 }
 
-TEST_CASE("a record that outlives its pod is swept, once") {
+TEST_CASE("a record that outlives its pod is reported with the pod's name, and swept, once") {
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
+  const Attachments attachments(folder.path("cni"));
+  Record record;
+  record.attachment = {"c1", "net1"};
+  record.network = "rail0";
+  record.device_key = kTwo[0];
+  record.cni_args = "K8S_POD_NAMESPACE=demo;K8S_POD_NAME=trainer-0";
   fs::create_directories(folder.path("cni/devices"));
-  fs::create_symlink("c1@net1", folder.path("cni/devices/") + kTwo[0]);
+  fs::create_directories(folder.path("cni/attachments"));
+  std::ofstream(attachments.record_path(record.attachment)) << format_record(record);
+  fs::create_symlink(record.attachment.text(), attachments.owner_path(record.device_key));
   std::ofstream(folder.path("sweep")) << "#!/bin/sh\necho $1 >> " << folder.path("swept") << '\n';
   fs::permissions(folder.path("sweep"), fs::perms::owner_all);
   const Pool two = make_pool(kTwo);
-  Running plugin(folder, Registration::watcher, {two});
+  Running plugin(folder, Registration::watcher, {two}, folder.path("log"));
   REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
   bool swept = false;
   for (int i = 0; i < 10 && !swept; ++i) swept = eventually([&] { return fs::exists(folder.path("swept")); });
@@ -166,6 +175,7 @@ TEST_CASE("a record that outlives its pod is swept, once") {
   }
   plugin.stop();
   CHECK(read_text(folder.path("swept")) == "sweep\n");
+  CHECK(read_text(folder.path("log")).find("net1 of pod demo/trainer-0, network rail0") != std::string::npos);
 }
 
 TEST_CASE("a pod gets the devices that the resource's preference proposes") {

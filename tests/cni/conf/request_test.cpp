@@ -1,6 +1,8 @@
 // cni/conf/request.h: the environment that a runtime gives, or that somebody hostile gives.
 #include "cni/conf/request.h"
 
+#include "common/node/attachment_record.h"
+
 #include <catch2/catch.hpp>
 
 namespace vfrail {

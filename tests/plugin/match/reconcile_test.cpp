@@ -70,7 +70,7 @@ TEST_CASE("what kubelet says of others' resources, and ids that are none, change
   CHECK(pools.pools[0].devices.size() == 8);
 }
 
-TEST_CASE("what pods left behind is away or has a record, and no container has it") {
+TEST_CASE("an orphaned device is away or attached, and no container has it") {
   Tree tree("igb_node");
   for (const char* id : {"0000:21:10.0", "0000:21:10.2"}) tree.move_to_pod(id);
   std::vector<PublishedPool> pools;
@@ -79,6 +79,8 @@ TEST_CASE("what pods left behind is away or has a record, and no container has i
   CHECK(find_orphaned(pools, in_use({"0000:21:10.0"}), {}) ==
         Found{{"0000:21:10.2", "is in another network namespace"}});
   CHECK(find_orphaned(pools, in_use({"0000:21:10.0", "0000:21:10.2"}),
-                      {"0000:21:10.0", "0000:41:10.0", "not a device of ours"}) ==
+                      {{"0000:21:10.0", {"c1", "net1"}},
+                       {"0000:41:10.0", {"c2", "net1"}},
+                       {"not a device of ours", {"c3", "net1"}}}) ==
         Found{{"0000:41:10.0", "has the record of an attachment"}});
 }

@@ -1,7 +1,9 @@
-#include "cni/conf/request.h"
-#include "cni/record/record.h"
-#include "common/json.h"
+#include "common/node/attachment_record.h"
 
+#include "common/text.h"
+
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 
 namespace vfrail {
@@ -11,6 +13,8 @@ namespace {
 constexpr int64_t kSchema = 1;
 // The configuration that the record holds may have 1 MiB, and JSON escapes can double it.
 constexpr size_t kMaxBytes = 3 << 20;
+constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
+constexpr char kSeparator = ':';         // in neither a container id nor an interface name
 
 Result<std::string> text_of(ObjectReader& reader, std::string_view key) {
   auto text = TRY(reader.text(key), "");
@@ -119,6 +123,45 @@ Result<NetnsId> parse_netns_id(ObjectReader& reader) {
 }
 
 }  // namespace
+
+bool valid_container_id(std::string_view id) {
+  if (id.empty() || id.size() > kMaxContainerId || std::isalnum(static_cast<unsigned char>(id[0])) == 0)
+    return false;
+  return std::all_of(id.begin(), id.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  });
+}
+
+std::string AttachmentName::text() const { return container_id + kSeparator + ifname; }
+
+std::optional<AttachmentName> AttachmentName::parse(std::string_view text) {
+  const size_t separator = text.find(kSeparator);
+  if (separator == std::string_view::npos) return std::nullopt;
+  AttachmentName out{std::string(text.substr(0, separator)), std::string(text.substr(separator + 1))};
+  if (!valid_container_id(out.container_id) || !valid_ifname(out.ifname)) return std::nullopt;
+  return out;
+}
+
+// CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=a;K8S_POD_NAME=b".
+std::string pod_of(const Record& record) {
+  std::string name;
+  std::string name_space;
+  for (const std::string& one : split(record.cni_args, ";")) {
+    const auto take = [&](std::string_view key, std::string& value) {
+      if (one.starts_with(key)) value = one.substr(key.size());
+    };
+    take("K8S_POD_NAME=", name);
+    take("K8S_POD_NAMESPACE=", name_space);
+  }
+  return name.empty() ? name : name_space + "/" + name;
+}
+
+std::string describe(const Record& record) {
+  const std::string pod = pod_of(record);
+  return record.attachment.ifname + " of " +
+         (pod.empty() ? "container " + record.attachment.container_id : "pod " + pod) + ", network " +
+         record.network;
+}
 
 Json format_link(const LinkBefore& link) {
   Json out;

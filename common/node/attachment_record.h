@@ -1,0 +1,114 @@
+// Record: what one attachment of vfrail-cni is, and what it changed: the text of a file below its state
+// folder (common/node/attachments.h). vfrail-cni writes it, the daemon and the reports read it. Pure.
+#pragma once
+
+#include "common/ids.h"
+#include "common/json.h"
+#include "common/netlink/kernel.h"
+#include "common/netlink/netns.h"
+#include "common/netlink/vf_settings.h"
+#include "common/result.h"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+struct AttachmentName {
+  std::string container_id;
+  std::string ifname;
+
+  // "CONTAINER:IFNAME", the name of a record's file, and back.
+  std::string text() const;
+  static std::optional<AttachmentName> parse(std::string_view text);
+  auto operator<=>(const AttachmentName&) const = default;
+};
+
+// Device key ("0000:03:02.1") -> the attachment that has the device.
+using AttachedDevices = std::map<std::string, AttachmentName>;
+
+// The rule for container ids, which become file names.
+bool valid_container_id(std::string_view id);
+
+// A netdev as it was in the host.
+struct LinkBefore {
+  int index = 0;
+  std::string name;
+  std::vector<std::string> altnames;
+  MacAddress mac;
+  uint32_t mtu = 0;
+  uint32_t tx_queue_len = 0;
+  std::string alias;
+  bool up = false;
+  std::string kind;  // empty for most hardware
+  std::string parent_device;
+  bool promisc = false;  // the administrator's flag, as is the next
+  bool allmulti = false;
+  int lower = 0;  // IFLA_LINK: what a VLAN stands on, a veth's other end; 0: nothing, or not recorded
+  MacAddress permanent_mac =
+      {};                    // the hardware's own, which tells the ports of one function apart; empty: none
+  LinkOptions options = {};  // none in the records of older versions: then none is set back
+
+  bool ipoib() const { return mac.ipoib(); }
+  // Ends with its namespace. Hardware goes home instead: its kernel interface has a device below it, and only
+  // older kernels, which do not tell, show neither device nor kind.
+  bool ends_with_its_namespace() const { return parent_device.empty() && !kind.empty(); }
+  bool operator==(const LinkBefore&) const = default;
+};
+
+// The settings of a VF that an attachment changes, as they were.
+struct VfBefore {
+  VfSettings settings;
+  bool rebind = false;  // the driver takes a GUID over when it is bound
+  bool operator==(const VfBefore&) const = default;
+};
+
+struct Record {
+  AttachmentName attachment;
+  std::string network;
+  std::string boot_id;  // the state of devices does not outlive a boot
+  std::string netns;
+  NetnsId netns_id;
+  std::string device_key;
+  std::optional<DeviceId> device;
+  std::optional<LinkBefore> link;         // nothing for devices without a netdev
+  int index_in_pod = 0;                   // of the netdev; a move keeps it unless the pod has it already
+  std::optional<uint32_t> port;           // dev_port of the netdev: which one, where the function has several
+  std::optional<VfBefore> vf;             // nothing: no setting was to be changed
+  std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
+  MacAddress pod_mac;                     // the address it has in the pod
+  std::vector<std::string> rdma;          // RDMA devices that move
+  // Their indices, one for each, which neither a move nor a renaming changes (ib_device_rename(),
+  // rdma_dev_change_netns()); empty: the record is an older version's.
+  std::vector<uint32_t> rdma_index;
+  std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: the same
+  // What the IPAM plugin needs to release the address when the runtime never asks again.
+  std::string config;
+  std::string cni_args;
+  std::string cni_path;
+
+  bool operator==(const Record&) const = default;
+  const std::string& rdma_name_in_pod(size_t i) const {
+    return rdma_in_pod.empty() ? rdma[i] : rdma_in_pod[i];
+  }
+};
+
+// Which pod has it, by what the runtime said at ADD: "namespace/name". Empty if it said nothing (no
+// Kubernetes).
+std::string pod_of(const Record& record);
+// "net1 of pod demo/trainer-0, network rail0".
+std::string describe(const Record& record);
+
+// The text of a record file, and back.
+std::string format_record(const Record& record);
+Result<Record> parse_record(std::string_view text);
+// The part about the netdev, which a baseline has, too.
+Json format_link(const LinkBefore& link);
+Result<LinkBefore> parse_link_before(const Json::Object& object);
+
+}  // namespace vfrail

@@ -1,0 +1,88 @@
+#include "common/node/attachments.h"
+
+#include "common/files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <unistd.h>
+#include <utility>
+
+namespace vfrail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxBytes = 3 << 20;
+
+}  // namespace
+
+std::string Attachments::record_path(const AttachmentName& name) const {
+  return folder_ + "/attachments/" + name.text() + ".json";
+}
+
+std::string Attachments::owner_path(const std::string& device_key) const {
+  return folder_ + "/devices/" + device_key;
+}
+
+Result<std::optional<Record>> Attachments::load(const AttachmentName& name) const {
+  const std::string path = record_path(name);
+  const auto text = TRY(read_file(path, kMaxBytes), "");
+  if (!text) return std::optional<Record>();
+  auto record = parse_record(*text);
+  if (!record) return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text};
+  if (record->attachment != name)
+    return Error{Errc::protocol, 0, "record " + path + " is of another attachment"};
+  return std::optional<Record>(std::move(*record));
+}
+
+Result<std::vector<AttachmentName>> Attachments::list() const {
+  std::vector<AttachmentName> out;
+  std::error_code error;
+  const std::string folder = folder_ + "/attachments";
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(".json")) continue;
+    if (auto parsed = AttachmentName::parse(std::string_view(name).substr(0, name.size() - 5))) {
+      out.push_back(std::move(*parsed));
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return Error::from_errno(error.value(), "list " + folder);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::optional<AttachmentName>> Attachments::owner(const std::string& device_key) const {
+  char target[512];
+  const std::string path = owner_path(device_key);
+  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
+  if (size < 0) {
+    if (errno == ENOENT) return std::optional<AttachmentName>();
+    return Error::from_errno(errno, "read owner " + path);
+  }
+  auto name = AttachmentName::parse({target, static_cast<size_t>(size)});
+  if (!name) return std::optional<AttachmentName>();
+  const std::string record = record_path(*name);
+  if (::access(record.c_str(), F_OK) == 0) return name;
+  // Not known is not "nobody": the device of a living attachment would be given to another one.
+  if (errno != ENOENT) return Error::from_errno(errno, "find " + record);
+  return std::optional<AttachmentName>();
+}
+
+Result<AttachedDevices> Attachments::owners() const {
+  AttachedDevices out;
+  std::error_code error;
+  const std::string folder = folder_ + "/devices";
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (std::error_code gone; !at->is_symlink(gone)) continue;  // a record that is being written
+    std::string key = at->path().filename().string();
+    if (auto name = TRY(owner(key), "")) out.emplace(std::move(key), std::move(*name));
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return Error::from_errno(error.value(), "list " + folder);
+  return out;
+}
+
+}  // namespace vfrail
