@@ -137,14 +137,17 @@ SelectorField globs(const Words& words, const SelectorForm& form, Values of) {
       });
 }
 
+int index_at_pf(F function) {
+  return function.sf_number ? static_cast<int>(*function.sf_number) : function.vf_index;
+}
+
 // VFs of a PF, or sub-functions, by their numbers.
 template <class Name, class Found>
 SelectorField ranges(const Words& words, const SelectorForm& name_form, Name name, Found found) {
   SelectorField out = list(
       words, kNetAux, kNameForm,
       [name](const Texts& wanted, F function) {
-        const int index = function.sf_number ? static_cast<int>(*function.sf_number) : function.vf_index;
-        return function.pf && device_ranges_select(wanted, name(function), index);
+        return function.pf && device_ranges_select(wanted, name(function), index_at_pf(function));
       },
       found);
   out.parse = [words, &name_form, parse = out.parse](SelectorInput& input, Selector& selector) -> Result<> {
@@ -181,6 +184,20 @@ bool matches_subsystem(const Texts& wanted, F function) {
 bool matches_link_type(const Texts& wanted, F function) {
   return contains(wanted, compared_link_type(function));
 }
+
+const SelectorForm kIndexForm{
+    [](std::string_view value) { return device_range_fault("#" + std::string(value)).empty(); },
+    "numbers and ranges are written like 0-3,7"};
+
+bool matches_index(const Texts& wanted, F function) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& value) {
+    return device_range_selects("PF#" + value, "PF", index_at_pf(function));
+  });
+}
+std::string found_index(F function) {
+  return index_at_pf(function) < 0 ? std::string("none") : std::to_string(index_at_pf(function));
+}
+
 SelectorField numa_field(const Words& words) {
   SelectorField out = exact(words, kEvery, kAnyForm, numa_text);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
@@ -334,6 +351,10 @@ const std::vector<SelectorField>& selector_fields() {
       exact({"pcieRoots", "PCIe root", "`\"pci0000:16\"`, as in `readlink /sys/bus/pci/devices/ADDRESS`"},
             kEvery, kPcieRootForm,
             [](F f) { return f.pcie_path.empty() ? std::string() : f.pcie_path.front(); }),
+      list({"vfIndexes", "VF index",
+            "VFs by their index, whatever their PF is called (sub-functions by their `sfnum`): `[\"0-3\", "
+            "\"7\"]`"},
+           kEvery, kIndexForm, matches_index, found_index),
       pf_field({"isPf", "function", "`true`: PFs only; `false`: none"}),
       not_field(
           {"not", "function", "an object or a list of them: what one of these matches is not selected"}),

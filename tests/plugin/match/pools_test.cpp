@@ -357,6 +357,20 @@ TEST_CASE("a PF and its sub-functions in two pools are warned about") {
   CHECK(pools.warnings[0].find("intel.com/pf offers 0000:03:00.0, whose sub-function mlx5_core.sf.10") == 0);
 }
 
+TEST_CASE("VFs are selected by their index, whatever their PF is called") {
+  const Tree igb("igb_node");
+  CHECK(selected(igb, R"({"vfIndexes":["0","2-3"]})") ==
+        Ids{"0000:21:10.0", "0000:21:10.4", "0000:21:10.6", "0000:41:10.0", "0000:41:10.4", "0000:41:10.6"});
+  CHECK(selected(igb, R"({"vfIndexes":["1,3"],"numaNodes":[1]})") == Ids{"0000:41:10.2", "0000:41:10.6"});
+  CHECK(selected(igb, R"({"vfIndexes":["4-63"]})").empty());
+  const Pools pools = match(config(resource("a", R"({"vfIndexes":["1-2"]})")), igb.scan());
+  CHECK(reasons(pools, "0000:21:10.0") == Ids{"intel.com/a: VF index is 0, want one of [1-2]"});
+  const Config odd = config(resource("a", R"({"vfIndexes":["0-3","3-0","two"]})"));
+  REQUIRE(odd.warnings.size() == 2);
+  CHECK(odd.warnings[1].find("\"two\" can never match: numbers and ranges are written like 0-3,7") !=
+        std::string::npos);
+}
+
 TEST_CASE("each further selector selects by its fact, and not turns it round") {
   const Tree igb("igb_node");
   CHECK(selected(igb, R"({"ifNames":["eth8"]})") == Ids{"0000:41:10.4"});
