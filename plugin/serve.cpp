@@ -9,6 +9,7 @@
 #include "plugin/config/devlink_reach.h"
 #include "plugin/config/source.h"
 #include "plugin/daemon.h"
+#include "plugin/events/folder_events.h"
 #include "plugin/events/kernel_events.h"
 #include "plugin/inventory/host_kernel.h"
 #include "plugin/inventory/host_view.h"
@@ -196,7 +197,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   if (use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   LinksUp links(kernel.get(), log);
-  events.follow_folder(unclean_folder(options.cni_state_dir));
+  events.add(std::make_unique<FolderEvents>(unclean_folder(options.cni_state_dir)));
   Counters counters;
   Status status;
   const auto monitoring = TRY(watch(options, setup, counters, status, log), "");

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <initializer_list>
-#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,8 +20,8 @@ namespace vfrail {
 
 namespace {
 
-constexpr std::array kEventSources{EventSource::uevent, EventSource::route, EventSource::rdma,
-                                   EventSource::devlink};
+constexpr std::array kKernelSources{KernelSource::uevent, KernelSource::route, KernelSource::rdma,
+                                    KernelSource::devlink};
 constexpr int kUeventsOfKernel = 1;  // 2 is udev's
 constexpr int kRdmaNotify =
     4;  // RDMA_NL_GROUP_NOTIFY of Linux 6.13; older ones have the group, and say nothing
@@ -62,15 +61,15 @@ struct Source {
   std::vector<int> groups;
 };
 
-Result<Source> source_of(EventSource kind) {
+Result<Source> source_of(KernelSource kind) {
   switch (kind) {
-    case EventSource::uevent:
+    case KernelSource::uevent:
       return Source{NETLINK_KOBJECT_UEVENT, {kUeventsOfKernel}};
-    case EventSource::route:
+    case KernelSource::route:
       return Source{NETLINK_ROUTE, {RTNLGRP_LINK, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE}};
-    case EventSource::rdma:
+    case KernelSource::rdma:
       return Source{NETLINK_RDMA, {kRdmaNotify}};
-    case EventSource::devlink:
+    case KernelSource::devlink:
       break;
   }
   return Source{
@@ -98,33 +97,16 @@ Result<UniqueFd> subscribe(const Source& source) {
 }  // namespace
 
 void KernelEvents::open_missing() {
-  for (const EventSource kind : kEventSources) {
+  for (const KernelSource kind : kKernelSources) {
     const bool there =
         std::any_of(subscriptions_.begin(), subscriptions_.end(),
                     [&](const Subscription& subscription) { return subscription.kind == kind; });
     if (!there) open(kind);
   }
-  if (!folder_.empty() && !folder_watch_.valid()) follow_folder(folder_);
+  for (const auto& source : others_) source->open_missing();
 }
 
-void KernelEvents::follow_folder(const std::string& folder) {
-  folder_ = folder;
-  UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  // Files are renamed into it, and unlinked. What cannot be followed is seen at the next rescan.
-  constexpr uint32_t kMask = IN_MOVED_TO | IN_DELETE | IN_ONLYDIR;
-  if (watch.valid() && ::inotify_add_watch(watch.get(), folder.c_str(), kMask) >= 0)
-    folder_watch_ = std::move(watch);
-}
-
-std::optional<std::string> KernelEvents::read_folder() const {
-  std::optional<std::string> out;
-  char buffer[4096];
-  while (folder_watch_.valid() && ::read(folder_watch_.get(), buffer, sizeof buffer) > 0)
-    out = "files in " + folder_;
-  return out;
-}
-
-void KernelEvents::open(EventSource kind) {
+void KernelEvents::open(KernelSource kind) {
   const auto source = source_of(kind);
   auto fd = source ? subscribe(*source) : Result<UniqueFd>(source.error());
   if (!fd) {
@@ -137,20 +119,20 @@ void KernelEvents::open(EventSource kind) {
   // which a veth to it brings about, and for CAP_NET_BROADCAST (do_one_broadcast() in
   // net/netlink/af_netlink.c). Uevents do not need it: those of PCI and RDMA go to all namespaces, and would
   // come once for each.
-  if (kind == EventSource::route) covers_other_namespaces_ = set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
-  if (kind == EventSource::rdma || kind == EventSource::devlink) set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
+  if (kind == KernelSource::route) covers_other_namespaces_ = set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
+  if (kind == KernelSource::rdma || kind == KernelSource::devlink) set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
   subscriptions_.push_back({kind, *std::move(fd)});
 }
 
 bool KernelEvents::covers_all(bool own_is_host) const {
-  const auto covers = [&](EventSource kind) {
+  const auto covers = [&](KernelSource kind) {
     return std::any_of(subscriptions_.begin(), subscriptions_.end(),
                        [&](const Subscription& subscription) { return subscription.kind == kind; });
   };
   // Without the modules of RDMA and devlink there is nothing that those two could say.
   // Of other namespaces only those are received that ours has a number for (netlink(7),
   // NETLINK_LISTEN_ALL_NSID), and whether the host's is one cannot be known.
-  return own_is_host && covers(EventSource::uevent) && covers(EventSource::route);
+  return own_is_host && covers(KernelSource::uevent) && covers(KernelSource::route);
 }
 
 void KernelEvents::follow_ports(const std::set<std::string>& rdma_devices) {
@@ -160,17 +142,22 @@ void KernelEvents::follow_ports(const std::set<std::string>& rdma_devices) {
 std::vector<int> KernelEvents::fds() const {
   std::vector<int> out = verbs_ ? verbs_->fds() : std::vector<int>();
   for (const Subscription& subscription : subscriptions_) out.push_back(subscription.fd.get());
-  if (folder_watch_.valid()) out.push_back(folder_watch_.get());
+  for (const auto& source : others_) {
+    const std::vector<int> more = source->fds();
+    out.insert(out.end(), more.begin(), more.end());
+  }
   return out;
 }
 
 std::optional<std::string> KernelEvents::read() {
-  auto first = read_folder();
-  if (auto port = verbs_ ? verbs_->read() : std::optional<std::string>(); !first) first = std::move(port);
-  for (const Subscription& subscription : subscriptions_) {
-    auto what = read(subscription);
+  // All are read, or those behind the first one would wake the caller at once.
+  std::optional<std::string> first;
+  const auto note = [&](std::optional<std::string> what) {
     if (!first) first = std::move(what);
-  }
+  };
+  for (const auto& source : others_) note(source->read());
+  if (verbs_) note(verbs_->read());
+  for (const Subscription& subscription : subscriptions_) note(read(subscription));
   return first;
 }
 

@@ -1,16 +1,20 @@
-// KernelEvents: the sockets on which the kernel says that something changed. Owns them; says only "look
-// again", never what to do. A socket that cannot be had is told once, and the slow rescan stands in for it.
+// KernelEvents: the sockets on which the kernel says that something changed, and the further event sources
+// that are read with them. Owns them; says only "rescan", never what to do. A socket that cannot be opened is
+// reported once, and the periodic rescan stands in for it.
 #pragma once
 
 #include "common/log.h"
 #include "common/unique_fd.h"
+#include "plugin/events/event_source.h"
 #include "plugin/events/kernel_message.h"
 #include "plugin/events/verbs_events.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfrail {
@@ -28,9 +32,8 @@ class KernelEvents {
   void open_missing();
   // The RDMA devices of the ports that matter now.
   void follow_ports(const std::set<std::string>& rdma_devices);
-  // A folder whose files are about devices: one that comes, goes or changes is an event, too. Until it is
-  // there open_missing() looks for it.
-  void follow_folder(const std::string& folder);
+  // From now on events of this source are read, too.
+  void add(std::unique_ptr<EventSource> source) { others_.push_back(std::move(source)); }
   std::vector<int> fds() const;
   // Takes what is there, without waiting and a bounded number of messages. The first that matters in a few
   // words; nothing if none does. Messages that were lost (ENOBUFS) matter.
@@ -46,19 +49,17 @@ class KernelEvents {
 
  private:
   struct Subscription {
-    EventSource kind;
+    KernelSource kind;
     UniqueFd fd;
   };
-  void open(EventSource kind);
+  void open(KernelSource kind);
   std::optional<std::string> read(const Subscription& subscription) const;
-  std::optional<std::string> read_folder() const;
 
   Log& log_;
   std::vector<Subscription> subscriptions_;
-  std::string folder_;
-  UniqueFd folder_watch_;  // inotify(7)
+  std::vector<std::unique_ptr<EventSource>> others_;
   std::optional<VerbsEvents> verbs_;
-  std::set<EventSource> reported_;
+  std::set<KernelSource> reported_;
   bool covers_other_namespaces_ = false;
 };
 

@@ -102,18 +102,18 @@ std::optional<std::string> read_devlink(Bytes payload) {
          attributes::text(attributes::find(all, DEVLINK_ATTR_DEV_NAME));
 }
 
-std::optional<std::string> read_one(EventSource kind, const nlmsghdr& header, Bytes payload) {
+std::optional<std::string> read_one(KernelSource kind, const nlmsghdr& header, Bytes payload) {
   switch (kind) {
-    case EventSource::route:
+    case KernelSource::route:
       if (header.nlmsg_type == RTM_NEWLINK || header.nlmsg_type == RTM_DELLINK)
         return read_link(header, payload);
       if (header.nlmsg_type == RTM_NEWROUTE || header.nlmsg_type == RTM_DELROUTE) return read_route(payload);
       return std::nullopt;
-    case EventSource::rdma:
+    case KernelSource::rdma:
       return "rdma notification";  // registered, gone, renamed, a netdev attached: the group has nothing else
-    case EventSource::devlink:
+    case KernelSource::devlink:
       return read_devlink(payload);
-    case EventSource::uevent:
+    case KernelSource::uevent:
       break;
   }
   return std::nullopt;
@@ -121,22 +121,22 @@ std::optional<std::string> read_one(EventSource kind, const nlmsghdr& header, By
 
 }  // namespace
 
-const char* name_of(EventSource kind) {
+const char* name_of(KernelSource kind) {
   switch (kind) {
-    case EventSource::uevent:
+    case KernelSource::uevent:
       return "uevents";
-    case EventSource::route:
+    case KernelSource::route:
       return "links and routes";
-    case EventSource::rdma:
+    case KernelSource::rdma:
       return "RDMA devices";
-    case EventSource::devlink:
+    case KernelSource::devlink:
       return "devlink";
   }
   return "";
 }
 
-std::optional<std::string> read_kernel_message(EventSource kind, std::span<const std::byte> datagram) {
-  if (kind == EventSource::uevent) return read_uevent(datagram);
+std::optional<std::string> read_kernel_message(KernelSource kind, std::span<const std::byte> datagram) {
+  if (kind == KernelSource::uevent) return read_uevent(datagram);
   while (const auto header = attributes::header_at<nlmsghdr>(datagram, 0)) {
     if (header->nlmsg_len < sizeof *header || header->nlmsg_len > datagram.size()) return std::nullopt;
     if (auto what =

@@ -8,7 +8,7 @@ using namespace vfrail::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const auto kind = static_cast<EventSource>(data[0] % 4);
+  const auto kind = static_cast<KernelSource>(data[0] % 4);
   const std::span<const std::byte> datagram(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   const auto what = read_kernel_message(kind, datagram);
   // It becomes one word of a line in the log: what it is about, and why it was looked at.

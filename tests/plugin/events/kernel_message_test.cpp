@@ -72,7 +72,7 @@ Bytes devlink_message(uint8_t command) {
                  text(DEVLINK_ATTR_BUS_NAME, "pci") + text(DEVLINK_ATTR_DEV_NAME, "0000:03:00.0"));
 }
 
-std::optional<std::string> noted(EventSource kind, const Bytes& datagram) {
+std::optional<std::string> noted(KernelSource kind, const Bytes& datagram) {
   return read_kernel_message(kind, datagram);
 }
 
@@ -83,7 +83,7 @@ std::optional<std::string> uevent(const std::string& action, const std::string& 
          '\0';
   Bytes datagram(all.size());
   std::memcpy(datagram.data(), all.data(), all.size());
-  return noted(EventSource::uevent, datagram);
+  return noted(KernelSource::uevent, datagram);
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ TEST_CASE("uevents of pods, disks and modules do not matter") {
 }
 
 TEST_CASE("links of functions matter, those of pods and on top of functions do not") {
-  const auto source = EventSource::route;
+  const auto source = KernelSource::route;
   CHECK(noted(source, link_message("ens1f0v0", "")) == "link ens1f0v0");
   CHECK(noted(source, link_message("ens1f0v0", "", RTM_DELLINK)) == "link gone ens1f0v0");
   CHECK(noted(source, link_message("ib0", "ipoib", RTM_NEWLINK, ARPHRD_INFINIBAND)));
@@ -138,11 +138,11 @@ TEST_CASE("a function that is a port of a bond has a kind of port, not a kind") 
   ifinfomsg header{};
   header.ifi_type = ARPHRD_ETHER;
   const Bytes info = attribute(IFLA_LINKINFO, text(IFLA_INFO_SLAVE_KIND, "bond"));
-  CHECK(noted(EventSource::route, message(RTM_NEWLINK, header, text(IFLA_IFNAME, "ens1f0") + info)));
+  CHECK(noted(KernelSource::route, message(RTM_NEWLINK, header, text(IFLA_IFNAME, "ens1f0") + info)));
 }
 
 TEST_CASE("default routes matter, others do not") {
-  const auto source = EventSource::route;
+  const auto source = KernelSource::route;
   CHECK(noted(source, route_message(0)) == "default route");
   CHECK(noted(source, route_message(0, RTN_UNICAST, RTM_DELROUTE)));
   CHECK_FALSE(noted(source, route_message(32)));
@@ -151,7 +151,7 @@ TEST_CASE("default routes matter, others do not") {
 }
 
 TEST_CASE("devlink's devices, ports, parameters and health matter, flashing does not") {
-  const auto source = EventSource::devlink;
+  const auto source = KernelSource::devlink;
   for (const uint8_t command :
        {DEVLINK_CMD_NEW, DEVLINK_CMD_PORT_DEL, DEVLINK_CMD_PARAM_NEW, DEVLINK_CMD_HEALTH_REPORTER_RECOVER}) {
     INFO(int{command});
@@ -162,26 +162,26 @@ TEST_CASE("devlink's devices, ports, parameters and health matter, flashing does
 }
 
 TEST_CASE("any RDMA notification matters") {
-  CHECK(noted(EventSource::rdma, message(0x1234, uint32_t{0})));
-  CHECK_FALSE(noted(EventSource::rdma, {}));
+  CHECK(noted(KernelSource::rdma, message(0x1234, uint32_t{0})));
+  CHECK_FALSE(noted(KernelSource::rdma, {}));
 }
 
 TEST_CASE("a datagram of several messages is read to the first that matters") {
-  CHECK(noted(EventSource::route, link_message("veth1", "veth") + route_message(32) +
-                                      link_message("ens1f0", "")) == "link ens1f0");
+  CHECK(noted(KernelSource::route, link_message("veth1", "veth") + route_message(32) +
+                                       link_message("ens1f0", "")) == "link ens1f0");
 }
 
 TEST_CASE("whatever is cut off is no event, and nothing is read behind its end") {
-  const std::vector<std::pair<EventSource, Bytes>> whole{
-      {EventSource::route, link_message("ens1f0v0", "veth")},
-      {EventSource::route, route_message(24)},
-      {EventSource::devlink, devlink_message(DEVLINK_CMD_TRAP_NEW)}};
+  const std::vector<std::pair<KernelSource, Bytes>> whole{
+      {KernelSource::route, link_message("ens1f0v0", "veth")},
+      {KernelSource::route, route_message(24)},
+      {KernelSource::devlink, devlink_message(DEVLINK_CMD_TRAP_NEW)}};
   for (const auto& [kind, all] : whole) {
     for (size_t size = 0; size <= all.size(); ++size) {
       // A copy of exactly that size, for the sanitizer to see a read behind it.
       const Bytes cut(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size));
       CHECK_FALSE(noted(kind, cut));
-      CHECK_FALSE(noted(EventSource::uevent, cut));
+      CHECK_FALSE(noted(KernelSource::uevent, cut));
     }
   }
 }

@@ -2,7 +2,7 @@
 #include "common/node/unclean.h"
 
 #include "plugin/config/config.h"
-#include "plugin/events/kernel_events.h"
+#include "plugin/events/folder_events.h"
 #include "plugin/inventory/unclean_facts.h"
 #include "plugin/match/health.h"
 #include "tests/support/temp_dir.h"
@@ -77,9 +77,7 @@ TEST_CASE("A state of vfrail-cni that cannot be read says of no device that it i
 
 TEST_CASE("A file that comes into the folder of unclean devices, or leaves it, is an event") {
   const StateFolder state;
-  Log log;
-  KernelEvents events(log);
-  events.follow_folder(state.path("cni/unclean"));
+  FolderEvents events(state.path("cni/unclean"));
   while (events.read()) {
   }
   const std::string outside = state.path("new");
@@ -90,8 +88,8 @@ TEST_CASE("A file that comes into the folder of unclean devices, or leaves it, i
   CHECK(events.read() == "files in " + state.path("cni/unclean"));
   {
     INFO("a folder that is made later is followed from the next rescan on");
-    KernelEvents later(log);
-    later.follow_folder(state.path("cni/later"));
+    FolderEvents later(state.path("cni/later"));
+    CHECK(later.fds().empty());
     std::filesystem::create_directories(state.path("cni/later"));
     later.open_missing();
     while (later.read()) {

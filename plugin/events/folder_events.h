@@ -1,0 +1,25 @@
+// FolderEvents: files and folders that come into a folder, change by being replaced, or go (inotify(7)). For
+// folders whose files are about devices. One that is not there yet is tried again before each scan.
+#pragma once
+
+#include "common/unique_fd.h"
+#include "plugin/events/event_source.h"
+
+#include <string>
+
+namespace vfrail {
+
+class FolderEvents : public EventSource {
+ public:
+  explicit FolderEvents(std::string folder);
+
+  void open_missing() override;
+  std::vector<int> fds() const override;
+  std::optional<std::string> read() override;
+
+ private:
+  const std::string folder_;
+  UniqueFd watch_;
+};
+
+}  // namespace vfrail
