@@ -198,6 +198,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   LinksUp links(kernel.get(), log);
   events.add(std::make_unique<FolderEvents>(unclean_folder(options.cni_state_dir)));
+  events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
   Counters counters;
   Status status;
   const auto monitoring = TRY(watch(options, setup, counters, status, log), "");

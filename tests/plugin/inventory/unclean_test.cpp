@@ -3,12 +3,14 @@
 
 #include "plugin/config/config.h"
 #include "plugin/events/folder_events.h"
+#include "plugin/events/kernel_events.h"
 #include "plugin/inventory/unclean_facts.h"
 #include "plugin/match/health.h"
 #include "tests/support/temp_dir.h"
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include <catch2/catch.hpp>
 
@@ -98,6 +100,22 @@ TEST_CASE("A file that comes into the folder of unclean devices, or leaves it, i
     std::filesystem::rename(outside, state.path("cni/later/x.json"));
     CHECK(later.read() == "files in " + state.path("cni/later"));
   }
+}
+
+TEST_CASE("The first unclean device of a node is an event, too, although its folder comes with it") {
+  const test::TempDir state;
+  Log log;
+  KernelEvents events(log);
+  events.add(std::make_unique<FolderEvents>(state.path("unclean")));
+  events.add(std::make_unique<FolderEvents>(state.path()));
+  while (events.read()) {
+  }
+  std::filesystem::create_directories(state.path("unclean"));
+  std::ofstream(state.path("unclean/0000:03:02.1.json")) << format_unclean({"boot-1", {"x"}});
+  CHECK(events.read() == "files in " + state.path());
+  events.open_missing();  // as each rescan does before it reads
+  std::filesystem::remove(state.path("unclean/0000:03:02.1.json"));
+  CHECK(events.read() == "files in " + state.path("unclean"));
 }
 
 }  // namespace vfrail::test
