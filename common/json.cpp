@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <unordered_map>
 
 #include <rapidjson/error/en.h>
@@ -43,7 +44,17 @@ void merge_duplicates(Json::Object& object) {
   object.resize(size);
 }
 
-// Builds the tree from RapidJSON's events. `open_` holds the containers being filled, outermost first.
+// Nearly no object has any, and a sorted list of its keys is made faster than a table.
+bool has_duplicates(const Json::Object& object) {
+  std::vector<std::string_view> keys;
+  keys.reserve(object.size());
+  for (const auto& member : object) keys.emplace_back(member.first);
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+// Builds the tree from RapidJSON's events: what is not yet part of a container waits in `values_` and `keys_`
+// until the container ends and takes as many as it has.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
  public:
   // `lines`: null if no line is to be known.
@@ -63,19 +74,37 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   }
   // RapidJSON refuses "\ud800" without its other half, but not "\udc00", which it makes three bytes of.
   bool String(const char* text, rapidjson::SizeType size, bool) {
-    std::string value(text, size);
-    return is_utf8(value) ? add(Json(std::move(value))) : refuse(kHalfCharacter);
+    const std::string_view value(text, size);
+    return is_utf8(value) ? add(Json(value)) : refuse(kHalfCharacter);
   }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     keys_.emplace_back(text, size);
     return is_utf8(keys_.back()) || refuse(kHalfCharacter);
   }
-  bool StartObject() { return open(Json::object()); }
-  bool EndObject(rapidjson::SizeType) { return close(); }
-  bool StartArray() { return open(Json::array()); }
-  bool EndArray(rapidjson::SizeType) { return close(); }
+  bool StartObject() { return open(); }
+  bool EndObject(rapidjson::SizeType size) {
+    Json::Object object;
+    object.reserve(size);
+    const size_t first_key = keys_.size() - size;
+    const size_t first_value = values_.size() - size;
+    for (size_t i = 0; i < size; ++i)
+      object.emplace_back(std::move(keys_[first_key + i]), std::move(values_[first_value + i]));
+    keys_.resize(first_key);
+    values_.resize(first_value);
+    if (has_duplicates(object)) merge_duplicates(object);
+    return close(Json(std::move(object)));
+  }
+  bool StartArray() { return open(); }
+  bool EndArray(rapidjson::SizeType size) {
+    const auto first = values_.end() - static_cast<std::ptrdiff_t>(size);
+    Json::Array list(std::make_move_iterator(first), std::make_move_iterator(values_.end()));
+    values_.erase(first, values_.end());
+    return close(Json(std::move(list)));
+  }
 
-  Json root;
+  // The whole of a text that was parsed without an error.
+  Json root() { return std::move(values_.front()); }
+
   std::string refusal;  // why a handler has ended the parse
 
  private:
@@ -83,16 +112,15 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     refusal = std::move(why);
     return false;
   }
-  bool open(Json container) {
+  bool open() {
     if (open_.size() >= kMaxDepth)
       return refuse("more than " + std::to_string(kMaxDepth) + " levels of nesting");
-    open_.push_back(std::move(container.at_line(line())));
+    open_.push_back(line());
     return true;
   }
-  bool close() {
-    Json done = std::move(open_.back());
+  bool close(Json done) {
+    done.at_line(open_.back());
     open_.pop_back();
-    if (Json::Object* object = done.as_object()) merge_duplicates(*object);
     return add(std::move(done));
   }
   // Of what the stream has just got past: none but a comment could span lines, and JSON has none.
@@ -105,14 +133,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   }
   bool add(Json value) {
     if (value.line() == 0) value.at_line(line());
-    if (open_.empty()) {
-      root = std::move(value);
-    } else if (Json::Array* list = open_.back().as_array()) {
-      list->push_back(std::move(value));
-    } else {
-      open_.back().as_object()->emplace_back(std::move(keys_.back()), std::move(value));
-      keys_.pop_back();
-    }
+    values_.push_back(std::move(value));
     return true;
   }
 
@@ -120,9 +141,18 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   const TextLines* lines_;
   const char* counted_ = stream_.begin_;
   uint32_t newlines_ = 0;
-  std::vector<Json> open_;
+  std::vector<uint32_t> open_;  // the line of each container that has not ended
+  std::vector<Json> values_;
   std::vector<std::string> keys_;
 };
+
+std::vector<const Json::Object::value_type*> sorted(const Json::Object& object) {
+  std::vector<const Json::Object::value_type*> out;
+  out.reserve(object.size());
+  for (const auto& member : object) out.push_back(&member);
+  std::sort(out.begin(), out.end(), [](auto* a, auto* b) { return a->first < b->first; });
+  return out;
+}
 
 template <class Writer>
 void write(Writer& out, const Json& value, Json::Order order) {
@@ -139,15 +169,15 @@ void write(Writer& out, const Json& value, Json::Order order) {
     for (const Json& item : *list) write(out, item, order);
     out.EndArray();
   } else if (const auto* object = value.as_object()) {
-    std::vector<const std::pair<std::string, Json>*> members;
-    for (const auto& member : *object) members.push_back(&member);
-    if (order == Json::Order::sorted) {
-      std::sort(members.begin(), members.end(), [](auto* a, auto* b) { return a->first < b->first; });
-    }
+    const auto write_member = [&](const Json::Object::value_type& member) {
+      out.Key(member.first.data(), static_cast<rapidjson::SizeType>(member.first.size()));
+      write(out, member.second, order);
+    };
     out.StartObject();
-    for (const auto* member : members) {
-      out.Key(member->first.data(), static_cast<rapidjson::SizeType>(member->first.size()));
-      write(out, member->second, order);
+    if (order == Json::Order::sorted) {
+      for (const auto* member : sorted(*object)) write_member(*member);
+    } else {
+      for (const auto& member : *object) write_member(member);
     }
     out.EndObject();
   } else {
@@ -185,7 +215,7 @@ Result<Json> parse_tree(std::string_view text, size_t limit_bytes, const TextLin
   // RapidJSON takes a zero for the end, whatever comes behind it.
   if (stream.Tell() < text.size())
     return Error{Errc::invalid, 0, place(text, stream.Tell(), shown) + ": a zero byte behind the value"};
-  return std::move(builder.root);
+  return builder.root();
 }
 
 }  // namespace
@@ -228,9 +258,10 @@ std::string Json::text(Order order) const {
   return escaped_json({buffer.GetString(), buffer.GetSize()});
 }
 
-// Outside strings JSON has none of these characters, and a backslash is in a string only.
+// Outside strings JSON has none of these characters, and a backslash is in a string only. What is no UTF-8
+// (the name of an interface has whatever bytes somebody gave it) is replaced, as Go does.
 std::string Json::go_text(Order order) const {
-  const std::string compact = text(order);
+  const std::string compact = well_formed(text(order));
   std::string out;
   for (size_t at = 0; at < compact.size(); ++at) {
     const std::string_view rest = std::string_view(compact).substr(at);

@@ -1,5 +1,5 @@
 // JSON: a value tree, a bounded parser, a writer, and ObjectReader, whose errors name the path of the key.
-// json.cpp is the only user of RapidJSON. Knows no configuration format.
+// json.cpp is the only user of RapidJSON; object_reader.cpp has the reader. Knows no configuration format.
 #pragma once
 
 #include "common/result.h"

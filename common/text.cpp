@@ -44,12 +44,15 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 }
 
 bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
+  while (true) {
+    // Most texts have ASCII only.
+    const auto other = std::find_if(text.begin(), text.end(), [](unsigned char c) { return c >= 0x80; });
+    text.remove_prefix(static_cast<size_t>(other - text.begin()));
+    if (text.empty()) return true;
     const size_t size = character_size(text);
     if (size == 0) return false;
     text.remove_prefix(size);
   }
-  return true;
 }
 
 std::string well_formed(std::string_view text) {
