@@ -33,7 +33,7 @@ Result<std::optional<DeviceId>> device_of_netdev(const SysRoot& sys, const std::
       auto id = DeviceId::parse(last);
       if (id) return std::optional(*id);
     }
-    path.resize(path.rfind('/'));
+    path.resize(std::min(path.rfind('/'), path.size()));
   }
   return std::optional<DeviceId>();
 }

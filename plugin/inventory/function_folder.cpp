@@ -24,6 +24,12 @@ std::optional<PciAddress> innermost_function(const std::string& path) {
   return found;
 }
 
+std::optional<int> numa_node_of(std::optional<int64_t> number) {
+  constexpr int64_t kMostNodes = 1 << 16;  // MAX_NUMNODES is 1024 at most
+  if (!number || *number < 0 || *number >= kMostNodes) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
 // The link in the bus's folder says where a function is: "../../../devices/pci0000:16/0000:16:01.0/...".
 Result<std::vector<std::string>> read_pcie_path(const SysRoot& sys, const PciAddress& address) {
   const std::string target = TRY(sys.link_target(pci_folder(address)), "").value_or("");

@@ -19,6 +19,9 @@ std::string auxiliary_folder(std::string_view name);
 // The last PCI function in a path: 0000:65:00.2 of "../../../devices/pci0000:00/0000:65:00.2/vdpa0". Pure.
 std::optional<PciAddress> innermost_function(const std::string& path);
 
+// Of what the file says, in which the kernel writes -1 for none. Pure.
+std::optional<int> numa_node_of(std::optional<int64_t> number);
+
 // PciFunction::pcie_path; empty if there is no such function.
 Result<std::vector<std::string>> read_pcie_path(const SysRoot& sys, const PciAddress& address);
 

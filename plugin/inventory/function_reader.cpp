@@ -6,6 +6,7 @@
 #include "plugin/inventory/vdpa_facts.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace vfrail {
@@ -61,8 +62,7 @@ Result<> read_bus_facts(const SysRoot& sys, const FunctionFolder& folder, const 
   out.subsystem_device = std::move(ids.subsystem[1]);
   out.driver = TRY(folder.link_name("driver"), "").value_or("");
   out.pcie_path = TRY(read_pcie_path(sys, address), "");
-  const auto node = TRY(folder.number("numa_node"), "");
-  if (node && *node >= 0) out.numa_node = static_cast<int>(*node);
+  out.numa_node = numa_node_of(TRY(folder.number("numa_node"), ""));
   out.acpi_index = TRY(folder.text("acpi_index"), "");
   return {};
 }
@@ -251,6 +251,9 @@ Result<std::optional<PciFunction>> FunctionReader::read(const PciAddress& addres
 }
 
 Result<std::optional<PciFunction>> FunctionReader::read_sub_function(const std::string& name) {
+  // Kubelet and files know a device by its id alone, so what cannot be one is none.
+  const auto id = DeviceId::parse(name);
+  if (!id || id->pci()) return std::optional<PciFunction>();
   const std::string path = auxiliary_folder(name);
   const auto number = TRY(sys_.text(path + "/sfnum"), "");
   const auto parent = innermost_function(TRY(sys_.link_target(path), "").value_or(""));
@@ -263,7 +266,7 @@ Result<std::optional<PciFunction>> FunctionReader::read_sub_function(const std::
   const FunctionFolder folder(sys_, path);
   out.aux_name = name;
   const auto sf_number = TRY(folder.number("sfnum"), "");
-  if (!sf_number || *sf_number < 0) return std::optional<PciFunction>();
+  if (!sf_number || *sf_number < 0 || *sf_number > UINT32_MAX) return std::optional<PciFunction>();
   out.sf_number = static_cast<uint32_t>(*sf_number);
   out.pf = *parent;
   TRY(read_network_facts(folder, out), "");

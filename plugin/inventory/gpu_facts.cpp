@@ -32,8 +32,7 @@ Result<std::vector<Gpu>> read_gpus(const SysRoot& sys, const std::vector<PciFunc
     gpu.address = *address;
     gpu.vendor = TRY(sys.text(base + "vendor"), "").value_or("");
     if (gpu.vendor.starts_with("0x")) gpu.vendor.erase(0, 2);
-    const auto node = TRY(sys.number(base + "numa_node"), "");
-    if (node && *node >= 0) gpu.numa_node = static_cast<int>(*node);
+    gpu.numa_node = numa_node_of(TRY(sys.number(base + "numa_node"), ""));
     gpu.pcie_path = TRY(read_pcie_path(sys, *address), "");
     out.push_back(std::move(gpu));
   }

@@ -1,6 +1,7 @@
 #include "plugin/kubelet/pod_resources.h"
 
 #include "plugin/kubelet/kubelet_call.h"
+#include "plugin/kubelet/pod_devices.h"
 #include "proto/podresources_v1.grpc.pb.h"
 
 #include <optional>
@@ -12,29 +13,6 @@ namespace {
 
 // A node with 500 pods of ten containers answers 2 MiB at most.
 constexpr int kMaxAnswerBytes = 16 << 20;
-// A node has 110 pods by default and 500 at most in practice; a pool has 4096 devices at most.
-constexpr size_t kMaxDevices = 65'536;
-
-DevicesInUse read(const v1::ListPodResourcesResponse& answer, const std::set<std::string>& wanted) {
-  DevicesInUse out;
-  out.taken = std::chrono::steady_clock::now();
-  size_t left = kMaxDevices;
-  for (const v1::PodResources& pod : answer.pod_resources()) {
-    for (const v1::ContainerResources& container : pod.containers()) {
-      for (const v1::ContainerDevices& devices : container.devices()) {
-        if (!wanted.empty() && !wanted.contains(devices.resource_name())) continue;
-        auto& known = out.resources[devices.resource_name()];
-        for (const std::string& id : devices.device_ids()) {
-          if (left == 0) return out;
-          --left;
-          known.emplace(id, PodContainer{pod.namespace_(), pod.name(), container.name()});
-        }
-      }
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string pod_resources_socket(const std::string& kubelet_root) {
@@ -55,7 +33,7 @@ PodResourcesCall::PodResourcesCall(const Request& request, std::function<void(Re
                           [done = std::move(done), wanted = request.resources](
                               const grpc::Status& status, const v1::ListPodResourcesResponse& answer) {
                             if (status.ok()) {
-                              done(read(answer, wanted));
+                              done(read_devices_in_use(answer, wanted));
                             } else {
                               done(call_error("pod-resources List", status));
                             }

@@ -25,8 +25,8 @@ class PodResourcesCall {
     std::set<std::string> resources;  // what is wanted of the answer; empty: all
     std::chrono::milliseconds timeout{2000};
   };
-  // `done` is called once, on a gRPC thread. Where kubelet names a device twice (it did so for pods that had
-  // ended), the first stands.
+  // `done` is called once, on a gRPC thread. How an answer is read is pod_devices.h's
+  // business.
   PodResourcesCall(const Request& request, std::function<void(Result<DevicesInUse>)> done);
   PodResourcesCall(const PodResourcesCall&) = delete;
   PodResourcesCall& operator=(const PodResourcesCall&) = delete;

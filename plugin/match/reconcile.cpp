@@ -60,7 +60,9 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
     if (pool.config.unit != UnitKind::device || used == in_use.resources.end()) continue;
     const DevicesById by_id = index(pool);
     for (const auto& [id, container] : used->second) {
-      if (by_id.contains(id) || !DeviceId::parse(id)) continue;
+      // What is spelled otherwise was not advertised by us, and would be a second entry of the same device.
+      const auto parsed = DeviceId::parse(id);
+      if (by_id.contains(id) || !parsed || parsed->text() != id) continue;
       if (!whereabouts) whereabouts.emplace(pools);
       kept[i].push_back(missing_device(id, whereabouts->find_why_not_in_pool(id)));
     }

@@ -118,7 +118,7 @@ int doctor(const DoctorOptions& options) {
   }
   const SysRoot sys(options.root);
   const auto checks = check_node({sys, *inventory});
-  std::cout << (options.json ? checks_json(checks).pretty() + "\n" : render_checks(checks));
+  std::cout << (options.json ? well_formed(checks_json(checks).pretty()) + "\n" : render_checks(checks));
   std::cout.flush();
   const bool fault = std::any_of(checks.begin(), checks.end(),
                                  [](const CheckedNode& one) { return one.result.finding == Finding::fault; });

@@ -1,6 +1,7 @@
 #include "plugin/report/inspect.h"
 
 #include "common/escape.h"
+#include "common/text.h"
 #include "plugin/config/devlink_reach.h"
 #include "plugin/config/file.h"
 #include "plugin/match/explain.h"
@@ -79,6 +80,9 @@ Result<std::string> names(const InspectOptions& options, const Config& config, c
   return out;
 }
 
+// The kernel takes nearly every byte in a name, and JSON only UTF-8.
+std::string printed(const Json& json) { return well_formed(json.pretty()) + "\n"; }
+
 // Columns of the terminal that stdout is; 0 if it is none.
 size_t terminal_width() {
   winsize size{};
@@ -91,12 +95,11 @@ Result<std::string> answer(const InspectOptions& options, const Config& config, 
   if (options.output == InspectOptions::Output::name) return names(options, config, inventory, pools);
   if (options.explain) {
     const auto traces = TRY(explain_one(*options.explain, config, inventory, pools), "");
-    return json ? explanations_json(traces, inventory).pretty() + "\n"
-                : render_explanations(traces, inventory);
+    return json ? printed(explanations_json(traces, inventory)) : render_explanations(traces, inventory);
   }
   if (options.distances)
-    return json ? distances_json(inventory, pools).pretty() + "\n" : render_distances(inventory, pools);
-  if (json) return render_json(report).pretty() + "\n";
+    return json ? printed(distances_json(inventory, pools)) : render_distances(inventory, pools);
+  if (json) return printed(render_json(report));
   const size_t width = options.output == InspectOptions::Output::wide ? 0 : terminal_width();
   return render_table(report, {.all_reasons = width == 0, .width = width});
 }

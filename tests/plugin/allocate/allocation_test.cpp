@@ -128,6 +128,11 @@ TEST_CASE("a device for which additional information says nothing has it empty, 
   REQUIRE(out);
   CHECK(info(*out) == R"({"0000:03:02.1":{"extra":{"k":"\u003ca\u003e\u0026\u2028\u2029\u001f\"\\u003C"},)"
                       R"("generic":{"deviceID":"0000:03:02.1"}}})");
+  device.extra = {{"k", "\xC3\xA9\xff\xE2\x80"}};
+  out = allocate(pool, {device}, {});
+  REQUIRE(out);
+  CHECK(info(*out).starts_with(
+      "{\"0000:03:02.1\":{\"extra\":{\"k\":\"\xC3\xA9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"}"));
 }
 
 TEST_CASE("a uio driver without a uio folder has an empty entry and no node") {

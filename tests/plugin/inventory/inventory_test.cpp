@@ -41,6 +41,26 @@ TEST_CASE("the facts of a VF are read") {
   CHECK_FALSE(vf.away());
 }
 
+TEST_CASE("numbers that no kernel writes are not cut to others") {
+  Tree tree("igb_node");
+  const std::string vf = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0";
+  tree.add(vf + "/numa_node = 4294967295");
+  tree.add(
+      "sys/bus/auxiliary/devices/mlx5_core.sf.4 -> ../../../devices/pci0000:20/0000:20:00.0/0000:21:10.0/sf");
+  tree.add(vf + "/sf/sfnum = 4294967296");
+  const Inventory inventory = tree.scan();
+  CHECK_FALSE(function(inventory, "0000:21:10.0").numa_node);
+  for (const PciFunction& one : inventory.functions) CHECK(one.kind != FunctionKind::sub_function);
+}
+
+TEST_CASE("a sub-function whose name can be no device id is none, and not its parent once more") {
+  Tree tree("igb_node");
+  tree.add("sys/bus/auxiliary/devices/a b -> ../../../devices/pci0000:20/0000:20:00.0/0000:21:10.0/a b");
+  tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/a b/sfnum = 4");
+  const Inventory inventory = tree.scan();
+  for (const PciFunction& one : inventory.functions) CHECK(one.kind != FunctionKind::sub_function);
+}
+
 TEST_CASE("the facts of a PF are read, and it has no PF name of its own") {
   const Inventory inventory = Tree("igb_node").scan();
   const PciFunction& pf = function(inventory, "0000:21:00.0");

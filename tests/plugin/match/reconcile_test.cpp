@@ -67,6 +67,8 @@ TEST_CASE("what kubelet says of others' resources, and ids that are none, change
   Pools pools = pools_of(Tree("igb_node"), kHostdev);
   keep_in_use(pools, in_use({"0000:99:00.0"}, "nvidia.com/gpu"));
   keep_in_use(pools, in_use({"../../etc"}));
+  // Not as they were advertised: they would be second entries of the same device.
+  keep_in_use(pools, in_use({"21:10.0", "0000:21:1A.0"}));
   CHECK(pools.pools[0].devices.size() == 8);
 }
 

@@ -76,6 +76,18 @@ TEST_CASE("inspect with a configuration answers in JSON, warnings of the configu
       std::string::npos);
 }
 
+TEST_CASE("inspect answers in JSON also where the name of an interface is no UTF-8") {
+  Tree tree("igb_node");
+  tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net/e\xff/type = 1");
+  InspectOptions options;
+  options.root = tree.root();
+  options.output = InspectOptions::Output::json;
+  const Run result = run([&] { return inspect(options); });
+  CHECK(result.code == 0);
+  CHECK(result.out.find("e\xEF\xBF\xBD") != std::string::npos);
+  CHECK(Json::parse(result.out));
+}
+
 TEST_CASE("inspect shows the distances of the pools' devices in place of their facts") {
   const Tree tree("igb_node");
   const TempDir folder;

@@ -1,0 +1,18 @@
+// What an answer of kubelet's pod-resources API says about devices. Pure; kubelet is asked by
+// pod_resources.h.
+#pragma once
+
+#include "plugin/match/devices_in_use.h"
+#include "proto/podresources_v1.pb.h"
+
+#include <set>
+#include <string>
+
+namespace vfrail {
+
+// The devices of the `wanted` resources; of all of them if none is named. Where kubelet names a device twice
+// (it did so for pods that had ended), the first stands.
+DevicesInUse read_devices_in_use(const v1::ListPodResourcesResponse& answer,
+                                 const std::set<std::string>& wanted);
+
+}  // namespace vfrail
