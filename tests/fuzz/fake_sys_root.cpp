@@ -1,0 +1,163 @@
+#include "tests/fuzz/fake_sys_root.h"
+
+#include "common/node/sys_root.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace vfrail {
+
+namespace {
+
+using fuzz::FakeFile;
+using fuzz::FakeFiles;
+
+const FakeFiles* always = nullptr;
+const FakeFiles* changed = nullptr;
+
+const FakeFile* find(std::string_view path) {
+  for (const FakeFiles* files : {changed, always}) {
+    if (const auto at = files->find(path); at != files->end()) return &at->second;
+  }
+  return nullptr;
+}
+
+// What is asked for, below the root of the fake node.
+std::string_view inside(std::string_view path) {
+  path.remove_prefix(std::min(path.size(), std::string_view(fuzz::kFakeRoot).size()));
+  while (path.starts_with('/')) path.remove_prefix(1);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+Result<> failure_of(const FakeFile* file, const std::string& path) {
+  if (file == nullptr || file->kind != FakeFile::Kind::failure) return {};
+  return Error::from_errno(file->error, "read " + path);
+}
+
+template <class Visit>
+void each_below(const FakeFiles& files, const std::string& folder, Visit&& visit) {
+  for (auto at = files.lower_bound(folder); at != files.end() && at->first.starts_with(folder); ++at)
+    visit(std::string_view(at->first).substr(folder.size()));
+}
+
+}  // namespace
+
+SysRoot::SysRoot(std::string root) : root_(std::move(root)) {
+  if (root_.empty() || root_.back() != '/') root_ += '/';
+}
+
+std::string SysRoot::path(std::string_view below) const { return root_ + std::string(below); }
+
+SysRoot SysRoot::at(std::string_view below) const { return SysRoot(path(below)); }
+
+Result<bool> SysRoot::exists(std::string_view below) const {
+  const auto names = TRY(list(below), "");
+  return names.has_value() || find(inside(path(below))) != nullptr;
+}
+
+Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
+  const std::string name = path(below);
+  const FakeFile* file = find(inside(name));
+  TRY(failure_of(file, name), "");
+  if (file == nullptr || file->kind != FakeFile::Kind::text) return std::optional<std::string>();
+  return std::optional(file->content.substr(0, file->content.find_last_not_of("\n \t") + 1));
+}
+
+Result<std::optional<int64_t>> SysRoot::number(std::string_view below) const {
+  const auto found = TRY(text(below), "");
+  if (!found) return std::optional<int64_t>();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(found->data(), found->data() + found->size(), number);
+  if (error != std::errc() || end != found->data() + found->size()) return std::optional<int64_t>();
+  return std::optional(number);
+}
+
+Result<std::optional<std::string>> SysRoot::link_target(std::string_view below) const {
+  const std::string name = path(below);
+  const FakeFile* file = find(inside(name));
+  TRY(failure_of(file, name), "");
+  if (file == nullptr || file->kind != FakeFile::Kind::link) return std::optional<std::string>();
+  return std::optional(file->content);
+}
+
+Result<std::optional<std::string>> SysRoot::link_name(std::string_view below) const {
+  auto target = TRY(link_target(below), "");
+  if (target) target->erase(0, target->rfind('/') + 1);
+  return target;
+}
+
+Result<std::optional<std::string>> SysRoot::resolve(std::string_view below) const {
+  auto target = TRY(link_target(below), "");
+  if (target) return target;
+  if (!TRY(exists(below), "")) return std::optional<std::string>();
+  return std::optional(std::string(inside(path(below))));
+}
+
+Result<std::optional<SysRoot::Names>> SysRoot::list(std::string_view below) const {
+  const std::string name = path(below);
+  TRY(failure_of(find(inside(name)), name), "");
+  const std::string folder = std::string(inside(name)) + "/";
+  std::set<std::string_view> names;
+  for (const FakeFiles* files : {always, changed}) {
+    each_below(*files, folder, [&](std::string_view rest) { names.insert(rest.substr(0, rest.find('/'))); });
+  }
+  const FakeFile* file = find(inside(name));
+  if (names.empty() && (file == nullptr || file->kind != FakeFile::Kind::folder))
+    return std::optional<Names>();
+  return std::optional(Names(names.begin(), names.end()));
+}
+
+namespace fuzz {
+
+namespace {
+
+std::string with_line_ends(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool line_end = text.substr(i).starts_with("\\n");
+    out += line_end ? '\n' : text[i];
+    i += line_end ? 1 : 0;
+  }
+  return out;
+}
+
+// As the kernel names files: no empty component, no zero, and PCI functions in lower case.
+bool can_be_path(std::string_view path) {
+  constexpr std::string_view kFunctions = "sys/bus/pci/devices/";
+  if (path.starts_with(kFunctions)) {
+    const std::string_view name = path.substr(kFunctions.size(), path.substr(kFunctions.size()).find('/'));
+    if (std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'F'; })) return false;
+  }
+  return !path.empty() && path.front() != '/' && path.find("//") == std::string_view::npos &&
+         path.find('\0') == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::string, FakeFile>> parse_fake_file(std::string_view line) {
+  using Kind = FakeFile::Kind;
+  std::pair<std::string, FakeFile> out;
+  if (const size_t text = line.find(" = "); text != std::string_view::npos) {
+    out = {std::string(line.substr(0, text)), {Kind::text, with_line_ends(line.substr(text + 3)), 0}};
+  } else if (const size_t link = line.find(" -> "); link != std::string_view::npos) {
+    out = {std::string(line.substr(0, link)), {Kind::link, std::string(line.substr(link + 4)), 0}};
+  } else if (const size_t failure = line.find(" ! "); failure != std::string_view::npos) {
+    out = {std::string(line.substr(0, failure)), {Kind::failure, {}, 0}};
+    std::from_chars(line.data() + failure + 3, line.data() + line.size(), out.second.error);
+    if (out.second.error <= 0 || out.second.error > 133) return std::nullopt;  // EHWPOISON is the last
+  } else if (line.ends_with('/')) {
+    out = {std::string(line.substr(0, line.size() - 1)), {Kind::folder, {}, 0}};
+  }
+  if (!can_be_path(out.first)) return std::nullopt;
+  return out;
+}
+
+void set_fake_node(const FakeFiles* all, const FakeFiles* some) {
+  always = all;
+  changed = some;
+}
+
+}  // namespace fuzz
+}  // namespace vfrail
