@@ -1,6 +1,6 @@
 #include "cni/node/host_use.h"
 
-#include "common/node/uplink.h"
+#include "common/node/device_folder.h"
 
 #include <algorithm>
 
@@ -20,10 +20,10 @@ Result<std::string> find_master(Kernel& host, const Link& link) {
 
 // The PF's interface is the handle on its VFs: addresses, VLANs and rates are set there.
 Result<std::string> find_vfs(const SysRoot& sys, const Device& device) {
-  if (!device.id || !device.id->pci()) return std::string();
-  const auto count = TRY(sys.text("sys/bus/pci/devices/" + device.id->text() + "/sriov_numvfs"), "");
-  if (!count || count->empty() || *count == "0") return std::string();
-  return device.key + " is the PF of " + *count + " VFs, which the host could not configure without it";
+  if (!device.id.pci()) return std::string();
+  const std::string count = TRY(DeviceFolder(sys, device.id).text("sriov_numvfs"), "");
+  if (count.empty() || count == "0") return std::string();
+  return device.key() + " is the PF of " + count + " VFs, which the host could not configure without it";
 }
 
 Result<bool> has_default_route(Kernel& host, const Link& link) {
@@ -32,20 +32,11 @@ Result<bool> has_default_route(Kernel& host, const Link& link) {
                      [](const Route& route) { return route.destination.prefix == 0; });
 }
 
-// VLANs, macvlans, bridges and so on that stand on the interface, as sysfs links them (upper_NAME).
-Result<std::vector<std::string>> uppers_of(const SysRoot& sys, const std::string& name) {
-  std::vector<std::string> out;
-  for (const std::string& entry : TRY(sys.list("sys/class/net/" + name), "").value_or(SysRoot::Names())) {
-    if (entry.starts_with("upper_")) out.push_back(entry.substr(6));
-  }
-  return out;
-}
-
 // The name of the link with the default route: the link's own, or of what stands on it. Empty: none.
 Result<std::string> find_default_route(const SysRoot& sys, Kernel& host, const Link& link, int depth) {
   if (!link.up() || depth > kMaxStacked) return std::string();
   if (TRY(has_default_route(host, link), "")) return link.name;
-  for (const std::string& name : TRY(uppers_of(sys, link.name), "")) {
+  for (const std::string& name : TRY(list_uppers(sys, link.name), "")) {
     const auto upper = TRY(host.find_link(name), "read " + name);
     std::string found = upper ? TRY(find_default_route(sys, host, *upper, depth + 1), "") : "";
     if (!found.empty()) return found;
@@ -65,12 +56,9 @@ Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device
 }
 
 std::string find_downed_pf(const SysRoot& sys, const DeviceId& id) {
-  Device device;
-  device.key = id.text();
-  device.id = id;
-  const auto found = find_vf_place(sys, device);
-  if (!found || !found->place) return "";
-  const std::string& pf = found->place->pf;
+  const auto found = find_pf(sys, id);
+  if (!found || !found->pf) return "";
+  const std::string& pf = found->netdev;
   const auto flags = sys.text("sys/class/net/" + pf + "/flags").or_none();  // "0x1003"
   if (!flags || flags->empty()) return "";
   const char lowest = flags->back();

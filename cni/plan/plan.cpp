@@ -49,18 +49,18 @@ Result<> check_parts(const NetConf& conf, const State& state) {
   const Device& device = state.device;
   if (device.netdevs.size() > 1) {
     return Error{Errc::invalid, 0,
-                 device.key + " has several interfaces on one port (" + joined(device.netdevs) +
+                 device.key() + " has several interfaces on one port (" + joined(device.netdev_names()) +
                      "); name one with \"device\""};
   }
-  if (device.driver.empty() && device.netdevs.empty() && device.rdma.empty()) {
+  if (!device.driver.is_bound() && device.netdevs.empty() && device.rdma.empty()) {
     return Error{Errc::not_found, 0,
-                 device.key + " has no driver bound, so it has neither an interface nor an RDMA device"};
+                 device.key() + " has no driver bound, so it has neither an interface nor an RDMA device"};
   }
   const std::string missing = missing_part(device, conf, state.netdev_in_pod);
   if (missing.empty()) return {};
   return Error{
       Errc::busy, 0,
-      "the " + missing + " of " + device.key + " (driver " + device.driver +
+      "the " + missing + " of " + device.key() + " (driver " + device.driver.name() +
           ") is not in the host: it is in another network namespace, or its driver is just starting"};
 }
 
@@ -92,7 +92,8 @@ Result<> check_mtu(const NetConf& conf, const Link& link) {
 Result<> check_host_use(const NetConf& conf, const State& state) {
   if (state.host_use.empty() || conf.host_use_allowed) return {};
   return Error{Errc::denied, 0,
-               state.device.key + " is not given to a pod, because the host lives on it: " + state.host_use +
+               state.device.key() +
+                   " is not given to a pod, because the host lives on it: " + state.host_use +
                    "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network"};
 }
 
@@ -129,8 +130,9 @@ std::vector<std::string> names_in_pod(const NetConf& conf, size_t devices) {
 Result<> check_guid(const NetConf& conf, const State& state) {
   const bool ipoib = state.link && state.link->ipoib();
   if (conf.guid && state.link && !ipoib) {
-    return Error{Errc::invalid, 0,
-                 "guid: " + state.link->name + " of " + state.device.key + " is not an InfiniBand interface"};
+    return Error{
+        Errc::invalid, 0,
+        "guid: " + state.link->name + " of " + state.device.key() + " is not an InfiniBand interface"};
   }
   if (!ipoib || conf.guid) return {};
   const auto begin = state.link->mac.bytes.end() - 8;
@@ -140,7 +142,7 @@ Result<> check_guid(const NetConf& conf, const State& state) {
   if (!all(0) && !all(0xff)) return {};
   return Error{
       Errc::invalid, 0,
-      state.device.key +
+      state.device.key() +
           " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)"};
 }
 
@@ -150,10 +152,11 @@ Result<> check_infiniband(const NetConf& conf, const State& state) {
                  "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni wants "
                  "\"mellanox.infiniband.app\": \"configured\" and a GUID)"};
   }
-  if (conf.vfio_wanted && kind_of_driver(state.device.driver) != DriverKind::vfio) {
+  if (conf.vfio_wanted && state.device.driver.kind() != DriverKind::vfio) {
     return Error{Errc::invalid, 0,
-                 "vfioPciMode: " + state.device.key + " is bound to " +
-                     (state.device.driver.empty() ? "no driver" : state.device.driver) + ", not to vfio-pci"};
+                 "vfioPciMode: " + state.device.key() + " is bound to " +
+                     (state.device.driver.is_bound() ? state.device.driver.name() : "no driver") +
+                     ", not to vfio-pci"};
   }
   return check_guid(conf, state);
 }
@@ -171,7 +174,7 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
   vf.change = state.vf_settings.missing(wanted);
   if (vf.change.empty()) return {};
   vf.before = state.vf_settings.only(vf.change);
-  vf.rebind = vf.change.port_guid && !state.device.user_space();
+  vf.rebind = vf.change.port_guid && !state.device.driver.is_user_space();
   plan.vf = vf;
   return {};
 }
@@ -186,22 +189,23 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   if (state.device.rdma.empty()) {
     if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
     return Error{Errc::not_found, 0,
-                 rdma_setting(conf) + ", but " + state.device.key + " has no RDMA device in the host" +
-                     (state.device.user_space() ? " (driver " + state.device.driver + ")" : std::string())};
+                 rdma_setting(conf) + ", but " + state.device.key() + " has no RDMA device in the host" +
+                     (state.device.driver.is_user_space() ? " (driver " + state.device.driver.name() + ")"
+                                                          : std::string())};
   }
   if (auto lacks = missing_isolation(conf, state.rdma_mode))
     return Error{Errc::unsupported, 0, std::move(*lacks)};
   if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod reaches it through its nodes
   if (state.rdma.size() != state.device.rdma.size()) {
     return Error{Errc::busy, 0,
-                 "RDMA device " + joined(state.device.rdma) + " of " + state.device.key +
+                 "RDMA device " + joined(state.device.rdma_names()) + " of " + state.device.key() +
                      " is not in the host's namespace"};
   }
   plan.rdma = state.rdma;
   plan.rdma_in_pod = names_in_pod(conf, plan.rdma.size());
   if (!plan.cdi_spec.empty()) return {};
   // Allocated by another device plugin: what it has now is what its container was given.
-  plan.nodes = state.allocated ? state.allocated->nodes : state.device.nodes;
+  plan.nodes = state.allocated ? state.allocated->nodes : state.device.rdma_nodes();
   std::sort(plan.nodes.begin(), plan.nodes.end());
   return {};
 }
@@ -263,7 +267,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   } else if (conf.mtu || conf.pod.need_link()) {
     return Error{Errc::invalid, 0,
                  "mtu, sysctl, sourceRouting and the settings of a link need an interface, which " +
-                     state.device.key + " (driver " + state.device.driver + ") does not have"};
+                     state.device.key() + " (driver " + state.device.driver.name() + ") does not have"};
   }
   if (!state.netdev_in_pod) {
     TRY(check_infiniband(conf, state), "");
@@ -280,10 +284,10 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.attachment = {request.container_id, request.ifname};
   out.network = conf.network;
   out.netns = request.netns;
-  out.device_key = state.device.key;
-  out.device = state.device.id;
+  out.device_key = state.device.key();
+  if (!state.device.id.empty()) out.device = state.device.id;
   out.link = plan.link;
-  if (plan.link && !state.device.ports.empty()) out.port = state.device.ports.front();
+  if (plan.link && !state.device.netdevs.empty()) out.port = state.device.netdevs.front().dev_port;
   if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
   out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);

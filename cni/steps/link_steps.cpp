@@ -63,11 +63,11 @@ Result<std::optional<Link>> find_by_more_than_index(const Record& record, const 
 Result<std::optional<Link>> find_its_link(const Record& record, const World& world) {
   const LinkBefore& before = *record.link;
   if (record.device) {
-    const Device device = TRY(read_device(world.sys, *record.device), "");
-    for (size_t i = 0; i < device.netdevs.size(); ++i) {
-      const std::string& name = device.netdevs[i];
-      if (record.port && device.ports[i] != *record.port) continue;  // another one of the same function
-      auto link = TRY(world.host.find_link(name), "find " + name);
+    const Facts wanted = record.port ? Facts::dev_ports : Facts::netdevs;
+    const auto device = TRY(read_device(world.sys, *record.device, wanted), "").value_or(Device());
+    for (const Netdev& netdev : device.netdevs) {
+      if (netdev.dev_port != record.port) continue;  // another one of the same function
+      auto link = TRY(world.host.find_link(netdev.name), "find " + netdev.name);
       if (link && is_the_links(record, *link)) return link;
     }
     return std::optional<Link>();
@@ -252,7 +252,9 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
 // Whether the netdev can still come back by itself.
 Result<bool> can_return(const Record& record, const World& world) {
   if (record.link->ends_with_its_namespace()) return false;
-  return !record.device || !TRY(read_device(world.sys, *record.device), "").driver.empty();
+  if (!record.device) return true;
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
+  return device && device->driver.is_bound();
 }
 
 // The address comes right after the move, so a refusal of it leaves the link in the pod under its old name. A

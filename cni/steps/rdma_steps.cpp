@@ -141,16 +141,18 @@ Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) 
     return true;
   }
   if (!record.device) return named(moved.host) != devices.end();
-  const Device now = TRY(read_device(world.sys, *record.device), "");
-  if (now.rdma.empty() && now.nodes.empty()) return true;
+  constexpr Facts kWanted = Facts::rdma | Facts::verbs_nodes | Facts::mad_nodes;
+  const auto now = TRY(read_device(world.sys, *record.device, kWanted), "").value_or(Device());
+  if (now.rdma.empty() && !now.misses_rdma()) return true;
   if (now.rdma.size() < record.rdma.size()) return false;
   // A list can miss one while others move (Kernel::rdma_devices()).
-  for (const std::string& name : now.rdma) {
+  const auto names = now.rdma_names();
+  for (const std::string& name : names) {
     if (named(name) == devices.end()) return false;
   }
   // Without its index: the driver was bound again, or the record is an older version's.
   std::vector<std::string> strange;
-  for (const std::string& name : now.rdma) {
+  for (const std::string& name : names) {
     if (name == moved.host) return true;
     if (!contains(record.rdma, name)) strange.push_back(name);
   }

@@ -85,7 +85,8 @@ Result<> bind_again(const Record& record, const std::string& why, World& world) 
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   for (;;) {
     // Its RDMA device comes some time after its netdev.
-    const Device now = TRY(read_device(world.sys, *record.device), "");
+    const auto now =
+        TRY(read_device(world.sys, *record.device, Facts::netdevs | Facts::rdma), "").value_or(Device());
     if (!now.netdevs.empty() && now.rdma.size() >= record.rdma.size()) break;
     if (std::chrono::steady_clock::now() >= deadline) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -96,8 +97,8 @@ Result<> bind_again(const Record& record, const std::string& why, World& world) 
 
 Result<bool> can_bind_again(const Record& record, const World& world) {
   if (!record.device || !record.device->pci()) return false;
-  const Device device = TRY(read_device(world.sys, *record.device), "");
-  return !device.driver.empty() && !device.user_space();
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
+  return device && device->driver.kind() == DriverKind::kernel;
 }
 
 Result<> detach_programs(const Link& link, World& world) {

@@ -43,7 +43,7 @@ Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world
 // Nothing if the VF is gone, with its PF or without: then there is nothing to set back.
 Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& world) {
   if (!record.vf || !record.device) return std::optional<VfPlace>();
-  auto found = TRY(find_vf_place(world.sys, TRY(read_device(world.sys, *record.device), "")), "find the PF");
+  auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
   if (!found.place) {
     world.log.warning("the VF's settings cannot be set back", {{"reason", found.why_not}});
   }

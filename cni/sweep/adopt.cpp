@@ -181,7 +181,8 @@ Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachmen
   const auto may_be = [&](const Link& one) -> Result<bool> {
     if (!one.parent_device.empty()) return !device;
     if (attachment.owner->folder == nullptr) return valid_ifname(one.alias);
-    return one.kind.empty() && device && TRY(read_device(world.sys, *device), "").netdevs.empty();
+    if (!one.kind.empty() || !device) return false;
+    return TRY(read_device(world.sys, *device, Facts::netdevs), "").value_or(Device()).netdevs.empty();
   };
   auto link = TRY(pod.find_link(attachment.name.ifname), "");
   if (link && (is_child(*link) || TRY(may_be(*link), ""))) return link;
@@ -213,7 +214,8 @@ Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& 
 }
 
 // Of the settings that were, those that are others now.
-Result<std::optional<VfBefore>> vf_before(const OtherState& state, const Device& device, World& world) {
+Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceId& device,
+                                          const Driver& driver, World& world) {
   if (state.vf.empty()) return std::optional<VfBefore>();
   const auto place = TRY(find_vf_place(world.sys, device), "find the PF").place;
   if (!place) return std::optional<VfBefore>();
@@ -226,7 +228,7 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const Device&
     out.settings.node_guid = state.vf.node_guid;
     out.settings.port_guid = state.vf.port_guid;
   }
-  out.rebind = out.settings.port_guid.has_value() && !device.user_space();
+  out.rebind = out.settings.port_guid.has_value() && !driver.is_user_space();
   if (out.settings.empty()) return std::optional<VfBefore>();
   return std::optional(std::move(out));
 }
@@ -252,13 +254,18 @@ Result<std::optional<DeviceId>> device_of(const ForeignAttachment& attachment, c
       "its state names " + attachment.state.device->text() + ", its configuration " + conf.device.id->text()};
 }
 
+Result<Driver> read_driver(const DeviceId& id, const World& world) {
+  return TRY(read_device(world.sys, id, Facts::driver), "").value_or(Device()).driver;
+}
+
 // Fills in what the device is. False: nothing of it is in the pod.
 Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetConf& conf, Kernel& pod,
                                  World& world, Record& record) {
   record.device = TRY(device_of(attachment, conf), "");
-  if (record.device && TRY(read_device(world.sys, *record.device), "").user_space()) {
+  const Driver driver = record.device ? TRY(read_driver(*record.device, world), "") : Driver();
+  if (driver.is_user_space()) {
     record.device_key = record.device->text();  // no netdev, so its namespace decides
-    record.vf = TRY(vf_before(attachment.state, TRY(read_device(world.sys, *record.device), ""), world), "");
+    record.vf = TRY(vf_before(attachment.state, *record.device, driver, world), "");
     return true;
   }
   const auto link = TRY(find_foreign_link(attachment, record.device, pod, world), "");
@@ -271,8 +278,7 @@ Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetC
   record.index_in_pod = link->index;
   if (TRY(find_link_in_host(record, world), "")) return false;
   TRY(find_foreign_rdma(attachment, pod, world, record), "");
-  if (record.device)
-    record.vf = TRY(vf_before(attachment.state, TRY(read_device(world.sys, *record.device), ""), world), "");
+  if (record.device) record.vf = TRY(vf_before(attachment.state, *record.device, driver, world), "");
   return true;
 }
 

@@ -120,8 +120,9 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
 Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
-    for (const std::string& name : TRY(read_device(world.sys, *record.device), "").netdevs) {
-      const auto link = TRY(world.host.find_link(name), "");
+    const auto device = TRY(read_device(world.sys, *record.device, Facts::dev_ports), "").value_or(Device());
+    for (const Netdev& netdev : device.netdevs) {
+      const auto link = TRY(world.host.find_link(netdev.name), "");
       if (!link || !link->ipoib()) continue;
       plan.link->name = link->name;
       plan.link->index = link->index;
@@ -194,7 +195,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   TRY(clear_own_stale_record(us, world), "");
   // Only a device that is selected by something else than its address must be looked at to know its lock.
   const std::string key =
-      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key;
+      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key();
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   TRY(clear_stale_owner(key, us, world), "");
   TRY(refuse_unclean(key, world), "");
@@ -233,13 +234,12 @@ void correct_device_info(const NetConf& conf, const Record& record, World& world
   if (conf.device_info_file.empty() || !address || conf.rdma == RdmaPolicy::off) return;
   DeviceInfo info;
   info.address = *address;
-  info.pf_address =
-      world.sys.link_name("sys/bus/pci/devices/" + record.device->text() + "/physfn").or_none().value_or("");
+  const bool stayed = record.rdma.empty();  // in shared mode
+  const auto device =
+      read_device(world.sys, *record.device, stayed ? Facts::pf | Facts::rdma : Facts::pf).or_none();
+  if (device && device->pf) info.pf_address = device->pf->text();
+  if (device && stayed) info.rdma = device->rdma_names();
   for (size_t i = 0; i < record.rdma.size(); ++i) info.rdma.push_back(record.rdma_name_in_pod(i));
-  if (record.rdma.empty()) {  // shared mode: it stayed
-    const auto device = read_device(world.sys, *record.device);
-    if (device) info.rdma = device->rdma;
-  }
   const auto corrected = correct_device_info_file(conf.device_info_file, world.device_info_folders, info);
   if (!corrected)
     world.log.warning("network-status will lack the RDMA device", {{"reason", corrected.error().text}});

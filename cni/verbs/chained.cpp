@@ -52,10 +52,11 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
     return other_device(request, parent, conf.device.id->text());
   if (!parent.empty()) return *conf.device.id;
   // Kernels before 5.14 do not tell the parent; then at least it must not be in the host.
-  for (const std::string& name : TRY(read_device(world.sys, *conf.device.id), "").netdevs) {
-    if (TRY(world.host.find_link(name), "find " + name))
+  const auto device = TRY(read_device(world.sys, *conf.device.id, Facts::netdevs), "").value_or(Device());
+  for (const Netdev& netdev : device.netdevs) {
+    if (TRY(world.host.find_link(netdev.name), "find " + netdev.name))
       return other_device(request, "another device",
-                          conf.device.id->text() + ", which has " + name + " here");
+                          conf.device.id->text() + ", which has " + netdev.name + " here");
   }
   return *conf.device.id;
 }

@@ -134,8 +134,7 @@ Result<> compare_vf(const Record& record, const NetConf& conf, const Request& re
   // Of an entry that moved the RDMA device only they are an earlier plugin's.
   const bool ours = record.vf || record.link;
   if (wanted.empty() || !record.device || !ours) return {};
-  const auto found =
-      TRY(find_vf_place(world.sys, TRY(read_device(world.sys, *record.device), "")), "find the PF");
+  const auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
   const auto& place = found.place;
   if (!place) {
     out.expect(!record.vf, found.why_not);

@@ -18,7 +18,7 @@ namespace {
 Result<std::optional<std::string>> device_key(const NetConf& conf, const World& world) {
   if (conf.device.id) return std::optional(conf.device.id->text());
   auto device = find_device(world.sys, world.host, conf.device);
-  if (device) return std::optional(device->key);
+  if (device) return std::optional(device->key());
   const Errc why = device.error().code;
   if (why == Errc::not_found || why == Errc::invalid) return std::optional<std::string>();
   return std::move(device).error();

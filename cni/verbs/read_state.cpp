@@ -19,7 +19,8 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
   for (;;) {
     std::vector<RdmaDevice> out;
     for (RdmaDevice& rdma : TRY(world.host.rdma_devices(), "")) {
-      const bool ours = std::find(device.rdma.begin(), device.rdma.end(), rdma.name) != device.rdma.end();
+      const bool ours = std::any_of(device.rdma.begin(), device.rdma.end(),
+                                    [&](const RdmaFacts& one) { return one.name == rdma.name; });
       if (ours) out.push_back(std::move(rdma));
     }
     if (out.size() == device.rdma.size() || std::chrono::steady_clock::now() >= deadline) return out;
@@ -38,7 +39,11 @@ Result<std::optional<AllocatedNodes>> read_valid_allocated_nodes(const DeviceId&
 }
 
 Result<> read_vf(const Device& device, World& world, State& state) {
-  auto found = TRY(find_vf_place(world.sys, device), "find the PF of " + device.key);
+  if (device.id.empty()) {
+    state.no_vf = device.key() + " is not a PCI function, so no VF";
+    return {};
+  }
+  auto found = TRY(find_vf_place(world.sys, device.id), "find the PF of " + device.key());
   state.no_vf = std::move(found.why_not);
   if (!found.place) return {};
   const VfPlace& place = *found.place;
@@ -61,7 +66,7 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chaine
     device = TRY(find_device(world.sys, world.host, conf.device), "");
     return complete();
   };
-  if (complete() || !device.id) return device;
+  if (complete() || device.id.empty()) return device;
   if (device.netdevs.empty() && !netdev_in_pod) {
     const auto appeared = wait_for_host_link(
         world, [&]() -> Result<bool> { return TRY(read_again(), "") || !device.netdevs.empty(); });
@@ -83,7 +88,8 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   state.same_netns = pod.netns_id() == world.host.netns_id();
   state.netdev_in_pod = chained == Chained::rdma;
   if (!device.netdevs.empty() && !state.netdev_in_pod) {
-    state.link = TRY(world.host.find_link(device.netdevs.front()), "read " + device.netdevs.front());
+    const std::string& name = device.netdevs.front().name;
+    state.link = TRY(world.host.find_link(name), "read " + name);
   }
   if (state.link && !conf.host_use_allowed) {
     state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link), "");
@@ -96,7 +102,7 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   }
   const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
   if (sets_vf) TRY(read_vf(device, world, state), "");
-  if (device.id) state.allocated = TRY(read_valid_allocated_nodes(*device.id, world), "");
+  if (!device.id.empty()) state.allocated = TRY(read_valid_allocated_nodes(device.id, world), "");
   state.occupant = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
     if (!state.occupant) state.occupant = TRY(pod.find_link(name), "find " + name + " in the pod");

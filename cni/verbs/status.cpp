@@ -32,13 +32,12 @@ Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
 // What a pod has lost; empty if nothing.
 Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
   if (!record.device) return std::string();
-  const Device now = TRY(read_device(sys, *record.device), "");
-  const std::string physfn = "sys/bus/pci/devices/" + record.device->text() + "/physfn";
-  if (!now.present) return std::string("the device is gone (its PF was removed, or its VFs were made anew)");
-  if (TRY(sys.link_name(physfn), "") && !TRY(sys.exists(physfn), ""))
+  const auto now = TRY(read_device(sys, *record.device, Facts::driver | Facts::pf), "");
+  if (!now) return std::string("the device is gone (its PF was removed, or its VFs were made anew)");
+  if (now->pf && !TRY(read_device(sys, DeviceId(*now->pf), Facts()), ""))
     return std::string("the PF of the device is gone");
   const bool has_parts = record.link || !record.rdma.empty();
-  return std::string(has_parts && now.driver.empty() ? "no driver is bound to the device any more" : "");
+  return std::string(has_parts && !now->driver.is_bound() ? "no driver is bound to the device any more" : "");
 }
 
 // A device that the configuration names itself, without a scheduler.

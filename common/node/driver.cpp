@@ -2,18 +2,19 @@
 
 namespace vfrail {
 
-DriverKind kind_of_driver(std::string_view name) {
-  if (name.empty()) return DriverKind::none;
-  if (name.find("vfio") != std::string_view::npos) return DriverKind::vfio;
-  if (name == "uio" || name.starts_with("uio_") || name.ends_with("_uio")) return DriverKind::uio;
-  if (name == "pci-stub" || name == "pci-pf-stub" || name == "pciback" || name == "xen-pciback")
+DriverKind Driver::kind() const {
+  if (name_.empty()) return DriverKind::none;
+  if (name_.find("vfio") != std::string::npos) return DriverKind::vfio;
+  if (name_ == "uio" || name_ == "igb_uio") return DriverKind::uio;
+  if (name_.starts_with("uio_") || name_.ends_with("_uio")) return DriverKind::uio_others;
+  if (name_ == "pci-stub" || name_ == "pci-pf-stub" || name_ == "pciback" || name_ == "xen-pciback")
     return DriverKind::stub;
   return DriverKind::kernel;
 }
 
-bool is_user_space_driver(std::string_view name) {
-  const DriverKind kind = kind_of_driver(name);
-  return kind == DriverKind::vfio || kind == DriverKind::uio || kind == DriverKind::stub;
+bool Driver::is_user_space() const {
+  const DriverKind of_driver = kind();
+  return of_driver != DriverKind::none && of_driver != DriverKind::kernel;
 }
 
 }  // namespace vfrail

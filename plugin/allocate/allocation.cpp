@@ -20,12 +20,9 @@ constexpr const char* kVfioDevices = "/dev/vfio/devices/";
 constexpr const char* kVhostNet = "/dev/vhost-net";
 constexpr const char* kTun = "/dev/net/tun";
 
-bool uses_vfio(const PciFunction& function) { return kind_of_driver(function.driver) == DriverKind::vfio; }
+bool uses_vfio(const PciFunction& function) { return function.driver.kind() == DriverKind::vfio; }
 
-// The drivers that the peer knows; its users with uio_pci_generic mount /dev/uioN themselves.
-bool uses_uio(const PciFunction& function) {
-  return function.driver == "uio" || function.driver == "igb_uio";
-}
+bool uses_uio(const PciFunction& function) { return function.driver.kind() == DriverKind::uio; }
 
 bool gets_vhost(const PoolDevice& device, const NodeFacts& node) {
   return device.vhost_net && node.vhost_net;

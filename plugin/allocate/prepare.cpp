@@ -2,10 +2,10 @@
 
 #include "common/files.h"
 #include "common/node/allocated_nodes.h"
+#include "common/node/device_folder.h"
 #include "plugin/allocate/allocation.h"
 #include "plugin/allocate/cdi.h"
 #include "plugin/allocate/cdi_folder.h"
-#include "plugin/inventory/function_folder.h"
 #include "plugin/inventory/node_devices.h"
 
 #include <cerrno>
@@ -31,10 +31,6 @@ Result<NodeFacts> read_node(const SysRoot& sys, const ResourceConfig& resource) 
   return out;
 }
 
-std::string function_folder(const PciFunction& function) {
-  return function.aux_name.empty() ? pci_folder(function.address) : auxiliary_folder(function.aux_name);
-}
-
 // What extraDeviceNodes means for one device: "/dev/knem" itself, "cxi/*" what the device's folder cxi names.
 Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource, const PciFunction& function,
                                                   const SysRoot& sys) {
@@ -47,7 +43,7 @@ Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource
       continue;
     }
     const std::string folder = wanted.substr(0, wanted.size() - 2);
-    const auto names = TRY(sys.list(function_folder(function) + "/" + folder), "extraDeviceNodes");
+    const auto names = TRY(sys.list(device_folder(function.id) + "/" + folder), "extraDeviceNodes");
     for (const std::string& name : names.value_or(SysRoot::Names())) out.push_back("/dev/" + name);
   }
   return out;

@@ -15,7 +15,7 @@ std::string with_index(const std::string& name, const PciFunction& function) {
   return function.vf_index < 0 ? name : name + "#" + std::to_string(function.vf_index);
 }
 
-bool is_virtio(const PciFunction& function) { return function.driver == "virtio-pci"; }
+bool is_virtio(const PciFunction& function) { return function.driver.name() == "virtio-pci"; }
 
 }  // namespace
 
@@ -70,7 +70,8 @@ std::string numa_text(const PciFunction& function) {
 }
 
 std::string aux_type(const PciFunction& function) {
-  const auto parts = split(function.aux_name, ".");  // "mlx5_core.sf.4"
+  const auto parts =
+      split(function.kind == FunctionKind::sub_function ? function.id.text() : "", ".");  // "mlx5_core.sf.4"
   return parts.size() < 2 ? std::string() : parts[parts.size() - 2];
 }
 

@@ -308,7 +308,7 @@ const std::vector<SelectorField>& selector_fields() {
       exact({"devices", "device", "PCI device, `\"101e\"`", "deviceIDs"}, kEvery, kPciIdForm,
             [](F f) { return f.device; }),
       exact({"drivers", "driver", "name of the bound driver; of a sub-function its parent's"}, kEvery,
-            kNameForm, [](F f) { return f.driver; }),
+            kNameForm, [](F f) { return f.driver.name(); }),
       exact({"pciAddresses", "address", "`\"0000:03:02.1\"`"}, kNetAccelerator, kPciAddressForm,
             [](F f) { return f.address.text(); }),
       exact({"acpiIndexes", "ACPI index", "text of `acpi_index`"}, kNet, kAnyForm,

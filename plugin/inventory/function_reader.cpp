@@ -1,8 +1,6 @@
 #include "plugin/inventory/function_reader.h"
 
-#include "common/text.h"
-#include "plugin/inventory/netdev_facts.h"
-#include "plugin/inventory/rdma_facts.h"
+#include "common/node/device_folder.h"
 #include "plugin/inventory/vdpa_facts.h"
 
 #include <algorithm>
@@ -21,54 +19,12 @@ constexpr std::string_view kIntel = "8086";
 constexpr std::string_view kMellanox = "15b3";
 constexpr const char* kDdpVersion = "fw.app.name";  // devlink-info.rst, set by ice
 
-// What the bus tells of a function in one file (pci_uevent() in drivers/pci/pci-driver.c), which has the same
-// in a file each: "PCI_CLASS=20000", "PCI_ID=15B3:101E", "PCI_SUBSYS_ID=15B3:0051".
-struct BusIds {
-  std::string class_code;
-  std::vector<std::string> id;         // vendor, device
-  std::vector<std::string> subsystem;  // vendor, device
-};
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-BusIds parse_uevent(std::string_view text) {
-  BusIds out;
-  for (const std::string& line : split(text, "\n")) {
-    const auto value = [&](std::string_view key) -> std::optional<std::string> {
-      if (!line.starts_with(key)) return std::nullopt;
-      return lower_case(std::string_view(line).substr(key.size()));
-    };
-    if (const auto code = value("PCI_CLASS="))
-      out.class_code = "0x" + std::string(code->size() < 6 ? 6 - code->size() : 0, '0') + *code;
-    if (const auto id = value("PCI_ID=")) out.id = split(*id, ":");
-    if (const auto id = value("PCI_SUBSYS_ID=")) out.subsystem = split(*id, ":");
-  }
-  out.id.resize(2);
-  out.subsystem.resize(2);
-  return out;
-}
-
-Result<> read_bus_facts(const SysRoot& sys, const FunctionFolder& folder, const PciAddress& address,
-                        BusIds ids, PciFunction& out) {
-  out.address = address;
-  out.class_code = std::move(ids.class_code);
-  out.vendor = std::move(ids.id[0]);
-  out.device = std::move(ids.id[1]);
-  out.subsystem_vendor = std::move(ids.subsystem[0]);
-  out.subsystem_device = std::move(ids.subsystem[1]);
-  out.driver = TRY(folder.link_name("driver"), "").value_or("");
-  out.pcie_path = TRY(read_pcie_path(sys, address), "");
-  out.numa_node = numa_node_of(TRY(folder.number("numa_node"), ""));
-  out.acpi_index = TRY(folder.text("acpi_index"), "");
-  return {};
-}
+constexpr Facts kPortFacts = Facts::netdevs | Facts::netdev_settings | Facts::rdma_ports;
+constexpr Facts kFunctionFacts =
+    Facts::place | Facts::pf | Facts::vf_counts | Facts::driver | Facts::user_nodes;
 
 DevlinkHandle devlink_handle(const PciFunction& function) {
-  if (function.kind == FunctionKind::sub_function) return {"auxiliary", function.aux_name};
+  if (function.kind == FunctionKind::sub_function) return {"auxiliary", function.id.text()};
   return {"pci", function.address.text()};
 }
 
@@ -96,80 +52,71 @@ FunctionReader::FunctionReader(const SysRoot& sys, const FailedReporters& failed
 Result<const FunctionReader::PfFacts*> FunctionReader::pf_facts(const PciAddress& pf) {
   const auto known = pfs_.find(pf);
   if (known != pfs_.end()) return &std::as_const(known->second);
-  PfFacts out;
-  const FunctionFolder folder(sys_, pci_folder(pf));
-  const std::string driver = TRY(folder.link_name("driver"), "").value_or("");
-  const auto netdevs = TRY(read_netdevs(folder, driver), "");
-  if (const Netdev* uplink = TRY(find_uplink(sys_, netdevs), "")) {
-    out.name = uplink->name;
-    out.link_type = link_type_name(uplink->type);
-  }
-  const auto rdma = TRY(read_rdma(folder, TRY(read_verbs_nodes(folder), "")), "");
-  out.port = physical_port(pf, out.name, netdevs, rdma);
-  for (int index = 0;; ++index) {
-    const auto vf = TRY(folder.link_name("virtfn" + std::to_string(index)), "");
-    if (!vf) break;
-    out.vf_indexes.emplace(*vf, index);
-  }
-  return &std::as_const(pfs_.emplace(pf, std::move(out)).first->second);
+  const Device device = TRY(read_device(sys_, DeviceId(pf), kPortFacts), "").value_or(Device());
+  return &std::as_const(pfs_.emplace(pf, TRY(facts_of_port(pf, device), "")).first->second);
 }
 
-PhysicalPort FunctionReader::physical_port(const PciAddress& pf, const std::string& uplink,
-                                           const std::vector<Netdev>& netdevs,
-                                           const std::vector<RdmaFacts>& rdma) const {
-  PhysicalPort out;
-  for (const Netdev& netdev : netdevs) {
-    if (netdev.name != uplink) continue;
-    out.up = netdev.up;
-    out.carrier = netdev.carrier;
+Result<FunctionReader::PfFacts> FunctionReader::facts_of_port(const PciAddress& address,
+                                                              const Device& device) const {
+  PfFacts out;
+  out.name = TRY(choose_uplink(sys_, device.netdev_names()), "");
+  for (const Netdev& netdev : device.netdevs) {
+    if (netdev.name != out.name) continue;
+    out.link_type = link_type_name(netdev.type);
+    out.port.up = netdev.up;
+    out.port.carrier = netdev.carrier;
   }
-  for (const RdmaFacts& device : rdma)
-    out.rdma.insert(out.rdma.end(), device.ports.begin(), device.ports.end());
-  const auto failed = failed_reporters_.find(pf.text());
-  if (failed != failed_reporters_.end()) out.failed_reporters = failed->second;
+  for (const RdmaFacts& one : device.rdma)
+    out.port.rdma.insert(out.port.rdma.end(), one.ports.begin(), one.ports.end());
+  const auto failed = failed_reporters_.find(address.text());
+  if (failed != failed_reporters_.end()) out.port.failed_reporters = failed->second;
   return out;
 }
 
-Result<> FunctionReader::take_from_pf(PciFunction& out) {
+Result<int> FunctionReader::index_of_vf(const PciAddress& pf, const DeviceId& vf) {
+  if (!vfs_.contains(pf)) {
+    const DeviceFolder folder(sys_, DeviceId(pf), DeviceFolder::Use::many_files);
+    vfs_.emplace(pf, TRY(list_vfs(folder), ""));
+  }
+  const auto& all = vfs_.at(pf);
+  const auto at = std::find(all.begin(), all.end(), vf.text());
+  return at == all.end() ? -1 : static_cast<int>(at - all.begin());
+}
+
+Result<> FunctionReader::add_pf_facts(PciFunction& out) {
   if (!out.pf) return {};
   const PfFacts& pf = *TRY(pf_facts(*out.pf), "read its PF " + out.pf->text());
   out.pf_name = pf.name;
   out.port = pf.port;
   if (out.netdevs.empty()) out.link_type = pf.link_type;
-  const auto index = pf.vf_indexes.find(out.address.text());
-  if (index != pf.vf_indexes.end() && out.is_vf()) out.vf_index = index->second;
+  if (out.is_vf()) out.vf_index = TRY(index_of_vf(*out.pf, out.id), "read its PF " + out.pf->text());
   return {};
 }
 
-Result<> FunctionReader::read_network_facts(const FunctionFolder& folder, PciFunction& out) {
-  out.netdevs = TRY(read_netdevs(folder, out.driver), "");
-  out.verbs_nodes = TRY(read_verbs_nodes(folder), "");
-  out.rdma = TRY(read_rdma(folder, out.verbs_nodes), "");
-  if (const Netdev* uplink = TRY(find_uplink(sys_, out.netdevs), "")) {
-    const auto at = out.netdevs.begin() + (uplink - out.netdevs.data());
-    std::rotate(out.netdevs.begin(), at, at + 1);
-    out.link_type = link_type_name(out.netdevs.front().type);
-  }
-  if (!out.pf) {
-    const std::string uplink = out.netdevs.empty() ? "" : out.netdevs.front().name;
-    out.port = physical_port(out.address, uplink, out.netdevs, out.rdma);
-  }
-  TRY(take_from_pf(out), "");
-  TRY(decide_rdma_capable(out), "");
-  if (out.link_type == "infiniband" && !out.rdma.empty())
+Result<> FunctionReader::add_network_facts(PciFunction& out) {
+  const PfFacts own = TRY(facts_of_port(out.address, out), "");
+  const auto uplink = std::find_if(out.netdevs.begin(), out.netdevs.end(),
+                                   [&](const Netdev& netdev) { return netdev.name == own.name; });
+  if (uplink != out.netdevs.end()) std::rotate(out.netdevs.begin(), uplink, uplink + 1);
+  out.link_type = own.link_type;
+  if (!out.pf) out.port = own.port;
+  // Its VFs, which come next, need not read it again.
+  if (out.num_vfs > 0) pfs_.emplace(out.address, own);
+  TRY(add_pf_facts(out), "");
+  return decide_rdma_capable(out);
+}
+
+// The vital product data of an NVLink switch's function has the word SW_MNG, which is how NVIDIA's fabric
+// manager finds it (its user guide, "Identifying the NVLink management ports"). Reading them takes
+// milliseconds of configuration cycles (pci_vpd_read()), so it is asked only of what can be one: an
+// InfiniBand function of that vendor, with an RDMA device and without VFs.
+Result<> FunctionReader::add_firmware_facts(PciFunction& out) const {
+  if (out.rdma.empty()) return {};
+  const DeviceFolder folder(sys_, out.id);
+  if (out.link_type == "infiniband")
     out.pkey = TRY(folder.text_of_firmware("infiniband/" + out.rdma.front().name + "/ports/1/pkeys/0"), "");
-  return {};
-}
-
-// The vital product data of such a function has the word SW_MNG, which is how NVIDIA's fabric manager finds
-// it (its user guide, "Identifying the NVLink management ports"). Reading them takes milliseconds of
-// configuration cycles (pci_vpd_read()), so it is asked only of what can be one: an InfiniBand function of
-// that vendor, with an RDMA device and without VFs.
-Result<> FunctionReader::read_nvlink_management(const FunctionFolder& folder, PciFunction& out) const {
-  if (!out.class_code.starts_with(kInfinibandClass) || out.vendor != kMellanox || out.pf || out.num_vfs > 0 ||
-      out.rdma.empty()) {
+  if (!out.class_code.starts_with(kInfinibandClass) || out.vendor != kMellanox || out.pf || out.num_vfs > 0)
     return {};
-  }
   const auto data = folder.text_of_firmware("vpd");
   // Root's alone (vpd_attr): another user's `inspect` goes on without.
   if (!data && data.error().code == Errc::denied) return {};
@@ -178,27 +125,9 @@ Result<> FunctionReader::read_nvlink_management(const FunctionFolder& folder, Pc
   return {};
 }
 
-Result<> FunctionReader::read_userspace_facts(const FunctionFolder& folder, PciFunction& out) const {
-  out.iommu_group = TRY(folder.link_name("iommu_group"), "").value_or("");
-  const auto vdpa = vdpa_.find(out.address);
-  if (vdpa != vdpa_.end()) out.vdpa = vdpa->second;
-  // A function has one driver: with interfaces of the kernel's it has none of user space.
-  if (!out.netdevs.empty() || !out.verbs_nodes.empty()) return {};
-  if (!out.iommu_group.empty()) out.vfio_noiommu = TRY(folder.text("iommu_group/name"), "") == "vfio-noiommu";
-  // Each device that vfio has is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
-  if (!out.driver.empty()) {
-    const auto vfios = TRY(folder.list("vfio-dev"), "");
-    if (!vfios.empty() && TRY(folder.exists("vfio-dev/" + vfios.front() + "/dev"), ""))
-      out.vfio_cdev = vfios.front();
-  }
-  const auto uios = TRY(folder.list("uio"), "");
-  if (!uios.empty()) out.uio = uios.front();
-  return {};
-}
-
 Result<> FunctionReader::decide_rdma_capable(PciFunction& out) {
   const bool visible = !out.rdma.empty() || !out.verbs_nodes.empty();
-  const bool enabled = !visible && devlink_ && !out.driver.empty() &&
+  const bool enabled = !visible && devlink_ && out.driver.is_bound() &&
                        TRY(devlink_->enable_rdma(devlink_handle(out)), "").value_or(false);
   out.rdma_capable = visible || enabled;
   if (!out.rdma.empty()) {
@@ -223,54 +152,45 @@ Result<std::string> FunctionReader::ddp_profile(const PciFunction& function) {
   return name.value_or("");
 }
 
-Result<std::optional<PciFunction>> FunctionReader::read(const PciAddress& address) {
-  const std::string path = pci_folder(address);
-  const auto uevent = TRY(sys_.text(path + "/uevent"), "");
-  if (!uevent) return std::optional<PciFunction>();
-  BusIds ids = parse_uevent(*uevent);
-  const bool network = ids.class_code.starts_with(kNetworkClass);
-  const bool accelerator = ids.class_code.starts_with(kAcceleratorClass);
-  if (!network && !accelerator) return std::optional<PciFunction>();
-  const FunctionFolder folder(sys_, path);
+Result<std::optional<PciFunction>> FunctionReader::read(Device device) {
+  const auto address = device.id.pci();
+  const bool network = device.class_code.starts_with(kNetworkClass);
+  const bool accelerator = device.class_code.starts_with(kAcceleratorClass);
+  if (!address || (!network && !accelerator)) return std::optional<PciFunction>();
   PciFunction out;
+  static_cast<Device&>(out) = std::move(device);
   out.kind = network ? FunctionKind::network : FunctionKind::accelerator;
-  TRY(read_bus_facts(sys_, folder, address, std::move(ids), out), "");
-  if (const auto physfn = TRY(folder.link_name("physfn"), "")) out.pf = PciAddress::parse(*physfn);
-  if (!out.pf) {  // a VF has no VFs
-    out.total_vfs = static_cast<uint32_t>(TRY(folder.number("sriov_totalvfs"), "").value_or(0));
-    out.num_vfs = static_cast<uint32_t>(TRY(folder.number("sriov_numvfs"), "").value_or(0));
-  }
-  if (network) TRY(read_network_facts(folder, out), "");
-  if (network) TRY(read_nvlink_management(folder, out), "");
-  if (accelerator) TRY(take_from_pf(out), "");
-  TRY(read_userspace_facts(folder, out), "");
+  out.address = *address;
+  if (!TRY(read_facts(sys_, network ? kFunctionFacts | kPortFacts : kFunctionFacts, out), ""))
+    return std::optional<PciFunction>();
+  if (const auto vdpa = vdpa_.find(out.address); vdpa != vdpa_.end()) out.vdpa = vdpa->second;
+  if (network) TRY(add_network_facts(out), "");
+  if (network) TRY(add_firmware_facts(out), "");
+  if (accelerator) TRY(add_pf_facts(out), "");
   out.ddp_profile = TRY(ddp_profile(out), "");
-  // Files are read one after another; a function that went away meanwhile has left half of them empty.
-  if (!TRY(folder.exists("uevent"), "")) return std::optional<PciFunction>();
   return std::optional<PciFunction>(std::move(out));
 }
 
-Result<std::optional<PciFunction>> FunctionReader::read_sub_function(const std::string& name) {
-  // Kubelet and files know a device by its id alone, so what cannot be one is none.
-  const auto id = DeviceId::parse(name);
-  if (!id || id->pci()) return std::optional<PciFunction>();
-  const std::string path = auxiliary_folder(name);
-  const auto number = TRY(sys_.text(path + "/sfnum"), "");
-  const auto parent = innermost_function(TRY(sys_.link_target(path), "").value_or(""));
-  if (!number || !parent) return std::optional<PciFunction>();
+Result<std::optional<PciFunction>> FunctionReader::read_sub_function(const DeviceId& id) {
+  // Most auxiliary devices are something else.
+  const auto number = TRY(DeviceFolder(sys_, id).number("sfnum"), "");
+  if (!number || *number < 0 || *number > UINT32_MAX) return std::optional<PciFunction>();
+  auto own = TRY(read_device(sys_, id, Facts::pf | kPortFacts), "");
+  if (!own || !own->pf) return std::optional<PciFunction>();
+  auto parent = TRY(read_device(sys_, DeviceId(*own->pf), Facts::ids | Facts::place | Facts::driver), "");
+  if (!parent) return std::optional<PciFunction>();
   PciFunction out;
+  static_cast<Device&>(out) = *std::move(parent);
   out.kind = FunctionKind::sub_function;
-  const FunctionFolder parent_folder(sys_, pci_folder(*parent));
-  BusIds ids = parse_uevent(TRY(parent_folder.text("uevent"), ""));
-  TRY(read_bus_facts(sys_, parent_folder, *parent, std::move(ids), out), "");
-  const FunctionFolder folder(sys_, path);
-  out.aux_name = name;
-  const auto sf_number = TRY(folder.number("sfnum"), "");
-  if (!sf_number || *sf_number < 0 || *sf_number > UINT32_MAX) return std::optional<PciFunction>();
-  out.sf_number = static_cast<uint32_t>(*sf_number);
-  out.pf = *parent;
-  TRY(read_network_facts(folder, out), "");
-  if (!TRY(folder.exists("sfnum"), "")) return std::optional<PciFunction>();
+  out.address = *own->pf;
+  out.id = id;
+  out.sf_number = static_cast<uint32_t>(*number);
+  out.pf = own->pf;
+  out.netdevs = std::move(own->netdevs);
+  out.rdma = std::move(own->rdma);
+  out.verbs_nodes = std::move(own->verbs_nodes);
+  TRY(add_network_facts(out), "");
+  TRY(add_firmware_facts(out), "");
   return std::optional<PciFunction>(std::move(out));
 }
 

@@ -1,5 +1,6 @@
 #include "plugin/inventory/host_use.h"
 
+#include "common/node/netdevs.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -59,16 +60,6 @@ class Surroundings {
  private:
   Surroundings(const SysRoot& sys, std::string netdev) : sys_(sys), netdev_(std::move(netdev)) {}
 
-  Result<std::vector<std::string>> uppers(const std::string& name) const {
-    std::vector<std::string> out;
-    for (const std::string& entry : TRY(sys_.list(link_folder(name)), "").value_or(SysRoot::Names())) {
-      if (!entry.starts_with("upper_")) continue;
-      if (auto target = TRY(sys_.link_name(link_folder(name) + "/" + entry), ""))
-        out.push_back(*std::move(target));
-    }
-    return out;
-  }
-
   // The interface, and what stands on it and would go with it (a VLAN): if that is a member of something, the
   // interface is in use just as well.
   Result<> visit_own(const std::string& name) {
@@ -81,7 +72,7 @@ class Surroundings {
       memberships_.push_back({HostUseFact::Kind::member, who + " is a member of " + *master + kind});
     }
     if (master) TRY(visit_above(*master), "");
-    for (const std::string& upper : TRY(uppers(name), "")) {
+    for (const std::string& upper : TRY(list_uppers(sys_, name), "")) {
       if (!master || upper != *master) TRY(visit_own(upper), "");
     }
     return {};
@@ -91,7 +82,7 @@ class Surroundings {
     if (!links_.insert(name).second) return {};
     if (const auto master = TRY(sys_.link_name(link_folder(name) + "/master"), ""))
       TRY(visit_above(*master), "");
-    for (const std::string& upper : TRY(uppers(name), "")) TRY(visit_above(upper), "");
+    for (const std::string& upper : TRY(list_uppers(sys_, name), "")) TRY(visit_above(upper), "");
     return {};
   }
 

@@ -28,7 +28,7 @@ Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory) 
   for (const PciFunction& function : inventory.functions) {
     if (function.kind != FunctionKind::network || function.pf) continue;
     if (!function.netdevs.empty()) out.sees_interfaces = true;
-    if (function.away()) out.unseen.push_back(function.id().text());
+    if (function.away()) out.unseen.push_back(function.id.text());
   }
   return out;
 }
@@ -36,7 +36,7 @@ Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory) 
 std::string mark_unseen(const HostView& view, Inventory& inventory) {
   if (view.is_host_namespace || view.unseen.empty()) return "";
   for (PciFunction& function : inventory.functions) {
-    const std::string id = function.id().text();
+    const std::string id = function.id.text();
     if (std::find(view.unseen.begin(), view.unseen.end(), id) == view.unseen.end()) continue;
     function.host_use.push_back({HostUseFact::Kind::unseen,
                                  "its interface is not in this network namespace, so whether the host lives "

@@ -1,7 +1,6 @@
 #include "plugin/inventory/inventory.h"
 
-#include "common/node/driver.h"
-#include "plugin/inventory/function_folder.h"
+#include "common/node/device_folder.h"
 #include "plugin/inventory/function_reader.h"
 #include "plugin/inventory/gpu_facts.h"
 #include "plugin/inventory/host_network.h"
@@ -19,8 +18,6 @@ namespace vfrail {
 
 namespace {
 
-constexpr const char* kPciDevices = "sys/bus/pci/devices";
-constexpr const char* kAuxiliaryDevices = "sys/bus/auxiliary/devices";
 constexpr size_t kMostThreads = 4;
 constexpr size_t kLeastOfThread = 64;  // functions, for which a thread is worth its start
 
@@ -34,27 +31,42 @@ Result<std::optional<RdmaNetnsMode>> read_rdma_netns_mode(const SysRoot& sys, Ke
   return std::optional(*shared == "Y" || *shared == "1" ? RdmaNetnsMode::shared : RdmaNetnsMode::exclusive);
 }
 
-using ReadFunction = Result<std::optional<PciFunction>>;
+// What a PCI device can be for a pod.
+struct PciDevice {
+  std::optional<PciFunction> function;
+  std::optional<Gpu> gpu;
+};
+
+Result<PciDevice> read_pci_device(const SysRoot& sys, const PciAddress& address, FunctionReader& reader) {
+  PciDevice out;
+  const auto device = TRY(read_device(sys, DeviceId(address), Facts::ids), "");
+  if (!device) return out;
+  out.function = TRY(reader.read(*device), "");
+  out.gpu = TRY(find_gpu(sys, out.function ? *out.function : *device), "");
+  return out;
+}
+
+using Part = std::vector<Result<PciDevice>>;
 
 // A part of the list, by one thread.
-Result<std::vector<ReadFunction>> read_part(const SysRoot& sys, const FailedReporters& failed,
-                                            const std::vector<std::string>& names, size_t from, size_t to) {
+Result<Part> read_part(const SysRoot& sys, const FailedReporters& failed,
+                       const std::vector<std::string>& names, size_t from, size_t to) {
   FunctionReader reader = TRY(FunctionReader::open(sys, failed), "");
-  std::vector<ReadFunction> out;
+  Part out;
   for (size_t i = from; i < to; ++i) {
     const auto address = PciAddress::parse(names[i]);
-    out.push_back(address ? reader.read(*address) : std::optional<PciFunction>());
+    out.push_back(address ? read_pci_device(sys, *address, reader) : PciDevice());
   }
   return out;
 }
 
 // What the kernel tells about a function are some twenty files, and a node can have a thousand functions:
 // several threads ask. Neighbours stay together, because they have the PF in common.
-std::vector<std::future<Result<std::vector<ReadFunction>>>> read_in_parts(
-    const SysRoot& sys, const FailedReporters& failed, const std::vector<std::string>& names) {
+std::vector<std::future<Result<Part>>> read_in_parts(const SysRoot& sys, const FailedReporters& failed,
+                                                     const std::vector<std::string>& names) {
   const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
   const size_t part = std::max(kLeastOfThread, (names.size() + threads - 1) / threads);
-  std::vector<std::future<Result<std::vector<ReadFunction>>>> out;
+  std::vector<std::future<Result<Part>>> out;
   for (size_t from = 0; from < names.size(); from += part) {
     // The last part is left to who asks; so is any for which there is no thread to be had.
     const auto how =
@@ -66,42 +78,48 @@ std::vector<std::future<Result<std::vector<ReadFunction>>>> read_in_parts(
 }
 
 // A device that cannot be read is not one that is gone.
-void add(const std::string& name, ReadFunction read, Inventory& out) {
-  if (!read)
-    out.unread.push_back({name, read.error().text});
-  else if (*read)
-    out.functions.push_back(**std::move(read));
+void add_unread(const std::string& name, const Error& error, Inventory& out) {
+  out.unread.push_back({name, error.text});
 }
 
-Result<> read_functions(const SysRoot& sys, const FailedReporters& failed,
-                        const std::vector<std::string>& names, Inventory& out) {
+Result<> read_pci_devices(const SysRoot& sys, const FailedReporters& failed,
+                          const std::vector<std::string>& names, Inventory& out) {
   auto parts = read_in_parts(sys, failed, names);
   if (!parts.empty()) parts.back().wait();
   size_t next = 0;
   for (auto& part : parts) {
-    for (ReadFunction& read : TRY(part.get(), "")) add(names[next++], std::move(read), out);
+    for (Result<PciDevice>& read : TRY(part.get(), "")) {
+      const std::string& name = names[next++];
+      if (!read) {
+        add_unread(name, read.error(), out);
+        continue;
+      }
+      if (read->function) out.functions.push_back(*std::move(read->function));
+      if (read->gpu) out.gpus.push_back(*std::move(read->gpu));
+    }
   }
   return {};
 }
 
 Result<> read_sub_functions(const SysRoot& sys, const FailedReporters& failed, Inventory& out) {
   FunctionReader reader = TRY(FunctionReader::open(sys, failed), "");
-  for (const std::string& name : TRY(sys.list(kAuxiliaryDevices), "").value_or(SysRoot::Names()))
-    add(name, reader.read_sub_function(name), out);
+  for (const std::string& name : TRY(sys.list(kAuxiliaryDevices), "").value_or(SysRoot::Names())) {
+    const auto id = DeviceId::parse(name);
+    auto read = id && !id->pci() ? reader.read_sub_function(*id) : std::optional<PciFunction>();
+    if (!read)
+      add_unread(name, read.error(), out);
+    else if (*read)
+      out.functions.push_back(**std::move(read));
+  }
   return {};
 }
 
 }  // namespace
 
-DeviceId PciFunction::id() const {
-  if (aux_name.empty()) return DeviceId(address);
-  return DeviceId::parse(aux_name).value_or(DeviceId(address));
-}
-
 bool PciFunction::away() const {
   // An accelerator has no interface in any namespace, nor has what is bound to such a driver.
   if (kind == FunctionKind::accelerator || vdpa.has_value()) return false;
-  return kind_of_driver(driver) == DriverKind::kernel && netdevs.empty() && rdma.empty();
+  return driver.kind() == DriverKind::kernel && netdevs.empty() && rdma.empty();
 }
 
 Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
@@ -114,7 +132,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   HostNetwork network = TRY(read_host_network(sys, host), "");
   out.warnings = std::move(network.warnings);
   const FailedReporters failed = TRY(read_failed_reporters(sys), "");
-  TRY(read_functions(sys, failed, *names, out), "");
+  TRY(read_pci_devices(sys, failed, *names, out), "");
   TRY(read_sub_functions(sys, failed, out), "");
   if (out.functions.empty() && !out.unread.empty()) {
     const UnreadDevice& first = out.unread.front();
@@ -123,11 +141,12 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
                      first.reason};
   }
   std::sort(out.functions.begin(), out.functions.end(), [](const PciFunction& a, const PciFunction& b) {
-    return std::tie(a.address, a.sf_number, a.aux_name) < std::tie(b.address, b.sf_number, b.aux_name);
+    return std::tie(a.address, a.sf_number, a.id) < std::tie(b.address, b.sf_number, b.id);
   });
+  std::sort(out.gpus.begin(), out.gpus.end(),
+            [](const Gpu& a, const Gpu& b) { return a.address < b.address; });
   for (PciFunction& function : out.functions)
     function.host_use = TRY(find_host_use(sys, function.netdevs, network), "");
-  out.gpus = TRY(read_gpus(sys, out.functions), "");
   out.lags = TRY(read_lags(sys), "");
   out.rdma_netns_mode = TRY(read_rdma_netns_mode(sys, host), "");
   out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
@@ -138,15 +157,16 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
 void mark_attached(const std::string& cni_state_dir, Inventory& inventory) {
   const auto recorded = SysRoot(cni_state_dir).list("devices").or_none().value_or(SysRoot::Names());
   for (PciFunction& function : inventory.functions)
-    function.attached = std::binary_search(recorded.begin(), recorded.end(), function.id().text());
+    function.attached = std::binary_search(recorded.begin(), recorded.end(), function.id.text());
 }
 
 Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known) {
   // Health is the scan's business.
   const FailedReporters none;
   FunctionReader reader = TRY(FunctionReader::open(sys, none), "");
-  return known.kind == FunctionKind::sub_function ? reader.read_sub_function(known.aux_name)
-                                                  : reader.read(known.address);
+  if (known.kind == FunctionKind::sub_function) return reader.read_sub_function(known.id);
+  auto device = TRY(read_device(sys, known.id, Facts::ids), "");
+  return device ? reader.read(*std::move(device)) : std::optional<PciFunction>();
 }
 
 }  // namespace vfrail

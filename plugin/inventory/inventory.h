@@ -4,6 +4,7 @@
 
 #include "common/ids.h"
 #include "common/netlink/kernel.h"
+#include "common/node/device.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 
@@ -13,33 +14,6 @@
 #include <vector>
 
 namespace vfrail {
-
-struct Netdev {
-  std::string name;
-  std::string mac;
-  uint32_t mtu = 0;
-  uint16_t type = 0;      // ARPHRD_*
-  std::string operstate;  // "up", "down", ...
-  bool up = false;        // administratively
-  bool carrier = false;
-};
-
-struct RdmaPort {
-  uint32_t number = 1;
-  std::string state;       // "ACTIVE", "DOWN", "INIT", "ARMED"
-  std::string link_layer;  // "Ethernet", "InfiniBand"
-  std::string umad;        // "umad0"; empty if there is none
-  std::string issm;
-  std::string physical;  // "LinkUp", "Polling", "Disabled"
-};
-
-struct RdmaFacts {
-  std::string name;    // "mlx5_4"
-  std::string uverbs;  // "uverbs4"
-  std::string ucm;     // "ucm0" of old kernels, mostly empty
-  std::vector<RdmaPort> ports;
-  std::string guid;  // of the node: "b859:9f03:00a8:1c2e"
-};
 
 // The port behind a function: the PF's for VFs and sub-functions, its own otherwise. It stays in the host
 // when they go to a pod.
@@ -74,38 +48,18 @@ enum class FunctionKind : uint8_t {
   sub_function,  // an auxiliary device of a network function: "mlx5_core.sf.4"
 };
 
-// A device that a pod can get. Of a sub-function the PCI facts are its parent's.
-struct PciFunction {
+// A device that a pod can get, with what a scan adds to the facts of the device itself. Of a sub-function
+// ids, place and driver are its parent's.
+struct PciFunction : Device {
   FunctionKind kind = FunctionKind::network;
-  PciAddress address;
-  std::string aux_name;  // "mlx5_core.sf.4"; empty unless a sub-function
+  PciAddress address;  // a sub-function's is its parent's
   std::optional<uint32_t> sf_number;
-  // From the host bridge down to the function itself: "pci0000:16", "0000:16:01.0", "0000:17:00.0". Two
-  // functions are as close as their paths are long together.
-  std::vector<std::string> pcie_path;
-  std::string class_code;  // "0x020000"
-  std::string vendor;      // "15b3"
-  std::string device;
-  std::string subsystem_vendor;
-  std::string subsystem_device;
-  std::string driver;            // empty: none bound
-  std::optional<int> numa_node;  // nothing for -1
-  std::string acpi_index;
-  std::optional<PciAddress> pf;  // of VFs; of sub-functions: the parent
   int vf_index = -1;
-  uint32_t total_vfs = 0;  // PFs only
-  uint32_t num_vfs = 0;
   std::string pf_name;    // netdev of the PF (uplink in switchdev mode); empty for PFs, and if not visible
   std::string link_type;  // "ether", "infiniband"; of its netdev, else of its PF's, else empty
-  std::vector<Netdev> netdevs;           // visible in the host, a PF's uplink first; a netdev in a pod is not
-  std::vector<RdmaFacts> rdma;           // visible in the host
-  bool rdma_capable = false;             // from facts that stay visible while the device sits in a pod
-  std::string rdma_capable_why;          // which fact decided it
-  std::vector<std::string> verbs_nodes;  // "uverbs4": infiniband_verbs, stays visible also while in a pod
-  std::string iommu_group;               // "42"; empty for none
-  bool vfio_noiommu = false;
-  std::string vfio_cdev;  // "vfio3", the device in /dev/vfio/devices; empty: the kernel has none
-  std::string uio;        // "uio0"
+  // Of netdevs, a PF's uplink is the first.
+  bool rdma_capable = false;     // from facts that stay visible while the device sits in a pod
+  std::string rdma_capable_why;  // which fact decided it
   std::optional<Vdpa> vdpa;
   std::string ddp_profile;
   std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
@@ -118,8 +72,6 @@ struct PciFunction {
   // What a pod changed on it and vfrail-cni could not restore; empty: nothing.
   std::string unclean;
 
-  // What kubelet calls it: the PCI address, or the auxiliary device's name.
-  DeviceId id() const;
   bool is_vf() const { return kind != FunctionKind::sub_function && pf.has_value(); }
   // Neither netdev nor RDMA device is in this network namespace although a driver of the kernel is bound: a
   // pod has it, or somebody else has moved it.
@@ -143,7 +95,7 @@ struct Lag {
 
 // A device that the node has and that could not be read.
 struct UnreadDevice {
-  std::string id;  // as PciFunction::id()
+  std::string id;  // as Device::id
   std::string reason;
 };
 

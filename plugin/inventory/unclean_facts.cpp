@@ -24,7 +24,7 @@ Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inven
   const auto unclean = TRY(read_unclean(cni_state_dir, boot_id), "read the state of vfrail-cni");
   if (unclean.empty()) return {};
   for (PciFunction& function : inventory.functions) {
-    const auto found = unclean.find(function.id().text());
+    const auto found = unclean.find(function.id.text());
     if (found != unclean.end()) function.unclean = joined(found->second, "; ");
   }
   return {};

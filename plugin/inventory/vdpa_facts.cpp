@@ -1,6 +1,6 @@
 #include "plugin/inventory/vdpa_facts.h"
 
-#include "plugin/inventory/function_folder.h"
+#include "common/node/device_folder.h"
 
 #include <string>
 

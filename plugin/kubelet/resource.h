@@ -61,8 +61,8 @@ class Resource {
   // True if the list changed. Takes a retirement back. What a registration says only makes it
   // register again.
   bool publish(PublishedPool next);
-  // The configuration has the resource no longer: kubelet gets a list without devices, then reconcile() closes
-  // the socket, and is_retired().
+  // The configuration has the resource no longer: kubelet gets a list without devices, then reconcile()
+  // closes the socket, and is_retired().
   void retire(Time now);
   bool is_retiring() const { return leave_by_.has_value(); }
   bool is_retired() const { return retired_; }

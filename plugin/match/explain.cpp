@@ -27,7 +27,7 @@ std::string find_claimer(const Config& config, const FunctionTrace& traced, size
 }
 
 std::string find_fault_in(const DevicesById& devices, const PciFunction& function) {
-  const auto device = devices.find(function.id().text());
+  const auto device = devices.find(function.id.text());
   return device == devices.end() ? "" : device->second->fault.text;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // Why the function cannot be in that resource whatever its selectors say; empty if it can.
 std::string find_exclusion(const ResourceConfig& resource, const PciFunction& function) {
-  if (function.driver.empty()) return "no driver is bound";
+  if (!function.driver.is_bound()) return "no driver is bound";
   // Of accelerators the peer offers PFs and VFs alike.
   if (function.num_vfs == 0 || shares(resource) || resource.device_type != DeviceType::net_device) return "";
   return "PF with " + std::to_string(function.num_vfs) +

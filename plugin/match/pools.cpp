@@ -22,7 +22,7 @@ std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, c
   std::map<std::string, std::string> out;
   if (!resource.additional_info) return out;
   // Of a sub-function the peer takes its parent's address; its own name is more to the point.
-  for (const std::string& key : {std::string("*"), function.address.text(), function.id().text()}) {
+  for (const std::string& key : {std::string("*"), function.address.text(), function.id.text()}) {
     const auto found = resource.additional_info->find(key);
     if (found == resource.additional_info->end()) continue;
     for (const auto& [name, value] : found->second) out[name] = value;
@@ -69,7 +69,7 @@ std::vector<std::string> condense(std::vector<std::string> reasons) {
 // Puts the function into every shared pool that selects it and into the first of the others that does, or
 // says why it is in none.
 std::optional<LeftOut> place(const Config& config, const PciFunction& function, Pools& out) {
-  LeftOut left{function.id().text(), {}, LeftOut::Kind::not_selected};
+  LeftOut left{function.id.text(), {}, LeftOut::Kind::not_selected};
   bool of_type = false;
   bool placed = false;
   bool taken = false;
@@ -108,9 +108,9 @@ void warn_about_parents(const Inventory& inventory, Pools& out) {
   for (const PciFunction& function : inventory.functions) {
     if (function.kind != FunctionKind::sub_function) continue;
     const auto parent = pool_of.find(function.address.text());
-    if (parent == pool_of.end() || !pool_of.contains(function.id().text())) continue;
+    if (parent == pool_of.end() || !pool_of.contains(function.id.text())) continue;
     out.warnings.push_back(parent->second->resource() + " offers " + function.address.text() +
-                           ", whose sub-function " + function.id().text() + " is offered as well; a pod " +
+                           ", whose sub-function " + function.id.text() + " is offered as well; a pod " +
                            "that gets the one takes the port of the other away");
   }
 }

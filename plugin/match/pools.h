@@ -24,7 +24,7 @@ struct PoolDevice {
   std::vector<std::string> extra_nodes;      // paths for extraDeviceNodes, known at Allocate
   Fault fault;                               // why it is unhealthy; none if it is healthy
 
-  std::string id() const { return facts.id().text(); }
+  std::string id() const { return facts.id.text(); }
 };
 
 struct Pool {

@@ -39,12 +39,11 @@ class Whereabouts {
 
 PoolDevice missing_device(const std::string& id, Fault fault) {
   PoolDevice out;
-  if (const auto address = PciAddress::parse(id)) {
+  out.facts.id = DeviceId::parse(id).value_or(DeviceId());
+  if (const auto address = PciAddress::parse(id))
     out.facts.address = *address;
-  } else {
+  else
     out.facts.kind = FunctionKind::sub_function;
-    out.facts.aux_name = id;
-  }
   out.fault = std::move(fault);
   return out;
 }

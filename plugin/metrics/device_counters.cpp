@@ -1,7 +1,8 @@
 #include "plugin/metrics/device_counters.h"
 
-#include "common/node/driver.h"
-#include "plugin/inventory/netdev_facts.h"
+#include "common/node/device_folder.h"
+#include "common/node/netdevs.h"
+#include "common/node/rdma_facts.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,33 +22,25 @@ struct PfAnswer {
   std::map<uint32_t, TrafficCounters> vfs;
 };
 
-uint64_t counter_in(const SysRoot& sys, const std::string& path) {
-  const auto number = sys.number(path).or_none();
+// A sample that cannot be read is missing in this scrape; nothing is decided by it.
+uint64_t counter_in(const DeviceFolder& device, const std::string& path) {
+  const auto number = device.number(path).or_none();
   return number && *number > 0 ? static_cast<uint64_t>(*number) : 0;
 }
 
-TrafficCounters read_statistics(const SysRoot& sys, const std::string& folder) {
-  return {.rx_packets = counter_in(sys, folder + "/rx_packets"),
-          .tx_packets = counter_in(sys, folder + "/tx_packets"),
-          .rx_bytes = counter_in(sys, folder + "/rx_bytes"),
-          .tx_bytes = counter_in(sys, folder + "/tx_bytes"),
-          .rx_dropped = counter_in(sys, folder + "/rx_dropped"),
-          .tx_dropped = counter_in(sys, folder + "/tx_dropped")};
+TrafficCounters read_statistics(const DeviceFolder& device, const std::string& folder) {
+  return {.rx_packets = counter_in(device, folder + "/rx_packets"),
+          .tx_packets = counter_in(device, folder + "/tx_packets"),
+          .rx_bytes = counter_in(device, folder + "/rx_bytes"),
+          .tx_bytes = counter_in(device, folder + "/tx_bytes"),
+          .rx_dropped = counter_in(device, folder + "/rx_dropped"),
+          .tx_dropped = counter_in(device, folder + "/tx_dropped")};
 }
 
-// Where sysfs has the device; a sub-function is not a PCI function of its own.
-std::string device_folder(const PciFunction& function) {
-  if (function.kind == FunctionKind::sub_function) return "sys/bus/auxiliary/devices/" + function.aux_name;
-  return pci_folder(function.address);
-}
+using Names = std::vector<std::string>;
 
 bool is_pci_vf(const PciFunction& function) {
   return function.pf.has_value() && function.kind != FunctionKind::sub_function;
-}
-
-// A sample that cannot be read is missing in this scrape; nothing is decided by it.
-std::vector<std::string> names_in(const SysRoot& sys, const std::string& folder) {
-  return sys.list(folder).or_none().value_or(SysRoot::Names());
 }
 
 class Reader {
@@ -56,13 +49,14 @@ class Reader {
 
   DeviceCounters read(const PciFunction& function) {
     DeviceCounters out;
-    read_traffic(function, out);
-    if (function.rdma_capable) read_rdma(function, out);
+    const DeviceFolder folder(sources_.sys, function.id);
+    read_traffic(function, folder, out);
+    if (function.rdma_capable) read_rdma(folder, out);
     return out;
   }
 
  private:
-  void read_traffic(const PciFunction& function, DeviceCounters& out) {
+  void read_traffic(const PciFunction& function, const DeviceFolder& folder, DeviceCounters& out) {
     const PfAnswer* pf = is_pci_vf(function) ? &ask_pf(function) : nullptr;
     if (pf != nullptr && !pf->silent) {
       if (const auto reported = pf->vfs.find(static_cast<uint32_t>(function.vf_index));
@@ -71,16 +65,15 @@ class Reader {
         return;
       }
     }
-    const std::string folder = device_folder(function) + "/net";
-    if (const auto names = names_in(sources_.sys, folder); !names.empty()) {
-      out.traffic = read_statistics(sources_.sys, folder + "/" + names.front() + "/statistics");
+    if (const auto netdevs = list_netdevs(folder, function.driver).value_or(Names()); !netdevs.empty()) {
+      out.traffic = read_statistics(folder, netdevs.front() + "/statistics");
       return;
     }
-    if (is_user_space_driver(function.driver)) {
+    if (function.driver.is_user_space()) {
       out.no_traffic = pf == nullptr || !pf->in_reach ? NoCounters::none_there : NoCounters::silent_driver;
       return;
     }
-    const auto found = pods().netdevs.find(function.id().text());
+    const auto found = pods().netdevs.find(function.id.text());
     if (found != pods().netdevs.end())
       out.traffic = found->second;
     else if (pods().in_reach)
@@ -108,25 +101,15 @@ class Reader {
     return at->second;
   }
 
-  void read_rdma(const PciFunction& function, DeviceCounters& out) {
-    const std::string folder = device_folder(function) + "/infiniband";
-    const auto names = names_in(sources_.sys, folder);
-    for (const std::string& name : names) {
-      std::string base = folder;
-      base.append("/").append(name).append("/ports/");
-      read_ports(name, base, out);
-    }
+  void read_rdma(const DeviceFolder& folder, DeviceCounters& out) {
+    const Names names = folder.list(kRdmaDevices).value_or(Names());
+    for (const std::string& name : names) read_ports(folder, name, out);
     if (!names.empty()) return;
-    // While the device is in a pod, its verbs node stays and has its name (rdma_facts.h).
-    const std::string nodes = device_folder(function) + "/infiniband_verbs";
-    const auto verbs = names_in(sources_.sys, nodes);
-    for (const std::string& node : verbs) {
-      std::string path = nodes;
-      path.append("/").append(node).append("/ibdev");
-      const auto found = pods().rdma.find(sources_.sys.text(path).or_none().value_or(""));
-      if (found != pods().rdma.end()) {
+    const Names verbs = folder.list(kVerbsNodes).value_or(Names());
+    for (const std::string& name : read_rdma_names_anywhere(folder, verbs).value_or(Names())) {
+      const auto found = pods().rdma.find(name);
+      if (found != pods().rdma.end())
         out.rdma.insert(out.rdma.end(), found->second.begin(), found->second.end());
-      }
     }
     if (!out.rdma.empty()) return;
     if (verbs.empty())
@@ -135,18 +118,16 @@ class Reader {
       out.no_rdma = pods().in_reach ? NoCounters::not_found : NoCounters::pod_out_of_reach;
   }
 
-  void read_ports(const std::string& device, const std::string& ports, DeviceCounters& out) const {
+  static void read_ports(const DeviceFolder& folder, const std::string& device, DeviceCounters& out) {
     for (uint32_t port = 1; port <= kMaxPorts; ++port) {
-      if (!sources_.sys.exists(ports + std::to_string(port)).value_or(false)) return;
+      const std::string base = std::string(kRdmaDevices) + "/" + device + "/ports/" + std::to_string(port);
+      if (!folder.exists(base).value_or(false)) return;
       RdmaPortCounters one{.device = device, .port = port, .counters = {}};
-      for (const char* kind : {"/counters", "/hw_counters"}) {
-        const std::string folder = ports + std::to_string(port) + kind;
-        for (const std::string& name : names_in(sources_.sys, folder)) {
+      for (const char* kind : {"/counters/", "/hw_counters/"}) {
+        for (const std::string& name : folder.list(base + kind).value_or(Names())) {
           if (name == "lifespan" || one.counters.size() == kMaxCountersOfPort) continue;
-          std::string path = folder;
-          path.append("/").append(name);
           // Some have no number ("N/A (no PMA)" on VFs).
-          const auto value = sources_.sys.number(path).or_none();
+          const auto value = folder.number(base + kind + name).or_none();
           if (value && *value >= 0) one.counters.push_back({name, static_cast<uint64_t>(*value)});
         }
       }

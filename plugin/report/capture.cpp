@@ -2,7 +2,7 @@
 
 #include "common/files.h"
 #include "common/ids.h"
-#include "plugin/inventory/function_folder.h"
+#include "common/node/device_folder.h"
 #include "plugin/inventory/node_devices.h"
 #include "plugin/report/anonymous.h"
 
@@ -149,9 +149,9 @@ Result<> Copy::function(const std::string& base) {
 
 // Network functions, accelerators and GPUs (PCI classes 02, 12, 03).
 Result<> Copy::pci_devices() {
-  TRY(folder("sys/bus/pci/devices"), "");
-  for (const std::string& name : TRY(names("sys/bus/pci/devices"), "")) {
-    const std::string at = "sys/bus/pci/devices/" + name;
+  TRY(folder(kPciDevices), "");
+  for (const std::string& name : TRY(names(kPciDevices), "")) {
+    const std::string at = std::string(kPciDevices) + "/" + name;
     const std::string code = TRY(sys_.text(at + "/class"), "").value_or("");
     if (!code.starts_with("0x02") && !code.starts_with("0x12") && !code.starts_with("0x03")) continue;
     TRY(link(at), "");
@@ -222,9 +222,9 @@ Result<> capture(const SysRoot& sys, const std::string& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
     return Error{Errc::exists, 0, folder + " is there and not empty; name a new folder"};
-  if (!TRY(sys.exists("sys/bus/pci/devices"), "")) {
+  if (!TRY(sys.exists(kPciDevices), "")) {
     return Error{Errc::not_found, 0,
-                 sys.path("sys/bus/pci/devices") + " is not there: is sysfs mounted below this root?"};
+                 sys.path(kPciDevices) + " is not there: is sysfs mounted below this root?"};
   }
   TRY(make_folder(folder, 0755), "");
   return Copy(sys, folder).node();

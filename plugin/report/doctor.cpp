@@ -51,7 +51,7 @@ CheckResult check_devices(const DoctorInput& input) {
   for (const UnreadDevice& device : input.inventory.unread)
     bad.push_back(device.id + " cannot be read: " + device.reason);
   for (const PciFunction& function : input.inventory.functions) {
-    if (!function.unclean.empty()) bad.push_back(function.id().text() + ": " + function.unclean);
+    if (!function.unclean.empty()) bad.push_back(function.id.text() + ": " + function.unclean);
   }
   if (bad.empty()) return {Finding::good, "every device can be read, none keeps anything of a pod", ""};
   return {Finding::fault, joined(bad, "; "),

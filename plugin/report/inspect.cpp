@@ -50,7 +50,7 @@ bool is_called(const PciFunction& function, const std::string& name, const Inven
              return std::find(lag.members.begin(), lag.members.end(), netdev.name) != lag.members.end();
            });
   };
-  return function.id().text() == name || function.id().text() == "0000:" + name ||
+  return function.id.text() == name || function.id.text() == "0000:" + name ||
          std::any_of(inventory.lags.begin(), inventory.lags.end(), in_lag) ||
          std::any_of(function.netdevs.begin(), function.netdevs.end(), has_name) ||
          std::any_of(function.rdma.begin(), function.rdma.end(), has_name);
@@ -76,7 +76,7 @@ Result<std::string> names(const InspectOptions& options, const Config& config, c
   std::string out;
   for (const FunctionTrace& traced :
        TRY(explain_one(options.explain.value_or(""), config, inventory, pools), ""))
-    out += escaped(traced.function->id().text()) + "\n";
+    out += escaped(traced.function->id.text()) + "\n";
   return out;
 }
 

@@ -39,7 +39,7 @@ struct Section {
 void add(const PciFunction& function, Ports& to) {
   const auto [at, is_new] = to.try_emplace(port_of(function));
   Port& port = at->second;
-  port.devices.push_back(function.id().text());
+  port.devices.push_back(function.id.text());
   if (!is_new) return;
   port.name = function.pf_name;
   if (!function.is_vf() && !function.netdevs.empty()) port.name = function.netdevs.front().name;

@@ -39,12 +39,12 @@ std::string origin(const PciFunction& function) {
 
 std::string title(const PciFunction& function) {
   std::vector<std::string> parts = {origin(function), function.vendor + ":" + function.device};
-  if (!function.driver.empty()) parts.push_back(function.driver);
+  if (function.driver.is_bound()) parts.push_back(function.driver.name());
   for (const Netdev& netdev : function.netdevs) parts.push_back(netdev.name);
   for (const RdmaFacts& rdma : function.rdma) parts.push_back(rdma.name);
   if (!function.link_type.empty()) parts.push_back(function.link_type);
   if (function.numa_node) parts.push_back("NUMA node " + std::to_string(*function.numa_node));
-  return escaped(function.id().text() + "  " + joined(parts)) + "\n";
+  return escaped(function.id.text() + "  " + joined(parts)) + "\n";
 }
 
 std::string headline(const ResourceTrace& resource) {
@@ -131,7 +131,7 @@ Json explanations_json(const std::vector<FunctionTrace>& traces, const Inventory
     Json uses = Json::array();
     for (const HostUseFact& fact : traced.function->host_use) uses.push(fact.what);
     out.push(Json::object()
-                 .set("id", traced.function->id().text())
+                 .set("id", traced.function->id.text())
                  .set("pools", Json(traced.pools))
                  .set("nearest_miss", traced.nearest_miss)
                  .set("resources", std::move(resources))

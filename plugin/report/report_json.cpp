@@ -60,7 +60,7 @@ Json host_use(const PciFunction& function) {
 void set_facts(const PciFunction& function, Json& out) {
   out.set("class", function.class_code).set("vendor", function.vendor).set("device", function.device);
   out.set("subsystem_vendor", function.subsystem_vendor).set("subsystem_device", function.subsystem_device);
-  out.set("driver", function.driver);
+  out.set("driver", function.driver.name());
   out.set("pcie_path", Json(function.pcie_path));
   out.set("numa_node", function.numa_node ? Json(*function.numa_node) : Json());
   out.set("acpi_index", function.acpi_index);
@@ -106,7 +106,7 @@ Json pool_json(const Pool& pool) {
 
 Json render_json(const Report& report) {
   std::map<std::string, const PciFunction*> functions;
-  for (const PciFunction& function : report.inventory.functions) functions[function.id().text()] = &function;
+  for (const PciFunction& function : report.inventory.functions) functions[function.id.text()] = &function;
   Json pools = Json::array();
   for (const Pool& pool : report.pools.pools) pools.push(pool_json(pool));
   Json left_out = Json::array();

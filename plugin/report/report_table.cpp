@@ -65,10 +65,10 @@ std::string port_text(const PciFunction& function) {
 Row make_row(const PciFunction& function) {
   const std::string pf =
       function.pf ? (function.pf_name.empty() ? function.pf->text() : function.pf_name) : "";
-  return {function.id().text(),
+  return {function.id.text(),
           or_dash(pf),
           function.vf_index < 0 ? "-" : std::to_string(function.vf_index),
-          or_dash(function.driver),
+          or_dash(function.driver.name()),
           netdev_text(function),
           rdma_text(function),
           port_text(function),
@@ -155,7 +155,7 @@ std::string render_table(const Report& report, const TableOptions& options) {
   std::vector<Row> rows = {
       {"ADDRESS", "PF", "VF", "DRIVER", "NETDEV", "RDMA", "PORT", "LINK", "NUMA", "POOL"}};
   for (const PciFunction* function : as_tree(report.inventory)) {
-    const auto found = outcomes.find(function->id().text());
+    const auto found = outcomes.find(function->id.text());
     add_rows(*function, found == outcomes.end() ? Outcome() : found->second, options, rows);
   }
   if (report.inventory.functions.empty()) return "There is no PCI network function.\n\n" + footer(report);

@@ -46,28 +46,25 @@ Link host_link() {
 std::vector<State> states() {
   State whole;
   whole.device.id = *DeviceId::parse("0000:03:02.1");
-  whole.device.key = "0000:03:02.1";
-  whole.device.present = true;
-  whole.device.driver = "mlx5_core";
-  whole.device.netdevs = {"eth7"};
-  whole.device.rdma = {"mlx5_4"};
-  whole.device.nodes = {"umad4", "uverbs4"};
+  whole.device.driver = Driver("mlx5_core");
+  whole.device.netdevs = {{.name = "eth7"}};
+  whole.device.rdma = {{.name = "mlx5_4"}};
+  whole.device.verbs_nodes = {"uverbs4"};
+  whole.device.mad_nodes = {"umad4"};
   whole.link = host_link();
   whole.rdma_mode = RdmaNetnsMode::exclusive;
   whole.rdma = {{4, "mlx5_4", 0}};
   State vfio;
   vfio.device.id = whole.device.id;
-  vfio.device.key = whole.device.key;
-  vfio.device.present = true;
-  vfio.device.driver = "vfio-pci";
+  vfio.device.driver = Driver("vfio-pci");
   State away = whole;
   away.device.netdevs.clear();
-  away.device.roce = true;
+  away.device.rdma.front().ports = {{.link_layer = "Ethernet"}};
   away.link.reset();
   State half_away = whole;
   half_away.rdma.clear();
   State several = whole;
-  several.device.netdevs.emplace_back("eth8");
+  several.device.netdevs.push_back({.name = "eth8"});
   State member = whole;
   member.link->master = 3;
   State occupied = whole;
@@ -77,9 +74,7 @@ std::vector<State> states() {
   State infiniband = whole;
   infiniband.link->mac.bytes.resize(20);
   State netdev;
-  netdev.device.key = "netdev.eth7";
-  netdev.device.present = true;
-  netdev.device.netdevs = {"eth7"};
+  netdev.device.netdevs = {{.name = "eth7"}};
   netdev.link = host_link();
   return {whole, vfio, netdev, away, half_away, several, member, occupied, own, infiniband};
 }

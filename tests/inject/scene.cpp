@@ -39,8 +39,11 @@ Scene::Scene(const Setting& setting)
     // Nodes alone: an RDMA device takes a kernel that has it.
     write_tree(node_.path("root"), "sys/bus/pci/devices/0000:03:02.1/infiniband_verbs/uverbs7/");
   } else {
-    name = must_read(read_device(SysRoot("/"), *DeviceId::parse(setting_.device)), "read the device")
-               .netdevs.at(0);
+    name = must_read(read_device(SysRoot("/"), *DeviceId::parse(setting_.device), kAttachFacts),
+                     "read the device")
+               .value()
+               .netdevs.at(0)
+               .name;
   }
   // Nothing that the kernel makes by default, so that a restore which does nothing shows.
   shell("ip link set " + name + " mtu 1400 txqueuelen 777 alias 'a home' up; ip link property add dev " +
@@ -184,9 +187,11 @@ std::string Scene::host() const {
   std::string out = snapshot(*kernel);
   if (!setting_.device.empty()) {
     const Device device =
-        must_read(read_device(SysRoot("/"), *DeviceId::parse(setting_.device)), "read the device");
-    for (const auto* names : {&device.netdevs, &device.rdma, &device.nodes}) {
-      for (const std::string& name : *names) out += "of the device: " + name + "\n";
+        must_read(read_device(SysRoot("/"), *DeviceId::parse(setting_.device), kAttachFacts),
+                  "read the device")
+            .value();
+    for (const auto& names : {device.netdev_names(), device.rdma_names(), device.rdma_nodes()}) {
+      for (const std::string& name : names) out += "of the device: " + name + "\n";
     }
   }
   nodes_in_spec();  // whole at every moment, whatever it says

@@ -19,6 +19,7 @@ Pools shared(bool is_up, bool set_links_up = true) {
   pool.config.set_links_up = set_links_up;
   PoolDevice device;
   device.facts.address = *PciAddress::parse("0000:3b:00.0");
+  device.facts.id = DeviceId(device.facts.address);
   device.facts.link_type = "ether";
   device.facts.netdevs.resize(1);
   device.facts.netdevs[0].name = "eth0";

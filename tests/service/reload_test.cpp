@@ -210,6 +210,7 @@ TEST_CASE("devices that are unhealthy at start are said, and those that come so"
   CHECK(site.follow({pool}).empty());
   PoolDevice another = pool.devices[0];
   another.facts.address = PciAddress::parse("0000:03:02.4").value();
+  another.facts.id = DeviceId(another.facts.address);
   pool.devices.push_back(another);
   CHECK(count(site.follow({pool}), "devices=0000:03:02.4 code=port_down") == 1);
 }

@@ -43,6 +43,7 @@ Pool make_pool(const std::vector<std::string>& addresses, const std::string& nam
   for (const std::string& address : addresses) {
     PoolDevice device;
     device.facts.address = PciAddress::parse(address).value();
+    device.facts.id = DeviceId(device.facts.address);
     out.devices.push_back(std::move(device));
   }
   return out;
@@ -77,6 +78,7 @@ Pool Node::pool() const {
     for (const std::string function : {"0", "2", "4", "6"}) {
       PciFunction known;
       known.address = PciAddress::parse("0000:" + bus + ":10." + function).value();
+      known.id = DeviceId(known.address);
       const auto facts = read_function(sys, known);
       if (!facts || !*facts) throw std::runtime_error("the test's node has no such device");
       PoolDevice device;

@@ -57,8 +57,9 @@ Site::Site(const std::vector<std::string>& real, size_t made_up)
     : real_(!real.empty()), node_(real_ ? Node::Kind::real : Node::Kind::made_up) {
   for (const std::string& address : real) {
     const vfrail::Device device =
-        must_read(read_device(SysRoot("/"), *DeviceId::parse(address)), "read the device");
-    add(address, device.netdevs.at(0), device.rdma);
+        must_read(read_device(SysRoot("/"), *DeviceId::parse(address), kAttachFacts), "read the device")
+            .value();
+    add(address, device.netdevs.at(0).name, device.rdma_names());
   }
   for (size_t i = 0; !real_ && i < made_up; ++i) {
     const std::string name = "eth" + std::to_string(i);

@@ -41,9 +41,9 @@ std::string ifname_config(const std::string& keys) {
 TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that of the wanted port") {
   Tree tree(kTwoPorts);
   DeviceSelector selector = by_id("0000:03:00.0");
-  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"b1"});
+  CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"b1"});
   selector.port = 2;
-  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"b0"});
+  CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"b0"});
   selector.port = 7;
   const auto none = tree.find(selector);
   REQUIRE_FALSE(none);
@@ -55,7 +55,7 @@ TEST_CASE("netdevs that no port tells apart are left for the configuration to ch
       "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/x\n"
       "sys/bus/pci/devices/0000:03:00.0/net/b/\n"
       "sys/bus/pci/devices/0000:03:00.0/net/a/\n");
-  CHECK(tree.find(by_id("0000:03:00.0"))->netdevs == std::vector<std::string>{"a", "b"});
+  CHECK(tree.find(by_id("0000:03:00.0"))->netdev_names() == std::vector<std::string>{"a", "b"});
 }
 
 TEST_CASE("a netdev of virtio is that of the PCI function above") {
@@ -63,7 +63,7 @@ TEST_CASE("a netdev of virtio is that of the PCI function above") {
       "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"
       "sys/bus/pci/devices/0000:00:05.0/virtio2/net/eth3/dev_port = 0\n");
   const auto device = tree.find(by_id("0000:00:05.0"));
-  CHECK(device->netdevs == std::vector<std::string>{"eth3"});
+  CHECK(device->netdev_names() == std::vector<std::string>{"eth3"});
   CHECK(device->missing_part().empty());
 }
 
@@ -74,9 +74,9 @@ TEST_CASE("an auxiliary device has its netdev and its RDMA device") {
       "sys/bus/auxiliary/devices/mlx5_core.sf.4/infiniband/mlx5_4/ports/1/link_layer = Ethernet\n"
       "sys/bus/auxiliary/devices/mlx5_core.sf.4/infiniband_verbs/uverbs4/ibdev = mlx5_4\n");
   const auto device = tree.find(by_id("mlx5_core.sf.4"));
-  CHECK(device->netdevs == std::vector<std::string>{"eth3"});
-  CHECK(device->rdma == std::vector<std::string>{"mlx5_4"});
-  CHECK(device->nodes == std::vector<std::string>{"uverbs4"});
+  CHECK(device->netdev_names() == std::vector<std::string>{"eth3"});
+  CHECK(device->rdma_names() == std::vector<std::string>{"mlx5_4"});
+  CHECK(device->rdma_nodes() == std::vector<std::string>{"uverbs4"});
 }
 
 TEST_CASE("a kernelpath with several netdevs means the wanted port, too") {
@@ -85,9 +85,9 @@ TEST_CASE("a kernelpath with several netdevs means the wanted port, too") {
       "sys/devices/pci0000:00/0000:03:00.0/net/b/dev_port = 0\n");
   DeviceSelector selector;
   selector.kernel_path = "/sys/devices/pci0000:00/0000:03:00.0";
-  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"b"});
+  CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"b"});
   selector.port = 1;
-  CHECK(tree.find(selector)->netdevs == std::vector<std::string>{"a"});
+  CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("of a function with several netdevs the chosen one moves and comes home, the others stay") {
@@ -136,7 +136,7 @@ TEST_CASE("a device that a variant of vfio-pci has is for user space, and misses
   Tree tree("sys/bus/pci/devices/0000:03:02.1/driver -> ../../drivers/mlx5_vfio_pci\n");
   const auto device = tree.find(by_id("0000:03:02.1"));
   REQUIRE(device);
-  CHECK(device->user_space());
+  CHECK(device->driver.is_user_space());
   CHECK(device->missing_part().empty());
 }
 

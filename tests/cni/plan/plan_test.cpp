@@ -17,13 +17,12 @@ struct Situation {
     request.ifname = "net1";
     request.netns = "/run/netns/x";
     conf.network = "rail0";
-    state.device.key = "0000:03:02.1";
     state.device.id = *DeviceId::parse("0000:03:02.1");
-    state.device.present = true;
-    state.device.driver = "mlx5_core";
-    state.device.netdevs = {"eth7"};
-    state.device.rdma = {"mlx5_4"};
-    state.device.nodes = {"umad4", "uverbs4"};
+    state.device.driver = Driver("mlx5_core");
+    state.device.netdevs = {{.name = "eth7"}};
+    state.device.rdma = {{.name = "mlx5_4"}};
+    state.device.verbs_nodes = {"uverbs4"};
+    state.device.mad_nodes = {"umad4"};
     Link link;
     link.index = 7;
     link.name = "eth7";
@@ -149,7 +148,7 @@ TEST_CASE("A name that the pod already has is refused with what has it") {
 
 TEST_CASE("A function with several netdevs on one port needs one of them named") {
   Situation s;
-  s.state.device.netdevs = {"eth7", "eth8"};
+  s.state.device.netdevs = {{.name = "eth7"}, {.name = "eth8"}};
   CHECK_THAT(s.refusal().text, Contains("eth7, eth8"));
 }
 
@@ -168,7 +167,7 @@ TEST_CASE("A function without a driver is told to have none") {
   Situation s;
   s.state.device.netdevs.clear();
   s.state.device.rdma.clear();
-  s.state.device.driver.clear();
+  s.state.device.driver = Driver();
   s.state.rdma.clear();
   s.state.link.reset();
   const Error error = s.refusal();
@@ -180,7 +179,7 @@ TEST_CASE("A function bound to vfio needs no netdev, takes no MTU, and its addre
   Situation s;
   s.state.device.netdevs.clear();
   s.state.device.rdma.clear();
-  s.state.device.driver = "vfio-pci";
+  s.state.device.driver = Driver("vfio-pci");
   s.state.rdma.clear();
   s.state.link.reset();
   CHECK_FALSE(s.plan().link.has_value());
@@ -214,7 +213,7 @@ TEST_CASE("vfioPciMode is refused for a device that is bound otherwise") {
   Situation s;
   s.conf.vfio_wanted = true;
   CHECK_THAT(s.refusal().text, Contains("vfioPciMode: 0000:03:02.1 is bound to mlx5_core, not to vfio-pci"));
-  s.state.device.driver = "vfio-pci";
+  s.state.device.driver = Driver("vfio-pci");
   s.state.device.netdevs.clear();
   s.state.device.rdma.clear();
   s.state.rdma.clear();
@@ -336,7 +335,7 @@ TEST_CASE("RDMA devices get the wanted name in the pod, further ones with a numb
   Situation s;
   CHECK(s.plan().rdma_in_pod.empty());
   s.conf.rdma_name = "rdma0";
-  s.state.device.rdma = {"mlx5_4", "mlx5_5"};
+  s.state.device.rdma = {{.name = "mlx5_4"}, {.name = "mlx5_5"}};
   s.state.rdma = {{4, "mlx5_4", 0}, {5, "mlx5_5", 0}};
   CHECK(s.plan().rdma_in_pod == std::vector<std::string>{"rdma0", "rdma0_1"});
   const Record record = make_record(s.request, s.conf, s.state, s.plan());
@@ -354,7 +353,8 @@ TEST_CASE("A wanted RDMA name without an RDMA device, or in shared mode, is refu
   }
   SECTION("no RDMA device") {
     s.state.device.rdma.clear();
-    s.state.device.nodes.clear();
+    s.state.device.verbs_nodes.clear();
+    s.state.device.mad_nodes.clear();
     CHECK_THAT(s.refusal().text, Contains("rdmaName: rdma0"));
   }
 }
@@ -368,7 +368,8 @@ TEST_CASE("With rdma off the RDMA device stays") {
 TEST_CASE("A device without RDMA is fine, unless RDMA is required") {
   Situation s;
   s.state.device.rdma.clear();
-  s.state.device.nodes.clear();
+  s.state.device.verbs_nodes.clear();
+  s.state.device.mad_nodes.clear();
   s.state.rdma.clear();
   CHECK(s.plan().rdma.empty());
   s.conf.rdma = RdmaPolicy::require;

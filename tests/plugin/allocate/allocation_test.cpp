@@ -18,7 +18,8 @@ Pool make_pool(const std::string& prefix = "intel.com", const std::string& name 
 PoolDevice make_device(const std::string& address, const std::string& driver = "mlx5_core") {
   PoolDevice device;
   device.facts.address = *PciAddress::parse(address);
-  device.facts.driver = driver;
+  device.facts.id = DeviceId(device.facts.address);
+  device.facts.driver = Driver(driver);
   return device;
 }
 

@@ -12,7 +12,8 @@ using Texts = std::vector<std::string>;
 Pool make_pool() {
   PoolDevice device;
   device.facts.address = *PciAddress::parse("0000:3b:02.6");
-  device.facts.driver = "vfio-pci";
+  device.facts.id = DeviceId(device.facts.address);
+  device.facts.driver = Driver("vfio-pci");
   device.facts.iommu_group = "169";
   device.facts.vfio_cdev = "vfio3";
   Pool out;
@@ -59,7 +60,7 @@ TEST_CASE("without it, or without a kernel that has it, there is the group alone
 
 TEST_CASE("a device of another driver gets none of vfio's nodes") {
   Pool pool = make_pool();
-  pool.devices.front().facts.driver = "mlx5_core";
+  pool.devices.front().facts.driver = Driver("mlx5_core");
   CHECK(host_paths(pool, {.iommufd = true}).empty());
 }
 

@@ -19,7 +19,8 @@ bool is_host(const Tree& tree) { return read_host_view(tree.sys(), Inventory())-
 PciFunction physical(const std::string& address, const std::string& netdev) {
   PciFunction out;
   out.address = *PciAddress::parse(address);
-  out.driver = "ice";
+  out.id = DeviceId(out.address);
+  out.driver = Driver("ice");
   if (!netdev.empty()) out.netdevs.emplace_back().name = netdev;
   return out;
 }
@@ -82,7 +83,7 @@ TEST_CASE(
   Inventory inventory;
   inventory.functions = {physical("0000:01:00.0", "eth0"), physical("0000:02:00.0", ""),
                          physical("0000:03:00.0", ""), physical("0000:04:00.0", "")};
-  inventory.functions[2].driver = "pci-pf-stub";
+  inventory.functions[2].driver = Driver("pci-pf-stub");
   inventory.functions[3].kind = FunctionKind::accelerator;
   const auto view = read_host_view(tree.sys(), inventory);
   REQUIRE(view);

@@ -25,7 +25,7 @@ TEST_CASE("the facts of a VF are read") {
   CHECK(vf.device == "10ca");
   CHECK(vf.subsystem_vendor == "8086");
   CHECK(vf.subsystem_device == "a03c");
-  CHECK(vf.driver == "igbvf");
+  CHECK(vf.driver.name() == "igbvf");
   CHECK(vf.numa_node == 1);
   CHECK(vf.pf->text() == "0000:41:00.0");
   CHECK(vf.pf_name == "eth1");
@@ -156,14 +156,14 @@ TEST_CASE("a VF in a pod keeps its identity, its link type and its RDMA capabili
 TEST_CASE("a VF bound to vfio-pci is neither in a pod nor RDMA-capable") {
   const Inventory inventory = Tree("mlx5_switchdev").scan();
   const PciFunction& vf = function(inventory, "0000:03:00.5");
-  CHECK(vf.driver == "vfio-pci");
+  CHECK(vf.driver.name() == "vfio-pci");
   CHECK_FALSE(vf.away());
   CHECK_FALSE(vf.rdma_capable);
   CHECK(vf.iommu_group == "34");
 }
 
 TEST_CASE("a function without a driver is in the inventory") {
-  CHECK(function(Tree("mlx5_switchdev").scan(), "0000:03:01.2").driver.empty());
+  CHECK_FALSE(function(Tree("mlx5_switchdev").scan(), "0000:03:01.2").driver.is_bound());
 }
 
 TEST_CASE("NUMA node -1 is no NUMA node") {

@@ -36,7 +36,7 @@ struct Node {
   std::string explanation(const std::string& id) const {
     std::string out;
     for (const FunctionTrace& traced : explain(config, inventory, pools)) {
-      if (traced.function->id().text() == id) out = render_explanations({traced}, inventory);
+      if (traced.function->id.text() == id) out = render_explanations({traced}, inventory);
     }
     return out;
   }

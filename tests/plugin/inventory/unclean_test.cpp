@@ -29,7 +29,9 @@ struct StateFolder : TempDir {
     Inventory out;
     out.functions.resize(2);
     out.functions[0].address = *PciAddress::parse("0000:03:02.1");
+    out.functions[0].id = DeviceId(out.functions[0].address);
     out.functions[1].address = *PciAddress::parse("0000:03:02.2");
+    out.functions[1].id = DeviceId(out.functions[1].address);
     TRY(add_unclean(SysRoot(path("root")), path("cni"), out), "");
     return out;
   }

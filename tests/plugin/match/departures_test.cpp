@@ -19,6 +19,7 @@ Pool pool_of(const Texts& addresses, const std::string& name = "hostdev") {
   for (const std::string& address : addresses) {
     PoolDevice device;
     device.facts.address = *PciAddress::parse(address);
+    device.facts.id = DeviceId(device.facts.address);
     out.devices.push_back(std::move(device));
   }
   return out;

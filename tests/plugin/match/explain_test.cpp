@@ -39,7 +39,7 @@ struct Explained {
 
   const FunctionTrace& of(const std::string& id) const {
     for (const FunctionTrace& traced : traces) {
-      if (traced.function->id().text() == id) return traced;
+      if (traced.function->id.text() == id) return traced;
     }
     throw std::out_of_range(id);
   }
@@ -140,9 +140,9 @@ TEST_CASE("explanations and pools never disagree") {
     for (const FunctionTrace& traced : all.traces) {
       Texts having;
       for (const Pool& pool : all.pools.pools) {
-        if (pool.find(traced.function->id().text()) != nullptr) having.push_back(pool.resource());
+        if (pool.find(traced.function->id.text()) != nullptr) having.push_back(pool.resource());
       }
-      CAPTURE(traced.function->id().text());
+      CAPTURE(traced.function->id.text());
       CHECK(traced.pools == having);
     }
   }

@@ -18,6 +18,7 @@ Pool pool(const std::vector<std::string>& devices) {
       text.pop_back();
     }
     device.facts.address = PciAddress::parse("0000:" + text).value();
+    device.facts.id = DeviceId(device.facts.address);
     out.devices.push_back(std::move(device));
   }
   return out;
@@ -43,7 +44,7 @@ TEST_CASE("the change of a list is right whatever its order") {
       PoolDevice device;
       device.facts.kind = FunctionKind::sub_function;
       device.facts.address = PciAddress::parse("0000:03:00.0").value();
-      device.facts.aux_name = "mlx5_core.sf." + std::to_string(number);
+      device.facts.id = *DeviceId::parse("mlx5_core.sf." + std::to_string(number));
       out.devices.push_back(std::move(device));
     }
     return out;

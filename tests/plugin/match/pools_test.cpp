@@ -202,7 +202,8 @@ TEST_CASE("partition keys are compared as numbers, without case and membership")
   Inventory inventory;
   PciFunction vf;
   vf.address = *PciAddress::parse("0000:05:00.1");
-  vf.driver = "mlx5_core";
+  vf.id = DeviceId(vf.address);
+  vf.driver = Driver("mlx5_core");
   vf.pkey = "0xabcd";
   inventory.functions.push_back(vf);
   for (const char* key : {"0xabcd", "0xABCD", "0x2bcd", "abcd"}) {
@@ -221,7 +222,8 @@ TEST_CASE("a vDPA type selects by the driver of the vDPA device") {
   Inventory inventory;
   PciFunction vf;
   vf.address = *PciAddress::parse("0000:05:00.1");
-  vf.driver = "mlx5_core";
+  vf.id = DeviceId(vf.address);
+  vf.driver = Driver("mlx5_core");
   vf.vdpa = Vdpa{"vdpa0", "virtio_vdpa", ""};
   inventory.functions.push_back(vf);
   CHECK(match(config(resource("a", R"({"vdpaType":"virtio"})")), inventory).pools[0].devices.size() == 1);

@@ -11,6 +11,7 @@ PoolDevice vf(const std::string& bus, int index, std::optional<int> numa = std::
   PoolDevice out;
   out.facts.pf = PciAddress::parse("0000:" + bus + ":00.0");
   out.facts.address = *PciAddress::parse("0000:" + bus + ":00." + std::to_string(index + 1));
+  out.facts.id = DeviceId(out.facts.address);
   out.facts.vf_index = index;
   out.facts.numa_node = numa;
   return out;

@@ -52,15 +52,20 @@ class Bench {
     fs::remove_all(device(pci) + "/net");
     fs::remove_all(device(pci) + "/infiniband");
   }
+  void move_below(const std::string& pci, const std::string& child) {
+    fs::create_directories(device(pci) + "/" + child);
+    fs::rename(device(pci) + "/net", device(pci) + "/" + child + "/net");
+  }
   CountersOfDevices read(std::function<PodNamespaces()> pods = {}) {
     Pool pool;
     for (uint32_t vf = 0; vf < 2; ++vf) {
       PoolDevice one;
       one.facts.address = *PciAddress::parse(vf == 0 ? kVf0 : kVf1);
+      one.facts.id = DeviceId(one.facts.address);
       one.facts.pf = *PciAddress::parse(kPf);
       one.facts.pf_name = "enp1s0f0";
       one.facts.vf_index = static_cast<int>(vf);
-      one.facts.driver = driver;
+      one.facts.driver = Driver(driver);
       one.facts.rdma_capable = true;
       pool.devices.push_back(std::move(one));
     }
@@ -104,6 +109,15 @@ TEST_CASE("the PF tells the traffic of its VFs, in pods or not, and is asked onc
 
 TEST_CASE("where the PF's driver tells nothing, the VF's own netdev does") {
   Bench bench;
+  const auto counters = bench.read();
+  CHECK(counters.at(kVf0).traffic->rx_bytes == 111);
+  CHECK_FALSE(counters.at(kVf0).no_traffic);
+}
+
+TEST_CASE("the netdev of a virtio device is that of the device below it") {
+  Bench bench;
+  bench.driver = "virtio-pci";
+  bench.move_below(kVf0, "virtio3");
   const auto counters = bench.read();
   CHECK(counters.at(kVf0).traffic->rx_bytes == 111);
   CHECK_FALSE(counters.at(kVf0).no_traffic);

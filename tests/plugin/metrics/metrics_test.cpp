@@ -32,6 +32,7 @@ MetricsInput make_input(size_t count) {
   for (size_t i = 0; i < count; ++i) {
     PoolDevice device;
     device.facts.address = *PciAddress::parse(device_id(i));
+    device.facts.id = DeviceId(device.facts.address);
     if (i == 1) device.fault = {FaultCode::port_down, "its port is down"};
     pool->devices.push_back(device);
     DeviceCounters counters;

@@ -432,6 +432,7 @@ TEST_CASE("the work for 1,024 devices stays within its bound, however they are s
     const int pf = i % pfs;
     PoolDevice device;
     device.facts.address = {0, uint8_t(i / 256), uint8_t(i / 8 % 32), uint8_t(i % 8)};
+    device.facts.id = DeviceId(device.facts.address);
     device.facts.pf = PciAddress{1, uint8_t(pf / 256), uint8_t(pf / 8 % 32), uint8_t(pf % 8)};
     device.facts.numa_node = pf % 2;
     const std::string number = std::to_string(pf);

@@ -31,8 +31,9 @@ std::string outcome(const SysRoot& sys) {
   std::string out;
   for (const Pool& pool : pools.pools) {
     for (const PoolDevice& device : pool.devices) {
-      out += pool.resource() + " " + device.id() + " " + device.facts.driver + " " + device.facts.pf_name +
-             " " + device.facts.link_type + " " + device.facts.iommu_group + " " + device.fault.text + "\n";
+      out += pool.resource() + " " + device.id() + " " + device.facts.driver.name() + " " +
+             device.facts.pf_name + " " + device.facts.link_type + " " + device.facts.iommu_group + " " +
+             device.fault.text + "\n";
       for (const std::string& part : device.facts.pcie_path) out += part + " ";
       for (const RdmaFacts& rdma : device.facts.rdma) out += rdma.name + " " + rdma.uverbs + "\n";
     }

@@ -69,5 +69,5 @@ TEST_CASE("a device that keeps something of a pod or cannot be read is a fault w
   const CheckResult found = result_of("devices", tree, inventory);
   CHECK(found.finding == Finding::fault);
   CHECK(found.text.find("0000:99:00.1 cannot be read: EIO") != std::string::npos);
-  CHECK(found.text.find(inventory.functions.back().id().text() + ": its MTU is 1300") != std::string::npos);
+  CHECK(found.text.find(inventory.functions.back().id.text() + ": its MTU is 1300") != std::string::npos);
 }

@@ -77,6 +77,7 @@ TEST_CASE("further reasons stand below the first") {
   Inventory inventory;
   PciFunction nic;
   nic.address = *PciAddress::parse("0000:05:00.0");
+  nic.id = DeviceId(nic.address);
   inventory.functions.push_back(nic);
   Pools pools;
   pools.left_out.push_back({"0000:05:00.0", {"one", "two"}});
@@ -93,6 +94,7 @@ TEST_CASE("on a terminal a line is as wide as that, with the first reason and ho
   Inventory inventory;
   PciFunction nic;
   nic.address = *PciAddress::parse("0000:05:00.0");
+  nic.id = DeviceId(nic.address);
   inventory.functions.push_back(nic);
   Pools pools;
   pools.left_out.push_back({"0000:05:00.0", {"one", "two", "three"}});

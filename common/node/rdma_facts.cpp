@@ -1,4 +1,4 @@
-#include "plugin/inventory/rdma_facts.h"
+#include "common/node/rdma_facts.h"
 
 namespace vfrail {
 
@@ -15,11 +15,11 @@ std::string below(const std::string& folder, const std::string& name) { return f
 
 // The class entries are children of the same PCI function as the RDMA device (ib_uverbs_add_one(),
 // ib_umad_init_port_dev() and ib_ucm_add_one() take over its parent), so no other folder has to be searched.
-Result<std::vector<CharacterDevice>> read_class(const FunctionFolder& folder, const std::string& entry) {
+Result<std::vector<CharacterDevice>> read_class(const DeviceFolder& folder, const std::string& entry) {
   std::vector<CharacterDevice> out;
   for (const std::string& name : TRY(folder.list(entry), "")) {
     const std::string base = below(entry, name);
-    const bool has_port = entry == "infiniband_mad";
+    const bool has_port = entry == kMadNodes;
     CharacterDevice one;
     one.name = name;
     one.ibdev = TRY(folder.text(base + "ibdev"), "");
@@ -36,7 +36,7 @@ std::string port_state(const std::string& text) {
 }
 
 // The first two are questions to the firmware (ib_query_port()).
-Result<RdmaPort> read_port(const FunctionFolder& folder, const std::string& base, uint32_t number) {
+Result<RdmaPort> read_port(const DeviceFolder& folder, const std::string& base, uint32_t number) {
   RdmaPort out;
   out.number = number;
   out.state = port_state(TRY(folder.text_of_firmware(base + "state"), ""));
@@ -45,14 +45,12 @@ Result<RdmaPort> read_port(const FunctionFolder& folder, const std::string& base
   return out;
 }
 
-Result<RdmaFacts> read_device(const FunctionFolder& folder, const std::string& name) {
-  const std::string base = below("infiniband", name);
-  RdmaFacts out;
-  out.name = name;
+Result<> read_ports(const DeviceFolder& folder, RdmaFacts& out) {
+  const std::string base = below(kRdmaDevices, out.name);
   out.guid = TRY(folder.text(base + "node_guid"), "");
   for (uint32_t number = 1;; ++number) {
     const std::string port = below(base + "ports", std::to_string(number));
-    if (!TRY(folder.exists(port), "")) return out;
+    if (!TRY(folder.exists(port), "")) return {};
     out.ports.push_back(TRY(read_port(folder, port, number), ""));
   }
 }
@@ -62,10 +60,10 @@ void assign_mad(const CharacterDevice& node, RdmaPort& port) {
   if (node.name.starts_with("issm")) port.issm = node.name;
 }
 
-// The files of each node tell whose it is. That is how it has to be done with several devices or ports.
-Result<> assign_nodes(const FunctionFolder& folder, std::vector<RdmaFacts>& devices) {
-  const auto verbs = TRY(read_class(folder, "infiniband_verbs"), "");
-  const auto mads = TRY(read_class(folder, "infiniband_mad"), "");
+// The files of each node say whose it is. That is how it has to be done with several devices or ports.
+Result<> assign_nodes(const DeviceFolder& folder, std::vector<RdmaFacts>& devices) {
+  const auto verbs = TRY(read_class(folder, kVerbsNodes), "");
+  const auto mads = TRY(read_class(folder, kMadNodes), "");
   const auto ucms = TRY(read_class(folder, "infiniband_cm"), "");
   for (RdmaFacts& device : devices) {
     for (const CharacterDevice& node : verbs) {
@@ -85,9 +83,9 @@ Result<> assign_nodes(const FunctionFolder& folder, std::vector<RdmaFacts>& devi
 
 // With one device, one port and one verbs node there is nobody else that a node could belong to, and it is
 // the case of nearly every VF.
-Result<> assign_only_nodes(const FunctionFolder& folder, const std::string& verbs_node, RdmaFacts& device) {
+Result<> assign_only_nodes(const DeviceFolder& folder, const std::string& verbs_node, RdmaFacts& device) {
   device.uverbs = verbs_node;
-  for (const std::string& name : TRY(folder.list("infiniband_mad"), ""))
+  for (const std::string& name : TRY(folder.list(kMadNodes), ""))
     assign_mad({name, device.name, 1}, device.ports.front());
   const auto ucms = TRY(folder.list("infiniband_cm"), "");
   if (!ucms.empty()) device.ucm = ucms.front();
@@ -96,21 +94,30 @@ Result<> assign_only_nodes(const FunctionFolder& folder, const std::string& verb
 
 }  // namespace
 
-Result<std::vector<RdmaFacts>> read_rdma(const FunctionFolder& folder,
-                                         const std::vector<std::string>& verbs_nodes) {
-  std::vector<RdmaFacts> out;
-  for (const std::string& name : TRY(folder.list("infiniband"), ""))
-    out.push_back(TRY(read_device(folder, name), ""));
-  if (out.size() == 1 && out.front().ports.size() == 1 && verbs_nodes.size() == 1) {
-    TRY(assign_only_nodes(folder, verbs_nodes.front(), out.front()), "");
-  } else if (!out.empty()) {
-    TRY(assign_nodes(folder, out), "");
-  }
-  return out;
+Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out) {
+  RdmaPort port;
+  port.link_layer = TRY(folder.text(below(kRdmaDevices, out.name) + "ports/1/link_layer"), "");
+  out.ports = {std::move(port)};
+  return {};
 }
 
-Result<std::vector<std::string>> read_verbs_nodes(const FunctionFolder& folder) {
-  return folder.list("infiniband_verbs");
+Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::string>& verbs_nodes,
+                         std::vector<RdmaFacts>& out) {
+  for (RdmaFacts& device : out) TRY(read_ports(folder, device), "");
+  if (out.empty()) return {};
+  if (out.size() == 1 && out.front().ports.size() == 1 && verbs_nodes.size() == 1)
+    return assign_only_nodes(folder, verbs_nodes.front(), out.front());
+  return assign_nodes(folder, out);
+}
+
+Result<std::vector<std::string>> read_rdma_names_anywhere(const DeviceFolder& folder,
+                                                          const std::vector<std::string>& verbs_nodes) {
+  std::vector<std::string> out;
+  for (const std::string& node : verbs_nodes) {
+    std::string name = TRY(folder.text(below(kVerbsNodes, node) + "ibdev"), "");
+    if (!name.empty()) out.push_back(std::move(name));
+  }
+  return out;
 }
 
 }  // namespace vfrail

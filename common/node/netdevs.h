@@ -1,0 +1,51 @@
+// The network interfaces of a device, as sysfs shows them in this network namespace. Reads only.
+#pragma once
+
+#include "common/node/device_folder.h"
+#include "common/node/driver.h"
+#include "common/node/sys_root.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct Netdev {
+  std::string name;
+  // The kernel's number of the port behind it, which it keeps whatever it is called and wherever it is.
+  std::optional<uint32_t> dev_port = {};
+  // Its settings.
+  std::string mac = {};
+  uint32_t mtu = 0;
+  uint16_t type = 0;           // ARPHRD_*
+  std::string operstate = {};  // "up", "down", ...
+  bool up = false;             // administratively
+  bool carrier = false;
+};
+
+// Their entries in the device's folder, each by name: "net/eth7". virtio-net registers its own below another
+// device: "virtio2/net/eth7".
+Result<std::vector<std::string>> list_netdevs(const DeviceFolder& folder, const Driver& driver);
+
+// Beside their names, which are always read.
+struct NetdevFacts {
+  bool dev_port = false;
+  bool settings = false;
+};
+// In the order of dev_port, if that is read, then name.
+Result<std::vector<Netdev>> read_netdevs(const DeviceFolder& folder, const Driver& driver,
+                                         NetdevFacts wanted);
+
+// Which of a PF's interfaces stands for the port itself: in switchdev mode the PF's folder also holds the
+// representors of its VFs and SFs. Empty if there is none.
+Result<std::string> choose_uplink(const SysRoot& sys, const std::vector<std::string>& netdevs);
+
+// What stands on an interface (VLANs, macvlans, its bridge, ...), as sysfs links it: upper_NAME.
+Result<std::vector<std::string>> list_uppers(const SysRoot& sys, const std::string& netdev);
+
+// "ether", "infiniband", or empty for an ARPHRD_* type that no selector knows.
+std::string link_type_name(uint16_t arphrd);
+
+}  // namespace vfrail

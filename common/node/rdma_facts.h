@@ -1,0 +1,48 @@
+// The RDMA devices of a device, as sysfs shows them in this RDMA namespace, with the character devices of
+// every port. Reads only.
+#pragma once
+
+#include "common/node/device_folder.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct RdmaPort {
+  uint32_t number = 1;
+  std::string state = {};       // "ACTIVE", "DOWN", "INIT", "ARMED"
+  std::string link_layer = {};  // "Ethernet", "InfiniBand"
+  std::string umad = {};        // "umad0"; empty if there is none
+  std::string issm = {};
+  std::string physical = {};  // "LinkUp", "Polling", "Disabled"
+};
+
+struct RdmaFacts {
+  std::string name;         // "mlx5_4"
+  std::string uverbs = {};  // "uverbs4"
+  std::string ucm = {};     // "ucm0" of old kernels, mostly empty
+  std::vector<RdmaPort> ports = {};
+  std::string guid = {};  // of the node: "b859:9f03:00a8:1c2e"
+};
+
+// Folders of a device's own.
+inline constexpr const char* kRdmaDevices = "infiniband";
+inline constexpr const char* kVerbsNodes = "infiniband_verbs";
+inline constexpr const char* kMadNodes = "infiniband_mad";
+
+// Of the first port, which becomes the only one that is known.
+Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out);
+
+// All else of them. `verbs_nodes` are those of the device.
+Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::string>& verbs_nodes,
+                         std::vector<RdmaFacts>& out);
+
+// What its RDMA devices are called now, whichever namespace they are in: its verbs nodes, which stay while
+// the device is in a pod, have their names.
+Result<std::vector<std::string>> read_rdma_names_anywhere(const DeviceFolder& folder,
+                                                          const std::vector<std::string>& verbs_nodes);
+
+}  // namespace vfrail

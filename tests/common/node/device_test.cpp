@@ -1,0 +1,121 @@
+// common/node/device.h: the one reader of a device's facts.
+#include "common/node/device.h"
+
+#include "tests/support/temp_dir.h"
+
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Facts kAll = Facts::ids | Facts::place | Facts::pf | Facts::vf_counts | Facts::driver |
+                       Facts::netdevs | Facts::dev_ports | Facts::netdev_settings | Facts::rdma |
+                       Facts::rdma_ports | Facts::mad_nodes | Facts::user_nodes;
+
+struct Tree {
+  TempDir dir;
+  explicit Tree(std::string_view manifest) { write_tree(dir.path("root"), manifest); }
+  Result<std::optional<Device>> read(const std::string& id, Facts wanted) const {
+    return read_device(SysRoot(dir.path("root")), *DeviceId::parse(id), wanted);
+  }
+};
+
+constexpr const char* kVf =
+    "sys/devices/pci0000:16/0000:16:02.0/0000:03:02.1/uevent = PCI_CLASS=20000\n"
+    "sys/bus/pci/devices/0000:03:02.1 -> ../../../devices/pci0000:16/0000:16:02.0/0000:03:02.1\n"
+    "sys/bus/pci/devices/0000:03:02.1/driver -> ../../drivers/mlx5_core\n"
+    "sys/bus/pci/devices/0000:03:02.1/physfn -> ../0000:03:00.0\n"
+    "sys/bus/pci/devices/0000:03:02.1/numa_node = 1\n"
+    "sys/bus/pci/devices/0000:03:02.1/net/eth7/dev_port = 1\n"
+    "sys/bus/pci/devices/0000:03:02.1/net/eth8/dev_port = 0\n"
+    "sys/bus/pci/devices/0000:03:02.1/net/eth7/mtu = 9000\n"
+    "sys/bus/pci/devices/0000:03:02.1/infiniband/mlx5_4/ports/1/link_layer = Ethernet\n"
+    "sys/bus/pci/devices/0000:03:02.1/infiniband_verbs/uverbs4/ibdev = mlx5_4\n"
+    "sys/bus/pci/devices/0000:03:02.1/infiniband_mad/umad4/ibdev = mlx5_4\n";
+
+}  // namespace
+
+TEST_CASE("a device has the facts that were wanted") {
+  const Tree tree(kVf);
+  const auto device = tree.read("0000:03:02.1", kAll);
+  REQUIRE((device && *device));
+  CHECK((*device)->id.text() == "0000:03:02.1");
+  CHECK((*device)->class_code == "0x020000");
+  CHECK((*device)->pcie_path == std::vector<std::string>{"pci0000:16", "0000:16:02.0", "0000:03:02.1"});
+  CHECK((*device)->numa_node == 1);
+  CHECK((*device)->pf == PciAddress::parse("0000:03:00.0"));
+  CHECK((*device)->driver == Driver("mlx5_core"));
+  CHECK((*device)->netdev_names() == std::vector<std::string>{"eth8", "eth7"});  // by dev_port
+  CHECK((*device)->netdevs[1].mtu == 9000);
+  CHECK((*device)->rdma_names() == std::vector<std::string>{"mlx5_4"});
+  CHECK((*device)->rdma_nodes() == std::vector<std::string>{"umad4", "uverbs4"});
+  CHECK((*device)->rdma[0].uverbs == "uverbs4");
+  CHECK((*device)->is_roce());
+}
+
+TEST_CASE("what is not wanted is not read") {
+  Tree tree(kVf);
+  // Each of these would fail: a folder cannot be read as a file (EISDIR).
+  for (const char* file : {"uevent", "numa_node", "net/eth7/dev_port", "net/eth7/mtu"}) {
+    const fs::path path = tree.dir.path(std::string("root/sys/bus/pci/devices/0000:03:02.1/") + file);
+    fs::remove(path);
+    fs::create_directory(path);
+  }
+  const auto device =
+      tree.read("0000:03:02.1", Facts::pf | Facts::netdevs | Facts::link_layer | Facts::verbs_nodes);
+  REQUIRE((device && *device));
+  CHECK((*device)->driver == Driver("mlx5_core"));  // says where the netdevs are
+  CHECK((*device)->netdev_names() == std::vector<std::string>{"eth7", "eth8"});
+  CHECK_FALSE((*device)->netdevs[0].dev_port);
+  CHECK((*device)->is_roce());
+  CHECK((*device)->rdma_nodes() == std::vector<std::string>{"uverbs4"});
+  for (const Facts wanted : {Facts::ids, Facts::place, Facts::dev_ports, Facts::netdev_settings}) {
+    CAPTURE(static_cast<int>(wanted));
+    CHECK_FALSE(tree.read("0000:03:02.1", wanted));
+  }
+}
+
+TEST_CASE("a device that is not there is neither an error nor an empty device") {
+  const Tree tree(kVf);
+  for (const Facts wanted : {Facts::ids, Facts::driver, kAll}) {
+    const auto device = tree.read("0000:03:02.2", wanted);
+    CHECK((device && !*device));
+    const auto auxiliary = tree.read("mlx5_core.sf.4", wanted);
+    CHECK((auxiliary && !*auxiliary));
+  }
+}
+
+TEST_CASE("an auxiliary device is read in its own folder, its PF is its parent") {
+  const Tree tree(
+      "sys/devices/pci0000:16/0000:03:00.0/mlx5_core.sf.4/net/eth3/dev_port = 0\n"
+      "sys/bus/auxiliary/devices/mlx5_core.sf.4 -> "
+      "../../../devices/pci0000:16/0000:03:00.0/mlx5_core.sf.4\n"
+      "sys/bus/auxiliary/devices/mlx5_core.sf.4/driver -> ../../drivers/mlx5_core.sf\n");
+  const auto device = tree.read("mlx5_core.sf.4", Facts::pf | Facts::netdevs);
+  REQUIRE((device && *device));
+  CHECK((*device)->pf == PciAddress::parse("0000:03:00.0"));
+  CHECK((*device)->netdev_names() == std::vector<std::string>{"eth3"});
+}
+
+TEST_CASE("the netdev of a virtio device is below the device of its own bus") {
+  const Tree tree(
+      "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"
+      "sys/bus/pci/devices/0000:00:05.0/virtio2/net/eth3/dev_port = 0\n");
+  const auto device = tree.read("0000:00:05.0", Facts::netdevs);
+  REQUIRE((device && *device));
+  CHECK((*device)->netdev_names() == std::vector<std::string>{"eth3"});
+}
+
+TEST_CASE("a device names itself in locks and records, a mere netdev by its name") {
+  Device device;
+  device.netdevs = {{.name = "veth0"}};
+  CHECK(device.key() == "netdev.veth0");
+  device.id = *DeviceId::parse("0000:03:02.1");
+  CHECK(device.key() == "0000:03:02.1");
+}
+
+}  // namespace vfrail::test
