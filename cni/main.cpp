@@ -123,17 +123,18 @@ std::optional<int> answer_itself(const Request& request, const Environment& envi
 
 int run_cni(const Environment& environment) {
   std::signal(SIGPIPE, SIG_IGN);
-  auto config = read_stream(STDIN_FILENO, kMaxStdin);
-  if (!config) return print_error("1.1.0", std::move(config.error()).in("read stdin"), CniCode::io_failure);
-  const std::string version = config_version(*config);
-  const auto request = read_request(environment, std::move(*config));
+  auto text = read_stream(STDIN_FILENO, kMaxStdin);
+  if (!text) return print_error("1.1.0", std::move(text.error()).in("read stdin"), CniCode::io_failure);
+  Configuration config(std::move(*text));
+  const std::string version = config.version();
+  const auto request = read_request(environment, std::move(config));
   if (!request) return print_error(version, request.error(), CniCode::invalid_environment);
   if (request->command == Command::version) {
     return print(format_versions()) ? 0 : 1;
   }
   if (const auto answered = answer_itself(*request, environment, version)) return *answered;
   // The JSON itself first: a text that is none has no version to complain about.
-  const auto conf = parse_net_conf(request->config);
+  const Result<NetConf>& conf = request->config.conf();
   const bool decoded = conf || conf.error().code != Errc::protocol;
   const bool is_del = request->command == Command::del;
   if (const auto fits = check_version(*request, version); decoded && !fits && !is_del) {

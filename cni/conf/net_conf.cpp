@@ -231,10 +231,17 @@ Result<Dns> read_dns(ObjectReader& conf) {
   return out;
 }
 
-Result<NetConf> parse_net_conf(std::string_view text) {
+namespace {
+
+Result<Json> decode(std::string_view text) {
   auto json = Json::parse_object(text, kMaxConfigBytes);
   if (!json) return Error{Errc::protocol, 0, std::move(json.error().text)};
-  ObjectReader conf(*json->as_object(), "");
+  return json;
+}
+
+// `text` is that of `json`.
+Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
+  ObjectReader conf(*json.as_object(), "");
   NetConf out;
   TRY(read_names(conf, out), "");
   TRY(refuse_vlan_trunk(conf), "");
@@ -269,12 +276,25 @@ Result<NetConf> parse_net_conf(std::string_view text) {
   return out;
 }
 
-std::string config_version(std::string_view text) {
-  const auto json = Json::parse_object(text, kMaxConfigBytes);
-  if (!json) return kVersionIfNone;
-  ObjectReader reader(*json->as_object(), "");
-  const auto version = reader.text("cniVersion");
-  return version && *version && !(*version)->empty() ? **version : kVersionIfNone;
+// The text of a key that is there and is a text; anything else is as good as absent.
+std::string text_of(const Json* object, std::string_view key) {
+  if (object == nullptr || object->as_object() == nullptr) return "";
+  ObjectReader reader(*object->as_object(), "");
+  const auto text = reader.text(key);
+  return text && *text ? **text : "";
+}
+
+}  // namespace
+
+Result<NetConf> parse_net_conf(std::string_view text) { return read_net_conf(TRY(decode(text), ""), text); }
+
+Configuration::Configuration(std::string text) : text_(std::move(text)) {
+  const auto json = decode(text_);
+  conf_ = json ? read_net_conf(*json, text_) : json.error();
+  if (!json) return;
+  if (std::string version = text_of(&*json, "cniVersion"); !version.empty()) version_ = std::move(version);
+  ipam_type_ = text_of(json->find("ipam"), "type");
+  if (ipam_type_.find('/') != std::string::npos) ipam_type_.clear();
 }
 
 }  // namespace vfrail

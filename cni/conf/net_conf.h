@@ -112,6 +112,27 @@ struct NetConf {
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
 
+// The text of a configuration, which is decoded once: a verb, its error answer and its record go by the same
+// reading of it.
+class Configuration {
+ public:
+  Configuration() = default;
+  Configuration(std::string text);
+
+  const std::string& text() const { return text_; }
+  const Result<NetConf>& conf() const { return conf_; }  // parse_net_conf()
+  // What can be named of a configuration that is refused, too: its version, for the error answer ("0.1.0" if
+  // absent), and its IPAM plugin, for a DEL (empty if there is none that could be run).
+  const std::string& version() const { return version_; }
+  const std::string& ipam_type() const { return ipam_type_; }
+
+ private:
+  std::string text_;
+  std::string version_ = "0.1.0";
+  std::string ipam_type_;
+  Result<NetConf> conf_ = Error{Errc::protocol, 0, "it is empty"};
+};
+
 // args.cni, what a pod's annotation (Multus: cni-args) and ib-kubernetes add; null: there is none.
 Result<const Json::Object*> read_args_cni(ObjectReader& conf);
 Result<PodSettings> read_pod_settings(ObjectReader& conf);
@@ -133,8 +154,5 @@ std::vector<std::string> unknown_keys(const std::vector<std::string>& unread);
 
 // The `dns` of a configuration or of a result; empty if there is none.
 Result<Dns> read_dns(ObjectReader& parent);
-
-// The version of a configuration alone ("0.1.0" if absent), which VERSION and error answers need.
-std::string config_version(std::string_view text);
 
 }  // namespace vfrail

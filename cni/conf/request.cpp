@@ -127,7 +127,7 @@ const char* command_name(Command command) {
   return kNames[static_cast<size_t>(command)];
 }
 
-Result<Request> read_request(const Environment& environment, std::string config) {
+Result<Request> read_request(const Environment& environment, Configuration config) {
   Variables variables(environment);
   Request request;
   const std::string word = variables.required("CNI_COMMAND");

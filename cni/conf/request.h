@@ -1,7 +1,8 @@
 // Request: what the runtime asks for, from the CNI_* environment (CNI specification 1.1, "CNI operations").
-// Checks that each verb has what it needs. Does not read the configuration.
+// Checks that each verb has what it needs. Decides nothing by the configuration.
 #pragma once
 
+#include "cni/conf/net_conf.h"
 #include "common/result.h"
 
 #include <cstdint>
@@ -23,14 +24,14 @@ struct Request {
   std::string raw_args;
   std::vector<std::string> path;  // CNI_PATH: absolute folders
   std::string raw_path;
-  std::string config;           // stdin, as it came
+  Configuration config;         // stdin
   bool netns_override = false;  // CNI_NETNS_OVERRIDE: the pod's namespace may be the plugin's own
 };
 
 using Environment = std::map<std::string, std::string>;
 
 // Errc::invalid names every variable that is missing or wrong.
-Result<Request> read_request(const Environment& environment, std::string config);
+Result<Request> read_request(const Environment& environment, Configuration config);
 
 const char* command_name(Command command);  // "ADD"
 

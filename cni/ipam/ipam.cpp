@@ -206,7 +206,7 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
                                      std::chrono::milliseconds timeout, int inherited) {
   const std::string what = "IPAM plugin " + type + ", " + command_name(command);
   const std::string program = TRY(find_plugin(type, request.path), "");
-  const UniqueFd in = TRY(make_input(request.config), what);
+  const UniqueFd in = TRY(make_input(request.config.text()), what);
   Pipe out = TRY(make_pipe(), what);
   Child child(TRY(spawn(program, make_environment(request, command), in, out.write, inherited), what));
   out.write.reset();

@@ -297,7 +297,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
     out.rdma_index.push_back(device.index);
   }
   out.rdma_in_pod = plan.rdma_in_pod;
-  out.config = request.config;
+  out.config = request.config.text();
   out.cni_args = request.raw_args;
   out.cni_path = request.raw_path;
   return out;

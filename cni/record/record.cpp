@@ -117,10 +117,13 @@ Result<> RecordStore::save(const Record& record) const {
   return put_back ? failure : std::move(failure).and_also(put_back.error().text);
 }
 
+Result<> RecordStore::release_device(const Record& record) const {
+  if (TRY(owner(record.device_key), "") == record.attachment)
+    TRY(remove_file(owner_path(record.device_key)), "");
+  return remove_leftovers(record.device_key);
+}
+
 Result<> RecordStore::remove(const Record& record) const {
-  const auto has_it = TRY(owner(record.device_key), "");
-  if (has_it == record.attachment) TRY(remove_file(owner_path(record.device_key)), "");
-  TRY(remove_leftovers(record.device_key), "");
   const auto now = load(record.attachment);
   if (!now && now.error().code != Errc::protocol) return now.error();
   if (now && *now && **now != record) return {};

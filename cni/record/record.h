@@ -47,8 +47,10 @@ class RecordStore : public Attachments {
   // brings its own configuration. What a power cut leaves may be torn: whoever cannot read a record sets it
   // aside.
   Result<> save(const Record& record) const;
-  // Gives the device up, if this attachment has it, and removes the record, unless by now another one has its
-  // name. Under the locks of both: neither may change between the comparison and the removal.
+  // The device is restored: the attachment has it no longer. Under the device's lock.
+  Result<> release_device(const Record& record) const;
+  // Removes the record, unless by now another one has its name. Under the attachment's lock: nothing may
+  // change between the comparison and the removal.
   Result<> remove(const Record& record) const;
   // What a kill in save() left behind. Under the device's lock, so nobody is writing.
   Result<> remove_leftovers(const std::string& device_key) const;

@@ -57,8 +57,8 @@ std::string undoing(const AttachmentName& name) {
 Result<> clear_own_stale_record(const AttachmentName& us, World& world) {
   const auto orphan = TRY(orphaned_record(us, us, world), "");
   if (!orphan) return {};
-  TRY(detach(*orphan, orphan->netns, world), undoing(us));
-  return forget(*orphan, world);
+  TRY(detach(*orphan, orphan->netns, Allocation::kept, world), undoing(us));
+  return world.store.remove(*orphan);
 }
 
 // The attachment that has the device by the records. Under the device's lock.
@@ -91,7 +91,7 @@ Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, W
     if (!record || !*record || !is_selected(**record, conf.device)) continue;
     const auto orphan = TRY(orphaned_record(name, us, world), "");
     if (!orphan) continue;
-    TRY(detach(*orphan, orphan->netns, world), undoing(name));
+    TRY(detach(*orphan, orphan->netns, Allocation::kept, world), undoing(name));
     return find_device(world.sys, world.host, conf.device);
   }
   return device;
@@ -183,7 +183,7 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
 // A roll-back is a DEL of what there is by now.
 Result<> take_back(const Attached& attached, const Request& request, const NetConf& conf, World& world) {
   Holdings held{
-      .record = attached.record, .request = request, .network = conf, .keeps_allocated_nodes = true};
+      .record = attached.record, .request = request, .network = conf, .allocation = Allocation::kept};
   if (!attached.address_asked) held.network.ipam_type.clear();
   return release(held, world);
 }
@@ -301,7 +301,7 @@ std::string without_repetition(std::string also, const std::string& first, const
 }  // namespace
 
 Result<AddResult> add(const Request& request, World& world) {
-  NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  NetConf conf = TRY(request.config.conf(), "network configuration");
   for (const std::string& warning : conf.warnings)
     world.log.warning("a key of the network configuration asks for nothing", {{"reason", warning}});
   const auto pod = TRY(world.open_netns(request.netns), "");

@@ -185,7 +185,7 @@ Result<> check_ipam(const Request& request, const NetConf& conf, World& world) {
 }  // namespace
 
 Result<> check(const Request& request, World& world) {
-  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  const NetConf conf = TRY(request.config.conf(), "network configuration");
   if (!conf.prev_result) return Error{Errc::invalid, 0, "prevResult: CHECK needs it"};
   const auto record = TRY(world.store.load({request.container_id, request.ifname}), "");
   if (!record) {

@@ -47,14 +47,6 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
 }
 
-// The device comes home, and what its container was told is void.
-Result<> give_back(const Record& record, const Holdings& held, World& world) {
-  const bool had_it = TRY(detach(record, held.request.netns, world), "");
-  return had_it && record.device && !held.keeps_allocated_nodes
-             ? end_allocated_nodes(world.run_folder, *record.device)
-             : Result<>();
-}
-
 // A record that cannot be read blocks nobody: it is moved aside, and DEL goes on without.
 Result<std::optional<Record>> load_record(const AttachmentName& name, World& world) {
   auto record = world.store.load(name);
@@ -67,27 +59,23 @@ Result<std::optional<Record>> load_record(const AttachmentName& name, World& wor
 // The address that ADD assigned must not be forgotten with the record, whoever asks for DEL: of a chain with
 // two entries of vfrail the last one is asked first, and it has no IPAM.
 void use_ipam_of(const Record& record, Holdings& held) {
-  const auto then = parse_net_conf(record.config);
-  if (!then || then->ipam_type.empty()) return;
-  held.request.config = record.config;
-  held.network = *then;
+  Configuration then(record.config);
+  if (!then.conf() || then.conf()->ipam_type.empty()) return;
+  held.network = *then.conf();
+  held.request.config = std::move(then);
 }
 
 // What can be named of a configuration that no ADD was served with: nothing but its IPAM plugin.
-Result<NetConf> network_of_refused(const Request& request, Error refusal) {
+Result<NetConf> network_of_refused(const Configuration& config, Error refusal) {
   if (refusal.code == Errc::protocol) return refusal;  // no JSON: whose DEL this is, nobody can tell
   NetConf out;
-  const auto json = Json::parse(request.config);
-  const Json* ipam = json ? json->find("ipam") : nullptr;
-  const Json* type = ipam != nullptr ? ipam->find("type") : nullptr;
-  const std::string* text = type != nullptr ? type->as_text() : nullptr;
-  if (text != nullptr && text->find('/') == std::string::npos) out.ipam_type = *text;
+  out.ipam_type = config.ipam_type();
   return out;
 }
 
 // The configuration, if an ADD can have been served with it.
-Result<NetConf> served_conf(const std::string& config) {
-  NetConf out = TRY(parse_net_conf(config), "");
+Result<NetConf> served_conf(const Configuration& config) {
+  NetConf out = TRY(config.conf(), "");
   if (version_supported(out.cni_version)) return out;
   return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported"};
 }
@@ -100,13 +88,13 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
     // The network was edited since ADD. What ADD did can be undone all the same.
     world.log.warning("the configuration cannot be used, DEL uses that of ADD",
                       {{"reason", conf.error().text}});
-    out.request.config = out.record->config;
-    conf = parse_net_conf(out.request.config);
+    out.request.config = Configuration(out.record->config);
+    conf = out.request.config.conf();
   } else if (!conf) {
     world.log.warning("nothing is attached, and with this configuration nothing can have been",
                       {{"reason", conf.error().text}});
     out.address_expected = false;
-    conf = network_of_refused(request, std::move(conf).error());
+    conf = network_of_refused(request.config, std::move(conf).error());
   }
   out.network = TRY(std::move(conf), "network configuration");
   if (out.record && out.network.ipam_type.empty()) use_ipam_of(*out.record, out);
@@ -158,22 +146,22 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   return pod ? remove_rules(record, *pod) : Result<>();
 }
 
-Result<bool> detach(const Record& record, const std::string& netns, World& world) {
+Result<> detach(const Record& record, const std::string& netns, Allocation allocation, World& world) {
   const auto lock =
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-  if (TRY(world.store.owner(record.device_key), "") != record.attachment) {
-    world.log.info("the device has been allocated to another attachment, it is not touched",
-                   {{"device", record.device_key}});
-    return false;
+  const auto owner = TRY(world.store.owner(record.device_key), "");
+  if (owner != record.attachment) {
+    // None: an earlier try has restored it, and then could not release the address.
+    if (owner)
+      world.log.info("the device has been allocated to another attachment, it is not touched",
+                     {{"device", record.device_key}});
+    return {};
   }
   TRY(restore_device(record, netns, world), "restore " + record.device_key);
-  return true;
-}
-
-Result<> forget(const Record& record, World& world) {
-  const auto lock =
-      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-  return world.store.remove(record);
+  if (allocation == Allocation::ended && record.device)
+    TRY(end_allocated_nodes(world.run_folder, *record.device), "");
+  // From here on an ADD can have the device, while the IPAM plugin still runs for this one.
+  return world.store.release_device(record);
 }
 
 Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world) {
@@ -239,12 +227,12 @@ Result<> release(const Holdings& held, World& world) {
   };
   const bool address_first = releases_through_interface(held.network.ipam_type);
   if (address_first) note(release_address(held, world));
-  note(held.record ? give_back(*held.record, held, world)
+  note(held.record ? detach(*held.record, held.request.netns, held.allocation, world)
                    : detach_unrecorded(held.request, held.network, world));
   // Any other address that is still live in the pod must not go to another one.
   if (!address_first) note(release_address(held, world));
   // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
-  if (held.record && !failure) note(forget(*held.record, world));
+  if (held.record && !failure) note(world.store.remove(*held.record));
   return failure ? Result<>(std::move(*failure)) : Result<>();
 }
 

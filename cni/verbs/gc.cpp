@@ -8,7 +8,7 @@
 namespace vfrail {
 
 Result<> gc(const Request& request, World& world) {
-  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  const NetConf conf = TRY(request.config.conf(), "network configuration");
   std::string failures;
   const auto note = [&](const std::string& text) { failures += (failures.empty() ? "" : "; ") + text; };
   // Not said is not "none": a runtime that sends no list must not end every attachment.

@@ -80,7 +80,7 @@ Error with_remedy(Error error) {
 }
 
 Result<Status> status(const Request& request, World& world) {
-  const NetConf conf = TRY(parse_net_conf(request.config), "network configuration");
+  const NetConf conf = TRY(request.config.conf(), "network configuration");
   Status out;
   const auto note = [](std::vector<std::string>& list, std::optional<std::string> text) {
     if (text) list.push_back(std::move(*text));

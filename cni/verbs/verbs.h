@@ -37,10 +37,16 @@ Result<Status> status(const Request& request, World& world);
 // wait for it.
 Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world);
 
-// Gives the device of an attachment back, under the device's lock, unless another attachment has it by now:
-// then it is left alone and the answer is false. The record stays: its owner removes it, last. `netns` is a
-// hint where the pod's namespace may be, beside the record's own path.
-Result<bool> detach(const Record& record, const std::string& netns, World& world);
+// What Allocate has answered the container about the device's nodes.
+enum class Allocation : uint8_t {
+  kept,  // the container can be made again from it, without another Allocate
+  ended,
+};
+
+// Gives the device of an attachment back, under the device's lock, unless the attachment has it no longer:
+// then it is left alone. The record stays, without its device: who has the attachment's lock removes it,
+// last. `netns` is a hint where the pod's namespace may be, beside the record's own path.
+Result<> detach(const Record& record, const std::string& netns, Allocation allocation, World& world);
 
 // For messages about a path that leads to no namespace.
 inline constexpr const char* kPodHasEnded =
@@ -48,10 +54,6 @@ inline constexpr const char* kPodHasEnded =
 
 // The part of detach() that ADD shares, for when the caller has the device's lock.
 Result<> restore_device(const Record& record, const std::string& netns, World& world);
-
-// Removes the record, under the device's lock: a later ADD of the device, which finds it at home, may be
-// taking it over.
-Result<> forget(const Record& record, World& world);
 
 // What an attachment holds, and how it is released.
 struct Holdings {
@@ -61,8 +63,7 @@ struct Holdings {
   // False: no ADD has ever got as far as IPAM with this configuration, so what the plugin says of it is no
   // failure.
   bool address_expected = true;
-  // The container can be made again from what it was told, without another Allocate.
-  bool keeps_allocated_nodes = false;
+  Allocation allocation = Allocation::ended;
 };
 
 // Releases device, address and record, in DEL's order, under the attachment's lock, which the caller has. The

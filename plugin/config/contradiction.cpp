@@ -44,7 +44,8 @@ std::string apart_in_domain(const Selector& selector) {
 // What a function has none of that a user-space driver is bound to. An empty pattern is the name of none.
 std::string bound_to_user_space(const Selector& selector) {
   const Texts& drivers = selector.list("drivers");
-  if (drivers.empty() || !std::all_of(drivers.begin(), drivers.end(), is_user_space_driver)) return {};
+  const auto is_user_space = [](const std::string& name) { return Driver(name).is_user_space(); };
+  if (drivers.empty() || !std::all_of(drivers.begin(), drivers.end(), is_user_space)) return {};
   const auto said = [&drivers](const std::string& key, const char* what) {
     return key + " cannot be combined with the driver " + joined(drivers, " or ") +
            ", which leaves a function without " + what;

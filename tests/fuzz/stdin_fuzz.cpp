@@ -145,7 +145,7 @@ void check_result(const Request& request, const NetConf& conf) {
 
 // Printed by another program on the way (Multus does so), a configuration still means the same.
 void check_printed(const Request& request, const NetConf& conf, const State& state) {
-  const auto again = parse_net_conf(Json::parse(request.config)->text());
+  const auto again = parse_net_conf(Json::parse(request.config.text())->text());
   MUST(again);
   const auto plan = plan_attach(request, conf, state);
   const auto plan_again = plan_attach(request, *again, state);
@@ -155,7 +155,7 @@ void check_printed(const Request& request, const NetConf& conf, const State& sta
 }
 
 void check_version(const std::string& config) {
-  const std::string version = config_version(config);
+  const std::string version = Configuration(config).version();
   check_json(format_error(version, 1, "cniVersion " + version));
   MUST(version_supported(version) == (compare_versions(version, "0.1.0") >= 0));
 }

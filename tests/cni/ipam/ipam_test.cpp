@@ -43,7 +43,7 @@ struct Ipam {
     request.raw_args = "A=1";
     request.path = {dir.path()};
     request.raw_path = dir.path();
-    request.config = R"({"name":"rail0"})";
+    request.config = std::string(R"({"name":"rail0"})");
   }
   static void install(const std::string& path, const std::string& script) {
     std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
@@ -75,7 +75,7 @@ TEST_CASE("An IPAM plugin gets the verb, the request and the same configuration,
         "CNI_ARGS=A=1\nCNI_COMMAND=DEL\nCNI_CONTAINERID=abc\nCNI_IFNAME=net1\n"
         "CNI_NETNS=/run/netns/x\nCNI_PATH=" +
             ipam.dir.path() + "\n");
-  CHECK(read(ipam.dir.path("stdin")) == ipam.request.config);
+  CHECK(read(ipam.dir.path("stdin")) == ipam.request.config.text());
 }
 
 TEST_CASE("The refusal of an IPAM plugin keeps its code and its words") {
@@ -200,7 +200,7 @@ TEST_CASE("A configuration that does not fit into the pipe arrives whole while t
   ipam.request.config = "[\"" + std::string(500'000, 'x') + "\"]";
   const auto answer = ipam.run();
   REQUIRE((answer && *answer));
-  CHECK((*answer)->text() == ipam.request.config);
+  CHECK((*answer)->text() == ipam.request.config.text());
 }
 
 TEST_CASE("An IPAM plugin has the signals' defaults") {

@@ -395,7 +395,7 @@ TEST_CASE("The device nodes to keep are those promised, else those of now, in or
 
 TEST_CASE("The record has what it takes to undo the plan without the request") {
   Situation s;
-  s.request.config = "{}";
+  s.request.config = std::string("{}");
   s.request.raw_args = "MAC=02:00:00:00:00:0b";
   s.request.raw_path = "/opt/cni/bin";
   s.request.args["MAC"] = "02:00:00:00:00:0b";

@@ -152,9 +152,11 @@ TEST_CASE("A saved record is found, owns its device, and is gone without a trace
   CHECK(**s.store.load(record.attachment) == record);
   CHECK(*s.store.owner(record.device_key) == record.attachment);
   CHECK(*s.store.list() == std::vector<AttachmentName>{record.attachment});
+  REQUIRE(s.store.release_device(record));
+  CHECK_FALSE(s.store.owner(record.device_key)->has_value());
+  CHECK(**s.store.load(record.attachment) == record);
   REQUIRE(s.store.remove(record));
   CHECK_FALSE(s.store.load(record.attachment)->has_value());
-  CHECK_FALSE(s.store.owner(record.device_key)->has_value());
   CHECK(files_below(s.folder) == 0);
 }
 
@@ -204,14 +206,14 @@ TEST_CASE("Removing a record leaves the one alone that has its name by now") {
   CHECK(*s.store.load(old.attachment) == now);
 }
 
-TEST_CASE("Removing a record leaves a device alone that another attachment has by now") {
+TEST_CASE("Releasing a device leaves one alone that another attachment has by now") {
   Store s;
   const Record old = full_record();
   Record now = full_record();
   now.attachment.container_id = "def";
   REQUIRE(s.store.save(old));
   REQUIRE(s.store.save(now));
-  REQUIRE(s.store.remove(old));
+  REQUIRE(s.store.release_device(old));
   CHECK(*s.store.owner(now.device_key) == now.attachment);
 }
 
@@ -233,6 +235,7 @@ TEST_CASE("An owner that leads elsewhere owns nothing") {
 
 TEST_CASE("Removing what was never saved succeeds") {
   Store s;
+  CHECK(s.store.release_device(full_record()));
   CHECK(s.store.remove(full_record()));
   CHECK_FALSE(s.store.load({"none", "net1"})->has_value());
 }

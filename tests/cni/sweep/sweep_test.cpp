@@ -45,6 +45,12 @@ constexpr Scene kCdi{"a VF whose container gets its nodes by CDI",
                      R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
 const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed, kCdi};
 
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), by);
+}
+
 // A node with two VFs, each with an RDMA device, and two pods.
 struct Node : FakeNode {
   explicit Node(const Scene& what = kPlain) : scene(what) {
@@ -206,7 +212,7 @@ TEST_CASE("a device bound to vfio is attached, with an address of its PF, and le
   node.world.give_to_vfio(kVf);
   const std::string before = node.everything();
   Request request = node.request(Command::add, node.config());
-  request.config.replace(request.config.find(R"("mtu":9000,)"), 11, "");
+  request.config = replaced(request.config.text(), R"("mtu":9000,)", "");
   const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
@@ -238,7 +244,7 @@ TEST_CASE("an address that the administrator had set is set back, for a VF that 
   node.world.link("enp1s0f0v0").flags = up ? 1 : 0;
   const auto administered = MacAddress::parse("52:54:00:00:00:03");
   Request request = node.request(Command::add, node.config());
-  request.config.replace(request.config.find(R"("trust":"on",)"), 13, "");
+  request.config = replaced(request.config.text(), R"("trust":"on",)", "");
   const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
@@ -255,7 +261,7 @@ TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays ch
   node.world.add_vf("0000:41:10.0", "enp2s0f0v0", "0000:41:00.0");
   const std::string before = node.everything();
   Request request = node.request(Command::add, node.config());
-  request.config.replace(request.config.find("0000:21:10.0"), 12, "0000:41:10.0");
+  request.config = replaced(request.config.text(), "0000:21:10.0", "0000:41:10.0");
   const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find("set VF 0 of enp2s0f0: min_tx_rate 10 max_tx_rate 1000: ") !=
@@ -267,7 +273,7 @@ TEST_CASE("settings of a VF without a PF in sight are refused with the reason") 
   const std::string before = pristine();
   Node node;
   Request request = node.request(Command::add, node.config());
-  request.config.replace(request.config.find("\"mtu\""), 5, "\"vlan\":5,\"mtu\"");
+  request.config = replaced(request.config.text(), "\"mtu\"", "\"vlan\":5,\"mtu\"");
   const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find(
@@ -282,7 +288,7 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
   REQUIRE(added);
   Request request = node.request(Command::check, node.config());
   const std::string result = format_result(*added).text();
-  request.config.insert(request.config.rfind('}'), ",\"prevResult\":" + result);
+  request.config = replaced(request.config.text(), R"("mtu")", "\"prevResult\":" + result + R"(,"mtu")");
   REQUIRE(node.process([&](World& w) { return vfrail::check(request, w); }));
   node.world.vf(kVf).trust = false;
   node.world.vf(kVf).vlan = VfVlan{};
@@ -509,7 +515,8 @@ TEST_CASE("an ADD under the name of a killed one gives that one's device back, w
   node.world.end_netns("/run/netns/a");
   node.world.add_veth(node.world.add_netns("/run/netns/a"), "eth0");
   Request other = node.request(Command::add, node.config());
-  other.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.2"})";
+  other.config =
+      std::string(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.2"})");
   REQUIRE(node.process([&](World& w) { return vfrail::add(other, w); }));
   CHECK(node.world.snapshot().find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400") !=
         std::string::npos);
@@ -710,7 +717,7 @@ TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   Request request = node.request(Command::del, node.config());
-  request.config = R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})";
+  request.config = std::string(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})");
   REQUIRE(node.process([&](World& w) { return vfrail::del(request, w); }));
   CHECK(node.everything() == before);
   CHECK(node.process([&](World& w) { return vfrail::del(request, w); }));

@@ -74,6 +74,31 @@ TEST_CASE("DEL of a configuration that is served still fails when its address ca
   CHECK_FALSE(node.del(kWithIpam));
 }
 
+TEST_CASE("A DEL that cannot release the address releases the device, which the next DEL leaves alone") {
+  FakeNode node;
+  const std::string before = node.world.snapshot();
+  node.install_ipam("fake-ipam", kGivesAnAddress);
+  REQUIRE(node.add(kWithIpam));
+  node.install_ipam("fake-ipam", "exit 1");
+  CHECK_FALSE(node.del(kWithIpam));
+  CHECK(node.world.snapshot() == before);
+  CHECK(std::filesystem::is_empty(node.dir.path("state/devices")));
+  CHECK_FALSE(std::filesystem::is_empty(node.dir.path("state/attachments")));
+  // Another pod gets it.
+  const std::string without_ipam = network(R"("deviceID":"0000:21:10.0")");
+  node.container = "c2";
+  REQUIRE(node.add(without_ipam));
+  const std::string with_c2 = node.world.snapshot();
+  node.container = "c1";
+  node.install_ipam("fake-ipam", kGivesAnAddress);
+  CHECK(node.del(kWithIpam));
+  CHECK(node.world.snapshot() == with_c2);
+  node.container = "c2";
+  CHECK(node.del(without_ipam));
+  CHECK(node.world.snapshot() == before);
+  CHECK(node.no_state());
+}
+
 TEST_CASE("No device's lock is held while an IPAM plugin runs") {
   TwoVfs node;
   node.install_ipam("fake-ipam", kGivesAnAddress);

@@ -15,6 +15,7 @@ Pool make_pool(UnitKind kind) {
   for (const char* address : {"0000:03:00.1", "0000:03:00.2"}) {
     out.devices.emplace_back();
     out.devices.back().facts.address = *PciAddress::parse(address);
+    out.devices.back().facts.id = DeviceId(out.devices.back().facts.address);
   }
   return out;
 }
