@@ -19,6 +19,16 @@ Result<std::optional<uint32_t>> parse_one(const LinkSetting& row, ObjectReader& 
 
 }  // namespace
 
+std::string link_settings_document() {
+  std::string out = "| key | value | meaning |\n|---|---|---|\n";
+  for (const LinkSetting& row : kLinkSettings) {
+    const std::string values =
+        row.flag ? "`true`, `false`" : std::to_string(row.least) + " to " + std::to_string(row.most);
+    out += std::string("| `") + row.key + "` | " + values + " | " + row.document + " |\n";
+  }
+  return out;
+}
+
 Result<LinkSettings> LinkSettings::parse(ObjectReader& conf) {
   LinkSettings out;
   for (size_t i = 0; i < kLinkSettings.size(); ++i)

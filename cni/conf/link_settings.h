@@ -14,9 +14,10 @@
 namespace vfrail {
 
 struct LinkSetting {
-  const char* key;     // "txQLen"
-  bool flag;           // true or false in the configuration; 1 or 0 here
-  uint32_t least = 0;  // of a number
+  const char* key;       // "txQLen"
+  const char* document;  // for cni/README.md
+  bool flag;             // true or false in the configuration; 1 or 0 here
+  uint32_t least = 0;    // of a number
   uint32_t most = 1;
   uint32_t (*of)(const Link&);
   void (*put)(uint32_t value, LinkChange&);
@@ -24,16 +25,19 @@ struct LinkSetting {
 
 inline constexpr std::array kLinkSettings{
     LinkSetting{.key = "promisc",
+                .document = "receives packets for other addresses",
                 .flag = true,
                 .of = [](const Link& link) { return uint32_t{link.promisc_set()}; },
                 .put = [](uint32_t value, LinkChange& change) { change.promisc = value != 0; }},
     LinkSetting{.key = "allmulti",
+                .document = "receives all multicast packets",
                 .flag = true,
                 .of = [](const Link& link) { return uint32_t{link.allmulti_set()}; },
                 .put = [](uint32_t value, LinkChange& change) { change.allmulti = value != 0; }},
     // A queue of this length holds seconds of traffic, and some queueing disciplines reserve memory for all
     // of it (pfifo_fast_change_tx_queue_len()).
     LinkSetting{.key = "txQLen",
+                .document = "length of the transmit queue, in packets",
                 .flag = false,
                 .most = 1'000'000,
                 .of = [](const Link& link) { return link.tx_queue_len; },
@@ -41,18 +45,23 @@ inline constexpr std::array kLinkSettings{
     // BIG TCP. 524,280 is GSO_MAX_SIZE and GRO_MAX_SIZE of the kernel; a driver can have a lower limit, and
     // the kernel takes no segment that is smaller than its headers.
     LinkSetting{.key = "gsoMaxSize",
+                .document = "largest segment in bytes that the pod's stack passes to the device (BIG TCP)",
                 .flag = false,
                 .least = 512,
                 .most = 524'280,
                 .of = [](const Link& link) { return link.options.gso_max_size.value_or(0); },
                 .put = [](uint32_t value, LinkChange& change) { change.options.gso_max_size = value; }},
     LinkSetting{.key = "groMaxSize",
+                .document = "largest segment in bytes that the pod's stack takes from the device (BIG TCP)",
                 .flag = false,
                 .least = 512,
                 .most = 524'280,
                 .of = [](const Link& link) { return link.options.gro_max_size.value_or(0); },
                 .put = [](uint32_t value, LinkChange& change) { change.options.gro_max_size = value; }},
 };
+
+// The table of cni/README.md: a line for each setting, in Markdown.
+std::string link_settings_document();
 
 class LinkSettings {
  public:

@@ -1,6 +1,6 @@
 // The network namespaces of this node: those that a process is in, and those that are mounted in this mount
 // namespace, as a runtime's are (/run/netns). A namespace that only a descriptor or a thread holds is not
-// among them; see cni/README.md. Reads only.
+// among them; see cni/INTERNALS.md. Reads only.
 #pragma once
 
 #include "cni/node/world.h"

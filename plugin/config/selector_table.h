@@ -24,7 +24,7 @@ struct SelectorField {
   const char* key;       // "vendors"
   const char* alias;     // "deviceIDs": a second key for the same values; empty: none
   const char* fact;      // what of a function it compares: "vendor", in "vendor is 1af4, want one of [15b3]"
-  const char* document;  // for README.md
+  const char* document;  // for plugin/README.md
   // sriov-network-device-plugin's deviceTypes that have it; empty: all.
   std::vector<DeviceType> types;
 
@@ -49,7 +49,7 @@ bool selects_every_function(const Selector& selector);
 // Whether every field that is set matches.
 bool selects(const Selector& selector, const PciFunction& function);
 
-// The table of README.md: a line for each field, in Markdown.
+// The table of plugin/README.md: a line for each field, in Markdown.
 std::string selectors_document();
 
 }  // namespace vfrail

@@ -7,7 +7,7 @@
 
 namespace vfrail {
 
-// The codes stay as they are from one version to the next; a new cause is a new code. README.md lists them.
+// Codes stay as they are from version to version; a new cause is a new code. metrics/README.md lists them.
 enum class FaultCode : uint8_t {
   none,
   port_down,      // the InfiniBand port behind the device, or a shared device's own port, is down

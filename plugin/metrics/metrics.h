@@ -1,5 +1,5 @@
-// The metrics of `vfrail serve`, from what was counted and read. Pure: values in, text out. README.md lists
-// them.
+// The metrics of `vfrail serve`, from what was counted and read. Pure: values in, text out. README.md
+// beside this file lists them.
 #pragma once
 
 #include "plugin/match/devices_in_use.h"

@@ -247,4 +247,49 @@ TEST_CASE("the commands of all containers are in the image, and the image is the
   CHECK(images.size() == 1);
 }
 
+namespace {
+
+// The node that a JSON pointer names; "-" behind a list is its end.
+YAML::Node at_pointer(YAML::Node node, const std::string& pointer) {
+  std::istringstream parts(pointer.substr(1));
+  for (std::string part; std::getline(parts, part, '/');) {
+    if (part == "-") {
+      INFO(pointer << " appends to what is no list");
+      REQUIRE(node.IsSequence());
+      return node;
+    }
+    node.reset(node.IsSequence() ? node[std::stoul(part)] : node[part]);
+    INFO(pointer << ": " << part);
+    REQUIRE(node.IsDefined());
+  }
+  return node;
+}
+
+}  // namespace
+
+TEST_CASE("the example with CDI adds to the DaemonSet what its comments say") {
+  const YAML::Node kustomization = document("examples/cdi/kustomization.yaml").node;
+  CHECK(kustomization["resources"][0].as<std::string>() == "../../manifests");
+  YAML::Node daemonset = YAML::Clone(document(kDaemonSet).node);
+  for (const auto& patch : kustomization["patches"]) {
+    CHECK(patch["target"]["name"].as<std::string>() == daemonset["metadata"]["name"].as<std::string>());
+    for (const auto& change : YAML::Load(patch["patch"].as<std::string>())) {
+      REQUIRE(change["op"].as<std::string>() == "add");
+      at_pointer(daemonset, change["path"].as<std::string>()).push_back(change["value"]);
+    }
+  }
+  const YAML::Node spec = daemonset["spec"]["template"]["spec"];
+  const YAML::Node plugin = spec["containers"][0];
+  CHECK(plugin["args"][plugin["args"].size() - 1].as<std::string>() == "--use-cdi");
+  const YAML::Node mount = plugin["volumeMounts"][plugin["volumeMounts"].size() - 1];
+  const YAML::Node volume = spec["volumes"][spec["volumes"].size() - 1];
+  CHECK(mount["name"].as<std::string>() == volume["name"].as<std::string>());
+  // The runtime reads where the plugin writes, at the path of the comments in the manifest.
+  const auto path = volume["hostPath"]["path"].as<std::string>();
+  CHECK(mount["mountPath"].as<std::string>() == path);
+  const std::string comments = file_text(kDaemonSet);
+  CHECK(comments.find("#   mountPath: " + path + "\n") != std::string::npos);
+  CHECK(comments.find("#   hostPath: {path: " + path + ", type: DirectoryOrCreate}\n") != std::string::npos);
+}
+
 }  // namespace vfrail::test

@@ -29,6 +29,15 @@ bool configured(const std::string& resource) {
                      [&](const ResourceConfig& one) { return one.resource() == resource; });
 }
 
+// Of these a unit is device nodes alone: Multus can name one device for a network, and they have many or
+// share one.
+bool without_network(const std::string& resource) {
+  const auto all = all_resources();
+  return std::any_of(all.begin(), all.end(), [&](const ResourceConfig& one) {
+    return one.resource() == resource && one.unit != UnitKind::device;
+  });
+}
+
 // "default/hostdev" -> the resource of its annotation.
 std::map<std::string, std::string> networks() {
   std::map<std::string, std::string> found;
@@ -208,7 +217,8 @@ TEST_CASE("a pod names networks that exist, and asks for one device for each of 
     }
     std::map<std::string, int> asked;
     for (const auto& [resource, count] : pod.devices()) {
-      if (ours(resource)) asked[resource] = count;
+      if (ours(resource) && (needed.contains(resource) || !without_network(resource)))
+        asked[resource] = count;
     }
     INFO(pod.where);
     CHECK(needed == asked);
@@ -229,6 +239,8 @@ TEST_CASE("a pod with an RDMA or vfio device may pin memory") {
       const auto added = below(container, {"securityContext", "capabilities", "add"})
                              .as<std::vector<std::string>>(std::vector<std::string>{});
       CHECK(std::find(added.begin(), added.end(), "IPC_LOCK") != added.end());
+      // For another user than root it has no effect: Kubernetes makes no ambient capabilities.
+      CHECK(below(container, {"securityContext", "runAsUser"}).as<int>(0) == 0);
     }
   }
 }
@@ -255,6 +267,54 @@ TEST_CASE("the HostDeviceNetwork becomes exactly the network that is shown besid
   const Document network = document("manifests/host-device-network.yaml");
   REQUIRE(network.kind() == "HostDeviceNetwork");
   CHECK(flat(rendered(network).node) == flat(document("manifests/host-device-network.rendered.yaml").node));
+}
+
+TEST_CASE("every image is public, or there is a Dockerfile for it") {
+  const std::map<std::string, std::string> made = {
+      {"registry.example.com/rdma-tools:1", "examples/Dockerfile"},
+      {"registry.example.com/nccl-tests:1", "examples/nccl-tests.Dockerfile"},
+      {"registry.example.com/ray-rdma:1", "examples/ray.Dockerfile"},
+      {"vfrail:0.1.0", "manifests/Dockerfile"}};
+  const std::set<std::string> published = {"nvcr.io/nvidia/pytorch:24.10-py3", "vllm/vllm-openai:v0.8.3",
+                                           "vllm/vllm-openai:v0.8.5"};
+  std::set<std::string> used;
+  for (const PodTemplate& pod : pod_templates()) {
+    for (const YAML::Node& container : pod.containers()) {
+      const auto image = container["image"].as<std::string>();
+      INFO(pod.where << ": " << image);
+      used.insert(image);
+      CHECK((made.contains(image) || published.contains(image)));
+    }
+  }
+  for (const auto& [image, file] : made) {
+    INFO(image << " from " << file);
+    CHECK(used.contains(image));
+    CHECK(file_text(file).find("docker build -f " + file + " -t " + image + " .") != std::string::npos);
+  }
+}
+
+TEST_CASE("what only vfrail has is in an example, and means what the example says") {
+  const auto resources = all_resources();
+  const auto some = [&](auto has) { return std::any_of(resources.begin(), resources.end(), has); };
+  CHECK(some([](const ResourceConfig& one) { return one.unit == UnitKind::bundle; }));
+  CHECK(some([](const ResourceConfig& one) { return one.unit == UnitKind::shared_one; }));
+  CHECK(some([](const ResourceConfig& one) { return one.unit == UnitKind::shared && one.units == 63; }));
+  CHECK(some([](const ResourceConfig& one) { return one.unit == UnitKind::shared && one.units == 1000; }));
+  CHECK(some([](const ResourceConfig& one) { return one.preference == Preference::pcie; }));
+  CHECK(some([](const ResourceConfig& one) { return one.health.carrier; }));
+  CHECK(some([](const ResourceConfig& one) { return one.health.guid; }));
+
+  std::set<std::string> keys;
+  for (const Document& one : documents_of("NetworkAttachmentDefinition")) {
+    const auto conf = Json::parse(one.node["spec"]["config"].as<std::string>());
+    REQUIRE(conf);
+    for (const auto& [key, value] : *conf->as_object()) keys.insert(key);
+  }
+  for (const char* key : {"sourceRouting", "rdmaName", "rdma", "mtu", "vlan", "spoofchk", "trust",
+                          "max_tx_rate", "gsoMaxSize", "groMaxSize", "sysctl"}) {
+    INFO(key);
+    CHECK(keys.contains(key));
+  }
 }
 
 TEST_CASE("the READMEs list every file") {

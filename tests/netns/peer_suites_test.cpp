@@ -1,5 +1,5 @@
 // The cases of the suites that host-device and tuning are tested with upstream, as far as other tests do not
-// hold them already; cni/README.md has the list.
+// hold them already; cni/INTERNALS.md has the list.
 #include "tests/netns/node.h"
 #include "tests/support/temp_dir.h"
 

@@ -369,12 +369,6 @@ TEST_CASE("a socket path may have 107 bytes and not one more") {
   CHECK(too_long.error().text.find("has 108 bytes, a unix socket's path can have 107") != std::string::npos);
 }
 
-TEST_CASE("README.md has the table of the selectors as it is") {
-  const auto readme = read_file(std::string(VFRAIL_SOURCE_DIR) + "/README.md", 1 << 20);
-  REQUIRE((readme && *readme));
-  CHECK((*readme)->find("\n" + selectors_document()) != std::string::npos);
-}
-
 TEST_CASE("a selector's row is all that it needs: it is parsed, suggested, compared and described") {
   for (const SelectorField& field : selector_fields()) {
     CAPTURE(field.key);

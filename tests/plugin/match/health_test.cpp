@@ -126,8 +126,8 @@ TEST_CASE("a VF without a GUID is told from one that is away, if the pool wants 
   CHECK(find_fault(vf, policy).empty());
 }
 
-TEST_CASE("every reason of an unhealthy device has a code of its own, which README lists") {
-  std::ifstream file(VFRAIL_SOURCE_DIR "/README.md");
+TEST_CASE("every reason of an unhealthy device has a code of its own, which the document lists") {
+  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/metrics/README.md");
   const std::string readme(std::istreambuf_iterator<char>(file), {});
   std::set<std::string> seen;
   for (int code = 1; code <= static_cast<int>(kLastFaultCode); ++code) {

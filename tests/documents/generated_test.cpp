@@ -1,0 +1,141 @@
+// Parts of documents that come from the program, and lists that have to be complete. To update the former:
+//   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated parts of documents are up to date'
+#include "cni/conf/link_settings.h"
+#include "plugin/config/selector_table.h"
+#include "tests/documents/page.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+constexpr const char* kBegin = "<!-- generated: ";
+constexpr const char* kEnd = "<!-- end of generated -->\n";
+
+// What stands behind `<!-- generated: NAME -->`: a table of the code, or what a command prints.
+std::string generate(const std::string& name) {
+  if (name == "selectors") return selectors_document();
+  if (name == "link settings") return link_settings_document();
+  const Outcome outcome = run(name);
+  INFO(name << "\n" << outcome.output);
+  REQUIRE(outcome.status == 0);
+  return "```text\n" + outcome.output.substr(0, outcome.output.find_last_not_of('\n') + 1) + "\n```\n";
+}
+
+// The page with every generated part made anew.
+std::string regenerated(const Page& page, size_t& parts) {
+  const std::string text = page.text();
+  std::string out;
+  size_t done = 0;
+  for (size_t at = 0; (at = text.find(kBegin, done)) != std::string::npos; ++parts) {
+    const size_t name = at + std::string_view(kBegin).size();
+    const size_t line_end = text.find('\n', at);
+    const size_t end = text.find(kEnd, at);
+    INFO(page.file << ": a generated part has no end");
+    REQUIRE(end != std::string::npos);
+    out += text.substr(done, line_end + 1 - done);
+    out += generate(text.substr(name, text.find(" -->", name) - name));
+    done = end;
+  }
+  return out + text.substr(done);
+}
+
+// All text literals of the product, each as it is at run time, one after the other.
+std::string literals() {
+  static const std::regex joint("\"\\s*\"");
+  std::string out;
+  for (const char* folder : {"plugin", "cni", "common"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::string(VFRAIL_SOURCE_DIR) + "/" + folder)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+      std::ifstream file(entry.path());
+      out += std::regex_replace(std::string(std::istreambuf_iterator<char>(file), {}), joint, "");
+    }
+  }
+  return std::regex_replace(out, std::regex(R"(\\")"), "\"");
+}
+
+}  // namespace
+
+TEST_CASE("generated parts of documents are up to date") {
+  size_t parts = 0;
+  for (const Page& one : pages()) {
+    const std::string text = regenerated(one, parts);
+    if (text == one.text()) continue;
+    if (std::getenv("VFRAIL_UPDATE_DOCUMENTS") != nullptr) {
+      std::ofstream(std::string(VFRAIL_SOURCE_DIR) + "/" + one.file) << text;
+      WARN(one.file << " was updated");
+      continue;
+    }
+    INFO(one.file << ": update it with VFRAIL_UPDATE_DOCUMENTS=1");
+    CHECK(text == one.text());
+  }
+  CHECK(parts >= 3);
+}
+
+TEST_CASE("every metric is in the document, and no other") {
+  static const std::regex quoted("\"((?:vfrail|process)_[a-z_]+)");
+  static const std::regex documented("`((?:vfrail|process)_[a-z_]+)`");
+  std::set<std::string> made;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(VFRAIL_SOURCE_DIR) + "/plugin/metrics")) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = source_text("plugin/metrics/" + entry.path().filename().string());
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), quoted); at != std::sregex_iterator(); ++at)
+      made.insert((*at)[1]);
+  }
+  std::set<std::string> shown;
+  const std::string text = page("plugin/metrics/README.md").text();
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), documented); at != std::sregex_iterator();
+       ++at)
+    shown.insert((*at)[1]);
+  CHECK(made.size() > 30);
+  CHECK(made == shown);
+}
+
+TEST_CASE("every key of a network configuration is in the document") {
+  const std::string source = source_text("cni/conf/unknown_keys.cpp");
+  const size_t begin = source.find("kOurs = {");
+  const std::string ours = source.substr(begin, source.find("};", begin) - begin);
+  const std::string text = page("cni/README.md").text();
+  static const std::regex key("\"([A-Za-z_]+)\"");
+  size_t keys = 0;
+  for (auto at = std::sregex_iterator(ours.begin(), ours.end(), key); at != std::sregex_iterator(); ++at) {
+    const std::string name = (*at)[1];
+    if (name == "name" || name == "type" || name == "capabilities") continue;  // CNI's, on the first lines
+    INFO(name);
+    ++keys;
+    CHECK(std::regex_search(text, std::regex("[`.]" + name + "[`.]")));
+  }
+  CHECK(keys > 30);
+}
+
+TEST_CASE("messages that the troubleshooting names are messages of the program") {
+  const std::string all = literals();
+  static const std::regex message(R"(\*\*Message:\*\* (.*)$)");
+  static const std::regex row(R"(^\| `([^`]{25,})` \|)");
+  static const std::regex quoted("`([^`]+)`");
+  size_t found = 0;
+  for (const std::string& line : page("manifests/TROUBLESHOOTING.md").lines) {
+    std::smatch match;
+    const bool in_row = std::regex_search(line, match, row);
+    if (!in_row && !std::regex_search(line, match, message)) continue;
+    const std::string part = in_row ? "`" + match[1].str() + "`" : match[1].str();
+    for (auto at = std::sregex_iterator(part.begin(), part.end(), quoted); at != std::sregex_iterator();
+         ++at) {
+      const std::string text = (*at)[1];
+      if (text.find("want one of") != std::string::npos) continue;  // put together from the selector's words
+      INFO(text);
+      ++found;
+      CHECK(all.find(text) != std::string::npos);
+    }
+  }
+  CHECK(found > 12);
+}
+
+}  // namespace vfrail::test
