@@ -37,14 +37,6 @@ struct Words {
   const char* alias = "";
 };
 
-void remark(SelectorInput& input, const char* key, const std::string& what, bool never) {
-  if (never) {
-    input.warnings.mistake(input.reader, key, what);
-  } else {
-    input.warnings.remark(input.reader, key, what);
-  }
-}
-
 // Says of each value that `can_match` is not true of that it never matches. A list of nothing else is a
 // mistake: it selects nothing on any node.
 template <class CanMatch>
@@ -52,7 +44,8 @@ void remark_values(SelectorInput& input, const char* key, const Texts& values, C
                    const char* wanted) {
   const bool never = std::none_of(values.begin(), values.end(), can_match);
   for (const std::string& value : values) {
-    if (!can_match(value)) remark(input, key, "\"" + value + "\" can never match: " + wanted, never);
+    if (!can_match(value))
+      input.warnings.remark(input.reader, key, "\"" + value + "\" can never match: " + wanted, never);
   }
 }
 
@@ -156,7 +149,8 @@ SelectorField ranges(const Words& words, const SelectorForm& name_form, Name nam
     const bool never = std::all_of(values.begin(), values.end(), device_range_is_empty);
     for (const std::string& value : values) {
       const std::string fault = device_range_fault(value);
-      if (!fault.empty()) remark(input, words.key, "\"" + value + "\": " + fault, never);
+      if (!fault.empty())
+        input.warnings.remark(input.reader, words.key, "\"" + value + "\": " + fault, never);
     }
     remark_values(
         input, words.key, values,

@@ -63,13 +63,10 @@ bool is_selector_name(const std::string& key) {
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
-void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, std::string_view what) {
+void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, std::string_view what,
+                            bool is_mistake) {
   out_.warnings.push_back(where_ + ": " + reader.place(key) + ": " + std::string(what));
-}
-
-void ConfigWarnings::mistake(const ObjectReader& reader, std::string_view key, std::string_view what) {
-  remark(reader, key, what);
-  out_.mistakes.push_back(out_.warnings.back());
+  if (is_mistake) out_.mistakes.push_back(out_.warnings.back());
 }
 
 Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
@@ -80,11 +77,7 @@ Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
       return reader.error(key, "unknown key" + hint(key, place) + " As it stands more is selected");
     }
     if (strict_) return reader.error(key, "unknown key" + hint(key, place));
-    if (widens(key, *reader.value(key), place)) {
-      mistake(reader, key, what);
-    } else {
-      remark(reader, key, what);
-    }
+    remark(reader, key, what, widens(key, *reader.value(key), place));
   }
   return {};
 }

@@ -20,9 +20,12 @@ class ConfigWarnings {
   ConfigWarnings(std::string where, bool strict, Config& out)
       : where_(std::move(where)), strict_(strict), out_(out) {}
 
-  // "what" about the value of that key.
-  void remark(const ObjectReader& reader, std::string_view key, std::string_view what);
-  void mistake(const ObjectReader& reader, std::string_view key, std::string_view what);
+  // "what" about the value of that key. A mistake is an error for check-config (Config::mistakes).
+  void remark(const ObjectReader& reader, std::string_view key, std::string_view what,
+              bool is_mistake = false);
+  void mistake(const ObjectReader& reader, std::string_view key, std::string_view what) {
+    remark(reader, key, what, true);
+  }
   // One warning for each key that `reader` was never asked for and that is not null; under strict the first
   // is an error. In a selector a key that is nearly one of the known ones is always an error: without it the
   // selector would select more than it was written for.
