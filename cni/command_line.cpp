@@ -1,88 +1,50 @@
 #include "cni/command_line.h"
 
+#include "cni/command_words.h"
 #include "cni/environment.h"
 #include "cni/install.h"
 #include "cni/sweep/sweep.h"
+#include "common/completion.h"
 #include "common/escape.h"
-#include "common/json.h"
+#include "common/manual.h"
 #include "common/netlink/netlink_kernel.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
 namespace vfrail {
 
 namespace {
 
-constexpr const char* kUsage =
-    "vfrail-cni: CNI plugin that gives pods SR-IOV virtual functions with their RDMA devices\n"
-    "CNI versions 0.1.0 to 1.1.0\n"
-    "\n"
-    "It is started by a container runtime, with CNI_COMMAND in the environment. By hand:\n"
-    "  vfrail-cni install [--as NAME] FOLDER   copy this program to FOLDER/NAME (vfrail)\n"
-    "  vfrail-cni sweep [--dry-run] [--adopt]  release the devices of pods that have ended\n"
-    "  vfrail-cni version                      print the version\n"
-    "  vfrail-cni help [COMMAND]               print this, or the options of a command\n";
+constexpr const char* kProgram = "vfrail-cni";
+constexpr const char* kVersionLine = "vfrail-cni " VFRAIL_VERSION "\n";
 
-constexpr const char* kInstallUsage =
-    "vfrail-cni install [--as NAME] FOLDER\n"
-    "Copies this program into FOLDER, where the container runtime looks for CNI plugins (/opt/cni/bin). A "
-    "file\n"
-    "of that name is replaced at once, so that no pod meets half of it.\n"
-    "  --as NAME   the file's name, which is the \"type\" of networks (vfrail)\n";
+// Commands of the other program: who calls this one in /opt/cni/bin, where it is "vfrail", looks for them.
+constexpr const char* kPluginCommands[] = {"capture", "check-config", "doctor", "explain",
+                                           "inspect", "render",       "serve"};
+constexpr const char* kWhereThePluginIs =
+    "the device plugin's program, also vfrail, is in its pod: kubectl -n kube-system exec ds/vfrail -- "
+    "vfrail "
+    "inspect\n  That is any node's pod; a node's own: kubectl -n kube-system get pods -l "
+    "app.kubernetes.io/name=vfrail -o wide";
 
-constexpr const char* kSweepUsage =
-    "vfrail-cni sweep [--dry-run] [--adopt]\n"
-    "Releases devices and addresses of attachments whose pod has ended without a DEL. Exit code 1: "
-    "something\n"
-    "could not be released, which is reported.\n"
-    "  --dry-run   say what would be done, and change nothing\n"
-    "  --adopt     take over what sriov-cni, ib-sriov-cni and host-device have attached\n";
-
-constexpr const char* kVersionUsage = "vfrail-cni version\nPrints the version of this program.\n";
-
-bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
-
-const char* usage_of(const std::string& verb) {
-  if (verb == "install") return kInstallUsage;
-  if (verb == "sweep") return kSweepUsage;
-  return verb == "version" || verb == "--version" ? kVersionUsage : kUsage;
+int print(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
 }
 
-int print(const char* text) { return std::fputs(text, stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0; }
-
-int wrong_usage(const std::string& verb, const std::string& word) {
-  std::fprintf(stderr, "vfrail-cni %s: \"%s\" is not known here\n%s", verb.c_str(), escaped(word).c_str(),
-               usage_of(verb));
+int wrong_usage(const std::string& problem, const std::string& help) {
+  std::fprintf(stderr, "vfrail-cni: %s\n%s", escaped(problem).c_str(), help.c_str());
   return 2;
 }
 
-int failed(const std::string& verb, const Error& error) {
-  std::fprintf(stderr, "vfrail-cni: %s: %s\n", verb.c_str(), escaped(error.text).c_str());
+int failed(const std::string& command, const Error& error) {
+  std::fprintf(stderr, "vfrail-cni: %s: %s\n", command.c_str(), escaped(error.text).c_str());
   return 1;
 }
 
-int run_install(const std::vector<std::string>& arguments) {
-  std::string folder;
-  std::string name = "vfrail";
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--as" && i + 1 < arguments.size()) {
-      name = arguments[++i];
-    } else if (argument.starts_with("--as=")) {
-      name = argument.substr(5);
-    } else if (folder.empty() && !argument.starts_with("-")) {
-      folder = argument;
-    } else {
-      return wrong_usage("install", argument);
-    }
-  }
-  if (folder.empty()) {
-    std::fprintf(stderr, "vfrail-cni install: FOLDER is missing\n%s", kInstallUsage);
-    return 2;
-  }
-  const auto done = install(folder, name);
+int run_install(const CommandWords& words) {
+  const auto name = words.options.find("--as");
+  const auto done = install(words.arguments[0], name == words.options.end() ? "vfrail" : name->second);
   return done ? 0 : failed("install", done.error());
 }
 
@@ -95,54 +57,101 @@ Result<SweepReport> sweep_node(const SweepOptions& options, const Environment& e
   return sweep(world, options);
 }
 
-int run_sweep(const std::vector<std::string>& arguments, const Environment& environment) {
+int run_sweep(const CommandWords& words, const Environment& environment) {
   SweepOptions options;
   options.cni_path = variable(environment, "CNI_PATH", "/opt/cni/bin");
-  for (const std::string& argument : arguments) {
-    if (argument == "--dry-run") {
-      options.dry_run = true;
-    } else if (argument == "--adopt") {
-      options.adopt = true;
-    } else {
-      return wrong_usage("sweep", argument);
-    }
-  }
+  options.dry_run = words.has("--dry-run");
+  options.adopt = words.has("--adopt");
   const auto report = sweep_node(options, environment);
   if (!report) return failed("sweep", report.error());
-  std::fputs(report->text().c_str(), stdout);
-  return report->all_well() ? 0 : 1;
+  return print(report->text()) == 0 && report->all_well() ? 0 : 1;
 }
 
-int run_version(const std::vector<std::string>& arguments) {
-  if (!arguments.empty()) return wrong_usage("version", arguments[0]);
-  return print(VFRAIL_VERSION "\n");
+int run_help(const CommandText& program, const CommandWords& words) {
+  if (words.arguments.empty()) return print(help_text(program, ""));
+  const CommandText* command = find_command(program, words.arguments[0]);
+  return print(command == nullptr ? help_text(program, "") : help_text(*command, kProgram));
 }
 
-int unknown_verb(const std::string& verb) {
-  const std::string meant = nearest_name(verb.substr(0, 60), {"install", "sweep", "version", "help"});
-  std::fprintf(stderr, "vfrail-cni: \"%s\" is not a command%s\n%s", verb.c_str(),
-               meant.empty() ? "" : ("; \"" + meant + "\" is probably meant").c_str(), kUsage);
-  return 2;
+int run_completion(const CommandText& program, const CommandWords& words) {
+  const auto script = completion_for(words.arguments[0], program);
+  if (script) return print(*script);
+  return wrong_usage("completion: \"" + words.arguments[0].substr(0, 60) + "\" is not one of " + kShells,
+                     help_text(completion_command(), kProgram));
+}
+
+int unknown_command(const CommandText& program, const std::string& name) {
+  const bool other =
+      std::find(std::begin(kPluginCommands), std::end(kPluginCommands), name) != std::end(kPluginCommands);
+  if (other) {
+    std::fprintf(stderr, "vfrail-cni: \"%s\" is no command of this CNI plugin; %s\n", name.c_str(),
+                 kWhereThePluginIs);
+    return 2;
+  }
+  std::vector<std::string> known;
+  for (const CommandText& command : program.commands) known.push_back(command.name);
+  const bool option = name.starts_with("-");
+  if (option) known = {"--help", "--version"};
+  return wrong_usage("\"" + name.substr(0, 60) + "\" is not " + (option ? "an option" : "a command") +
+                         suggestion(name, known),
+                     help_text(program, ""));
+}
+
+int run_command(const CommandText& program, const CommandText& command, const CommandWords& words,
+                const Environment& environment) {
+  if (words.has("--help")) return print(help_text(command, kProgram));
+  if (command.name == "install") return run_install(words);
+  if (command.name == "sweep") return run_sweep(words, environment);
+  if (command.name == "help") return run_help(program, words);
+  if (command.name == "completion") return run_completion(program, words);
+  if (command.name == "man") return print(manual_page(program, 8, VFRAIL_VERSION));
+  return print(kVersionLine);
 }
 
 }  // namespace
 
+CommandText command_line_text() {
+  const OptionText help = help_option();
+  CommandText out{kProgram, "CNI plugin that gives pods SR-IOV virtual functions with their RDMA devices"};
+  out.options = {help, {{"--version"}, "", "Print the version and exit"}};
+  out.commands = {
+      {"install",
+       "Copy this program into a folder of CNI plugins; a file of that name is replaced at once",
+       {help, {{"--as"}, "NAME", "The file's name, which is the \"type\" of networks (vfrail)"}},
+       {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
+      {"sweep",
+       "Release devices and addresses of attachments whose pod has ended without a DEL",
+       {help,
+        {{"--dry-run"}, "", "Say what would be done, and change nothing"},
+        {{"--adopt"}, "", "Take over what sriov-cni, ib-sriov-cni and host-device have attached"}}},
+      {"version", "Print the version", {help}},
+      {"help", "Print this, or the options of a command", {help}, {{{}, "COMMAND", "The command"}}},
+      completion_command(),
+      manual_command()};
+  out.sections = {{"CNI",
+                   "A container runtime starts it, with CNI_COMMAND in the environment; CNI versions "
+                   "0.1.0 to 1.1.0."},
+                  {"Exit status", "0 done, 1 failed, 2 wrong usage."},
+                  {"See also", kWhereThePluginIs}};
+  return out;
+}
+
 // By hand and not by CLI11: its streams and locales would make the static program, which is started for each
-// pod, 1 MB larger.
+// pod, 0.9 MB larger, and run their constructors at each start.
 int run_command_line(const std::vector<std::string>& arguments, const Environment& environment) {
+  const CommandText program = command_line_text();
   if (arguments.empty()) {  // started as a plugin, but by no runtime: stdout is for results
-    std::fputs(kUsage, stderr);
+    std::fputs(help_text(program, "").c_str(), stderr);
     return 0;
   }
-  const std::string& verb = arguments[0];
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (verb == "help") return print(usage_of(rest.empty() ? "" : rest[0]));
-  if (asks_for_help(verb) || std::any_of(rest.begin(), rest.end(), asks_for_help))
-    return print(usage_of(verb));
-  if (verb == "version" || verb == "--version") return run_version(rest);
-  if (verb == "install") return run_install(rest);
-  if (verb == "sweep") return run_sweep(rest, environment);
-  return unknown_verb(verb);
+  const std::string& name = arguments[0];
+  if (name == "-h" || name == "--help") return print(help_text(program, ""));
+  if (name == "--version") return print(kVersionLine);
+  const CommandText* command = find_command(program, name);
+  if (command == nullptr) return unknown_command(program, name);
+  const auto words = read_words(*command, {arguments.begin() + 1, arguments.end()});
+  if (!words) return wrong_usage(name + ": " + words.error().text, help_text(*command, kProgram));
+  return run_command(program, *command, *words, environment);
 }
 
 }  // namespace vfrail

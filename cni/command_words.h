@@ -1,0 +1,27 @@
+// The words behind a command of vfrail-cni, read by the command's own description. Pure.
+#pragma once
+
+#include "common/command_text.h"
+#include "common/result.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct CommandWords {
+  std::map<std::string, std::string> options;  // by the last of their names: "--as"; of flags an empty text
+  std::vector<std::string> arguments;
+
+  bool has(const std::string& option) const { return options.contains(option); }
+};
+
+// "--as NAME" and "--as=NAME" are the same; what is behind "--" is no option. Errc::invalid with the word
+// that does not belong there, or what is missing.
+Result<CommandWords> read_words(const CommandText& command, const std::vector<std::string>& words);
+
+// "; "--dry-run" is probably meant", or empty.
+std::string suggestion(const std::string& word, const std::vector<std::string>& known);
+
+}  // namespace vfrail
