@@ -3,6 +3,7 @@
 #include "common/escape.h"
 #include "common/text.h"
 #include "plugin/allocate/cdi_runtime.h"
+#include "plugin/report/report.h"
 #include "plugin/report/scan_root.h"
 
 #include <algorithm>
@@ -107,7 +108,7 @@ Json checks_json(const std::vector<CheckedNode>& checks) {
                   .set("text", result.text)
                   .set("remedy", result.remedy));
   }
-  return Json::object().set("schema", 1).set("checks", std::move(list));
+  return Json::object().set("schema_version", kSchemaVersion).set("checks", std::move(list));
 }
 
 int doctor(const DoctorOptions& options) {

@@ -1,33 +1,43 @@
-// The subcommands that only look: `vfrail inspect`, `vfrail capture`. Answers on stdout, errors on
+// `vfrail inspect` and `vfrail capture`: the commands that only read a node. Answers on stdout, errors on
 // stderr.
 #pragma once
 
+#include "common/result.h"
+#include "plugin/match/devices_in_use.h"
+#include "plugin/report/filter.h"
+
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <string>
 
 namespace vfrail {
 
 struct InspectOptions {
   enum class Output : uint8_t {
-    text,  // on a terminal as wide as that is, with the first reason of each function; elsewhere as wide
-    wide,  // whole lines, all reasons
-    name,  // the ids alone
+    table,  // as wide as the terminal
+    wide,   // all columns, whole lines
+    name,   // the ids alone
     json,
+    yaml,
   };
 
   std::string root = "/";
+  std::string kubelet_root = "/var/lib/kubelet";
   std::string config_file;  // empty: the facts alone
-  std::string resource_prefix = "intel.com";
+  std::string resource_prefix = kPeersPrefix;
   bool strict = false;
-  Output output = Output::text;
-  // Why each function is where it is: of that name, of all if it is empty; nothing: the table of all.
-  std::optional<std::string> explain;
+  Output output = Output::table;
+  bool no_headers = false;
+  DeviceFilter filter;
+  bool explain = false;    // why each of them is where it is
   bool distances = false;  // between devices, and to GPUs, in place of the facts
 };
 
+// Asks kubelet which pod has which device; gets the kubelet's folder.
+using AskKubelet = std::function<Result<DevicesInUse>(const std::string& kubelet_root)>;
+
 // Exit code: 0 done, 1 the node or one of its devices cannot be read, 2 the configuration is wrong.
-int inspect(const InspectOptions& options);
+int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet);
 
 struct CaptureOptions {
   std::string root = "/";

@@ -1,30 +1,31 @@
-// Renders what scan() and match() found: a table for people, JSON for programs. Pure.
+// Renders a NodeReport: a table for people, JSON for programs. Pure.
 #pragma once
 
 #include "common/json.h"
-#include "plugin/inventory/inventory.h"
-#include "plugin/match/pools.h"
+#include "plugin/report/node_report.h"
+#include "plugin/report/terminal.h"
 
 #include <string>
-#include <vector>
 
 namespace vfrail {
 
-struct Report {
-  const Inventory& inventory;
-  const Pools& pools;
-  std::vector<std::string> warnings;  // of the configuration, the scan and the matching
-};
-
 struct TableOptions {
-  bool all_reasons = true;  // a line for each further one; else the first, and how many more there are
-  size_t width = 0;         // lines end there, in "..."; 0: wherever they do
+  Terminal terminal;
+  bool headers = true;    // else the rows alone
+  bool filtered = false;  // not all devices are shown, so nothing is said of all
 };
-// One line a function, the VFs of a PF below it and indented, then the pools' sizes and the warnings.
-std::string render_table(const Report& report, const TableOptions& options = {});
-// What render_json() is called in "schema"; a change that a reader has to know of gets another number.
-inline constexpr const char* kInspectSchema = "vfrail.inspect/v1";
-// {"schema","pools":[{"resource","devices":[{"id",...}]}],"left_out":[{"id","reasons",...}],"lags":[{"name","mode","members"}],"rdma_netns_mode","warnings"}
-Json render_json(const Report& report);
+// One line a function, what belongs to a PF below it and indented; then why devices have no resource or are
+// unhealthy, the sizes of the resources, and the warnings.
+std::string render_table(const NodeReport& report, const TableOptions& options = {});
+
+// What "schema_version" is in every JSON that vfrail prints (schema.json beside this file). A name that
+// changes or goes makes another number; one that comes does not.
+inline constexpr int kSchemaVersion = 2;
+
+struct JsonParts {
+  bool explanations = false;
+  bool distances = false;
+};
+Json render_json(const NodeReport& report, const JsonParts& parts = {});
 
 }  // namespace vfrail

@@ -129,13 +129,6 @@ std::string render_distances(const Inventory& inventory, const Pools& pools) {
 }
 
 Json distances_json(const Inventory& inventory, const Pools& pools) {
-  Json gpus = Json::array();
-  for (const Gpu& gpu : inventory.gpus) {
-    Json entry = Json::object();
-    entry.set("address", gpu.address.text()).set("vendor", gpu.vendor);
-    entry.set("numa_node", numa_json(gpu.numa_node));
-    gpus.push(std::move(entry));
-  }
   Json sections = Json::array();
   for (const Section& section : make_sections(inventory, pools)) {
     Json ports = Json::array();
@@ -148,10 +141,7 @@ Json distances_json(const Inventory& inventory, const Pools& pools) {
     entry.set("pfs", std::move(ports));
     sections.push(std::move(entry));
   }
-  return Json::object()
-      .set("schema", "vfrail.distances/v1")
-      .set("gpus", std::move(gpus))
-      .set("pools", std::move(sections));
+  return sections;
 }
 
 std::string describe_gpus(const PciFunction& function, const std::vector<Gpu>& gpus) {

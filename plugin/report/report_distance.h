@@ -13,8 +13,8 @@ namespace vfrail {
 // For each pool (without any: for all functions) a matrix as `nvidia-smi topo -m` has it, PFs below each
 // other, GPUs and PFs beside each other; then who G0, P0 and the others are.
 std::string render_distances(const Inventory& inventory, const Pools& pools);
-// {"gpus":[{"address","vendor","numa_node"}],"pools":[{"resource","preferred_allocation","pfs":[{"address",
-// "name","numa_node","devices":[id],"gpus":{address:"PIX"},"pfs":{address:"SYS"}}]}]}
+// "distances" of the JSON: [{"resource","preferred_allocation","pfs":[{"address","name","numa_node",
+// "devices":[id],"gpus":{address:"PIX"},"pfs":{address:"SYS"}}]}].
 Json distances_json(const Inventory& inventory, const Pools& pools);
 
 // "PIX to GPU 0000:1b:00.0, NODE to 3 more, SYS to 4 more"; "no GPU on this node".

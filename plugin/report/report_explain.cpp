@@ -123,23 +123,13 @@ std::string render_explanations(const std::vector<FunctionTrace>& traces, const 
   return out;
 }
 
-Json explanations_json(const std::vector<FunctionTrace>& traces, const Inventory& inventory) {
-  Json out = Json::array();
-  for (const FunctionTrace& traced : traces) {
-    Json resources = Json::array();
-    for (const ResourceTrace& resource : traced.resources) resources.push(resource_json(resource));
-    Json uses = Json::array();
-    for (const HostUseFact& fact : traced.function->host_use) uses.push(fact.what);
-    out.push(Json::object()
-                 .set("id", traced.function->id.text())
-                 .set("pools", Json(traced.pools))
-                 .set("nearest_miss", traced.nearest_miss)
-                 .set("resources", std::move(resources))
-                 .set("host_use", std::move(uses))
-                 .set("remarks", Json(traced.remarks))
-                 .set("gpus", describe_gpus(*traced.function, inventory.gpus)));
-  }
-  return Json::object().set("schema", "vfrail.explain/v1").set("functions", std::move(out));
+Json explanation_json(const FunctionTrace& traced) {
+  Json resources = Json::array();
+  for (const ResourceTrace& resource : traced.resources) resources.push(resource_json(resource));
+  return Json::object()
+      .set("nearest_miss", traced.nearest_miss)
+      .set("remarks", Json(traced.remarks))
+      .set("resources", std::move(resources));
 }
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
+#include "plugin/prefer/preferred.h"
 #include "plugin/report/report.h"
-
-#include <map>
+#include "plugin/report/report_distance.h"
+#include "plugin/report/report_explain.h"
 
 namespace vfrail {
 
@@ -78,57 +79,115 @@ void set_facts(const PciFunction& function, Json& out) {
   out.set("vdpa", vdpa(function));
   out.set("ddp_profile", function.ddp_profile).set("pkey", function.pkey);
   out.set("host_use", host_use(function));
-  out.set("in_a_pod", function.away() && function.attached);
-  out.set("elsewhere", function.away() && !function.attached);
 }
 
-Json pool_json(const Pool& pool) {
-  Json devices = Json::array();
-  for (const PoolDevice& device : pool.devices) {
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+// Of all GPUs, by their addresses.
+Json gpu_distances(const PciFunction& function, const std::vector<Gpu>& gpus) {
+  Json out = Json::object();
+  for (const Gpu& gpu : gpus) out.set(gpu.address.text(), word(distance(place_of(function), place_of(gpu))));
+  return out;
+}
+
+Json resources_of(const DeviceReport& device) {
+  Json out = Json::array();
+  for (const ResourceUse& use : device.resources) {
+    const PoolDevice& in_pool = *use.device;
     Json extra = Json::object();
-    for (const auto& [key, value] : device.extra) extra.set(key, value);
-    Json handed_out = Json::object();
-    handed_out.set("rdma", device.rdma).set("vhost_net", device.vhost_net).set("vdpa_type", device.vdpa_type);
-    handed_out.set("extra", std::move(extra));
+    for (const auto& [key, value] : in_pool.extra) extra.set(key, value);
+    Json allocates = Json::object();
+    allocates.set("rdma", in_pool.rdma).set("vhost_net", in_pool.vhost_net);
+    allocates.set("vdpa_type", in_pool.vdpa_type).set("extra", std::move(extra));
     Json entry = Json::object();
-    entry.set("id", device.id());
-    set_facts(device.facts, entry);
-    entry.set("handed_out", std::move(handed_out));
-    entry.set("healthy", device.fault.empty())
-        .set("fault", device.fault.text)
-        .set("fault_code", name_of(device.fault.code));
-    devices.push(std::move(entry));
+    entry.set("name", use.pool->resource()).set("healthy", in_pool.fault.empty());
+    entry.set("fault", in_pool.fault.text).set("fault_code", name_of(in_pool.fault.code));
+    entry.set("allocates", std::move(allocates));
+    out.push(std::move(entry));
   }
-  return Json::object().set("resource", pool.resource()).set("devices", std::move(devices));
+  return out;
+}
+
+Json reasons_of(const DeviceReport& device) {
+  Json out = Json::array();
+  for (const Reason& reason : device.reasons)
+    out.push(Json::object().set("text", reason.text).set("resources", Json(reason.resources)));
+  return out;
+}
+
+Json pods_of(const DeviceReport& device) {
+  Json out = Json::array();
+  for (const PodUse& use : device.pods) {
+    out.push(Json::object()
+                 .set("namespace", text_or_null(use.pod_namespace))
+                 .set("name", text_or_null(use.pod))
+                 .set("container", text_or_null(use.container))
+                 .set("source", use.source == PodUse::Source::kubelet ? "kubelet" : "record"));
+  }
+  return out;
+}
+
+Json device_json(const DeviceReport& device, const NodeFacts& facts, const JsonParts& parts) {
+  Json out = Json::object();
+  out.set("id", device.id()).set("state", name_of(device.state));
+  out.set("resources", resources_of(device)).set("reasons", reasons_of(device)).set("pods", pods_of(device));
+  out.set("vendor_name", text_or_null(device.hardware.vendor_name));
+  out.set("device_name", text_or_null(device.hardware.device_name));
+  out.set("speed_mbps", device.hardware.speed_mbps ? Json(*device.hardware.speed_mbps) : Json());
+  out.set("gpu_distances", gpu_distances(*device.function, facts.inventory.gpus));
+  set_facts(*device.function, out);
+  if (parts.explanations && device.trace != nullptr) out.set("explanation", explanation_json(*device.trace));
+  return out;
+}
+
+Json resource_json(const Pool& pool) {
+  Json devices = Json::array();
+  for (const PoolDevice& device : pool.devices) devices.push(device.id());
+  return Json::object()
+      .set("name", pool.resource())
+      .set("preferred_allocation", word(preference_of(pool)))
+      .set("devices", std::move(devices));
+}
+
+Json gpus_json(const Inventory& inventory) {
+  Json out = Json::array();
+  for (const Gpu& gpu : inventory.gpus) {
+    out.push(Json::object()
+                 .set("address", gpu.address.text())
+                 .set("vendor", gpu.vendor)
+                 .set("numa_node", gpu.numa_node ? Json(*gpu.numa_node) : Json()));
+  }
+  return out;
+}
+
+Json rdma_mode(const Inventory& inventory) {
+  if (!inventory.rdma_netns_mode) return {};
+  return *inventory.rdma_netns_mode == RdmaNetnsMode::exclusive ? "exclusive" : "shared";
 }
 
 }  // namespace
 
-Json render_json(const Report& report) {
-  std::map<std::string, const PciFunction*> functions;
-  for (const PciFunction& function : report.inventory.functions) functions[function.id.text()] = &function;
-  Json pools = Json::array();
-  for (const Pool& pool : report.pools.pools) pools.push(pool_json(pool));
-  Json left_out = Json::array();
-  for (const LeftOut& left : report.pools.left_out) {
-    Json entry = Json::object();
-    entry.set("id", left.id).set("reasons", Json(left.reasons));
-    if (const auto found = functions.find(left.id); found != functions.end())
-      set_facts(*found->second, entry);
-    left_out.push(std::move(entry));
+Json render_json(const NodeReport& report, const JsonParts& parts) {
+  const NodeFacts& facts = report.facts;
+  Json resources = Json::array();
+  for (const Pool& pool : facts.pools.pools) resources.push(resource_json(pool));
+  Json devices = Json::array();
+  for (const DeviceReport& device : report.devices) {
+    if (device.shown) devices.push(device_json(device, facts, parts));
   }
-  Json lags = Json::array();
-  for (const Lag& lag : report.inventory.lags)
-    lags.push(Json::object().set("name", lag.name).set("mode", lag.mode).set("members", Json(lag.members)));
-  Json mode;
-  if (const auto& known = report.inventory.rdma_netns_mode) {
-    mode = *known == RdmaNetnsMode::exclusive ? "exclusive" : "shared";
-  }
+  Json unread = Json::array();
+  for (const UnreadDevice& device : facts.inventory.unread)
+    unread.push(Json::object().set("id", device.id).set("reason", device.reason));
+  Json bonds = Json::array();
+  for (const Lag& lag : facts.inventory.lags)
+    bonds.push(Json::object().set("name", lag.name).set("mode", lag.mode).set("members", Json(lag.members)));
   Json out = Json::object();
-  out.set("schema", kInspectSchema);
-  out.set("pools", std::move(pools)).set("left_out", std::move(left_out));
-  out.set("lags", std::move(lags));
-  out.set("rdma_netns_mode", std::move(mode)).set("warnings", Json(report.warnings));
+  out.set("schema_version", kSchemaVersion).set("config_file", text_or_null(facts.config_file));
+  out.set("rdma_netns_mode", rdma_mode(facts.inventory));
+  out.set("resources", std::move(resources)).set("devices", std::move(devices));
+  out.set("unread", std::move(unread)).set("gpus", gpus_json(facts.inventory));
+  out.set("bonds", std::move(bonds)).set("warnings", Json(facts.warnings));
+  if (parts.distances) out.set("distances", distances_json(facts.inventory, facts.pools));
   return out;
 }
 

@@ -4,41 +4,30 @@
 #include "plugin/report/table.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 namespace vfrail {
 
 namespace {
 
-// Where a function ended up: "nvidia.com/hostdev", or the reasons why nowhere; and why it is unhealthy there.
-struct Outcome {
-  std::string pool;
-  std::vector<std::string> reasons;
-};
+constexpr const char* kRed = "\x1b[31m";
+constexpr const char* kGreen = "\x1b[32m";
+constexpr const char* kYellow = "\x1b[33m";
+constexpr const char* kCyan = "\x1b[36m";
 
-std::map<std::string, Outcome> find_outcomes(const Pools& pools) {
-  std::map<std::string, Outcome> out;
-  for (const Pool& pool : pools.pools) {
-    for (const PoolDevice& device : pool.devices) {
-      Outcome& outcome = out[device.id()];
-      outcome.pool += (outcome.pool.empty() ? "" : ", ") + pool.resource();
-      if (!device.fault.empty()) outcome.reasons.push_back("unhealthy: " + device.fault.text);
-    }
-  }
-  for (const LeftOut& left : pools.left_out) out[left.id].reasons = left.reasons;
-  return out;
-}
-
-std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
-
-// "In a pod" only if it is known; a device can also be in a namespace that somebody made by hand.
-std::string where_it_is(const PciFunction& function) {
-  return function.attached ? "(in a pod)" : "(elsewhere)";
+const std::vector<Column>& columns() {
+  static const std::vector<Column> kColumns = {
+      {"DEVICE", 0},       {"VF", 5},      {"NETDEV", 3, 20}, {"RDMA", 6, 16}, {"DRIVER", 9},
+      {"LINK", 7},         {"SPEED", 8},   {"NUMA", 10},      {"GPU", 11},     {"STATE", 1},
+      {"RESOURCE", 2, 24}, {"POD", 4, 24}, {"MODEL", 12, 24},
+  };
+  return kColumns;
 }
 
 // The port's own interface and how many more: a PF in switchdev mode has one for each of its VFs.
 std::string netdev_text(const PciFunction& function) {
-  if (function.netdevs.empty()) return function.away() ? where_it_is(function) : "-";
+  if (function.netdevs.empty()) return "";
   const size_t more = function.netdevs.size() - 1;
   return function.netdevs.front().name + (more == 0 ? "" : " +" + std::to_string(more));
 }
@@ -46,120 +35,250 @@ std::string netdev_text(const PciFunction& function) {
 std::string rdma_text(const PciFunction& function) {
   std::string out;
   for (const RdmaFacts& rdma : function.rdma) out += (out.empty() ? "" : ",") + rdma.name;
-  if (out.empty() && function.rdma_capable) return where_it_is(function);
-  return or_dash(out);
+  return out;
 }
 
-std::string port_text(const PciFunction& function) {
-  std::string out;
+// "ether up", "IB ACTIVE"; the state of the RDMA device's ports where there are any, which says more.
+std::string link_text(const PciFunction& function) {
+  std::string out = function.link_type == "infiniband" ? "IB" : function.link_type;
+  std::string state;
   for (const RdmaFacts& rdma : function.rdma) {
-    for (const RdmaPort& port : rdma.ports) {
-      if (!out.empty()) out += ' ';
-      if (rdma.ports.size() > 1) out += std::to_string(port.number) + ":";
-      out += port.state;
+    for (const RdmaPort& port : rdma.ports) state += (state.empty() ? "" : " ") + port.state;
+  }
+  if (state.empty() && !function.netdevs.empty()) state = function.netdevs.front().operstate;
+  return out + (out.empty() || state.empty() ? "" : " ") + state;
+}
+
+// "400G", "2.5G", "100M".
+std::string speed_text(const std::optional<uint32_t>& mbps) {
+  if (!mbps) return "";
+  if (*mbps < 1000) return std::to_string(*mbps) + "M";
+  const uint32_t tenths = *mbps % 1000 / 100;
+  return std::to_string(*mbps / 1000) + (tenths == 0 ? "" : "." + std::to_string(tenths)) + "G";
+}
+
+// Of "MT2910 Family [ConnectX-7]" what people call it. A VF is its PF's model.
+std::string model_text(const DeviceReport& device) {
+  if (device.function->pf) return "";
+  const std::string& name = device.hardware.device_name;
+  if (name.empty()) return device.function->vendor + ":" + device.function->device;
+  const size_t open = name.find('[');
+  const size_t close = name.find(']', open);
+  return close == std::string::npos ? name : name.substr(open + 1, close - open - 1);
+}
+
+std::string resource_text(const DeviceReport& device) {
+  std::vector<std::string> out;
+  for (const ResourceUse& use : device.resources) out.push_back(use.pool->resource());
+  return joined(out);
+}
+
+std::string pod_text(const DeviceReport& device) {
+  std::vector<std::string> out;
+  for (const PodUse& use : device.pods) out.push_back(use.text());
+  return joined(out);
+}
+
+const char* colour_of(DeviceState state) {
+  switch (state) {
+    case DeviceState::unhealthy:
+      return kRed;
+    case DeviceState::healthy:
+      return kGreen;
+    case DeviceState::allocated:
+      return kCyan;
+    case DeviceState::elsewhere:
+      return kYellow;
+    case DeviceState::has_vfs:
+    case DeviceState::no_driver:
+    case DeviceState::host_use:
+    case DeviceState::not_selected:
+    case DeviceState::unconfigured:
+      break;
+  }
+  return "";
+}
+
+// "not selected [2]"; without a configuration only what has a note has a state.
+std::string state_text(DeviceState state, const std::string& notes) {
+  std::string out = state == DeviceState::unconfigured ? "" : name_of(state);
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out + (out.empty() || notes.empty() ? "" : " ") + notes;
+}
+
+// "PF is eth0#3, want one of [eth0#0-2]" without what the device has, which its row shows: one note for all.
+std::string general(const std::string& reason) {
+  const size_t is = reason.find(" is ");
+  const size_t want = reason.rfind(", want ");
+  if (is == std::string::npos || want == std::string::npos || want < is) return reason;
+  return reason.substr(0, is) + " does not match" + reason.substr(want);
+}
+
+// Reasons, each said once below the table, and referred to by its number.
+class Notes {
+ public:
+  std::string refer_to(const std::vector<Reason>& reasons) {
+    std::vector<std::string> out;
+    for (const Reason& reason : reasons) {
+      const std::string mark = std::to_string(number(reason));
+      if (std::find(out.begin(), out.end(), mark) == out.end()) out.push_back(mark);
+    }
+    return out.empty() ? "" : "[" + joined(out, ",") + "]";
+  }
+  std::string text(size_t width) const {
+    std::string out;
+    for (size_t i = 0; i < texts_.size(); ++i) {
+      const std::string mark = "[" + std::to_string(i + 1) + "]";
+      out += wrapped(mark + " " + escaped(texts_[i]), width, mark.size() + 1) + "\n";
+    }
+    return out.empty() ? "" : "\n" + out;
+  }
+
+ private:
+  size_t number(const Reason& reason) {
+    const std::string text =
+        (reason.resources.empty() ? "" : joined(reason.resources) + ": ") + general(reason.text);
+    const auto [at, is_new] = numbers_.try_emplace(text, texts_.size() + 1);
+    if (is_new) texts_.push_back(text);
+    return at->second;
+  }
+  std::map<std::string, size_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+// A device with what is shown below it, in the order of the addresses.
+struct Branch {
+  const DeviceReport* device = nullptr;
+  std::vector<const DeviceReport*> below;
+};
+
+std::vector<Branch> as_tree(const NodeReport& report) {
+  std::map<PciAddress, size_t> tops;  // the place in `out`
+  std::vector<Branch> out;
+  for (const DeviceReport& device : report.devices) {
+    if (device.function->pf) continue;
+    tops[device.function->address] = out.size();
+    out.push_back({&device, {}});
+  }
+  for (const DeviceReport& device : report.devices) {
+    if (!device.function->pf || !device.shown) continue;
+    const auto top = tops.find(*device.function->pf);
+    if (top != tops.end())
+      out[top->second].below.push_back(&device);
+    else
+      out.push_back({&device, {}});
+  }
+  // A PF that is not asked for stays for those below it.
+  std::erase_if(out, [](const Branch& branch) { return !branch.device->shown && branch.below.empty(); });
+  std::stable_sort(out.begin(), out.end(), [](const Branch& a, const Branch& b) {
+    return a.device->function->address < b.device->function->address;
+  });
+  return out;
+}
+
+std::vector<Cell> make_row(const std::string& prefix, const DeviceReport& device, const NodeReport& report,
+                           const std::string& notes) {
+  const PciFunction& function = *device.function;
+  const auto gpu = nearest_gpu(function, report.facts.inventory.gpus);
+  return {{prefix + device.id()},
+          {function.vf_index < 0 ? "" : std::to_string(function.vf_index)},
+          {netdev_text(function)},
+          {rdma_text(function)},
+          {function.driver.name()},
+          {link_text(function)},
+          {speed_text(device.hardware.speed_mbps)},
+          {function.numa_node ? std::to_string(*function.numa_node) : ""},
+          {gpu ? word(*gpu) : ""},
+          {state_text(device.state, notes), colour_of(device.state)},
+          {resource_text(device)},
+          {pod_text(device)},
+          {model_text(device)}};
+}
+
+std::vector<std::vector<Cell>> make_rows(const NodeReport& report, const TableOptions& options,
+                                         Notes& notes) {
+  std::vector<std::vector<Cell>> out;
+  const auto add = [&](const std::string& prefix, const DeviceReport& device) {
+    out.push_back(make_row(prefix, device, report, options.headers ? notes.refer_to(device.reasons) : ""));
+  };
+  const bool utf8 = options.terminal.utf8;
+  for (const Branch& branch : as_tree(report)) {
+    add("", *branch.device);
+    for (const DeviceReport* device : branch.below) {
+      const bool last = device == branch.below.back();
+      add(last ? (utf8 ? "└─" : "`-") : (utf8 ? "├─" : "|-"), *device);
     }
   }
-  return or_dash(out);
+  return out;
 }
 
-Row make_row(const PciFunction& function) {
-  const std::string pf =
-      function.pf ? (function.pf_name.empty() ? function.pf->text() : function.pf_name) : "";
-  return {function.id.text(),
-          or_dash(pf),
-          function.vf_index < 0 ? "-" : std::to_string(function.vf_index),
-          or_dash(function.driver.name()),
-          netdev_text(function),
-          rdma_text(function),
-          port_text(function),
-          or_dash(function.link_type),
-          function.numa_node ? std::to_string(*function.numa_node) : "-"};
-}
-
-std::string count(size_t number, const char* what) {
+std::string count(size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-std::string footer(const Report& report) {
-  std::string out;
-  for (const Pool& pool : report.pools.pools) {
-    out += pool.resource() + ": " + count(pool.devices.size(), "device") + "\n";
+// "nvidia.com/hostdev: 8 devices: 6 healthy, 2 allocated".
+std::string summary(const Pool& pool, const NodeReport& report) {
+  std::map<DeviceState, size_t> states;
+  for (const DeviceReport& device : report.devices) {
+    for (const ResourceUse& use : device.resources) {
+      if (use.pool == &pool) ++states[device.state];
+    }
   }
-  out += "in no pool: " + count(report.pools.left_out.size(), "function") + "\n";
-  out += "RDMA network namespace mode: ";
-  if (!report.inventory.rdma_netns_mode) {
-    out += "not known (RDMA is not loaded)\n";
+  std::string out = pool.resource() + ": " + count(pool.devices.size(), "device");
+  const char* separator = ": ";
+  for (const auto& [state, number] : states) {
+    out += separator + std::to_string(number) + " " + name_of(state);
+    separator = ", ";
+  }
+  return out;
+}
+
+std::vector<std::string> summaries(const NodeReport& report) {
+  const NodeFacts& facts = report.facts;
+  std::vector<std::string> out;
+  for (const Pool& pool : facts.pools.pools) out.push_back(summary(pool, report));
+  if (facts.config) {
+    out.push_back("in no resource: " + count(facts.pools.left_out.size(), "function"));
+    out.push_back("configuration: " + facts.config_file);
   } else {
-    out += *report.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive ? "exclusive\n" : "shared\n";
+    out.emplace_back("no configuration, so no resources: --config-file names one");
   }
-  for (const std::string& warning : report.warnings) out += "warning: " + escaped(warning) + "\n";
+  const auto& mode = facts.inventory.rdma_netns_mode;
+  out.push_back(std::string("RDMA network namespace mode: ") + (!mode ? "not known (RDMA is not loaded)"
+                                                                : *mode == RdmaNetnsMode::exclusive
+                                                                    ? "exclusive"
+                                                                    : "shared"));
   return out;
 }
 
-// Each PF with its VFs and sub-functions behind it, in the order of their addresses.
-std::vector<const PciFunction*> as_tree(const Inventory& inventory) {
-  std::map<PciAddress, std::vector<const PciFunction*>> children;
-  for (const PciFunction& function : inventory.functions) {
-    if (!function.pf) children.try_emplace(function.address);
-  }
-  std::vector<const PciFunction*> tops;
-  for (const PciFunction& function : inventory.functions) {
-    const auto parent = function.pf ? children.find(*function.pf) : children.end();
-    (parent == children.end() ? tops : parent->second).push_back(&function);
-  }
-  std::vector<const PciFunction*> out;
-  for (const PciFunction* top : tops) {
-    out.push_back(top);
-    const auto below = top->pf ? children.end() : children.find(top->address);
-    if (below != children.end()) out.insert(out.end(), below->second.begin(), below->second.end());
-  }
-  return out;
-}
-
-void add_rows(const PciFunction& function, const Outcome& outcome, const TableOptions& options,
-              std::vector<Row>& rows) {
-  Row row = make_row(function);
-  if (function.pf) row.front().insert(0, "  ");
-  const bool none = outcome.pool.empty();
-  std::string pool = none ? "none" : outcome.pool;
-  size_t said = 0;
-  if (!outcome.reasons.empty() && (none || !options.all_reasons)) {
-    pool += ": " + outcome.reasons.front();
-    said = 1;
-  }
-  const size_t left = outcome.reasons.size() - said;
-  if (left > 0 && !options.all_reasons) pool += " (and " + std::to_string(left) + " more: -o wide)";
-  row.push_back(std::move(pool));
-  rows.push_back(std::move(row));
-  if (!options.all_reasons) return;
-  for (size_t i = said; i < outcome.reasons.size(); ++i) {
-    Row further(rows.front().size());
-    further.back() = "      " + outcome.reasons[i];  // below the first reason, behind "none: "
-    rows.push_back(std::move(further));
-  }
-}
-
-// Bytes for columns: names are ASCII nearly always, and a line that ends a little early says so too.
-std::string cut(const std::string& text, size_t width) {
-  if (width < 20) return text;
-  std::string out;
-  for (const std::string& line : split(text, "\n"))
-    out += (line.size() <= width ? line : well_formed(line.substr(0, width - 3)) + "...") + "\n";
+std::string footer(const NodeReport& report, const TableOptions& options,
+                   const std::vector<std::string>& hidden) {
+  std::vector<std::string> lines;
+  if (!options.filtered) lines = summaries(report);
+  if (!hidden.empty()) lines.push_back("too narrow for " + joined(hidden) + ": -o wide shows all");
+  for (const std::string& warning : report.facts.warnings) lines.push_back("warning: " + warning);
+  std::string out = lines.empty() ? "" : "\n";
+  for (const std::string& line : lines) out += wrapped(escaped(line), options.terminal.width, 2) + "\n";
   return out;
 }
 
 }  // namespace
 
-std::string render_table(const Report& report, const TableOptions& options) {
-  const auto outcomes = find_outcomes(report.pools);
-  std::vector<Row> rows = {
-      {"ADDRESS", "PF", "VF", "DRIVER", "NETDEV", "RDMA", "PORT", "LINK", "NUMA", "POOL"}};
-  for (const PciFunction* function : as_tree(report.inventory)) {
-    const auto found = outcomes.find(function->id.text());
-    add_rows(*function, found == outcomes.end() ? Outcome() : found->second, options, rows);
+std::string render_table(const NodeReport& report, const TableOptions& options) {
+  Notes notes;
+  const auto rows = make_rows(report, options, notes);
+  std::vector<std::string> hidden;
+  std::string out;
+  if (!rows.empty()) {
+    out = draw(
+        columns(), rows,
+        {.width = options.terminal.width, .headers = options.headers, .colours = options.terminal.colours},
+        hidden);
+  } else if (options.headers) {
+    out = report.devices.empty() ? "There is no PCI network function.\n" : "No device is like that.\n";
   }
-  if (report.inventory.functions.empty()) return "There is no PCI network function.\n\n" + footer(report);
-  return cut(align(rows), options.width) + "\n" + footer(report);
+  if (!options.headers) return out;
+  return out + notes.text(options.terminal.width) + footer(report, options, hidden);
 }
 
 }  // namespace vfrail

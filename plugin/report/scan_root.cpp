@@ -12,13 +12,6 @@ constexpr const char* kMounted = "/host";
 // Of vfrail-cni, where its records are by default.
 constexpr const char* kCniStateDir = "var/lib/cni/vfrail";
 
-// In the plugin's container the host's folder has its own path, as `serve` wants it, and is not below /host.
-std::string state_dir(const SysRoot& sys, const std::string& root) {
-  const auto below = sys.exists(kCniStateDir);
-  const bool mounted_beside = root == kMounted && below.ok() && !*below;
-  return mounted_beside ? std::string("/") + kCniStateDir : sys.path(kCniStateDir);
-}
-
 }  // namespace
 
 std::string default_root() {
@@ -26,12 +19,22 @@ std::string default_root() {
   return mounted.ok() && *mounted ? kMounted : "/";
 }
 
+bool is_live(const std::string& root) { return root == "/" || root == kMounted; }
+
+// In the plugin's container the host's folder has its own path, as `serve` wants it, and is not below /host.
+std::string cni_state_dir(const std::string& root) {
+  const SysRoot sys(root);
+  const auto below = sys.exists(kCniStateDir);
+  const bool mounted_beside = root == kMounted && below.ok() && !*below;
+  return mounted_beside ? std::string("/") + kCniStateDir : sys.path(kCniStateDir);
+}
+
 Result<Inventory> scan_root(const std::string& root) {
   const auto host = TRY(host_kernel(root), "open netlink");
   const SysRoot sys(root);
   Inventory out = TRY(scan(sys, host.get()), "");
   TRY(check_host_view(sys, out), "");
-  const std::string state = state_dir(sys, root);
+  const std::string state = cni_state_dir(root);
   mark_attached(state, out);
   // Only root may read it; the rest is worth showing all the same.
   const auto read = add_unclean(sys, state, out);

@@ -27,32 +27,32 @@ cni() {
 }
 
 section 'inspect'
-check 'every VF that sysfs has is in the pool' is "$(sysfs_vfs)" ids '.pools[].devices[].id'
-check 'the PFs are left out, as PFs with VFs' has 'PF with 4 VFs' vfrail inspect --config-file $config
-check 'RDMA devices are told' is 'mlx5_0 mlx5_1 mlx5_2 mlx5_3 mlx5_4 mlx5_5 mlx5_6 mlx5_7' ids '.pools[].devices[].rdma[].name'
+check 'every VF that sysfs has is in the pool' is "$(sysfs_vfs)" ids '.resources[].devices[]'
+check 'the PFs are left out, as PFs with VFs' has 'PF with 4 VFs' vfrail inspect -o wide --config-file $config
+check 'RDMA devices are told' is 'mlx5_0 mlx5_1 mlx5_2 mlx5_3 mlx5_4 mlx5_5 mlx5_6 mlx5_7' ids '.devices[] | select(.resources != []) | .rdma[].name'
 rdma link del mlx5_7
-check 'isRdma leaves out a VF without an RDMA device' is "${all[*]:0:7}" ids '.pools[].devices[].id'
+check 'isRdma leaves out a VF without an RDMA device' is "${all[*]:0:7}" ids '.resources[].devices[]'
 rdma link add mlx5_7 type rxe netdev "$(netdev "${all[7]}")"
-check 'and takes it again when it has one' is "${all[*]}" ids '.pools[].devices[].id'
+check 'and takes it again when it has one' is "${all[*]}" ids '.resources[].devices[]'
 rebind "${all[6]}" vfio-pci
-check 'a VF given to vfio is no RDMA device' is "${all[*]:0:6} ${all[7]}" ids '.pools[].devices[].id'
+check 'a VF given to vfio is no RDMA device' is "${all[*]:0:6} ${all[7]}" ids '.resources[].devices[]'
 rebind "${all[6]}"
 eventually netdev "${all[6]}" > /dev/null
 rdma link add mlx5_6 type rxe netdev "$(netdev "${all[6]}")"
 ip link set "$(netdev "${all[0]}")" up
 ip route add default dev "$(netdev "${all[0]}")" table 77
-check 'a VF with a default route, in whatever table, is refused' is "${all[*]:1}" ids '.pools[].devices[].id'
-check 'and the reason is told' has 'default route' vfrail inspect --config-file $config
+check 'a VF with a default route, in whatever table, is refused' is "${all[*]:1}" ids '.resources[].devices[]'
+check 'and the reason is told' has 'default route' vfrail inspect -o wide --config-file $config
 ip route del default dev "$(netdev "${all[0]}")" table 77
 ip -6 route add default dev "$(netdev "${all[0]}")"
-check 'the same with IPv6' is "${all[*]:1}" ids '.pools[].devices[].id'
+check 'the same with IPv6' is "${all[*]:1}" ids '.resources[].devices[]'
 ip -6 route del default dev "$(netdev "${all[0]}")"
 ip link add br9 type bridge
 ip link set "$(netdev "${all[0]}")" master br9
-check 'a VF in a bridge is refused' is "${all[*]:1}" ids '.pools[].devices[].id'
+check 'a VF in a bridge is refused' is "${all[*]:1}" ids '.resources[].devices[]'
 ip link del br9
 ip link set "$(netdev "${all[0]}")" down
-check 'afterwards it is offered again' is "${all[*]}" ids '.pools[].devices[].id'
+check 'afterwards it is offered again' is "${all[*]}" ids '.resources[].devices[]'
 
 # Not earlier: a VF that is bound anew gets another random MAC from igbvf.
 node_state > /tmp/before
@@ -87,7 +87,7 @@ serve
 check 'kubelet is offered eight devices' offered 8
 kubelet_list > /run/t/list.after
 check 'the list is identical' diff /run/t/list.before /run/t/list.after
-check 'inspect has every VF in the pool' is "${all[*]}" ids '.pools[].devices[].id'
+check 'inspect has every VF in the pool' is "${all[*]}" ids '.resources[].devices[]'
 for i in "${!all[@]}"; do cni DEL "p$i" "${all[i]}" || echo "FAIL DEL p$i"; ip netns del "p$i"; done
 check 'TERM stops it' stop
 check 'its socket is gone' refused test -e $kubelet/plugins_registry/nvidia.com_hostdev.sock
@@ -97,7 +97,7 @@ section 'as in its DaemonSet: another network namespace, the host below /host'
 mkdir -p /host-root/sys /host-root/proc /host-root/dev
 for folder in sys proc dev; do mount --bind /$folder /host-root/$folder; done
 ip netns add plugin
-inside() { ip netns exec plugin vfrail inspect --root /host-root --config-file $config -o json | jq -r '[.pools[].devices[].id] | sort | join(" ")'; }
+inside() { ip netns exec plugin vfrail inspect --root /host-root --config-file $config -o json | jq -r '[.resources[].devices[]] | sort | join(" ")'; }
 check 'inspect sees the same devices' is "${all[*]}" inside
 ip link set "$(netdev "${all[0]}")" up
 ip route add default dev "$(netdev "${all[0]}")"

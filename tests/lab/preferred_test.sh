@@ -31,7 +31,7 @@ resource pcie
 gpu=$(grep -l '^0x0380' $pci/*/class)
 gpu=$(basename "$(dirname "$gpu")")
 check 'the GPU is found' is "$gpu" jq -r '.gpus[].address' <<< "$(inspect -o json)"
-distances=$(inspect -o json | jq '.pools[0].pfs')
+distances=$(inspect -o json | jq '.distances[0].pfs')
 check 'it shares the host bridge of pf1' is PHB jq -r --arg gpu "$gpu" '.[1].gpus[$gpu]' <<< "$distances"
 check 'and is on another NUMA node than pf0' is SYS jq -r --arg gpu "$gpu" '.[0].gpus[$gpu]' <<< "$distances"
 check 'so are the two PFs from each other' is SYS jq -r '.[0].pfs["0000:41:00.0"]' <<< "$distances"

@@ -151,11 +151,7 @@ TEST_CASE("explanations and pools never disagree") {
 TEST_CASE("an explanation as JSON has each field") {
   const Tree tree("igb_node");
   const Explained all(kConfig, tree);
-  const Json json = explanations_json({all.of("0000:21:10.2")}, all.inventory);
-  CHECK(json.find("schema")->text() == "\"vfrail.explain/v1\"");
-  const Json& first = json.find("functions")->as_array()->at(0);
-  CHECK(*first.find("id")->as_text() == "0000:21:10.2");
-  CHECK(first.find("pools")->as_array()->size() == 2);
+  const Json first = explanation_json(all.of("0000:21:10.2"));
   const Json& ib = first.find("resources")->as_array()->at(2);
   CHECK(*ib.find("ruling")->as_text() == "no_selector");
   const Json& field = ib.find("selectors")->as_array()->at(0).as_array()->at(2);

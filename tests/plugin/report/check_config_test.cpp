@@ -2,38 +2,22 @@
 #include "plugin/report/check_config.h"
 
 #include "plugin/report/render.h"
+#include "tests/plugin/report/run.h"
 #include "tests/support/temp_dir.h"
 
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iostream>
-#include <sstream>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using test::Run;
+using test::run;
 using test::TempDir;
 
 namespace {
-
-struct Run {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Run run(const std::function<int()>& command) {
-  std::ostringstream out;
-  std::ostringstream err;
-  std::streambuf* const real_out = std::cout.rdbuf(out.rdbuf());
-  std::streambuf* const real_err = std::cerr.rdbuf(err.rdbuf());
-  const int code = command();
-  std::cout.rdbuf(real_out);
-  std::cerr.rdbuf(real_err);
-  return {code, out.str(), err.str()};
-}
 
 std::string write(const TempDir& folder, const std::string& text) {
   const std::string path = folder.path("config.json");

@@ -2,8 +2,11 @@
 #include "plugin/report/doctor.h"
 
 #include "tests/plugin/tree.h"
+#include "tests/support/json_schema.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -37,6 +40,9 @@ TEST_CASE("every check has an id of its own, and a remedy where it finds a fault
     if (check.result.finding == Finding::fault) CHECK_FALSE(check.result.remedy.empty());
   }
   CHECK(ids.size() == node_checks().size());
+  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
+  const std::string schema{std::istreambuf_iterator<char>(file), {}};
+  CHECK(test::schema_violation(schema, checks_json(check_node({sys, inventory})).text()) == "");
 }
 
 TEST_CASE("the RDMA mode is good when exclusive, and when shared there is advice") {

@@ -1,38 +1,29 @@
 #include "plugin/report/inspect.h"
 
 #include "common/json.h"
+#include "plugin/documents/yaml_text.h"
+#include "plugin/report/report.h"
+#include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
+#include "tests/support/json_schema.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
-#include <functional>
-#include <iostream>
+#include <iterator>
+#include <set>
 #include <sstream>
 
 #include <catch2/catch.hpp>
+#include <yaml-cpp/yaml.h>
 
 using namespace vfrail;
+using test::Run;
 using test::TempDir;
 using test::Tree;
+using Output = InspectOptions::Output;
 
 namespace {
-
-struct Run {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Run run(const std::function<int()>& command) {
-  std::ostringstream out;
-  std::ostringstream err;
-  std::streambuf* const real_out = std::cout.rdbuf(out.rdbuf());
-  std::streambuf* const real_err = std::cerr.rdbuf(err.rdbuf());
-  const int code = command();
-  std::cout.rdbuf(real_out);
-  std::cerr.rdbuf(real_err);
-  return {code, out.str(), err.str()};
-}
 
 std::string write(const TempDir& folder, const std::string& text) {
   const std::string path = folder.path("config.json");
@@ -43,107 +34,307 @@ std::string write(const TempDir& folder, const std::string& text) {
 constexpr const char* kHostdev =
     R"({"resourceList":[{"resourceName":"hostdev","selectors":{"isRdma":true,"comment":"eth0"}}]})";
 
+// A captured tree is no node with a kubelet.
+Result<DevicesInUse> no_kubelet(const std::string& folder) {
+  FAIL("kubelet of " << folder << " was asked");
+  return Error{Errc::not_found, 0, "no kubelet"};
+}
+
+struct Scene {
+  explicit Scene(const std::string& name = "igb_node") : tree(name) {
+    options.root = tree.root();
+    ::unsetenv("COLUMNS");
+  }
+  Run inspect() const {
+    return test::run([&] { return vfrail::inspect(options, no_kubelet); });
+  }
+  void configure(const std::string& text) { options.config_file = write(folder, text); }
+  Json json() {
+    options.output = Output::json;
+    const Run result = inspect();
+    INFO(result.err);
+    auto parsed = Json::parse(result.out, 8 << 20);
+    REQUIRE(parsed);
+    return *parsed;
+  }
+  std::vector<std::string> names() {
+    options.output = Output::name;
+    std::istringstream lines(inspect().out);
+    std::vector<std::string> out;
+    for (std::string line; std::getline(lines, line);) out.push_back(line);
+    return out;
+  }
+  Tree tree;
+  TempDir folder;
+  InspectOptions options;
+};
+
+std::string schema() {
+  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+// The names of all properties that a schema has, at any depth; or of a document.
+void collect_names(const Json& json, bool is_schema, std::set<std::string>& out) {
+  if (const auto* array = json.as_array()) {
+    for (const Json& one : *array) collect_names(one, is_schema, out);
+  }
+  if (json.as_object() == nullptr) return;
+  for (const auto& [key, value] : *json.as_object()) {
+    if (is_schema && key == "properties") {
+      for (const auto& [name, rule] : *value.as_object()) out.insert(name);
+    }
+    if (!is_schema) out.insert(key);
+    if (is_schema && (key == "enum" || key == "required")) continue;
+    collect_names(value, is_schema, out);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("inspect without a configuration shows every function and its use by the host") {
-  const Tree tree("management");
-  InspectOptions options;
-  options.root = tree.root();
-  const Run result = run([&] { return inspect(options); });
+  const Scene scene("management");
+  const Run result = scene.inspect();
   CHECK(result.code == 0);
-  CHECK(result.out.find("none: no config given") != std::string::npos);
   CHECK(result.out.find("the host uses it: eno1 is a member of bond0 (a bond)") != std::string::npos);
-  CHECK(result.out.find("in no pool: 8 functions") != std::string::npos);
+  CHECK(result.out.find("no configuration, so no resources") != std::string::npos);
 }
 
-TEST_CASE("inspect with a configuration answers in JSON, warnings of the configuration included") {
-  const Tree tree("igb_node");
-  const TempDir folder;
-  InspectOptions options;
-  options.root = tree.root();
-  options.config_file = write(folder, kHostdev);
-  options.resource_prefix = "nvidia.com";
-  options.output = InspectOptions::Output::json;
-  const Run result = run([&] { return inspect(options); });
-  CHECK(result.code == 0);
-  const auto json = Json::parse(result.out);
-  REQUIRE(json);
-  const Json& pool = json->find("pools")->as_array()->at(0);
-  CHECK(*pool.find("resource")->as_text() == "nvidia.com/hostdev");
-  CHECK(pool.find("devices")->as_array()->size() == 8);
-  CHECK(
-      json->find("warnings")->as_array()->at(0).as_text()->find("selectors.comment: unknown key, ignored") !=
-      std::string::npos);
+TEST_CASE("inspect says which configuration it has read, in text and JSON, with its warnings") {
+  Scene scene;
+  scene.configure(kHostdev);
+  scene.options.resource_prefix = "nvidia.com";
+  scene.options.output = Output::wide;
+  CHECK(scene.inspect().out.find("\nconfiguration: " + scene.options.config_file + "\n") !=
+        std::string::npos);
+  const Json json = scene.json();
+  CHECK(*json.find("config_file")->as_text() == scene.options.config_file);
+  const Json& resource = json.find("resources")->as_array()->at(0);
+  CHECK(*resource.find("name")->as_text() == "nvidia.com/hostdev");
+  CHECK(resource.find("devices")->as_array()->size() == 8);
+  CHECK(json.find("warnings")->as_array()->at(0).as_text()->find("selectors.comment: unknown key, ignored") !=
+        std::string::npos);
 }
 
-TEST_CASE("inspect answers in JSON also where the name of an interface is no UTF-8") {
-  Tree tree("igb_node");
-  tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net/e\xff/type = 1");
-  InspectOptions options;
-  options.root = tree.root();
-  options.output = InspectOptions::Output::json;
-  const Run result = run([&] { return inspect(options); });
-  CHECK(result.code == 0);
-  CHECK(result.out.find("e\xEF\xBF\xBD") != std::string::npos);
-  CHECK(Json::parse(result.out));
-}
-
-TEST_CASE("inspect shows the distances of the pools' devices in place of their facts") {
-  const Tree tree("igb_node");
-  const TempDir folder;
-  InspectOptions options;
-  options.root = tree.root();
-  options.config_file = write(folder, kHostdev);
-  options.distances = true;
-  const Run table = run([&] { return inspect(options); });
+TEST_CASE("inspect shows the distances of the resources' devices in place of their facts") {
+  Scene scene;
+  scene.configure(kHostdev);
+  scene.options.distances = true;
+  const Run table = scene.inspect();
   CHECK(table.code == 0);
   CHECK(table.out.find("intel.com/hostdev: 8 devices of 2 PFs") == 0);
-  options.output = InspectOptions::Output::json;
-  const auto json = Json::parse(run([&] { return inspect(options); }).out);
-  REQUIRE(json);
-  CHECK(json->find("pools")->as_array()->at(0).find("pfs")->as_array()->size() == 2);
+  CHECK(scene.json().find("distances")->as_array()->at(0).find("pfs")->as_array()->size() == 2);
 }
 
 TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the configuration is wrong") {
-  const Tree empty("");
-  const TempDir folder;
-  InspectOptions options;
-  options.root = empty.root();
-  CHECK(run([&] { return inspect(options); }).code == 1);
-  options.config_file = write(folder, "{}");
-  const Run result = run([&] { return inspect(options); });
+  Scene scene("");
+  CHECK(scene.inspect().code == 1);
+  scene.configure("{}");
+  const Run result = scene.inspect();
   CHECK(result.code == 2);
   CHECK(result.err ==
-        "vfrail: " + options.config_file +
+        "vfrail: " + scene.options.config_file +
             ": resourceList: missing, and so are configList and mode: there is nothing to offer\n");
 }
 
 TEST_CASE("inspect shows the other devices beside one that cannot be read, and exits with 1") {
-  Tree tree("igb_node");
+  Scene scene;
   const std::string uevent = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/uevent";
-  tree.remove(uevent);
-  tree.add(uevent + " -> uevent");
-  InspectOptions options;
-  options.root = tree.root();
-  const Run result = run([&] { return inspect(options); });
+  scene.tree.remove(uevent);
+  scene.tree.add(uevent + " -> uevent");
+  const Run result = scene.inspect();
   CHECK(result.code == 1);
   CHECK(result.out.find("21:10.2") != std::string::npos);
   CHECK(result.err.find("error: 0000:21:10.0 cannot be read: ") == 0);
+  CHECK(scene.json().find("unread")->as_array()->at(0).find("id")->text() == R"("0000:21:10.0")");
 }
 
-TEST_CASE("inspect finds a function by a short address and by the bond that has it, and prints names alone") {
-  const Tree tree("a100_bond");
-  InspectOptions options;
-  options.root = tree.root();
-  options.output = InspectOptions::Output::name;
-  const Run all = run([&] { return inspect(options); });
-  const auto count = std::count(all.out.begin(), all.out.end(), '\n');
-  CHECK(count > 2);
-  options.explain = "bond0";
-  const Run members = run([&] { return inspect(options); });
-  CHECK(members.code == 0);
-  CHECK(std::count(members.out.begin(), members.out.end(), '\n') >= 1);
-  CHECK(std::count(members.out.begin(), members.out.end(), '\n') < count);
-  options.explain = all.out.substr(5, all.out.find('\n') - 5);
-  CHECK(run([&] { return inspect(options); }).out == all.out.substr(0, all.out.find('\n') + 1));
+TEST_CASE("inspect answers in JSON also where the name of an interface is no UTF-8") {
+  Scene scene;
+  scene.tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net/e\xff/type = 1");
+  scene.options.output = Output::json;
+  const Run result = scene.inspect();
+  CHECK(result.code == 0);
+  CHECK(result.out.find("e\xEF\xBF\xBD") != std::string::npos);
+  CHECK(Json::parse(result.out, 8 << 20));
+}
+
+TEST_CASE("a device is found by a long or short address, an interface, an RDMA device or a bond") {
+  Scene scene;
+  const std::vector<std::string> vf = {"0000:21:10.0"};
+  for (const char* name : {"0000:21:10.0", "21:10.0", "eth2", "mlx5_0"}) {
+    CAPTURE(name);
+    scene.options.filter.devices = {name};
+    CHECK(scene.names() == vf);
+  }
+  scene.options.filter.devices = {"eth2", "eth1"};
+  CHECK(scene.names() == std::vector<std::string>{"0000:21:10.0", "0000:41:00.0"});
+  scene.options.filter.devices = {"eth99"};
+  const Run unknown = scene.inspect();
+  CHECK(unknown.code == 1);
+  CHECK(unknown.err.find("no function here is called \"eth99\"") != std::string::npos);
+  Scene bonded("a100_bond");
+  const size_t all = bonded.names().size();
+  bonded.options.filter.devices = {"bond0"};
+  const size_t members = bonded.names().size();
+  CHECK(members >= 1);
+  CHECK(members < all);
+}
+
+TEST_CASE("devices of a PF or of a resource are asked for by its name, and no other name is taken") {
+  Scene scene;
+  for (const char* pf : {"eth0", "0000:21:00.0", "21:00.0"}) {
+    CAPTURE(pf);
+    scene.options.filter.pfs = {pf};
+    CHECK(scene.names() == std::vector<std::string>{"0000:21:00.0", "0000:21:10.0", "0000:21:10.2",
+                                                    "0000:21:10.4", "0000:21:10.6"});
+  }
+  scene.options.filter.pfs = {"eth2"};  // a VF's
+  CHECK(scene.inspect().err.find("no PF here is called \"eth2\"") != std::string::npos);
+  CHECK(scene.inspect().code == 1);
+  scene.options.filter.pfs.clear();
+  scene.configure(R"({"resourceList":[{"resourceName":"a","selectors":{"pfNames":["eth0#0-1"]}},
+                                      {"resourceName":"empty","selectors":{"vendors":["dead"]}}]})");
+  for (const char* resource : {"intel.com/a", "a"}) {
+    scene.options.filter.resources = {resource};
+    CHECK(scene.names() == std::vector<std::string>{"0000:21:10.0", "0000:21:10.2"});
+  }
+  scene.options.filter.resources = {"empty"};
+  CHECK(scene.inspect().code == 0);
+  CHECK(scene.names().empty());
+  scene.options.filter.resources = {"intel.com/b"};
+  const Run unknown = scene.inspect();
+  CHECK(unknown.code == 1);
+  CHECK(unknown.err.find("no resource of the configuration is called \"intel.com/b\"; \"intel.com/a\" is "
+                         "probably meant") != std::string::npos);
+}
+
+TEST_CASE("unhealthy devices can be asked for alone, and then the table has the PF for its VF") {
+  Scene scene;
+  scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/link_layer = InfiniBand");
+  scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/state = 1: DOWN");
+  scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband_verbs/uverbs40/ibdev = mlx5_p");
+  scene.configure(R"({"resourceList":[{"resourceName":"a","selectors":{"pfNames":["eth0#0","eth1#0"]}}]})");
+  scene.options.filter.unhealthy = true;
+  CHECK(scene.names() == std::vector<std::string>{"0000:21:10.0"});
+  scene.options.output = Output::table;
+  const Run table = scene.inspect();
+  INFO(table.out);
+  CHECK(table.out.find("\n0000:21:00.0 ") != std::string::npos);
+  CHECK(table.out.find("\n`-0000:21:10.0 ") != std::string::npos);
+  CHECK(table.out.find("0000:41:") == std::string::npos);
+  CHECK(table.out.find("unhealthy [") != std::string::npos);
+}
+
+TEST_CASE("rows alone have neither titles nor notes below") {
+  Scene scene;
+  scene.configure(kHostdev);
+  scene.options.no_headers = true;
+  const Run rows = scene.inspect();
+  CHECK(std::count(rows.out.begin(), rows.out.end(), '\n') == 10);
+  CHECK(rows.out.find("0000:21:00.0") == 0);
+  CHECK(rows.out.find('[') == std::string::npos);
+}
+
+TEST_CASE("a table is as wide as COLUMNS says, with more columns where there is more place") {
+  Scene scene("dgx_h100");
+  scene.configure(
+      R"({"resourceList":[{"resourceName":"hostdev","selectors":{"pfNames":["ibp24s0","ibp64s0"]}}]})");
+  std::vector<size_t> columns;
+  for (const size_t width : {60U, 80U, 120U, 200U}) {
+    ::setenv("COLUMNS", std::to_string(width).c_str(), 1);
+    std::istringstream lines(scene.inspect().out);
+    std::string line;
+    std::getline(lines, line);
+    std::istringstream titles(line);
+    columns.push_back(static_cast<size_t>(
+        std::distance(std::istream_iterator<std::string>(titles), std::istream_iterator<std::string>())));
+    do {
+      INFO(line);
+      CHECK(line.size() <= width);
+    } while (std::getline(lines, line));
+  }
+  ::unsetenv("COLUMNS");
+  CHECK(std::is_sorted(columns.begin(), columns.end()));
+  CHECK(columns.back() > columns.front());
+}
+
+TEST_CASE("every JSON is as the schema says, and the schema has nothing that none of them has") {
+  std::set<std::string> seen;
+  for (const char* name : {"igb_node", "mlx5_switchdev", "management", "dgx_a100", "a100_bond", "erdma_vm"}) {
+    CAPTURE(name);
+    Scene scene(name);
+    scene.tree.add("var/lib/cni/vfrail/devices/0000:21:10.2 -> c1:net1");
+    scene.tree.add(R"(var/lib/cni/vfrail/attachments/c1:net1.json = {"containerId":"c1","cniArgs":""})");
+    scene.options.output = Output::json;
+    for (const bool configured : {false, true}) {
+      if (configured) {
+        scene.configure(
+            R"({"resourceList":[{"resourceName":"a","additionalInfo":{"*":{"rail":"r"}},
+                "selectors":{"vendors":["15b3","8086"],"isRdma":true}}],
+                "configList":[{"resourceName":"b","rdmaHcaMax":3,"selectors":{"vendors":["15b3"]}}]})");
+      }
+      scene.options.explain = scene.options.distances = configured;
+      const Json json = scene.json();
+      CHECK(test::schema_violation(schema(), json.text()) == "");
+      collect_names(json, false, seen);
+    }
+  }
+  Json wrong = Scene().json();
+  wrong.set("pools", Json::array());
+  CHECK(test::schema_violation(schema(), wrong.text()) == "#/pools: additionalProperties of #");
+  std::set<std::string> known;
+  collect_names(*Json::parse(schema()), true, known);
+  // What none of these nodes has: vDPA devices, unread ones, and the answers of doctor (doctor_test.cpp).
+  for (const char* other : {"node", "reason", "checks", "finding", "remedy"}) known.erase(other);
+  for (const std::string& name : known) {
+    CAPTURE(name);
+    CHECK(seen.contains(name));
+  }
+}
+
+namespace {
+
+// The YAML as JSON: what a reader makes of it.
+Json as_json(const YAML::Node& node) {
+  if (node.IsMap()) {
+    Json out = Json::object();
+    for (const auto& pair : node) out.set(pair.first.as<std::string>(), as_json(pair.second));
+    return out;
+  }
+  if (node.IsSequence()) {
+    Json out = Json::array();
+    for (const auto& one : node) out.push(as_json(one));
+    return out;
+  }
+  if (node.IsNull()) return {};
+  if (node.Tag() == "!") return node.as<std::string>();  // in quotes
+  if (const auto text = node.Scalar(); text == "true" || text == "false") return text == "true";
+  int64_t number = 0;
+  return YAML::convert<int64_t>::decode(node, number) ? Json(number) : Json(node.Scalar());
+}
+
+}  // namespace
+
+TEST_CASE("YAML says the same as JSON, texts that would be read as something else in quotes") {
+  Scene scene;
+  scene.configure(kHostdev);
+  scene.options.explain = true;
+  const Json json = scene.json();
+  scene.options.output = Output::yaml;
+  const Run result = scene.inspect();
+  CHECK(as_json(YAML::Load(result.out)) == json);
+  CHECK(result.out.find("schema_version: 2\n") == 0);
+  const Json odd = Json::object()
+                       .set("no", "yes")
+                       .set("number", "16")
+                       .set("hex", "0x020000")
+                       .set("empty", "")
+                       .set("control", "a\x1b[2J\nb")
+                       .set("list", Json::array())
+                       .set("object", Json::object());
+  CHECK(as_json(YAML::Load(to_yaml(odd))) == odd);
+  CHECK(to_yaml(odd).find('\x1b') == std::string::npos);
 }

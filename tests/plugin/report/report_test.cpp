@@ -2,12 +2,13 @@
 
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/documents/yaml_text.h"
 #include "plugin/match/explain.h"
-#include "plugin/report/config_report.h"
 #include "plugin/report/report_explain.h"
 #include "tests/plugin/tree.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include <catch2/catch.hpp>
 
@@ -25,171 +26,225 @@ Config hostdev() {
   return *std::move(parsed);
 }
 
-// A node with one VF in a pod, one with its port down, and what no pool has.
+// A node with one VF in a pod, one with its port down, and what no resource has.
 struct Scene {
   Scene() {
     tree.add("proc/1/net/route | eth9\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0");
     tree.move_to_pod("0000:21:10.2");
     tree.add("sys/bus/pci/devices/0000:21:10.4/infiniband/mlx5_2/ports/1/state = 1: DOWN");
-    tree.add("var/lib/cni/vfrail/devices/0000:21:10.2 -> c1@net1");
-    inventory = tree.scan();
-    mark_attached(tree.root() + "/var/lib/cni/vfrail", inventory);
-    pools = match(hostdev(), inventory);
+    tree.add("var/lib/cni/vfrail/devices/0000:21:10.2 -> c1:net1");
+    tree.add(
+        "var/lib/cni/vfrail/attachments/c1:net1.json = "
+        R"({"containerId":"c1","cniArgs":"IgnoreUnknown=1;K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0"})");
+    const std::string state = tree.root() + "/var/lib/cni/vfrail";
+    facts.config_file = "c.json";
+    facts.config = hostdev();
+    facts.inventory = tree.scan();
+    mark_attached(state, facts.inventory);
+    facts.pools = match(*facts.config, facts.inventory);
+    add_attached(state, facts.inventory, facts.pods);
+    facts.hardware["0000:21:00.0"] = {"Intel Corporation", "82576 Gigabit Network Connection", 1000};
+    facts.warnings = {"something is odd"};
+  }
+  std::string table(const TableOptions& options = {
+                        .terminal = {.width = 0, .colours = false, .utf8 = false}}) const {
+    return render_table(make_report(facts), options);
   }
   Tree tree{"igb_node"};
-  Inventory inventory;
-  Pools pools;
+  NodeFacts facts;
 };
 
 }  // namespace
 
-TEST_CASE("the table shows every function with its facts, its pool, or why it is in none") {
+TEST_CASE("the table is a tree with state, resource and pod, and says each reason once") {
   const Scene scene;
-  CHECK(render_table({scene.inventory, scene.pools, {"something is odd"}}) ==
-        R"(ADDRESS         PF    VF  DRIVER  NETDEV      RDMA        PORT    LINK   NUMA  POOL
-0000:21:00.0    -     -   igb     eth0        -           -       ether  0     none: PF with 4 VFs: only its VFs are advertised
-  0000:21:10.0  eth0  0   igbvf   eth2        mlx5_0      ACTIVE  ether  0     nvidia.com/hostdev
-  0000:21:10.2  eth0  1   igbvf   (in a pod)  (in a pod)  -       ether  0     nvidia.com/hostdev
-  0000:21:10.4  eth0  2   igbvf   eth4        mlx5_2      DOWN    ether  0     nvidia.com/hostdev
-  0000:21:10.6  eth0  3   igbvf   eth5        mlx5_3      ACTIVE  ether  0     none: nvidia.com/hostdev: PF is eth0#3, want one of [eth0#0-2, eth1#0]
-0000:41:00.0    -     -   igb     eth1        -           -       ether  1     none: PF with 4 VFs: only its VFs are advertised
-  0000:41:10.0  eth1  0   igbvf   eth6        mlx5_4      ACTIVE  ether  1     nvidia.com/hostdev
-  0000:41:10.2  eth1  1   igbvf   eth7        mlx5_5      ACTIVE  ether  1     none: nvidia.com/hostdev: PF is eth1#1, want one of [eth0#0-2, eth1#0]
-  0000:41:10.4  eth1  2   igbvf   eth8        mlx5_6      ACTIVE  ether  1     none: nvidia.com/hostdev: PF is eth1#2, want one of [eth0#0-2, eth1#0]
-  0000:41:10.6  eth1  3   igbvf   eth9        mlx5_7      ACTIVE  ether  1     none: nvidia.com/hostdev: PF is eth1#3, want one of [eth0#0-2, eth1#0]
+  CHECK(
+      scene.table() ==
+      R"(DEVICE          VF  NETDEV  RDMA    DRIVER  LINK          SPEED  NUMA  GPU  STATE             RESOURCE            POD           MODEL
+0000:21:00.0    -   eth0    -       igb     ether up      1G     0     -    has vfs [1]       -                   -             82576 Gigabit Network Connection
+|-0000:21:10.0  0   eth2    mlx5_0  igbvf   ether ACTIVE  -      0     -    healthy           nvidia.com/hostdev  -             -
+|-0000:21:10.2  1   -       -       igbvf   ether         -      0     -    allocated         nvidia.com/hostdev  team/train-0  -
+|-0000:21:10.4  2   eth4    mlx5_2  igbvf   ether DOWN    -      0     -    healthy           nvidia.com/hostdev  -             -
+`-0000:21:10.6  3   eth5    mlx5_3  igbvf   ether ACTIVE  -      0     -    not selected [2]  -                   -             -
+0000:41:00.0    -   eth1    -       igb     ether up      -      1     -    has vfs [1]       -                   -             8086:10c9
+|-0000:41:10.0  0   eth6    mlx5_4  igbvf   ether ACTIVE  -      1     -    healthy           nvidia.com/hostdev  -             -
+|-0000:41:10.2  1   eth7    mlx5_5  igbvf   ether ACTIVE  -      1     -    not selected [2]  -                   -             -
+|-0000:41:10.4  2   eth8    mlx5_6  igbvf   ether ACTIVE  -      1     -    not selected [2]  -                   -             -
+`-0000:41:10.6  3   eth9    mlx5_7  igbvf   ether ACTIVE  -      1     -    not selected [2]  -                   -             -
 
-nvidia.com/hostdev: 4 devices
-in no pool: 6 functions
+[1] PF with 4 VFs: only its VFs are advertised
+[2] nvidia.com/hostdev: PF does not match, want one of [eth0#0-2, eth1#0]
+
+nvidia.com/hostdev: 4 devices: 1 allocated, 3 healthy
+in no resource: 6 functions
+configuration: c.json
 RDMA network namespace mode: exclusive
 warning: something is odd
 )");
 }
 
-TEST_CASE("a device that is away is in a pod only if vfrail-cni has a record of it") {
+TEST_CASE("a device that is away is in a pod only if kubelet or a record says so") {
   Scene scene;
-  mark_attached(scene.tree.root() + "/none", scene.inventory);
-  const std::string table = render_table({scene.inventory, scene.pools, {}});
-  CHECK(table.find("(in a pod)") == std::string::npos);
-  CHECK(table.find("0000:21:10.2  eth0  1   igbvf   (elsewhere)  (elsewhere)") != std::string::npos);
+  scene.facts.pods.clear();
+  const std::string elsewhere = scene.table();
+  CHECK(elsewhere.find(" allocated ") == std::string::npos);
+  CHECK(elsewhere.find("elsewhere  ") != std::string::npos);
+  DevicesInUse in_use;
+  in_use.resources["nvidia.com/hostdev"]["0000:21:10.2"] = {"other", "job-1", "main"};
+  add_allocated(scene.facts.pools, in_use, scene.facts.pods);
+  // Kubelet's word counts, and a record adds nothing to it.
+  add_attached(scene.tree.root() + "/var/lib/cni/vfrail", scene.facts.inventory, scene.facts.pods);
+  CHECK(scene.facts.pods.at("0000:21:10.2") == std::vector<PodUse>{{"other", "job-1", "main"}});
+  CHECK(scene.table().find(" other/job-1 ") != std::string::npos);
 }
 
-TEST_CASE("further reasons stand below the first") {
-  Inventory inventory;
-  PciFunction nic;
-  nic.address = *PciAddress::parse("0000:05:00.0");
-  nic.id = DeviceId(nic.address);
-  inventory.functions.push_back(nic);
-  Pools pools;
-  pools.left_out.push_back({"0000:05:00.0", {"one", "two"}});
-  const std::string table = render_table({inventory, pools, {}});
-  const size_t one = table.find("none: one\n");
-  const size_t two = table.find("two\n");
-  REQUIRE(one != std::string::npos);
-  REQUIRE(two != std::string::npos);
-  const size_t line = table.rfind('\n', one) + 1;
-  CHECK(one + 6 - line == two - (table.rfind('\n', two) + 1));
+TEST_CASE("a record that names no pod or cannot be read still says that a pod has the device") {
+  Scene scene;
+  const std::string state = scene.tree.root() + "/var/lib/cni/vfrail";
+  for (const char* record :
+       {R"({"containerId":"4f6c93ab12cd99","cniArgs":"IgnoreUnknown=1"})", "no JSON", "{}"}) {
+    CAPTURE(record);
+    std::ofstream(state + "/attachments/c1:net1.json") << record;
+    PodsById pods;
+    add_attached(state, scene.facts.inventory, pods);
+    REQUIRE(pods.at("0000:21:10.2").size() == 1);
+    CHECK(pods.at("0000:21:10.2")[0].text() == (record[2] == 'c' ? "container 4f6c93ab12cd" : ""));
+  }
 }
 
-TEST_CASE("on a terminal a line is as wide as that, with the first reason and how many there are") {
-  Inventory inventory;
-  PciFunction nic;
-  nic.address = *PciAddress::parse("0000:05:00.0");
-  nic.id = DeviceId(nic.address);
-  inventory.functions.push_back(nic);
-  Pools pools;
-  pools.left_out.push_back({"0000:05:00.0", {"one", "two", "three"}});
-  const Report report{inventory, pools, {}};
-  CHECK(render_table(report, {.all_reasons = false}).find("none: one (and 2 more: -o wide)\n") !=
+TEST_CASE("of a shared resource a pod is known where a unit is one device, and not where it is all") {
+  const Scene scene;
+  for (const auto& [unit, pods] : {std::pair("one", size_t{1}), std::pair("all", size_t{0})}) {
+    const auto config =
+        parse_config(std::string(R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"hcaPerUnit":")") +
+                         unit + R"(","selectors":{"pfNames":["eth0#0"]}}]})",
+                     {"c.json", "intel.com", true});
+    REQUIRE(config);
+    const Pools pools = match(*config, scene.facts.inventory);
+    REQUIRE(pools.pools[0].devices.size() == 1);
+    DevicesInUse in_use;
+    in_use.resources["rdma/hca"]["3"] = in_use.resources["rdma/hca"]["5"] = {"team", "a", "main"};
+    PodsById known;
+    add_allocated(pools, in_use, known);
+    CHECK(known["0000:21:10.0"].size() == pods);
+  }
+}
+
+TEST_CASE("what excludes a function from several resources is one reason, with those resources") {
+  Scene scene;
+  const auto config = parse_config(R"({"resourceList":[{"resourceName":"a","selectors":{"vendors":["dead"]}},
+      {"resourceName":"b","selectors":{"vendors":["dead"]}}]})",
+                                   {"c.json", "intel.com", false});
+  REQUIRE(config);
+  scene.facts.config = *config;
+  scene.facts.pools = match(*scene.facts.config, scene.facts.inventory);
+  const NodeReport report = make_report(scene.facts);
+  const DeviceReport& vf = report.devices.at(1);
+  REQUIRE(vf.reasons.size() == 1);
+  CHECK(vf.reasons[0].text == "vendor is 8086, want one of [dead]");
+  CHECK(vf.reasons[0].resources == std::vector<std::string>{"intel.com/a", "intel.com/b"});
+}
+
+TEST_CASE("a narrow table keeps device, state and resource, and names what it has no place for") {
+  const Scene scene;
+  const std::string table = scene.table({.terminal = {.width = 60, .colours = false, .utf8 = true}});
+  const auto lines = split(table, "\n");
+  for (const std::string& line : lines) CHECK(display_width(line) <= 60);
+  CHECK(lines[0] == "DEVICE          NETDEV  STATE             RESOURCE");
+  CHECK(lines[2] == "├─0000:21:10.0  eth2    healthy           nvidia.com/hostdev");
+  CHECK(table.find("\ntoo narrow for ") != std::string::npos);
+  CHECK(scene.table({.terminal = {.width = 30, .colours = false, .utf8 = false}}).find("\x1b") ==
         std::string::npos);
-  const std::string table = render_table(report, {.all_reasons = false, .width = 60});
-  CHECK(table.find("...\n") != std::string::npos);
-  for (const std::string& line : split(table, "\n")) CHECK(line.size() <= 60);
+}
+
+TEST_CASE("states have colours on a terminal, and the columns stay where they are") {
+  const Scene scene;
+  const std::string plain = scene.table();
+  std::string coloured = scene.table({.terminal = {.width = 0, .colours = true, .utf8 = false}});
+  CHECK(coloured.find("\x1b[32mhealthy\x1b[0m ") != std::string::npos);
+  for (size_t at = coloured.find('\x1b'); at != std::string::npos; at = coloured.find('\x1b'))
+    coloured.erase(at, coloured.find('m', at) + 1 - at);
+  CHECK(coloured == plain);
 }
 
 TEST_CASE("a node without network functions says so") {
-  const std::string table = render_table({Inventory(), Pools(), {}});
-  CHECK(table.find("There is no PCI network function.\n") == 0);
+  const NodeFacts nothing;
+  CHECK(render_table(make_report(nothing)).find("There is no PCI network function.\n") == 0);
 }
 
-TEST_CASE("the JSON has pools with devices and facts, and what is left out with reasons and facts") {
+TEST_CASE("the JSON has each device with state, resources, reasons and pods, and all of its facts") {
   const Scene scene;
-  const auto parsed = Json::parse(render_json({scene.inventory, scene.pools, {"something is odd"}}).pretty());
-  REQUIRE(parsed);
-  const Json::Array& pools = *parsed->find("pools")->as_array();
-  REQUIRE(pools.size() == 1);
-  CHECK(*pools[0].find("resource")->as_text() == "nvidia.com/hostdev");
-  const Json::Array& devices = *pools[0].find("devices")->as_array();
-  REQUIRE(devices.size() == 4);
-  const Json& first = devices[0];
+  const Json json = render_json(make_report(scene.facts));
+  CHECK(*json.find("schema_version")->as_int() == kSchemaVersion);
+  const Json::Array& devices = *json.find("devices")->as_array();
+  REQUIRE(devices.size() == 10);
+  CHECK(*devices[0].find("state")->as_text() == "has_vfs");
+  CHECK(devices[0].find("reasons")->text() ==
+        R"([{"text":"PF with 4 VFs: only its VFs are advertised","resources":[]}])");
+  CHECK(*devices[0].find("driver")->as_text() == "igb");
+  CHECK(*devices[0].find("speed_mbps")->as_int() == 1000);
+  CHECK(*devices[0].find("device_name")->as_text() == "82576 Gigabit Network Connection");
+  const Json& first = devices[1];
   CHECK(*first.find("id")->as_text() == "0000:21:10.0");
-  CHECK(*first.find("pf")->as_text() == "0000:21:00.0");
+  CHECK(*first.find("state")->as_text() == "healthy");
+  CHECK(*first.find("resources")->as_array()->at(0).find("allocates")->find("rdma")->as_bool());
   CHECK(*first.find("pf_name")->as_text() == "eth0");
   CHECK(*first.find("vf_index")->as_int() == 0);
-  CHECK(*first.find("numa_node")->as_int() == 0);
   CHECK(*first.find("netdevs")->as_array()->at(0).find("name")->as_text() == "eth2");
-  const Json& rdma = first.find("rdma")->as_array()->at(0);
-  CHECK(*rdma.find("uverbs")->as_text() == "uverbs0");
-  CHECK(*rdma.find("ports")->as_array()->at(0).find("state")->as_text() == "ACTIVE");
-  CHECK_FALSE(*first.find("in_a_pod")->as_bool());
-  CHECK(*devices[1].find("in_a_pod")->as_bool());
-  CHECK(*devices[1].find("handed_out")->find("rdma")->as_bool());
-
-  const Json::Array& left_out = *parsed->find("left_out")->as_array();
-  REQUIRE(left_out.size() == 6);
-  CHECK(*left_out[0].find("id")->as_text() == "0000:21:00.0");
-  CHECK(left_out[0].find("reasons")->as_array()->size() == 1);
-  CHECK(*left_out[0].find("driver")->as_text() == "igb");
-  CHECK(left_out[5].find("host_use")->as_array()->size() == 1);
-  CHECK(*parsed->find("rdma_netns_mode")->as_text() == "exclusive");
-  CHECK(*parsed->find("warnings")->as_array()->at(0).as_text() == "something is odd");
+  CHECK(*first.find("rdma")->as_array()->at(0).find("uverbs")->as_text() == "uverbs0");
+  CHECK(devices[2].find("pods")->text() ==
+        R"([{"namespace":"team","name":"train-0","container":"c1","source":"record"}])");
+  CHECK(devices[4].find("reasons")->as_array()->at(0).find("resources")->text() ==
+        R"(["nvidia.com/hostdev"])");
+  CHECK(devices[9].find("host_use")->as_array()->size() == 1);
+  CHECK(*json.find("rdma_netns_mode")->as_text() == "exclusive");
+  CHECK(*json.find("warnings")->as_array()->at(0).as_text() == "something is odd");
 }
 
-TEST_CASE("a configuration is said in words") {
-  CHECK(describe(hostdev()) == R"(nvidia.com/hostdev
-  selects    vendor 8086, PF eth0#0-2 or eth1#0, with RDMA
-  allocates  the RDMA device's nodes
-  units      each a device of its own
-  health     InfiniBand port, devlink reporters
-  host use   what carries the host's default route or is a member of a bond or bridge is left out
-  socket     nvidia.com_hostdev.sock
-  variables  PCIDEVICE_NVIDIA_COM_HOSTDEV, PCIDEVICE_NVIDIA_COM_HOSTDEV_INFO
-)");
+TEST_CASE("names are those of the list of PCI ids, and speeds those of port and rate") {
+  Tree tree("dgx_h100");
+  tree.add("usr/share/misc/pci.ids | # a list");
+  for (const char* line : {"15b2  Another", "15b3  Mellanox Technologies",
+                           "\t101e  ConnectX Virtual Function", "\t1021  MT2910 Family [ConnectX-7]",
+                           "\t\t15b3 1021  A subsystem", "C 02  Network controller", "\t1021  Not a device"})
+    tree.add(std::string("usr/share/misc/pci.ids | ") + line);
+  tree.add("sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/rate = 400 Gb/sec (4X NDR)");
+  tree.add("sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/state = 4: ACTIVE");
+  tree.add("sys/class/net/enp41s0f0np0/speed = 25000");
+  tree.add("sys/class/net/enp41s0f1np1/speed = -1");
+  const Inventory inventory = tree.scan();
+  const auto all = read_hardware(tree.sys(), pci_ids_files(tree.root()), inventory);
+  CHECK(all.at("0000:18:00.0").vendor_name == "Mellanox Technologies");
+  CHECK(all.at("0000:18:00.0").device_name == "MT2910 Family [ConnectX-7]");
+  CHECK(all.at("0000:18:00.1").device_name == "ConnectX Virtual Function");
+  CHECK(all.at("0000:18:00.0").speed_mbps == 400000U);
+  CHECK(all.at("0000:29:00.0").speed_mbps == 25000U);
+  CHECK_FALSE(all.at("0000:29:00.1").speed_mbps);
+  CHECK(read_hardware(tree.sys(), {"/not/there"}, inventory).at("0000:18:00.0").device_name.empty());
 }
 
-TEST_CASE("a shared resource is said in words, and a selector that turns others round") {
-  const auto config = parse_config(
-      R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"hcaPerUnit":"one","extraDeviceNodes":["cxi/*"],
-          "selectors":{"vendors":["15b3"],"not":{"rdmaDevices":["mlx5_bond_*"]}}}]})",
-      {"c.json", "intel.com", true});
-  REQUIRE(config);
-  CHECK(describe(*config) == R"(rdma/hca
-  selects    vendor 15b3, with RDMA, but not: RDMA device mlx5_bond_*
-  allocates  the RDMA device's nodes
-  units      8, each with one device of the pool
-  health     InfiniBand port, devlink reporters
-  links      interfaces that are administratively down are set up once
-  adds       cxi/*
-  topology   NUMA nodes are not reported
-  socket     rdma_hca.sock
-)");
+TEST_CASE("a text is wrapped at blanks, and a word that is too long stays whole") {
+  CHECK(wrapped("one two three", 8, 2) == "one two\n  three");
+  CHECK(wrapped("one two three", 0, 2) == "one two three");
+  CHECK(wrapped("a verylongword b", 6, 2) == "a\n  verylongword\n  b");
 }
 
 TEST_CASE("names that a pod has given are shown, not obeyed, in the table, the explanation and JSON") {
   Scene scene;
-  PciFunction& function = scene.inventory.functions[1];
+  PciFunction& function = scene.facts.inventory.functions[1];
   REQUIRE_FALSE(function.netdevs.empty());
   REQUIRE_FALSE(function.rdma.empty());
   function.netdevs.front().name = "e\x1b[2J\xC2\x9b";
-  function.rdma.front().name = "mlx\nin no pool: 0 functions\x7f";
+  function.rdma.front().name = "mlx\nin no resource: 0 functions\x7f";
   function.host_use.push_back({HostUseFact::Kind::address, "address of \x1b]0;x\x07"});
-  scene.pools = match(hostdev(), scene.inventory);
-  scene.pools.left_out.front().reasons.emplace_back("a \x1b[1m reason");
-  const auto traces = explain(hostdev(), scene.inventory, scene.pools);
+  scene.facts.pools = match(*scene.facts.config, scene.facts.inventory);
+  scene.facts.pools.left_out.front().reasons.emplace_back("a \x1b[1m reason");
+  scene.facts.warnings = {"a \x1b[1m warning"};
+  const auto traces = explain(*scene.facts.config, scene.facts.inventory, scene.facts.pools);
   for (const std::string& text :
-       {render_table({scene.inventory, scene.pools, {"a \x1b[1m warning"}}),
-        render_explanations(traces, scene.inventory),
-        render_json({scene.inventory, scene.pools, {"a \x1b[1m warning"}}).pretty()}) {
-    CHECK(text.find("\nin no pool: 0 functions") == std::string::npos);
+       {scene.table(), render_explanations(traces, scene.facts.inventory),
+        render_json(make_report(scene.facts)).pretty(), to_yaml(render_json(make_report(scene.facts)))}) {
+    CHECK(text.find("\nin no resource: 0 functions") == std::string::npos);
     std::string lines = text;
     std::replace(lines.begin(), lines.end(), '\n', ' ');
     CHECK(escaped(lines) == lines);

@@ -1,7 +1,7 @@
-#include "plugin/report/capture.h"
+#include "plugin/capture/capture.h"
 
+#include "plugin/capture/anonymous.h"
 #include "plugin/match/pools.h"
-#include "plugin/report/anonymous.h"
 #include "tests/plugin/tree.h"
 
 #include <filesystem>

@@ -1,10 +1,10 @@
-#include "plugin/report/capture.h"
+#include "plugin/capture/capture.h"
 
 #include "common/files.h"
 #include "common/ids.h"
 #include "common/node/device_folder.h"
+#include "plugin/capture/anonymous.h"
 #include "plugin/inventory/node_devices.h"
-#include "plugin/report/anonymous.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -86,8 +86,8 @@ Result<std::string> real_path(const SysRoot& sys, const std::string& link) {
 
 Result<> Copy::netdev(const std::string& base) {
   TRY(folder(base), "");
-  TRY(files(base, {"mtu", "type", "operstate", "carrier", "flags", "ifindex", "dev_port", "phys_port_name",
-                   "bonding/mode", "bonding/slaves"}),
+  TRY(files(base, {"mtu", "type", "operstate", "carrier", "speed", "flags", "ifindex", "dev_port",
+                   "phys_port_name", "bonding/mode", "bonding/slaves"}),
       "");
   TRY(hardware_files(base, {"address", "phys_switch_id"}), "");
   for (const std::string& entry : TRY(names(base), "")) {
@@ -109,7 +109,7 @@ Result<> Copy::rdma(const std::string& base) {
     TRY(folder(at), "");
     TRY(hardware_files(at, {"node_guid"}), "");
     for (const std::string& port : TRY(names(at + "/ports"), ""))
-      TRY(files(at + "/ports/" + port, {"state", "phys_state", "link_layer", "pkeys/0"}), "");
+      TRY(files(at + "/ports/" + port, {"state", "phys_state", "link_layer", "rate", "pkeys/0"}), "");
   }
   for (const char* kind : {"infiniband_verbs", "infiniband_mad", "infiniband_cm"}) {
     for (const std::string& node : TRY(names(base + "/" + kind), ""))

@@ -1,4 +1,4 @@
-#include "plugin/report/anonymous.h"
+#include "plugin/capture/anonymous.h"
 
 #include "common/text.h"
 

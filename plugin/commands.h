@@ -1,0 +1,49 @@
+// CommandLine: vfrail's commands and their options, by CLI11: what they are, what the words say, and all of
+// it as CommandText for completion and the manual. Runs none of them.
+#pragma once
+
+#include "common/command_text.h"
+#include "plugin/report/check_config.h"
+#include "plugin/report/doctor.h"
+#include "plugin/report/inspect.h"
+#include "plugin/report/render.h"
+#include "plugin/serve.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace vfrail {
+
+class CommandLine {
+ public:
+  CommandLine();
+  ~CommandLine();
+
+  // Words as read_command_line() makes them. An exit code when there is nothing to run: help was asked for,
+  // or the words are wrong, which stderr says.
+  std::optional<int> parse(const std::vector<std::string>& words);
+  // "inspect"; once parse() has found it.
+  std::string command() const;
+
+  CommandText text() const;
+
+  ServeOptions serve;
+  CheckConfigOptions check_config;
+  RenderOptions render;
+  InspectOptions inspect;
+  DoctorOptions doctor;
+  CaptureOptions capture;
+  std::string shell;  // of `completion`
+
+ private:
+  int refuse(const std::string& problem) const;
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace vfrail

@@ -1,0 +1,25 @@
+// Which devices of a report are asked for. Pure.
+#pragma once
+
+#include "common/result.h"
+#include "plugin/report/node_report.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct DeviceFilter {
+  std::vector<std::string> devices;    // of any of these names; none: all, as with the next two
+  std::vector<std::string> resources;  // "nvidia.com/hostdev" or "hostdev"
+  std::vector<std::string> pfs;        // PFs with what belongs to them
+  bool unhealthy = false;
+
+  bool empty() const { return devices.empty() && resources.empty() && pfs.empty() && !unhealthy; }
+};
+
+// Devices that one of the conditions leaves out are not `shown`. Errc::not_found for a name that nothing on
+// this node has.
+Result<> apply(const DeviceFilter& filter, NodeReport& report);
+
+}  // namespace vfrail

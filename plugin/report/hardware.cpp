@@ -1,0 +1,102 @@
+#include "plugin/report/hardware.h"
+
+#include "common/files.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxNamesBytes = 16 << 20;  // 1.4 MB in 2023
+
+// "15b3" -> its name, "15b31021" -> the name of its device 1021.
+using PciNames = std::map<std::string, std::string, std::less<>>;
+
+std::string first_text(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    const auto text = read_file(file, kMaxNamesBytes);
+    if (text && *text) return **text;
+  }
+  return "";
+}
+
+// The names of what `wanted` has: "15b3  Mellanox Technologies", below it "\t1021  MT2910 Family
+// [ConnectX-7]". Subsystems ("\t\t...") are not asked for, and device classes ("C 02") end the vendors.
+void find_names(std::string_view text, PciNames& wanted) {
+  std::string vendor;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.starts_with("C ")) return;
+    if (line.empty() || line.starts_with("#") || line.starts_with("\t\t")) continue;
+    const bool device = line.starts_with("\t");
+    if (device) line.remove_prefix(1);
+    if (line.size() < 7) continue;
+    if (!device) vendor = line.substr(0, 4);
+    const auto at = wanted.find(device ? vendor + std::string(line.substr(0, 4)) : vendor);
+    if (at != wanted.end()) at->second = line.substr(6);
+  }
+}
+
+PciNames read_names(const std::vector<std::string>& files, const Inventory& inventory) {
+  PciNames out;
+  for (const PciFunction& function : inventory.functions) {
+    out.emplace(function.vendor, "");
+    out.emplace(function.vendor + function.device, "");
+  }
+  find_names(first_text(files), out);
+  return out;
+}
+
+// "400 Gb/sec (4X NDR)" in Mb/s.
+std::optional<uint32_t> rate_mbps(const std::string& rate) {
+  char* end = nullptr;
+  const double number = std::strtod(rate.c_str(), &end);
+  if (!std::string_view(end).starts_with(" Gb/sec") || !(number > 0 && number < 1e6)) return std::nullopt;
+  return static_cast<uint32_t>(std::lround(number * 1000));
+}
+
+// Of the netdev, where the kernel answers -1 without a link; of an InfiniBand port its rate.
+std::optional<uint32_t> read_speed(const SysRoot& sys, const PciFunction& function) {
+  for (const Netdev& netdev : function.netdevs) {
+    const auto speed = sys.number("sys/class/net/" + netdev.name + "/speed").or_none();
+    if (speed && *speed > 0 && *speed < UINT32_MAX) return static_cast<uint32_t>(*speed);
+  }
+  const std::string device = function.kind == FunctionKind::sub_function
+                                 ? "sys/bus/auxiliary/devices/" + function.id.text()
+                                 : "sys/bus/pci/devices/" + function.address.text();
+  for (const RdmaFacts& rdma : function.rdma) {
+    const auto rate = sys.text(device + "/infiniband/" + rdma.name + "/ports/1/rate").or_none();
+    if (rate) return rate_mbps(*rate);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,
+                           const Inventory& inventory) {
+  const PciNames names = read_names(pci_ids, inventory);
+  HardwareById out;
+  for (const PciFunction& function : inventory.functions) {
+    out[function.id.text()] = {names.find(function.vendor)->second,
+                               names.find(function.vendor + function.device)->second,
+                               read_speed(sys, function)};
+  }
+  return out;
+}
+
+std::vector<std::string> pci_ids_files(const std::string& root) {
+  std::vector<std::string> out;
+  for (const std::string& from : {root, std::string("/")}) {
+    for (const char* file : {"usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids"})
+      out.push_back(SysRoot(from).path(file));
+  }
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,31 @@
+// Hardware: what people want to see of a function and no decision needs: what it is called, how fast its port
+// is. Reads sysfs and the list of PCI names.
+#pragma once
+
+#include "common/node/sys_root.h"
+#include "plugin/inventory/inventory.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct Hardware {
+  std::string vendor_name;             // "Mellanox Technologies"; empty: not known, as the next
+  std::string device_name;             // "MT2910 Family [ConnectX-7]"
+  std::optional<uint32_t> speed_mbps;  // of its own port as it is now
+};
+
+// By the ids of functions. What cannot be read is not known.
+using HardwareById = std::map<std::string, Hardware>;
+// `pci_ids`: files in the format of pci.ids; the first that is there counts.
+HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,
+                           const Inventory& inventory);
+
+// Where distributions have the list: below the root, then in this process's own file system.
+std::vector<std::string> pci_ids_files(const std::string& root);
+
+}  // namespace vfrail

@@ -1,0 +1,81 @@
+// NodeReport: what `vfrail inspect` says of a node, in whatever form it is asked for: each function with its
+// state, its resources, its pods, and why it has none. Pure; decides nothing that match() has not decided.
+#pragma once
+
+#include "plugin/config/config.h"
+#include "plugin/inventory/inventory.h"
+#include "plugin/match/explain.h"
+#include "plugin/match/pools.h"
+#include "plugin/prefer/distance.h"
+#include "plugin/report/hardware.h"
+#include "plugin/report/pods.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// In one word; the first that is true.
+enum class DeviceState : uint8_t {
+  unhealthy,     // in a resource or all by itself: it could not be restored after its last pod
+  allocated,     // a pod has it
+  elsewhere,     // in another network namespace, and nobody knows whose
+  healthy,       // in a resource
+  has_vfs,       // a PF whose VFs are advertised; this and what follows: in no resource
+  no_driver,     // none is bound
+  host_use,      // a selector matches, but the host lives on it
+  not_selected,  // no selector matches
+  unconfigured,  // there is no configuration
+};
+// As JSON has it: "not_selected".
+const char* name_of(DeviceState state);
+
+// Why a function is unhealthy, or is not in those resources: said once, for all of them.
+struct Reason {
+  std::string text;
+  std::vector<std::string> resources;  // none: all of them, or there are none
+};
+
+struct ResourceUse {
+  const Pool* pool = nullptr;
+  const PoolDevice* device = nullptr;
+};
+
+struct DeviceReport {
+  const PciFunction* function = nullptr;
+  const FunctionTrace* trace = nullptr;
+  Hardware hardware;
+  DeviceState state = DeviceState::unconfigured;
+  std::vector<ResourceUse> resources;
+  std::vector<Reason> reasons;
+  std::vector<PodUse> pods;
+  bool shown = true;  // what is asked for
+
+  std::string id() const { return function->id.text(); }
+};
+
+// Everything that the parts of a report point into, and that has to outlive it.
+struct NodeFacts {
+  std::string config_file;  // empty: none
+  std::optional<Config> config;
+  Inventory inventory;
+  Pools pools;
+  HardwareById hardware;
+  PodsById pods;
+  std::vector<FunctionTrace> traces;
+  std::vector<std::string> warnings;
+};
+
+struct NodeReport {
+  const NodeFacts& facts;
+  std::vector<DeviceReport> devices;  // in the order of the inventory
+};
+
+NodeReport make_report(const NodeFacts& facts);
+
+// "PIX": how far the nearest GPU is; nothing without a GPU.
+std::optional<Distance> nearest_gpu(const PciFunction& function, const std::vector<Gpu>& gpus);
+
+}  // namespace vfrail

@@ -1,0 +1,34 @@
+// Which pod has which device: as kubelet says it, and as vfrail-cni's records do. Reads; never guesses.
+#pragma once
+
+#include "plugin/inventory/inventory.h"
+#include "plugin/match/devices_in_use.h"
+#include "plugin/match/pools.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct PodUse {
+  std::string pod_namespace = {};
+  std::string pod = {};        // empty: a container that no pod is known of
+  std::string container = {};  // its name in the pod, or its id in a record
+  enum class Source : uint8_t { kubelet, record };
+  Source source = Source::kubelet;
+
+  std::string text() const;  // "team/train-0"; "container 4f6c93ab12cd"
+  bool operator==(const PodUse&) const = default;
+};
+
+// By the ids of functions; several pods can have a shared device.
+using PodsById = std::map<std::string, std::vector<PodUse>>;
+
+// What kubelet has allocated of the pools. Not of units that stand for every device of a pool: whoever has
+// one has no device more than the next.
+void add_allocated(const Pools& pools, const DevicesInUse& in_use, PodsById& out);
+// What vfrail-cni has attached, of devices that kubelet names no pod for.
+void add_attached(const std::string& cni_state_dir, const Inventory& inventory, PodsById& out);
+
+}  // namespace vfrail

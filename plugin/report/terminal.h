@@ -1,0 +1,25 @@
+// What stdout is for people: how wide, with colours, with the characters that draw trees.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace vfrail {
+
+struct Terminal {
+  size_t width = 80;  // columns; 0: lines end where they end
+  bool colours = false;
+  bool utf8 = false;
+};
+
+// The terminal that stdout is. Without one, as in a pipe or in `kubectl exec` without -t: COLUMNS if it is
+// set, else 80, and no colours. NO_COLOR (no-color.org) and a TERM of "dumb" switch colours off.
+Terminal find_terminal();
+
+// In lines of that width at most where blanks allow it, all but the first indented.
+std::string wrapped(const std::string& text, size_t width, size_t indent);
+
+// Columns that a text takes: its characters, each of them one wide.
+size_t display_width(const std::string& text);
+
+}  // namespace vfrail
