@@ -1,35 +1,12 @@
 // The manifests and examples, as the command line takes them.
 #include "common/json.h"
 #include "tests/manifests/documents.h"
+#include "tests/manifests/programs.h"
 #include "tests/support/temp_dir.h"
-
-#include <array>
-#include <cstdio>
-#include <sys/wait.h>
 
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
-namespace {
-
-struct Outcome {
-  int status = 0;
-  std::string output;  // both streams
-};
-
-Outcome run(const std::string& command) {
-  Outcome out;
-  const std::string all = "PATH=" VFRAIL_BINARY_DIR ":$PATH; " + command;
-  FILE* pipe = ::popen(("{ " + all + "; } < /dev/null 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::array<char, 4096> buffer{};
-  while (const size_t size = ::fread(buffer.data(), 1, buffer.size(), pipe))
-    out.output.append(buffer.data(), size);
-  out.status = WEXITSTATUS(::pclose(pipe));
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("check-config takes every file with a configuration or a network, each alone and all together") {
   size_t taken = 0;
