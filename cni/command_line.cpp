@@ -4,12 +4,14 @@
 #include "cni/environment.h"
 #include "cni/install.h"
 #include "cni/sweep/sweep.h"
+#include "cni/uninstall.h"
 #include "common/completion.h"
 #include "common/escape.h"
 #include "common/manual.h"
 #include "common/netlink/netlink_kernel.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 
 namespace vfrail {
@@ -67,6 +69,28 @@ int run_sweep(const CommandWords& words, const Environment& environment) {
   return print(report->text()) == 0 && report->all_well() ? 0 : 1;
 }
 
+// PID 1 of a container gets no TERM that it does not ask for.
+void wait_for_term() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT}) sigaddset(&signals, number);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  int number = 0;
+  ::sigwait(&signals, &number);
+}
+
+int run_uninstall(const CommandWords& words) {
+  const auto root = words.options.find("--root");
+  const auto removed =
+      uninstall(places_below(root == words.options.end() ? "/" : root->second, words.arguments[0]));
+  if (!removed) return failed("uninstall", removed.error());
+  std::string text;
+  for (const std::string& path : *removed) text += "removed: " + escaped(path) + "\n";
+  if (print(text) != 0) return 1;
+  if (words.has("--stay")) wait_for_term();
+  return 0;
+}
+
 int run_help(const CommandText& program, const CommandWords& words) {
   if (words.arguments.empty()) return print(help_text(program, ""));
   const CommandText* command = find_command(program, words.arguments[0]);
@@ -102,6 +126,7 @@ int run_command(const CommandText& program, const CommandText& command, const Co
   if (words.has("--help")) return print(help_text(command, kProgram));
   if (command.name == "install") return run_install(words);
   if (command.name == "sweep") return run_sweep(words, environment);
+  if (command.name == "uninstall") return run_uninstall(words);
   if (command.name == "help") return run_help(program, words);
   if (command.name == "completion") return run_completion(program, words);
   if (command.name == "man") return print(manual_page(program, 8, VFRAIL_VERSION));
@@ -124,6 +149,13 @@ CommandText command_line_text() {
        {help,
         {{"--dry-run"}, "", "Say what would be done, and change nothing"},
         {{"--adopt"}, "", "Take over what sriov-cni, ib-sriov-cni and host-device have attached"}}},
+      {"uninstall",
+       "Remove what vfrail has put on the node: this program from DIR, under each name that it has there, "
+       "and the records, locks, CDI specs and device-info files of vfrail; refused while pods have devices",
+       {help,
+        {{"--root"}, "DIR", "The node's files, those of the CNI plugins too, are below this folder (/)"},
+        {{"--stay"}, "", "Wait for TERM when it is done, as a DaemonSet's container must"}},
+       {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
       {"version", "Print the version", {help}},
       {"help", "Print this, or the options of a command", {help}, {{{}, "COMMAND", "The command"}}},
       completion_command(),

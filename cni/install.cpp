@@ -2,18 +2,34 @@
 
 #include "common/files.h"
 
+#include <sys/stat.h>
+
 namespace vfrail {
 
 namespace {
 // A release is 3 MB; a build with debug information and sanitizers comes near 100 MB.
 constexpr size_t kMaxProgramBytes = 256 << 20;
+
+Result<std::string> this_program() {
+  const UniqueFd self = TRY(open_for_reading("/proc/self/exe"), "");
+  return read_stream(self.get(), kMaxProgramBytes);
+}
+
 }  // namespace
+
+Result<bool> is_this_program(const std::string& path) {
+  struct stat file = {};
+  struct stat self = {};
+  if (::lstat(path.c_str(), &file) != 0 || ::stat("/proc/self/exe", &self) != 0) return false;
+  if (!S_ISREG(file.st_mode) || file.st_size != self.st_size) return false;
+  const auto there = TRY(read_file(path, kMaxProgramBytes), "");
+  return there && *there == TRY(this_program(), "read /proc/self/exe");
+}
 
 Result<> install(const std::string& folder, const std::string& name) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
   if (!plain) return Error{Errc::invalid, 0, "\"" + name + "\" is not a file name"};
-  const UniqueFd self = TRY(open_for_reading("/proc/self/exe"), "");
-  const std::string program = TRY(read_stream(self.get(), kMaxProgramBytes), "read /proc/self/exe");
+  const std::string program = TRY(this_program(), "read /proc/self/exe");
   const std::string path = folder + "/" + name;
   const auto there = read_file(path, kMaxProgramBytes);
   if (there && *there == program) return {};

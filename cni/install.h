@@ -13,4 +13,7 @@ namespace vfrail {
 // byte.
 Result<> install(const std::string& folder, const std::string& name);
 
+// Whether a file is this program, byte for byte.
+Result<bool> is_this_program(const std::string& path);
+
 }  // namespace vfrail

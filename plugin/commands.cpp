@@ -91,6 +91,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
                   "Open the ports' RDMA devices, to be notified of InfiniBand ports that go down or up");
   add_text(serve, "--metrics-address", options.metrics_address, "ADDRESS",
            "Serve /metrics, /healthz and /readyz there: localhost:PORT, ADDRESS:PORT, unix:/PATH");
+  add_text(serve, "--probe-address", options.probe_address, "ADDRESS",
+           "Serve /healthz and /readyz there, without /metrics");
   add_text(serve, "--log-level", options.log_level, "LEVEL",
            "error, warning, info or debug; or a number as of glog's -v (from 4: debug)");
   serve->add_option("--log-format", options.log_format, "Form of the log")->option_text("text|json");

@@ -365,6 +365,7 @@ void Daemon::publish_status() const {
                             .resources = resources_.status(),
                             .left_out = left_out_,
                             .unread = unread_,
+                            .orphaned = swept_.size(),
                             .skipped = options_.config.now().skipped});
   options_.status->answer();
 }

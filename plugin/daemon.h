@@ -131,7 +131,7 @@ class Daemon {
   Time asked_at_{};                       // when that question was put
   std::optional<DevicesInUse> in_use_;    // by kubelet's last answer; nothing before the first
   std::map<std::string, Time> orphaned_;  // by device, since when
-  std::set<std::string> swept_;           // those that the last sweep was for
+  std::set<std::string> swept_;           // those for longer than orphaned_after; the last sweep was for them
   std::optional<SweepRun> sweep_;
   std::string kubelet_complaint_;
   Time ask_at_{};

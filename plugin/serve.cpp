@@ -77,11 +77,26 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
 // Kubelet gives a terminating pod 30 s by default, our DaemonSet 10.
 constexpr std::chrono::seconds kMostEndTime{5};
 
+struct Watched {
+  ListenAddress address;
+  bool metrics = true;  // false: health and readiness alone
+};
+
 struct Setup {
   Registration registration = Registration::watcher;
   ConfigSource config;
-  std::optional<ListenAddress> metrics;
+  std::optional<Watched> watched;  // nothing: no page is served
 };
+
+Result<std::optional<Watched>> choose_watched(const ServeOptions& options) {
+  const bool metrics = !options.metrics_address.empty();
+  if (!metrics && options.probe_address.empty()) return std::optional<Watched>();
+  if (metrics && !options.probe_address.empty())
+    return Error{Errc::invalid, 0, "--probe-address: --metrics-address serves /healthz and /readyz as well"};
+  const std::string& address = metrics ? options.metrics_address : options.probe_address;
+  return std::optional(Watched{
+      TRY(parse_listen_address(address), metrics ? "--metrics-address" : "--probe-address"), metrics});
+}
 
 // Everything that the administrator can get wrong.
 Result<Setup> check(const ServeOptions& options, Log& log) {
@@ -90,15 +105,14 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   if (interval < std::chrono::seconds{1} || interval > std::chrono::hours{24}) {
     return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
   }
-  std::optional<ListenAddress> metrics;
-  if (!options.metrics_address.empty()) metrics = TRY(parse_listen_address(options.metrics_address), "");
+  auto watched = TRY(choose_watched(options), "");
   const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
   auto config = TRY(ConfigSource::open({.file = options.config_file,
                                         .default_prefix = options.resource_prefix,
                                         .strict = options.strict_config,
                                         .socket_folder = socket_folder(options.kubelet_root, registration)}),
                     "");
-  return Setup{registration, std::move(config), std::move(metrics)};
+  return Setup{registration, std::move(config), std::move(watched)};
 }
 
 // Blocked before gRPC starts its threads, which inherit the mask: only the owner thread reads them.
@@ -171,17 +185,21 @@ Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& 
 // Null: nobody wants to see.
 Result<std::unique_ptr<MonitoringServer>> watch(const ServeOptions& options, const Setup& setup,
                                                 const Counters& counters, Status& status, Log& log) {
-  if (!setup.metrics) return std::unique_ptr<MonitoringServer>();
-  auto out = TRY(MonitoringServer::start({.address = *setup.metrics,
+  if (!setup.watched) return std::unique_ptr<MonitoringServer>();
+  auto out = TRY(MonitoringServer::start({.address = setup.watched->address,
+                                          .metrics = setup.watched->metrics,
                                           .sys = SysRoot(options.root),
                                           .own_host = options.root == "/",
                                           .kubelet_root = options.kubelet_root},
                                          counters, status, log),
                  "");
-  log.info("metrics are served", {{"address", out->address().text()}});
-  if (!setup.metrics->local) {
-    log.warning("metrics can be read from other machines, without authentication",
-                {{"address", out->address().text()}});
+  if (!setup.watched->metrics) {
+    log.info("probes are served", {{"address", out->address().text()}});
+  } else if (setup.watched->address.local) {
+    log.info("metrics are served", {{"address", out->address().text()}});
+  } else {
+    log.info("metrics are served, to other machines as well and without authentication",
+             {{"address", out->address().text()}});
   }
   return out;
 }

@@ -23,6 +23,7 @@ struct ServeOptions {
   std::optional<std::chrono::seconds> rescan_interval;  // nothing: as the kernel's events need it
   bool verbs_events = false;                            // open RDMA devices for events of their ports
   std::string metrics_address;                          // empty: none
+  std::string probe_address;                            // empty: none; the same without /metrics
   std::string log_level;                                // empty: by `verbosity`
   std::string verbosity;                                // glog's -v: from 4 on debug; empty: info
   std::string log_format = "text";

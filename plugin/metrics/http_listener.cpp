@@ -57,6 +57,12 @@ Result<UniqueFd> make_socket(int family) {
   return fd;
 }
 
+// Not on a kernel that was started with ipv6.disable=1.
+bool kernel_has_ipv6() {
+  const auto fd = make_socket(AF_INET6);
+  return fd || fd.error().sys != EAFNOSUPPORT;
+}
+
 Result<> check_free(const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) {
@@ -112,6 +118,7 @@ Result<UniqueFd> listen_on(ListenAddress& wanted) {
 
 Result<HttpListener> HttpListener::open(ListenAddress address) {
   if (address.path.empty()) {
+    if (address.host == "::" && !kernel_has_ipv6()) address.host = "0.0.0.0";
     UniqueFd fd = TRY(listen_on(address), "");
     return HttpListener(std::move(address), std::move(fd));
   }

@@ -14,7 +14,7 @@ constexpr size_t kMaxPath = 107;
 
 Error wrong(std::string_view text) {
   return Error{Errc::invalid, 0,
-               "--metrics-address: '" + std::string(text) +
+               "'" + std::string(text) +
                    "' is not one of localhost:PORT, ADDRESS:PORT, [IPV6]:PORT, :PORT, unix:/PATH"};
 }
 
@@ -39,7 +39,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
     out.path = text.substr(5);
     if (!out.path.starts_with('/') || out.path.ends_with('/')) return wrong(text);
     if (out.path.size() > kMaxPath) {
-      return Error{Errc::invalid, 0, "--metrics-address: a socket's path has at most 107 bytes"};
+      return Error{Errc::invalid, 0, "a socket's path has at most 107 bytes"};
     }
     return out;
   }

@@ -1,4 +1,4 @@
-// ListenAddress: the value of --metrics-address. Pure.
+// ListenAddress: the value of --metrics-address and of --probe-address. Pure.
 #pragma once
 
 #include "common/result.h"

@@ -28,10 +28,11 @@ Result<std::unique_ptr<MonitoringServer>> MonitoringServer::start(Options option
                                                                   Status& status, Log& log) {
   std::unique_ptr<MonitoringServer> out(new MonitoringServer(std::move(options), counters, status, log));
   MonitoringServer& self = *out;
-  HttpServer::Pages pages{{"/metrics", {.answer = [&self] { return self.metrics(); }, .slow = true}},
-                          {"/healthz", {.answer = [&self] { return self.health(); }}},
+  HttpServer::Pages pages{{"/healthz", {.answer = [&self] { return self.health(); }}},
                           {"/readyz", {.answer = [&self] { return self.readiness(); }}}};
-  out->server_ = TRY(HttpServer::start(self.options_.address, std::move(pages)), "--metrics-address");
+  if (self.options_.metrics) pages["/metrics"] = {.answer = [&self] { return self.metrics(); }, .slow = true};
+  const char* option = self.options_.metrics ? "--metrics-address" : "--probe-address";
+  out->server_ = TRY(HttpServer::start(self.options_.address, std::move(pages)), option);
   return out;
 }
 

@@ -1,5 +1,6 @@
-// Watched: what `vfrail serve` shows at --metrics-address: /metrics, /healthz and /readyz. Reads what others
-// publish and count, and what kernel and kubelet know; changes nothing.
+// Watched: what `vfrail serve` shows at --metrics-address: /metrics, /healthz and /readyz, and without the
+// first at --probe-address. Reads what others publish and count, and what kernel and kubelet know; changes
+// nothing.
 #pragma once
 
 #include "common/log.h"
@@ -20,6 +21,7 @@ class MonitoringServer {
  public:
   struct Options {
     ListenAddress address;
+    bool metrics = true;  // false: /healthz and /readyz alone
     SysRoot sys;
     bool own_host = false;  // sys is this machine, not a tree or another container's mounts
     std::string kubelet_root;

@@ -44,7 +44,8 @@ class Running {
                  .sweep_program = folder.path("sweep"),
                  .orphaned_after = milliseconds{1},
                  .read_pools = [this](const Config&) { return read_pools(); },
-                 .config = config_},
+                 .config = config_,
+                 .status = &status_},
                 log_) {
     (void)log_.open_file(log);
     thread_ = std::thread([this] { started_ = bool(daemon_.run()); });
@@ -52,6 +53,8 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() { stop(); }
+
+  size_t orphaned() const { return status_.get()->orphaned; }
 
   void now(std::vector<Pool> pools) {
     {
@@ -100,6 +103,7 @@ class Running {
   std::atomic<int> scans_{0};
   bool started_ = false;
   Log log_;
+  Status status_;
   ConfigSource config_;
   Daemon daemon_;
   std::thread thread_;
@@ -168,6 +172,7 @@ TEST_CASE("a record that outlives its pod is reported with the pod's name, and s
   bool swept = false;
   for (int i = 0; i < 10 && !swept; ++i) swept = eventually([&] { return fs::exists(folder.path("swept")); });
   CHECK(swept);
+  CHECK(eventually([&] { return plugin.orphaned() == 1; }));
   // Kubelet is asked again when a list changes.
   for (const Pool& pool : {make_pool({kTwo[0]}), two}) {
     plugin.now({pool});

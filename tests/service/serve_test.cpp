@@ -225,6 +225,25 @@ TEST_CASE("a --metrics-address that is wrong, or taken, ends serve with the reas
   CHECK(read_text(node.path("file")) == "precious");
 }
 
+TEST_CASE("--probe-address serves health and readiness, and no metrics") {
+  const Node node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  const auto where = parse_listen_address("unix:" + node.path("p.sock"));
+  REQUIRE(where);
+  Program program(node, with(flags(node), {"--probe-address", where->text()}));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
+  CHECK(get(*where, "/healthz").status == 200);
+  CHECK(get(*where, "/readyz").status == 200);
+  CHECK(get(*where, "/metrics").status == 404);
+  Program both(node, with(flags(node), {"--probe-address", where->text(), "--metrics-address", ":0"}));
+  CHECK(both.wait(kDeadline) == 2);
+  CHECK(both.log().find("--probe-address: --metrics-address serves") != std::string::npos);
+  Program wrong(node, with(flags(node), {"--probe-address", "somewhere"}));
+  CHECK(wrong.wait(kDeadline) == 2);
+  CHECK(wrong.log().find("--probe-address: 'somewhere' is not one of") != std::string::npos);
+}
+
 TEST_CASE("a second serve takes over and its socket survives the end of the first") {
   const Node node;
   node.fill();

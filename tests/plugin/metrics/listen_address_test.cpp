@@ -23,7 +23,7 @@ TEST_CASE("the flag --metrics-address takes an address with a port, or the path 
   CHECK(parsed->local == local);
 }
 
-TEST_CASE("an address that is neither is refused with the name of the flag") {
+TEST_CASE("an address that is neither is refused with what there is") {
   const std::string text = GENERATE("", "9808", "localhost", "localhost:", "localhost:x", "localhost:65536",
                                     "localhost:-1", "node1:9808", "::1:9808", "[127.0.0.1]:9808",
                                     "1.2.3:9808", "unix:", "unix:run/x", "unix:/run/", "localhost:80 ",
@@ -32,7 +32,8 @@ TEST_CASE("an address that is neither is refused with the name of the flag") {
   const auto parsed = parse_listen_address(text);
   REQUIRE_FALSE(parsed);
   CHECK(parsed.error().code == Errc::invalid);
-  CHECK(parsed.error().text.find("--metrics-address") == 0);
+  CHECK(parsed.error().text.find(text.size() > 107 ? "at most 107 bytes" : "is not one of") !=
+        std::string::npos);
 }
 
 }  // namespace vfrail::test

@@ -43,6 +43,7 @@ MetricsInput make_input(size_t count) {
   auto status = std::make_shared<NodeStatus>();
   status->scanned = true;
   status->left_out[LeftOut::Kind::host_use] = 3;
+  status->orphaned = 2;
   status->resources = {{.pool = pool, .serving = true, .registered = true, .trouble = {}}};
   out.status = status;
   auto in_use = std::make_shared<DevicesInUse>();
@@ -109,6 +110,7 @@ TEST_CASE("the metrics tell of pools, calls, scans and devices") {
     INFO(line << "\nin\n" << text);
     CHECK(has_line(text, line));
   }
+  CHECK(has_line(text, "vfrail_orphaned_devices 2"));
   CHECK(text.find("vfrail_build_info{version=\"") != std::string::npos);
 }
 

@@ -1,0 +1,124 @@
+#include "cni/uninstall.h"
+
+#include "cni/install.h"
+#include "cni/record/record.h"
+#include "common/node/cdi_spec.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace vfrail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kAllocatedEnding = ".json";
+// An error with all pods of a node would not be read.
+constexpr size_t kMostNames = 5;
+
+Error error_of(const std::error_code& code, const std::string& what) {
+  return Error::from_errno(code.value(), what);
+}
+
+// Nothing if there is no such folder.
+Result<std::vector<fs::path>> files_of(const std::string& folder) {
+  std::vector<fs::path> out;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    out.push_back(at->path());
+  if (failed && failed != std::errc::no_such_file_or_directory) return error_of(failed, "list " + folder);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+class Removal {
+ public:
+  Result<> remove(const fs::path& path) {
+    std::error_code failed;
+    const auto count = fs::remove_all(path, failed);
+    if (failed) return error_of(failed, "remove " + path.string());
+    if (count > 0) removed_.push_back(path.string());
+    return {};
+  }
+  std::vector<std::string> take() { return std::move(removed_); }
+
+ private:
+  std::vector<std::string> removed_;
+};
+
+Result<> refuse_attachments(const UninstallPlaces& places) {
+  const auto names = TRY(RecordStore::look(places.state, places.run + "/locks").list(), "");
+  if (names.empty()) return {};
+  std::vector<std::string> some;
+  for (const AttachmentName& name : names) {
+    if (some.size() == kMostNames) {
+      some.push_back("...");
+      break;
+    }
+    some.push_back(name.ifname + " of container " + name.container_id);
+  }
+  return Error{Errc::busy, 0,
+               std::to_string(names.size()) + " attachments are recorded (" + joined(some, ", ") +
+                   "): delete the pods that have devices; if there are none any more, run " +
+                   places.cni_folder.substr(places.root.size()) + "/vfrail sweep on the node"};
+}
+
+// Under whatever name: networks of host-device and others have been taken over by copies.
+Result<> remove_executables(const std::string& folder, Removal& removal) {
+  for (const fs::path& path : TRY(files_of(folder), "")) {
+    if (path.filename() == "vfrail" || TRY(is_this_program(path.string()), "")) TRY(removal.remove(path), "");
+  }
+  return {};
+}
+
+Result<> remove_cdi_specs(const std::string& folder, Removal& removal) {
+  for (const fs::path& path : TRY(files_of(folder), "")) {
+    if (path.filename().string().starts_with(kCdiFilePrefix)) TRY(removal.remove(path), "");
+  }
+  return {};
+}
+
+// Others write such files too. Ours are about devices that our plugin has allocated, by its notes in
+// run/promised.
+Result<> remove_device_info(const UninstallPlaces& places, Removal& removal) {
+  std::vector<std::string> endings;
+  for (const fs::path& path : TRY(files_of(places.run + "/promised"), "")) {
+    const std::string name = path.filename().string();
+    if (!name.ends_with(kAllocatedEnding)) continue;
+    endings.push_back("-" + name.substr(0, name.size() - kAllocatedEnding.size()) + "-device.json");
+  }
+  for (const fs::path& path : TRY(files_of(places.device_info), "")) {
+    const std::string name = path.filename().string();
+    const auto is_its = [&](const std::string& ending) { return name.ends_with(ending); };
+    if (std::any_of(endings.begin(), endings.end(), is_its)) TRY(removal.remove(path), "");
+  }
+  return {};
+}
+
+}  // namespace
+
+UninstallPlaces places_below(const std::string& root, const std::string& cni_folder) {
+  // Not below /var/run: it is a link to /run, which leads out of `root`.
+  const std::string top = root == "/" ? "" : root;
+  return {.root = top,
+          .cni_folder = top + cni_folder,
+          .state = top + "/var/lib/cni/vfrail",
+          .run = top + "/run/vfrail",
+          .cdi = top + "/run/cdi",
+          .device_info = top + "/run/k8s.cni.cncf.io/devinfo/dp"};
+}
+
+Result<std::vector<std::string>> uninstall(const UninstallPlaces& places) {
+  TRY(refuse_attachments(places), "");
+  Removal removal;
+  TRY(remove_executables(places.cni_folder, removal), "");
+  TRY(remove_cdi_specs(places.cdi, removal), "");
+  TRY(remove_device_info(places, removal), "");
+  TRY(removal.remove(places.run), "");
+  TRY(removal.remove(places.state), "");
+  return removal.take();
+}
+
+}  // namespace vfrail

@@ -1,0 +1,94 @@
+{{- define "vfrail.image" -}}
+{{- with .Values.image -}}
+{{- with .registry }}{{ . }}/{{ end -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "vfrail.configMap" -}}
+{{ .Values.existingConfigMap | default (printf "%s-config" .Release.Name) }}
+{{- end -}}
+
+{{- define "vfrail.labels" -}}
+app.kubernetes.io/name: vfrail
+app.kubernetes.io/component: device-plugin
+{{- end -}}
+
+{{- /* An init container that installs vfrail-cni; of it a dictionary: root, name (its own), as (the executable's). */ -}}
+{{- define "vfrail.installer" -}}
+- name: {{ .name }}
+  image: {{ include "vfrail.image" .root }}
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "install") (.as | empty | ternary list (list "--as" .as)) (list (printf "/host%s" .root.Values.cni.binDir)) | toJson }}
+  securityContext:
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    {{- with .root.Values.seLinuxOptions }}
+    seLinuxOptions: {{ toJson . }}
+    {{- end }}
+    capabilities:
+      drop: [ALL]
+      add:
+        # Installers (kubespray, the CNI plugins' release archive) leave /opt/cni/bin to another user, mode
+        # 0755; root without this capability cannot create a file there. It gives nothing beyond that folder:
+        # the container has no other host path.
+        - DAC_OVERRIDE
+  resources:
+    requests: {cpu: 10m, memory: 16Mi}
+    limits: {memory: 64Mi}
+  terminationMessagePolicy: FallbackToLogsOnError
+  volumeMounts:
+    - name: cni-bin
+      mountPath: /host{{ .root.Values.cni.binDir }}
+{{- end -}}
+
+{{- /* On the pod's address, or with hostNetwork on the node's loopback, where kubelet is. */ -}}
+{{- define "vfrail.probe" -}}
+{path: {{ .path }}, port: metrics{{ if .root.Values.hostNetwork }}, host: 127.0.0.1{{ end }}}
+{{- end -}}
+
+{{- define "vfrail.nodes" -}}
+{{- $label := get (dict "none" "" "sriov" "network-sriov.capable" "rdma" "rdma.available" "nvidia" "pci-15b3.present") .Values.nodes.preset -}}
+nodeSelector:
+  kubernetes.io/os: linux
+  {{- with $label }}
+  feature.node.kubernetes.io/{{ . }}: "true"
+  {{- end }}
+  {{- with .Values.nodes.selector }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+        - matchExpressions:
+            - {key: kubernetes.io/arch, operator: In, values: {{ toJson .Values.nodes.arch }}}
+{{- end -}}
+
+{{- define "vfrail.uninstaller" -}}
+image: {{ include "vfrail.image" .root }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "uninstall" "--root" "/host") .arguments (list .root.Values.cni.binDir) | toJson }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  {{- with .root.Values.seLinuxOptions }}
+  seLinuxOptions: {{ toJson . }}
+  {{- end }}
+  capabilities:
+    drop: [ALL]
+    add:
+      # As to install: /opt/cni/bin may belong to a user other than root.
+      - DAC_OVERRIDE
+resources:
+  requests: {cpu: 10m, memory: 16Mi}
+  limits: {memory: 64Mi}
+terminationMessagePolicy: FallbackToLogsOnError
+volumeMounts:
+  - name: cni-bin
+    mountPath: /host{{ .root.Values.cni.binDir }}
+  - name: cni-state
+    mountPath: /host/var/lib/cni
+  - name: run
+    mountPath: /host/run
+{{- end -}}

@@ -1,0 +1,95 @@
+// cni/uninstall.h: everything that is ours goes, nothing else, and nothing while a pod needs it.
+#include "cni/uninstall.h"
+
+#include "cni/install.h"
+#include "cni/record/record.h"
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
+#include "tests/support/temp_dir.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write(const fs::path& path) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << "x";
+}
+
+// A node that vfrail has been used on, among the files of others.
+struct Node {
+  test::TempDir dir;
+  UninstallPlaces places = places_below(dir.path(), "/opt/cni/bin");
+
+  Node() {
+    fs::create_directories(places.cni_folder);
+    REQUIRE(install(places.cni_folder, "vfrail"));
+    REQUIRE(install(places.cni_folder, "host-device"));
+    write(places.cni_folder + "/bridge");
+    REQUIRE(RecordStore::open(places.state, places.run + "/locks"));
+    REQUIRE(write_allocated_nodes(places.run, *DeviceId::parse("0000:21:10.0"), {.nodes = {"uverbs0"}}));
+    write(places.cdi + "/" + CdiSpec{.kind = "a/net-pci", .device = "0000:21:10.0"}.file_name());
+    write(places.cdi + "/nvidia.json");
+    write(places.device_info + "/nvidia.com-hostdev-0000:21:10.0-device.json");
+    write(places.device_info + "/intel.com-other-0000:22:10.0-device.json");
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> out;
+    for (const auto& one : fs::recursive_directory_iterator(dir.path())) {
+      if (!one.is_directory()) out.push_back(one.path().string().substr(places.root.size()));
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+};
+
+Record some_record() {
+  Record record;
+  record.attachment = {.container_id = "c1", .ifname = "net1"};
+  record.device_key = "0000:21:10.0";
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("Uninstalling removes what is vfrail's, under every name, and leaves the files of others") {
+  const Node node;
+  const auto removed = uninstall(node.places);
+  REQUIRE(removed);
+  CHECK(removed->size() == 6);
+  CHECK(node.files() ==
+        std::vector<std::string>{"/opt/cni/bin/bridge", "/run/cdi/nvidia.json",
+                                 "/run/k8s.cni.cncf.io/devinfo/dp/intel.com-other-0000:22:10.0-device.json"});
+  CHECK_FALSE(fs::exists(node.places.state));
+  CHECK_FALSE(fs::exists(node.places.run));
+}
+
+TEST_CASE("Uninstalling again, or where nothing ever was, is no error") {
+  const Node node;
+  REQUIRE(uninstall(node.places));
+  CHECK(uninstall(node.places)->empty());
+  const test::TempDir empty;
+  CHECK(uninstall(places_below(empty.path(), "/opt/cni/bin"))->empty());
+}
+
+TEST_CASE("Uninstalling is refused while an attachment is recorded, and removes nothing then") {
+  const Node node;
+  const auto store = RecordStore::open(node.places.state, node.places.run + "/locks");
+  REQUIRE(store->save(some_record()));
+  const auto before = node.files();
+  const auto refused = uninstall(node.places);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::busy);
+  CHECK(refused.error().text.find("1 attachments are recorded (net1 of container c1)") != std::string::npos);
+  CHECK(refused.error().text.find("run /opt/cni/bin/vfrail sweep on the node") != std::string::npos);
+  CHECK(node.files() == before);
+}
+
+}  // namespace vfrail
