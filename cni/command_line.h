@@ -1,4 +1,5 @@
-// What an administrator or a timer starts vfrail-cni for: install, uninstall, sweep, and what every program answers
+// What an administrator or a timer starts vfrail-cni for: install, uninstall, sweep, and what every program
+// answers
 // (--help, --version, completion, man). Not CNI, which speaks through the environment.
 #pragma once
 

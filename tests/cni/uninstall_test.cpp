@@ -34,8 +34,8 @@ struct Node {
     REQUIRE(install(places.cni_folder, "host-device"));
     write(places.cni_folder + "/bridge");
     REQUIRE(RecordStore::open(places.state, places.run + "/locks"));
-    REQUIRE(write_allocated_nodes(places.run, *DeviceId::parse("0000:21:10.0"), {.nodes = {"uverbs0"}}));
-    write(places.cdi + "/" + CdiSpec{.kind = "a/net-pci", .device = "0000:21:10.0"}.file_name());
+    REQUIRE(write_allocated_nodes(places.run, *DeviceId::parse("0000:21:10.0"), {{"uverbs0"}, ""}));
+    write(places.cdi + "/" + CdiSpec{.kind = "a/net-pci", .device = "0000:21:10.0", .edits = {}}.file_name());
     write(places.cdi + "/nvidia.json");
     write(places.device_info + "/nvidia.com-hostdev-0000:21:10.0-device.json");
     write(places.device_info + "/intel.com-other-0000:22:10.0-device.json");

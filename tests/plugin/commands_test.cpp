@@ -22,7 +22,7 @@ TEST_CASE("the words of inspect are its options, repeated ones added up") {
   CHECK(line.inspect.config_file == "c.json");
 }
 
-TEST_CASE("--explain is taken with and without its device, and the old name of the table too") {
+TEST_CASE("the flag --explain is taken with and without its device, and the old name of the table too") {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"inspect", "--explain", "eth0"}, {"inspect", "eth0", "--explain"}}) {
     CommandLine line;

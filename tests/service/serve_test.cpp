@@ -225,7 +225,7 @@ TEST_CASE("a --metrics-address that is wrong, or taken, ends serve with the reas
   CHECK(read_text(node.path("file")) == "precious");
 }
 
-TEST_CASE("--probe-address serves health and readiness, and no metrics") {
+TEST_CASE("the flag --probe-address serves health and readiness, and no metrics") {
   const Node node;
   node.fill();
   TestKubelet kubelet(node.path("k"));

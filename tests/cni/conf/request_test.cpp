@@ -14,7 +14,7 @@ Environment attachment(const std::string& command) {
 }
 
 std::string refusal(const Environment& environment) {
-  const auto request = read_request(environment, "{}");
+  const auto request = read_request(environment, std::string("{}"));
   if (request) return "";
   CHECK(request.error().code == Errc::invalid);
   return request.error().text;
@@ -33,7 +33,7 @@ TEST_CASE("A complete environment becomes a request") {
   Environment environment = attachment("ADD");
   environment["CNI_PATH"] = "/opt/cni/bin::relative:/usr/lib/cni:";
   environment["CNI_ARGS"] = "IgnoreUnknown=true;K8S_POD_NAME=a;MAC=02:00:00:00:00:01;EMPTY=";
-  const auto request = read_request(environment, "the text");
+  const auto request = read_request(environment, std::string("the text"));
   REQUIRE(request);
   CHECK(request->command == Command::add);
   CHECK(request->container_id == "abc123");
@@ -43,7 +43,7 @@ TEST_CASE("A complete environment becomes a request") {
   CHECK(request->raw_path == environment["CNI_PATH"]);
   CHECK(request->args.at("MAC") == "02:00:00:00:00:01");
   CHECK(request->args.at("EMPTY").empty());
-  CHECK(request->config == "the text");
+  CHECK(request->config.text() == "the text");
   CHECK_FALSE(request->netns_override);
 }
 
@@ -68,9 +68,9 @@ TEST_CASE("Each verb needs its variables and names each one that is missing") {
 TEST_CASE("DEL does without a network namespace") {
   Environment environment = attachment("DEL");
   environment["CNI_NETNS"] = "";
-  CHECK(read_request(environment, "{}"));
+  CHECK(read_request(environment, std::string("{}")));
   environment.erase("CNI_NETNS");
-  CHECK(read_request(environment, "{}"));
+  CHECK(read_request(environment, std::string("{}")));
 }
 
 TEST_CASE("An unknown or missing command is refused") {
@@ -80,7 +80,7 @@ TEST_CASE("An unknown or missing command is refused") {
 
 TEST_CASE("VERSION looks at nothing but the command") {
   Environment environment{{"CNI_COMMAND", "VERSION"}, {"CNI_CONTAINERID", "../.."}, {"CNI_ARGS", "junk"}};
-  CHECK(read_request(environment, ""));
+  CHECK(read_request(environment, std::string("")));
 }
 
 TEST_CASE("A container id that could become another file than its own is refused") {
@@ -156,7 +156,7 @@ TEST_CASE("The override of the namespace check takes the words of the Go library
       table<std::string, bool>({{"1", true}, {"true", true}, {"TRUE", true}, {"yes", false}, {"", false}}));
   Environment environment = attachment("ADD");
   environment["CNI_NETNS_OVERRIDE"] = word;
-  CHECK(read_request(environment, "{}")->netns_override == set);
+  CHECK(read_request(environment, std::string("{}"))->netns_override == set);
 }
 
 }  // namespace vfrail

@@ -75,7 +75,7 @@ TEST_CASE("DEL of a configuration that is served still fails when its address ca
 }
 
 TEST_CASE("A DEL that cannot release the address releases the device, which the next DEL leaves alone") {
-  FakeNode node;
+  TwoVfs node;
   const std::string before = node.world.snapshot();
   node.install_ipam("fake-ipam", kGivesAnAddress);
   REQUIRE(node.add(kWithIpam));

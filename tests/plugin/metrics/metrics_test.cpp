@@ -44,7 +44,7 @@ MetricsInput make_input(size_t count) {
   status->scanned = true;
   status->left_out[LeftOut::Kind::host_use] = 3;
   status->orphaned = 2;
-  status->resources = {{.pool = pool, .serving = true, .registered = true, .trouble = {}}};
+  status->resources = {{.pool = *pool, .serving = true, .registered = true, .trouble = {}}};
   out.status = status;
   auto in_use = std::make_shared<DevicesInUse>();
   in_use->resources["nvidia.com/hostdev"][device_id(count - 1)] = {"ml", "train-0", "main"};
@@ -147,7 +147,7 @@ TEST_CASE("each device of a bundle has the name of the pod that has the bundle, 
     pool->config.unit = unit;
     pool->config.units = 4;
     auto status = std::make_shared<NodeStatus>(*input.status);
-    status->resources.front().pool = pool;
+    status->resources.front().pool = *pool;
     input.status = status;
     const std::string text = render_metrics(input);
     std::vector<size_t> out;
