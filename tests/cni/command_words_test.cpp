@@ -41,7 +41,8 @@ TEST_CASE("What is missing, superfluous or misspelt is said") {
   CHECK(refusal("install", {"a", "b"}) == "\"b\" is one argument too many");
   CHECK(refusal("install", {"a", "--as"}) == "--as needs a value: NAME");
   CHECK(refusal("sweep", {"--dry-run=yes"}) == "--dry-run takes no value");
-  CHECK(refusal("sweep", {"--dryrun"}) == "\"--dryrun\" is not an option of sweep; \"--dry-run\" is probably meant");
+  CHECK(refusal("sweep", {"--dryrun"}) ==
+        "\"--dryrun\" is not an option of sweep; \"--dry-run\" is probably meant");
   CHECK(refusal("sweep", {"--now"}) == "\"--now\" is not an option of sweep");
   CHECK(refusal("install", {"-h"}).empty());
 }
