@@ -75,4 +75,8 @@ std::string first_few(const std::vector<std::string>& words) {
   return out;
 }
 
+std::string counted(size_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
 }  // namespace vfrail

@@ -22,4 +22,7 @@ std::string well_formed(std::string_view text);
 // The first few of a list: "0000:03:02.1 0000:03:02.2 and 30 more".
 std::string first_few(const std::vector<std::string>& words);
 
+// "1 device", "2 devices".
+std::string counted(size_t number, std::string_view noun);
+
 }  // namespace vfrail

@@ -6,7 +6,7 @@ namespace vfrail {
 namespace {
 
 constexpr int64_t kSchema = 1;
-constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxBaselineBytes = 1 << 20;
 
 Json format_group(const EthtoolSettings& settings) {
   Json out = Json::object();
@@ -94,7 +94,7 @@ std::string format_baseline(const Baseline& baseline) {
 }
 
 Result<Baseline> parse_baseline(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxBaselineBytes), "");
   ObjectReader reader(*json.as_object(), "");
   const auto schema = TRY(reader.integer("schema"), "");
   if (schema != kSchema)

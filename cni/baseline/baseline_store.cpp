@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxBytes = 1 << 20;  // 3 files for each of 2 * 1,024 queues need a tenth of it
+constexpr size_t kMaxBaselineFileBytes = 1 << 20;  // 3 files for each of 2 * 1,024 queues need a tenth of it
 constexpr std::string_view kEnding = ".json";
 
 std::string path_in(const std::string& folder, const std::string& name) {
@@ -33,7 +33,7 @@ std::string device_of(const std::string& baseline_name) {
 
 Result<std::optional<Baseline>> BaselineStore::load(const std::string& name) const {
   const std::string path = path_in(folder_ + "/baselines", name);
-  const auto text = TRY(read_file(path, kMaxBytes), "");
+  const auto text = TRY(read_file(path, kMaxBaselineFileBytes), "");
   if (!text) return std::optional<Baseline>();
   auto baseline = parse_baseline(*text);
   if (!baseline)

@@ -9,7 +9,7 @@ namespace vfrail {
 namespace {
 
 constexpr size_t kMaxSysctls = 128;
-constexpr size_t kMaxKeyBytes = 255;
+constexpr size_t kMaxSysctlBytes = 255;
 // A page: more the kernel does not take.
 constexpr size_t kMaxValueBytes = 4096;
 constexpr std::string_view kPlaceholder = "IFNAME";
@@ -39,8 +39,8 @@ std::string with_slashes(std::string key) {
 
 Result<SysctlSetting> read_sysctl(ObjectReader& sysctls, const std::string& key) {
   const std::string path = with_slashes(key);
-  if (key.size() > kMaxKeyBytes || !path.starts_with("net/") || !valid_path(path)) {
-    return sysctls.error(key.substr(0, kMaxKeyBytes),
+  if (key.size() > kMaxSysctlBytes || !path.starts_with("net/") || !valid_path(path)) {
+    return sysctls.error(key.substr(0, kMaxSysctlBytes),
                          "must be a setting below net (net.ipv4.conf.IFNAME.arp_notify)");
   }
   const auto value = TRY(sysctls.text(key), "");

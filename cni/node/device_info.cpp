@@ -12,7 +12,7 @@ namespace vfrail {
 namespace {
 
 // A file has some 200 bytes.
-constexpr size_t kMaxBytes = 64 << 10;
+constexpr size_t kMaxDeviceInfoBytes = 64 << 10;
 
 Result<std::optional<Json>> read_device_info(const std::string& path) {
   struct stat info {};
@@ -21,9 +21,9 @@ Result<std::optional<Json>> read_device_info(const std::string& path) {
     return Error::from_errno(errno, "read it");
   }
   if (!S_ISREG(info.st_mode)) return Error{Errc::invalid, 0, "it is not a regular file"};
-  const auto text = TRY(read_file(path, kMaxBytes), "");
+  const auto text = TRY(read_file(path, kMaxDeviceInfoBytes), "");
   if (!text) return std::optional<Json>();
-  return std::optional<Json>(TRY(Json::parse(*text, kMaxBytes), ""));
+  return std::optional<Json>(TRY(Json::parse(*text, kMaxDeviceInfoBytes), ""));
 }
 
 Json new_device_info(const DeviceInfo& device) {

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxBytes = 3 << 20;
+constexpr size_t kMaxRecordBytes = 3 << 20;
 constexpr char kSeparator = ':';
 
 std::string lock_name(const AttachmentName& name) {
@@ -99,7 +99,7 @@ Result<> RecordStore::save(const Record& record) const {
   const std::string temporary = temporary_path(record.device_key);
   const std::string file = record_path(record.attachment);
   const bool is_owner = TRY(owner(record.device_key), "") == record.attachment;
-  const auto before = is_owner ? std::optional<std::string>() : TRY(read_file(file, kMaxBytes), "");
+  const auto before = is_owner ? std::optional<std::string>() : TRY(read_file(file, kMaxRecordBytes), "");
   TRY(write_file({file, temporary}, text, 0600, Durability::renamed), "");
   if (is_owner) return {};
   // A symbolic link is replaced in one step, and its text is all there is to read.

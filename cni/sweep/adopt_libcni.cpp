@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr size_t kMaxBytes = 4 << 20;
+constexpr size_t kMaxCacheBytes = 4 << 20;
 
 // RFC 4648, section 4, as encoding/json writes a []byte.
 std::optional<std::string> decode_base64(std::string_view text) {
@@ -86,7 +86,7 @@ Result<std::vector<Json>> read_plugins(ObjectReader& cache) {
 }  // namespace
 
 Result<CachedAttachment> parse_cni_cache(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxCacheBytes), "");
   ObjectReader cache(*json.as_object(), "");
   if (TRY(cache.text("kind"), "") != "cniCacheV1") return cache.error("kind", "must be cniCacheV1");
   CachedAttachment out;

@@ -9,12 +9,12 @@ namespace vfrail {
 
 namespace {
 
-enum class Width : uint8_t { byte, word };
+enum class NumberWidth : uint8_t { byte, word };
 
 struct NumberRow {
   uint16_t attribute;
   const char* name;
-  Width width = Width::word;
+  NumberWidth width = NumberWidth::word;
 };
 
 // One group: how it is asked for, how it is set, and what of its answer can be set. `bits` is the attribute
@@ -37,10 +37,10 @@ constexpr NumberRow kRings[] = {{ETHTOOL_A_RINGS_RX, "rx"},
                                 {ETHTOOL_A_RINGS_RX_JUMBO, "rxJumbo"},
                                 {ETHTOOL_A_RINGS_TX, "tx"},
                                 {ETHTOOL_A_RINGS_RX_BUF_LEN, "rxBufLen"},
-                                {ETHTOOL_A_RINGS_TCP_DATA_SPLIT, "tcpDataSplit", Width::byte},
+                                {ETHTOOL_A_RINGS_TCP_DATA_SPLIT, "tcpDataSplit", NumberWidth::byte},
                                 {ETHTOOL_A_RINGS_CQE_SIZE, "cqeSize"},
-                                {ETHTOOL_A_RINGS_TX_PUSH, "txPush", Width::byte},
-                                {14, "rxPush", Width::byte},
+                                {ETHTOOL_A_RINGS_TX_PUSH, "txPush", NumberWidth::byte},
+                                {14, "rxPush", NumberWidth::byte},
                                 {15, "txPushBufLen"},
                                 {17, "hdsThresh"}};
 
@@ -54,8 +54,8 @@ constexpr NumberRow kCoalesce[] = {{ETHTOOL_A_COALESCE_RX_USECS, "rxUsecs"},
                                    {ETHTOOL_A_COALESCE_TX_USECS_IRQ, "txUsecsIrq"},
                                    {ETHTOOL_A_COALESCE_TX_MAX_FRAMES_IRQ, "txFramesIrq"},
                                    {ETHTOOL_A_COALESCE_STATS_BLOCK_USECS, "statsBlockUsecs"},
-                                   {ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, "adaptiveRx", Width::byte},
-                                   {ETHTOOL_A_COALESCE_USE_ADAPTIVE_TX, "adaptiveTx", Width::byte},
+                                   {ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, "adaptiveRx", NumberWidth::byte},
+                                   {ETHTOOL_A_COALESCE_USE_ADAPTIVE_TX, "adaptiveTx", NumberWidth::byte},
                                    {ETHTOOL_A_COALESCE_PKT_RATE_LOW, "pktRateLow"},
                                    {ETHTOOL_A_COALESCE_RX_USECS_LOW, "rxUsecsLow"},
                                    {ETHTOOL_A_COALESCE_RX_MAX_FRAMES_LOW, "rxFramesLow"},
@@ -67,15 +67,15 @@ constexpr NumberRow kCoalesce[] = {{ETHTOOL_A_COALESCE_RX_USECS, "rxUsecs"},
                                    {ETHTOOL_A_COALESCE_TX_USECS_HIGH, "txUsecsHigh"},
                                    {ETHTOOL_A_COALESCE_TX_MAX_FRAMES_HIGH, "txFramesHigh"},
                                    {ETHTOOL_A_COALESCE_RATE_SAMPLE_INTERVAL, "sampleInterval"},
-                                   {ETHTOOL_A_COALESCE_USE_CQE_MODE_TX, "cqeModeTx", Width::byte},
-                                   {ETHTOOL_A_COALESCE_USE_CQE_MODE_RX, "cqeModeRx", Width::byte},
+                                   {ETHTOOL_A_COALESCE_USE_CQE_MODE_TX, "cqeModeTx", NumberWidth::byte},
+                                   {ETHTOOL_A_COALESCE_USE_CQE_MODE_RX, "cqeModeRx", NumberWidth::byte},
                                    {26, "txAggrMaxBytes"},
                                    {27, "txAggrMaxFrames"},
                                    {28, "txAggrTimeUsecs"}};
 
-constexpr NumberRow kPause[] = {{ETHTOOL_A_PAUSE_AUTONEG, "autoneg", Width::byte},
-                                {ETHTOOL_A_PAUSE_RX, "rx", Width::byte},
-                                {ETHTOOL_A_PAUSE_TX, "tx", Width::byte}};
+constexpr NumberRow kPause[] = {{ETHTOOL_A_PAUSE_AUTONEG, "autoneg", NumberWidth::byte},
+                                {ETHTOOL_A_PAUSE_RX, "rx", NumberWidth::byte},
+                                {ETHTOOL_A_PAUSE_TX, "tx", NumberWidth::byte}};
 
 GroupRow row_of(EthtoolGroup group) {
   switch (group) {
@@ -166,7 +166,7 @@ NlMessage ethtool_set_message(uint16_t family, int link, EthtoolGroup group, con
   for (const NumberRow& number : row.numbers) {
     const auto at = change.numbers.find(number.name);
     if (at == change.numbers.end()) continue;
-    if (number.width == Width::byte) {
+    if (number.width == NumberWidth::byte) {
       message.put_u8(number.attribute, static_cast<uint8_t>(at->second));
     } else {
       message.put_u32(number.attribute, at->second);
@@ -192,7 +192,7 @@ Result<EthtoolSettings> parse_ethtool(NlBytes message, EthtoolGroup group) {
     for (const NumberRow& number : row.numbers) {
       if (type == number.attribute)
         out.numbers[number.name] =
-            number.width == Width::byte ? number_of<uint8_t>(value) : number_of<uint32_t>(value);
+            number.width == NumberWidth::byte ? number_of<uint8_t>(value) : number_of<uint32_t>(value);
     }
   });
   if (!fits || !bits_fit) return malformed("settings of ethtool");

@@ -8,7 +8,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t{16} * 1024;
+constexpr size_t kMaxFileBytes = size_t{16} * 1024;
 
 std::string allocated_nodes_path(const std::string& run_folder, const DeviceId& device) {
   return run_folder + "/promised/" + device.text() + ".json";
@@ -40,9 +40,9 @@ Result<std::optional<AllocatedNodes>> read_allocated_nodes(const std::string& ru
   const std::string path = allocated_nodes_path(run_folder, device);
   const auto file = TRY(find_allocated_nodes(run_folder, device), "");
   if (!file) return std::optional<AllocatedNodes>();
-  const auto text = TRY(read_file(file->path(), kMaxBytes), path);
+  const auto text = TRY(read_file(file->path(), kMaxFileBytes), path);
   if (!text) return std::optional<AllocatedNodes>();
-  const Json json = TRY(Json::parse_object(*text, kMaxBytes), path);
+  const Json json = TRY(Json::parse_object(*text, kMaxFileBytes), path);
   ObjectReader reader(*json.as_object(), path);
   AllocatedNodes out;
   out.nodes = TRY(reader.texts("nodes"), "").value_or(std::vector<std::string>());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSchema = 1;
 // The configuration that the record holds may have 1 MiB, and JSON escapes can double it.
-constexpr size_t kMaxBytes = 3 << 20;
+constexpr size_t kMaxRecordTextBytes = 3 << 20;
 constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
 constexpr char kSeparator = ':';         // in neither a container id nor an interface name
 
@@ -227,7 +227,7 @@ std::string format_record(const Record& record) {
 }
 
 Result<Record> parse_record(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxRecordTextBytes), "");
   ObjectReader reader(*json.as_object(), "");
   const auto schema = TRY(reader.integer("schema"), "");
   if (schema != kSchema)

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxBytes = 3 << 20;
+constexpr size_t kMaxRecordFileBytes = 3 << 20;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string Attachments::owner_path(const std::string& device_key) const {
 
 Result<std::optional<Record>> Attachments::load(const AttachmentName& name) const {
   const std::string path = record_path(name);
-  const auto text = TRY(read_file(path, kMaxBytes), "");
+  const auto text = TRY(read_file(path, kMaxRecordFileBytes), "");
   if (!text) return std::optional<Record>();
   auto record = parse_record(*text);
   if (!record) return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text};

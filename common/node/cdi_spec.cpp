@@ -14,7 +14,7 @@ namespace {
 // The lowest that knows hostPath and names which begin with a digit; every runtime with CDI reads it.
 constexpr const char* kVersion = "0.5.0";
 constexpr std::string_view kInfiniband = "/dev/infiniband/";
-constexpr size_t kMaxBytes = size_t{64} * 1024;
+constexpr size_t kMaxSpecBytes = size_t{64} * 1024;
 
 bool is_rdma_node(const DeviceNode& node) {
   if (!node.host_path.starts_with(kInfiniband)) return false;
@@ -237,7 +237,7 @@ std::string format_cdi_spec(const CdiSpec& spec) {
 
 Result<CdiSpec> parse_cdi_spec(std::string_view text) {
   CdiSpec out;
-  out.document = TRY(Json::parse_object(text, kMaxBytes), "");
+  out.document = TRY(Json::parse_object(text, kMaxSpecBytes), "");
   out.kind = TRY(required(out.document, "kind"), "");
   const Json* devices = find(out.document, "devices");
   if (devices == nullptr || devices->as_array() == nullptr || devices->as_array()->size() != 1 ||
@@ -291,7 +291,7 @@ Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
 }
 
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path) {
-  const auto text = TRY(read_file(path, kMaxBytes), "");
+  const auto text = TRY(read_file(path, kMaxSpecBytes), "");
   if (!text) return std::optional<CdiSpec>();
   return std::optional(TRY(parse_cdi_spec(*text), path));
 }

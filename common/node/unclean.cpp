@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kSchema = 1;
-constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxUncleanBytes = 1 << 20;
 constexpr std::string_view kEnding = ".json";
 constexpr char kPortSeparator = '@';  // "KEY@PORT.json" for the second and later ports of a function
 
@@ -27,7 +27,7 @@ std::string format_unclean(const UncleanFile& file) {
 }
 
 Result<UncleanFile> parse_unclean(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxUncleanBytes), "");
   ObjectReader reader(*json.as_object(), "");
   const auto schema = TRY(reader.integer("schema"), "");
   if (schema != kSchema)
@@ -45,7 +45,7 @@ Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!name.ends_with(kEnding)) continue;  // a file that is being written
-    const auto text = TRY(read_file(at->path().string(), kMaxBytes), "");
+    const auto text = TRY(read_file(at->path().string(), kMaxUncleanBytes), "");
     if (!text) continue;
     UncleanFile file = TRY(parse_unclean(*text), "read " + at->path().string());
     if (!boot_id.empty() && file.boot_id != boot_id) continue;

@@ -11,16 +11,16 @@ namespace vfrail {
 
 namespace {
 // A ConfigMap has at most 1 MiB.
-constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxConfigBytes = 1 << 20;
 }  // namespace
 
 std::string shown_file(const std::string& file) { return file == kStdin ? "stdin" : file; }
 
 Result<std::string> read_config_file(const std::string& file) {
-  if (file == kStdin) return TRY(read_stream(STDIN_FILENO, kMaxBytes), "read configuration from stdin");
+  if (file == kStdin) return TRY(read_stream(STDIN_FILENO, kMaxConfigBytes), "read configuration from stdin");
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return Error::from_errno(errno, "open configuration " + file);
-  return TRY(read_stream(fd.get(), kMaxBytes), "read configuration " + file);
+  return TRY(read_stream(fd.get(), kMaxConfigBytes), "read configuration " + file);
 }
 
 Result<Config> load_config(const ConfigOptions& options) {

@@ -30,7 +30,7 @@ const Types kEvery{};
 // `not` within `not` within ... says nothing that a person could still read.
 constexpr int kMaxDepth = 3;
 
-struct Words {
+struct FieldText {
   const char* key;
   const char* fact;
   const char* document;
@@ -77,7 +77,7 @@ bool any_matches(const Texts& patterns, const Texts& values) {
   });
 }
 
-SelectorField field(const Words& words, Types types) {
+SelectorField field(const FieldText& words, Types types) {
   SelectorField out{};
   out.key = words.key;
   out.alias = words.alias;
@@ -89,7 +89,8 @@ SelectorField field(const Words& words, Types types) {
 
 // A list of which any value matches; how, `matches` says.
 template <class Matches, class Found>
-SelectorField list(const Words& words, Types types, const SelectorForm& form, Matches matches, Found found) {
+SelectorField list(const FieldText& words, Types types, const SelectorForm& form, Matches matches,
+                   Found found) {
   const std::string key = words.key;
   SelectorField out = field(words, std::move(types));
   out.parse = [words, &form](SelectorInput& input, Selector& selector) -> Result<> {
@@ -111,7 +112,7 @@ SelectorField list(const Words& words, Types types, const SelectorForm& form, Ma
 
 // A list of which one value has to be equal to the function's.
 template <class Value>
-SelectorField exact(const Words& words, Types types, const SelectorForm& form, Value value) {
+SelectorField exact(const FieldText& words, Types types, const SelectorForm& form, Value value) {
   return list(
       words, std::move(types), form,
       [value](const Texts& wanted, F function) { return contains(wanted, value(function)); },
@@ -120,7 +121,7 @@ SelectorField exact(const Words& words, Types types, const SelectorForm& form, V
 
 // A list of patterns of which one has to match one of the function's values.
 template <class Values>
-SelectorField globs(const Words& words, const SelectorForm& form, Values of) {
+SelectorField globs(const FieldText& words, const SelectorForm& form, Values of) {
   return list(
       words, kEvery, form,
       [of](const Texts& wanted, F function) { return any_matches(wanted, of(function)); },
@@ -136,7 +137,7 @@ int index_at_pf(F function) {
 
 // VFs of a PF, or sub-functions, by their numbers.
 template <class Name, class Found>
-SelectorField ranges(const Words& words, const SelectorForm& name_form, Name name, Found found) {
+SelectorField ranges(const FieldText& words, const SelectorForm& name_form, Name name, Found found) {
   SelectorField out = list(
       words, kNetAux, kNameForm,
       [name](const Texts& wanted, F function) {
@@ -192,7 +193,7 @@ std::string found_index(F function) {
   return index_at_pf(function) < 0 ? std::string("none") : std::to_string(index_at_pf(function));
 }
 
-SelectorField numa_field(const Words& words) {
+SelectorField numa_field(const FieldText& words) {
   SelectorField out = exact(words, kEvery, kAnyForm, numa_text);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
     const Json::Array* values = TRY(input.reader.array(words.key), "");
@@ -210,7 +211,7 @@ SelectorField numa_field(const Words& words) {
 }
 
 // A field that is on or off, and matters only when it is `true`.
-SelectorField flag(const Words& words, Types types, bool Selector::*value) {
+SelectorField flag(const FieldText& words, Types types, bool Selector::*value) {
   SelectorField out = field(words, std::move(types));
   out.parse = [words, value](SelectorInput& input, Selector& selector) -> Result<> {
     selector.*value = TRY(input.reader.boolean(words.key), "").value_or(false);
@@ -221,7 +222,7 @@ SelectorField flag(const Words& words, Types types, bool Selector::*value) {
   return out;
 }
 
-SelectorField rdma_field(const Words& words) {
+SelectorField rdma_field(const FieldText& words) {
   SelectorField out = flag(words, kNetAux, &Selector::is_rdma);
   out.matches = [](const Selector&, F function) { return function.rdma_capable; };
   out.wanted = [](const Selector&) { return std::string("one"); };
@@ -232,7 +233,7 @@ SelectorField rdma_field(const Words& words) {
   return out;
 }
 
-SelectorField vdpa_field(const Words& words) {
+SelectorField vdpa_field(const FieldText& words) {
   SelectorField out = field(words, kNet);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
     std::string& type = selector.vdpa_type;
@@ -256,7 +257,7 @@ SelectorField vdpa_field(const Words& words) {
   return out;
 }
 
-SelectorField pf_field(const Words& words) {
+SelectorField pf_field(const FieldText& words) {
   SelectorField out = field(words, kEvery);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
     selector.is_pf = TRY(input.reader.boolean(words.key), "");
@@ -272,7 +273,7 @@ SelectorField pf_field(const Words& words) {
   return out;
 }
 
-SelectorField not_field(const Words& words) {
+SelectorField not_field(const FieldText& words) {
   SelectorField out = field(words, kEvery);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
     const Json* others = input.reader.value(words.key);

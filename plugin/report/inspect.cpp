@@ -29,7 +29,7 @@ bool is_json(InspectOptions::Output output) {
 }
 
 // Kubelet's answer, and for what it does not name a pod the records of vfrail-cni.
-void find_pods(const InspectOptions& options, const AskKubelet& ask_kubelet, NodeFacts& facts) {
+void find_pods(const InspectOptions& options, const AskKubelet& ask_kubelet, InspectFacts& facts) {
   std::error_code unknown;
   const bool is_there = std::filesystem::exists(options.kubelet_root + "/pod-resources", unknown);
   if (is_live(options.root) && is_there && !facts.pools.pools.empty()) {
@@ -43,7 +43,7 @@ void find_pods(const InspectOptions& options, const AskKubelet& ask_kubelet, Nod
   add_attached(cni_state_dir(options.root), facts.inventory, facts.pods);
 }
 
-void find_warnings(const SysRoot& sys, NodeFacts& facts) {
+void find_warnings(const SysRoot& sys, InspectFacts& facts) {
   if (facts.config) {
     append(facts.warnings, facts.config->warnings);
     for (const SkippedEntry& entry : facts.config->skipped)
@@ -92,7 +92,7 @@ std::string rendered(const InspectOptions& options, const NodeReport& report) {
 }  // namespace
 
 int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
-  NodeFacts facts;
+  InspectFacts facts;
   if (!options.config_file.empty()) {
     auto loaded = load_config({options.config_file, options.resource_prefix, options.strict});
     if (!loaded) return fail(kWrongConfig, loaded.error());

@@ -56,7 +56,7 @@ DeviceState state_of(const DeviceReport& device, const LeftOut* left) {
   return device.resources.empty() ? state_in_none(left) : DeviceState::healthy;
 }
 
-void add_reasons(const NodeFacts& facts, const LeftOut* left, DeviceReport& device) {
+void add_reasons(const InspectFacts& facts, const LeftOut* left, DeviceReport& device) {
   for (const ResourceUse& use : device.resources) {
     if (!use.device->fault.empty())
       add_reason({use.device->fault.text, {use.pool->resource()}}, device.reasons);
@@ -102,7 +102,7 @@ const char* name_of(DeviceState state) {
   return "unconfigured";
 }
 
-NodeReport make_report(const NodeFacts& facts) {
+NodeReport make_report(const InspectFacts& facts) {
   std::map<std::string, std::vector<ResourceUse>> uses;
   for (const Pool& pool : facts.pools.pools) {
     for (const PoolDevice& device : pool.devices) uses[device.id()].push_back({&pool, &device});

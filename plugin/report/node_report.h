@@ -57,7 +57,7 @@ struct DeviceReport {
 };
 
 // Everything that the parts of a report point into, and that has to outlive it.
-struct NodeFacts {
+struct InspectFacts {
   std::string config_file;  // empty: none
   std::optional<Config> config;
   Inventory inventory;
@@ -69,11 +69,11 @@ struct NodeFacts {
 };
 
 struct NodeReport {
-  const NodeFacts& facts;
+  const InspectFacts& facts;
   std::vector<DeviceReport> devices;  // in the order of the inventory
 };
 
-NodeReport make_report(const NodeFacts& facts);
+NodeReport make_report(const InspectFacts& facts);
 
 // "PIX": how far the nearest GPU is; nothing without a GPU.
 std::optional<Distance> nearest_gpu(const PciFunction& function, const std::vector<Gpu>& gpus);

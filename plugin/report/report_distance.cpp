@@ -1,5 +1,6 @@
 #include "plugin/report/report_distance.h"
 
+#include "common/text.h"
 #include "plugin/prefer/distance.h"
 #include "plugin/prefer/preferred.h"
 #include "plugin/report/table.h"
@@ -61,10 +62,6 @@ std::vector<Section> make_sections(const Inventory& inventory, const Pools& pool
   return out;
 }
 
-std::string count(size_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
-
 std::string numa_text(const std::optional<int>& node) { return node ? std::to_string(*node) : "-"; }
 
 std::string label(char letter, size_t number) { return letter + std::to_string(number); }
@@ -90,7 +87,7 @@ std::string render(const Section& section, const std::vector<Gpu>& gpus) {
     rows.push_back(std::move(row));
   }
   std::string out =
-      section.title + ": " + count(devices, "device") + " of " + count(section.ports.size(), "PF");
+      section.title + ": " + counted(devices, "device") + " of " + counted(section.ports.size(), "PF");
   if (section.preference != nullptr) out += std::string(", preferredAllocation ") + section.preference;
   return out + "\n" + (section.ports.empty() ? "" : align(rows));
 }

@@ -127,7 +127,7 @@ Json pods_of(const DeviceReport& device) {
   return out;
 }
 
-Json device_json(const DeviceReport& device, const NodeFacts& facts, const JsonParts& parts) {
+Json device_json(const DeviceReport& device, const InspectFacts& facts, const JsonParts& parts) {
   Json out = Json::object();
   out.set("id", device.id()).set("state", name_of(device.state));
   out.set("resources", resources_of(device)).set("reasons", reasons_of(device)).set("pods", pods_of(device));
@@ -168,7 +168,7 @@ Json rdma_mode(const Inventory& inventory) {
 }  // namespace
 
 Json render_json(const NodeReport& report, const JsonParts& parts) {
-  const NodeFacts& facts = report.facts;
+  const InspectFacts& facts = report.facts;
   Json resources = Json::array();
   for (const Pool& pool : facts.pools.pools) resources.push(resource_json(pool));
   Json devices = Json::array();

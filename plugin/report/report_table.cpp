@@ -212,10 +212,6 @@ std::vector<std::vector<Cell>> make_rows(const NodeReport& report, const TableOp
   return out;
 }
 
-std::string count(size_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
-
 // "nvidia.com/hostdev: 8 devices: 6 healthy, 2 allocated".
 std::string summary(const Pool& pool, const NodeReport& report) {
   std::map<DeviceState, size_t> states;
@@ -224,7 +220,7 @@ std::string summary(const Pool& pool, const NodeReport& report) {
       if (use.pool == &pool) ++states[device.state];
     }
   }
-  std::string out = pool.resource() + ": " + count(pool.devices.size(), "device");
+  std::string out = pool.resource() + ": " + counted(pool.devices.size(), "device");
   const char* separator = ": ";
   for (const auto& [state, number] : states) {
     out += separator + std::to_string(number) + " " + name_of(state);
@@ -234,11 +230,11 @@ std::string summary(const Pool& pool, const NodeReport& report) {
 }
 
 std::vector<std::string> summaries(const NodeReport& report) {
-  const NodeFacts& facts = report.facts;
+  const InspectFacts& facts = report.facts;
   std::vector<std::string> out;
   for (const Pool& pool : facts.pools.pools) out.push_back(summary(pool, report));
   if (facts.config) {
-    out.push_back("in no resource: " + count(facts.pools.left_out.size(), "function"));
+    out.push_back("in no resource: " + counted(facts.pools.left_out.size(), "function"));
     out.push_back("configuration: " + facts.config_file);
   } else {
     out.emplace_back("no configuration, so no resources: --config-file names one");

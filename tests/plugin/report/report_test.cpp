@@ -51,7 +51,7 @@ struct Scene {
     return render_table(make_report(facts), options);
   }
   Tree tree{"igb_node"};
-  NodeFacts facts;
+  InspectFacts facts;
 };
 
 }  // namespace
@@ -168,7 +168,7 @@ TEST_CASE("states have colours on a terminal, and the columns stay where they ar
 }
 
 TEST_CASE("a node without network functions says so") {
-  const NodeFacts nothing;
+  const InspectFacts nothing;
   CHECK(render_table(make_report(nothing)).find("There is no PCI network function.\n") == 0);
 }
 
