@@ -53,4 +53,10 @@ Result<std::vector<Selector>> parse_selectors(const Json& value, const std::stri
   return out;
 }
 
+const std::vector<std::string>& Selector::list(std::string_view key) const {
+  static const std::vector<std::string> kNone;
+  const auto at = lists.find(key);
+  return at == lists.end() ? kNone : at->second;
+}
+
 }  // namespace vfrail

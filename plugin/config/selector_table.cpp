@@ -392,10 +392,4 @@ std::string selectors_document() {
   return out;
 }
 
-const std::vector<std::string>& Selector::list(std::string_view key) const {
-  static const std::vector<std::string> kNone;
-  const auto at = lists.find(key);
-  return at == lists.end() ? kNone : at->second;
-}
-
 }  // namespace vfrail
