@@ -24,7 +24,7 @@ std::optional<Command> parse_command(std::string_view word) {
   return std::nullopt;
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
+std::vector<std::string> parts_between(std::string_view text, char separator) {
   std::vector<std::string> out;
   while (!text.empty()) {
     const size_t end = std::min(text.find(separator), text.size());
@@ -70,7 +70,7 @@ struct Args {
 
 Args parse_args(const std::string& text) {
   Args out;
-  for (const std::string& pair : split(text, ';')) {
+  for (const std::string& pair : parts_between(text, ';')) {
     const size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0 || pair.find('=', equals + 1) != std::string::npos) {
       out.nonsense.push_back(pair);
@@ -141,7 +141,7 @@ Result<Request> read_request(const Environment& environment, Configuration confi
   if (request.command != Command::version) {
     request.raw_path = on_attachment || request.command == Command::gc ? variables.required("CNI_PATH")
                                                                        : variables.get("CNI_PATH");
-    request.path = split(request.raw_path, ':');
+    request.path = parts_between(request.raw_path, ':');
     std::erase_if(request.path, [](const std::string& folder) { return folder[0] != '/'; });
     read_args(request, variables);
   }

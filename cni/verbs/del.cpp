@@ -155,7 +155,7 @@ Result<> detach(const Record& record, const std::string& netns, Allocation alloc
     if (owner)
       world.log.info("the device has been allocated to another attachment, it is not touched",
                      {{"device", record.device_key}});
-    return {};
+    return world.store.remove_leftovers(record.device_key);  // an ADD was killed before it had the device
   }
   TRY(restore_device(record, netns, world), "restore " + record.device_key);
   if (allocation == Allocation::ended && record.device)

@@ -23,13 +23,13 @@ constexpr const char* kDevices[] = {"0000:03:00.2", "0000:03:00.3", "mlx5_core.s
 
 PciFunction make_function(const char* id) {
   PciFunction out;
-  if (const auto address = PciAddress::parse(id)) {
+  out.id = *DeviceId::parse(id);
+  if (const auto address = out.id.pci()) {
     out.address = *address;
   } else {
     out.kind = FunctionKind::sub_function;
-    out.aux_name = id;
   }
-  out.driver = "mlx5_core";  // and no interface: it is away
+  out.driver = Driver("mlx5_core");  // and no interface: it is away
   return out;
 }
 
@@ -81,9 +81,8 @@ void check_pools(const DevicesInUse& in_use) {
 }
 
 void check_orphaned(const DevicesInUse& in_use) {
-  static const std::vector<std::shared_ptr<const Pool>> kPublished = {
-      std::make_shared<const Pool>(make_pools().pools[0])};
-  for (const auto& [id, why] : find_orphaned(kPublished, in_use, {kDevices[0]})) {
+  static const std::vector<PublishedPool> kPublished = {PublishedPool(make_pools().pools[0])};
+  for (const auto& [id, why] : find_orphaned(kPublished, in_use, {{kDevices[0], {"c1", "net1"}}})) {
     MUST(!why.empty());
     for (const auto& [resource, devices] : in_use.resources) MUST(!devices.contains(id));
   }

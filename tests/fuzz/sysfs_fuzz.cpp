@@ -127,7 +127,7 @@ Config make_config() {
 }
 
 void check_function(const PciFunction& function) {
-  const std::string id = function.id().text();
+  const std::string id = function.id.text();
   MUST(DeviceId::parse(id) && is_file_name(id));
   MUST(!function.numa_node || *function.numa_node >= 0);
   MUST(function.vf_index >= -1);
@@ -141,7 +141,7 @@ void check_inventory(const Inventory& inventory) {
   std::set<std::string> ids;
   for (const PciFunction& function : inventory.functions) {
     check_function(function);
-    MUST(ids.insert(function.id().text()).second);
+    MUST(ids.insert(function.id.text()).second);
   }
   for (const UnreadDevice& device : inventory.unread) MUST(!device.reason.empty());
   for (const Gpu& gpu : inventory.gpus) MUST(!gpu.numa_node || *gpu.numa_node >= 0);
@@ -149,23 +149,27 @@ void check_inventory(const Inventory& inventory) {
 
 void check_pools(const Inventory& inventory) {
   static const Config kConfig = make_config();
-  const Pools pools = match(kConfig, inventory);
+  InspectFacts facts;
+  facts.inventory = inventory;
+  facts.pools = match(kConfig, facts.inventory);
+  const Pools& pools = facts.pools;
   size_t devices = 0;
   for (const Pool& pool : pools.pools) devices += pool.devices.size();
   MUST(devices + pools.left_out.size() == inventory.functions.size());
   for (const LeftOut& left : pools.left_out) MUST(!left.reasons.empty());
-  const Json report = render_json({inventory, pools, pools.warnings});
+  const Json report = render_json(make_report(facts));
   MUST(Json::parse(well_formed(report.text()), 16 << 20));
 }
 
 void check_device(const SysRoot& sys, const char* name) {
   const DeviceId id = *DeviceId::parse(name);
-  const auto device = read_device(sys, id);
+  const auto device = read_device(sys, id, static_cast<Facts>(0x3fff));
   if (!device) return check_error(device.error());
-  MUST(device->netdevs.size() == device->ports.size());
-  for (const std::string& node : device->nodes) MUST(is_file_name(node));
-  if (const auto place = find_vf_place(sys, *device))
-    MUST(place->place.has_value() == place->why_not.empty());
+  if (*device) {
+    for (const auto& netdev : (*device)->netdevs) MUST(is_file_name(netdev.name));
+    for (const std::string& node : (*device)->verbs_nodes) MUST(is_file_name(node));
+  }
+  if (const auto place = find_vf_place(sys, id)) MUST(place->place.has_value() == place->why_not.empty());
   (void)read_rdma_names(sys, id);
 }
 
