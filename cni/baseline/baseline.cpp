@@ -260,7 +260,8 @@ Result<std::vector<Cleaned>> clean_unclean(World& world) {
     const std::string key = device_of(name);
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
     if (TRY(world.store.owner(key), "") || !TRY(store.is_unclean(name), "")) continue;
-    out.push_back({key, TRY(restore_unclean(name, world), "restore " + key)});
+    auto restored = TRY(restore_unclean(name, world), "restore " + key);
+    out.push_back({key, std::move(restored)});
   }
   return out;
 }

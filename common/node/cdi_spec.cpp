@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <climits>
 #include <utility>
 
 namespace vfrail {
@@ -245,6 +246,9 @@ Result<CdiSpec> parse_cdi_spec(std::string_view text) {
     return wrong("devices", "must be a list of one object");
   const Json& device = devices->as_array()->front();
   out.device = TRY(required(device, "name"), "devices[0]");
+  if (const std::string name = out.file_name();
+      name.size() > NAME_MAX || name.find('\0') != std::string::npos)
+    return wrong("devices[0].name", "must, with the kind, be the name of a file");
   const Json* edits = find(device, "containerEdits");
   if (edits == nullptr || edits->as_object() == nullptr)
     return wrong("devices[0].containerEdits", "must be an object");

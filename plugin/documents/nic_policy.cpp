@@ -11,7 +11,8 @@ Result<> add_nic_policy(const Document& document, FoundConfig& out) {
     const Json* text = find_below(document.value, place);
     if (text == nullptr || text->is_null()) continue;
     const std::string where = document.where + ": " + place;
-    out.parts.push_back({where, TRY(read_embedded(document, *text, ""), where)});
+    auto value = TRY(read_embedded(document, *text, ""), where);
+    out.parts.push_back({where, std::move(value)});
     out.notes.push_back(document.where + ": the configuration is " + place + in_line(text->line()));
   }
   if (out.parts.size() == before)

@@ -42,7 +42,8 @@ Result<FailedReporters> read_failed_reporters(const SysRoot& sys) {
 
 Result<FunctionReader> FunctionReader::open(const SysRoot& sys, const FailedReporters& failed) {
   auto vdpa = TRY(read_vdpa_devices(sys), "find the vDPA devices");
-  return FunctionReader(sys, failed, std::move(vdpa), TRY(open_devlink(sys), ""));
+  auto devlink = TRY(open_devlink(sys), "");
+  return FunctionReader(sys, failed, std::move(vdpa), std::move(devlink));
 }
 
 FunctionReader::FunctionReader(const SysRoot& sys, const FailedReporters& failed,

@@ -147,6 +147,7 @@ TEST_CASE("A file that is no spec of ours is an error that names the file and th
        {R"({"kind":"a/b","devices":[{"name":"1"},{"name":"2"}]})", "devices"},
        {R"({"kind":"a/b","devices":[5]})", "devices"},
        {R"({"kind":"a/b","devices":[{"name":""}]})", "name"},
+       {R"({"kind":"a/b","devices":[{"name":"1\u00002","containerEdits":{}}]})", "name of a file"},
        {R"({"kind":"a/b","devices":[{"name":"1"}]})", "containerEdits"},
        {R"({"kind":"a/b","devices":[{"name":"1","containerEdits":5}]})", "containerEdits"},
        {R"({"kind":"a/b","devices":[{"name":"1","containerEdits":{"deviceNodes":{}}}]})", "deviceNodes"},
