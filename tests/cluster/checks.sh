@@ -1,0 +1,139 @@
+# shellcheck shell=bash
+# What scenarios are written with: checks (those of the lab), pods, and questions to the cluster. Sourced by
+# tests/cluster/run.
+CHECK_DEADLINE=900                          # against hanging alone; a pod takes 20 s on a quiet machine, minutes on a busy one
+TMPDIR=$work . "$here/../lab/guest/lib.sh"
+trap - EXIT
+section() { echo "== $* ($(date +%T))"; }
+
+# pod NAME NETWORKS COUNT [SECURITY]: a pod with COUNT devices on NETWORKS (neither: '' and 0), with a security context if
+# need be. It ends at once when asked. NETWORKS is a list of names, or JSON.
+pod() {
+    local security=${4:-null}
+    kubectl apply -f - << END > /dev/null
+apiVersion: v1
+kind: Pod
+metadata:
+  name: $1
+  labels: {app: test}
+  annotations: {$([ -z "$2" ] || echo "k8s.v1.cni.cncf.io/networks: '$2'")}
+spec:
+  terminationGracePeriodSeconds: 1
+  automountServiceAccountToken: false
+  containers:
+    - name: test
+      image: docker.io/library/rdma-tools:latest
+      imagePullPolicy: Never
+      command: ["/bin/bash", "-c", "trap 'exit 0' TERM; while :; do sleep 1000 & wait; done"]
+      securityContext: $security
+      $([ "$3" = 0 ] || echo "resources: {limits: {$RESOURCE: $3}}")
+END
+}
+# network NAME PLUGINS: a network definition for devices of the resource; PLUGINS is JSON, a plugin or several with commas.
+network() {
+    kubectl apply -f - << END > /dev/null
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata:
+  name: $1
+  annotations: {k8s.v1.cni.cncf.io/resourceName: $RESOURCE}
+spec:
+  config: '{"cniVersion": "1.0.0", "name": "$1", "plugins": [$2]}'
+END
+}
+in_pod() { kubectl exec "$1" -- "${@:2}"; }
+
+phase() { kubectl get pod "$1" -o 'jsonpath={.status.phase}'; }
+running() { is Running phase "$1"; }
+how_many_run() { kubectl get pods -l app=test --field-selector status.phase=Running -o name | wc -l; }
+gone() { is '' kubectl get pod "$1" --ignore-not-found -o name; }
+# restarted POD TIMES: its container has been started again so many times, and is up.
+restarted() { is "$2 true" kubectl get pod "$1" -o 'jsonpath={.status.containerStatuses[0].restartCount} {.status.containerStatuses[0].ready}'; }
+network_status() { kubectl get pod "$1" -o 'jsonpath={.metadata.annotations.k8s\.v1\.cni\.cncf\.io/network-status}'; }
+# The addresses of all pods' devices, sorted.
+pod_addresses() {
+    kubectl get pods -l app=test -o json | jq -r '.items[].metadata.annotations["k8s.v1.cni.cncf.io/network-status"] // "[]" |
+        fromjson[] | select(.interface | startswith("net")) | .ips[]?' | sort
+}
+events() { kubectl get events --field-selector "involvedObject.name=$1" -o custom-columns=T:.type,R:.reason,M:.message --no-headers; }
+allocatable() { kubectl get node "$NODE" -o "jsonpath={.status.allocatable.${RESOURCE//./\\.}}"; }
+addresses_assigned() { kubectl get ippools.whereabouts.cni.cncf.io -A -o json | jq '[.items[].spec.allocations | length] | add // 0'; }
+reservations() { kubectl get overlappingrangeipreservations.whereabouts.cni.cncf.io -A -o name | wc -l; }
+vfrail_log() { kubectl -n kube-system logs daemonset/vfrail "$@"; }
+
+# vfrail_rolled_out KUSTOMIZATION: applies it; returns when its pod serves.
+vfrail_rolled_out() {
+    kubectl apply -k "$1" || return
+    kubectl -n kube-system rollout status daemonset/vfrail --timeout "${CHECK_DEADLINE}s"
+}
+
+# write_manifests CONFIG: vfrail from its own manifests, with the image that is on the node and the file CONFIG as its
+# configuration, in $work/manifests. configured CONFIG: applied; kubelet brings it to the pod within a minute or two.
+write_manifests() {
+    local folder=$work/manifests
+    mkdir -p "$folder"
+    jq -n --arg config "$(cat "$1")" '{apiVersion: "v1", kind: "ConfigMap", data: {"config.json": $config},
+        metadata: {name: "vfrail-config", namespace: "kube-system"}}' > "$folder/config.json"
+    cat > "$folder/kustomization.yaml" << END
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [$(realpath --relative-to "$folder" manifests)]
+patches: [{path: config.json}]
+END
+}
+configured() { write_manifests "$1" && kubectl apply -k "$work/manifests"; }
+# in_use: the PCI functions that pods have, as their containers were given them.
+in_use() {
+    local name
+    for name in $(kubectl get pods -l app=test -o 'jsonpath={.items[*].metadata.name}'); do
+        in_pod "$name" env | sed -nE 's/^PCIDEVICE_.*_HOSTDEV=//p' | tr , '\n'
+    done
+}
+
+# ---- What holds around each scenario ----------------------------------------------------------------------------
+
+# before: what the checks afterwards compare with.
+before() {
+    list_may_change=no explained_here=''
+    on_node log_mark
+}
+
+# each_sees_its_own: each container of a pod that runs sees the RDMA nodes of its devices, and no others.
+each_sees_its_own() {
+    local uids
+    uids=$(kubectl get pods -l app=test --field-selector status.phase=Running -o json |
+        jq -r '.items[] | select(.metadata.deletionTimestamp == null).metadata.uid')
+    # shellcheck disable=SC2086
+    [ -z "$uids" ] || is '' on_node sees_its_own $uids
+}
+at_baseline() { on_node 'baseline | diff /node/baseline -'; }
+# lists_sent: how many lists of devices kubelet has had from vfrail in this scenario; it writes a line for each.
+lists() { on_node "log_since | grep 'Processed device updates for resource.*resourceName=\"$RESOURCE\"'; true"; }
+lists_sent() { lists | wc -l; }
+lists_were_whole() {
+    [ "$list_may_change" = no ] || return 0
+    lacks . bash -c 'grep -v "totalCount=$2 healthyCount=$2\$" <<< "$1"; true' - "$(lists)" $((2 * VFS))
+}
+# What kubelet calls an error, Multus too, and vfrail an error or a warning, unless the file `explained` has a reason.
+unexplained() {
+    local log
+    log=$(on_node log_since) || { echo "$log"; return 1; }
+    grep -E '^kubelet.log: E|^multus.log: .*\[error\]|^pods/.* (error|warning) ' <<< "$log" |
+        grep -vEf <(grep -E '^[^#]' "$here/explained"; [ -z "$explained_here" ] || echo "$explained_here")
+    return 0
+}
+# afterwards: ends the scenario's pods, and compares.
+afterwards() {
+    section 'afterwards'
+    check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+    kubectl delete jobs,pods -l app=test --wait=false > /dev/null
+    check 'no pod is left' eventually is '' kubectl get pods -o name
+    kubectl delete network-attachment-definitions --all > /dev/null
+    check 'every device is in the host, as it was before' eventually at_baseline
+    check 'no record, link or lock is left' eventually is '' on_node remains
+    check 'no address is assigned' eventually is 0 addresses_assigned
+    check 'no reservation is left' eventually is 0 reservations
+    check 'every device is allocatable' eventually is $((2 * VFS)) allocatable
+    check "no device was ever missing in kubelet's list" lists_were_whole
+    check 'no unexplained error in the logs' is '' unexplained
+}

@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes of this machine, on loopback, with real
+# RBAC, service accounts and admission. Sourced by tests/cluster/run.
+
+# start NAME COMMAND...: runs it until this script ends, however it ends: the kernel sends the signal even after kill -9.
+declare -A processes=()
+start() {
+    local name=$1
+    shift
+    setpriv --pdeathsig TERM "$@" >> "$logs/$name.log" 2>&1 &
+    processes[$name]=$!
+}
+# stop NAME...: asks, waits, insists: without etcd the API server does not end by itself.
+stop() {
+    local name pid try
+    for name in "$@"; do
+        pid=${processes[$name]-}
+        [ -n "$pid" ] || continue
+        kill "$pid" 2> /dev/null
+        for ((try = 0; try < 50; try++)); do kill -0 "$pid" 2> /dev/null && sleep 0.1; done
+        kill -9 "$pid" 2> /dev/null
+        wait "$pid" 2> /dev/null
+        unset "processes[$name]"
+    done
+}
+
+certificates() (
+    set -e
+    mkdir -p "$work/pki"
+    cd "$work/pki"
+    openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=cluster-ca -keyout ca.key -out ca.crt
+    openssl req -newkey rsa:2048 -nodes -subj /CN=kube-apiserver -keyout api.key -out api.csr
+    openssl x509 -req -in api.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 30 -out api.crt -extfile \
+        <(echo 'subjectAltName=DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.0.2.2,IP:10.96.0.1')
+    openssl genrsa -out sa.key 2048
+    openssl rsa -in sa.key -pubout -out sa.pub
+    printf '%s\n' 'admin-token,admin,admin,"system:masters"' \
+        "kubelet-token,system:node:$NODE,kubelet,\"system:nodes\"" > tokens.csv
+) > "$logs/certificates.log" 2>&1
+
+# kubeconfig SERVER TOKEN
+kubeconfig() {
+    cat << END
+apiVersion: v1
+kind: Config
+clusters: [{name: lab, cluster: {server: "$1", certificate-authority-data: $(base64 -w0 "$work/pki/ca.crt")}}]
+users: [{name: me, user: {token: "$2"}}]
+contexts: [{name: lab, context: {cluster: lab, user: me}}]
+current-context: lab
+END
+}
+
+control_plane() {
+    local pki=$work/pki
+    certificates || { tail "$logs/certificates.log" >&2; return 1; }
+    kubeconfig "https://127.0.0.1:$API" admin-token > "$KUBECONFIG"
+    # No fsync: nothing here outlives the run.
+    start etcd "$clients/etcd" --data-dir "$work/etcd" --unsafe-no-fsync --listen-client-urls "http://127.0.0.1:$ETCD" \
+        --advertise-client-urls "http://127.0.0.1:$ETCD" --listen-peer-urls "http://127.0.0.1:$((ETCD + 1))" \
+        --initial-advertise-peer-urls "http://127.0.0.1:$((ETCD + 1))" \
+        --initial-cluster "default=http://127.0.0.1:$((ETCD + 1))"
+    # 10.0.2.2 is 127.0.0.1 of this machine as the VM sees it. The node is called localhost, so that the API server
+    # finds its kubelet at the port that QEMU forwards.
+    start kube-apiserver "$bin/kube-apiserver" --etcd-servers "http://127.0.0.1:$ETCD" \
+        --bind-address 127.0.0.1 --secure-port "$API" --advertise-address 10.0.2.2 \
+        --tls-cert-file "$pki/api.crt" --tls-private-key-file "$pki/api.key" --client-ca-file "$pki/ca.crt" \
+        --token-auth-file "$pki/tokens.csv" --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction \
+        --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$pki/sa.pub" \
+        --service-account-signing-key-file "$pki/sa.key" --service-cluster-ip-range 10.96.0.0/16 --allow-privileged \
+        --kubelet-preferred-address-types Hostname
+    eventually kubectl get --raw /readyz > /dev/null || { tail "$logs/kube-apiserver.log" >&2; return 1; }
+    start kube-controller-manager "$bin/kube-controller-manager" --kubeconfig "$KUBECONFIG" --leader-elect=false \
+        --bind-address 127.0.0.1 --secure-port $((API + 1)) --service-account-private-key-file "$pki/sa.key" \
+        --root-ca-file "$pki/ca.crt" --node-monitor-grace-period 10m
+    start kube-scheduler "$bin/kube-scheduler" --kubeconfig "$KUBECONFIG" --leader-elect=false \
+        --bind-address 127.0.0.1 --secure-port $((API + 2))
+    eventually kubectl get serviceaccount -n kube-system default
+}
+
+# CRDs, roles and service accounts of Multus and whereabouts from their own files, less the DaemonSets: there is no
+# kube-proxy, so pods have no way to the API server, and both run as executables with their service accounts' tokens.
+peers() {
+    local multus_files=$CLUSTER_BUILD/go/mod/gopkg.in/k8snetworkplumbingwg/multus-cni.v4@v$multus
+    local whereabouts_files=$CLUSTER_BUILD/go/mod/github.com/k8snetworkplumbingwg/whereabouts@v$whereabouts file
+    for file in "$multus_files/deployments/multus-daemonset.yml" "$whereabouts_files/doc/crds/daemonset-install.yaml"; do
+        awk -v RS='---\n' '!/kind: (DaemonSet|ConfigMap)/ && /kind:/ { print "---\n" $0 }' "$file" |
+            kubectl apply -f - || return
+    done
+    for file in "$whereabouts_files"/doc/crds/whereabouts.cni.cncf.io_*.yaml; do kubectl apply -f "$file" || return; done
+}

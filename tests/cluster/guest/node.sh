@@ -1,0 +1,58 @@
+#!/bin/bash
+# Runs in the lab VM: makes a Kubernetes node of it, and serves a shell to the machine until /host/stop is there.
+. /lab/lib.sh
+. /host/files/settings
+stamp() { echo "node: $*, $(cut -d' ' -f1 /proc/uptime) s after power-on"; }
+
+# What the lab's own image lacks: disk, file system, card of QEMU's user-mode network.
+while read -r module; do
+    insmod "/host/files/modules/$module" 2>/dev/null || stamp "module $module: not loaded"
+done < /host/files/modules/order
+mkdir -p /node
+mount -t ext4 -o noatime,nobarrier /dev/vda /node || exit
+# These outlive a reboot; /run and the cgroups do not.
+for dir in var/lib var/log opt etc/cni; do
+    mkdir -p "/node/$dir" "/$dir"
+    mount --bind "/node/$dir" "/$dir"
+done
+mkdir -p /var/lib/kubelet /opt/cni/bin /etc/cni/net.d /etc/kubernetes /var/run/cdi
+mount --make-rshared /
+cp -r /host/files/etc/. /etc/
+[ -e /node/.installed ] || { cp /node/cni/* /opt/cni/bin/ && touch /node/.installed; }
+cp /host/files/service.sh /run/service.sh
+. /run/service.sh
+
+for link in /sys/class/net/*; do
+    case $(readlink "$link/device/driver") in */virtio_net) card=${link##*/} ;; esac
+done
+# QEMU's user-mode network: 10.0.2.2 is the machine's own loopback.
+ip link set "$card" up && ip addr add 10.0.2.15/24 dev "$card" && ip route add default via 10.0.2.2 || exit
+echo 1 > /proc/sys/net/ipv4/ip_forward
+: > /etc/resolv.conf
+[ -s /node/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /node/machine-id
+cp /node/machine-id /etc/machine-id
+hostname "$NODE"
+modprobe -a overlay veth bridge
+lab_up "$VFS" --rdma "$RDMA" || exit
+baseline > /node/baseline
+stamp 'VFs are up'
+
+# A root shell for the tests, on the loopback of the machine that this VM runs on.
+busybox nc -ll -p "$SHELL_PORT" -e /bin/bash &
+shell=$!
+service_start containerd containerd --config /etc/containerd/config.toml
+eventually ctr version > /dev/null || { tail /var/log/containerd.log; exit 1; }
+for image in /node/images/*.tar; do
+    [ -e "$image.imported" ] && continue
+    ctr -n k8s.io image import "$image" > /dev/null || exit
+    touch "$image.imported"
+    stamp "${image##*/} is imported"
+done
+service_start kubelet kubelet --config /etc/kubernetes/kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf \
+    --hostname-override "$NODE" --node-ip 10.0.2.15 --v 2
+stamp 'kubelet is started'
+
+until [ -e /host/stop ]; do sleep 0.5; done
+kill $shell
+sync
+stamp 'the node ends'

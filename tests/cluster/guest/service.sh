@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# Sourced by every shell in the node: what an init system would do, and questions about the node.
+. /lab/lib.sh
+trap - EXIT                                 # the sum of checks belongs to the machine that asks
+rm -rf "$checks_dir"
+. /host/files/settings
+export PATH=/node/bin:/node/containerd:/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin:/bin/bb
+
+# service_start NAME [COMMAND...]: without a command the one it was started with before.
+service_start() {
+    local name=$1
+    shift
+    [ $# -eq 0 ] || printf '%q ' "$@" > "/run/$name.command"
+    eval "setsid $(< "/run/$name.command") >> /var/log/$name.log 2>&1 < /dev/null &"
+    echo $! > "/run/$name.pid"
+}
+# service_stop NAME [SIGNAL]: and waits for its end. A zombie has ended: nobody here waits for it.
+service_stop() {
+    local pid
+    pid=$(< "/run/$1.pid")
+    kill "${2:--TERM}" "$pid" 2>/dev/null
+    while kill -0 "$pid" 2>/dev/null && [ "$(cut -d' ' -f3 "/proc/$pid/stat" 2>/dev/null)" != Z ]; do sleep 0.1; done
+}
+service_restart() { service_stop "$1"; service_start "$1"; }
+
+# baseline: what must be the same whenever no pod of a test is there (/node/baseline is that of the boot): every function with its netdev, driver and RDMA
+# device, every setting of it. The numbers of uverbs and umad nodes change with each move of an RDMA device, which is the
+# kernel's way. The rest of node_state belongs to the pod network and to vfrail's own pod.
+baseline() {
+    node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE '^(link|address) (veth|cni0)' |
+        sed -E 's/(uverbs|umad)[0-9]+/\1N/g'
+}
+
+# remains: what attachments leave in files, none if they are gone. A network of host-local has a file for each address.
+remains() {
+    local folder
+    for folder in /var/lib/cni/vfrail/{attachments,devices,unclean} /run/vfrail/locks; do
+        [ ! -d "$folder" ] || find "$folder" ! -type d
+    done
+    [ ! -d /var/lib/cni/networks ] || find /var/lib/cni/networks -name '*.*.*.*' ! -path '*/networks/pods/*'
+    [ ! -d /var/run/k8s.cni.cncf.io/devinfo/cni ] || find /var/run/k8s.cni.cncf.io/devinfo/cni -type f
+}
+
+# nodes_of ADDRESS: the character devices of the function's RDMA device and the common one, "NAME MAJOR:MINOR" each.
+nodes_of() (
+    shopt -s nullglob
+    for dev in "$pci/$1"/infiniband_verbs/*/dev "$pci/$1"/infiniband_mad/*/dev /sys/class/misc/rdma_cm/dev; do
+        name=${dev%/dev}
+        echo "${name##*/} $(< "$dev")"
+    done | sort
+)
+
+# container_pid UID: the host's pid of the first process of the pod's container, which is not the sandbox.
+container_pid() {
+    local proc
+    for proc in /proc/[0-9]*; do
+        [[ $(< "$proc/cgroup") == *"pod$1/"* ]] && [ "$(readlink "$proc/exe")" != /pause ] && { echo "${proc#/proc/}"; return; }
+    done 2>/dev/null
+    echo "pod $1 has no process"
+    return 1
+}
+
+# sees_its_own UID...: the difference between the RDMA nodes in each pod's container and those of its devices; none if
+# each has its own and no others. Names and numbers: a node by the right name can be another pod's.
+sees_its_own() {
+    local uid pid address node
+    for uid in "$@"; do
+        pid=$(container_pid "$uid") || { echo "$pid"; continue; }
+        for address in $(tr '\0' '\n' < "/proc/$pid/environ" | sed -nE 's/^PCIDEVICE_.*_HOSTDEV=//p' | tr , ' '); do
+            nodes_of "$address"
+        done | sort -u > /run/own
+        for node in "/proc/$pid/root/dev/infiniband"/*; do
+            [ ! -e "$node" ] || printf '%s %d:%d\n' "${node##*/}" "0x$(stat -c %t "$node")" "0x$(stat -c %T "$node")"
+        done | sort > /run/seen
+        diff /run/own /run/seen | sed "s/^/pod $uid: /"
+    done
+}
+
+# Logs: kubelet, the runtime, Multus, whereabouts, and those of the containers of vfrail's pods.
+log_files() { ls /var/log/*.log /var/log/pods/kube-system_vfrail-*/*/*.log 2>/dev/null; }
+# log_mark: log_since prints what was written after this, each line behind the name of its file.
+log_mark() {
+    local file
+    for file in $(log_files); do echo "$(stat -c %s "$file") $file"; done > /node/log-marks
+}
+log_since() {
+    local file size
+    for file in $(log_files); do
+        size=$(awk -v file="$file" '$2 == file { print $1 }' /node/log-marks)
+        tail -c "+$((${size:-0} + 1))" "$file" | sed "s|^|${file#/var/log/}: |"
+    done
+}

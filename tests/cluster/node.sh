@@ -1,0 +1,126 @@
+# shellcheck shell=bash
+# The node: the lab VM, with kubelet in it. Sourced by tests/cluster/run and by the checks.
+node_share=$LAB_BUILD/runs/$RUN
+
+# on_node COMMAND...: runs a bash command line in the VM as root; prints its output, returns its status.
+on_node() {
+    local answer
+    answer=$(exec 2> /dev/null 7<> "/dev/tcp/127.0.0.1/$SHELL_PORT" &&
+        printf '%s\n' ". /run/service.sh; { $*"$'\n'"} 2>&1; echo \"@@status \$?\"; exit" >&7 &&
+        timeout "${on_node_limit:-1800}" cat <&7)
+    [[ $answer == *'@@status '* ]] || { echo 'the VM does not answer'; return 1; }
+    printf '%s' "${answer%@@status*}"
+    return "${answer##*@@status }"
+}
+
+# What goes into the VM: modules that the lab's image lacks, and configuration.
+node_files() {
+    local files=$work/node release module name who
+    rm -rf "$files"
+    mkdir -p "$files"/{modules,etc/kubernetes,etc/containerd,etc/cni/net.d/multus.d,etc/cni/net.d/whereabouts.d}
+    release=$(ls "$LAB_BUILD/kernel/lib/modules")
+    for module in virtio_blk virtio_net ext4 crc32c_generic; do
+        /sbin/modprobe -d "$LAB_BUILD/kernel" -S "$release" --show-depends "$module"
+    done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r module; do
+        name=${module##*/}
+        xz -dc "$module" > "$files/modules/${name%.xz}"
+        echo "${name%.xz}" >> "$files/modules/order"
+    done
+    printf '%s=%q\n' NODE "$NODE" SHELL_PORT "$SHELL_PORT" VFS "$VFS" RDMA "$RDMA" > "$files/settings"
+    cp "$here/guest/service.sh" "$files/"
+    kubeconfig "https://10.0.2.2:$API" kubelet-token > "$files/etc/kubernetes/kubelet.conf"
+    cat > "$files/etc/kubernetes/kubelet.yaml" << END
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+port: $KUBELET
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+cgroupDriver: cgroupfs
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+failSwapOn: false
+clusterDNS: [10.96.0.10]
+runtimeRequestTimeout: 10m
+evictionHard: {memory.available: "0%", nodefs.available: "0%", imagefs.available: "0%", nodefs.inodesFree: "0%"}
+imageGCHighThresholdPercent: 100
+END
+    cat > "$files/etc/containerd/config.toml" << 'END'
+version = 2
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "docker.io/library/pause:1"
+  enable_cdi = true
+  cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/opt/cni/bin"
+    conf_dir = "/etc/cni/net.d"
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "overlayfs"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+END
+    for who in multus whereabouts; do
+        kubeconfig "https://10.0.2.2:$API" "$(kubectl -n kube-system create token "$who" --duration 24h)" \
+            > "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
+        chmod 600 "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
+    done
+    cat > "$files/etc/cni/net.d/whereabouts.d/whereabouts.conf" << 'END'
+{"datastore": "kubernetes", "kubernetes": {"kubeconfig": "/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig"},
+ "log_file": "/var/log/whereabouts.log", "log_level": "debug"}
+END
+    cat > "$files/etc/cni/net.d/00-multus.conf" << 'END'
+{"cniVersion": "1.0.0", "name": "multus-cni-network", "type": "multus",
+ "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig", "logFile": "/var/log/multus.log", "logLevel": "debug",
+ "logToStderr": false,
+ "capabilities": {"portMappings": true},
+ "delegates": [{"cniVersion": "1.0.0", "name": "pods", "plugins": [
+   {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false,
+    "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}]}
+END
+}
+
+# node_up: boots the VM with its disk, and returns when the API server says that it is ready. Again after node_power_off.
+node_up() {
+    local began
+    began=$(date -u +%FT%TZ)
+    node_files || return
+    rm -f "$node_share/out/started"
+    start node "$here/../lab/run" --name "$RUN" --memory "$MEMORY" --limit 36000 --boot 600 \
+        --file "$work/node/modules" --file "$work/node/etc" --file "$work/node/settings" --file "$work/node/service.sh" \
+        --qemu -drive --qemu "id=disk,file=$work/node.ext4,format=raw,if=none,cache=unsafe" \
+        --qemu -device --qemu virtio-blk-pci,drive=disk,bus=pcie.0 \
+        --qemu -netdev --qemu "user,id=user0,ipv6=off,hostfwd=tcp:127.0.0.1:$KUBELET-:$KUBELET,hostfwd=tcp:127.0.0.1:$SHELL_PORT-:$SHELL_PORT" \
+        --qemu -device --qemu virtio-net-pci,netdev=user0,bus=pcie.0 \
+        "$here/guest/node.sh"
+    # If this script is killed, the VM finds out by a file: a signal alone would reach tests/lab/run and not QEMU.
+    (exec 9>&-; tail --pid=$$ -f /dev/null; : > "$node_share/stop") &
+    eventually node_is_up_or_ended
+    node_is_up || { tail -n 20 "$logs/node.log" >&2; return 1; }
+    # What the API server knows from before a reboot does not count.
+    eventually node_is_ready_since "$began"
+}
+node_is_up() { on_node 'kill -0 $(< /run/kubelet.pid)'; }
+node_is_up_or_ended() { node_is_up || ! kill -0 "${processes[node]}" 2> /dev/null; }
+node_is_ready_since() {
+    local condition='{.status.conditions[?(@.type=="Ready")]' beat
+    beat=$(kubectl get node "$NODE" -o jsonpath="$condition.status} $condition.lastHeartbeatTime}") || return
+    echo "$beat"
+    [[ ${beat% *} == True && ! ${beat#* } < $1 ]]
+}
+
+# node_down: in order, with its logs.
+node_down() {
+    [ -n "${processes[node]-}" ] || return 0
+    on_node_limit=60 node_logs
+    : > "$node_share/stop"
+    local try
+    for ((try = 0; try < 300; try++)); do kill -0 "${processes[node]}" 2> /dev/null && sleep 0.1; done
+    node_power_off
+}
+# node_power_off: as if somebody pulled the plug. tests/lab/run waits for QEMU, its child, so that is what is ended.
+node_power_off() {
+    [ -z "${processes[node]-}" ] || kill $(cat "/proc/${processes[node]}/task/${processes[node]}/children" 2> /dev/null) 2> /dev/null
+    stop node
+}
+node_logs() {
+    on_node 'rm -rf /host/out/logs; mkdir /host/out/logs; cp -r /var/log/*.log /var/log/pods /host/out/logs/' > /dev/null
+    [ ! -d "$node_share/out/logs" ] || cp -r "$node_share/out/logs/." "$logs/"
+}

@@ -1,0 +1,15 @@
+# A pod with NET_ADMIN does to its device what it can; the next pod, and the node, notice nothing.
+kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
+pod hostile hostdev 1 '{capabilities: {add: [NET_ADMIN]}}'
+check 'the pod runs' eventually running hostile
+in_pod hostile bash -c '
+    rdma dev set "$(rdma -j dev | jq -r ".[0].ifname")" name evil0
+    ip link set net1 down; ip link set net1 name evil1 address 02:66:66:66:66:66 mtu 1280 arp off multicast off alias evil
+    ip link property add dev evil1 altname evil-altname; ip link set evil1 up
+    ip link add link evil1 name evil2 type macvlan mode passthru; ip link set evil2 up'
+check 'it has renamed its devices' has evil0 in_pod hostile rdma dev
+check 'its RDMA device is gone from nobody: it cannot open another'"'"'s node' refused in_pod hostile bash -c \
+    'mknod /tmp/uverbs c 231 199 && : < /tmp/uverbs'
+kubectl delete pod hostile --wait=false > /dev/null
+check 'the pod ends' eventually gone hostile
+check 'every device is in the host, as it was before' eventually at_baseline

@@ -1,0 +1,17 @@
+# One pod, one VF, an address from whereabouts: what a user sees first.
+kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
+
+pod plain '' 0
+check 'a pod without a device runs' eventually running plain
+pod one hostdev 1
+check 'a pod with a device runs' eventually running one
+
+check 'net1 has an address of the range' has 'inet 192\.168\.100\.' in_pod one ip address show net1
+check 'its RDMA device is active' has PORT_ACTIVE in_pod one ibv_devinfo
+check 'and it sees no other' is 1 in_pod one bash -c 'rdma link | wc -l'
+check 'the network status names the interface and the PCI function' \
+    has '"interface": "net1".*"pci-address": "0000:' bash -c 'tr -d "\n" <<< "$1" | tr -s " "' - "$(network_status one)"
+check 'the container knows the PCI function' has PCIDEVICE_NVIDIA_COM_HOSTDEV=0000: in_pod one env
+check 'the pod without a device has no RDMA node' refused in_pod plain ls /dev/infiniband
+check 'the VF has left the host' refused at_baseline
+check 'one address is assigned' is 1 addresses_assigned

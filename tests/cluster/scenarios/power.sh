@@ -1,0 +1,26 @@
+# The node loses power while pods have devices, and comes back.
+#
+# A pod that was bound to the node fails after a boot if kubelet admits it before the plugin has registered (so with any
+# device plugin); what matters is that no device and no address remains taken.
+kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
+for name in stays goes; do pod $name hostdev 1; done
+check 'two pods run' eventually is 2 how_many_run
+check 'two addresses are assigned' is 2 addresses_assigned
+
+# A write that is a moment old may be lost with the power, and the programs of this disk must not be.
+on_node sync
+node_power_off
+kubectl delete pod goes --force --grace-period=0 > /dev/null 2>&1
+check 'the node comes back' node_up
+check 'vfrail serves again' eventually is $((2 * VFS)) allocatable
+check 'the VFs are in the host, as the boot has made them' eventually at_baseline
+kubectl delete pod stays --wait=false > /dev/null
+check 'the pod that stayed can be deleted' eventually gone stays
+
+pod next hostdev 1
+check 'the next pod gets a device' eventually running next
+check 'with an active RDMA device' has PORT_ACTIVE in_pod next ibv_devinfo
+
+# What never gets a DEL is what the sweep is for.
+check 'the sweep gives back what the power loss has left' on_node '/opt/cni/bin/vfrail sweep'
+check 'one address is assigned, that of the pod' eventually is 1 addresses_assigned
