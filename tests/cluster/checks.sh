@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What scenarios are written with: checks (those of the lab), pods, and questions to the cluster. Sourced by
+# What scenarios are written with: checks, pods, and questions to the cluster. Sourced by
 # tests/cluster/run.
 CHECK_DEADLINE=900                          # against hanging alone; a pod takes 20 s on a quiet machine, minutes on a busy one
-TMPDIR=$work . "$here/../lab/guest/lib.sh"
-trap - EXIT
+TMPDIR=$work . tests/support/checks.sh
+trap - EXIT                                 # the sum is printed for each scenario
 section() { echo "== $* ($(date +%T))"; }
 
 # pod NAME NETWORKS COUNT [SECURITY]: a pod with COUNT devices on NETWORKS (neither: '' and 0), with a security context if

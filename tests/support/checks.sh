@@ -68,7 +68,7 @@ is() {
 # eventually COMMAND...: COMMAND succeeds at some time. Shows the output of the last try. The deadline is against hanging
 # alone: how long anything takes is printed, and never decides, because another machine has more to do.
 eventually() {
-    local end=$((SECONDS + 120)) output
+    local end=$((SECONDS + ${CHECK_DEADLINE:-120})) output
     until output=$("$@" 2>&1); do
         [ "$SECONDS" -lt "$end" ] || { echo "$output"; return 1; }
         sleep 0.1

@@ -1,17 +1,6 @@
 # CDI: kubelet names the device, the runtime reads vfrail's spec, so eight at once cannot get each other's nodes.
 mkdir -p "$work/cdi"
-cat > "$work/cdi/kustomization.yaml" << END
-apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources: [../manifests]
-patches:
-  - target: {kind: DaemonSet}
-    patch: |
-      [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--use-cdi"},
-       {"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "cdi", "mountPath": "/var/run/cdi"}},
-       {"op": "add", "path": "/spec/template/spec/volumes/-",
-        "value": {"name": "cdi", "hostPath": {"path": "/var/run/cdi", "type": "DirectoryOrCreate"}}}]
-END
+sed 's|^  - ../../manifests$|  - ../manifests|' examples/cdi/kustomization.yaml > "$work/cdi/kustomization.yaml"
 check 'vfrail serves with CDI' vfrail_rolled_out "$work/cdi"
 check 'every device is allocatable' eventually is $((2 * VFS)) allocatable
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
