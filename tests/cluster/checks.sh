@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What scenarios are written with: checks, pods, and questions to the cluster. Sourced by
+# What scenarios are written with: checks (tests/support/checks.sh), pods, and questions to the cluster. Sourced by
 # tests/cluster/run.
 CHECK_DEADLINE=900                          # against hanging alone; a pod takes 20 s on a quiet machine, minutes on a busy one
 TMPDIR=$work . tests/support/checks.sh

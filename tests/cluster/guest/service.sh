@@ -23,8 +23,8 @@ service_stop() {
 }
 service_restart() { service_stop "$1"; service_start "$1"; }
 
-# baseline: what must be the same whenever no pod of a test is there (/node/baseline is that of the boot): every function with its netdev, driver and RDMA
-# device, every setting of it. The numbers of uverbs and umad nodes change with each move of an RDMA device, which is the
+# baseline: what must be the same whenever no pod of a test is there (/node/baseline is that of the boot): every function
+# with its netdev, driver and RDMA device, every setting of it. The numbers of uverbs and umad nodes change with each move of an RDMA device, which is the
 # kernel's way. The rest of node_state belongs to the pod network and to vfrail's own pod.
 baseline() {
     node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE '^(link|address) (veth|cni0)' |
