@@ -299,8 +299,9 @@ void Daemon::find_orphans(Time now) {
   remark("attachments", owners
                             ? std::vector<std::string>()
                             : std::vector{"cannot read which devices are attached: " + owners.error().text});
-  const AttachedDevices attached = std::move(owners).value_or({});
-  const auto found = find_orphaned(published_, *in_use_, attached);
+  // What cannot be read now is as it was: an orphan does not become none.
+  if (owners) attached_ = *std::move(owners);
+  const auto found = find_orphaned(published_, *in_use_, attached_);
   std::erase_if(orphaned_, [&](const auto& one) { return !found.contains(one.first); });
   std::set<std::string> lasting;
   std::vector<std::string> remarks;
@@ -311,10 +312,10 @@ void Daemon::find_orphans(Time now) {
       continue;
     }
     lasting.insert(id);
-    const auto owner = attached.find(id);
+    const auto owner = attached_.find(id);
     remarks.push_back(
         id + " " + what +
-        (owner == attached.end() ? "" : " (" + describe_owner(attachments, owner->second) + ")") +
+        (owner == attached_.end() ? "" : " (" + describe_owner(attachments, owner->second) + ")") +
         ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node");
   }
   remark("orphaned", remarks);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/log.h"
+#include "common/node/attachments.h"
 #include "common/result.h"
 #include "plugin/allocate/prepare.h"
 #include "plugin/config/source.h"
@@ -131,6 +132,7 @@ class Daemon {
   Time asked_at_{};                       // when that question was put
   std::optional<DevicesInUse> in_use_;    // by kubelet's last answer; nothing before the first
   std::map<std::string, Time> orphaned_;  // by device, since when
+  AttachedDevices attached_;              // as they could be read last
   std::set<std::string> swept_;           // those for longer than orphaned_after; the last sweep was for them
   std::optional<SweepRun> sweep_;
   std::string kubelet_complaint_;

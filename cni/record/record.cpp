@@ -13,7 +13,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxRecordBytes = 3 << 20;
 constexpr char kSeparator = ':';
 
 std::string lock_name(const AttachmentName& name) {

@@ -11,8 +11,6 @@ namespace vfrail {
 namespace {
 
 constexpr int64_t kSchema = 1;
-// The configuration that the record holds may have 1 MiB, and JSON escapes can double it.
-constexpr size_t kMaxRecordTextBytes = 3 << 20;
 constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
 constexpr char kSeparator = ':';         // in neither a container id nor an interface name
 
@@ -143,21 +141,22 @@ std::optional<AttachmentName> AttachmentName::parse(std::string_view text) {
 }
 
 // CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=a;K8S_POD_NAME=b".
-std::string pod_of(const Record& record) {
-  std::string name;
-  std::string name_space;
+RecordedPod pod_of(const Record& record) {
+  RecordedPod out;
   for (const std::string& one : split(record.cni_args, ";")) {
     const auto take = [&](std::string_view key, std::string& value) {
       if (one.starts_with(key)) value = one.substr(key.size());
     };
-    take("K8S_POD_NAME=", name);
-    take("K8S_POD_NAMESPACE=", name_space);
+    take("K8S_POD_NAME=", out.name);
+    take("K8S_POD_NAMESPACE=", out.name_space);
   }
-  return name.empty() ? name : name_space + "/" + name;
+  return out;
 }
 
+std::string RecordedPod::text() const { return name.empty() ? name : name_space + "/" + name; }
+
 std::string describe(const Record& record) {
-  const std::string pod = pod_of(record);
+  const std::string pod = pod_of(record).text();
   return record.attachment.ifname + " of " +
          (pod.empty() ? "container " + record.attachment.container_id : "pod " + pod) + ", network " +
          record.network;
@@ -227,7 +226,7 @@ std::string format_record(const Record& record) {
 }
 
 Result<Record> parse_record(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxRecordTextBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxRecordBytes), "");
   ObjectReader reader(*json.as_object(), "");
   const auto schema = TRY(reader.integer("schema"), "");
   if (schema != kSchema)

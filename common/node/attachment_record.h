@@ -98,12 +98,19 @@ struct Record {
   }
 };
 
-// Which pod has it, by what the runtime said at ADD: "namespace/name". Empty if it said nothing (no
+// Which pod has it, by what the runtime said at ADD (CNI_ARGS). Both empty if it said nothing (no
 // Kubernetes).
-std::string pod_of(const Record& record);
+struct RecordedPod {
+  std::string name_space;
+  std::string name;
+  std::string text() const;  // "namespace/name", or empty
+};
+RecordedPod pod_of(const Record& record);
 // "net1 of pod demo/trainer-0, network rail0".
 std::string describe(const Record& record);
 
+// The configuration that a record holds may have 1 MiB, and escapes double it.
+inline constexpr size_t kMaxRecordBytes = size_t{3} << 20;
 // The text of a record file, and back.
 std::string format_record(const Record& record);
 Result<Record> parse_record(std::string_view text);

@@ -12,12 +12,6 @@ namespace vfrail {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-constexpr size_t kMaxRecordFileBytes = 3 << 20;
-
-}  // namespace
-
 std::string Attachments::record_path(const AttachmentName& name) const {
   return folder_ + "/attachments/" + name.text() + ".json";
 }
@@ -28,7 +22,7 @@ std::string Attachments::owner_path(const std::string& device_key) const {
 
 Result<std::optional<Record>> Attachments::load(const AttachmentName& name) const {
   const std::string path = record_path(name);
-  const auto text = TRY(read_file(path, kMaxRecordFileBytes), "");
+  const auto text = TRY(read_file(path, kMaxRecordBytes), "");
   if (!text) return std::optional<Record>();
   auto record = parse_record(*text);
   if (!record) return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text};

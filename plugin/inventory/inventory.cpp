@@ -55,6 +55,10 @@ Result<Part> read_part(const SysRoot& sys, const FailedReporters& failed,
   Part out;
   for (size_t i = from; i < to; ++i) {
     const auto address = PciAddress::parse(names[i]);
+    if (address && address->text() != names[i]) {  // read by its address it would be another folder's device
+      out.push_back(Error{Errc::invalid, 0, "the kernel writes this address " + address->text()});
+      continue;
+    }
     out.push_back(address ? read_pci_device(sys, *address, reader) : PciDevice());
   }
   return out;
@@ -154,10 +158,8 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   return out;
 }
 
-void mark_attached(const std::string& cni_state_dir, Inventory& inventory) {
-  const auto recorded = SysRoot(cni_state_dir).list("devices").or_none().value_or(SysRoot::Names());
-  for (PciFunction& function : inventory.functions)
-    function.attached = std::binary_search(recorded.begin(), recorded.end(), function.id.text());
+void mark_attached(const AttachedDevices& attached, Inventory& inventory) {
+  for (PciFunction& function : inventory.functions) function.attached = attached.contains(function.id.text());
 }
 
 Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known) {

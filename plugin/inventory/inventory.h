@@ -4,6 +4,7 @@
 
 #include "common/ids.h"
 #include "common/netlink/kernel.h"
+#include "common/node/attachment_record.h"
 #include "common/node/device.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
@@ -115,9 +116,9 @@ struct Inventory {
 // namespace. One device that cannot be read hides no other; if none can be read, it is an error.
 Result<Inventory> scan(const SysRoot& sys, Kernel* host);
 
-// Marks the functions that vfrail-cni has a record of, by its folder of records ("/var/lib/cni/vfrail"). For
-// reports: without it nobody knows that what is away is in a pod.
-void mark_attached(const std::string& cni_state_dir, Inventory& inventory);
+// Marks the functions that an attachment has. For reports: without it nobody knows that what is away is in a
+// pod.
+void mark_attached(const AttachedDevices& attached, Inventory& inventory);
 
 // The facts of one function of an earlier scan, fresh; nothing if it has vanished. Host use is not looked at.
 Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known);

@@ -28,19 +28,22 @@ bool is_json(InspectOptions::Output output) {
   return output == InspectOptions::Output::json || output == InspectOptions::Output::yaml;
 }
 
-// Kubelet's answer, and for what it does not name a pod the records of vfrail-cni.
-void find_pods(const InspectOptions& options, const AskKubelet& ask_kubelet, InspectFacts& facts) {
-  std::error_code unknown;
-  const bool is_there = std::filesystem::exists(options.kubelet_root + "/pod-resources", unknown);
-  if (is_live(options.root) && is_there && !facts.pools.pools.empty()) {
-    const auto in_use = ask_kubelet(options.kubelet_root);
-    if (in_use) {
-      add_allocated(facts.pools, *in_use, facts.pods);
-    } else {
-      facts.warnings.push_back("kubelet does not say which pod has which device: " + in_use.error().text);
-    }
+// What kubelet has allocated, if this node has a kubelet.
+void find_allocated(const InspectOptions& options, const AskKubelet& ask_kubelet, InspectFacts& facts) {
+  if (!is_live(options.root) || facts.pools.pools.empty()) return;
+  const std::string folder = options.kubelet_root + "/pod-resources";
+  std::error_code failed;
+  if (!std::filesystem::exists(folder, failed)) {
+    if (failed)
+      facts.warnings.push_back("kubelet is not asked which pod has which device: " + folder + ": " +
+                               failed.message());
+    return;
   }
-  add_attached(cni_state_dir(options.root), facts.inventory, facts.pods);
+  const auto in_use = ask_kubelet(options.kubelet_root);
+  if (in_use)
+    add_allocated(facts.pools, *in_use, facts.pods);
+  else
+    facts.warnings.push_back("kubelet does not say which pod has which device: " + in_use.error().text);
 }
 
 void find_warnings(const SysRoot& sys, InspectFacts& facts) {
@@ -105,7 +108,8 @@ int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
   facts.inventory = *std::move(inventory);
   if (facts.config) facts.pools = match(*facts.config, facts.inventory);
   facts.hardware = read_hardware(sys, pci_ids_files(options.root), facts.inventory);
-  find_pods(options, ask_kubelet, facts);
+  find_allocated(options, ask_kubelet, facts);
+  add_attached(Attachments(cni_state_dir(options.root)), facts.inventory, facts.pods);
   find_warnings(sys, facts);
   if (options.explain) facts.traces = explain(facts.config.value_or(Config()), facts.inventory, facts.pools);
   NodeReport report = make_report(facts);

@@ -1,6 +1,7 @@
 // Which pod has which device: as kubelet says it, and as vfrail-cni's records do. Reads; never guesses.
 #pragma once
 
+#include "common/node/attachments.h"
 #include "plugin/inventory/inventory.h"
 #include "plugin/match/devices_in_use.h"
 #include "plugin/match/pools.h"
@@ -29,6 +30,6 @@ using PodsById = std::map<std::string, std::vector<PodUse>>;
 // one has no device more than the next.
 void add_allocated(const Pools& pools, const DevicesInUse& in_use, PodsById& out);
 // What vfrail-cni has attached, of devices that kubelet names no pod for.
-void add_attached(const std::string& cni_state_dir, const Inventory& inventory, PodsById& out);
+void add_attached(const Attachments& attachments, const Inventory& inventory, PodsById& out);
 
 }  // namespace vfrail

@@ -1,5 +1,6 @@
 #include "plugin/report/scan_root.h"
 
+#include "common/node/attachments.h"
 #include "plugin/inventory/host_kernel.h"
 #include "plugin/inventory/host_view.h"
 #include "plugin/inventory/unclean_facts.h"
@@ -35,8 +36,11 @@ Result<Inventory> scan_root(const std::string& root) {
   Inventory out = TRY(scan(sys, host.get()), "");
   TRY(check_host_view(sys, out), "");
   const std::string state = cni_state_dir(root);
-  mark_attached(state, out);
   // Only root may read it; the rest is worth showing all the same.
+  if (const auto attached = Attachments(state).owners())
+    mark_attached(*attached, out);
+  else
+    out.warnings.push_back("which devices are attached to pods is not known: " + attached.error().text);
   const auto read = add_unclean(sys, state, out);
   if (!read)
     out.warnings.push_back("which devices could not be restored after a pod is not known: " +

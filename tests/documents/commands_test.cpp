@@ -3,6 +3,7 @@
 #include "common/json.h"
 #include "tests/documents/page.h"
 #include "tests/plugin/tree.h"
+#include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 
 #include <filesystem>
@@ -24,10 +25,10 @@ class Desk {
     for (const char* folder : {"manifests", "examples"})
       fs::copy(fs::path(kTop) / folder, folder_.path(folder), fs::copy_options::recursive);
   }
-  Outcome run(const std::string& block) const {
+  ShellOutcome run(const std::string& block) const {
     std::ofstream(folder_.path("block")) << block;
-    return test::run("cd " + folder_.path() + " && " + kTop + "/tests/documents/commands.sh " + kTop + " " +
-                     VFRAIL_BINARY_DIR + " " + tree_.root() + " block");
+    return test::run_in_shell("cd " + folder_.path() + " && " + kTop + "/tests/documents/commands.sh " +
+                              kTop + " " + VFRAIL_BINARY_DIR + " " + tree_.root() + " block");
   }
 
  private:
@@ -44,7 +45,7 @@ TEST_CASE("every command of every document runs") {
     for (const Block& block : one.blocks) {
       if (block.language != "sh") continue;
       ++blocks;
-      const Outcome outcome = desk.run(block.text);
+      const ShellOutcome outcome = desk.run(block.text);
       INFO(one.file << ":" << block.line << "\n" << block.text << "\n" << outcome.output);
       CHECK(outcome.status == 0);
     }
@@ -62,7 +63,7 @@ TEST_CASE("a command that names what is not there, or that nothing checks, is fo
         "systemctl enable --now none.timer", "kubectl -n kube-system get pods -l app=none",
         "tests/lab/run --none", "tests/none", "rm -rf /etc", "echo 1 > /tmp/documents",
         "kubectl get pods --watch-only", "vfrail-cni sweep --none"}) {
-    const Outcome outcome = desk.run(std::string(bad) + "\n");
+    const ShellOutcome outcome = desk.run(std::string(bad) + "\n");
     INFO(bad << "\n" << outcome.output);
     CHECK(outcome.status != 0);
   }

@@ -3,6 +3,7 @@
 #include "cni/conf/link_settings.h"
 #include "plugin/config/selector_table.h"
 #include "tests/documents/page.h"
+#include "tests/support/shell.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -21,7 +22,7 @@ constexpr const char* kEnd = "<!-- end of generated -->\n";
 std::string generate(const std::string& name) {
   if (name == "selectors") return selectors_document();
   if (name == "link settings") return link_settings_document();
-  const Outcome outcome = run(name);
+  const ShellOutcome outcome = run_in_shell(name);
   INFO(name << "\n" << outcome.output);
   REQUIRE(outcome.status == 0);
   return "```text\n" + outcome.output.substr(0, outcome.output.find_last_not_of('\n') + 1) + "\n```\n";

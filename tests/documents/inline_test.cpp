@@ -1,6 +1,7 @@
 // Commands that documents name within sentences, and manifests in their comments: each verb and flag exists.
 // Those in blocks are run (commands_test.cpp).
 #include "tests/documents/page.h"
+#include "tests/support/shell.h"
 
 #include <map>
 #include <regex>
@@ -62,7 +63,7 @@ std::string help_of(const std::string& program, const std::string& verb) {
   static std::map<std::string, std::string> known;
   const auto [at, is_new] = known.try_emplace(program + " " + verb);
   // vfrail-cni says in its usage what all of its verbs take.
-  if (is_new) at->second = run(program + " " + verb + " --help; " + program + " --help").output;
+  if (is_new) at->second = run_in_shell(program + " " + verb + " --help; " + program + " --help").output;
   return at->second;
 }
 
@@ -99,12 +100,13 @@ TEST_CASE("an interval is taken as the help shows it, with or without its unit")
   for (const char* interval : {"60", "60s", "2m", "1h"}) {
     INFO(interval);
     const std::string output =
-        run(std::string("vfrail serve --config-file /not/there.json --rescan-interval ") + interval).output;
+        run_in_shell(std::string("vfrail serve --config-file /not/there.json --rescan-interval ") + interval)
+            .output;
     INFO(output);
     CHECK(output.find("/not/there.json") != std::string::npos);
     CHECK(output.find("rescan-interval") == std::string::npos);
   }
-  CHECK(run("vfrail serve --config-file /not/there.json --rescan-interval 60x").status == 2);
+  CHECK(run_in_shell("vfrail serve --config-file /not/there.json --rescan-interval 60x").status == 2);
 }
 
 }  // namespace vfrail::test

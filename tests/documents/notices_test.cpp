@@ -1,6 +1,7 @@
 // THIRD_PARTY_NOTICES.md has every project whose code is in the shipped programs: what the linker is given,
 // by the build that it would really make, and what is included as headers.
 #include "tests/documents/page.h"
+#include "tests/support/shell.h"
 
 #include <fstream>
 #include <map>
@@ -29,7 +30,7 @@ std::set<std::string> archives_of(const std::string& ninja, const std::string& p
 }
 
 std::string trimmed_output(const std::string& command) {
-  const Outcome outcome = run(command);
+  const ShellOutcome outcome = run_in_shell(command);
   INFO(command << "\n" << outcome.output);
   REQUIRE(outcome.status == 0);
   return outcome.output.substr(0, outcome.output.find_last_not_of('\n') + 1);
@@ -40,7 +41,7 @@ std::string trimmed_output(const std::string& command) {
 std::map<std::string, std::string> sources_of(const std::set<std::string>& files) {
   std::string names;
   for (const std::string& file : files) names += " " + file + " " + file.substr(std::string("/usr").size());
-  std::istringstream found(run("dpkg -S" + names + " 2> /dev/null").output);
+  std::istringstream found(run_in_shell("dpkg -S" + names + " 2> /dev/null").output);
   std::map<std::string, std::string> packages;
   for (std::string line; std::getline(found, line);) {
     const size_t colon = line.rfind(": ");

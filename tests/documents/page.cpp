@@ -1,15 +1,12 @@
 #include "tests/documents/page.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
-#include <sys/wait.h>
 
 namespace vfrail::test {
 
@@ -112,18 +109,6 @@ std::string source_text(const std::string& file) {
   std::ifstream stream(kTop / file);
   if (!stream) throw std::runtime_error("cannot read " + file);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-Outcome run(const std::string& command) {
-  Outcome out;
-  const std::string all = "PATH=" VFRAIL_BINARY_DIR ":$PATH; " + command;
-  FILE* pipe = ::popen(("{ " + all + "\n} < /dev/null 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
-  std::array<char, 4096> buffer{};
-  while (const size_t size = ::fread(buffer.data(), 1, buffer.size(), pipe))
-    out.output.append(buffer.data(), size);
-  out.status = WEXITSTATUS(::pclose(pipe));
-  return out;
 }
 
 }  // namespace vfrail::test

@@ -38,11 +38,4 @@ const Page& page(const std::string& file);
 // A file of the repository; throws if it cannot be read.
 std::string source_text(const std::string& file);
 
-struct Outcome {
-  int status = 0;
-  std::string output;  // both streams
-};
-// By sh, with the built programs in PATH.
-Outcome run(const std::string& command);
-
 }  // namespace vfrail::test

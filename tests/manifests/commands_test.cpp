@@ -1,7 +1,7 @@
 // The manifests and examples, as the command line takes them.
 #include "common/json.h"
 #include "tests/manifests/documents.h"
-#include "tests/manifests/programs.h"
+#include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,8 @@ TEST_CASE("check-config takes every file with a configuration or a network, each
     };
     bool wanted = file.ends_with(".json");
     for (const Document& one : documents()) wanted = wanted || (one.file == file && holds(one));
-    const Outcome checked = run("cd " VFRAIL_SOURCE_DIR " && vfrail check-config --strict-config " + file);
+    const ShellOutcome checked =
+        run_in_shell("cd " VFRAIL_SOURCE_DIR " && vfrail check-config --strict-config " + file);
     INFO(file << ": " << checked.output);
     CHECK(checked.status == (wanted ? 0 : 2));
     if (!wanted) {
@@ -29,7 +30,7 @@ TEST_CASE("check-config takes every file with a configuration or a network, each
     ++taken;
   }
   CHECK(taken > 8);
-  const Outcome checked = run(all);
+  const ShellOutcome checked = run_in_shell(all);
   INFO(checked.output);
   CHECK(checked.status == 0);
   CHECK(checked.output.find("is not checked") == std::string::npos);
@@ -39,16 +40,16 @@ TEST_CASE("a ConfigMap is a configuration as it is, for inspect and from stdin")
   const TempDir no_node;
   const std::string map = VFRAIL_SOURCE_DIR "/manifests/configmap.yaml";
   const std::string inspect = "vfrail inspect --root " + no_node.path() + " --config-file ";
-  CHECK(run(inspect + map).status == 1);  // the node is wrong, the configuration is not
-  CHECK(run(inspect + "- < " + map).status == 1);
-  CHECK(run(inspect + "- < /dev/null").status == 2);
-  CHECK(run("vfrail check-config - < " + map).status == 0);
-  CHECK(run("vfrail check-config - < /dev/null").status == 2);
+  CHECK(run_in_shell(inspect + map).status == 1);  // the node is wrong, the configuration is not
+  CHECK(run_in_shell(inspect + "- < " + map).status == 1);
+  CHECK(run_in_shell(inspect + "- < /dev/null").status == 2);
+  CHECK(run_in_shell("vfrail check-config - < " + map).status == 0);
+  CHECK(run_in_shell("vfrail check-config - < /dev/null").status == 2);
 }
 
 TEST_CASE("render makes of the HostDeviceNetwork the network that is shown beside it") {
   const std::string file = VFRAIL_SOURCE_DIR "/manifests/host-device-network.yaml";
-  const Outcome made = run("vfrail render " + file);
+  const ShellOutcome made = run_in_shell("vfrail render " + file);
   INFO(made.output);
   REQUIRE(made.status == 0);
   const YAML::Node network = YAML::Load(made.output);
@@ -62,9 +63,9 @@ TEST_CASE("render makes of the HostDeviceNetwork the network that is shown besid
   CHECK(network["metadata"]["namespace"].as<std::string>() == shown.name_space());
   CHECK(network["metadata"]["annotations"][kResourceAnnotation].as<std::string>() ==
         shown.node["metadata"]["annotations"][kResourceAnnotation].as<std::string>());
-  const Outcome ours = run("vfrail render --type vfrail - < " + file);
+  const ShellOutcome ours = run_in_shell("vfrail render --type vfrail - < " + file);
   CHECK(ours.output.find("\"type\":\"vfrail\"") != std::string::npos);
-  CHECK(run("vfrail render --type macvlan " + file).status == 2);
+  CHECK(run_in_shell("vfrail render --type macvlan " + file).status == 2);
 }
 
 }  // namespace vfrail::test

@@ -1,6 +1,6 @@
 // What both programs make of their own description: completion that the shells take, manual pages that groff
 // takes, and answers to what was not meant.
-#include "tests/manifests/programs.h"
+#include "tests/support/shell.h"
 
 #include <regex>
 #include <set>
@@ -24,9 +24,9 @@ Words words_of(const std::string& text) {
 Words offered(const std::string& program, const std::string& words) {
   std::string function = "_" + program;
   for (char& c : function) c = c == '-' ? '_' : c;
-  const Outcome outcome = run("source <(" + program + " completion bash) && COMP_WORDS=(" + words +
-                              ") && COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && " + function +
-                              " && printf '%s\\n' \"${COMPREPLY[@]}\"");
+  const ShellOutcome outcome = run_in_shell("source <(" + program + " completion bash) && COMP_WORDS=(" +
+                                            words + ") && COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && " +
+                                            function + " && printf '%s\\n' \"${COMPREPLY[@]}\"");
   INFO(outcome.output);
   REQUIRE(outcome.status == 0);
   return words_of(outcome.output);
@@ -35,7 +35,7 @@ Words offered(const std::string& program, const std::string& words) {
 // The commands of a program and their long options, as its help shows them.
 Words commands_of(const std::string& program) {
   static const std::regex row(R"((?:^|\n)  ([a-z][a-z-]*) )");
-  std::string help = run(program + " --help").output;
+  std::string help = run_in_shell(program + " --help").output;
   const size_t begin = std::min(help.find("Subcommands:"), help.find("Commands:"));
   REQUIRE(begin != std::string::npos);
   help = help.substr(begin, help.find("\n\n", begin) - begin);
@@ -47,7 +47,7 @@ Words commands_of(const std::string& program) {
 
 Words options_of(const std::string& program, const std::string& command) {
   static const std::regex option(R"((?:^|\n)  (?:-[a-z],)?(--[a-z-]+))");
-  const std::string help = run(program + " " + command + " --help").output;
+  const std::string help = run_in_shell(program + " " + command + " --help").output;
   Words out;
   for (auto at = std::sregex_iterator(help.begin(), help.end(), option); at != std::sregex_iterator(); ++at)
     out.insert((*at)[1]);
@@ -97,20 +97,20 @@ TEST_CASE("bash completes the begun word, choices, files and folders") {
 TEST_CASE("zsh and fish take their scripts, and fish offers the same words") {
   for (const std::string program : kPrograms) {
     INFO(program);
-    const Outcome zsh =
-        run(program +
-            " completion zsh > completion.zsh && zsh -f -c 'autoload -U compinit; compinit -D; "
-            "source ./completion.zsh; whence -w ${_comps[" +
-            program + "]}'");
+    const ShellOutcome zsh =
+        run_in_shell(program +
+                     " completion zsh > completion.zsh && zsh -f -c 'autoload -U compinit; compinit -D; "
+                     "source ./completion.zsh; whence -w ${_comps[" +
+                     program + "]}'");
     INFO(zsh.output);
     CHECK(zsh.status == 0);
     CHECK(zsh.output.find("function") != std::string::npos);
   }
   const auto fish = [](const std::string& words) {
-    const Outcome outcome =
-        run("vfrail completion fish > script.fish && HOME=$PWD fish --no-config -c "
-            "'source script.fish; complete -C \"" +
-            words + "\"'");
+    const ShellOutcome outcome = run_in_shell(
+        "vfrail completion fish > script.fish && HOME=$PWD fish --no-config -c "
+        "'source script.fish; complete -C \"" +
+        words + "\"'");
     INFO(outcome.output);
     CHECK(outcome.status == 0);
     std::istringstream lines(outcome.output);
@@ -125,11 +125,12 @@ TEST_CASE("zsh and fish take their scripts, and fish offers the same words") {
 
 TEST_CASE("a manual page has every command and option, and groff has nothing to complain about") {
   for (const std::string program : kPrograms) {
-    const Outcome checked = run(program + " man | groff -man -Tascii -ww -z");
+    const ShellOutcome checked = run_in_shell(program + " man | groff -man -Tascii -ww -z");
     INFO(checked.output);
     CHECK(checked.output.empty());
     CHECK(checked.status == 0);
-    const std::string page = run(program + " man | groff -man -Tascii -P-c -P-b -P-u -rLL=200n").output;
+    const std::string page =
+        run_in_shell(program + " man | groff -man -Tascii -P-c -P-b -P-u -rLL=200n").output;
     for (const std::string& command : commands_of(program)) {
       INFO(program << " " << command);
       CHECK(page.find(program + " " + command + " [OPTIONS]") != std::string::npos);
@@ -144,21 +145,21 @@ TEST_CASE("a manual page has every command and option, and groff has nothing to 
 TEST_CASE("both programs print help and version and exit with 0, and with 2 for what they do not know") {
   for (const std::string program : kPrograms) {
     INFO(program);
-    const Outcome version = run(program + " --version");
+    const ShellOutcome version = run_in_shell(program + " --version");
     CHECK(version.status == 0);
     CHECK(version.output == program + " " VFRAIL_VERSION "\n");
-    CHECK(run(program + " version").output == version.output);
-    CHECK(run(program + " --help").status == 0);
-    for (const char* wrong : {"bogus", "--bogus"}) CHECK(run(program + " " + wrong).status == 2);
+    CHECK(run_in_shell(program + " version").output == version.output);
+    CHECK(run_in_shell(program + " --help").status == 0);
+    for (const char* wrong : {"bogus", "--bogus"}) CHECK(run_in_shell(program + " " + wrong).status == 2);
   }
-  CHECK(run("vfrail").status == 2);
-  CHECK(run("vfrail inspct").output.find("\"inspct\" is not a command; \"inspect\" is probably meant") !=
-        std::string::npos);
-  CHECK(run("vfrail inspect --confg-file x")
+  CHECK(run_in_shell("vfrail").status == 2);
+  CHECK(run_in_shell("vfrail inspct")
+            .output.find("\"inspct\" is not a command; \"inspect\" is probably meant") != std::string::npos);
+  CHECK(run_in_shell("vfrail inspect --confg-file x")
             .output.find("\"--confg-file\" is not an option; \"--config-file\" is probably meant") !=
         std::string::npos);
-  CHECK(run("vfrail-cni swep").output.find("\"sweep\" is probably meant") != std::string::npos);
-  CHECK(run("vfrail-cni completion csh").status == 2);
+  CHECK(run_in_shell("vfrail-cni swep").output.find("\"sweep\" is probably meant") != std::string::npos);
+  CHECK(run_in_shell("vfrail-cni completion csh").status == 2);
 }
 
 TEST_CASE("the CNI plugin says where the other program is, for each of its commands") {
@@ -166,11 +167,11 @@ TEST_CASE("the CNI plugin says where the other program is, for each of its comma
   for (const std::string& command : commands_of("vfrail")) {
     if (commands_of("vfrail-cni").contains(command)) continue;
     INFO(command);
-    const Outcome asked = run("vfrail-cni " + command);
+    const ShellOutcome asked = run_in_shell("vfrail-cni " + command);
     CHECK(asked.status == 2);
     CHECK(asked.output.find(kWhere) != std::string::npos);
   }
-  const Outcome by_hand = run("vfrail-cni");
+  const ShellOutcome by_hand = run_in_shell("vfrail-cni");
   CHECK(by_hand.status == 0);
   CHECK(by_hand.output.find(kWhere) != std::string::npos);
 }

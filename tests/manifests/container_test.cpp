@@ -1,8 +1,9 @@
 // What `kubectl exec ds/vfrail -- vfrail inspect` finds by itself: the container's files as the DaemonSet
 // mounts them, in a folder that becomes the root.
 #include "tests/manifests/documents.h"
-#include "tests/manifests/programs.h"
+#include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/write_attachment.h"
 
 #include <filesystem>
 #include <fstream>
@@ -17,12 +18,12 @@ namespace fs = std::filesystem;
 // A root with vfrail in it, the libraries that a test build needs, and a node's tree below /host.
 struct Container {
   Container() {
-    const Outcome copied =
-        run("cd " + folder.path() +
-            " && mkdir bin && ln " VFRAIL_BINARY_DIR "/vfrail bin/ 2> /dev/null || cp " VFRAIL_BINARY_DIR
-            "/vfrail bin/; for library "
-            "in $(ldd bin/vfrail | grep -o '/[^ ]*'); do mkdir -p .${library%/*}; cp $library "
-            ".$library; done");
+    const ShellOutcome copied = run_in_shell(
+        "cd " + folder.path() +
+        " && mkdir bin && ln " VFRAIL_BINARY_DIR "/vfrail bin/ 2> /dev/null || cp " VFRAIL_BINARY_DIR
+        "/vfrail bin/; for library "
+        "in $(ldd bin/vfrail | grep -o '/[^ ]*'); do mkdir -p .${library%/*}; cp $library "
+        ".$library; done");
     INFO(copied.output);
     write_tree(folder.path("host"), file_text("tests/data/igb_node.sysfs"));
     write_uevents(folder.path("host"));
@@ -31,9 +32,9 @@ struct Container {
     fs::create_directories(fs::path(folder.path(file)).parent_path());
     std::ofstream(folder.path(file)) << text;
   }
-  Outcome vfrail(const std::string& words) const {
-    return run("as_root=; [ $(id -u) = 0 ] || as_root='unshare -r'; COLUMNS=200 $as_root chroot " +
-               folder.path() + " /bin/vfrail " + words);
+  ShellOutcome vfrail(const std::string& words) const {
+    return run_in_shell("as_root=; [ $(id -u) = 0 ] || as_root='unshare -r'; COLUMNS=200 $as_root chroot " +
+                        folder.path() + " /bin/vfrail " + words);
   }
   TempDir folder;
 };
@@ -42,7 +43,7 @@ struct Container {
 
 TEST_CASE("in the container the host, the configuration and the records are found by themselves") {
   const Container container;
-  const Outcome bare = container.vfrail("inspect");
+  const ShellOutcome bare = container.vfrail("inspect");
   INFO(bare.output);
   CHECK(bare.status == 0);
   CHECK(bare.output.find("`-0000:21:10.6 ") != std::string::npos);
@@ -50,11 +51,12 @@ TEST_CASE("in the container the host, the configuration and the records are foun
 
   container.write("etc/pcidp/config.json",
                   R"({"resourceList":[{"resourceName":"hostdev","selectors":{"pfNames":["eth0"]}}]})");
-  container.write("var/lib/cni/vfrail/attachments/c1:net1.json",
-                  R"({"containerId":"c1","cniArgs":"K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0"})");
-  fs::create_directories(container.folder.path("var/lib/cni/vfrail/devices"));
-  fs::create_symlink("c1:net1", container.folder.path("var/lib/cni/vfrail/devices/0000:21:10.2"));
-  const Outcome configured = container.vfrail("inspect");
+  Record record;
+  record.attachment = {"c1", "net1"};
+  record.device_key = "0000:21:10.2";
+  record.cni_args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
+  write_attachment(Attachments(container.folder.path("var/lib/cni/vfrail")), record);
+  const ShellOutcome configured = container.vfrail("inspect");
   INFO(configured.output);
   CHECK(configured.status == 0);
   CHECK(configured.output.find("\nconfiguration: /etc/pcidp/config.json\n") != std::string::npos);
@@ -63,12 +65,12 @@ TEST_CASE("in the container the host, the configuration and the records are foun
   CHECK(container.vfrail("inspect --config-file ''").output.find("no configuration") != std::string::npos);
 
   container.write("var/lib/kubelet/pod-resources/here", "");
-  const Outcome refused = container.vfrail("inspect");
+  const ShellOutcome refused = container.vfrail("inspect");
   CHECK(refused.status == 0);
   CHECK(refused.output.find("warning: kubelet does not say which pod has which device: ") !=
         std::string::npos);
 
-  const Outcome checked = container.vfrail("check-config");
+  const ShellOutcome checked = container.vfrail("check-config");
   CHECK(checked.status == 0);
   CHECK(checked.output.find("intel.com/hostdev\n") != std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
+#include "tests/support/write_attachment.h"
 
 #include <atomic>
 #include <filesystem>
@@ -160,10 +161,7 @@ TEST_CASE("a record that outlives its pod is reported with the pod's name, and s
   record.network = "rail0";
   record.device_key = kTwo[0];
   record.cni_args = "K8S_POD_NAMESPACE=demo;K8S_POD_NAME=trainer-0";
-  fs::create_directories(folder.path("cni/devices"));
-  fs::create_directories(folder.path("cni/attachments"));
-  std::ofstream(attachments.record_path(record.attachment)) << format_record(record);
-  fs::create_symlink(record.attachment.text(), attachments.owner_path(record.device_key));
+  write_attachment(attachments, record);
   std::ofstream(folder.path("sweep")) << "#!/bin/sh\necho $1 >> " << folder.path("swept") << '\n';
   fs::permissions(folder.path("sweep"), fs::perms::owner_all);
   const Pool two = make_pool(kTwo);
@@ -173,11 +171,18 @@ TEST_CASE("a record that outlives its pod is reported with the pod's name, and s
   for (int i = 0; i < 10 && !swept; ++i) swept = eventually([&] { return fs::exists(folder.path("swept")); });
   CHECK(swept);
   CHECK(eventually([&] { return plugin.orphaned() == 1; }));
+  // Which devices are attached cannot be read any more: what is known of them stays.
+  fs::rename(folder.path("cni/devices"), folder.path("cni/aside"));
+  std::ofstream(folder.path("cni/devices")) << "no folder";
   // Kubelet is asked again when a list changes.
   for (const Pool& pool : {make_pool({kTwo[0]}), two}) {
     plugin.now({pool});
     REQUIRE(kubelet.wait_for(kHostdev, pool.devices.size(), kDeadline));
   }
+  CHECK(eventually([&] {
+    return read_text(folder.path("log")).find("cannot read which devices are attached") != std::string::npos;
+  }));
+  CHECK(plugin.orphaned() == 1);
   plugin.stop();
   CHECK(read_text(folder.path("swept")) == "sweep\n");
   CHECK(read_text(folder.path("log")).find("net1 of pod demo/trainer-0, network rail0") != std::string::npos);

@@ -2,6 +2,7 @@
 #include "common/node/attachments.h"
 
 #include "tests/support/temp_dir.h"
+#include "tests/support/write_attachment.h"
 
 #include <filesystem>
 #include <fstream>
@@ -33,10 +34,7 @@ struct State {
     fs::create_directories(dir.path("attachments"));
     fs::create_directories(dir.path("devices"));
   }
-  void put(const Record& record) const {
-    std::ofstream(attachments.record_path(record.attachment)) << format_record(record);
-    fs::create_symlink(record.attachment.text(), attachments.owner_path(record.device_key));
-  }
+  void put(const Record& record) const { test::write_attachment(attachments, record); }
 };
 
 }  // namespace
@@ -94,7 +92,7 @@ TEST_CASE("A record that cannot be read, or is another attachment's, is an error
 TEST_CASE("An attachment outside Kubernetes is described by its container") {
   Record record = make_record("c1", "0000:03:02.1");
   record.cni_args.clear();
-  CHECK(pod_of(record).empty());
+  CHECK(pod_of(record).text().empty());
   CHECK(describe(record) == "net1 of container c1, network rail0");
 }
 

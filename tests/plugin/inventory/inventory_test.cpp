@@ -261,6 +261,17 @@ TEST_CASE("a function that cannot be read is not one that is gone, and hides no 
   CHECK(inventory.unread[0].reason.find("ELOOP") != std::string::npos);
 }
 
+TEST_CASE("an address that is spelt otherwise than the kernel does is no second device with that id") {
+  Tree tree("igb_node");
+  const size_t all = tree.scan().functions.size();
+  tree.add("sys/bus/pci/devices/0000" + kBrokenVf + "/");
+  const Inventory inventory = tree.scan();
+  CHECK(inventory.functions.size() == all);
+  REQUIRE(inventory.unread.size() == 1);
+  CHECK(inventory.unread[0].id == "0000" + kBrokenVf);
+  CHECK(inventory.unread[0].reason.find(kBrokenVf) != std::string::npos);
+}
+
 TEST_CASE("what decides something on several functions fails the scan if it cannot be read") {
   const std::string broken =
       GENERATE(as<std::string>{}, "sys/devices/pci0000:20/0000:20:00.0/" + kBrokenVf + "/net",

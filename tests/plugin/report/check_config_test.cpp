@@ -13,26 +13,13 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using test::kHostdev;
 using test::Run;
 using test::run;
 using test::TempDir;
+using test::write;
 
 namespace {
-
-std::string write(const TempDir& folder, const std::string& text) {
-  const std::string path = folder.path("config.json");
-  std::ofstream(path) << text;
-  return path;
-}
-
-constexpr const char* kHostdev =
-    R"({"resourceList":[{"resourceName":"hostdev","selectors":{"isRdma":true,"comment":"eth0"}}]})";
-
-std::string write(const TempDir& folder, const std::string& name, const std::string& text) {
-  const std::string path = folder.path(name);
-  std::ofstream(path) << text;
-  return path;
-}
 
 Run check(const std::vector<std::string>& files) {
   CheckConfigOptions options;

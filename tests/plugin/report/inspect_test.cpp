@@ -6,6 +6,7 @@
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/write_attachment.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,21 +19,14 @@
 #include <yaml-cpp/yaml.h>
 
 using namespace vfrail;
+using test::kHostdev;
 using test::Run;
 using test::TempDir;
 using test::Tree;
+using test::write;
 using Output = InspectOptions::Output;
 
 namespace {
-
-std::string write(const TempDir& folder, const std::string& text) {
-  const std::string path = folder.path("config.json");
-  std::ofstream(path) << text;
-  return path;
-}
-
-constexpr const char* kHostdev =
-    R"({"resourceList":[{"resourceName":"hostdev","selectors":{"isRdma":true,"comment":"eth0"}}]})";
 
 // A captured tree is no node with a kubelet.
 Result<DevicesInUse> no_kubelet(const std::string& folder) {
@@ -266,8 +260,10 @@ TEST_CASE("every JSON is as the schema says, and the schema has nothing that non
   for (const char* name : {"igb_node", "mlx5_switchdev", "management", "dgx_a100", "a100_bond", "erdma_vm"}) {
     CAPTURE(name);
     Scene scene(name);
-    scene.tree.add("var/lib/cni/vfrail/devices/0000:21:10.2 -> c1:net1");
-    scene.tree.add(R"(var/lib/cni/vfrail/attachments/c1:net1.json = {"containerId":"c1","cniArgs":""})");
+    Record record;
+    record.attachment = {"c1", "net1"};
+    record.device_key = "0000:21:10.2";
+    test::write_attachment(Attachments(scene.tree.root() + "/var/lib/cni/vfrail"), record);
     scene.options.output = Output::json;
     for (const bool configured : {false, true}) {
       if (configured) {

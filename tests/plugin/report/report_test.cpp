@@ -6,8 +6,10 @@
 #include "plugin/match/explain.h"
 #include "plugin/report/report_explain.h"
 #include "tests/plugin/tree.h"
+#include "tests/support/write_attachment.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include <catch2/catch.hpp>
@@ -26,23 +28,28 @@ Config hostdev() {
   return *std::move(parsed);
 }
 
+const AttachmentName kAttachment{"4f6c93ab12cd99", "net1"};
+
 // A node with one VF in a pod, one with its port down, and what no resource has.
 struct Scene {
+  void record(const std::string& cni_args) const {
+    Record out;
+    out.attachment = kAttachment;
+    out.device_key = "0000:21:10.2";
+    out.cni_args = cni_args;
+    test::write_attachment(attachments, out);
+  }
   Scene() {
     tree.add("proc/1/net/route | eth9\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0");
     tree.move_to_pod("0000:21:10.2");
     tree.add("sys/bus/pci/devices/0000:21:10.4/infiniband/mlx5_2/ports/1/state = 1: DOWN");
-    tree.add("var/lib/cni/vfrail/devices/0000:21:10.2 -> c1:net1");
-    tree.add(
-        "var/lib/cni/vfrail/attachments/c1:net1.json = "
-        R"({"containerId":"c1","cniArgs":"IgnoreUnknown=1;K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0"})");
-    const std::string state = tree.root() + "/var/lib/cni/vfrail";
+    record("IgnoreUnknown=1;K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0");
     facts.config_file = "c.json";
     facts.config = hostdev();
     facts.inventory = tree.scan();
-    mark_attached(state, facts.inventory);
+    mark_attached(*attachments.owners(), facts.inventory);
     facts.pools = match(*facts.config, facts.inventory);
-    add_attached(state, facts.inventory, facts.pods);
+    add_attached(attachments, facts.inventory, facts.pods);
     facts.hardware["0000:21:00.0"] = {"Intel Corporation", "82576 Gigabit Network Connection", 1000};
     facts.warnings = {"something is odd"};
   }
@@ -51,6 +58,7 @@ struct Scene {
     return render_table(make_report(facts), options);
   }
   Tree tree{"igb_node"};
+  Attachments attachments{tree.root() + "/var/lib/cni/vfrail"};
   InspectFacts facts;
 };
 
@@ -93,23 +101,26 @@ TEST_CASE("a device that is away is in a pod only if kubelet or a record says so
   in_use.resources["nvidia.com/hostdev"]["0000:21:10.2"] = {"other", "job-1", "main"};
   add_allocated(scene.facts.pools, in_use, scene.facts.pods);
   // Kubelet's word counts, and a record adds nothing to it.
-  add_attached(scene.tree.root() + "/var/lib/cni/vfrail", scene.facts.inventory, scene.facts.pods);
+  add_attached(scene.attachments, scene.facts.inventory, scene.facts.pods);
   CHECK(scene.facts.pods.at("0000:21:10.2") == std::vector<PodUse>{{"other", "job-1", "main"}});
   CHECK(scene.table().find(" other/job-1 ") != std::string::npos);
 }
 
-TEST_CASE("a record that names no pod or cannot be read still says that a pod has the device") {
+TEST_CASE("a record that names no pod or cannot be read still says which container has the device") {
   Scene scene;
-  const std::string state = scene.tree.root() + "/var/lib/cni/vfrail";
-  for (const char* record :
-       {R"({"containerId":"4f6c93ab12cd99","cniArgs":"IgnoreUnknown=1"})", "no JSON", "{}"}) {
-    CAPTURE(record);
-    std::ofstream(state + "/attachments/c1:net1.json") << record;
+  const auto use = [&] {
     PodsById pods;
-    add_attached(state, scene.facts.inventory, pods);
+    add_attached(scene.attachments, scene.facts.inventory, pods);
     REQUIRE(pods.at("0000:21:10.2").size() == 1);
-    CHECK(pods.at("0000:21:10.2")[0].text() == (record[2] == 'c' ? "container 4f6c93ab12cd" : ""));
-  }
+    return pods.at("0000:21:10.2")[0].text();
+  };
+  scene.record("IgnoreUnknown=1");
+  CHECK(use() == "container 4f6c93ab12cd");
+  std::ofstream(scene.attachments.record_path(kAttachment)) << "no JSON";
+  CHECK(use() == "container 4f6c93ab12cd");
+  // The link is there no more, the scan that saw it was before.
+  std::filesystem::remove(scene.attachments.owner_path("0000:21:10.2"));
+  CHECK(use().empty());
 }
 
 TEST_CASE("of a shared resource a pod is known where a unit is one device, and not where it is all") {
@@ -193,7 +204,7 @@ TEST_CASE("the JSON has each device with state, resources, reasons and pods, and
   CHECK(*first.find("netdevs")->as_array()->at(0).find("name")->as_text() == "eth2");
   CHECK(*first.find("rdma")->as_array()->at(0).find("uverbs")->as_text() == "uverbs0");
   CHECK(devices[2].find("pods")->text() ==
-        R"([{"namespace":"team","name":"train-0","container":"c1","source":"record"}])");
+        R"([{"namespace":"team","name":"train-0","container":"4f6c93ab12cd99","source":"record"}])");
   CHECK(devices[4].find("reasons")->as_array()->at(0).find("resources")->text() ==
         R"(["nvidia.com/hostdev"])");
   CHECK(devices[9].find("host_use")->as_array()->size() == 1);
