@@ -126,14 +126,13 @@ void add_vfs(const Node& node, int count) {
 
 }  // namespace
 
-TEST_CASE(
-    "An attachment is one message that moves and three that look, its return compares with the baseline") {
+TEST_CASE("An attachment is one message that moves and three that query, DEL compares with the baseline") {
   Counted node;
   is_the_promise(node.cost_of("ADD"), kAdd);
   is_the_promise(node.cost_of("DEL"), del_budget(node));
 }
 
-TEST_CASE("An address costs two messages more, one of them to announce it, and nothing on the way back") {
+TEST_CASE("An address costs two messages more, one of them announces it, and none at DEL") {
   Counted node;
   node.conf.set("ipam", *Json::parse(R"({"type":"static","addresses":[{"address":"10.7.0.5/24"}]})"));
   const Cost add = node.cost_of("ADD");
@@ -143,7 +142,7 @@ TEST_CASE("An address costs two messages more, one of them to announce it, and n
   CHECK(node.cost_of("DEL").messages == del.link_queries + del.link_dumps + del.others + 1);
 }
 
-TEST_CASE("A device that is up in the host costs two messages more, which ask for default routes over it") {
+TEST_CASE("A device that is up in the host costs two messages more, which query default routes over it") {
   Counted node;
   shell("ip link set vf1 up");
   const Cost add = node.cost_of("ADD");
@@ -153,7 +152,7 @@ TEST_CASE("A device that is up in the host costs two messages more, which ask fo
   CHECK(node.cost_of("DEL").messages == del.link_queries + del.link_dumps + del.others + 1);
 }
 
-TEST_CASE("What an attachment costs does not depend on the number of VFs") {
+TEST_CASE("The cost of an attachment does not depend on the number of VFs") {
   Counted node;
   const int vfs = GENERATE(0, 64, 128);
   CAPTURE(vfs);
@@ -162,7 +161,7 @@ TEST_CASE("What an attachment costs does not depend on the number of VFs") {
   is_the_promise(node.cost_of("DEL"), del_budget(node));
 }
 
-TEST_CASE("The count sees what must not be there") {
+TEST_CASE("The counter sees the messages that must not be sent") {
   // A message of each kind, as strace shows it on a socket that it knows and on one that it does not.
   Cost cost;
   count_message(R"(sendmsg(5, {[{nlmsg_len=52, nlmsg_type=0x12, nlmsg_flags=0x301}, [{nla_len=8}]]}))", cost);

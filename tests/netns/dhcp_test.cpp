@@ -107,7 +107,7 @@ bool eventually(Condition condition) {
 
 }  // namespace
 
-TEST_CASE("A lease of the real dhcp plugin is given back at DEL") {
+TEST_CASE("A lease of the real dhcp plugin is released at DEL") {
   Node node;
   node.add_device("0000:03:02.1", "vf1");
   shell("ip addr add 10.8.0.1/24 dev vf1p");
