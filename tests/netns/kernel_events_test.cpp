@@ -97,7 +97,7 @@ constexpr const char* kDefaultRoute =
 
 }  // namespace
 
-TEST_CASE("in a pod, the default route of the host is heard through the veth between them") {
+TEST_CASE("in a pod, events of the host's default route arrive through the veth between them") {
   apart([] {
     const TwoNamespaces both;
     both.connect();
@@ -110,7 +110,7 @@ TEST_CASE("in a pod, the default route of the host is heard through the veth bet
   });
 }
 
-TEST_CASE("the veths of other pods are heard and do not matter") {
+TEST_CASE("events of other pods' veths arrive and do not matter") {
   apart([] {
     const TwoNamespaces both;
     both.connect();
@@ -122,7 +122,7 @@ TEST_CASE("the veths of other pods are heard and do not matter") {
   });
 }
 
-TEST_CASE("a namespace that is not connected is not heard, nor is the host without CAP_NET_BROADCAST") {
+TEST_CASE("events of an unconnected namespace do not arrive, nor the host's without CAP_NET_BROADCAST") {
   apart([] {
     const TwoNamespaces both;
     Log log;
@@ -142,7 +142,7 @@ TEST_CASE("a namespace that is not connected is not heard, nor is the host witho
   });
 }
 
-TEST_CASE("messages that are lost are a reason to look") {
+TEST_CASE("lost messages cause a rescan") {
   apart([] {
     const TwoNamespaces both;
     both.connect();
