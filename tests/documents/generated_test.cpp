@@ -115,7 +115,7 @@ TEST_CASE("every key of a network configuration is in the document") {
   CHECK(keys > 30);
 }
 
-TEST_CASE("messages that the troubleshooting names are messages of the program") {
+TEST_CASE("messages in the troubleshooting guide are messages of the program") {
   const std::string all = literals();
   static const std::regex message(R"(\*\*Message:\*\* (.*)$)");
   static const std::regex row(R"(^\| `([^`]{25,})` \|)");

@@ -40,7 +40,7 @@ struct Container {
 
 }  // namespace
 
-TEST_CASE("in the container the host, the configuration and the records are found by themselves") {
+TEST_CASE("in the container the host, the configuration and the records are found without flags") {
   const Container container;
   const Outcome bare = container.vfrail("inspect");
   INFO(bare.output);
