@@ -82,8 +82,8 @@ void compare_network(const IpAddress& address, const Link& link, std::optional<u
                         " comes with is missing in the pod");
 }
 
-// Assigned without a gateway, it uses that of an address; if another interface has it, the gateway is unknown
-// here.
+// A route assigned without a gateway uses the gateway of an address; if another interface has the route, its
+// gateway is not compared.
 bool has_gateway(const Route& have, const AssignedRoute& wanted, const Link& link,
                  const std::vector<IpAddress>& gateways) {
   constexpr uint8_t kLinkScope = 253;  // RT_SCOPE_LINK
