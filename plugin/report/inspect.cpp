@@ -28,7 +28,7 @@ bool is_json(InspectOptions::Output output) {
   return output == InspectOptions::Output::json || output == InspectOptions::Output::yaml;
 }
 
-// Kubelet's answer, and for what it does not name a pod the records of vfrail-cni.
+// Kubelet's answer, and for devices without a pod there the records of vfrail-cni.
 void find_pods(const InspectOptions& options, const AskKubelet& ask_kubelet, InspectFacts& facts) {
   std::error_code unknown;
   const bool is_there = std::filesystem::exists(options.kubelet_root + "/pod-resources", unknown);

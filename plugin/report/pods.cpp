@@ -66,7 +66,7 @@ void add_attached(const std::string& cni_state_dir, const Inventory& inventory, 
   for (const PciFunction& function : inventory.functions) {
     const std::string id = function.id.text();
     if (!function.attached || out.contains(id)) continue;
-    // A record that only root can read: a pod has the device, but which is not known.
+    // A record that only root can read: a pod has the device, but it is unknown which.
     out[id].push_back(read_record(cni_state_dir, id).value_or(PodUse{.source = PodUse::Source::record}));
   }
 }

@@ -36,7 +36,7 @@ Result<Inventory> scan_root(const std::string& root) {
   TRY(check_host_view(sys, out), "");
   const std::string state = cni_state_dir(root);
   mark_attached(state, out);
-  // Only root may read it; the rest is worth showing all the same.
+  // Only root may read it; the rest is shown nevertheless.
   const auto read = add_unclean(sys, state, out);
   if (!read)
     out.warnings.push_back("which devices could not be restored after a pod is not known: " +
