@@ -115,7 +115,7 @@ TEST_CASE("An integer keeps all its digits") {
   CHECK(parsed("-0") == Json(0));
 }
 
-// Each key looked up among all before it would take as long as ctest allows.
+// Comparing each key with all before it would take as long as ctest allows.
 TEST_CASE("An object with very many keys is read with a hash table") {
   std::string text = "{";
   for (int i = 0; i < 80'000; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";

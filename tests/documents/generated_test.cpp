@@ -27,7 +27,7 @@ std::string generate(const std::string& name) {
   return "```text\n" + outcome.output.substr(0, outcome.output.find_last_not_of('\n') + 1) + "\n```\n";
 }
 
-// The page with every generated part made anew.
+// The page with every generated part replaced.
 std::string regenerated(const Page& page, size_t& parts) {
   const std::string text = page.text();
   std::string out;

@@ -1,5 +1,5 @@
-// What an attachment costs, in counts: netlink messages by kind, and system calls. Times are tests/bench.
-// The numbers are exact where they are the kernel's floor or a promise, so that a change of them is a
+// What an attachment costs, in counts: netlink messages by kind, and system calls. Times are tests/bench. The
+// numbers are exact where they are the kernel's minimum or guaranteed, so that a change of them is a
 // decision.
 #include "tests/netns/node.h"
 #include "tests/support/temp_dir.h"
@@ -89,10 +89,10 @@ struct Budget {
 
 // ADD: the device, and its name in the pod. That it has a baseline of this boot costs no message.
 constexpr Budget kAdd{.link_queries = 3, .most_system_calls = 145};
-// DEL: the device in the pod, its name in the host, and what it is there when it is back. The others: it is
+// DEL: the device in the pod, its name in the host, and its state there after the return. The others: it is
 // renamed before the move, so that the host's udev sees one name, and each group of ethtool's settings that
 // its driver has is read and compared with the baseline. The dump is of each other namespace of the node:
-// what the pod has set upon the interface is looked for.
+// interfaces that the pod has stacked upon the device are searched.
 Budget del_budget(const Node& node) {
   const Json baseline = *Json::parse(read_text(node.path("state/baselines/0000:03:02.1.json")));
   const int groups = static_cast<int>(baseline.find("ethtool")->as_object()->size());

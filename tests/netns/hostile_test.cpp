@@ -1,5 +1,5 @@
 // A pod with CAP_NET_ADMIN against the node and the pods after it, in real namespaces: whatever it has done,
-// DEL gives back a clean device, and durations are printed. With a real VF and an RDMA device:
+// DEL restores a clean device, and durations are printed. With a real VF and an RDMA device:
 // tests/lab/hostile_test.sh.
 #include "tests/netns/node.h"
 

@@ -1,5 +1,5 @@
-// KernelEvents with the kernel's own messages, in a pod's network namespace: what of the host is heard there,
-// and what that takes.
+// KernelEvents with the kernel's own messages, in a pod's network namespace: which of the host's events
+// arrive there, and what that requires.
 #include "plugin/events/kernel_events.h"
 
 #include "common/netlink/netns.h"
@@ -136,7 +136,7 @@ TEST_CASE("events of an unconnected namespace do not arrive, nor the host's with
     CHECK_FALSE(deaf.covers_other_namespaces());
     both.in_host("ip addr add 10.9.0.1/24 dev to-pod && ip route add default via 10.9.0.2 metric 7");
     CHECK_FALSE(readable(deaf));
-    // Its own namespace is heard without any right.
+    // Events of its own namespace need no privileges.
     shell("ip route add default dev eth0");
     CHECK(all_of(deaf) == "default route\n");
   });

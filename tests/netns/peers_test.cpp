@@ -1,6 +1,6 @@
 // vfrail installed under the names of the plugins it replaces, with network definitions as their users have
 // them, run as Multus and libcni run them: deviceID and pciBusID put into each entry of a chain, prevResult
-// handed on, DEL in reverse order.
+// passed on, DEL in reverse order.
 #include "tests/netns/node.h"
 
 #include <algorithm>

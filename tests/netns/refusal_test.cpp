@@ -180,7 +180,7 @@ TEST_CASE("A late DEL does not touch a device that another attachment has by now
   node.end_pod(node.pod);
   // The kernel ends the namespace, and the veth with it, in its own time.
   shell("while ip link show vf1p >/dev/null 2>&1; do sleep 0.01; done");
-  shell("ip link add name vf1 type veth peer name vf1p");  // comes home, as hardware does by itself
+  shell("ip link add name vf1 type veth peer name vf1p");  // returns, as hardware does by itself
   Call second = node.call("ADD");
   second.container = "pod2";
   second.netns = node.add_pod("b");

@@ -90,7 +90,7 @@ TEST_CASE("a refused request writes nothing, whichever of its containers is wron
 
 TEST_CASE("a file that cannot be written removes those written before it") {
   const Node node;
-  // A folder in the way of the second container's promise: rename(2) refuses.
+  // A folder in the place of the second container's AllocatedNodes: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
   const auto out = prepare(node.pool(), {{"0000:21:10.0"}, {"0000:21:10.2"}}, node.places());
   REQUIRE_FALSE(out);

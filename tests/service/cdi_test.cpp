@@ -96,7 +96,7 @@ TEST_CASE("a request that fails leaves no spec that was not there") {
   const AllocatePlaces places = with_cdi(node);
   REQUIRE(prepare(node.pool(), {{"0000:21:10.4"}}, places));
   const Texts before = specs(node);
-  // A folder in the way of the last promise: rename(2) refuses.
+  // A folder in the place of the last AllocatedNodes: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
   CHECK_FALSE(prepare(node.pool(), {{"0000:21:10.0", "0000:21:10.4"}, {"0000:21:10.2"}}, places));
   CHECK(specs(node) == before);

@@ -188,7 +188,7 @@ TEST_CASE("the traffic of a device has the names of the pod that has it") {
   statistics(node, "0000:21:10.2", 4711);
   const std::string start =
       R"(vfrail_device_receive_bytes_total{resource="nvidia.com/hostdev",device="0000:21:10.2")";
-  // The daemon says what it offers a moment after kubelet has it.
+  // The daemon publishes its status a moment after kubelet has the list.
   CHECK(in_time([&] { return plugin.shows(start + "} 4711"); }));
   v1beta1::AllocateResponse response;
   REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());

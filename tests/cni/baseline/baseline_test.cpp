@@ -67,7 +67,7 @@ TEST_CASE("what a pod changed on its device is restored at DEL, even when its na
   if (ended) node.world.add_veth(node.world.add_netns(kPod), "eth0");
   CHECK(node.unclean().empty());
   const std::string host_now = node.world.snapshot();
-  const size_t pods = node.before.find("netns 2");  // the number of a namespace made anew is another one
+  const size_t pods = node.before.find("netns 2");  // a namespace that is created again has another number
   CHECK(host_now.substr(0, pods) == node.before.substr(0, pods));
 }
 

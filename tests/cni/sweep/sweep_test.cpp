@@ -79,7 +79,7 @@ struct Node : FakeNode {
     if (ib || *pf == 0) return;
     world.vf(kVf).vlan = VfVlan{7, 0, 0x8100};
     world.vf(kVf).mac =
-        world.link("enp1s0f0v0").mac;  // igb tells of the address that it has made up for the VF
+        world.link("enp1s0f0v0").mac;  // igb reports the address that it has made up for the VF
   }
 
   // As Allocate does it. Its numbers are others by now, because RDMA devices before this one are gone.
@@ -94,7 +94,7 @@ struct Node : FakeNode {
         write_allocated_nodes(dir.path("run"), *DeviceId::parse(kVf), {{"umad5", "uverbs5"}, spec_path()}));
   }
   std::string spec_path() const { return dir.path("vfrail-spec.json"); }
-  // "as told", "corrected", or neither, which no fault may bring about.
+  // "as told" (the allocated nodes), "corrected", or neither, which no fault may bring about.
   std::string spec_state() const {
     const auto spec = read_cdi_spec(spec_path());
     if (!spec || !*spec) return spec ? "missing" : spec.error().text;

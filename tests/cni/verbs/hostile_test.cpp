@@ -1,5 +1,5 @@
-// What a pod with CAP_NET_ADMIN can do to its device, on the fake node: DEL gives back a clean one all the
-// same. With the real kernel: tests/netns/hostile_test.cpp, tests/lab/hostile_test.sh.
+// What a pod with CAP_NET_ADMIN can do to its device, on the fake node: DEL restores a clean one
+// nevertheless. With the real kernel: tests/netns/hostile_test.cpp, tests/lab/hostile_test.sh.
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>

@@ -379,7 +379,7 @@ TEST_CASE("a new pod under the name of the attachment to release is left alone")
   REQUIRE(*old);
   node.world.end_netns(kPod);
   node.world.add_netns(kPod);
-  REQUIRE(node.add());  // between the sweep's look and its lock
+  REQUIRE(node.add());  // between the sweep's read and its lock
   const std::string during = node.everything();
   const auto done = node.process([&](World& w) { return undo(**old, w, [] { return true; }); });
   REQUIRE(done.ok());
@@ -488,7 +488,7 @@ TEST_CASE("an adopted attachment of sriov-cni is released like one of vfrail") {
     CHECK_THAT(node.sweep(), Contains("1 released"));
     CHECK(node.everything() == pristine(true));
   }
-  // Nothing of it is told again, and its own files are there for the way back.
+  // It is not reported again, and its own files are still there for going back.
   CHECK(node.sweep() == "nothing to do\n");
   CHECK(fs::exists(node.dir.path(kState)));
 }
@@ -567,7 +567,7 @@ TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted an
   Node node;
   node.world.add_ib_vf("0000:21:10.2", "ib0", "0000:21:00.0");
   node.world.add_rdma("0000:21:10.2", "mlx5_1");
-  node.world.link("ib0").tx_queue_len = 1000;  // what a driver that is bound anew makes
+  node.world.link("ib0").tx_queue_len = 1000;  // what a driver that is bound again creates
   node.world.link("ib0").mtu = 2044;
   const std::string before = node.everything();
   const auto guid = *node.world.vf("0000:21:10.2").port_guid;

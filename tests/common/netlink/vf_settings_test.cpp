@@ -9,7 +9,7 @@ TEST_CASE("VF settings: which of the requested ones are missing, and which prese
   const VfSettings wanted{.vlan = VfVlan{7, 0, 0x8100}, .spoof_check = true, .trust = true};
   const VfSettings missing = have.missing(wanted);
   CHECK(missing == VfSettings{.spoof_check = true, .trust = true});
-  CHECK(have.only(missing) == VfSettings{.trust = false});  // the driver does not tell of the other
+  CHECK(have.only(missing) == VfSettings{.trust = false});  // the driver does not report the other
   CHECK(missing.each() == std::vector<VfSettings>{{.spoof_check = true}, {.trust = true}});
   CHECK(have.missing({}).empty());
 }

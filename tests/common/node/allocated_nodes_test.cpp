@@ -1,4 +1,4 @@
-// common/node/allocated_nodes.h: what a container was told, from the device plugin to the CNI.
+// common/node/allocated_nodes.h: the nodes that a container was allocated, from the device plugin to the CNI.
 #include "common/node/allocated_nodes.h"
 
 #include "tests/support/temp_dir.h"

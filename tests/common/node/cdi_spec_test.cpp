@@ -1,4 +1,4 @@
-// common/node/cdi_spec.h: the file that tells a container runtime a device's nodes.
+// common/node/cdi_spec.h: the file with a device's nodes for a container runtime.
 #include "common/node/cdi_spec.h"
 
 #include "common/json.h"

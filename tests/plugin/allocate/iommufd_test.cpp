@@ -1,4 +1,5 @@
-// vfio's newer nodes, /dev/iommu and /dev/vfio/devices/vfioN: found, and handed out if the resource asks.
+// vfio's newer nodes, /dev/iommu and /dev/vfio/devices/vfioN: found, and allocated if the resource asks for
+// them.
 #include "plugin/allocate/allocation.h"
 #include "tests/plugin/tree.h"
 

@@ -134,7 +134,7 @@ TEST_CASE("a broken configuration leaves the last good one, and is logged once f
   CHECK(config->reload(logged.log) == Reload::refused);
   CHECK(logged.lines() == 4);
   CHECK(config->now().resources[0].name == "a");
-  // The fault comes back later, and is told again.
+  // The fault recurs later, and is logged again.
   write(file, text("b"));
   CHECK(config->reload(logged.log) == Reload::changed);
   write(file, "{");

@@ -130,7 +130,7 @@ TEST_CASE("links of functions matter, those of pods and on top of functions do n
     CHECK_FALSE(noted(source, link_message("any", kind, RTM_DELLINK)));
   }
   CHECK_FALSE(noted(source, link_message("lo", "", RTM_NEWLINK, ARPHRD_LOOPBACK)));
-  // A port's state in its bridge; that it is one is told with its own link.
+  // A port's state in its bridge; its own link message shows that it is one.
   CHECK_FALSE(noted(source, link_message("ens1f0", "", RTM_NEWLINK, ARPHRD_ETHER, AF_BRIDGE)));
 }
 

@@ -1,5 +1,5 @@
-// Nodes that users have written about, with the configurations that they used: what they get, and what they
-// are told.
+// Nodes that users have written about, with the configurations that they used: their pools, and the reasons
+// for the rest.
 #include "plugin/match/explain.h"
 #include "plugin/match/units.h"
 #include "plugin/report/report_explain.h"

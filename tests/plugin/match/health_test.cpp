@@ -176,7 +176,7 @@ using Time = Debounce::Time;
 constexpr Time kStart{};
 Time after(int ms) { return kStart + std::chrono::milliseconds{ms}; }
 
-// What is told of one device whose fault is this now.
+// What is advertised of one device whose present fault is this.
 struct Flapping {
   Debounce debounce;
   std::optional<Time> next;

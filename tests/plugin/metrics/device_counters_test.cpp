@@ -34,7 +34,7 @@ class Bench {
       world_.add_vf(pci, netdev, kPf);
       world_.add_rdma(pci, rdma);
     }
-    // Behind all changes of the world, which writes its sysfs anew with each.
+    // After all changes of the world, which writes its sysfs again with each.
     for (const auto& [pci, netdev, rdma] : vfs) {
       const std::string port = pci + "/infiniband/" + rdma + "/ports/1/";
       file(pci + "/net/" + netdev + "/statistics/rx_bytes", "111");

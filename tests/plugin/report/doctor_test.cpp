@@ -1,4 +1,4 @@
-// plugin/report/doctor.h: each check says what is, and what to do.
+// plugin/report/doctor.h: each check has a finding and a remedy.
 #include "plugin/report/doctor.h"
 
 #include "tests/plugin/tree.h"
