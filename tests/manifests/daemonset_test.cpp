@@ -164,7 +164,7 @@ TEST_CASE("each host path is in the README's table with its access, and no other
   CHECK(show(mounted()) == show(documented()));
 }
 
-TEST_CASE("only installers can write to the CNI folder, the plugin where kubelet and the CNI look") {
+TEST_CASE("only installers write to the CNI folder, and the plugin only where kubelet and the CNI read") {
   for (const auto& [path, mount] : mounted()) {
     if (mount.write) continue;
     INFO(path);
