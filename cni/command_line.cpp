@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kProgram = "vfrail-cni";
 constexpr const char* kVersionLine = "vfrail-cni " VFRAIL_VERSION "\n";
 
-// Commands of the other program: who calls this one in /opt/cni/bin, where it is "vfrail", looks for them.
+// Commands of the other program: users who call this one in /opt/cni/bin, where it is "vfrail", expect them
+// here.
 constexpr const char* kPluginCommands[] = {"capture", "check-config", "doctor", "explain",
                                            "inspect", "render",       "serve"};
 constexpr const char* kWhereThePluginIs =
@@ -69,7 +70,7 @@ int run_sweep(const CommandWords& words, const Environment& environment) {
   return print(report->text()) == 0 && report->all_well() ? 0 : 1;
 }
 
-// PID 1 of a container gets no TERM that it does not ask for.
+// PID 1 of a container gets TERM only with a handler for it.
 void wait_for_term() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -172,7 +173,7 @@ CommandText command_line_text() {
 // pod, 0.9 MB larger, and run their constructors at each start.
 int run_command_line(const std::vector<std::string>& arguments, const Environment& environment) {
   const CommandText program = command_line_text();
-  if (arguments.empty()) {  // started as a plugin, but by no runtime: stdout is for results
+  if (arguments.empty()) {  // started without a command: stdout is for results
     std::fputs(help_text(program, "").c_str(), stderr);
     return 0;
   }

@@ -1,6 +1,5 @@
-// What an administrator or a timer starts vfrail-cni for: install, uninstall, sweep, and what every program
-// answers
-// (--help, --version, completion, man). Not CNI, which speaks through the environment.
+// The commands of vfrail-cni for an administrator or a timer: install, uninstall, sweep, and those of every
+// program (--help, --version, completion, man). Not CNI, which uses the environment.
 #pragma once
 
 #include "cni/conf/request.h"
@@ -11,10 +10,10 @@
 
 namespace vfrail {
 
-// All of it in words.
+// The reference of all of it.
 CommandText command_line_text();
 
-// The exit code: 0 done, 1 failed, 2 usage. Results go to stdout, complaints to stderr.
+// The exit code: 0 done, 1 failed, 2 usage. Results are printed on stdout, errors on stderr.
 int run_command_line(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace vfrail

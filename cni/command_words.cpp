@@ -62,7 +62,7 @@ Result<CommandWords> read_words(const CommandText& command, const std::vector<st
                                         : equals == std::string::npos ? std::string()
                                                                       : word.substr(equals + 1);
   }
-  // A call for help needs nothing else.
+  // --help needs nothing else.
   for (size_t i = out.arguments.size(); i < command.arguments.size() && !out.has("--help"); ++i) {
     if (command.arguments[i].required)
       return Error{Errc::invalid, 0, command.arguments[i].value + " is missing"};

@@ -1,4 +1,4 @@
-// The words behind a command of vfrail-cni, read by the command's own description. Pure.
+// The arguments of a command of vfrail-cni, parsed by the command's own description. Pure.
 #pragma once
 
 #include "common/command_text.h"
@@ -17,8 +17,8 @@ struct CommandWords {
   bool has(const std::string& option) const { return options.contains(option); }
 };
 
-// "--as NAME" and "--as=NAME" are the same; what is behind "--" is no option. Errc::invalid with the word
-// that does not belong there, or what is missing.
+// "--as NAME" and "--as=NAME" are the same; arguments after "--" are not options. Errc::invalid with the word
+// that is unknown, or what is missing.
 Result<CommandWords> read_words(const CommandText& command, const std::vector<std::string>& words);
 
 // "; "--dry-run" is probably meant", or empty.

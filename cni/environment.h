@@ -1,4 +1,4 @@
-// The World of this process, as the environment says (cni/verbs/verbs.h).
+// The World of this process, from the environment (cni/verbs/verbs.h).
 #pragma once
 
 #include "cni/verbs/verbs.h"

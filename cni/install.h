@@ -1,5 +1,5 @@
 // `vfrail-cni install`: copies this program into the host's folder of CNI plugins, so that a runtime that
-// starts it at any moment finds the old or the new one, whole (CNI runtimes see ETXTBSY when a plugin is
+// starts it at any moment finds the old or the new one, complete (CNI runtimes see ETXTBSY when a plugin is
 // written in place).
 #pragma once
 
@@ -9,8 +9,7 @@
 
 namespace vfrail {
 
-// As FOLDER/NAME, mode 0755: temporary file, fsync, rename. Does nothing if it is there already, byte for
-// byte.
+// As FOLDER/NAME, mode 0755: temporary file, fsync, rename. Does nothing if an identical file is there.
 Result<> install(const std::string& folder, const std::string& name);
 
 // Whether a file is this program, byte for byte.

@@ -41,13 +41,13 @@ Result<> print(const Json& json) {
   return {};
 }
 
-// Best effort: if nobody can read it, the exit status still says that it failed.
+// Best effort: if nobody can read it, the exit status still shows the failure.
 int print_error(const std::string& version, const Error& error, CniCode invalid) {
   (void)print(format_error(version, cni_code(error, invalid), error.text));
   return 1;
 }
 
-// Errc::peer is the error whose code is said as it is.
+// The code of Errc::peer is passed on.
 Result<> report(const Status& found) {
   if (found.missing.empty() && found.degraded.empty()) return {};
   const CniCode code = found.degraded.empty() ? CniCode::not_available : CniCode::degraded;
@@ -68,7 +68,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
       return {};
     }
     case Command::del:
-      // What a runtime that loses patience interrupts here would be left for the next ADD to mend.
+      // If a runtime at its timeout interrupted DEL here, the rest would be left to the next ADD.
       std::signal(SIGTERM, SIG_IGN);
       return del(request, world);
     case Command::check:
@@ -83,7 +83,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
   return {};
 }
 
-// The text of a network names it, and root writes there, so it must be where logs are.
+// A network's configuration names it, and root writes there, so it must be in the log folders.
 Result<> open_log_file(const std::string& path, Log& log) {
   if (path == "/dev/null") return log.open_file(path);
   const auto file = TRY(find_below({"/var/log", "/tmp"}, path), "logFile, stderr is used instead");
@@ -108,8 +108,8 @@ Result<> check_version(const Request& request, const std::string& version) {
                    " or later, the configuration has " + version};
 }
 
-// Started by itself as an IPAM plugin, under another name or by a plugin that delegates back: to go on would
-// be to go on without end. Nothing is attached by such a call, so there is nothing to give back either.
+// Started by itself as an IPAM plugin, under another name or by a plugin that delegates back: it would
+// recurse without end. Such a call attaches nothing, so there is nothing to restore.
 std::optional<int> answer_itself(const Request& request, const Environment& environment,
                                  const std::string& version) {
   if (!environment.contains(kDelegatedVariable)) return std::nullopt;
@@ -133,15 +133,15 @@ int run_cni(const Environment& environment) {
     return print(format_versions()) ? 0 : 1;
   }
   if (const auto answered = answer_itself(*request, environment, version)) return *answered;
-  // The JSON itself first: a text that is none has no version to complain about.
+  // The JSON itself first: a text that is not JSON has no version to check.
   const Result<NetConf>& conf = request->config.conf();
   const bool decoded = conf || conf.error().code != Errc::protocol;
   const bool is_del = request->command == Command::del;
   if (const auto fits = check_version(*request, version); decoded && !fits && !is_del) {
     return print_error(version, fits.error(), CniCode::incompatible_version);
   }
-  // DEL can do without: it goes by the configuration that its record kept, and what no ADD was served with
-  // has attached nothing. Multus takes a DEL that fails for a pod that must not end.
+  // DEL can do without: it uses the configuration in its record, and without a record a refused configuration
+  // has attached nothing. Multus takes a failed DEL for a pod that must not end.
   if (!conf && !is_del) return print_error(version, conf.error(), CniCode::invalid_config);
 
   Log log;

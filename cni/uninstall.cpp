@@ -22,7 +22,7 @@ Error error_of(const std::error_code& code, const std::string& what) {
   return Error::from_errno(code.value(), what);
 }
 
-// Nothing if there is no such folder.
+// Empty if there is no such folder.
 Result<std::vector<fs::path>> files_of(const std::string& folder) {
   std::vector<fs::path> out;
   std::error_code failed;
@@ -65,7 +65,7 @@ Result<> refuse_attachments(const UninstallPlaces& places) {
                    places.cni_folder.substr(places.root.size()) + "/vfrail sweep on the node"};
 }
 
-// Under whatever name: networks of host-device and others have been taken over by copies.
+// Under any name: networks of host-device and others may use copies.
 Result<> remove_executables(const std::string& folder, Removal& removal) {
   for (const fs::path& path : TRY(files_of(folder), "")) {
     if (path.filename() == "vfrail" || TRY(is_this_program(path.string()), "")) TRY(removal.remove(path), "");
@@ -80,8 +80,8 @@ Result<> remove_cdi_specs(const std::string& folder, Removal& removal) {
   return {};
 }
 
-// Others write such files too. Ours are about devices that our plugin has allocated, by its notes in
-// run/promised.
+// Others write such files too. Those of vfrail are about devices that our plugin has allocated, which
+// run/promised shows.
 Result<> remove_device_info(const UninstallPlaces& places, Removal& removal) {
   std::vector<std::string> endings;
   for (const fs::path& path : TRY(files_of(places.run + "/promised"), "")) {

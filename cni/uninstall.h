@@ -21,7 +21,7 @@ struct UninstallPlaces {
 // Of a node whose file system is below `root`; `cni_folder` is a path there.
 UninstallPlaces places_below(const std::string& root, const std::string& cni_folder);
 
-// The paths that were removed; none on a node that has nothing of ours. Errc::busy while attachments are
+// The paths that were removed; empty on a node without files of vfrail. Errc::busy while attachments are
 // recorded.
 Result<std::vector<std::string>> uninstall(const UninstallPlaces& places);
 

@@ -1,4 +1,4 @@
-// CommandText: a program's command line in words. The one source of its help, its shell completion
+// CommandText: the description of a program's command line. The one source of its help, its shell completion
 // (completion.h) and its manual page (manual.h). A value; parses nothing.
 #pragma once
 

@@ -37,7 +37,7 @@ std::string names_of(const CommandText& command) {
   return joined(out, " ");
 }
 
-// What bash offers for a value; a value that only its user knows has nothing.
+// What bash offers for a value; nothing for a free value.
 std::string bash_values(const OptionText& option) {
   if (is_file(option)) return "compgen -f -- \"$current\"";
   if (is_folder(option)) return "compgen -d -- \"$current\"";
@@ -67,7 +67,7 @@ std::string bash_words(const CommandText& command, const std::string& name) {
                     bash_reply("compgen -W " + quoted(names_of(command)) + " -- \"$current\"");
   for (const OptionText& argument : command.arguments) {
     if (!is_file(argument) && !is_folder(argument)) continue;
-    // Beside the options, and only where none of them is meant.
+    // Beside the options, and only where no option is begun.
     out += " [[ $current == -* ]] || { compopt -o filenames 2> /dev/null;" +
            bash_reply(bash_values(argument)) + " };";
   }

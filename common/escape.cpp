@@ -91,7 +91,7 @@ std::string escaped_json(std::string json) {
   if (std::none_of(json.begin(), json.end(), needs_care)) return json;
   std::string out;
   for (std::string_view text = json; !text.empty();) {
-    const size_t known = character_size(text);  // 0: no UTF-8, so no JSON, which is not for us to make of it
+    const size_t known = character_size(text);  // 0: not UTF-8, so not JSON; left unchanged
     const size_t size = std::max<size_t>(known, 1);
     const std::string_view character = text.substr(0, size);
     const bool plain =

@@ -1,5 +1,5 @@
-// What others have named, for people to read: nothing of it is obeyed by a terminal, or makes a line of its
-// own. Pure.
+// Makes names of others safe to print: no terminal interprets anything in them, and they stay on one line.
+// Pure.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace vfrail {
 
-// The text as a terminal, a log or a label may show it, on one line: "\x1b" for each byte of what is no
-// printable character, be it a control character (C0, DEL, C1), one that turns, joins or hides text
-// (Unicode's bidirectional and invisible formats), a line end, or no UTF-8. The kernel takes nearly every
-// byte in the name of an interface (dev_valid_name()) and every one in that of an RDMA device
-// (ib_device_rename()), and a pod renames both. A backslash stays one, so escaping twice changes nothing.
+// The text as a terminal, a log or a label may show it, on one line: "\x1b" for each byte of a character that
+// is not printable: a control character (C0, DEL, C1), one that turns, joins or hides text (Unicode's
+// bidirectional and invisible formats), a line end, or invalid UTF-8. The kernel accepts nearly every byte in
+// the name of an interface (dev_valid_name()) and every one in that of an RDMA device (ib_device_rename()),
+// and a pod renames both. A backslash stays unchanged, so escaping twice changes nothing.
 std::string escaped(std::string_view text);
-// The same for a text of JSON, whose writer has escaped control characters below blank: "\u009b" for those
-// that are left, which mean the same to whoever parses it.
+// The same for a text of JSON, whose writer has escaped control characters below blank: "\u009b" for the
+// rest, which parsers read as the same character.
 std::string escaped_json(std::string json);
 
 }  // namespace vfrail

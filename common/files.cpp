@@ -19,13 +19,13 @@ namespace {
 constexpr int kMaxRefusals = 3;
 constexpr size_t kMaxHolder = 300;
 
-// The holder before us has removed the file: what was locked is a file that nobody else will find.
+// The previous holder has removed the file: nobody else will find the one that was locked.
 bool is_at(const struct stat& locked, const std::string& path) {
   struct stat there {};
   return ::lstat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
 }
 
-// For whoever waits in vain, so a disk that takes nothing is no reason to go without the lock.
+// For the error of those who wait in vain, so a full disk does not prevent the lock.
 void write_holder(int fd, const struct stat& locked, const std::string& purpose) {
   const std::string text = "process " + std::to_string(::getpid()) + " (" + program_invocation_short_name +
                            (purpose.empty() ? ")" : "), " + purpose);
@@ -54,7 +54,7 @@ std::string read_holder(int fd) {
 Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at_most,
                                    const LockPurpose& purpose) {
   const std::string& file = purpose.file.empty() ? path : purpose.file;
-  // flock has no deadline of its own, so ask again, from 1 ms up: a holder keeps it for some 20 ms.
+  // flock has no deadline of its own, so poll, from 1 ms up: a holder keeps it for some 20 ms.
   const auto deadline = steady_clock::now() + wait_at_most;
   int refusals = 0;
   for (milliseconds pause{1};;) {
@@ -66,7 +66,7 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
       write_holder(fd.get(), locked, purpose.text);
       return FileLock(std::move(fd), path);
     }
-    // ENOLCK is a want of memory. To give up is to leave the file there, which only a holder may remove.
+    // ENOLCK means out of memory. Giving up would leave the file there, which only a holder may remove.
     if (errno != EWOULDBLOCK && ++refusals == kMaxRefusals) return Error::from_errno(errno, "lock " + file);
     if (steady_clock::now() >= deadline) {
       return Error{Errc::busy, EWOULDBLOCK,
@@ -84,8 +84,8 @@ bool FileLock::is_held(const std::string& path) {
 }
 
 FileLock::~FileLock() {
-  // Still locked here, so that whoever opens the file now finds out in is_at().
-  // Twice, because the file would be the one thing that an attachment leaves on a node.
+  // Still locked here, so that whoever opens the file now notices in is_at(). Twice, because otherwise an
+  // attachment would leave this file on a node.
   if (fd_.valid() && ::unlink(path_.c_str()) != 0 && errno != ENOENT) ::unlink(path_.c_str());
 }
 
@@ -100,7 +100,7 @@ Result<> write_stream(int fd, std::string_view content) {
 }
 
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability) {
-  // A name for each thread: two of the device plugin can write the same file.
+  // A name for each thread: two threads of the device plugin can write the same file.
   return write_file({path, path + ".new." + std::to_string(::gettid())}, content, mode, durability);
 }
 

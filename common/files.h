@@ -1,4 +1,4 @@
-// Files that must not be half-written: bounded reads, atomic writes, locks with a deadline.
+// Files that must not be incomplete: bounded reads, atomic writes, locks with a deadline.
 #pragma once
 
 #include "common/result.h"
@@ -11,20 +11,21 @@
 
 namespace vfrail {
 
-// What the holder of a lock writes into its file, and what an error calls the file (empty: its path).
+// What the holder of a lock writes into its file, and the name of the file in errors (empty: its path).
 struct LockPurpose {
   std::string text = {};  // "DEL of net1 of container c1"
   std::string file = {};
 };
 
-// An flock(2) held on a file, which exists only while somebody wants it: gone with the process or the object.
+// An flock(2) held on a file, which exists only while it is locked or waited for: removed with the process or
+// the object.
 class FileLock {
  public:
   // Creates the file (0600). Errc::busy when another process holds it until the deadline; the error has the
   // holder's process id, for how long it has it and its purpose, if the holder could write them.
   static Result<FileLock> acquire(const std::string& path, std::chrono::milliseconds wait_at_most,
                                   const LockPurpose& purpose = {});
-  // Whether somebody has it now. Changes nothing.
+  // Whether somebody holds it now. Changes nothing.
   static bool is_held(const std::string& path);
   FileLock(FileLock&& other) noexcept = default;
   FileLock& operator=(FileLock&&) = delete;
@@ -43,15 +44,14 @@ enum class Durability : uint8_t { renamed, synced };  // synced: fsync before th
 // Writes a temporary file in the same folder and renames it over `path`.
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability);
 
-// The same with a temporary file of the caller's choice: one that can be found again when a kill has left it
-// behind.
+// The same with a temporary file of the caller's choice, so that one that a kill has left can be found again.
 struct Replacement {
   std::string path;
   std::string temporary;
 };
 Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability);
 
-// Nothing if it does not exist. Refuses symbolic links and more than `limit_bytes`.
+// No value if it does not exist. Refuses symbolic links and more than `limit_bytes`.
 Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes);
 
 Result<UniqueFd> open_for_reading(const std::string& path);
@@ -62,10 +62,10 @@ Result<std::string> read_stream(int fd, size_t limit_bytes);
 // All of it, to a stream (stdout, a pipe).
 Result<> write_stream(int fd, std::string_view content);
 
-// Removes a file; one that is not there is fine.
+// Removes a file; a missing one is no error.
 Result<> remove_file(const std::string& path);
 
-// Creates the folder and its parents. An existing one is left as it is.
+// Creates the folder and its parents. An existing one is left unchanged.
 Result<> make_folder(const std::string& path, unsigned mode);
 
 }  // namespace vfrail

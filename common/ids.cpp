@@ -119,8 +119,8 @@ Result<DeviceId> DeviceId::parse(std::string_view text) {
                      "(mlx5_core.sf.4) of at most 63 characters"};
   }
   DeviceId out;
-  // The kernel writes PCI addresses in lower case; users do not always.
-  // lspci and people leave the domain 0000 out.
+  // The kernel writes PCI addresses in lower case; users do not always. lspci and people omit the domain
+  // 0000.
   const bool short_form = text.size() == 7 && PciAddress::parse("0000:" + std::string(text));
   const auto pci = short_form ? PciAddress::parse("0000:" + std::string(text)) : PciAddress::parse(text);
   out.text_ = pci ? pci->text() : std::string(text);

@@ -1,5 +1,5 @@
-// The names that vfrail passes around, each parsed once at the edge and formatted in one place:
-// PciAddress, MacAddress, IfName, DeviceId. Pure values; no I/O.
+// The names that vfrail uses, each parsed once at the edge and formatted in one place: PciAddress,
+// MacAddress, IfName, DeviceId. Pure values; no I/O.
 #pragma once
 
 #include "common/result.h"
@@ -39,11 +39,11 @@ struct MacAddress {
 };
 
 // The rule of dev_valid_name() in net/core/dev.c: 1-15 bytes, not "." or "..", no '/', ':' or white space.
-// CNI forbids the same names. Nor '%', of which the kernel makes a number (dev_get_valid_name()): "net%d"
-// would never be what the interface is called.
+// CNI forbids the same names. Nor '%', which the kernel replaces by a number (dev_get_valid_name()): "net%d"
+// would never be the interface's name.
 bool valid_ifname(std::string_view name);
 
-// What a device plugin calls a device and Multus passes on: a PCI address or an auxiliary-device name
+// A device's id from a device plugin, passed on by Multus: a PCI address or an auxiliary-device name
 // ("mlx5_core.sf.4"). Compared as text, because the peers and kubelet do.
 class DeviceId {
  public:

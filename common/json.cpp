@@ -22,13 +22,13 @@ namespace vfrail {
 
 namespace {
 
-// Deeper nesting than this has no use in a configuration, and copying or comparing the tree recurses.
+// Deeper nesting has no use in a configuration, and copying or comparing the tree recurses.
 constexpr size_t kMaxDepth = 64;
 
 constexpr const char* kHalfCharacter = "half of a surrogate pair";
 
-// A duplicate key keeps its first place and its last value. By a table: 1 MiB has room for 100,000 keys, and
-// to look each one up among all others takes minutes.
+// A duplicate key keeps its first place and its last value. With a hash table: 1 MiB has room for 100,000
+// keys, and comparing each one with all others takes minutes.
 void merge_duplicates(Json::Object& object) {
   std::unordered_map<std::string, size_t> places;
   size_t size = 0;
@@ -44,7 +44,7 @@ void merge_duplicates(Json::Object& object) {
   object.resize(size);
 }
 
-// Nearly no object has any, and a sorted list of its keys is made faster than a table.
+// Nearly no object has duplicates, and a sorted list of its keys is faster than a hash table.
 bool has_duplicates(const Json::Object& object) {
   std::vector<std::string_view> keys;
   keys.reserve(object.size());
@@ -57,14 +57,14 @@ bool has_duplicates(const Json::Object& object) {
 // until the container ends and takes as many as it has.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
  public:
-  // `lines`: null if no line is to be known.
+  // `lines`: null if lines are not needed.
   TreeBuilder(const rapidjson::MemoryStream& stream, const TextLines* lines)
       : stream_(stream), lines_(lines) {}
 
   bool Null() { return add(Json()); }
   bool Bool(bool value) { return add(Json(value)); }
-  // RapidJSON checks how a number is written, and the C library reads it: RapidJSON 1.1.0 looks far behind
-  // the end of a table for 0.00...01 with 400 zeros (GetCachedPower10() in internal/diyfp.h).
+  // RapidJSON checks the syntax of a number, and the C library reads it: RapidJSON 1.1.0 reads far behind the
+  // end of a table for 0.00...01 with 400 zeros (GetCachedPower10() in internal/diyfp.h).
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
     int64_t integer = 0;
     const auto [end, error] = std::from_chars(text, text + size, integer);
@@ -72,7 +72,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     const double number = std::strtod(std::string(text, size).c_str(), nullptr);
     return std::isfinite(number) ? add(Json(number)) : refuse("a number that is too big");
   }
-  // RapidJSON refuses "\ud800" without its other half, but not "\udc00", which it makes three bytes of.
+  // RapidJSON refuses "\ud800" without its other half, but not "\udc00", which it encodes in three bytes.
   bool String(const char* text, rapidjson::SizeType size, bool) {
     const std::string_view value(text, size);
     return is_utf8(value) ? add(Json(value)) : refuse(kHalfCharacter);
@@ -102,7 +102,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     return close(Json(std::move(list)));
   }
 
-  // The whole of a text that was parsed without an error.
+  // The whole text of a successful parse.
   Json root() { return std::move(values_.front()); }
 
   std::string refusal;  // why a handler has ended the parse
@@ -123,7 +123,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     open_.pop_back();
     return add(std::move(done));
   }
-  // Of what the stream has just got past: none but a comment could span lines, and JSON has none.
+  // Of what the stream has just skipped: only a comment could span lines, and JSON has none.
   uint32_t line() {
     if (lines_ == nullptr || !lines_->one_each) return lines_ == nullptr ? 0 : lines_->first;
     const char* now = stream_.src_;
@@ -212,7 +212,7 @@ Result<Json> parse_tree(std::string_view text, size_t limit_bytes, const TextLin
                  place(text, result.Offset(), shown) + ": " +
                      (refused ? builder.refusal : rapidjson::GetParseError_En(result.Code()))};
   }
-  // RapidJSON takes a zero for the end, whatever comes behind it.
+  // RapidJSON takes a zero for the end, whatever follows it.
   if (stream.Tell() < text.size())
     return Error{Errc::invalid, 0, place(text, stream.Tell(), shown) + ": a zero byte behind the value"};
   return builder.root();
@@ -258,8 +258,8 @@ std::string Json::text(Order order) const {
   return escaped_json({buffer.GetString(), buffer.GetSize()});
 }
 
-// Outside strings JSON has none of these characters, and a backslash is in a string only. What is no UTF-8
-// (the name of an interface has whatever bytes somebody gave it) is replaced, as Go does.
+// Outside strings JSON has none of these characters, and a backslash is in a string only. Invalid UTF-8 (the
+// name of an interface has whatever bytes somebody gave it) is replaced, as in Go.
 std::string Json::go_text(Order order) const {
   const std::string compact = well_formed(text(order));
   std::string out;

@@ -63,7 +63,7 @@ class Json {
   // Appends; turns a null into a list.
   Json& push(Json value);
 
-  // The line of its file where the value is; 0: whoever read it has not said. No part of the value.
+  // The line of its file where the value is; 0: unknown. No part of the value.
   uint32_t line() const { return line_; }
   Json& at_line(uint32_t line) {
     line_ = line;
@@ -84,7 +84,7 @@ class Json {
   // The same; each value knows its line.
   static Result<Json> parse_in_file(std::string_view text, TextLines lines = {});
   // The same for a text that has to be an object, so that as_object() is not null. Errc::protocol if it is
-  // none.
+  // not.
   static Result<Json> parse_object(std::string_view text, size_t limit_bytes = 1 << 20);
 
  private:
@@ -119,7 +119,7 @@ class ObjectReader {
   std::string place(std::string_view key) const;
   // An error about the value of `key`: "path.key (line 7): what".
   Error error(std::string_view key, std::string_view what) const;
-  // Keys of the object that no call above asked for, in the order of the text.
+  // Keys of the object that no call above has read, in the order of the text.
   std::vector<std::string> unread() const;
 
  private:

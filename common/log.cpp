@@ -30,7 +30,7 @@ const char* level_name(LogLevel level) {
   return "info";
 }
 
-// Not with gmtime_r() and strftime(): they read the time zone's file for a time that has none.
+// Not with gmtime_r() and strftime(): they read the time zone's file for UTC, too.
 std::string timestamp() {
   using std::chrono::floor;
   const auto now = floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
@@ -52,15 +52,15 @@ std::string quoted_if_needed(const std::string& value) {
   return plain ? value : Json(well_formed(value)).text();
 }
 
-// Messages can hold what a peer said: its line ends and control characters must not make lines of their own.
+// Messages can contain a peer's text: its line ends and control characters must not make lines of their own.
 std::string one_line(std::string_view message) {
   return escaped(message) == message ? std::string(message) : Json(well_formed(message)).text();
 }
 
 const dev_t kNull = makedev(1, 3);  // Documentation/admin-guide/devices.txt
 
-// Its type is read before it is opened: to open a FIFO is to wait for its reader, and to open /dev/watchdog
-// is to start it.
+// Its type is read before it is opened: opening a FIFO waits for its reader, and opening /dev/watchdog starts
+// it.
 Result<UniqueFd> open_to_append(const UniqueFd& found, const std::string& what) {
   struct stat info {};
   if (::fstat(found.get(), &info) != 0) return Error::from_errno(errno, "read the type of " + what);
@@ -84,7 +84,7 @@ std::optional<LogLevel> parse_log_level(std::string_view word) {
 
 Result<> Log::open_file(const std::string& path) {
   const std::string what = "log file " + path;
-  // Another process may have made it between the two tries.
+  // Another process may have created it between the two attempts.
   for (int tries = 0; tries < 2; ++tries) {
     const UniqueFd found(::open(path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
     if (found.valid()) {
@@ -137,8 +137,8 @@ void Log::write(LogLevel level, std::string_view message, std::initializer_list<
   }
   line += '\n';
   const std::lock_guard lock(mutex_);
-  // One write a line: lines of parallel processes in one file do not mix. What a full disk does not take goes
-  // to stderr; nothing can be done if that fails.
+  // One write per line: lines of parallel processes in one file do not mix. What a full disk refuses is
+  // written to stderr; nothing can be done if that fails.
   const auto whole = static_cast<ssize_t>(line.size());
   if (file_.valid() && ::write(file_.get(), line.data(), line.size()) == whole) return;
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());

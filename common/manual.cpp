@@ -6,7 +6,7 @@ namespace vfrail {
 
 namespace {
 
-// As text: a backslash stays one, a hyphen is one that can be copied, and no line begins a request.
+// As text: a backslash is literal, a hyphen can be copied, and no line begins a request.
 std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text) {

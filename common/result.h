@@ -1,6 +1,5 @@
-// Result<T> and Error: how every fallible function of vfrail answers.
-// Owns nothing else; knows no subsystem. A small subset of std::expected (C++23), so that a later move is an
-// alias.
+// Result<T> and Error: the return type of every function of vfrail that can fail. Owns nothing else; knows no
+// subsystem. A small subset of std::expected (C++23), so that a later move is an alias.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
-// What kind of failure it is. The rim maps it to a CNI code, a gRPC status or an exit code.
+// The kind of failure. main() and the gRPC services map it to a CNI code, a gRPC status or an exit code.
 enum class Errc : uint8_t {
   invalid,      // the input is wrong; the admin must change it
   not_found,    // the object named does not exist
@@ -28,8 +27,8 @@ enum class Errc : uint8_t {
   denied,       // not enough rights
   unsupported,  // the kernel, driver or this version cannot do it
   timeout,      // a deadline passed
-  protocol,     // a peer (kernel, kubelet, IPAM) answered what its contract does not allow
-  peer,         // a peer refused, in its own words
+  protocol,     // a peer (kernel, kubelet, IPAM) violated its contract
+  peer,         // a peer refused, with its own text and code
   system,       // a system call failed for another reason; `sys` has the errno
 };
 
@@ -38,7 +37,7 @@ struct Error {
   int sys = 0;  // errno; for Errc::peer the peer's own code; 0 for none
   std::string text;
 
-  // Prepends what was being done: "what: text".
+  // Prepends the context: "what: text".
   Error&& in(std::string_view what) &&;
   // Appends a second failure (of a roll-back, say) to the same message.
   Error&& and_also(std::string_view other) &&;
@@ -57,7 +56,7 @@ class [[nodiscard]] Result {
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }
-  // Not of a Result<bool>: `if (is_there())` would ask whether the question could be answered.
+  // Not of a Result<bool>: `if (is_there())` would test whether the read succeeded.
   explicit operator bool() const requires(!std::is_same_v<T, bool>) { return ok(); }
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
@@ -68,7 +67,7 @@ class [[nodiscard]] Result {
   const Error& error() const& { return *std::get_if<1>(&state_); }
   Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
   T value_or(T other) && { return ok() ? std::move(**this) : std::move(other); }
-  // Takes "could not be read" for "not there". Only where nothing is decided by it: a report, a log field.
+  // Takes "could not be read" for "not there". Only where nothing depends on it: a report, a log field.
   T or_none() && requires is_optional<T> { return ok() ? std::move(**this) : T(); }
 
  private:

@@ -1,4 +1,4 @@
-// Small things about text that more than one unit says in its messages. Pure.
+// Small text functions for messages. Pure.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 
 bool is_utf8(std::string_view text);
 
-// The text with U+FFFD for each byte that is no part of a UTF-8 character. What others said is cut and quoted
-// in messages, and JSON holds nothing else.
+// The text with U+FFFD for each byte that is not part of a UTF-8 character. Texts of peers are cut and quoted
+// in messages, and JSON needs valid UTF-8.
 std::string well_formed(std::string_view text);
 
 // The first few of a list: "0000:03:02.1 0000:03:02.2 and 30 more".

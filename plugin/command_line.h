@@ -15,8 +15,8 @@ namespace vfrail {
 // "--version", and "-v" without a number (k8s-rdma-shared-dev-plugin's word for it), is "version".
 std::vector<std::string> read_command_line(const std::vector<std::string>& argv);
 
-// Where the configuration is by default: the first that `exists`, of sriov-network-device-plugin's,
-// k8s-rdma-shared-dev-plugin's and k8s-rdma-sriov-dev-plugin's files; the first of all if none is there.
+// The default path of the configuration: the first that `exists`, of sriov-network-device-plugin's,
+// k8s-rdma-shared-dev-plugin's and k8s-rdma-sriov-dev-plugin's files; the first of all if none exists.
 inline constexpr const char* kDefaultConfigFiles[] = {"/etc/pcidp/config.json",
                                                       "/k8s-rdma-shared-dev-plugin/config.json",
                                                       "/k8s-rdma-sriov-dev-plugin/config.json"};

@@ -45,7 +45,7 @@ void add_peers_flags(CLI::App& serve, ServeOptions& options) {
     serve.add_flag_function(flag, ignored(flag))->group("");
 }
 
-// "90", "90s", "2m", "1h" in seconds; anything else as it is, for CLI11 to refuse.
+// "90", "90s", "2m", "1h" in seconds; anything else unchanged, for CLI11 to refuse.
 std::string seconds_of(std::string text) {
   static const std::map<char, int64_t> kUnits = {{'s', 1}, {'m', 60}, {'h', 3600}};
   const auto unit = text.empty() ? kUnits.end() : kUnits.find(text.back());
@@ -200,7 +200,7 @@ void add_capture(CLI::App& app, CaptureOptions& options) {
   add_text(capture, "--root", options.root, "DIR", kRootAbout);
 }
 
-// What stands behind the name: a word that says what it is, or its choices.
+// What follows the name: a word that describes it, or its choices.
 std::string value_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return "";
   const std::string text = option.get_positional() ? "" : option.get_option_text();
@@ -223,7 +223,7 @@ CommandText describe(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options(is_shown)) {
     OptionText text = describe(*option);
     if (option->get_positional()) {
-      // An argument's own name says what it is, but for the choices of `completion`.
+      // An argument's own name describes it, except for the choices of `completion`.
       if (choices(text).empty()) text.value = option->get_name(true);
       text.names.clear();
       out.arguments.push_back(std::move(text));
@@ -308,7 +308,7 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& words) {
     return refuse("\"" + words[0] + "\" is not a command" + suggestion(words[0], known));
   }
   try {
-    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // last first, as CLI11 takes them
+    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // last first, as CLI11 expects them
   } catch (const CLI::ExtrasError& error) {
     const auto extra = app_->remaining(true);
     const CommandText* command = find_command(all, words.empty() ? "" : words[0]);

@@ -1,5 +1,5 @@
-// CommandLine: vfrail's commands and their options, by CLI11: what they are, what the words say, and all of
-// it as CommandText for completion and the manual. Runs none of them.
+// CommandLine: vfrail's commands and their options, with CLI11: their definition, their parsing, and their
+// description as CommandText for completion and the manual. Runs none of them.
 #pragma once
 
 #include "common/command_text.h"
@@ -25,8 +25,8 @@ class CommandLine {
   CommandLine();
   ~CommandLine();
 
-  // Words as read_command_line() makes them. An exit code when there is nothing to run: help was asked for,
-  // or the words are wrong, which stderr says.
+  // Arguments as read_command_line() makes them. An exit code when there is nothing to run: help was
+  // requested, or the arguments are wrong, which stderr reports.
   std::optional<int> parse(const std::vector<std::string>& words);
   // "inspect"; once parse() has found it.
   std::string command() const;

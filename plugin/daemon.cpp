@@ -25,14 +25,14 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// Kubelet gives a terminating pod 30 s; we want to be gone within one.
+// Kubelet gives a terminating pod 30 s; the daemon stops within one.
 constexpr milliseconds kStopPatience{300};
-// When the scan failed and nothing else brings the next one.
+// After a failed scan, if nothing else triggers the next one.
 constexpr std::chrono::seconds kRetry{5};
 // How long the first list waits for a device that cannot be read.
 constexpr std::chrono::seconds kFirstPatience{20};
 constexpr std::chrono::minutes kReloadInterval{1};
-// Of kubelet, which pods have what: at start, when a list changes, and now and then.
+// Intervals of asking kubelet which pods have what: at start, when a list changes, and periodically.
 constexpr std::chrono::minutes kAskInterval{5};
 
 std::string describe_owner(const Attachments& attachments, const AttachmentName& owner) {
@@ -80,7 +80,7 @@ Result<> Daemon::run() {
             {{"folder", folder},
              {"registration", options_.registration == Registration::watcher ? "watcher" : "legacy"}});
   if (options_.status != nullptr) {
-    // The eventfd alone: the thread turns, and that is the answer.
+    // The eventfd alone: the loop turns, which is the heartbeat's answer.
     options_.status->connect([inbox = inbox_] { inbox->put([](Inbox::Content&) {}); });
   }
   report_config();
@@ -105,9 +105,10 @@ Result<> Daemon::run() {
 
 Time Daemon::work() {
   Time now = steady_clock::now();
-  // What was said while nobody listened: if it goes on, the scan waits for its end, up to a limit.
+  // Events that came while the sockets were not read: if the burst goes on, the scan waits for its end, up to
+  // a limit.
   if (kernel_.due(now)) read_events();
-  // Now and then, too: inotify(7) can drop events, and a file on a network sends none.
+  // Periodically, too: inotify(7) can drop events, and a file on a network file system raises none.
   if (config_.due(now) || now >= std::min(rescan_at_, reload_at_)) reload();
   if (now >= std::min(rescan_at_, retry_at_) || kernel_.due(now)) scan_node();
   if (now >= ask_at_) ask_kubelet(now);
@@ -116,7 +117,7 @@ Time Daemon::work() {
                    config_.next(now)});
 }
 
-// Sockets that nobody listens to now are left out: what comes waits there, and wakes nobody.
+// Sockets that are not read now are left out: their events wait there without waking anybody.
 Daemon::Ready Daemon::wait(Time until, int kubelet_watch) const {
   const Time now = steady_clock::now();
   std::vector<pollfd> fds{{options_.signal_fd, POLLIN, 0},
@@ -202,15 +203,15 @@ void Daemon::scan_node() {
   if (departures_.wait_for_kubelet()) ask_at_ = now;
   if (const auto next = departures_.next()) rescan_at_ = std::min(rescan_at_, *next);
   if (in_use_) keep_in_use(*pools, *in_use_);
-  // What is not settled yet needs another scan, also if nothing else happens.
+  // What is not settled yet needs another scan, even without an event.
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
   published_.assign(std::make_move_iterator(pools->pools.begin()),
                     std::make_move_iterator(pools->pools.end()));
-  // A device that went may be a pod's, and is put back then.
+  // A device that vanished may be a pod's, and is put back then.
   if (resources_.follow(published_, now)) ask_at_ = now;
 }
 
-// The lists stay as they are: a scan that failed says nothing about the node.
+// The lists stay unchanged: a failed scan says nothing about the node.
 void Daemon::note_failed_scan(const std::string& reason, Time now) {
   retry_at_ = now + kRetry;
   if (reason == scan_failure_) return;
@@ -243,10 +244,10 @@ void Daemon::note_scan(const Pools& pools, Time now) {
 
 void Daemon::ask_kubelet(Time now) {
   ask_at_ = now + kAskInterval;
-  // The destructor would wait for a call that hangs: it has its own end.
+  // The destructor would wait for a call that hangs: it has its own deadline.
   if (asking_) return;
   asked_at_ = now;
-  // All resources: a container keeps the device of one that the configuration has no longer.
+  // All resources: a container keeps the device of a resource that is no longer configured.
   const PodResourcesCall::Request request{.socket = pod_resources_socket(options_.kubelet_root),
                                           .resources = {}};
   asking_ = std::make_unique<PodResourcesCall>(request, [inbox = inbox_](Result<DevicesInUse> answer) {
@@ -259,7 +260,7 @@ void Daemon::take_answer(Result<DevicesInUse> answer) {
   if (departures_.wait_for_kubelet()) rescan_at_ = {};
   if (!answer) {
     departures_.not_answered();
-    // What kubelet said last stays: a pod does not lose its devices because kubelet restarts.
+    // Kubelet's last answer stays: a pod does not lose its devices because kubelet restarts.
     if (answer.error().text != kubelet_complaint_)
       log_.info("pod-resources API unavailable", {{"reason", answer.error().text}});
     kubelet_complaint_ = answer.error().text;
@@ -295,7 +296,7 @@ void Daemon::find_orphans(Time now) {
   const Attachments attachments(options_.cni_state_dir);
   auto owners =
       options_.cni_state_dir.empty() ? Result<AttachedDevices>(AttachedDevices()) : attachments.owners();
-  // Away devices are orphaned whether or not there are records.
+  // Devices that are in another namespace are orphaned whether or not there are records.
   remark("attachments", owners
                             ? std::vector<std::string>()
                             : std::vector{"cannot read which devices are attached: " + owners.error().text});
@@ -319,7 +320,7 @@ void Daemon::find_orphans(Time now) {
         ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node");
   }
   remark("orphaned", remarks);
-  // What a sweep has left alone it would leave alone again.
+  // A sweep would leave alone again what it has left alone.
   if (!std::includes(swept_.begin(), swept_.end(), lasting.begin(), lasting.end())) sweep();
   swept_ = std::move(lasting);
 }
@@ -358,7 +359,7 @@ void Daemon::remark(const char* topic, const std::vector<std::string>& now, LogL
   remarks_.set(topic, now, steady_clock::now(), level, log_);
 }
 
-// Each turn of the loop, so it is also the pulse.
+// Each turn of the loop, so it is also the heartbeat.
 void Daemon::publish_status() const {
   if (options_.status == nullptr) return;
   options_.status->publish({.scanned = scanned_at_.has_value(),

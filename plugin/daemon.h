@@ -1,6 +1,6 @@
-// Daemon: the owner thread of `vfrail serve`. Reads the node, now and whenever something says that it
-// changed, and lets the resources follow. Waits in one poll(2) for signals, the kubelet folders, the kernel's
-// events, the configuration file, verdicts from gRPC threads and time.
+// Daemon: the owner thread of `vfrail serve`. Scans the node, at start and after each event, and updates the
+// resources. Waits in one poll(2) for signals, the kubelet folders, the kernel's events, the configuration
+// file, registration results from gRPC threads and time.
 #pragma once
 
 #include "common/log.h"
@@ -41,31 +41,31 @@ class Daemon {
     std::string kubelet_root;
     Registration registration = Registration::watcher;
     AllocatePlaces places;
-    // Between two scans if the kernel does not say all that a scan would find; the configuration's own word
-    // comes first.
+    // Between two scans if the kernel's events do not cover all that a scan finds; the configuration's own
+    // value has precedence.
     std::chrono::milliseconds rescan_interval{60'000};
-    // The same if it does.
+    // The same if they do.
     std::chrono::milliseconds quiet_interval{600'000};
     bool own_netns_is_host = false;  // of this process
     std::chrono::milliseconds stream_patience{3000};
-    // Where vfrail-cni has its records; empty: nobody knows.
+    // Where vfrail-cni has its records; empty: unknown.
     std::string cni_state_dir = {};
     // The CNI executable, to run `sweep` with when attachments are orphaned; empty: they are only reported.
     std::string sweep_program = {};
-    // Orphaned is what stays so for so long: a pod begins and ends in several steps.
+    // A device is orphaned when it stays so for this long: a pod starts and ends in several steps.
     std::chrono::milliseconds orphaned_after{120'000};
-    // What that configuration makes of the node now. Runs on the owner thread.
+    // The result of that configuration for the present node. Runs on the owner thread.
     std::function<Result<Pools>(const Config&)> read_pools;
-    // Called when kubelet has answered a question that was put after the last scan: the ids of all devices
+    // Called when kubelet has answered a request that was sent after the last scan: the ids of all devices
     // that the node had then, and which devices containers have. Runs on the owner thread.
     using Tidy = std::function<void(const std::set<std::string>& there, const DevicesInUse&)>;
     Tidy tidy = {};
-    ConfigSource& config;            // outlives the daemon, and is its own from now on
+    ConfigSource& config;            // outlives the daemon, which alone uses it from now on
     KernelEvents* events = nullptr;  // likewise; null for a tree that is not this machine's
-    // Called when it is to stop, before anything is closed: from here on a library can wait for ever.
+    // Called when it is to stop, before anything is closed: from here on a library can hang.
     std::function<void()> on_stop = [] {};
     int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP scans again; none in tests
-    // Outlive the daemon; null: nobody watches.
+    // Outlive the daemon; null: no monitoring.
     Counters* counters = nullptr;
     Status* status = nullptr;
   };
@@ -75,7 +75,7 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();
 
-  // Until a signal or stop(). An error only if it cannot start; whatever comes later is retried.
+  // Until a signal or stop(). An error only if it cannot start; later failures are retried.
   Result<> run();
   // From any thread.
   void stop();
@@ -90,7 +90,7 @@ class Daemon {
     bool sweep = false;
   };
 
-  // Does everything that is due; answers when something will be, if nothing happens.
+  // Does everything that is due; returns when something is due next, if nothing happens.
   Time work();
   Ready wait(Time until, int kubelet_watch) const;
   void read_events();
@@ -100,10 +100,10 @@ class Daemon {
   void note_failed_scan(const std::string& reason, Time now);
   void note_complete_scan();
   void note_scan(const Pools& pools, Time now);
-  // Asks which container has what, without waiting.
+  // Asks kubelet which container has what, without waiting.
   void ask_kubelet(Time now);
   void take_answer(Result<DevicesInUse> answer);
-  // Of devices in use: those that no runtime has put into a container, it seems.
+  // Of devices in use: those that probably no runtime has put into a container.
   void remark_unread_specs();
   // Reports orphaned attachments, and has them swept.
   void find_orphans(Time now);
@@ -129,7 +129,7 @@ class Daemon {
   Debounce debounce_;
   Departures departures_;
   std::unique_ptr<PodResourcesCall> asking_;
-  Time asked_at_{};                       // when that question was put
+  Time asked_at_{};                       // when that request was sent
   std::optional<DevicesInUse> in_use_;    // by kubelet's last answer; nothing before the first
   std::map<std::string, Time> orphaned_;  // by device, since when
   AttachedDevices attached_;              // as they could be read last
@@ -146,8 +146,8 @@ class Daemon {
   bool infiniband_ports_ = false;  // of the last scan
   Time rescan_at_{};
   Time retry_at_ = Time::max();  // after a scan that failed
-  Time patient_until_{};  // the first list is published then, also without the devices that it could not read
-  Time reload_at_{};      // when to read the configuration although nothing says that it changed
+  Time patient_until_{};  // the first list is published then, even without the devices that it could not read
+  Time reload_at_{};      // when to read the configuration without an event
 };
 
 }  // namespace vfrail

@@ -1,4 +1,4 @@
-// What the daemon's log says of a configuration and of pools. Pure.
+// Texts of the daemon's log about a configuration and pools. Pure.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -12,10 +12,10 @@ namespace vfrail {
 // Resources of `here` that `other` does not have.
 std::vector<std::string> names_missing_in(const Config& other, const Config& here);
 
-// The functions that a selector names, and the host needs for itself, a sentence each.
+// The functions that a selector names, but the host uses, a sentence each.
 std::vector<std::string> find_refusals(const Pools& pools);
 
-// The devices and why they could not be read, the first few.
+// The unreadable devices and the reasons, the first few.
 std::string unread_text(const std::vector<UnreadDevice>& unread);
 
 }  // namespace vfrail

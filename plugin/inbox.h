@@ -1,4 +1,4 @@
-// Inbox: what other threads have for the owner thread of the daemon, and the eventfd(2) that wakes it up.
+// Inbox: what other threads post for the owner thread of the daemon, and the eventfd(2) that wakes it up.
 #pragma once
 
 #include "common/result.h"

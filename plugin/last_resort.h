@@ -11,8 +11,8 @@ namespace vfrail {
 // process with exit code 1. For the whole process, once.
 void say_why_it_ends();
 
-// The process has so much time left: then it ends with a message and exit code 1, if it has not by itself.
-// With alarm(2), because no thread may be needed.
+// After this time the process ends with a message and exit code 1, if it has not by itself. With alarm(2),
+// because no thread may be needed.
 void end_within(std::chrono::seconds time);
 
 }  // namespace vfrail

@@ -1,6 +1,6 @@
 // LinksUp: sets the interfaces of shared devices up, as k8s-rdma-shared-dev-plugin does at its start: a RoCE
 // port has no address, and its RDMA device no use, while its interface is administratively down. Once for
-// each interface, when it is seen first: who sets it down later has a reason. Changes nothing else.
+// each interface, when it is first seen: whoever sets it down later has a reason. Changes nothing else.
 #pragma once
 
 #include "common/log.h"
@@ -15,8 +15,8 @@ namespace vfrail {
 
 class LinksUp {
  public:
-  // `host` is the kernel of the host's network namespace, and outlives the object; null if it cannot be asked
-  // from here.
+  // `host` is the kernel of the host's network namespace, and outlives the object; null if it is not
+  // accessible from here.
   LinksUp(Kernel* host, Log& log) : host_(host), log_(log) {}
 
   // A warning for each Ethernet device that is shared and whose interface stays down.

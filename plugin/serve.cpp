@@ -40,13 +40,13 @@ namespace vfrail {
 
 namespace {
 
-// Between two scans, if the administrator names no other.
+// The default interval of scans.
 constexpr std::chrono::seconds kRescanInterval{60};
-// The same where the kernel's events report what changes. A scan of a thousand VFs costs some 50 ms of CPU,
-// and finds only what raises no event, as an address of the host does.
+// The same where the kernel's events report changes. A scan of a thousand VFs costs some 50 ms of CPU, and
+// finds only what raises no event, such as an address of the host.
 constexpr std::chrono::seconds kQuietInterval{600};
 
-// Words, and the verbosity numbers of glog that sriov-network-device-plugin's users have in their DaemonSets:
+// Names, and the verbosity numbers of glog that sriov-network-device-plugin's users have in their DaemonSets:
 // any integer of 32 bits, of which its code uses 1 to 10.
 std::optional<LogLevel> read_log_level(const std::string& word) {
   if (word.empty()) return LogLevel::info;
@@ -85,7 +85,7 @@ struct Watched {
 struct Setup {
   Registration registration = Registration::watcher;
   ConfigSource config;
-  std::optional<Watched> watched;  // nothing: no page is served
+  std::optional<Watched> watched;  // no value: no page is served
 };
 
 Result<std::optional<Watched>> choose_watched(const ServeOptions& options) {
@@ -98,7 +98,7 @@ Result<std::optional<Watched>> choose_watched(const ServeOptions& options) {
       TRY(parse_listen_address(address), metrics ? "--metrics-address" : "--probe-address"), metrics});
 }
 
-// Everything that the administrator can get wrong.
+// Everything that the administrator can configure wrongly.
 Result<Setup> check(const ServeOptions& options, Log& log) {
   TRY(set_up_log(options, log), "");
   const auto interval = options.rescan_interval.value_or(kRescanInterval);
@@ -125,25 +125,25 @@ Result<UniqueFd> catch_signals() {
   }
   UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return Error::from_errno(errno, "make a signalfd");
-  // A client that hangs up in the middle of an answer is no reason to die.
+  // A client that hangs up in the middle of an answer must not end the process.
   ::signal(SIGPIPE, SIG_IGN);
   return fd;
 }
 
 void set_up_process() {
-  // Sockets start without write permission for others, folders and files get the modes they are made with.
+  // Sockets start without write permission for others, folders and files get the modes they are created with.
   ::umask(022);
-  // gRPC's own lines say nothing that ours do not, in another form.
+  // gRPC's own lines add nothing, in another format.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   // glibc gives each of gRPC's threads an arena of its own, mostly empty and resident: one is enough here.
   ::mallopt(M_ARENA_MAX, 1);
-  // What is large and rare (the text of a scrape) goes back to the kernel at once. Without this glibc raises
-  // the limit with the first such block, and the next ones stay in the heap.
+  // Large and rare blocks (the text of a scrape) are returned to the kernel at once. Without this glibc
+  // raises the limit with the first such block, and the next ones stay in the heap.
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
-// A runtime without CDI ignores the names, and the container has no device nodes. Then they go by kubelet,
-// which every runtime understands; but nobody corrects them when an RDMA device is renumbered.
+// A runtime without CDI ignores the names, and the container has no device nodes. Then kubelet passes them,
+// which every runtime understands; but nothing corrects them when an RDMA device is renumbered.
 bool runtime_takes_cdi(const SysRoot& sys, Log& log) {
   const auto runtime = find_cdi_runtime(sys);
   if (!runtime) {
@@ -182,7 +182,7 @@ Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& 
   return pools;
 }
 
-// Null: nobody wants to see.
+// Null: no monitoring.
 Result<std::unique_ptr<MonitoringServer>> watch(const ServeOptions& options, const Setup& setup,
                                                 const Counters& counters, Status& status, Log& log) {
   if (!setup.watched) return std::unique_ptr<MonitoringServer>();

@@ -20,7 +20,7 @@ struct ServeOptions {
   std::string cni_state_dir = "/var/lib/cni/vfrail";
   std::string sweep_program;  // empty: orphaned attachments are only reported
   std::string root = "/";
-  std::optional<std::chrono::seconds> rescan_interval;  // nothing: as the kernel's events need it
+  std::optional<std::chrono::seconds> rescan_interval;  // no value: depends on the kernel's events
   bool verbs_events = false;                            // open RDMA devices for events of their ports
   std::string metrics_address;                          // empty: none
   std::string probe_address;                            // empty: none; the same without /metrics

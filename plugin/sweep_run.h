@@ -1,5 +1,5 @@
-// SweepRun: one run of `vfrail-cni sweep`, which restores what pods have left. Owns the process; does not
-// wait for it, and decides nothing about devices.
+// SweepRun: one run of `vfrail-cni sweep`, which restores orphaned devices. Owns the process; does not wait
+// for it, and decides nothing about devices.
 #pragma once
 
 #include "common/result.h"
@@ -16,7 +16,7 @@ class SweepRun {
   static Result<SweepRun> start(const std::string& program);
   SweepRun(SweepRun&& other) noexcept;
   SweepRun& operator=(SweepRun&&) = delete;
-  // A run that has not ended is killed: the next one does what it did not get to.
+  // A run that has not ended is killed: the next one does the rest.
   ~SweepRun();
 
   // A pidfd: readable when the run has ended.

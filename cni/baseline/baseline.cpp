@@ -12,12 +12,12 @@ namespace vfrail {
 
 namespace {
 
-// IPoIB's netdev is made anew by each move of its RDMA device, and takes nothing of a pod along.
+// IPoIB's netdev is created again by each move of its RDMA device, so nothing of a pod stays on it.
 bool keeps_settings(const Record& record) { return record.link && !record.link->ipoib(); }
 
 std::string name_of(const Record& record) { return baseline_name(record.device_key, record.port); }
 
-// A baseline that cannot be read is none; the next one is written over it.
+// An unreadable baseline is treated as missing; the next one is written over it.
 Result<std::optional<Baseline>> load(const Record& record, World& world) {
   auto known = BaselineStore(world.store).load(name_of(record));
   if (known || known.error().code != Errc::protocol) return known;
@@ -42,7 +42,7 @@ Result<Baseline> read_baseline(const Record& record, World& world) {
   return out;
 }
 
-// Whether the link needs not be read again: on the usual way back it has its old name.
+// Whether the link need not be read again: normally it has its old name.
 bool is_certainly(const LinkBefore& before, const Link& link) {
   if (!before.parent_device.empty()) return link.parent_device == before.parent_device;
   return link.kind == before.kind && link.mac == before.mac && link.lower == before.lower;
@@ -60,8 +60,8 @@ void compare(const char* what, const T& now, const T& before, std::vector<std::s
     out.push_back(std::string(what) + " is " + std::to_string(now) + ", was " + std::to_string(before));
 }
 
-// What bring_link_back() could not restore. Not the name and what follows from it: another interface can
-// have it by now, and the device works without.
+// What bring_link_back() could not restore. Not the name and what follows from it: another interface can have
+// it by now, and the device works without it.
 std::vector<std::string> link_differences(const LinkBefore& before, const Link& now) {
   std::vector<std::string> out;
   if (now.mac != before.mac) out.push_back("its address is " + now.mac.text() + ", was " + before.mac.text());
@@ -84,7 +84,7 @@ std::vector<std::string> link_differences(const LinkBefore& before, const Link& 
   return out;
 }
 
-// Empty: the group is what it was.
+// Empty: the group is unchanged.
 Result<std::string> restore_group(const Baseline& baseline, EthtoolGroup group, int link, Kernel& host) {
   const EthtoolSettings& before = baseline.ethtool.at(group);
   const auto read = [&] { return host.ethtool(baseline.ethtool_family, link, group); };
@@ -104,7 +104,7 @@ Result<std::string> restore_group(const Baseline& baseline, EthtoolGroup group, 
   return name + ": " + what + (set ? "" : " (" + set.error().text + ")");
 }
 
-// A group that cannot be read is a reason, too. ENODEV is an error: there is no such interface any more.
+// A group that cannot be read is a reason, too. ENODEV is an error: the interface no longer exists.
 Result<> restore_groups(const Baseline& baseline, int link, Kernel& host, std::vector<std::string>& reasons) {
   for (const auto& [group, settings] : baseline.ethtool) {
     auto reason = restore_group(baseline, group, link, host);
@@ -118,7 +118,7 @@ Result<> restore_groups(const Baseline& baseline, int link, Kernel& host, std::v
 }
 
 struct Outcome {
-  std::optional<Link> link;  // nothing: the netdev has ended
+  std::optional<Link> link;  // no value: the netdev no longer exists
   std::vector<std::string> reasons;
 };
 
@@ -130,7 +130,7 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
   out.reasons = link_differences(*record.link, *out.link);
   if (!known) return out;
   const auto groups = restore_groups(*known, out.link->index, world.host, out.reasons);
-  // Its driver was unbound, or a veth ended, in just this moment.
+  // Its driver was just unbound, or a veth ended.
   if (!groups) return Outcome{};
   for (std::string& reason : restore_interface_files(world.sys, out.link->name, known->files))
     out.reasons.push_back(std::move(reason));
@@ -138,15 +138,15 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
 }
 
 // A second time if something is left: a setting can depend on another that is restored after it, and a read
-// that failed once need not fail again.
+// that failed once may succeed.
 Result<Outcome> restore(const Record& record, const std::optional<Baseline>& known, World& world) {
   Outcome first = TRY(restore_once(record, known, world), "");
   if (first.reasons.empty()) return first;
   return restore_once(record, known, world);
 }
 
-// So that the next attempt knows what to compare with, also if nothing was recorded at ADD (an attachment of
-// an older version).
+// So that the next attempt has something to compare with, even if nothing was recorded at ADD (an attachment
+// of an older version).
 Baseline to_retry(const Record& record, std::optional<Baseline> known, int index) {
   Baseline out = known ? std::move(*known)
                        : Baseline{.boot_id = record.boot_id,
@@ -158,7 +158,7 @@ Baseline to_retry(const Record& record, std::optional<Baseline> known, int index
   return out;
 }
 
-// Has the outcome in the files.
+// Writes the outcome to the files.
 Result<> write_down(const Record& record, std::optional<Baseline> known, const Outcome& outcome,
                     World& world) {
   const BaselineStore store(world.store);
@@ -177,7 +177,7 @@ Result<> write_down(const Record& record, std::optional<Baseline> known, const O
   return store.set_unclean(name, record.boot_id, outcome.reasons);
 }
 
-// What the functions that find and restore a link want to know of an attachment.
+// What the functions that find and restore a link need of an attachment.
 Record record_of(const Baseline& baseline) {
   Record out;
   out.boot_id = baseline.boot_id;
@@ -189,8 +189,8 @@ Record record_of(const Baseline& baseline) {
   return out;
 }
 
-// Under the device's lock. What is not as it was after one more attempt. Nothing: it is not unclean any more,
-// or not in the host.
+// Under the device's lock. What is still not restored after one more attempt. No value: it is not unclean any
+// more, or not in the host.
 Result<std::vector<std::string>> restore_unclean(const std::string& name, World& world) {
   const BaselineStore store(world.store);
   const std::vector<std::string> none;
@@ -202,7 +202,7 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, World&
   const Record record = record_of(*known);
   const auto link = TRY(find_in_host(record, world), "");
   if (!link) return none;
-  // Its driver was bound again, or the VF was made anew.
+  // Its driver was bound again, or the VF was created again.
   if (link->index != known->link.index) {
     TRY(store.forget(name), "");
     return none;
@@ -210,7 +210,7 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, World&
   TRY(bring_link_back(record, nullptr, world), "");
   const Outcome outcome = TRY(restore(record, known, world), "");
   TRY(write_down(record, known, outcome, world), "");
-  // What an attachment of an older version had is not known: the next ADD reads it.
+  // The original settings of an older version's attachment are unknown: the next ADD reads them.
   if (outcome.reasons.empty() && known->ethtool_family == 0) TRY(store.forget(name), "");
   return outcome.reasons;
 }
@@ -272,7 +272,7 @@ Result<size_t> remove_void_baselines(World& world) {
   size_t removed = 0;
   for (const std::string& name : TRY(store.names(), "")) {
     const auto lock = world.store.lock_device(device_of(name), {});
-    if (!lock) continue;  // at work: it is needed, or will be written anew
+    if (!lock) continue;  // locked: it is needed, or will be written again
     const auto known = store.load(name);
     const bool stands =
         known ? known->has_value() && (*known)->boot_id == boot : known.error().code != Errc::protocol;

@@ -1,7 +1,7 @@
 // Baseline: what a device was before its first attachment since the boot, beyond what each attachment's
 // record keeps, as far as a pod can change it. Read once, written before the first change, compared when the
-// device is back in the host. What cannot be restored makes the device unclean: that is written down, `vfrail
-// serve` advertises it unhealthy, and no ADD takes it until it is clean.
+// device is back in the host. What cannot be restored makes the device unclean: that is recorded, `vfrail
+// serve` advertises it unhealthy, and no ADD attaches it until it is clean.
 #pragma once
 
 #include "cni/baseline/interface_files.h"
@@ -23,7 +23,7 @@ struct Baseline {
   std::optional<DeviceId> device;
   std::optional<uint32_t> port;
   // The netdev at its last attachment. Another index in the host than this means another netdev (its driver
-  // was bound again, the VF was made anew): then all is read again.
+  // was bound again, the VF was created again): then all is read again.
   LinkBefore link = {};
   uint16_t ethtool_family = 0;                           // Kernel::ethtool_family(); 0: none
   std::map<EthtoolGroup, EthtoolSettings> ethtool = {};  // the groups that the driver has
@@ -34,16 +34,16 @@ struct Baseline {
 std::string format_baseline(const Baseline& baseline);
 Result<Baseline> parse_baseline(std::string_view text);
 
-// Under the device's lock, before an ADD reads its state: a device that is unclean is restored now.
-// Errc::busy, with the reasons, if it stays so.
+// Under the device's lock, before an ADD reads its state: an unclean device is restored now. Errc::busy, with
+// the reasons, if that fails.
 Result<> refuse_unclean(const std::string& device_key, World& world);
 
-// Before the first change of an ADD, under the device's lock: has a baseline written, unless there is one.
+// Before the first change of an ADD, under the device's lock: writes a baseline, unless there is one.
 Result<> prepare_baseline(const Record& record, World& world);
 
-// After the device of an attachment has come back, under its lock: restores what differs, and clears or
-// writes the device's unclean state. An error is a failure to read or to write it down: the caller must not
-// take the device for clean.
+// After the device of an attachment is back in the host, under its lock: restores what differs, and clears or
+// writes the device's unclean state. An error is a failure to read or to record it: the caller must not take
+// the device for clean.
 Result<> return_to_baseline(const Record& record, World& world);
 
 // Tries once more to restore every unclean device that no attachment has.
@@ -53,7 +53,7 @@ struct Cleaned {
 };
 Result<std::vector<Cleaned>> clean_unclean(World& world);
 
-// Removes the baselines of earlier boots, and those that cannot be read. How many.
+// Removes the baselines of earlier boots, and unreadable ones. Returns how many.
 Result<size_t> remove_void_baselines(World& world);
 
 }  // namespace vfrail

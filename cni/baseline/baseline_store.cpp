@@ -47,11 +47,11 @@ Result<> BaselineStore::write(const std::string& folder, const std::string& name
                               std::string_view text) const {
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     TRY(make_folder(folder, 0700), "prepare state folder");
-    // `vfrail serve` waits for what comes into this one.
+    // `vfrail serve` watches this folder.
     TRY(make_folder(unclean_folder(folder_), 0700), "prepare state folder");
   }
   const std::string path = path_in(folder, name);
-  // Without fsync, as records are: it is void after a boot.
+  // Without fsync, like records: a boot makes it void.
   return write_file({path, path + ".new"}, text, 0600, Durability::renamed);
 }
 
@@ -75,7 +75,7 @@ Result<> BaselineStore::set_unclean(const std::string& name, const std::string& 
 }
 
 Result<> BaselineStore::set_clean(const std::string& name) const {
-  // Checked first: a DEL on a file system that cannot be written has nothing to remove mostly.
+  // Checked first: a DEL on a read-only file system mostly has nothing to remove.
   if (!TRY(is_unclean(name), "")) return {};
   return remove_file(path_in(unclean_folder(folder_), name));
 }

@@ -18,14 +18,14 @@ class BaselineStore {
  public:
   explicit BaselineStore(const RecordStore& records) : folder_(records.folder()) {}
 
-  // Nothing if there is none. Errc::protocol if it cannot be read.
+  // No value if there is none. Errc::protocol if it cannot be read.
   Result<std::optional<Baseline>> load(const std::string& name) const;
   Result<> save(const std::string& name, const Baseline& baseline) const;
   Result<bool> is_unclean(const std::string& name) const;
   Result<> set_unclean(const std::string& name, const std::string& boot_id,
                        const std::vector<std::string>& reasons) const;
   Result<> set_clean(const std::string& name) const;
-  // Baseline and state: the netdev is no more.
+  // Baseline and unclean state: the netdev no longer exists.
   Result<> forget(const std::string& name) const;
   // Of all baselines, and of all that are unclean.
   Result<std::vector<std::string>> names() const;

@@ -24,7 +24,7 @@ constexpr std::array kOfSendQueue{"xps_cpus",
 
 std::string folder_of(const std::string& interface) { return "sys/class/net/" + interface; }
 
-// A file that says nothing of this interface is as good as none: XPS of an interface with one queue
+// An unreadable file of this interface is treated as missing: XPS of an interface with one queue
 // (xps_cpus_show() answers ENOENT), a rate that the driver cannot limit.
 Result<std::optional<std::string>> read_one(const SysRoot& folder, const std::string& file) {
   auto text = folder.text(file);
@@ -48,7 +48,7 @@ Result<> write_one(const std::string& path, const std::string& text) {
   return {};
 }
 
-// Empty: the file is as it was.
+// Empty: the file is unchanged.
 std::string restore_one(const SysRoot& sys, const SysRoot& folder, const std::string& interface,
                         const std::string& file, const std::string& before) {
   auto now = read_one(folder, file);

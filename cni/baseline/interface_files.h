@@ -1,6 +1,6 @@
 // What a netdev has in sysfs that no netlink message of the kernels in use shows: packet steering (RPS, XPS),
-// rate and byte limits of its queues, and how its NAPI instances work. A process that may write sysfs changes
-// it from inside a pod, and it survives a move.
+// rate and byte limits of its queues, and how its NAPI instances work. A pod's process that may write sysfs
+// can change it, and it survives a move.
 #pragma once
 
 #include "common/node/sys_root.h"
@@ -18,7 +18,7 @@ using InterfaceFiles = std::map<std::string, std::string>;
 // Those of them that the interface has. sysfs shows the interfaces of the host's namespace.
 Result<InterfaceFiles> read_interface_files(const SysRoot& sys, const std::string& interface);
 
-// Writes those that are not as in `before`, and reads them again. A sentence for each that is still not.
+// Writes those that differ from `before`, and reads them again. A sentence for each that still differs.
 std::vector<std::string> restore_interface_files(const SysRoot& sys, const std::string& interface,
                                                  const InterfaceFiles& before);
 

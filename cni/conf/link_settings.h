@@ -69,11 +69,11 @@ class LinkSettings {
   static Result<LinkSettings> parse(ObjectReader& conf);
 
   bool empty() const { return *this == LinkSettings(); }
-  // Nothing: to be left as it is.
+  // No value: left unchanged.
   std::optional<uint32_t> get(const std::string& key) const;
   void set(const std::string& key, uint32_t value);
 
-  // Those of `others` that are set have the last word.
+  // Set values of `others` win.
   void override_by(const LinkSettings& others);
   // Those that the link has otherwise.
   LinkSettings differing_from(const Link& now) const;

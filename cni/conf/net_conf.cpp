@@ -10,7 +10,7 @@ namespace vfrail {
 namespace {
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
-// libcni sends what the network definition has: "" or nothing where it names no version.
+// libcni sends what the network definition has: "" or null where it names no version.
 constexpr const char* kVersionIfNone = "0.1.0";
 
 bool has_control_characters(std::string_view text) {
@@ -36,7 +36,7 @@ bool valid_program_name(std::string_view name) {
 // Ignored, it would leave a pod in the wrong networks.
 Result<> refuse_vlan_trunk(ObjectReader& conf) {
   const Json* value = conf.value("vlanTrunk");
-  // These ask for nothing, and operators write them out.
+  // These ask for nothing, and operators write them explicitly.
   const bool nothing = value == nullptr || *value == Json(false) || *value == Json("") ||
                        *value == Json::array() || *value == Json::object();
   if (nothing) return {};
@@ -76,7 +76,7 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   out.mac = TRY(read_settable_mac(conf, "hwaddr"), "");
   out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
   const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
-  // A zero would end the path for the kernel, and hide what stands before it from the check of its end.
+  // A zero would end the path for the kernel, and hide the rest from the check of its end.
   const bool odd = leaves || has_control_characters(out.kernel_path);
   if (!out.kernel_path.empty() && (!out.kernel_path.starts_with("/sys/devices/") || odd)) {
     return conf.error("kernelpath", "must be a path below /sys/devices/");
@@ -102,7 +102,7 @@ Result<> read_host_use(ObjectReader& conf, NetConf& out) {
   return {};
 }
 
-// What an entry behind the plugin that has made the interface must leave to that one.
+// What an entry behind the plugin that has created the interface must leave to that plugin.
 Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
   if (!own.ipam_type.empty()) return std::string("ipam");
   if (own.mac) return std::string("mac");
@@ -112,7 +112,7 @@ Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
   return std::string(TRY(conf.text("guid"), "").value_or("").empty() ? "" : "guid");
 }
 
-// 63 bytes (IB_DEVICE_NAME_MAX), of which "_NN" may be ours.
+// 63 bytes (IB_DEVICE_NAME_MAX), of which "_NN" may be appended.
 Result<std::string> read_rdma_name(ObjectReader& conf, RdmaPolicy policy) {
   auto name = TRY(conf.text("rdmaName"), "").value_or("");
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -152,7 +152,7 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
   for (size_t i = 0; i < list->size(); ++i) {
     const std::string path = "cni.dev/valid-attachments[" + std::to_string(i) + "]";
     const Json::Object* object = (*list)[i].as_object();
-    // A list that cannot be read whole must not make a living attachment look stale.
+    // A list that cannot be read completely must not make a living attachment look stale.
     if (object == nullptr) return Error{Errc::invalid, 0, path + ": must be an object"};
     ObjectReader reader(*object, path);
     AttachmentName name;
@@ -276,7 +276,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   return out;
 }
 
-// The text of a key that is there and is a text; anything else is as good as absent.
+// The text of a key that is present and is a text; anything else counts as absent.
 std::string text_of(const Json* object, std::string_view key) {
   if (object == nullptr || object->as_object() == nullptr) return "";
   ObjectReader reader(*object->as_object(), "");

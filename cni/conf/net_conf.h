@@ -1,4 +1,4 @@
-// NetConf: the network configuration, parsed and checked; input only. What the node makes of it is plan.h's.
+// NetConf: the network configuration, parsed and checked; input only. plan.h combines it with the node.
 // Accepts the union of host-device, sriov-cni, ib-sriov-cni, rdma-cni, tuning and sbr keys, without regard to
 // case; keys that this version cannot honour are refused by name, because ignoring a VLAN would put a pod
 // into the wrong network.
@@ -62,9 +62,9 @@ inline constexpr uint32_t kTableStep = 1'000'000;
 inline constexpr uint32_t kMaxTables = 1024;  // as many as an assignment can have addresses
 inline constexpr uint32_t kMaxOwnTable = UINT32_MAX - kTableStep * kMaxTables;
 
-// What goes out with one of the interface's addresses is routed by a table of its own.
+// Packets from one of the interface's addresses are routed by a table of its own.
 struct SourceRouting {
-  std::optional<uint32_t> table;  // nothing: the lowest free one from 100 on
+  std::optional<uint32_t> table;  // no value: the lowest free one from 100 on
 };
 
 // The keys of the tuning and sbr plugins: pod_conf.cpp.
@@ -83,7 +83,7 @@ struct NetConf {
   std::string ipam_type;  // empty: no address management
   DeviceSelector device;
   Dns dns;
-  bool host_use_allowed = false;          // hostUse: "allow": also a device that the host lives on
+  bool host_use_allowed = false;          // hostUse: "allow": also a device that the host uses
   std::optional<MacAddress> args_mac;     // args.cni.mac
   std::optional<MacAddress> runtime_mac;  // runtimeConfig.mac
   std::optional<MacAddress> mac;
@@ -91,11 +91,11 @@ struct NetConf {
   VfSettings vf;                    // without mac and GUIDs, of which there are several sources (plan.h)
   std::optional<uint64_t> guid;     // runtimeConfig.infinibandGUID, then args.cni.guid, then guid
   bool ib_kubernetes = false;       // ibKubernetesEnabled: the GUID comes from there, or the pod must wait
-  bool ib_kubernetes_done = false;  // it has written that it is done
+  bool ib_kubernetes_done = false;  // it has written that it has finished
   bool vfio_wanted = false;         // vfioPciMode: an error if the device is bound otherwise
   RdmaPolicy rdma = RdmaPolicy::automatic;
   std::string rdma_name;        // of the RDMA device in the pod; empty: as in the host
-  bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot give
+  bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot provide
   PodSettings pod;
   LogLevel log_level = LogLevel::info;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
@@ -105,15 +105,14 @@ struct NetConf {
   std::string interface_key;
   std::vector<std::string> warnings;  // keys that are not known, a sentence each
   std::optional<Json> prev_result;
-  // GC: the attachments that live. Nothing: the runtime did not say, so nothing is stale.
+  // GC: the attachments that are alive. No value: the runtime did not send a list, so nothing is stale.
   std::optional<std::vector<AttachmentName>> valid_attachments;
 };
 
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
 
-// The text of a configuration, which is decoded once: a verb, its error answer and its record go by the same
-// reading of it.
+// The text of a configuration, which is decoded once, so that a verb, its error and its record agree.
 class Configuration {
  public:
   Configuration() = default;
@@ -121,8 +120,8 @@ class Configuration {
 
   const std::string& text() const { return text_; }
   const Result<NetConf>& conf() const { return conf_; }  // parse_net_conf()
-  // What can be named of a configuration that is refused, too: its version, for the error answer ("0.1.0" if
-  // absent), and its IPAM plugin, for a DEL (empty if there is none that could be run).
+  // What can be read even of a refused configuration: its version, for the error ("0.1.0" if absent), and its
+  // IPAM plugin, for a DEL (empty if there is none that could be run).
   const std::string& version() const { return version_; }
   const std::string& ipam_type() const { return ipam_type_; }
 
@@ -136,19 +135,19 @@ class Configuration {
 // args.cni, what a pod's annotation (Multus: cni-args) and ib-kubernetes add; null: there is none.
 Result<const Json::Object*> read_args_cni(ObjectReader& conf);
 Result<PodSettings> read_pod_settings(ObjectReader& conf);
-// args.cni, a pod's annotation (Multus: cni-args), has the last word in what tuning reads there: mac, mtu,
-// the settings of the link, sysctl.
+// args.cni, a pod's annotation (Multus: cni-args), overrides the keys that tuning reads there: mac, mtu, the
+// settings of the link, sysctl.
 Result<> read_pod_args(ObjectReader& conf, NetConf& out);
-// 68-65535; nothing if absent or 0.
+// 68-65535; no value if absent or 0.
 Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);
-// Nothing if absent or empty; all zero and multicast addresses are refused.
+// No value if absent or empty; all zero and multicast addresses are refused.
 Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key);
 
 // repeated_keys.cpp: of a text that is a JSON object.
 inline constexpr size_t kMaxSysctlKeys = 256;
 Result<> refuse_repeated_sysctls(std::string_view text);
 
-// unknown_keys.cpp: of these keys of a configuration, which nobody has read, those that no plugin knows: a
+// unknown_keys.cpp: of these keys of a configuration, which were not read, those that no plugin knows: a
 // sentence each, with the key that was probably meant.
 std::vector<std::string> unknown_keys(const std::vector<std::string>& unread);
 

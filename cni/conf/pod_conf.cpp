@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxSysctls = 128;
 constexpr size_t kMaxSysctlBytes = 255;
-// A page: more the kernel does not take.
+// A page: the kernel does not accept more.
 constexpr size_t kMaxValueBytes = 4096;
 constexpr std::string_view kPlaceholder = "IFNAME";
 
@@ -28,8 +28,8 @@ bool valid_path(std::string_view path) {
   }
 }
 
-// The first separator decides which one it is; the other one stands for itself then, but a slash in the
-// dotted form is a dot of a name: "net.ipv4.conf.eth0/100.arp_notify" (sysctl(8)).
+// The first separator decides which one it is; the other one is literal then, but a slash in the dotted form
+// is a dot of a name: "net.ipv4.conf.eth0/100.arp_notify" (sysctl(8)).
 std::string with_slashes(std::string key) {
   const size_t first = key.find_first_of("./");
   if (first == std::string::npos || key[first] == '/') return key;
@@ -99,7 +99,7 @@ Result<std::optional<SourceRouting>> read_source_routing(ObjectReader& conf) {
   return std::optional<SourceRouting>(out);
 }
 
-// Those of the pod's annotation stand for those of the network, whichever way the keys are written.
+// Those of the pod's annotation replace those of the network, whichever way the keys are written.
 void override_sysctls(std::vector<SysctlSetting>& sysctls, const std::vector<SysctlSetting>& with) {
   for (const SysctlSetting& one : with) {
     std::erase_if(sysctls, [&](const SysctlSetting& other) { return other.path == one.path; });

@@ -1,5 +1,5 @@
-// A sysctl that is set twice: which of the two the author meant nobody knows, so it is refused, as tuning
-// does. The parsed tree has the last one only, so this goes over the text.
+// A sysctl that is set twice is ambiguous, so it is refused, as tuning does. The parsed tree has only the
+// last one, so this reads the text.
 #include "cni/conf/net_conf.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace vfrail {
 
 namespace {
 
-// Goes over a text that is known to be JSON, and calls `key` with the path of each object and each of its
-// keys, as they are written.
+// Reads a text that is known to be JSON, and calls `key` with the path of each object and each of its keys,
+// as they are written.
 class KeyScanner {
  public:
   explicit KeyScanner(std::string_view text) : text_(text) {}
@@ -62,7 +62,7 @@ bool of_sysctl(const std::vector<std::string_view>& path) {
 }  // namespace
 
 Result<> refuse_repeated_sysctls(std::string_view text) {
-  std::vector<std::pair<size_t, std::string_view>> seen;  // the depth tells the two places apart
+  std::vector<std::pair<size_t, std::string_view>> seen;  // the depth distinguishes the two places
   std::string repeated;
   KeyScanner(text).each_key([&](const std::vector<std::string_view>& path, std::string_view key) {
     if (!repeated.empty() || !of_sysctl(path)) return;

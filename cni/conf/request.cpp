@@ -64,7 +64,7 @@ class Variables {
 
 struct Args {
   std::map<std::string, std::string> values;
-  std::string sound;                  // the text without what makes no sense
+  std::string sound;                  // the text without its invalid parts
   std::vector<std::string> nonsense;  // the rest of it
 };
 
@@ -82,8 +82,8 @@ Args parse_args(const std::string& text) {
   return out;
 }
 
-// An ADD is refused for what makes no sense. The DEL after it comes with the same, and must succeed, with an
-// IPAM plugin that would refuse it as well.
+// ADD is refused for invalid parts. The DEL after it has the same environment and must succeed, also with an
+// IPAM plugin that would refuse it.
 void read_args(Request& request, Variables& variables) {
   request.raw_args = variables.get("CNI_ARGS");
   Args args = parse_args(request.raw_args);
@@ -96,7 +96,7 @@ void read_args(Request& request, Variables& variables) {
     variables.complain("CNI_ARGS has \"" + pair.substr(0, 80) + "\", must be KEY=VALUE");
 }
 
-// Below /proc/sys/net, "all" and "default" are not interfaces: what is set there is set for the whole pod.
+// Below /proc/sys/net, "all" and "default" are not interfaces: they set the whole pod.
 bool valid_name_in_pod(std::string_view name) {
   return valid_ifname(name) && name != "all" && name != "default";
 }

@@ -1,5 +1,5 @@
 // Request: what the runtime asks for, from the CNI_* environment (CNI specification 1.1, "CNI operations").
-// Checks that each verb has what it needs. Decides nothing by the configuration.
+// Checks that each verb has what it needs. Does not depend on the configuration.
 #pragma once
 
 #include "cni/conf/net_conf.h"

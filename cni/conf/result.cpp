@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kVersions = {"0.1.0", "0.2.0", "0.3.0", "0.3.1",
                                                        "0.4.0", "1.0.0", "1.1.0"};
-// More than any pod has, and it bounds the work that an IPAM plugin can cause.
+// More than any pod has; it bounds the work that an IPAM plugin can cause.
 constexpr size_t kMaxEntries = 1024;
 
 Error malformed(std::string_view what) { return Error{Errc::protocol, 0, std::string(what)}; }
@@ -110,7 +110,7 @@ const Json* member_of(const Json& previous, std::string_view key) {
   return ObjectReader(*previous.as_object(), "").value(key);
 }
 
-// A list of a previous result that ours is appended to.
+// A list of a previous result that this result is appended to.
 Json list_of(const Json& previous, std::string_view key) {
   const Json* found = member_of(previous, key);
   return found != nullptr && found->as_array() != nullptr ? *found : Json::array();
@@ -162,7 +162,7 @@ int compare_versions(std::string_view a, std::string_view b) {
 
 Result<Assignment> parse_assignment(const Json& json) {
   auto out = read_assignment(current_result(json));
-  // The readers call it invalid, which is said of a configuration; here a peer did not keep its contract.
+  // The readers return Errc::invalid, which means a configuration; here a peer broke its contract.
   if (!out) out.error().code = Errc::protocol;
   return out;
 }

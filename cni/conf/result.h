@@ -56,10 +56,10 @@ int compare_versions(std::string_view a, std::string_view b);
 
 // Errc::protocol when it is no result, or an address cannot be read.
 Result<Assignment> parse_assignment(const Json& json);
-// IPAM's answers, or the addresses of this interface in a prevResult.
+// The result of IPAM, or the addresses of this interface in a prevResult.
 Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifname, std::string_view sandbox);
 
-// The interface of that name in a result. Nothing if it is not listed.
+// The interface of that name in a result. No value if it is not listed.
 struct ResultInterface {
   std::string mac;  // empty: unknown
 };
@@ -70,8 +70,8 @@ Json format_result(const AddResult& result);
 Json format_versions();
 std::string version_list();  // "0.1.0, 0.2.0, ... and 1.1.0", for messages
 
-// result_old.cpp: a result of any version in the shape of the newest, and back. The old shapes have room for
-// less, so what does not fit is left out.
+// result_old.cpp: converts a result of any version to the newest one, and back. The old formats have fewer
+// fields, so the rest is left out.
 Json current_result(const Json& result);
 Json result_in_version(Json current, std::string_view version);
 // Before 0.3.0 a result was addresses and nothing else.

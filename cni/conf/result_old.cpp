@@ -4,7 +4,7 @@ namespace vfrail {
 
 namespace {
 
-// Versions 0.1.0 and 0.2.0 know no interfaces, and one address of each family with the routes below it.
+// Versions 0.1.0 and 0.2.0 have no interfaces, and one address of each family with the routes below it.
 constexpr std::pair<const char*, bool> kFamilies[] = {{"ip4", false}, {"ip6", true}};
 
 bool is_v6(const Json& entry, const char* key) {
@@ -56,8 +56,8 @@ Json without_interfaces(const Json& current, std::string_view version) {
   return out;
 }
 
-// `mtu`, `socketPath` and `pciID` of an interface and the metrics of a route came with 1.1.0. A reader that
-// checks what it gets refuses them before.
+// `mtu`, `socketPath` and `pciID` of an interface and the metrics of a route came with 1.1.0. A strict reader
+// of an older version refuses them.
 Json interfaces_before_1_1(const Json& current) {
   Json out = Json::array();
   for (const Json& one : list_in(current, "interfaces")) out.push(only(one, {"name", "mac", "sandbox"}));
@@ -98,7 +98,7 @@ Json with_families(const Json& current, std::string_view version) {
 
 void add_family(const Json& family, Json& ips, Json& routes) {
   if (family.as_object() == nullptr) {
-    ips.push(family);  // who reads the list says what is wrong with it
+    ips.push(family);  // the reader of the list reports the fault
     return;
   }
   Json entry = Json::object();

@@ -1,5 +1,5 @@
-// Keys of a network configuration that nobody reads: a misspelt key asks for something that the pod then does
-// not get.
+// Keys of a network configuration that nobody reads: the effect of a misspelt key would silently be missing
+// in the pod.
 #include "cni/conf/net_conf.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxWarnings = 16;
 constexpr size_t kMaxKeyBytes = 60;
 
-// Ours, which a misspelt key is compared with.
+// The keys of vfrail, for suggestions.
 constexpr std::array kOurs = {
     "cniVersion",    "name",
     "type",          "ipam",
@@ -36,7 +36,7 @@ constexpr std::array kOurs = {
     "runtimeConfig", "ibKubernetesEnabled",
 };
 
-// Others' (libcni, Multus, operators), which ask this plugin for nothing.
+// Keys of others (libcni, Multus, operators), which are not for this plugin.
 constexpr std::array kOthers = {
     "cniVersions", "capabilities",           "disableCheck", "disableGC",
     "plugins",     "loadOnlyInlinedPlugins", "resourceName", "ipMasq",

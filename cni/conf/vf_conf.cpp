@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-// An absent key and "" are the same: operators write empty strings out.
+// An absent key and "" are the same: operators write empty strings explicitly.
 Result<std::optional<std::string>> read_word(ObjectReader& conf, std::string_view key) {
   auto text = TRY(conf.text(key), "");
   if (text && text->empty()) text.reset();
@@ -90,7 +90,7 @@ Result<> read_annotation(ObjectReader& conf, NetConf& out) {
   return {};
 }
 
-// A partition key is ib-kubernetes' to bring about, at the subnet manager; here it is only checked.
+// ib-kubernetes configures the partition key at the subnet manager; here it is only checked.
 Result<> check_pkey(ObjectReader& conf) {
   const auto word = TRY(read_word(conf, "pkey"), "");
   if (!word) return {};

@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kMaxOutput = 1 << 20;
 constexpr size_t kMaxMessage = 4096;
-constexpr std::chrono::milliseconds kLookAtChild{100};  // only while it says nothing
+constexpr std::chrono::milliseconds kLookAtChild{100};  // only while there is no output
 using Clock = std::chrono::steady_clock;
 
 struct Pipe {
@@ -39,7 +39,8 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-// A process in a group of its own, so that what it started dies with it. Killed and reaped unless waited for.
+// A process in a group of its own, so that its children are killed with it. Killed and reaped unless waited
+// for.
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
@@ -58,8 +59,9 @@ class Child {
     if (pid_ > 0 && ::waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = -1;
     return pid_ < 0;
   }
-  // Nothing if it still runs at the deadline. It has closed its output by now, so it is about to end, and the
-  // first check or the next one shows; a pidfd would wait without polling, but kernels before 5.3 have none.
+  // No value if it still runs at the deadline. It has closed its output by now, so it is about to exit, and
+  // the first check or the next one sees it; a pidfd would wait without polling, but kernels before 5.3 have
+  // none.
   std::optional<int> wait_until(Clock::time_point deadline) {
     for (std::chrono::microseconds pause{50}; !ended();) {
       if (Clock::now() >= deadline) return std::nullopt;
@@ -74,7 +76,7 @@ class Child {
   int status_ = 0;
 };
 
-// Ours, with every CNI_* replaced by the request's.
+// Our environment, with every CNI_* replaced by the request's.
 std::vector<std::string> make_environment(const Request& request, Command command) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -99,9 +101,9 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
-  // To itself: it is no longer closed at execve().
+  // Duplicated onto itself, so that it is no longer closed at execve().
   if (inherited >= 0) posix_spawn_file_actions_adddup2(&actions, inherited, inherited);
-  // DEL ignores SIGTERM and everything ignores SIGPIPE; the plugin shall have the defaults.
+  // DEL ignores SIGTERM and everything ignores SIGPIPE; the plugin gets the defaults.
   sigset_t defaults;
   sigemptyset(&defaults);
   sigaddset(&defaults, SIGTERM);
@@ -130,7 +132,7 @@ bool is_this_program(const struct stat& file) {
   return ::stat("/proc/self/exe", &own) == 0 && own.st_dev == file.st_dev && own.st_ino == file.st_ino;
 }
 
-// What the plugin reads: a file in memory, because a file has an end whoever still holds it open.
+// The plugin's stdin: a file in memory, because it has an end even while others hold it open.
 Result<UniqueFd> make_input(std::string_view text) {
   UniqueFd fd(::memfd_create("vfrail-ipam", MFD_CLOEXEC));
   if (!fd.valid()) return Error::from_errno(errno, "create input");
@@ -139,15 +141,14 @@ Result<UniqueFd> make_input(std::string_view text) {
   return fd;
 }
 
-// Up to the end of the output; or of the plugin, when something that it started keeps the output open.
+// Up to the end of the output; or of the plugin, when a child of it keeps the output open.
 Result<std::string> collect(const UniqueFd& from, Child& child, Clock::time_point deadline) {
   std::string output;
   for (bool over = false;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return no_answer();
     pollfd entry{from.get(), POLLIN, 0};
-    // A failed poll() (EINTR, ENOMEM) is one that saw nothing: to end the plugin now would leave its work
-    // half done.
+    // A failed poll() (EINTR, ENOMEM) saw nothing: killing the plugin now would leave its work half done.
     if (::poll(&entry, 1, static_cast<int>(std::min(left, kLookAtChild).count())) <= 0) {
       if (over) return output;
       over = child.ended();
@@ -162,7 +163,7 @@ Result<std::string> collect(const UniqueFd& from, Child& child, Clock::time_poin
   }
 }
 
-// The error that the plugin printed, in its own words and with its own code.
+// The error that the plugin printed, with its text and code.
 Error refusal(const std::string& output, int status) {
   const std::string how = WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status))
                                               : "exit status " + std::to_string(WEXITSTATUS(status));

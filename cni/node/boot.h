@@ -5,9 +5,9 @@
 
 namespace vfrail {
 
-// Empty where the kernel tells none.
+// Empty where the kernel does not report it.
 Result<std::string> boot_id(const SysRoot& sys);
-// A record of an earlier boot says nothing about the devices of this one.
+// A record of an earlier boot does not describe the devices of this one.
 Result<bool> from_this_boot(const Record& record, const World& world);
 
 }  // namespace vfrail

@@ -34,7 +34,7 @@ void keep_netdev(Device& device, const std::string& name) {
   std::erase_if(device.netdevs, [&](const Netdev& netdev) { return netdev.name != name; });
 }
 
-// The netdevs of the wanted port, or of the lowest: what host-device's users have always got.
+// The netdevs of the requested port, or of the lowest: what host-device chooses.
 Result<> keep_port(std::vector<Netdev>& netdevs, const std::optional<uint32_t>& wanted,
                    const std::string& whose) {
   if (netdevs.empty()) return {};
@@ -55,7 +55,7 @@ Result<Device> device_with_netdev(const SysRoot& sys, const std::string& name) {
     TRY(read_facts(sys, kAttachFacts, out), "");
     keep_netdev(out, name);
   }
-  // Without a device below it, or on a bus between the two that is not known here.
+  // Without a device below it, or on a bus that is unknown here.
   if (out.netdevs.empty()) out.netdevs = {{.name = name}};
   return out;
 }
@@ -69,7 +69,7 @@ Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& 
   return Error{Errc::not_found, 0, "kernelpath: " + selector.kernel_path + " has no interface in the host"};
 }
 
-// The netdev that one of the static selectors means; empty if none of them is set.
+// The netdev that one of the static selectors names; empty if none of them is set.
 Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.name.empty()) {
     if (TRY(host.find_link(selector.name), "find device " + selector.name)) return selector.name;
@@ -78,7 +78,7 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
   }
   if (selector.mac) {
     for (const Link& link : TRY(host.links(), "find hwaddr " + selector.mac->text())) {
-      // A VLAN or bond inherits the address of what it stands on; hardware is meant.
+      // A VLAN or bond inherits the address of its lower interface; hardware is meant.
       const bool stands_on_another = link.lower != 0 && link.kind != "veth";
       if (link.mac == *selector.mac && !stands_on_another && link.kind != "bond" && link.kind != "bridge")
         return link.name;
@@ -143,7 +143,7 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
       return {};
     return Error::from_errno(errno, "write " + name + " to " + file);
   };
-  // None is bound if an earlier try was killed between the two.
+  // No driver is bound if an earlier attempt was killed between the two.
   const std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"), "");
   if (!driver.empty()) TRY(write("sys/bus/pci/drivers/" + driver + "/unbind"), "");
   return write("sys/bus/pci/drivers_probe");
@@ -174,7 +174,7 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
     TRY(keep_port(out.netdevs, selector.port, out.key()), "");
     return out;
   }
-  // Static selectors beside an id: they may pick one of several netdevs, but must not mean another device.
+  // Static selectors beside an id may choose one of several netdevs, but must not name another device.
   const std::string name = TRY(find_netdev(sys, host, others), "");
   keep_netdev(out, name);
   if (!out.netdevs.empty()) return out;

@@ -57,7 +57,7 @@ Result<> correct_device_info_file(const std::string& path, const std::vector<std
   if (!file) return Error{Errc::not_found, 0, what + ": its folder is not there"};
   const auto have = TRY(read_device_info(file->path()), what);
   const auto wanted = TRY(corrected_device_info(have, device), what);
-  // 0444 as Multus makes it; not synced: it does not outlive a boot.
+  // 0444 like Multus; not synced: it does not outlive a boot.
   if (!wanted) return {};
   TRY(write_file(file->path(), wanted->text(), 0444, Durability::renamed), what);
   return {};

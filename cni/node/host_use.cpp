@@ -32,7 +32,7 @@ Result<bool> has_default_route(Kernel& host, const Link& link) {
                      [](const Route& route) { return route.destination.prefix == 0; });
 }
 
-// The name of the link with the default route: the link's own, or of what stands on it. Empty: none.
+// The name of the link with the default route: the link itself, or one above it. Empty: none.
 Result<std::string> find_default_route(const SysRoot& sys, Kernel& host, const Link& link, int depth) {
   if (!link.up() || depth > kMaxStacked) return std::string();
   if (TRY(has_default_route(host, link), "")) return link.name;

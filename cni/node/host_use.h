@@ -11,12 +11,11 @@
 namespace vfrail {
 
 // Why the host needs the netdev, which is in its namespace: "eth7 carries the host's default route". Empty:
-// it does not. A link that is down carries nothing, so only for one that is up is anything asked: two
-// messages, which the kernel answers for this link alone.
+// it does not. A link that is down carries nothing, so only a link that is up is queried: two messages, which
+// the kernel answers for this link alone.
 Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link);
 
-// Why the netdev can have no carrier in the pod, for what has none: its PF is down. Empty: it is not, or
-// nobody knows.
+// Why the netdev can have no carrier in the pod: its PF is down. Empty: it is up, or unknown.
 std::string find_downed_pf(const SysRoot& sys, const DeviceId& id);
 
 }  // namespace vfrail

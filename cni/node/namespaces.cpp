@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxMountinfoBytes = size_t{16} << 20;
 constexpr std::string_view kNetworkNamespace = "net:[";
 
-// Takes the part before `mark` off the text.
+// Removes the part before `mark` from the text and returns it.
 std::string_view cut(std::string_view& text, char mark) {
   const size_t end = std::min(text.find(mark), text.size());
   const std::string_view out = text.substr(0, end);
@@ -40,7 +40,7 @@ std::string unmangled(std::string_view text) {
   return out;
 }
 
-// "net:[4026532001]" -> a path to it. The text names the namespace, so each is found once.
+// "net:[4026532001]" -> a path to it. The text identifies the namespace, so each is found once.
 using Found = std::map<std::string, std::string>;
 
 Result<> add_mounted(const World& world, Found& out) {

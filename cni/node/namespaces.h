@@ -11,8 +11,8 @@
 
 namespace vfrail {
 
-// Calls `visit` with each of them but `except`. One that has ended meanwhile is passed over. Ends at the
-// first error of `visit`. A readlink(2) for each process (proc_pid_ns(5)), a read of mountinfo
+// Calls `visit` with each of them except `except`. One that has ended meanwhile is skipped. Ends at the first
+// error of `visit`. A readlink(2) for each process (proc_pid_ns(5)), a read of mountinfo
 // (proc_pid_mountinfo(5)), a netlink socket in each; /proc must be that of the host's PID namespace.
 Result<> for_each_namespace(const World& world, const NetnsId& except,
                             const std::function<Result<>(Kernel&)>& visit);

@@ -28,10 +28,11 @@ struct World {
   Log& log;
   // cni/node/device.h
   std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;
-  // Gives the result of an ADD to the runtime. An attachment that the runtime does not learn of is none.
+  // Prints the result of an ADD for the runtime. An attachment whose result the runtime does not get does not
+  // exist for it.
   std::function<Result<>(const AddResult&)> print_result = [](const AddResult&) { return Result<>(); };
 
-  // A netdev comes back from an ended namespace within some ms to seconds (cleanup_net() runs on a
+  // The kernel returns a netdev from an ended namespace within some ms to seconds (cleanup_net() runs on a
   // workqueue).
   std::chrono::milliseconds return_timeout{5000};
   // A holder needs some 20 ms for each device; a whole node's worth of pods can start at once.
@@ -39,9 +40,9 @@ struct World {
   // whereabouts allows itself 2 minutes for ADD.
   std::chrono::milliseconds ipam_timeout{150'000};
 
-  // The only folders in which a file is changed that the text of a network, or a promise, names. Multus makes
-  // its files in the first; runtimes read CDI specs in the second. /var/run is /run, and configurations have
-  // both.
+  // The only folders in which a file is changed that a network's configuration or AllocatedNodes name. Multus
+  // writes its files to the first; runtimes read CDI specs in the second. /var/run is /run, and
+  // configurations have both.
   std::vector<std::string> device_info_folders{"/var/run/k8s.cni.cncf.io/devinfo",
                                                "/run/k8s.cni.cncf.io/devinfo"};
   std::vector<std::string> cdi_folders{kCdiFolder, "/run/cdi", "/etc/cdi"};

@@ -35,7 +35,7 @@ Result<> check_pod(const Request& request, const State& state) {
   return {};
 }
 
-// What cannot be said afterwards must not be done.
+// What could not be restored afterwards must not be done.
 Result<> check_result_fits(const NetConf& conf) {
   const bool has_address = !conf.ipam_type.empty() || conf.prev_result;
   if (has_address || !is_without_interfaces(conf.cni_version)) return {};
@@ -64,8 +64,8 @@ Result<> check_parts(const NetConf& conf, const State& state) {
           ") is not in the host: it is in another network namespace, or its driver is just starting"};
 }
 
-// What the kernel makes for each namespace, or does not let go of its own (NETIF_F_NETNS_LOCAL): there is no
-// device in it that a pod could have.
+// What the kernel creates for each namespace, or does not let leave it (NETIF_F_NETNS_LOCAL): no device that
+// a pod could have.
 Result<> check_kind(const Link& link) {
   constexpr uint16_t kLoopback = 772;  // ARPHRD_LOOPBACK
   constexpr std::array kBound = {"bridge", "bond", "team", "vrf", "openvswitch", "batadv"};
@@ -107,7 +107,7 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
         "mac: " + link.name + " has addresses of " + std::to_string(link.mac.bytes.size()) + " bytes"};
   }
   plan.link = before(link);
-  // What is already so is not sent: some drivers refuse even a change to the same address.
+  // What is set already is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
   if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
   plan.settings = conf.pod.link.differing_from(link);
@@ -116,8 +116,8 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   return {};
 }
 
-// NAME for the first, then NAME_1, NAME_2, ... Whether a name is free is the kernel's to say: before Linux 7
-// it gives a name once on a node, since then once in a namespace.
+// NAME for the first, then NAME_1, NAME_2, ... Only the kernel knows whether a name is free: before Linux 7
+// it is unique on a node, since then in a namespace.
 std::vector<std::string> names_in_pod(const NetConf& conf, size_t devices) {
   std::vector<std::string> out;
   if (conf.rdma_name.empty()) return out;
@@ -195,7 +195,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   }
   if (auto lacks = missing_isolation(conf, state.rdma_mode))
     return Error{Errc::unsupported, 0, std::move(*lacks)};
-  if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod reaches it through its nodes
+  if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod uses it through its nodes
   if (state.rdma.size() != state.device.rdma.size()) {
     return Error{Errc::busy, 0,
                  "RDMA device " + joined(state.device.rdma_names()) + " of " + state.device.key() +
@@ -204,7 +204,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   plan.rdma = state.rdma;
   plan.rdma_in_pod = names_in_pod(conf, plan.rdma.size());
   if (!plan.cdi_spec.empty()) return {};
-  // Allocated by another device plugin: what it has now is what its container was given.
+  // Allocated by another device plugin: its container was given the present nodes.
   plan.nodes = state.allocated ? state.allocated->nodes : state.device.rdma_nodes();
   std::sort(plan.nodes.begin(), plan.nodes.end());
   return {};
@@ -260,7 +260,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   TRY(check_pod(request, state), "");
   TRY(check_parts(conf, state), "");
   if (state.netdev_in_pod) {
-    // Its properties are that plugin's, also the MAC in CNI_ARGS, which every entry of a chain gets.
+    // Its properties are set by that plugin, also the MAC in CNI_ARGS, which every entry of a chain gets.
   } else if (state.link) {
     TRY(check_host_use(conf, state), "");
     TRY(plan_link(request, conf, *state.link, plan), "");

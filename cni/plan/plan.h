@@ -1,5 +1,5 @@
-// AttachPlan: what ADD is going to change. plan_attach() is pure and makes every refusal, so nothing has been
-// touched when it says no.
+// AttachPlan: what ADD is going to change. plan_attach() is pure and makes every refusal, so a refusal has
+// touched nothing.
 #pragma once
 
 #include "cni/conf/net_conf.h"
@@ -21,7 +21,7 @@ namespace vfrail {
 // net.
 inline constexpr std::string_view kSysctlAllowList = "/etc/cni/tuning/allowlist.conf";
 
-// The facts that the decision stands on.
+// The facts that the decision depends on.
 struct State {
   Device device;
   std::optional<Link> link;                // its netdev in the host
@@ -30,12 +30,13 @@ struct State {
   std::optional<VfPlace> vf;               // read only if the configuration sets something there
   std::string no_vf;                       // why there is none
   VfSettings vf_settings;
-  std::optional<Link> occupant;             // what has the wanted name, or one of the altnames, in the pod
-  std::optional<AllocatedNodes> allocated;  // to the container, by Allocate
+  std::optional<Link>
+      occupant;  // the interface of the pod that has the requested name, or one of the altnames
+  std::optional<AllocatedNodes> allocated;       // by Allocate, to the container
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
   std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
   std::string host_use;        // why the host needs the netdev; read unless hostUse allows it
-  bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and it is not ours
+  bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and owns it
   bool same_netns = false;     // the pod's namespace is the host's
 };
 
@@ -43,29 +44,28 @@ struct VfPlan {
   VfPlace place;
   VfSettings change;
   VfSettings before;    // of what changes
-  bool rebind = false;  // the driver must be bound again to take a GUID over
+  bool rebind = false;  // the driver must be bound again to apply a GUID
 };
 
 struct AttachPlan {
   std::string ifname;
-  std::optional<VfPlan> vf;        // settings to change at the PF
-  std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
-  std::optional<MacAddress> mac;   // to be set; nothing: keep
-  std::optional<uint32_t> mtu;     // to be set; nothing: keep
-  LinkSettings settings;           // to be set
-  std::vector<std::string>
-      own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): taken off
+  std::optional<VfPlan> vf;               // settings to change at the PF
+  std::optional<LinkBefore> link;         // the netdev to move; nothing for devices without one
+  std::optional<MacAddress> mac;          // to be set; nothing: keep
+  std::optional<uint32_t> mtu;            // to be set; nothing: keep
+  LinkSettings settings;                  // to be set
+  std::vector<std::string> own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): removed
   std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
   std::vector<RdmaDevice> rdma;           // to move
   std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host
   std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
-  std::string cdi_spec;                   // with CDI: the file to be corrected instead
+  std::string cdi_spec;                   // with CDI: the file to correct instead
 
-  // IPoIB's netdev is a client of the RDMA device: each move of that one makes it anew, in the host.
+  // IPoIB's netdev is a client of the RDMA device: each move of that device creates it again, in the host.
   bool ipoib() const { return link && link->ipoib(); }
 };
 
-// What the attachment must have and the host has not (Device::missing_part()).
+// What the attachment must have and the host lacks (Device::missing_part()).
 std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod);
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
@@ -73,18 +73,17 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
 // The refusals about what the pod gets beside the interface, and what is decided about it.
 Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
 
-// The address to give the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as
-// tuning has it.
+// The address to set on the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as in
+// tuning.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
 
-// The key that asks for RDMA devices of the pod's own, which only the exclusive namespace mode can give; null
-// if none does. `rdma: require` does not: both modes give RDMA.
+// The key that asks for RDMA devices of the pod's own, which need the exclusive namespace mode; null if none
+// does. `rdma: require` does not: both modes provide RDMA.
 const char* isolation_key(const NetConf& conf);
-// What the node lacks for that, and the remedy; nothing if it lacks nothing. Without a mode no RDMA is
-// loaded.
+// What the node lacks for that, and the remedy; empty if it lacks nothing. Without a mode no RDMA is loaded.
 std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode);
 
-// What the configuration wants set at the PF.
+// The settings that the configuration asks for at the PF.
 Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf);
 
 Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan);

@@ -58,8 +58,7 @@ bool matches(const Regex& pattern, const SysctlSetting& sysctl) {
          ::regexec(pattern.get(), dotted(sysctl).c_str(), 0, nullptr, 0) == 0;
 }
 
-// The patterns apply to the key with IFNAME in it, and anywhere in it unless they say otherwise, as tuning
-// has it.
+// The patterns match the key with IFNAME in it, and anywhere in it unless they are anchored, as in tuning.
 Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::string& allow_list) {
   std::vector<Regex> patterns;
   for (const std::string& line : split(allow_list, "\n"))
@@ -74,7 +73,7 @@ Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::str
   return {};
 }
 
-// Only one that nobody uses: then DEL knows its rules by the table.
+// Only one that is not in use: then DEL identifies its rules by the table.
 Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uint32_t>& in_use) {
   constexpr uint32_t kFirst = 100;  // sbr's
   constexpr uint32_t kEnd = 253;    // the kernel's own follow (linux/rtnetlink.h)

@@ -57,12 +57,12 @@ bool contains(const IpAddress& network, const IpAddress& address) {
          network_of({address.bytes, network.prefix}).bytes == network_of(network).bytes;
 }
 
-// The addresses that have a table together.
+// The addresses that share a table.
 struct OwnTable {
   uint32_t number = 0;
   std::vector<AssignedIp> ips;
 
-  // Two gateways of one family cannot both be the default route. Without one it is the network that decides.
+  // Two gateways of one family cannot both be the default route. Without a gateway the network decides.
   bool suits(const AssignedIp& ip) const {
     return std::all_of(ips.begin(), ips.end(), [&](const AssignedIp& other) {
       if (other.address.v6() != ip.address.v6()) return true;
@@ -104,7 +104,7 @@ std::vector<OwnTable> tables_for(const AssignedRoute& route, const std::vector<O
 }
 
 std::vector<Route> networks_of(const std::vector<AssignedIp>& ips, int link, uint32_t table) {
-  // Link-local neighbours are no business of the gateway, to which the default route would send them.
+  // The default route would send traffic for link-local neighbours to the gateway.
   static const IpAddress kLinkLocal = *IpAddress::parse_cidr("fe80::/64");
   std::vector<Route> out;
   for (const AssignedIp& ip : ips) {
@@ -125,7 +125,7 @@ std::vector<Route> routes_in(const OwnTable& table, int link) {
   return out;
 }
 
-// What is assigned has its own gateway and metrics, so it stands for ours.
+// An assigned route has its own gateway and metrics, so it replaces ours.
 void add_assigned(const AssignedRoute& assigned, int link, const OwnTable& table, std::vector<Route>& out) {
   Route route = route_of(assigned, link, gateways_of(table.ips));
   route.table = table.number;

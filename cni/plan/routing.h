@@ -21,8 +21,8 @@ bool is_own_table(uint32_t table, uint32_t own_table);
 // In an order in which the kernel takes them. `own_table`: with source routing.
 std::vector<Route> routes_of(const Assignment& assignment, int link, std::optional<uint32_t> own_table);
 
-// The part of them that the own tables have whatever routes were assigned: networks, and a default route for
-// each family with a gateway.
+// What the own tables have in addition to assigned routes: networks, and a default route for each family with
+// a gateway.
 std::vector<Route> own_routes(const std::vector<AssignedIp>& ips, int link, uint32_t own_table);
 
 // Which packets are to be routed by which of the own tables.

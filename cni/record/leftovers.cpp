@@ -1,4 +1,4 @@
-// The part of RecordStore that tidies up after killed processes.
+// The part of RecordStore that cleans up after killed processes.
 #include "cni/record/record.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTemporary = ".new";
 
-// The device whose lock stands for a file below devices/.
+// The device whose lock covers a file below devices/.
 std::string device_of(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   if (name.ends_with(kTemporary)) name.resize(name.size() - kTemporary.size());
@@ -56,8 +56,8 @@ Result<std::vector<std::string>> RecordStore::leftovers() const {
 }
 
 Result<bool> RecordStore::remove_leftover(const std::string& path) const {
-  // A lock goes when it is let go of, as always. What is below devices/ is written under the device's lock
-  // only.
+  // A lock's file is removed by releasing it, as always. Files below devices/ are written under the device's
+  // lock only.
   auto lock_of =
       is_lock(path) ? lock(path.substr(path.rfind('/') + 1), {}) : lock_device(device_of(path), {});
   if (!lock_of && lock_of.error().code == Errc::busy) return false;

@@ -28,7 +28,7 @@ Result<mode_t> check_owner(const std::string& folder) {
                folder + " is not a folder of user " + std::to_string(::geteuid()) + "; remove it"};
 }
 
-// Whoever can write here can make root move devices about.
+// Whoever can write here can make root move devices.
 Result<> close_to_others(const std::string& folder, mode_t mode) {
   if ((mode & 077) == 0 || ::chmod(folder.c_str(), 0700) == 0) return {};
   return Error::from_errno(errno, "close " + folder + " to other users");
@@ -38,10 +38,10 @@ Result<> close_to_others(const std::string& folder, mode_t mode) {
 
 Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
   for (const std::string& part : {folder + "/attachments", folder + "/devices", locks}) {
-    // Looked for first: on all but the first call they are there, and one system call tells.
+    // Checked first: on all but the first call they exist, and one system call shows it.
     if (::access(part.c_str(), R_OK | W_OK | X_OK) != 0) TRY(make_folder(part, 0700), "prepare state folder");
   }
-  // The state folder first: in it only its owner can put anything in the place of the others.
+  // The state folder first: only its owner can replace the others in it.
   TRY(close_to_others(folder, TRY(check_owner(folder), "state folder")), "state folder");
   for (const char* part : {"/attachments", "/devices"}) TRY(check_owner(folder + part), "state folder");
   TRY(close_to_others(locks, TRY(check_owner(locks), "folder of locks")), "folder of locks");
@@ -90,8 +90,8 @@ std::string RecordStore::temporary_path(const std::string& device_key) const {
 }
 
 Result<> RecordStore::save(const Record& record) const {
-  // JSON cannot hold every text that the kernel and the environment can (an alias that is not UTF-8), and a
-  // record that cannot be read back is of no help to DEL: better no attachment.
+  // JSON cannot hold every text that the kernel and the environment can (an alias that is not UTF-8), and an
+  // unreadable record does not help DEL: better no attachment.
   const std::string text = format_record(record);
   TRY(parse_record(text), "the record would not be readable");
   TRY(remove_leftovers(record.device_key), "");
@@ -101,7 +101,7 @@ Result<> RecordStore::save(const Record& record) const {
   const auto before = is_owner ? std::optional<std::string>() : TRY(read_file(file, kMaxRecordBytes), "");
   TRY(write_file({file, temporary}, text, 0600, Durability::renamed), "");
   if (is_owner) return {};
-  // A symbolic link is replaced in one step, and its text is all there is to read.
+  // A symbolic link is replaced in one step, and its target is all there is to read.
   const std::string path = owner_path(record.device_key);
   if (::symlink(record.attachment.text().c_str(), temporary.c_str()) == 0 &&
       ::rename(temporary.c_str(), path.c_str()) == 0)

@@ -25,46 +25,45 @@ namespace vfrail {
 
 class RecordStore : public Attachments {
  public:
-  // Creates the folders (`locks` is below /run). Errc::denied if one of them exists and is a link or another
-  // user's; what others could write into is closed to them.
+  // Creates the folders (`locks` is below /run). Errc::denied if one of them is a symbolic link or belongs to
+  // another user; permissions of others are removed.
   static Result<RecordStore> open(std::string folder, std::string locks);
-  // To read only: changes nothing, not even when the folders are missing.
+  // To read only: changes nothing, even if the folders are missing.
   static RecordStore look(std::string folder, std::string locks) {
     return {std::move(folder), std::move(locks)};
   }
 
-  // One attachment, one verb at a time: whatever is done under its name is done under this lock. `verb` is
-  // for the message of those who wait for it, or for a lock that is taken later.
+  // One verb of an attachment at a time: whatever is done under its name is done under this lock. `verb` is
+  // for the error of those who wait for it, or for a lock that is taken later.
   Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb,
                                    std::chrono::milliseconds wait_at_most);
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_ipam(const AttachmentName& name, std::chrono::milliseconds wait_at_most) const;
 
-  // Writes the record, then makes it the device's owner; under the locks of both. What was saved before stays
-  // if it fails. Without fsync: a record has to outlive a kill, and nothing can be lost by that. After a
-  // power cut the boot id makes it void anyway, and an address is released by the DEL of the runtime, which
-  // brings its own configuration. What a power cut leaves may be torn: whoever cannot read a record sets it
-  // aside.
+  // Writes the record, then makes it the device's owner; under the locks of both. If it fails, what was saved
+  // before stays. Without fsync: a record has to outlive a kill, which loses nothing. After a power cut the
+  // boot id makes it void anyway, and an address is released by the DEL of the runtime, which brings its own
+  // configuration. A power cut may truncate a record: whoever cannot read it quarantines it.
   Result<> save(const Record& record) const;
-  // The device is restored: the attachment has it no longer. Under the device's lock.
+  // The device is restored and no longer belongs to the attachment. Under the device's lock.
   Result<> release_device(const Record& record) const;
-  // Removes the record, unless by now another one has its name. Under the attachment's lock: nothing may
+  // Removes the record, unless another one has its name by now. Under the attachment's lock: nothing may
   // change between the comparison and the removal.
   Result<> remove(const Record& record) const;
-  // What a kill in save() left behind. Under the device's lock, so nobody is writing.
+  // Files that a kill in save() left. Under the device's lock, so nobody is writing.
   Result<> remove_leftovers(const std::string& device_key) const;
-  // Moves a record that cannot be read out of the way, so that it blocks nobody: "NAME.corrupt".
+  // Quarantines a record that cannot be read, so that it blocks nothing: "NAME.corrupt".
   Result<> quarantine(const AttachmentName& name) const;
 
   // Whether a process is attaching the device or restoring it. Changes nothing.
   bool is_locked(const std::string& device_key) const;
-  // Whether a verb is at work on the attachment, or on its device. Changes nothing.
+  // Whether a verb is running for the attachment, or for its device. Changes nothing.
   bool is_locked(const Record& record) const;
 
-  // What killed processes left: owners without a record, half-written files, locks that nobody holds.
+  // What killed processes left: owners without a record, incomplete files, locks without a holder.
   Result<std::vector<std::string>> leftovers() const;
-  // Removes one of them. False: it has come to use again.
+  // Removes one of them. False: it is in use again.
   Result<bool> remove_leftover(const std::string& path) const;
 
  private:
@@ -76,9 +75,9 @@ class RecordStore : public Attachments {
   bool is_lock(const std::string& path) const;
   bool is_leftover(const std::string& path) const;
   std::string locks_;
-  // Once open() has checked it: below /run a less trusted process could put another folder in its place.
+  // Used after open() has checked it: below /run a less trusted process could replace the folder.
   std::shared_ptr<const HeldFolder> held_locks_;
-  std::string purpose_;  // of the locks that are taken
+  std::string purpose_;  // of the locks that are held
 };
 
 }  // namespace vfrail

@@ -7,12 +7,12 @@ namespace vfrail {
 
 namespace {
 
-// Twice what duplicate address detection takes with the kernel's defaults (one probe, one second, random
-// delay of up to one second: addrconf_dad_kick()), and what the CNI plugins' users know.
+// Twice the time of duplicate address detection with the kernel's defaults (one probe, one second, random
+// delay of up to one second: addrconf_dad_kick()), and the timeout of the CNI plugins.
 constexpr std::chrono::milliseconds kDadTimeout{5000};
 
-// Addresses and an interface without IPv6 would make RTM_NEWADDR fail (EACCES), so a pod default of
-// "disabled" is lifted for this interface; and its addresses survive being taken down, as IPv4's do.
+// Without IPv6 on the interface RTM_NEWADDR would fail (EACCES), so a pod default of "disabled" is lifted for
+// it. Its addresses also survive the interface going down, as IPv4's do.
 Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
   const std::string folder = "ipv6/conf/" + ifname + "/";
   const auto disabled = TRY(pod.read_sysctl(folder + "disable_ipv6"), "");
@@ -32,7 +32,8 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
                        " is in use by another host (duplicate address detection failed)"};
     }
   }
-  // Still tentative: without a carrier the kernel does not even begin, and that is no reason to fail a pod.
+  // Still tentative: without a carrier the kernel does not start the detection, which is no reason to fail a
+  // pod.
   return {};
 }
 
@@ -67,14 +68,13 @@ std::string in_table(const Route& route) {
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table) {
   if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
-  // The kernel then sends an unsolicited neighbour advertisement for each address when duplicate address
-  // detection is through with it (addrconf_dad_completed(), since 4.19): nobody waits, and none too early.
-  // Kernels that do not are no reason to fail.
+  // The kernel then sends an unsolicited neighbour advertisement for each address once duplicate address
+  // detection is done (addrconf_dad_completed(), since 4.19), so nothing waits for it and none is sent too
+  // early. Kernels without it are no reason to fail.
   if (has_ipv6(assignment)) {
     static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
   }
-  // Before the addresses, which some are about (accept_dad), and after our own, so that they have the last
-  // word.
+  // Before the addresses, which some are about (accept_dad), and after our own, so that they win.
   TRY(write_sysctls(pod, link.name, settings.sysctls), "");
   for (const AssignedIp& ip : assignment.ips) {
     TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);

@@ -1,5 +1,5 @@
-// The announcement of the pod's IPv4 addresses: neighbours that knew them under another MAC learn the new
-// one. (IPv6 addresses the kernel announces by itself: configure_pod().)
+// The announcement of the pod's IPv4 addresses, so that neighbours replace a MAC they have cached. (The
+// kernel announces IPv6 addresses itself: configure_pod().)
 #include "cni/steps/steps.h"
 
 #include <linux/if.h>
@@ -10,7 +10,7 @@ void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& 
   if ((link.flags & IFF_NOARP) != 0) return;
   for (const AssignedIp& ip : assignment.ips) {
     if (ip.address.v6()) continue;
-    // Nobody waits for a carrier: the kernel asks three times within two seconds.
+    // No wait for a carrier: the kernel asks three times within two seconds.
     const auto sent = pod.announce(link.index, ip.address);
     if (!sent) {
       log.warning("an address is not announced",

@@ -12,7 +12,7 @@ Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& w
   if (!file) return {};
   auto spec = TRY(read_cdi_spec(file->path()), "read the CDI spec of " + record.device_key);
   if (!spec || !has_rdma_nodes(*spec)) return {};
-  // Its numbers change by moves of its own only, and the device's lock keeps those off.
+  // Its numbers change only when it moves, and the device's lock excludes other movers.
   const auto nodes =
       TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
   if (nodes.empty()) {
@@ -22,7 +22,7 @@ Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& w
                      plan.cdi_spec + "); delete the pod, so that kubelet allocates anew"};
   }
   if (!replace_rdma_nodes(*spec, nodes)) return {};
-  // One name, since only this process may write it: what a kill leaves there, the next ADD renames.
+  // A fixed name, since only this process may write it: the next ADD renames what a kill leaves there.
   TRY(write_cdi_spec(file->path(), file->path() + ".new", *spec),
       "correct the CDI spec of " + record.device_key);
   world.log.info("the device nodes have other numbers now, the CDI spec has them",

@@ -9,14 +9,14 @@ namespace vfrail {
 
 namespace {
 
-// The kernel's own choice when a name is taken (default_device_exit_net() in net/core/dev.c).
+// The name that the kernel chooses when the old one is taken (default_device_exit_net() in net/core/dev.c).
 constexpr const char* kFallbackName = "dev%d";
 
-// A machine without time for anything has been seen to need 25 s for the namespaces of 14 pods.
+// On an overloaded machine the namespaces of 14 pods took 25 s.
 constexpr std::chrono::milliseconds kLongestReturn{30'000};
 
-// What a move and a pod leave as it is: the device below, kind, and what it stands on. Interfaces of one kind
-// on one parent have it in common, so it takes more to know one of them.
+// What neither a move nor a pod changes: the device below, the kind and the lower interface. Interfaces of
+// one kind on one parent share these, so more is needed to identify one of them.
 bool is_such(const LinkBefore& before, const Link& link) {
   if (link.kind != before.kind || link.parent_device != before.parent_device) return false;
   return before.lower == 0 || link.lower == 0 || link.lower == before.lower;
@@ -32,7 +32,7 @@ bool is_the_links(const Record& record, const Link& link) {
 }
 
 // Not under its index: the pod has moved hardware away and back, or the record was written before the move
-// and another interface of the pod had the index. `holder`: what has it.
+// and another interface of the pod had the index. `holder` is the interface that has it now.
 Result<std::optional<Link>> find_by_more_than_index(const Record& record, const std::optional<Link>& holder,
                                                     Kernel& pod) {
   const LinkBefore& before = *record.link;
@@ -41,15 +41,16 @@ Result<std::optional<Link>> find_by_more_than_index(const Record& record, const 
   const bool own_address = link && (link->mac == record.pod_mac || link->mac == before.mac);
   if (!before.ends_with_its_namespace()) {
     if (link && link->name == ifname && is_such(before, *link)) return link;
-    // Two that fit are the ports of one function. Some drivers let their own address follow another that is
-    // set (igbvf_reset()), so it decides only then.
+    // Two candidates are the ports of one function. The address decides only then, because some drivers
+    // change their own address with another one (igbvf_reset()).
     std::vector<Link> all = TRY(pod.links(), "find the device in the pod");
     std::erase_if(all, [&](const Link& one) { return !is_such(before, one); });
     if (all.size() > 1)
       std::erase_if(all, [&](const Link& one) { return one.permanent_mac != before.permanent_mac; });
     return all.size() == 1 ? std::optional<Link>(std::move(all.front())) : std::nullopt;
   }
-  // Nothing has the index that a virtual interface must have: it is gone, and what has its name is another.
+  // A virtual interface keeps its index. Nothing has it, so the interface is gone and another one has its
+  // name.
   if (!holder || record.index_in_pod != before.index) return std::optional<Link>();
   if (link && link->name == ifname && own_address && is_such(before, *link)) return link;
   // A move that failed half-way has not renamed it yet (finish_without_mac()).
@@ -59,14 +60,14 @@ Result<std::optional<Link>> find_by_more_than_index(const Record& record, const 
   return std::optional<Link>();
 }
 
-// The record's netdev in the host; nothing while it is elsewhere.
+// The record's netdev in the host; no value while it is in another namespace.
 Result<std::optional<Link>> find_its_link(const Record& record, const World& world) {
   const LinkBefore& before = *record.link;
   if (record.device) {
     const Facts wanted = record.port ? Facts::dev_ports : Facts::netdevs;
     const auto device = TRY(read_device(world.sys, *record.device, wanted), "").value_or(Device());
     for (const Netdev& netdev : device.netdevs) {
-      if (netdev.dev_port != record.port) continue;  // another one of the same function
+      if (netdev.dev_port != record.port) continue;  // another netdev of the same function
       auto link = TRY(world.host.find_link(netdev.name), "find " + netdev.name);
       if (link && is_the_links(record, *link)) return link;
     }
@@ -79,8 +80,8 @@ Result<std::optional<Link>> find_its_link(const Record& record, const World& wor
   return std::optional<Link>();
 }
 
-// Another device of ours that came from an ended namespace under this name, which its pod gave it: it makes
-// way, and its own DEL finds it by what it is.
+// Another attached device that returned from an ended namespace under this name, which its pod gave it. It is
+// renamed; its own DEL finds it by its properties.
 Result<bool> makes_way(const Link& holder, const std::string& name, World& world) {
   if (holder.parent_device.empty() || holder.name != name) return false;
   const auto owner = TRY(world.store.owner(holder.parent_device), "");
@@ -97,7 +98,7 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The name to return under: the old one, unless another interface has taken it meanwhile.
+// The name to restore: the old one, unless another interface uses it by now.
 Result<std::string> name_in_host(const LinkBefore& before, const std::optional<int>& own_index,
                                  World& world) {
   const auto holder = TRY(world.host.find_link(before.name), "find " + before.name);
@@ -108,10 +109,10 @@ Result<std::string> name_in_host(const LinkBefore& before, const std::optional<i
   return std::string(kFallbackName);
 }
 
-// What differs between the link now and the link as it was.
+// What differs between the present link and the recorded one.
 LinkChange difference(const LinkBefore& before, const Link& now) {
   LinkChange change;
-  // IPoIB's holds the number of a queue pair, which is another one each time; its GUID is the PF's to set.
+  // IPoIB's address contains the number of a queue pair, which differs each time; its GUID is set at the PF.
   if (now.mac != before.mac && !before.ipoib()) change.mac = before.mac;
   if (now.mtu != before.mtu) change.mtu = before.mtu;
   if (now.tx_queue_len != before.tx_queue_len) change.tx_queue_len = before.tx_queue_len;
@@ -122,7 +123,7 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
   return change;
 }
 
-// A pod can have given it alternative names that other devices of the node have as their own.
+// The pod can have added alternative names that other devices of the node use.
 Result<> drop_foreign_altnames(const LinkBefore& before, const Link& now, Kernel& where) {
   for (const std::string& name : now.altnames) {
     if (std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end()) continue;
@@ -138,15 +139,15 @@ Result<> restore_altnames(const LinkBefore& before, const Link& now, Kernel& hos
   for (const std::string& name : before.altnames) {
     if (has_name(now.altnames, name)) continue;
     auto added = host.add_altname(now.index, name);
-    // Taken by another interface meanwhile: nothing that a retry could mend.
+    // Used by another interface by now: a retry would not help.
     if (!added && added.error().sys != EEXIST)
       return std::move(added.error()).in("restore alternative name " + name);
   }
   return {};
 }
 
-// One property a message, for when the change as a whole was refused. A property that the driver does not
-// take back (an address under the administrator's control, say) is reported, not an error: a retry would not
+// One property per message, after the change as a whole was refused. A property that the driver refuses to
+// restore (an address under the administrator's control, say) is reported and no error: a retry would not
 // help.
 void apply_each(const LinkChange& change, const Link& now, World& world) {
   const auto apply = [&](const char* what, const LinkChange& one) {
@@ -157,7 +158,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
     }
   };
   if (change.mac && !world.host.change_link(now.index, {.mac = change.mac})) {
-    // A driver such as igbvf learns the address that the PF has set back when it is taken down.
+    // A driver such as igbvf reads the address that the PF has restored when it is set down.
     if (!now.up()) apply("up", {.up = true});
     apply("down", {.up = false});
     apply("mac", {.mac = change.mac});
@@ -176,7 +177,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   }
 }
 
-// The link is in the host already: sent back by the kernel, or never gone.
+// The link is in the host already: returned by the kernel, or never moved.
 Result<> settle(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
@@ -185,7 +186,7 @@ Result<> settle(const Record& record, const Link& now, World& world) {
     if (name == before.name) change.name = name;
   }
   if (now.up() != before.up) change.up = before.up;
-  // Kernels before 6.2 do not rename an interface that is up, and flags are applied last.
+  // Kernels before 6.2 do not rename an interface that is up, and they apply flags last.
   if (change.name && now.up()) {
     TRY(world.host.change_link(now.index, {.up = false}), "take " + now.name + " down");
     change.up = before.up;
@@ -201,7 +202,7 @@ Result<> settle(const Record& record, const Link& now, World& world) {
   return restore_altnames(before, now, world.host);
 }
 
-// An alternative name that another interface of the host has by now is in the way of the move (EEXIST).
+// An alternative name that another interface of the host uses by now blocks the move (EEXIST).
 Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
   for (const std::string& name : link.altnames) {
     if (!TRY(world.host.find_link(name), "find " + name)) continue;
@@ -212,8 +213,8 @@ Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
   return {};
 }
 
-// Before the move, so that the host's udev sees it arrive under one name and acts on no other: the kernel
-// announces the arrival before it renames (do_setlink()). If it cannot be done the move renames.
+// Before the move, so that the host's udev sees one name only: the kernel announces the arrival before it
+// renames (do_setlink()). If renaming fails here, the move renames.
 void rename_before_move(const Link& link, const std::string& name, Kernel& pod) {
   if (link.name == name || name == kFallbackName) return;
   const auto renamed = pod.change_link(link.index, {.name = name});
@@ -236,7 +237,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
       std::all_of(before.altnames.begin(), before.altnames.end(),
                   [&](const std::string& name) { return has_name(link.altnames, name); });
   if (whole && has_altnames) return {};
-  // Refused, perhaps for one property only and perhaps after the move: bring it back first, then mend the
+  // Refused, perhaps for one property only and perhaps after the move: move it back first, then restore the
   // rest.
   const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");
   if (still_there) {
@@ -249,7 +250,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   return now ? settle(record, *now, world) : Result<>();
 }
 
-// Whether the netdev can still come back by itself.
+// Whether the kernel can still return the netdev.
 Result<bool> can_return(const Record& record, const World& world) {
   if (record.link->ends_with_its_namespace()) return false;
   if (!record.device) return true;
@@ -257,8 +258,8 @@ Result<bool> can_return(const Record& record, const World& world) {
   return device && device->driver.is_bound();
 }
 
-// The address comes right after the move, so a refusal of it leaves the link in the pod under its old name. A
-// driver such as igbvf learns the address that the PF has set when it is taken down, and refuses it until
+// The address is set right after the move, so if it is refused the link stays in the pod under its old name.
+// A driver such as igbvf reads the address that the PF has set when it is set down, and refuses it until
 // then.
 Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& host, Kernel& pod,
                             Error refusal) {
@@ -299,8 +300,7 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
 
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod) {
   if (!record.link) return std::optional<Link>();
-  // Neither a name nor an address nor the namespace's other interfaces matter: the index stays as long as the
-  // interface stays, and is no other's meanwhile.
+  // Found by index alone: it stays with the interface for as long as that exists.
   auto link = TRY(pod.find_link(record.index_in_pod), "find the interface in the pod");
   if (link && is_such(*record.link, *link)) return link;
   return find_by_more_than_index(record, link, pod);
@@ -312,7 +312,8 @@ Result<std::optional<Link>> find_link_in_host(const Record& record, const World&
 
 namespace {
 
-// The pod can have moved it on. Hardware alone can be known there: by the device below it.
+// The pod can have moved it to another namespace. Only hardware can be identified there, by the device below
+// it.
 Result<> fetch_from_anywhere(const Record& record, World& world) {
   const LinkBefore& before = *record.link;
   if (before.parent_device.empty()) return {};
@@ -337,7 +338,7 @@ Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& r
       ++asked;
       return ready();
     });
-    // It is asked at the beginning and at the end; each time more is a change.
+    // Links are counted at the beginning and at the end; any difference is a change.
     const bool changed = asked > 2;
     const bool in_time = std::chrono::steady_clock::now() < last;
     if (done || done.error().code != Errc::timeout || !changed || !in_time) return done;

@@ -9,7 +9,7 @@ namespace vfrail {
 
 namespace {
 
-// Values of several numbers come back with tabs between them (tcp_rmem).
+// The kernel separates several numbers by tabs (tcp_rmem).
 std::string one_blank_between(const std::string& text) { return joined(split(text, " \t\n"), " "); }
 
 Result<> compare_sysctls(const std::vector<SysctlSetting>& wanted, const std::string& ifname, Kernel& pod,

@@ -11,13 +11,13 @@ namespace vfrail {
 
 namespace {
 
-// A number that another device held for a moment only can be had by moving again; more tries than this mean
-// that it is held for good.
+// Moving again gets a number that another device held for a moment; after so many tries it is held
+// permanently.
 constexpr int kMaxMoves = 3;
-// A move takes some ms; every pod of the node may be in the queue.
+// A move takes some ms, and every pod of the node may be waiting.
 constexpr std::chrono::milliseconds kLockTimeout{30'000};
 
-// The index stays the same over a move, so the device needs not be found again.
+// The index does not change with a move, so the device need not be found again.
 Result<> move_all(const std::vector<RdmaDevice>& devices, Kernel& from, Kernel& to) {
   for (const RdmaDevice& device : devices) {
     TRY(from.move_rdma_device(device.index, to.netns_fd()), "move RDMA device " + device.name);
@@ -30,7 +30,7 @@ Result<bool> node_is_free(const SysRoot& sys, const std::string& node) {
   return !TRY(sys.exists("sys/class/" + kind + "/" + node), "");
 }
 
-// Moving again gives the wanted numbers only if they are free now: the kernel takes the lowest.
+// Moving again gives the expected numbers only if they are free by now: the kernel takes the lowest.
 Result<bool> worth_another_move(const SysRoot& sys, const std::vector<std::string>& wanted,
                                 const std::vector<std::string>& have) {
   if (wanted.size() != have.size()) return false;
@@ -47,7 +47,7 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
   std::vector<std::string> have;
   for (int moves = 1;; ++moves) {
     TRY(move_all(plan.rdma, world.host, pod), "");
-    if (!record.device || plan.nodes.empty()) return {};  // kubelet gave no container a node of it
+    if (!record.device || plan.nodes.empty()) return {};  // kubelet allocated no node of it to a container
     have = TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
     if (have == plan.nodes) return {};
     if (moves == kMaxMoves || !TRY(worth_another_move(world.sys, plan.nodes, have), "")) break;
@@ -75,11 +75,11 @@ Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
   return {};
 }
 
-// A device that moves: what it is called in the host and in the pod, and the index that it keeps.
+// A device that moves: its names in the host and in the pod, and its index, which stays.
 struct Moved {
   std::string host;
   std::string pod;
-  std::optional<uint32_t> index;  // nothing: the record is an older version's
+  std::optional<uint32_t> index;  // no value: the record is of an older version
 };
 
 std::vector<Moved> moved_devices(const Record& record) {
@@ -96,8 +96,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Which of `missing` the device is. By its index; in an older version's record by its name, or because it is
-// of the function (`own`: what its devices are called now) and only one is missed.
+// Which of `missing` the device is: by its index, or in an older version's record by its name, or because it
+// belongs to the function (`own`: its present names) and only one is missing.
 std::vector<Moved>::iterator which(std::vector<Moved>& missing, const RdmaDevice& device,
                                    const std::vector<std::string>& own) {
   const auto at = std::find_if(missing.begin(), missing.end(), [&](const Moved& one) {
@@ -114,8 +114,8 @@ Result<std::vector<std::string>> own_names(const Record& record, const World& wo
   return read_rdma_names(world.sys, *record.device);
 }
 
-// The device is in the host, perhaps under a name of the pod's, or as "ibdev<index>" if its name was taken
-// when its namespace ended (rdma_dev_change_netns() of Linux 7).
+// The device is in the host, perhaps under the pod's name, or as "ibdev<index>" if its name was in use when
+// its namespace ended (rdma_dev_change_netns() of Linux 7).
 Result<> restore_name(const RdmaDevice& device, const Moved& moved, World& world) {
   if (device.name == moved.host) return {};
   auto renamed = world.host.rename_rdma_device(device.index, moved.host);
@@ -127,7 +127,7 @@ Result<> restore_name(const RdmaDevice& device, const Moved& moved, World& world
   return {};
 }
 
-// In the host, where it gets its name back; or nothing is left to come, because the device has no RDMA device
+// In the host, where its name is restored; or nothing will return, because the function has no RDMA device
 // any more (driver unbound).
 Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) {
   const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
@@ -145,12 +145,12 @@ Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) 
   const auto now = TRY(read_device(world.sys, *record.device, kWanted), "").value_or(Device());
   if (now.rdma.empty() && !now.misses_rdma()) return true;
   if (now.rdma.size() < record.rdma.size()) return false;
-  // A list can miss one while others move (Kernel::rdma_devices()).
+  // A list can lack a device while others move (Kernel::rdma_devices()).
   const auto names = now.rdma_names();
   for (const std::string& name : names) {
     if (named(name) == devices.end()) return false;
   }
-  // Without its index: the driver was bound again, or the record is an older version's.
+  // Without its index: the driver was bound again, or the record is of an older version.
   std::vector<std::string> strange;
   for (const std::string& name : names) {
     if (name == moved.host) return true;
@@ -162,16 +162,16 @@ Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) 
   return true;
 }
 
-// A move onto a name that the host's namespace has is refused since Linux 7.
+// Linux 7 refuses a move to a name that the host's namespace has.
 Result<> return_to_host(const RdmaDevice& device, Kernel& from, World& world) {
   auto moved = from.move_rdma_device(device.index, world.host.netns_fd());
   if (moved || moved.error().sys != EEXIST) return moved;
-  // What the kernel calls it in this case itself.
+  // The name that the kernel itself chooses then.
   TRY(from.rename_rdma_device(device.index, "ibdev" + std::to_string(device.index)), "");
   return from.move_rdma_device(device.index, world.host.netns_fd());
 }
 
-// Moves those that the namespace has. They may then have another name than theirs, which is is_in_host()'s.
+// Moves the devices that the namespace has. is_in_host() restores their names if necessary.
 Result<> return_all(const std::vector<Moved>& all, const Record& record, Kernel& from, World& world) {
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
   std::vector<Moved> missing = all;
@@ -179,7 +179,7 @@ Result<> return_all(const std::vector<Moved>& all, const Record& record, Kernel&
   for (const RdmaDevice& device : TRY(from.rdma_devices(), "find the RDMA devices of the pod")) {
     const auto at = which(missing, device, own);
     if (at == missing.end()) continue;
-    // Before the move, so that the host's udev never sees the other name. If it fails, is_in_host() does it.
+    // Before the move, so that the host's udev never sees the other name. If it fails, is_in_host() renames.
     if (device.name != at->host) static_cast<void>(from.rename_rdma_device(device.index, at->host));
     TRY(return_to_host(device, from, world), "bring RDMA device " + device.name + " back");
     missing.erase(at);
@@ -195,7 +195,7 @@ Result<std::vector<Moved>> still_away(const std::vector<Moved>& missing, const R
   return out;
 }
 
-// The pod can have moved it on.
+// The pod can have moved it to another namespace.
 Result<> return_from_anywhere(const std::vector<Moved>& missing, const Record& record, World& world) {
   return for_each_namespace(world, NetnsId{},
                             [&](Kernel& other) { return return_all(missing, record, other, world); });
@@ -229,11 +229,11 @@ Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t 
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   std::vector<Moved> missing = moved_devices(record);
   if (missing.empty()) return {};
-  // An ADD that was killed in the move has left the lock's file, which goes with ours; return_all() takes it,
-  // too.
+  // An ADD that was killed during the move has left the lock's file, which is removed with the lock.
+  // return_all() takes it, too.
   if (pod == nullptr) TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
-  // From an ended namespace the kernel brings them back (rdma_dev_exit_net()) and announces nothing, so they
-  // are looked for; in the pod, too, because a list can miss one (Kernel::rdma_devices()).
+  // The kernel returns them from an ended namespace (rdma_dev_exit_net()) without a notification, so they are
+  // polled for; in the pod, too, because a list can lack one (Kernel::rdma_devices()).
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   for (bool searched = false;; searched = true) {
     if (pod != nullptr) TRY(return_all(missing, record, *pod, world), "");

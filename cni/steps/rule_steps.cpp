@@ -1,4 +1,4 @@
-// Source routing in the pod's namespace: which tables are taken, and the rules' way out.
+// Source routing in the pod's namespace: which tables are in use, and the removal of the rules.
 #include "cni/plan/routing.h"
 #include "cni/steps/steps.h"
 
@@ -13,8 +13,8 @@ Result<std::vector<uint32_t>> tables_in_use(Kernel& pod) {
   return out;
 }
 
-// The tables are the attachment's own, so every rule that leads to one is, too; their routes went with the
-// link.
+// The tables belong to the attachment alone, so every rule that leads to one does, too. Their routes were
+// removed with the link.
 Result<> remove_rules(const Record& record, Kernel& pod) {
   if (!record.routing_table) return {};
   for (const RoutingRule& rule : TRY(pod.rules(), "")) {

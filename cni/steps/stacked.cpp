@@ -14,7 +14,7 @@ namespace vfrail {
 
 namespace {
 
-// Their IFLA_LINK is the other end, not what they stand on.
+// Their IFLA_LINK is the peer, not a lower interface.
 constexpr std::array kPairs = {"veth", "vxcan", "netkit"};
 
 bool is_pair(const Link& link) { return std::find(kPairs.begin(), kPairs.end(), link.kind) != kPairs.end(); }
@@ -54,14 +54,14 @@ Result<> remove_uppers(const Link& lower, Kernel* pod, World& world) {
                             [&](Kernel& there) { return remove_uppers_in(there, lower, world); });
 }
 
-// Also of what cannot be found by name: a reason why not, empty if there is none.
+// Finds also what has no visible name: the reason why the interface is not clear, or empty.
 Result<std::string> remainder(const Link& link, World& world) {
-  // macvlan in passthru mode counts it up while it is open. A sniffer in the host does, too, so only a count
-  // that stays is one.
+  // macvlan in passthru mode raises it while it is up. A sniffer in the host does, too, so only a lasting
+  // count matters.
   constexpr int kTries = 20;
   std::optional<Link> now = link;
   for (int i = 0; now && now->promiscuity > (now->promisc_set() ? 1U : 0U); ++i) {
-    // What is counted for lists of addresses, which the move has emptied, goes when it comes up
+    // The count for address lists, which the move has emptied, is dropped when the interface is set up
     // (__dev_set_rx_mode()).
     if (i == 0 && !now->up()) {
       TRY(world.host.change_link(now->index, {.up = true}), "bring " + now->name + " up");
@@ -77,14 +77,14 @@ Result<std::string> remainder(const Link& link, World& world) {
   return std::string();
 }
 
-// Whatever stands on an interface ends with it (NETDEV_UNREGISTER), wherever it is.
+// Interfaces on top end with the one below (NETDEV_UNREGISTER), in whichever namespace.
 Result<> bind_again(const Record& record, const std::string& why, World& world) {
   world.log.warning("the driver of the device is bound again, to free it from what a pod has set upon it",
                     {{"device", record.device_key}, {"reason", why}});
   TRY(world.rebind(world.sys, *record.device), "bind the driver of " + record.device_key + " again");
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   for (;;) {
-    // Its RDMA device comes some time after its netdev.
+    // Its RDMA device appears some time after its netdev.
     const auto now =
         TRY(read_device(world.sys, *record.device, Facts::netdevs | Facts::rdma), "").value_or(Device());
     if (!now.netdevs.empty() && now.rdma.size() >= record.rdma.size()) break;
@@ -104,7 +104,7 @@ Result<bool> can_bind_again(const Record& record, const World& world) {
 Result<> detach_programs(const Link& link, World& world) {
   auto detached = world.host.detach_programs(link);
   if (!detached && detached.error().sys == EPERM) {
-    // In a container that may not ask for BPF programs; XDP shows all the same.
+    // In a container that may not query BPF programs; XDP is visible nevertheless.
     world.log.warning("no permission to find BPF programs", {{"reason", detached.error().text}});
     return {};
   }
@@ -115,9 +115,9 @@ Result<> detach_programs(const Link& link, World& world) {
   return {};
 }
 
-// A reason why the interface is not clear; empty if it is.
+// The reason why the interface is not clear, or empty.
 Result<std::string> clear(const Link& link, Kernel* pod, World& world) {
-  // What somebody does in a namespace of theirs must not make this DEL fail: it only costs a bind.
+  // An unreadable namespace of somebody else must not fail this DEL: it only costs a rebind.
   auto removed = remove_uppers(link, pod, world);
   if (!removed) removed = remove_uppers(link, pod, world);
   if (!removed) return "what stands on " + link.name + " cannot be found: " + removed.error().text;

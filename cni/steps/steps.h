@@ -1,5 +1,5 @@
-// The steps of an attachment, each beside its inverse. An inverse goes by what it finds, so it can run
-// whether its step ran, half ran, or did not run at all.
+// The steps of an attachment, each beside its inverse. An inverse depends only on what it finds, so it can
+// run whether its step ran, half ran, or did not run at all.
 #pragma once
 
 #include "cni/conf/result.h"
@@ -15,46 +15,43 @@
 
 namespace vfrail {
 
-// Moves, renames, sets MAC, MTU, queue length and flags and brings up, in one request. The link as the pod
-// has it now.
+// Moves, renames, sets MAC, MTU, queue length and flags and sets up, in one request. Returns the link as it
+// is in the pod.
 Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record);
-// Makes the netdev in the host what the record says it was: name, MAC, MTU, queue length, alias, altnames,
-// promisc, allmulti, up or down. `pod` is null when its namespace is gone; then the kernel sends hardware
-// host, which is waited for. A netdev that has ended (a veth with its namespace, an unbound driver) is
-// nothing to bring back.
+// Restores the netdev in the host as recorded: name, MAC, MTU, queue length, alias, altnames, promisc,
+// allmulti, up or down. `pod` is null when its namespace is gone; then the kernel returns hardware, which is
+// waited for. A netdev that no longer exists (a veth with its namespace, an unbound driver) needs no restore.
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 
-// The record's netdev in the host; nothing while it is elsewhere, or if it has none.
+// The record's netdev in the host; no value while it is in another namespace, or if it has none.
 Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world);
-// The same, once it has come back. Nothing if it has ended; Errc::busy if it does not come.
+// The same, after waiting for its return. No value if it no longer exists; Errc::busy if it does not return.
 Result<std::optional<Link>> wait_for_return(const Record& record, World& world);
 
-// Waits until `ready`, for what an ended namespace gives back. World::return_timeout counts anew as long as
-// links of the host change, up to 30 s: the kernel ends namespaces one after the other. Errc::timeout after
-// that.
+// Waits until `ready`, for what the kernel returns from an ended namespace. World::return_timeout starts
+// again whenever links of the host change, up to 30 s: the kernel ends namespaces one after the other.
+// Errc::timeout after that.
 Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready);
 
 // Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
 // refused.
 Result<> change_vf(Kernel& host, const VfPlan& plan);
-// Sets them back in two parts, with bring_link_back() between: drivers let a VF take its own address again
-// only when the PF's is back, and nothing of the pod must leave without its VLAN. What the driver refuses for
-// good is logged; a PF that is gone has taken its VFs along.
+// Restores them in two parts, with bring_link_back() between: drivers let a VF take its own address again
+// only when the PF's is restored, and nothing of the pod must leave without its VLAN. What the driver refuses
+// permanently is logged; a PF that is gone has removed its VFs.
 Result<> restore_vf_identity(const Record& record, World& world);
 Result<> restore_vf_policy(const Record& record, World& world);
 
-// Moves and, if wanted, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
+// Moves and, if requested, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
 // move renumbers them).
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world);
-// Makes the CDI spec of the device, if that is how its container gets its nodes, name the nodes that it has
-// now. Has no inverse: a runtime makes no container from the spec before the next ADD has corrected it, or
-// Allocate has written it anew.
+// Corrects the device's nodes in its CDI spec, if its container gets them that way. Has no inverse: a runtime
+// creates no container from the spec before the next ADD has corrected it, or Allocate has written it again.
 Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world);
-// To the host, from wherever the pod has moved them, and under their old names, unless others have these by
-// now.
+// To the host, from whichever namespace, and under their old names, unless these are in use by now.
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
-// The i-th RDMA device of the record in the pod, by what it is: its index, and in an older version's record
-// its name or the function that it is of.
+// The i-th RDMA device of the record in the pod: by its index, or in an older version's record by its name or
+// its function.
 Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
                                                    const World& world);
 
@@ -63,21 +60,21 @@ Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t 
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table);
 
-// Announces the link's IPv4 addresses to the neighbours. What goes wrong is logged.
+// Announces the link's IPv4 addresses to the neighbours. Errors are logged.
 void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& log);
 
 // The tables that have a rule or a route in the pod.
 Result<std::vector<uint32_t>> tables_in_use(Kernel& pod);
-// The inverse of what configure_pod() did for source routing, beside what goes with the link.
+// The inverse of configure_pod() for source routing, beside what is removed with the link.
 Result<> remove_rules(const Record& record, Kernel& pod);
 
-// What the pod has otherwise than the settings say, a sentence each.
+// How the pod differs from the settings, a sentence each.
 Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod);
 // The same of source routing, for an attachment with a table of its own.
 Result<std::vector<std::string>> routing_differences(const Assignment& wanted, uint32_t own_table,
                                                      const Link& link, Kernel& pod);
 
-// The record's netdev in the pod, by what it is and not by what it is called.
+// The record's netdev in the pod, by its properties and not by its name.
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);
 
 }  // namespace vfrail

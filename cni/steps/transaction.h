@@ -19,8 +19,8 @@ class Transaction {
   Transaction() = default;
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
-  // A net for an early return. Not while an exception passes: that is treated like a kill, after which the
-  // record is still there and DEL or the next ADD does the rest.
+  // For an early return. Not while an exception passes: that is treated like a kill, after which the record
+  // is still there and DEL or the next ADD does the rest.
   ~Transaction() {
     if (std::uncaught_exceptions() == 0) roll_back();
   }
@@ -30,7 +30,7 @@ class Transaction {
   void undo(std::string what, Undo undo) { steps_.emplace_back(std::move(what), std::move(undo)); }
   void commit() { steps_.clear(); }
 
-  // Newest first. Goes on after a failure; what failed comes back as one text, empty if nothing did.
+  // Newest first. Goes on after a failure; returns all failures as one text, empty if there is none.
   std::string roll_back() {
     std::string failures;
     while (!steps_.empty()) {

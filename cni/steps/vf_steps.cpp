@@ -5,7 +5,7 @@ namespace vfrail {
 
 namespace {
 
-// What another try would not change: the driver or the hardware does not do it.
+// Errors that a retry does not change: the driver or the hardware does not support it.
 bool is_final(const Error& error) {
   return error.sys == EOPNOTSUPP || error.sys == EINVAL || error.sys == EPERM || error.sys == ERANGE ||
          error.sys == EPROTONOSUPPORT || error.sys == EADDRNOTAVAIL;
@@ -23,7 +23,7 @@ std::string remedy_for(const VfSettings& refused) {
   return out + "; take " + key + " out of the network configuration, or try it by hand: ip link set PF vf N)";
 }
 
-// One setting a request, for when they were refused as a whole.
+// One setting per request, after they were refused together.
 Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world) {
   Result<> out;
   for (const VfSettings& one : settings.each()) {
@@ -40,7 +40,7 @@ Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world
   return out;
 }
 
-// Nothing if the VF is gone, with its PF or without: then there is nothing to set back.
+// No value if the VF is gone, with or without its PF: then there is nothing to restore.
 Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& world) {
   if (!record.vf || !record.device) return std::optional<VfPlace>();
   auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
@@ -60,8 +60,7 @@ Result<> set_back(const VfPlace& place, const VfSettings& settings, World& world
 Result<> change_vf(Kernel& host, const VfPlan& plan) {
   auto done = host.change_vf(plan.place.pf_link, plan.place.index, plan.change);
   if (done) return done;
-  // Which of them? The kernel does not say, so they are tried one by one; the roll-back sets all of them
-  // back.
+  // The kernel does not say which one, so they are tried one by one; the roll-back restores all of them.
   std::string refused;
   for (const VfSettings& one : plan.change.each()) {
     const auto alone = host.change_vf(plan.place.pf_link, plan.place.index, one);

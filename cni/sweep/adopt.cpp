@@ -18,8 +18,8 @@ constexpr size_t kMaxFiles = 20'000;
 
 struct ForeignPlugin {
   const char* name;
-  std::array<const char*, 2> types;  // what configurations call it
-  const char* folder;                // of its state; null: it keeps none
+  std::array<const char*, 2> types;  // its names in configurations
+  const char* folder;                // of its state; null: it has none
   Result<OtherState> (*parse)(std::string_view);
 };
 constexpr std::array kForeignPlugins{
@@ -29,7 +29,7 @@ constexpr std::array kForeignPlugins{
 };
 constexpr std::array kCaches{"var/lib/cni/results", "var/lib/cni/multus/results"};
 
-// What the files say that another plugin has attached; whether it is so, the node must show.
+// What the files say that another plugin has attached; only the node shows whether it is true.
 struct ForeignAttachment {
   const ForeignPlugin* owner = nullptr;
   AttachmentName name;
@@ -54,7 +54,7 @@ const ForeignPlugin* foreign_plugin_of(const Json& plugin) {
   return nullptr;
 }
 
-// What the plugin itself kept of the attachment. Nothing: it is not (or no longer) its own.
+// What the plugin itself stored about the attachment. No value: it is not (or no longer) its own.
 Result<std::optional<OtherState>> read_state(const ForeignAttachment& attachment, const World& world) {
   if (attachment.owner->folder == nullptr) return std::optional(OtherState{});
   const std::string path = std::string(attachment.owner->folder) + "/" + attachment.name.container_id + "-" +
@@ -105,7 +105,7 @@ class ForeignAttachments {
                      " files, which is not a cache of attachments; clear it up"};
   }
 
-  // One file that is not what it should be is reported, and hides no other one.
+  // An invalid file is reported, and hides no other one.
   void note(const std::string& file, const Result<>& result) {
     if (result) return;
     report_.lines.push_back(
@@ -113,7 +113,7 @@ class ForeignAttachments {
          "cannot be read as an attachment: " + well_formed(result.error().text.substr(0, 300))});
   }
 
-  // A record of ours is the better one. So it is with attachments that vfrail made under another's name.
+  // A record of vfrail has precedence, also for attachments that vfrail made under another plugin's name.
   bool is_ours(const AttachmentName& name) const {
     const auto record = world_.store.load(name);
     return !record || *record;
@@ -132,7 +132,7 @@ class ForeignAttachments {
 
   Result<> from_cache(const std::string& file) {
     const auto text = TRY(read_below(world_, file), "");
-    // Before kind there was the plugin's result alone, from which nothing follows.
+    // Before `kind` there was the plugin's result alone, which does not suffice.
     if (!text || text->find("cniCacheV1") == std::string::npos) return {};
     const CachedAttachment cached = TRY(parse_cni_cache(*text), "");
     for (const Json& plugin : cached.plugins) {
@@ -143,7 +143,7 @@ class ForeignAttachments {
     return {};
   }
 
-  // Without a cache: the name must say it, and sriov-cni's marker where the namespace is.
+  // Without a cache the file name must have it, and sriov-cni's marker must show where the namespace is.
   Result<> from_state(const ForeignPlugin& owner, const std::string& file) {
     const std::string base = file.substr(file.rfind('/') + 1);
     const size_t dash = base.rfind('-');
@@ -171,13 +171,13 @@ class ForeignAttachments {
   std::vector<ForeignAttachment> attachments_;
 };
 
-// The claim's netdev in the pod: it has the name, or it was renamed there and its parent shows what it is.
+// The attachment's netdev in the pod: it has the name, or it was renamed there and its parent identifies it.
 Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachment,
                                               const std::optional<DeviceId>& device, Kernel& pod,
                                               const World& world) {
   const auto is_child = [&](const Link& one) { return device && one.parent_device == device->text(); };
-  // Kernels before 5.14 report no parent, and what is virtual has none. The alias is host-device's mark;
-  // other hardware must at least be away from the host.
+  // Kernels before 5.14 report no parent, and virtual interfaces have none. The alias is host-device's mark;
+  // other hardware must at least not be in the host.
   const auto may_be = [&](const Link& one) -> Result<bool> {
     if (!one.parent_device.empty()) return !device;
     if (attachment.owner->folder == nullptr) return valid_ifname(one.alias);
@@ -192,7 +192,7 @@ Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachmen
   return std::optional<Link>();
 }
 
-// As it was before, as far as anybody wrote it down. Down: so their own DEL leaves it.
+// As far as the plugin stored it. Down, because their own DEL leaves it down.
 Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& now) {
   LinkBefore out;
   out.index = now.index;
@@ -213,7 +213,7 @@ Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& 
   return out;
 }
 
-// Of the settings that were, those that are others now.
+// Of the original settings, those that differ now.
 Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceId& device,
                                           const Driver& driver, World& world) {
   if (state.vf.empty()) return std::optional<VfBefore>();
@@ -223,7 +223,7 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceI
   if (!now) return std::optional<VfBefore>();
   VfBefore out;
   out.settings = now->missing(state.vf.only(*now));
-  // Drivers that do not report GUIDs take them all the same.
+  // Drivers that do not report GUIDs accept them nevertheless.
   if (!now->port_guid) {
     out.settings.node_guid = state.vf.node_guid;
     out.settings.port_guid = state.vf.port_guid;
@@ -235,7 +235,7 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceI
 
 Result<> find_foreign_rdma(const ForeignAttachment& attachment, Kernel& pod, World& world, Record& record) {
   if (attachment.state.rdma.empty()) return {};
-  // In shared mode each namespace shows all of them, and none has moved.
+  // In shared mode each namespace shows all of them, and none was moved.
   if (TRY(world.host.rdma_netns_mode(), "") != RdmaNetnsMode::exclusive) return {};
   for (const std::string& name : attachment.state.rdma) {
     const auto device = TRY(pod.find_rdma_device(name), "");
@@ -258,7 +258,7 @@ Result<Driver> read_driver(const DeviceId& id, const World& world) {
   return TRY(read_device(world.sys, id, Facts::driver), "").value_or(Device()).driver;
 }
 
-// Fills in what the device is. False: nothing of it is in the pod.
+// Fills in the properties of the device. False: nothing of it is in the pod.
 Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetConf& conf, Kernel& pod,
                                  World& world, Record& record) {
   record.device = TRY(device_of(attachment, conf), "");
@@ -282,8 +282,8 @@ Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetC
   return true;
 }
 
-// The record that an ADD of ours would have written. Nothing if the device is not in that pod now, or the pod
-// has ended. Reads only.
+// The record that an ADD of vfrail would have written. No value if the device is not in that pod now, or the
+// pod has ended. Reads only.
 Result<std::optional<Record>> describe(const ForeignAttachment& attachment, const SweepOptions& options,
                                        World& world) {
   const bool a_path = attachment.netns.starts_with("/") && !attachment.netns.starts_with("/dev/") &&
@@ -315,7 +315,7 @@ Result<std::optional<Record>> adopt(const ForeignAttachment& attachment, const R
   if (const auto owner = TRY(world.store.owner(seen.device_key), ""))
     return Error{Errc::busy, 0,
                  "by our records " + owner->ifname + " of container " + owner->container_id + " has it"};
-  // Again, now that nothing of ours can move it.
+  // Again, now that the lock keeps other processes of vfrail from moving it.
   auto record = TRY(describe(attachment, options, world), "");
   if (record) TRY(world.store.save(*record), "");
   return record;

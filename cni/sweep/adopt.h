@@ -1,6 +1,6 @@
 // Attachments that other CNI plugins have made: what their files say (parse_...: pure, one file a format),
-// and taking them over by a record of ours, so that a node changes plugins while its pods run. Their files
-// are only read: should the node go back to them, they find what they have written.
+// and adopting them with a record of vfrail, so that a node changes plugins while its pods run. Their files
+// are only read: if the node goes back to those plugins, they find their state.
 #pragma once
 
 #include "cni/sweep/sweep.h"
@@ -21,7 +21,7 @@ struct CachedAttachment {
   std::vector<Json> plugins;  // the configuration of each plugin of the network, as it is sent to it
 };
 
-// A device as its state file says that it was in the host; what it does not say is empty.
+// A device as its state file says that it was in the host; fields that it does not have are empty.
 struct OtherState {
   std::optional<DeviceId> device;
   std::string network;
@@ -32,13 +32,13 @@ struct OtherState {
   std::vector<std::string> rdma;  // names in the pod
 };
 
-// All of them: Errc::protocol for what is not of the format. Every text that becomes a name is checked.
+// All of them: Errc::protocol for a wrong format. Every text that becomes a name is checked.
 Result<CachedAttachment> parse_cni_cache(std::string_view text);
 Result<OtherState> parse_sriov_state(std::string_view text);     // sriov-cni
 Result<OtherState> parse_ib_sriov_state(std::string_view text);  // ib-sriov-cni
 Result<std::string> parse_rdma_state(std::string_view text);     // rdma-cni: the device's name in the pod
 
-// The part of a sweep that is about them: with options.adopt they get a record, else they are reported.
+// The part of a sweep about them: with options.adopt they get a record, else they are reported.
 Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& report);
 
 }  // namespace vfrail

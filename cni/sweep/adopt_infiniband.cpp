@@ -37,9 +37,9 @@ Result<OtherState> parse_ib_sriov_state(std::string_view text) {
   if (!out.host_name.empty() && !valid_ifname(out.host_name))
     return state.error("HostIFNames", "no interface name");
   const auto guid = parse_guid(TRY(state.text("HostIFGUID"), "").value_or(""));
-  // Zero is not a GUID that a port can be given back.
+  // Zero is not a GUID that can be restored.
   if (guid && *guid != 0) out.vf.node_guid = out.vf.port_guid = guid;
-  // It does not keep what was before, and its DEL sets this.
+  // ib-sriov-cni does not store the old value, and its DEL sets this one.
   if (!TRY(state.text("link_state"), "").value_or("").empty()) out.vf.link_state = VfLinkState::automatic;
   if (const Json::Object* rdma = TRY(state.object("RdmaNetState"), "")) {
     ObjectReader reader(*rdma, "RdmaNetState");

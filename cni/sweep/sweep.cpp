@@ -25,7 +25,7 @@ Result<MatchResult> evaluate(const Record& record, World& world) {
   if (!TRY(from_this_boot(record, world), "")) return MatchResult{true, "it is of an earlier boot"};
   if (!TRY(open_pod(record, "", world), "")) return MatchResult{true, "its namespace has ended"};
   if (TRY(attachment_lives(record, world), "")) return MatchResult{false, "its pod has it"};
-  // Only under its locks is this no ADD that is about to move it, or DEL that has just brought it.
+  // Only its locks exclude an ADD that is about to move it, or a DEL that has just returned it.
   if (TRY(is_in_host(record, world), ""))
     return MatchResult{true, "it is in the host although its pod lives: an ADD or DEL was killed"};
   return MatchResult{false,
@@ -80,7 +80,7 @@ void sweep_records(World& world, const SweepOptions& options, const std::vector<
       if (!record && record.error().code == Errc::protocol)
         return std::optional(TRY(quarantine(name, record.error(), world, options), ""));
       if (!record) return record.error();
-      if (!*record) return std::optional<SweepLine>();  // given back since it was listed
+      if (!*record) return std::optional<SweepLine>();  // released since it was listed
       line.what = attachment_text((*record)->device_key, name, (*record)->network);
       return std::optional(TRY(sweep_record(**record, line, world, options), ""));
     };

@@ -1,6 +1,6 @@
-// `vfrail-cni sweep`: reconciles the records with the devices and the namespaces that live, for when a
-// runtime never asks (Multus forwards neither GC nor, sometimes, DEL). It runs beside ADDs and DELs: whatever
-// it gives back it decides under the device's lock.
+// `vfrail-cni sweep`: reconciles the records with the existing devices and namespaces, for runtimes that
+// never ask (Multus forwards neither GC nor, sometimes, DEL). It runs concurrently with ADDs and DELs: it
+// decides on each device under its lock.
 #pragma once
 
 #include "cni/verbs/verbs.h"
@@ -12,7 +12,7 @@ namespace vfrail {
 
 struct SweepOptions {
   bool dry_run = false;       // nothing is changed
-  bool adopt = false;         // attachments of other plugins get a record of ours (cni/sweep/adopt.h)
+  bool adopt = false;         // attachments of other plugins get a record of vfrail (cni/sweep/adopt.h)
   std::string cni_path = {};  // where the IPAM plugins of adopted attachments are; no cache has it
 };
 
@@ -33,15 +33,14 @@ struct SweepReport {
   std::string text() const;
 };
 
-// What a line says an attachment is.
+// How a line names an attachment.
 std::string attachment_text(const std::string& device, const AttachmentName& name,
                             const std::string& network);
 
-// Devices that are not what they were before a pod had them (cni/baseline/baseline.h), and baselines that are
-// void.
+// Devices that are unclean (cni/baseline/baseline.h), and baselines that are void.
 Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport& report);
 
-// An error is about the sweep as a whole; what goes wrong with one attachment is a line.
+// An error is about the sweep as a whole; a failure of one attachment is a line.
 Result<SweepReport> sweep(World& world, const SweepOptions& options);
 
 }  // namespace vfrail

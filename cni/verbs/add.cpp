@@ -22,8 +22,8 @@ struct Attached {
   bool address_asked = false;  // the IPAM plugin has been run, or is about to be
 };
 
-// A record in the way of `us`. Alive: refused. Otherwise it was left over by a kill, a reboot or a DEL that
-// never came, and its device is to be restored first. Nothing: there is none.
+// A record that blocks `us`. Alive: refused. Otherwise it was orphaned by a kill, a reboot or a missing DEL,
+// and its device is restored first. No value: there is none.
 Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const AttachmentName& us,
                                               World& world) {
   auto record = world.store.load(name);
@@ -61,16 +61,16 @@ Result<> clear_own_stale_record(const AttachmentName& us, World& world) {
   return world.store.remove(*orphan);
 }
 
-// The attachment that has the device by the records. Under the device's lock.
+// The attachment that has the device, by the records. Under the device's lock.
 Result<> clear_stale_owner(const std::string& device_key, const AttachmentName& us, World& world) {
   const auto owner = TRY(world.store.owner(device_key), "");
   if (!owner) return {};
   const auto orphan = TRY(orphaned_record(*owner, us, world), "");
-  // The record stays: the address is still to be released, by its DEL, GC or a sweep.
+  // The record stays: its DEL, GC or a sweep still has to release the address.
   return orphan ? restore_device(*orphan, orphan->netns, world) : Result<>();
 }
 
-// Whether the record's device is what the selector names, by what it is in the host.
+// Whether the selector names the record's device, by its name or address in the host.
 bool is_selected(const Record& record, const DeviceSelector& selector) {
   if (!record.link) return false;
   const auto& altnames = record.link->altnames;
@@ -81,8 +81,8 @@ bool is_selected(const Record& record, const DeviceSelector& selector) {
   return record.device && selector.kernel_path.ends_with("/" + record.device->text());
 }
 
-// The device as the configuration selects it. One that is not in the host by that name can be in a pod: then
-// its owner is named; or on its way back from one that has ended.
+// The device that the configuration selects. If the host has no such device it can be in a pod, then the
+// error names its owner, or the kernel has not yet returned it from an ended namespace.
 Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, World& world) {
   auto device = find_device(world.sys, world.host, conf.device);
   if (device || device.error().code != Errc::not_found || conf.device.id) return device;
@@ -97,8 +97,8 @@ Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, W
   return device;
 }
 
-// A driver that has been bound again has made everything anew; the record keeps what was before, and learns
-// the names of the RDMA devices.
+// Binding the driver again has created everything again; the record keeps the original values and gets the
+// new names of the RDMA devices.
 Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                               Record& record) {
   Device device = TRY(find_device(world.sys, world.host, conf.device), "");
@@ -116,7 +116,7 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
   return plan;
 }
 
-// Waits for the IPoIB interface that the RDMA device's move has made anew.
+// Waits for the IPoIB interface that the RDMA device's move has created again.
 Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
@@ -133,7 +133,7 @@ Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
   return found ? found : std::move(found.error()).in("wait for the IPoIB interface of " + record.device_key);
 }
 
-// An address that the PF has set reaches some netdevs a moment later, by a message of the driver.
+// Some netdevs get an address that the PF has set a moment later, by a message of the driver.
 Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {
   if (!plan.mac || link.mac == *plan.mac) return link;
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
@@ -164,7 +164,7 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   std::optional<Link> link;
   if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
   if (link && link->index != record.index_in_pod) {
-    // Another interface of the pod had the index already.
+    // Another interface of the pod already had the index.
     record.index_in_pod = link->index;
     TRY(world.store.save(record), "save the interface's index in the pod");
   }
@@ -175,12 +175,12 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   }
   if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
   if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world), "");
-  // After the last move, and before the runtime, which learns of the ADD only then, makes the container.
+  // After the last move, and before the runtime, which waits for ADD's result, creates the container.
   TRY(correct_cdi_spec(record, plan, world), "");
   return link;
 }
 
-// A roll-back is a DEL of what there is by now.
+// A roll-back is a DEL of what exists so far.
 Result<> take_back(const Attached& attached, const Request& request, const NetConf& conf, World& world) {
   Holdings held{
       .record = attached.record, .request = request, .network = conf, .allocation = Allocation::kept};
@@ -193,7 +193,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
                      Attached& out, Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
   TRY(clear_own_stale_record(us, world), "");
-  // Only a device that is selected by something else than its address must be looked at to know its lock.
+  // Only a device that is selected by something else than its address must be read to know its lock.
   const std::string key =
       conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key();
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
@@ -228,7 +228,7 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
   return out;
 }
 
-// For network-status only, so what goes wrong here fails no pod.
+// For network-status only, so a failure here fails no pod.
 void correct_device_info(const NetConf& conf, const Record& record, World& world) {
   const auto address = record.device ? record.device->pci() : std::nullopt;
   if (conf.device_info_file.empty() || !address || conf.rdma == RdmaPolicy::off) return;
@@ -245,7 +245,7 @@ void correct_device_info(const NetConf& conf, const Record& record, World& world
     world.log.warning("network-status will lack the RDMA device", {{"reason", corrected.error().text}});
 }
 
-// A VF carries nothing while its PF is down, and nothing in the pod says why.
+// A VF has no traffic while its PF is down, and nothing in the pod shows why.
 void warn_of_carrier(const Attached& attached, World& world) {
   if (!attached.link || attached.link->carrier() || !attached.record.device) return;
   const std::string why = find_downed_pf(world.sys, *attached.record.device);
@@ -259,7 +259,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   // Before anything has changed.
   if (!conf.ipam_type.empty()) TRY(find_plugin(conf.ipam_type, request.path), "");
   TRY(move_device(request, conf, chained, pod, world, attached, tx), "");
-  // The device's lock is free again: an IPAM plugin can take minutes, and the record keeps others off.
+  // The device's lock is released: an IPAM plugin can take minutes, and the record protects the device.
   AddResult out;
   out.assignment = TRY(assign_addresses(request, conf, world, attached), "");
   if (attached.link) {
@@ -288,7 +288,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   return chained == Chained::rdma ? pass_on(conf) : out;
 }
 
-// An IPAM plugin that fails at ADD mostly fails at the roll-back's DEL, in the same words, which are long.
+// An IPAM plugin that fails at ADD mostly fails at the roll-back's DEL with the same long text.
 std::string without_repetition(std::string also, const std::string& first, const std::string& ipam_type) {
   const std::string plugin = "IPAM plugin " + ipam_type + ", ADD: ";
   const size_t at = first.find(plugin);

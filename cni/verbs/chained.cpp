@@ -8,7 +8,7 @@ namespace vfrail {
 
 namespace {
 
-// Results before 0.3.0 name no interfaces; there the pod alone tells.
+// Results before 0.3.0 name no interfaces; then only the pod shows.
 bool has_interface(const Json& prev_result, const Request& request) {
   const Json result = current_result(prev_result);
   const Json* interfaces = result.find("interfaces");
@@ -22,10 +22,10 @@ bool has_interface(const Json& prev_result, const Request& request) {
   });
 }
 
-// Our own attachment of that name, if it lives.
+// Our own attachment of that name, if it is alive.
 Result<std::optional<Record>> living_record(const Request& request, World& world) {
   auto record = world.store.load({request.container_id, request.ifname});
-  if (!record && record.error().code == Errc::protocol) return std::optional<Record>();  // ADD sets it aside
+  if (!record && record.error().code == Errc::protocol) return std::optional<Record>();  // ADD quarantines it
   auto found = TRY(std::move(record), "");
   const bool lives =
       found && TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "");
@@ -38,7 +38,7 @@ Error other_device(const Request& request, const std::string& has, const std::st
                    ", but this entry of the chain names " + wanted};
 }
 
-// The device that the pod's interface is one of.
+// The device that the pod's interface belongs to.
 Result<DeviceId> device_of(const Link& link, const Request& request, const NetConf& conf, World& world) {
   const bool tells = link.parent_bus.empty() || link.parent_bus == "pci" || link.parent_bus == "auxiliary";
   const std::string parent = tells ? link.parent_device : "";
@@ -51,7 +51,7 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
   if (!parent.empty() && parent != conf.device.id->text())
     return other_device(request, parent, conf.device.id->text());
   if (!parent.empty()) return *conf.device.id;
-  // Kernels before 5.14 do not tell the parent; then at least it must not be in the host.
+  // Kernels before 5.14 do not report the parent; then at least it must not be in the host.
   const auto device = TRY(read_device(world.sys, *conf.device.id, Facts::netdevs), "").value_or(Device());
   for (const Netdev& netdev : device.netdevs) {
     if (TRY(world.host.find_link(netdev.name), "find " + netdev.name))
@@ -61,7 +61,7 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
   return *conf.device.id;
 }
 
-// The entry before has done, or left out, what these ask for.
+// The previous entry has done, or left out, what these keys ask for.
 Result<> refuse_interface_keys(const NetConf& conf) {
   if (conf.interface_key.empty()) return {};
   return Error{

@@ -1,6 +1,6 @@
-// What an entry of a plugin chain has to do that finds the interface of its attachment in the pod already,
-// made by the entry before it: as rdma-cni behind sriov-cni, or behind vfrail itself under sriov-cni's name.
-// Looks only.
+// What an entry of a plugin chain has to do when the entry before it has already moved the interface of its
+// attachment into the pod: as rdma-cni behind sriov-cni, or behind vfrail itself under sriov-cni's name.
+// Reads only.
 #pragma once
 
 #include "cni/conf/net_conf.h"
@@ -15,9 +15,9 @@
 namespace vfrail {
 
 enum class Chained : uint8_t {
-  no,        // the interface is ours to bring
-  complete,  // an entry of vfrail before this one has brought all that there is
-  rdma,      // another plugin has brought the netdev: the RDMA devices are left, and the netdev is not ours
+  no,        // this entry moves the interface
+  complete,  // an entry of vfrail before this one has moved everything
+  rdma,      // another plugin has moved the netdev and owns it; the RDMA devices are left to do
 };
 
 // With Chained::rdma the device in `conf` is the one that the pod's interface belongs to.

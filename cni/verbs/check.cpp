@@ -10,7 +10,7 @@ namespace vfrail {
 
 namespace {
 
-// Collects every difference: one CHECK tells all that is wrong.
+// Collects every difference, so that one CHECK reports all of them.
 class Differences {
  public:
   void add(const std::string& what) { text_ += (text_.empty() ? "" : "; ") + what; }
@@ -26,13 +26,13 @@ class Differences {
   std::string text_;
 };
 
-// IPoIB's begins with the number of a queue pair, which is another one each time; the rest is its port's.
+// IPoIB's address begins with the number of a queue pair, which differs each time; the rest is its port's.
 bool same_address(const MacAddress& a, const MacAddress& b) {
   if (!a.ipoib() || !b.ipoib()) return a == b;
   return std::equal(a.bytes.begin() + 4, a.bytes.end(), b.bytes.begin() + 4);
 }
 
-// A later plugin of the chain may have set another address, and has then put it into the result.
+// A later plugin of the chain may have set another address, which is then in the result.
 Result<std::optional<MacAddress>> expected_mac(const NetConf& conf, const Request& request,
                                                Differences& out) {
   const auto previous = interface_of(*conf.prev_result, request.ifname, request.netns);
@@ -51,8 +51,7 @@ Result<> compare_link(const NetConf& conf, const Request& request, const Link& l
     out.expect(same_address(link.mac, *mac),
                name + " has the address " + link.mac.text() + ", want " + mac->text());
   }
-  // Tools that set another MTU later do not put it into the result, so it is compared only if it is asked
-  // for.
+  // Tools that set another MTU later do not put it into the result, so it is compared only if configured.
   if (conf.mtu) {
     out.expect(link.mtu == *conf.mtu,
                name + " has MTU " + std::to_string(link.mtu) + ", want " + std::to_string(*conf.mtu));
@@ -60,7 +59,7 @@ Result<> compare_link(const NetConf& conf, const Request& request, const Link& l
   return {};
 }
 
-// The kernel cuts larger ones (ip_metrics_convert()).
+// The kernel truncates larger ones (ip_metrics_convert()).
 constexpr uint32_t kMaxRouteMtu = 65535 - 15;
 constexpr uint32_t kMaxAdvmss = 65535 - 40;
 
@@ -69,8 +68,8 @@ bool has_metric(const std::optional<uint32_t>& wanted, const std::optional<uint3
   return wanted.value_or(0) == 0 || std::min(*wanted, max) == have;
 }
 
-// The route that the kernel makes of an address (fib_add_ifaddr(), addrconf_prefix_route()). In whichever
-// table, because a VRF has one of its own, but not in those that source routing fills.
+// The route that the kernel adds for an address (fib_add_ifaddr(), addrconf_prefix_route()). In any table,
+// because a VRF has its own, except those that source routing fills.
 void compare_network(const IpAddress& address, const Link& link, std::optional<uint32_t> own_table,
                      const std::vector<Route>& routes, Differences& out) {
   if (address.prefix == address.bytes.size() * 8 || !link.up()) return;
@@ -83,8 +82,8 @@ void compare_network(const IpAddress& address, const Link& link, std::optional<u
                         " comes with is missing in the pod");
 }
 
-// Assigned without a gateway, it goes through that of an address; if another interface has it, that one
-// knows.
+// A route assigned without a gateway uses the gateway of an address; if another interface has the route, its
+// gateway is not compared.
 bool has_gateway(const Route& have, const AssignedRoute& wanted, const Link& link,
                  const std::vector<IpAddress>& gateways) {
   constexpr uint8_t kLinkScope = 253;  // RT_SCOPE_LINK
@@ -131,7 +130,7 @@ Result<> compare_addresses(const Assignment& wanted, const Link& link, std::opti
 Result<> compare_vf(const Record& record, const NetConf& conf, const Request& request, World& world,
                     Differences& out) {
   const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
-  // Of an entry that moved the RDMA device only they are an earlier plugin's.
+  // An entry that moved the RDMA device only follows an earlier plugin, which owns the rest.
   const bool ours = record.vf || record.link;
   if (wanted.empty() || !record.device || !ours) return {};
   const auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
@@ -166,7 +165,7 @@ Result<> compare_rdma(const Record& record, Kernel& pod, const World& world, Dif
   return {};
 }
 
-// whereabouts answers every CHECK with this, so that it says nothing about the pod (its cmdCheck()).
+// whereabouts answers every CHECK with this error, so it says nothing about the pod (its cmdCheck()).
 bool is_not_implemented(const NetConf& conf, const Error& error) {
   return conf.ipam_type == "whereabouts" && error.code == Errc::peer &&
          error.text.ends_with("not implemented");

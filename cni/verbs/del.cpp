@@ -13,8 +13,8 @@ namespace vfrail {
 
 namespace {
 
-// The key that ADD would use. Nothing if there is no such device, or the configuration names none: then there
-// is nothing to give back either.
+// The key that ADD would use. No value if there is no such device, or the configuration names none: then
+// there is nothing to restore.
 Result<std::optional<std::string>> device_key(const NetConf& conf, const World& world) {
   if (conf.device.id) return std::optional(conf.device.id->text());
   auto device = find_device(world.sys, world.host, conf.device);
@@ -24,17 +24,17 @@ Result<std::optional<std::string>> device_key(const NetConf& conf, const World& 
   return std::move(device).error();
 }
 
-// DEL of an attachment without a record (never made, already gone, or the state folder was lost): the address
-// is released; a device that is in the pod under that name is what the runtime means, and is sent home.
+// DEL of an attachment without a record (never made, already released, or the state folder was lost): the
+// address is released; a device in the pod under that name is the one the runtime means, and is returned.
 Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
   const auto key = TRY(device_key(conf, world), "");
   if (!key) return {};
-  // An ADD that was killed before its record was complete leaves files: its lock's, which goes with ours, and
-  // another.
+  // An ADD that was killed before its record was complete leaves files: that of its lock, which is removed
+  // with ours, and another.
   const auto lock = TRY(world.store.lock_device(*key, world.lock_timeout), "wait for " + *key);
   TRY(world.store.remove_leftovers(*key), "");
-  // Without IPAM it may be the entry of a chain that moved the RDMA device only: then the interface is
-  // another plugin's. The kernel brings hardware home at the end of the namespace in any case.
+  // Without IPAM this may be the entry of a chain that moved the RDMA device only; then the interface belongs
+  // to another plugin. The kernel returns hardware when the namespace ends in any case.
   if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
@@ -47,7 +47,7 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
 }
 
-// A record that cannot be read blocks nobody: it is moved aside, and DEL goes on without.
+// A record that cannot be read blocks nothing: it is quarantined, and DEL goes on without it.
 Result<std::optional<Record>> load_record(const AttachmentName& name, World& world) {
   auto record = world.store.load(name);
   if (record || record.error().code != Errc::protocol) return record;
@@ -56,8 +56,8 @@ Result<std::optional<Record>> load_record(const AttachmentName& name, World& wor
   return std::optional<Record>();
 }
 
-// The address that ADD assigned must not be forgotten with the record, whoever asks for DEL: of a chain with
-// two entries of vfrail the last one is asked first, and it has no IPAM.
+// The address that ADD assigned must be released with the record, whichever entry DEL is called for: of a
+// chain with two entries of vfrail the last one is called first, and it has no IPAM.
 void use_ipam_of(const Record& record, Holdings& held) {
   Configuration then(record.config);
   if (!then.conf() || then.conf()->ipam_type.empty()) return;
@@ -65,27 +65,27 @@ void use_ipam_of(const Record& record, Holdings& held) {
   held.request.config = std::move(then);
 }
 
-// What can be named of a configuration that no ADD was served with: nothing but its IPAM plugin.
+// What can be read of a configuration that no ADD accepts: only its IPAM plugin.
 Result<NetConf> network_of_refused(const Configuration& config, Error refusal) {
-  if (refusal.code == Errc::protocol) return refusal;  // no JSON: whose DEL this is, nobody can tell
+  if (refusal.code == Errc::protocol) return refusal;  // not JSON: it cannot be known whose DEL this is
   NetConf out;
   out.ipam_type = config.ipam_type();
   return out;
 }
 
-// The configuration, if an ADD can have been served with it.
+// The configuration, if an ADD can have accepted it.
 Result<NetConf> served_conf(const Configuration& config) {
   NetConf out = TRY(config.conf(), "");
   if (version_supported(out.cni_version)) return out;
   return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported"};
 }
 
-// What the runtime means, by the record, by the configuration, or by what can be read of it.
+// The attachment to release: by the record, the configuration, or the readable part of it.
 Result<Holdings> find_holdings(std::optional<Record> record, const Request& request, World& world) {
   Holdings out{.record = std::move(record), .request = request, .network = {}};
   auto conf = served_conf(request.config);
   if (!conf && out.record) {
-    // The network was edited since ADD. What ADD did can be undone all the same.
+    // The network was edited since ADD. What ADD did can be undone nevertheless.
     world.log.warning("the configuration cannot be used, DEL uses that of ADD",
                       {{"reason", conf.error().text}});
     out.request.config = Configuration(out.record->config);
@@ -103,7 +103,7 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
 
 }  // namespace
 
-// A path that leads to another namespace now was used again: its interfaces are not ours.
+// The path leads to another namespace by now, whose interfaces are not this attachment's.
 Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world) {
   for (const std::string& path : {record.netns, netns}) {
     if (path.empty()) continue;
@@ -132,9 +132,10 @@ Result<> clear_device(const Record& record, Kernel* pod, World& world) {
 }  // namespace
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
-  if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has made every device what it is
+  if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has reset every device
   const auto pod = TRY(open_pod(record, netns, world), "");
-  // Nothing is touched before it is home: what does not come back, another plugin may have given to its pods.
+  // Nothing is touched before it is in the host: another plugin may have attached a device that does not
+  // return.
   if (!pod) TRY(wait_for_return(record, world), "");
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");
@@ -151,7 +152,7 @@ Result<> detach(const Record& record, const std::string& netns, Allocation alloc
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
   const auto owner = TRY(world.store.owner(record.device_key), "");
   if (owner != record.attachment) {
-    // None: an earlier try has restored it, and then could not release the address.
+    // None: an earlier DEL has restored it, and then could not release the address.
     if (owner)
       world.log.info("the device has been allocated to another attachment, it is not touched",
                      {{"device", record.device_key}});
@@ -160,7 +161,7 @@ Result<> detach(const Record& record, const std::string& netns, Allocation alloc
   TRY(restore_device(record, netns, world), "restore " + record.device_key);
   if (allocation == Allocation::ended && record.device)
     TRY(end_allocated_nodes(world.run_folder, *record.device), "");
-  // From here on an ADD can have the device, while the IPAM plugin still runs for this one.
+  // From here on another ADD can attach the device while the IPAM plugin still runs for this DEL.
   return world.store.release_device(record);
 }
 
@@ -193,7 +194,7 @@ Result<> release_address(const Holdings& held, World& world) {
     world.log.warning("there is no address to release", {{"reason", program.error().text}});
     return {};
   }
-  // The plugin of an ADD that was killed goes on, and would take an address when this one has given back all.
+  // The plugin of a killed ADD still runs, and would assign an address after this DEL has released all.
   const auto its_end = world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout);
   std::optional<Error> failure;
   if (!its_end && its_end.error().sys == EWOULDBLOCK) {
@@ -229,16 +230,16 @@ Result<> release(const Holdings& held, World& world) {
   if (address_first) note(release_address(held, world));
   note(held.record ? detach(*held.record, held.request.netns, held.allocation, world)
                    : detach_unrecorded(held.request, held.network, world));
-  // Any other address that is still live in the pod must not go to another one.
+  // Any other address that is still live in the pod must not be assigned again.
   if (!address_first) note(release_address(held, world));
-  // Last, and only if there is nothing left to do by a retry, a later ADD of the device, or GC.
+  // Last, and only if nothing is left for a retry, a later ADD of the device, or GC.
   if (held.record && !failure) note(world.store.remove(*held.record));
   return failure ? Result<>(std::move(*failure)) : Result<>();
 }
 
 namespace {
 
-// The request that DEL of this attachment would have been, from what its record kept.
+// The request that DEL of this attachment would have been, from its record.
 Request del_request(const Record& record) {
   Request out;
   out.command = Command::del;

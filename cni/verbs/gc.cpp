@@ -1,4 +1,4 @@
-// GC: ends what a network has left behind (CNI specification 1.1).
+// GC: releases the orphaned attachments of a network (CNI specification 1.1).
 #include "cni/baseline/baseline.h"
 #include "cni/ipam/ipam.h"
 #include "cni/verbs/verbs.h"
@@ -11,7 +11,7 @@ Result<> gc(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
   std::string failures;
   const auto note = [&](const std::string& text) { failures += (failures.empty() ? "" : "; ") + text; };
-  // Not said is not "none": a runtime that sends no list must not end every attachment.
+  // A missing list is not an empty one: a runtime that sends none must not end every attachment.
   if (conf.valid_attachments) {
     const auto& valid = *conf.valid_attachments;
     for (const AttachmentName& name : TRY(world.store.list(), "")) {
@@ -19,7 +19,7 @@ Result<> gc(const Request& request, World& world) {
       const auto record = world.store.load(name);
       if (!record) {
         note(record.error().text);
-        // Torn by a power cut: told once, and then no longer in the way of this verb.
+        // Truncated by a power cut: reported once, and then out of the way of this verb.
         if (record.error().code == Errc::protocol) TRY(quarantine_unreadable(name, world), "");
       }
       if (!record || !*record || (*record)->network != conf.network) continue;

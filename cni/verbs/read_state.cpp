@@ -12,7 +12,7 @@ namespace vfrail {
 
 namespace {
 
-// The RDMA devices that sysfs shows below the device. A list of the kernel can miss one while other pods'
+// The RDMA devices that sysfs shows below the device. A list of the kernel can lack one while other pods'
 // devices move (Kernel::rdma_devices()), which takes some ms each.
 Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& world) {
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
@@ -28,7 +28,8 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
   }
 }
 
-// A promise by CDI is one as long as its spec is there; without, the device is another plugin's by now.
+// AllocatedNodes with a CDI spec are valid as long as the spec exists; without it another plugin has the
+// device by now.
 Result<std::optional<AllocatedNodes>> read_valid_allocated_nodes(const DeviceId& id, const World& world) {
   auto allocated = TRY(read_allocated_nodes(world.run_folder, id), "");
   if (!allocated || allocated->cdi_spec.empty()) return allocated;
@@ -74,7 +75,7 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chaine
     if (!appeared) return device;
   }
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  // The kernel announces the return of an RDMA device on no socket, so it is looked for.
+  // The kernel sends no notification when an RDMA device returns, so it is polled for.
   while (!complete() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     TRY(read_again(), "");

@@ -7,11 +7,11 @@
 
 namespace vfrail {
 
-// The device with all its parts in the host. A driver takes some 100 ms to make its netdev, a namespace that
-// ends up to seconds to send a device home. What still is missing afterwards plan_attach() tells.
+// The device with all its parts in the host. A driver takes some 100 ms to create its netdev, the kernel up
+// to seconds to return a device from an ended namespace. plan_attach() reports what is still missing then.
 Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world);
 
-// Each question to the kernel only if the configuration needs its answer.
+// Each query of the kernel only if the configuration needs its answer.
 Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
                          Kernel& pod, World& world);
 

@@ -13,15 +13,15 @@ namespace vfrail {
 
 namespace {
 
-// A record holds its configuration, so most have a few KiB; a whole node's pods may come at once.
+// A record contains its configuration, so most have a few KiB; a whole node's pods may come at once.
 constexpr uint64_t kRoomBytes = 1 << 20;
 
-// The records of this network whose pods still are there.
+// The records of this network whose pods still exist.
 Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
   std::vector<Record> out;
   for (const AttachmentName& name : TRY(world.store.list(), "")) {
     auto record = world.store.load(name);
-    if (!record || !*record) continue;  // damaged: its ADD or DEL says so
+    if (!record || !*record) continue;  // damaged: its ADD or DEL reports it
     if ((*record)->network != conf.network || !TRY(from_this_boot(**record, world), "")) continue;
     const auto pod = TRY(world.open_netns((*record)->netns), "");
     if (pod && pod->netns_id() == (*record)->netns_id) out.push_back(std::move(**record));
@@ -40,10 +40,10 @@ Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
   return std::string(has_parts && !now->driver.is_bound() ? "no driver is bound to the device any more" : "");
 }
 
-// A device that the configuration names itself, without a scheduler.
+// A device that the configuration itself names, without a scheduler.
 Result<std::optional<std::string>> missing_device(const NetConf& conf, const std::vector<Record>& living,
                                                   World& world) {
-  // One that a pod has cannot be found by its name in the host, and is not missing.
+  // A device in a pod cannot be found by its name in the host, but is not missing.
   if (conf.device.empty() || !living.empty()) return std::optional<std::string>();
   const auto device = find_device(world.sys, world.host, conf.device);
   if (device) return std::optional<std::string>();
@@ -62,7 +62,7 @@ Result<std::optional<std::string>> missing_room(const std::string& state_folder)
   if ((info.f_flag & ST_RDONLY) != 0) problem = "is read-only; mount it writable";
   const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
   if (problem.empty() && room < kRoomBytes) problem = "is full; make room on it";
-  // Some file systems (btrfs) count no inodes and say 0 of 0.
+  // Some file systems (btrfs) have no inode count and report 0 of 0.
   if (problem.empty() && info.f_files != 0 && info.f_favail == 0)
     problem = "has no inode left; remove files from it";
   if (problem.empty()) return std::optional<std::string>();

@@ -1,5 +1,5 @@
-// What STATUS looks at: whether an ADD of this network would find what it needs, and whether pods that are
-// attached have lost something. Reads only. (CNI specification 1.1, "STATUS".)
+// What STATUS checks: whether an ADD of this network would find what it needs, and whether attached pods have
+// lost something. Reads only. (CNI specification 1.1, "STATUS".)
 #pragma once
 
 #include "cni/conf/net_conf.h"
@@ -12,10 +12,10 @@
 
 namespace vfrail {
 
-// What is missing and the remedy; nothing if there is room.
+// What is missing and the remedy; no value if there is room.
 Result<std::optional<std::string>> missing_room(const std::string& state_folder);
 
-// The remedy behind an error of the state folder.
+// The remedy for an error of the state folder.
 Error with_remedy(Error error);
 
 }  // namespace vfrail

@@ -26,42 +26,41 @@ Result<> del(const Request& request, World& world);
 Result<> check(const Request& request, World& world);
 Result<> gc(const Request& request, World& world);
 
-// Each text names what is wrong and the remedy. Nothing in either: ADD would be served.
+// Each text names what is wrong and the remedy. Both empty: ADD would succeed.
 struct Status {
-  std::vector<std::string> missing;   // what ADD needs: code 50
+  std::vector<std::string> missing;   // what ADD lacks: code 50
   std::vector<std::string> degraded;  // what attached pods have lost: code 51
 };
 Result<Status> status(const Request& request, World& world);
 
-// The lock under which everything is done that is done under this name (RecordStore). `verb` is for those who
-// wait for it.
+// The lock that every verb of this name takes (RecordStore). `verb` is for the error of those who wait for
+// it.
 Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world);
 
 // What Allocate has answered the container about the device's nodes.
 enum class Allocation : uint8_t {
-  kept,  // the container can be made again from it, without another Allocate
+  kept,  // the container can be created again from it, without another Allocate
   ended,
 };
 
-// Gives the device of an attachment back, under the device's lock, unless the attachment has it no longer:
-// then it is left alone. The record stays, without its device: who has the attachment's lock removes it,
-// last. `netns` is a hint where the pod's namespace may be, beside the record's own path.
+// Restores the device of an attachment, under the device's lock, unless the attachment no longer has it: then
+// it is left alone. The record stays, without its device: whoever has the attachment's lock removes it, last.
+// `netns` is a hint where the pod's namespace may be, beside the record's own path.
 Result<> detach(const Record& record, const std::string& netns, Allocation allocation, World& world);
 
 // For messages about a path that leads to no namespace.
 inline constexpr const char* kPodHasEnded =
     ": the pod's sandbox has ended meanwhile (a retry by the runtime makes a new one), or the path is wrong";
 
-// The part of detach() that ADD shares, for when the caller has the device's lock.
+// The part of detach() that ADD shares, for callers that have the device's lock.
 Result<> restore_device(const Record& record, const std::string& netns, World& world);
 
 // What an attachment holds, and how it is released.
 struct Holdings {
-  std::optional<Record> record;  // nothing: it was never made, is gone, or was lost
-  Request request;               // its configuration is what the IPAM plugin gets
+  std::optional<Record> record;  // no value: it was never made, is gone, or was lost
+  Request request;               // the IPAM plugin gets its configuration
   NetConf network;               // with its ipam_type; empty: there is no address
-  // False: no ADD has ever got as far as IPAM with this configuration, so what the plugin says of it is no
-  // failure.
+  // False: no ADD has ever reached IPAM with this configuration, so an error of the plugin is no failure.
   bool address_expected = true;
   Allocation allocation = Allocation::ended;
 };
@@ -70,14 +69,14 @@ struct Holdings {
 // device's lock is not held while the IPAM plugin runs. Goes on after a failure; then the record stays.
 Result<> release(const Holdings& held, World& world);
 
-// DEL by what its record kept, for when the runtime does not ask. False, and nothing is done, if by then the
-// record is another one or `decide`, which is asked under the locks of attachment and device, says no.
+// DEL from the record, for when the runtime does not ask. False, and nothing is done, if the record has
+// changed by then or `decide`, which is called under the locks of attachment and device, returns false.
 Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide);
 
-// Moves a record that cannot be read out of the way. False: under its attachment's lock it can be read.
+// Quarantines a record that cannot be read. False: under its attachment's lock it can be read.
 Result<bool> quarantine_unreadable(const AttachmentName& name, World& world);
 
-// The pod's kernel, if the namespace that the device was moved into still lives, at the record's path or the
+// The pod's kernel, if the namespace that the device was moved into still exists, at the record's path or the
 // other one.
 Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world);
 

@@ -49,7 +49,7 @@ T number_of(const nlattr* attribute) {
 }
 
 // The family header and where the attributes start. The message's length was checked by the caller of the
-// receive, but the functions are also fed by hand, so it is checked again.
+// receive, but tests also call these functions directly, so it is checked again.
 template <class Header>
 struct Parts {
   uint16_t type = 0;

@@ -12,8 +12,8 @@
 
 namespace vfrail {
 
-// In the order in which they are set: the number of channels decides what the others can be, and a driver
-// that makes its rings anew takes their other settings along.
+// In the order in which they are set: the number of channels limits the others, and a driver that creates its
+// rings again resets their other settings.
 enum class EthtoolGroup : uint8_t {
   channels,
   rings,
@@ -35,14 +35,14 @@ std::optional<EthtoolGroup> parse_group(std::string_view name);
 struct EthtoolSettings {
   std::map<std::string, uint32_t> numbers = {};  // "rx" -> 256
   // Of the groups that are bits (features, private flags, wake-on-LAN, debug): 32 in each word, the lowest
-  // first. Which bit is which is this kernel's and this driver's matter, so they mean nothing after a boot.
+  // first. The meaning of a bit depends on the kernel and the driver, so they mean nothing after a boot.
   std::vector<uint32_t> bits = {};
   std::vector<uint32_t> mask = {};  // of a change only: the bits that it is about
   uint32_t bit_count = 0;
 
-  // What to set so that `now` becomes this: only what differs. Nothing to set if they are the same.
+  // What to set so that `now` becomes this: only what differs. Empty if they are the same.
   std::optional<EthtoolSettings> change_from(const EthtoolSettings& now) const;
-  // The names that `now` has otherwise, with both values: "rx is 512, was 256".
+  // The names whose values differ in `now`, with both values: "rx is 512, was 256".
   std::string difference_to(const EthtoolSettings& now) const;
   bool operator==(const EthtoolSettings&) const = default;
 };

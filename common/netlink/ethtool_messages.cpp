@@ -17,8 +17,8 @@ struct NumberRow {
   NumberWidth width = NumberWidth::word;
 };
 
-// One group: how it is asked for, how it is set, and what of its answer can be set. `bits` is the attribute
-// of a bit set; 0 for groups of numbers. Of the features it is the wanted ones: what is active follows.
+// One group: how it is queried, how it is set, and what of its answer can be set. `bits` is the attribute of
+// a bit set; 0 for groups of numbers. Of the features it is the wanted ones: the active ones follow.
 struct GroupRow {
   uint8_t get;
   uint8_t set;
@@ -101,7 +101,7 @@ GroupRow row_of(EthtoolGroup group) {
 
 // The header of a request is the first attribute in every group.
 constexpr uint16_t kHeader = 1;
-// Some kernels are asked about features of devices that have more; bits beyond are no feature of Linux yet.
+// Some kernels report more bits than there are features; those are no feature of Linux yet.
 constexpr uint32_t kMostBits = 1024;
 
 NlMessage request(uint16_t family, uint8_t command, int link, uint32_t flags) {

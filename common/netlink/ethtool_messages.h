@@ -1,5 +1,5 @@
 // The messages of the kernel's ethtool interface (ethtool_netlink.h) from and to our values. Pure. Answers
-// are taken apart with every length checked; the unit tests and the fuzz target call the same functions.
+// are parsed with every length checked; the unit tests and the fuzz target call the same functions.
 #pragma once
 
 #include "common/netlink/ethtool.h"

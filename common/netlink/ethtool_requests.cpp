@@ -11,7 +11,7 @@ namespace vfrail {
 
 namespace {
 
-// ENOTSUPP is no errno of user space, and some drivers answer it nonetheless.
+// ENOTSUPP is not an errno of user space, but some drivers answer it.
 bool is_not_supported(const Error& error) { return error.sys == EOPNOTSUPP || error.sys == 524; }
 
 }  // namespace

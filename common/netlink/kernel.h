@@ -1,5 +1,5 @@
-// Kernel: what vfrail asks of the kernel about one network namespace, in our own words.
-// NetlinkKernel is the real one; tests/support/fake_kernel enforces the same rules in memory, and
+// Kernel: what vfrail needs from the kernel about one network namespace, in our own types. NetlinkKernel is
+// the real one; tests/support/fake_kernel enforces the same rules in memory, and
 // tests/support/kernel_contract.h holds both to them. Code that spans two namespaces takes two Kernels.
 #pragma once
 
@@ -22,11 +22,11 @@
 namespace vfrail {
 
 // What RTM_SETLINK sets beside what every attachment sets: the rest of what a pod with NET_ADMIN can change
-// on its interface by that message. It survives a move. Nothing: the kernel does not know it, or (in a
+// on its interface by that message. It survives a move. No value: the kernel does not know it, or (in a
 // change) it stays.
 struct LinkOptions {
-  // IFF_DEBUG, NOTRAILERS, NOARP, DYNAMIC, MULTICAST, PORTSEL and AUTOMEDIA: what __dev_change_flags() takes,
-  // without UP, PROMISC and ALLMULTI.
+  // IFF_DEBUG, NOTRAILERS, NOARP, DYNAMIC, MULTICAST, PORTSEL and AUTOMEDIA: what __dev_change_flags()
+  // accepts, without UP, PROMISC and ALLMULTI.
   static constexpr uint32_t kFlags = 0xf0a4;
   std::optional<uint32_t> flags = std::nullopt;         // within kFlags
   std::optional<uint32_t> mode = std::nullopt;          // IF_LINK_MODE_*: 1 keeps the interface DORMANT
@@ -78,10 +78,10 @@ struct Link {
   std::string kind;  // "veth", "bond", "vlan", ...; empty for hardware
   int master = 0;    // index of the bond, bridge, ... that it is a member of; 0 for none
   int lower = 0;     // IFLA_LINK: the link that a VLAN, macvlan, ... stands on; 0 for none
-  // Where that one is, as this namespace's id for it (Kernel::nsid_of()); nothing: here.
+  // The namespace of that link, as this namespace's id for it (Kernel::nsid_of()); no value: this one.
   std::optional<int> lower_nsid;
-  uint32_t xdp_modes = 0;     // XDP_FLAGS_*_MODE of the programs that are attached (if_link.h)
-  std::string parent_bus;     // "pci", "auxiliary", ...; empty where the kernel does not say (before 5.14)
+  uint32_t xdp_modes = 0;  // XDP_FLAGS_*_MODE of the programs that are attached (if_link.h)
+  std::string parent_bus;  // "pci", "auxiliary", ...; empty where the kernel does not report it (before 5.14)
   std::string parent_device;  // "0000:03:02.1"
   std::string phys_port_name;
   std::string phys_switch_id;  // hex; empty outside switchdev mode
@@ -147,7 +147,7 @@ struct RdmaDevice {
   bool operator==(const RdmaDevice&) const = default;
 };
 
-// What an interface has received and sent since it is there.
+// What an interface has received and sent since it exists.
 struct TrafficCounters {
   uint64_t rx_packets = 0;
   uint64_t tx_packets = 0;
@@ -191,7 +191,7 @@ class Kernel {
   virtual NetnsId netns_id() const = 0;
   virtual int netns_fd() const = 0;
 
-  // By name or alternative name. Nothing if there is none.
+  // By name or alternative name. No value if there is none.
   virtual Result<std::optional<Link>> find_link(std::string_view name) = 0;
   virtual Result<std::optional<Link>> find_link(int index) = 0;
   // Every link: a dump under RTNL, without VF data. For the daemon and for rare searches, not for each ADD.
@@ -200,35 +200,34 @@ class Kernel {
   virtual Result<> add_altname(int index, std::string_view name) = 0;
   virtual Result<> remove_altname(int index, std::string_view name) = 0;
   // Removes virtual links, all at once if there are several: the kernel waits some 10 ms for each message,
-  // not for each link (unregister_netdevice_many()). Those that are gone already do not matter. EOPNOTSUPP
-  // for one that is hardware.
+  // not for each link (unregister_netdevice_many()). Missing ones are no error. EOPNOTSUPP for hardware.
   virtual Result<> remove_links(const std::vector<int>& indices) = 0;
-  // This namespace's number for another (ip-netns(8) list-id). Nothing: it has none for it.
+  // This namespace's number for another (ip-netns(8) list-id). No value: it has none for it.
   virtual Result<std::optional<int>> nsid_of(int netns_fd) = 0;
-  // Takes off the BPF programs that survive a move: XDP and tcx. A sentence for each. Filters and qdiscs go
+  // Detaches the BPF programs that survive a move: XDP and tcx. A sentence for each. Filters and qdiscs end
   // with a move (dev_shutdown() in __dev_change_net_namespace()). EPERM without CAP_NET_ADMIN, and
   // CAP_SYS_ADMIN for those that a bpf_link holds.
   virtual Result<std::vector<std::string>> detach_programs(const Link& link) = 0;
-  // The number of the kernel's ethtool interface, which stays the same until the next boot; nothing if this
+  // The number of the kernel's ethtool interface, which stays the same until the next boot; no value if this
   // kernel has none (before 5.6).
   virtual Result<std::optional<uint16_t>> ethtool_family() = 0;
-  // The settings of one group. Nothing if the driver has no such group. ENODEV if there is no such link.
+  // The settings of one group. No value if the driver has no such group. ENODEV if there is no such link.
   virtual Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) = 0;
   // Sets what `change` has; for bits, those of its mask.
   virtual Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,
                                   const EthtoolSettings& change) = 0;
-  // The settings of VF number `vf` of the PF with that link. Nothing if the PF has no such VF. The kernel
-  // asks the driver about all VFs of the PF, under RTNL and often through firmware: 1-2 ms for each VF.
+  // The settings of VF number `vf` of the PF with that link. No value if the PF has no such VF. The kernel
+  // queries the driver for all VFs of the PF, under RTNL and often through firmware: 1-2 ms for each VF.
   virtual Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) = 0;
-  // One RTM_SETLINK. do_setvfinfo() goes through them in the order of VfSettings and stops at the first that
-  // the driver refuses; those before it stay applied.
+  // One RTM_SETLINK. do_setvfinfo() applies them in the order of VfSettings and stops at the first that the
+  // driver refuses; those before it stay applied.
   virtual Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) = 0;
   // The traffic of every VF of the PF, whichever namespaces the VFs are in. Costs what vf_settings() costs.
   virtual Result<std::vector<VfTraffic>> vf_traffic(int pf_link) = 0;
   // Of every link: a dump under RTNL, without VF data.
   virtual Result<std::vector<LinkTraffic>> link_traffic() = 0;
-  // Calls `ready` at once and after each link change of this namespace until it answers true or fails.
-  // Errc::timeout when the deadline passes first. Waits on notifications, it does not poll.
+  // Calls `ready` at once and after each link change of this namespace until it returns true or fails.
+  // Errc::timeout when the deadline passes first. Waits for notifications, it does not poll.
   virtual Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) = 0;
 
   virtual Result<> add_address(int link, const IpAddress& address) = 0;
@@ -246,21 +245,23 @@ class Kernel {
   // Both families.
   virtual Result<std::vector<RoutingRule>> rules() = 0;
   virtual Result<> remove_rule(const RoutingRule& rule) = 0;
-  // Files below /proc/sys/net of this namespace: "ipv6/conf/net1/disable_ipv6". Nothing if it is not there.
+  // Files below /proc/sys/net of this namespace: "ipv6/conf/net1/disable_ipv6". No value if it does not
+  // exist.
   virtual Result<std::optional<std::string>> read_sysctl(std::string_view name) = 0;
   virtual Result<> write_sysctl(std::string_view name, std::string_view value) = 0;
 
   // Has the kernel ask for an IPv4 address that the link has itself, at once and, unanswered, twice more a
   // second apart (RTM_NEWNEIGH with NTF_USE, neigh_event_send()): a gratuitous ARP, from the first address of
-  // each subnet. A packet socket could do it as well, but its end waits for an RCU grace period, some 10 ms
-  // (packet_release()).
+  // each subnet. A packet socket could do it as well, but closing it waits for an RCU grace period, some 10
+  // ms (packet_release()).
   virtual Result<> announce(int link, const IpAddress& address) = 0;
 
-  // Nothing if the kernel has no RDMA subsystem loaded.
+  // No value if the kernel has no RDMA subsystem loaded.
   virtual Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() = 0;
   virtual Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) = 0;
-  // Not a moment's truth: the kernel sends one device a message and counts from the start for each
-  // (ib_enum_all_devs()), so one can be missed while another leaves the namespace. Who misses one asks again.
+  // Not an atomic snapshot: the kernel sends one device per message and counts from the start for each
+  // (ib_enum_all_devs()), so one can be missing while another leaves the namespace. Callers that miss a
+  // device list again.
   virtual Result<std::vector<RdmaDevice>> rdma_devices() = 0;
   // The hardware counters of a port, from 1 on (RDMA_NLDEV_CMD_STAT_GET). EINVAL if there is no such port, or
   // its driver has none.

@@ -1,4 +1,4 @@
-// How messages begin that more than one file of NetlinkKernel sends.
+// The beginnings of messages that more than one file of NetlinkKernel sends.
 #pragma once
 
 #include "common/netlink/kernel.h"

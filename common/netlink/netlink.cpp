@@ -21,7 +21,7 @@ namespace {
 // (netlink_dump() in net/netlink/af_netlink.c).
 constexpr size_t kReceiveBytes = size_t{64} * 1024;
 
-// What the callbacks of one exchange leave behind.
+// The results of the callbacks of one exchange.
 struct Exchange {
   const NlSocket::Handler* on_reply = nullptr;
   std::optional<Error> error;
@@ -32,12 +32,12 @@ struct Exchange {
 
 // Dumps of a table that changes all the time. A dump takes some ms, a change of a link some 10.
 constexpr int kMaxDumps = 50;
-// A reply can be lost to this side for a moment only (ENOMEM in recvmsg()).
+// A reply can be lost on this side temporarily (ENOMEM in recvmsg()).
 constexpr int kMaxReceives = 3;
 constexpr int kReplyTimeoutMs = 1000;
 
-// The kernel's sentence behind an error (NETLINK_EXT_ACK): the attributes follow the echoed header, or the
-// whole echoed request if NLM_F_CAPPED is not set (nlmsgerr in linux/netlink.h).
+// The kernel's text for an error (NETLINK_EXT_ACK): the attributes follow the echoed header, or the whole
+// echoed request if NLM_F_CAPPED is not set (nlmsgerr in linux/netlink.h).
 std::string extended_ack(const nlmsgerr* error) {
   const auto* header = reinterpret_cast<const nlmsghdr*>(reinterpret_cast<const char*>(error) - NLMSG_HDRLEN);
   if ((header->nlmsg_flags & NLM_F_ACK_TLVS) == 0) return {};
@@ -87,8 +87,8 @@ int on_ack(nl_msg*, void* context) {
   return NL_STOP;
 }
 
-// Left over from a request that was given up: not an answer to this one, and no reason to refuse what follows
-// (as libnl does by itself, also after a request that could not be sent).
+// The answer to an earlier request that was abandoned: not an answer to this one, and no reason to refuse
+// what follows (as libnl does by itself, also after a request that could not be sent).
 int on_sequence(nl_msg* message, void* context) {
   return nlmsg_hdr(message)->nlmsg_seq == static_cast<Exchange*>(context)->sequence ? NL_OK : NL_SKIP;
 }
@@ -125,8 +125,8 @@ Result<> receive_until_done(nl_sock* socket, Exchange& exchange) {
   for (int failures = 0; !exchange.done;) {
     const int code = nl_recvmsgs(socket, callbacks.get());
     if (code >= 0 || exchange.done) continue;
-    // The kernel has done what was asked, or not, and only its answer says which; so it is asked for again,
-    // if it is there.
+    // The kernel has done what was requested, or not, and only its answer shows which; so it is received
+    // again, if it is there.
     if (++failures == kMaxReceives || !has_answer(socket)) return from_libnl(code, "receive netlink answer");
   }
   if (exchange.error) return std::move(*exchange.error);
@@ -147,7 +147,7 @@ NlMessage::NlMessage(uint16_t type, uint16_t flags)
 void NlMessage::Free::operator()(nl_msg* message) const { nlmsg_free(message); }
 
 // The put functions can fail only when the message outgrows its page, which no request of vfrail comes near;
-// the kernel would refuse the torn message.
+// the kernel would refuse the truncated message.
 void NlMessage::put_header_bytes(std::span<const std::byte> header) {
   nlmsg_append(message_.get(), const_cast<std::byte*>(header.data()), header.size(), NLMSG_ALIGNTO);
 }
@@ -171,7 +171,7 @@ Result<NlSocket> NlSocket::open(int protocol) {
   NlSocket out(nl_socket_alloc());
   if (!out.socket_) return Error::from_errno(ENOMEM, "open netlink socket");
   if (const int code = nl_connect(out.socket_.get(), protocol); code < 0) {
-    // -NLE_PROTO_MISMATCH is libnl's word for EPROTONOSUPPORT: the subsystem is not in this kernel.
+    // -NLE_PROTO_MISMATCH is libnl's code for EPROTONOSUPPORT: the subsystem is not in this kernel.
     if (code == -NLE_PROTO_MISMATCH || code == -NLE_OPNOTSUPP) {
       return Error{Errc::unsupported, EPROTONOSUPPORT,
                    "open netlink socket: this kernel does not have the protocol"};
@@ -181,7 +181,7 @@ Result<NlSocket> NlSocket::open(int protocol) {
   nl_socket_set_msg_buf_size(out.socket_.get(), kReceiveBytes);
   const int fd = nl_socket_get_fd(out.socket_.get());
   const int on = 1;
-  // Both only improve what the kernel answers (its own sentence; filtered dumps), so a refusal does not
+  // Both only improve the kernel's answers (its own error text; filtered dumps), so a refusal does not
   // matter.
   setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
   setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
@@ -222,7 +222,7 @@ Result<> NlSocket::join(uint32_t group) {
   }
   // Notifications carry sequence number 0, which the check would refuse.
   nl_socket_disable_seq_check(socket_.get());
-  // wait() reads until there is nothing more; on a socket that blocks it would never return.
+  // wait() reads until there is nothing more; on a blocking socket it would never return.
   if (const int code = nl_socket_set_nonblocking(socket_.get()); code < 0)
     return from_libnl(code, "read netlink notifications without waiting");
   return {};
@@ -247,7 +247,7 @@ Result<bool> NlSocket::wait(Deadline deadline, const Handler& on_notification) {
       callbacks.get(), NL_CB_SEQ_CHECK, NL_CB_CUSTOM, [](nl_msg*, void*) { return int{NL_OK}; }, nullptr);
   while (nl_recvmsgs(socket_.get(), callbacks.get()) >= 0) {
   }
-  // What ended the loop: nothing more to read (EAGAIN) or lost notifications (ENOBUFS, -NLE_NOMEM in libnl).
+  // Why the loop ended: nothing more to read (EAGAIN) or lost notifications (ENOBUFS, -NLE_NOMEM in libnl).
   if (exchange.error) return std::move(*exchange.error);
   return true;
 }

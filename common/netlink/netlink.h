@@ -53,20 +53,21 @@ class NlSocket {
   // A socket of the namespace that the thread is in, and stays there. `protocol`: NETLINK_ROUTE, ...
   static Result<NlSocket> open(int protocol);
 
-  // Sends and waits for the acknowledgement. The error has the kernel's errno and its own sentence, if it
-  // gave one.
+  // Sends and waits for the acknowledgement. The error has the kernel's errno and its error text, if it sent
+  // one.
   Result<> request(const NlMessage& message);
-  // Sends; `on_reply` sees each message of the answer (one, or a dump's). An ENODEV, ENOENT or similar is an
+  // Sends; `on_reply` gets each message of the answer (one, or a dump's). An ENODEV, ENOENT or similar is an
   // error here like any other: the caller decides what it means.
   Result<> query(const NlMessage& message, const Handler& on_reply);
   // The same for a dump. Whatever the kernel lists can change between two of its messages, and then entries
-  // are missing or twice; it says so (NLM_F_DUMP_INTR). Then the dump is made again, from the start, for
-  // which `begin_again` forgets what `on_reply` has gathered. Errc::busy if the tables never stand still.
+  // are missing or repeated; the kernel reports that (NLM_F_DUMP_INTR). Then the dump is repeated from the
+  // start, for which `begin_again` clears what `on_reply` has collected. Errc::busy if the tables keep
+  // changing.
   Result<> dump(const NlMessage& message, const Handler& on_reply, const std::function<void()>& begin_again);
 
   Result<> join(uint32_t group);  // RTNLGRP_*
-  // Waits for at least one notification and hands over all that are there. False: the deadline passed.
-  // ENOBUFS (notifications lost) counts as a notification: the caller reads the state itself.
+  // Waits for at least one notification and passes all that have arrived. False: the deadline passed. ENOBUFS
+  // (notifications lost) counts as a notification: the caller reads the state itself.
   Result<bool> wait(Deadline deadline, const Handler& on_notification);
 
  private:

@@ -190,7 +190,7 @@ Result<std::optional<VfSettings>> NetlinkKernel::vf_settings(int pf_link, uint32
 Result<> NetlinkKernel::change_vf(int pf_link, uint32_t vf, const VfSettings& change) {
   NlMessage message = link_message(RTM_SETLINK, 0, pf_link);
   message.nest(IFLA_VFINFO_LIST, [&] {
-    // do_setvfinfo() returns after a node GUID, so the port's has an entry of its own.
+    // do_setvfinfo() returns after a node GUID, so the port GUID has an entry of its own.
     VfSettings first = change;
     first.port_guid.reset();
     if (!first.empty()) put_vf_info(message, vf, first);
@@ -200,7 +200,7 @@ Result<> NetlinkKernel::change_vf(int pf_link, uint32_t vf, const VfSettings& ch
 }
 
 Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) {
-  // Subscribed before the first read, so that no change falls between the two.
+  // Subscribed before the first read, so that no change is missed between the two.
   NlSocket events = TRY(open_socket(NETLINK_ROUTE), "");
   TRY(events.join(RTNLGRP_LINK), "");
   for (;;) {
@@ -302,7 +302,7 @@ Result<std::optional<RdmaNetnsMode>> NetlinkKernel::rdma_netns_mode() {
         out = TRY(parse_rdma_netns_mode(reply), "");
         return {};
       });
-  // Kernels before 5.3 do not know the question; there every device is shared.
+  // Kernels before 5.3 do not know the query; there every device is shared.
   if (!result && result.error().sys == EINVAL) return std::optional<RdmaNetnsMode>(RdmaNetnsMode::shared);
   TRY(std::move(result), "ask for the RDMA namespace mode");
   return out;
@@ -329,7 +329,7 @@ Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
-  // rdma_dev_change_netns() looks the device up in the namespace of the calling thread.
+  // rdma_dev_change_netns() finds the device in the namespace of the calling thread.
   const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
   return socket->request(message);
 }

@@ -35,9 +35,8 @@ Result<std::optional<Netns>> Netns::open(const std::string& path) {
   }
   const int type = ::ioctl(fd.get(), NS_GET_NSTYPE);
   if (type < 0) {
-    // ENOTTY: an ordinary file, as `ip netns` leaves behind when its mount is gone (a reboot). Any other
-    // error says nothing of the kind, and a namespace that is taken for gone is one whose device nobody
-    // brings back.
+    // ENOTTY: an ordinary file, as `ip netns` leaves when its mount is gone (a reboot). Any other error means
+    // something else; a namespace that is wrongly taken for gone keeps its device.
     if (errno == ENOTTY) return std::optional<Netns>();
     return Error::from_errno(errno, "open network namespace " + path);
   }
@@ -62,7 +61,7 @@ Result<NetnsScope> NetnsScope::enter(const Netns& target, const Netns& origin) {
 
 NetnsScope::~NetnsScope() {
   if (origin_fd_ < 0) return;
-  // It takes memory (create_new_namespaces()), which can be short for a moment; so not at the first refusal.
+  // It needs memory (create_new_namespaces()), which can be short for a moment; so it is retried.
   for (int tries = 1; ::setns(origin_fd_, CLONE_NEWNET) != 0; ++tries) {
     if (tries == kMaxReturns) {
       std::perror("vfrail: return from a network namespace");

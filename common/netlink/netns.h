@@ -12,7 +12,7 @@
 
 namespace vfrail {
 
-// Identifies a namespace while it lives (nsfs device and inode, ioctl_ns(2)); a number can be used again
+// Identifies a namespace while it exists (nsfs device and inode, ioctl_ns(2)); a number can be used again
 // later.
 struct NetnsId {
   uint64_t device = 0;
@@ -22,7 +22,7 @@ struct NetnsId {
 
 class Netns {
  public:
-  // Nothing if the path does not exist or is no longer a namespace (a left-over mount point of `ip netns`).
+  // No value if the path does not exist or is no longer a namespace (a stale mount point of `ip netns`).
   static Result<std::optional<Netns>> open(const std::string& path);
   // The namespace that this thread is in.
   static Result<Netns> current();
@@ -36,8 +36,8 @@ class Netns {
   NetnsId id_;
 };
 
-// The calling thread is in `target` while the scope lives. If the way back fails the process aborts: whatever
-// it did next would happen in the wrong namespace.
+// The calling thread is in `target` while the scope lives. If switching back fails the process aborts:
+// whatever it did next would happen in the wrong namespace.
 class NetnsScope {
  public:
   static Result<NetnsScope> enter(const Netns& target, const Netns& origin);
@@ -47,7 +47,7 @@ class NetnsScope {
 
  private:
   explicit NetnsScope(int origin_fd) : origin_fd_(origin_fd) {}
-  int origin_fd_;  // not owned: `origin` outlives the scope; -1 when there is nothing to go back to
+  int origin_fd_;  // not owned: `origin` outlives the scope; -1 when there is nothing to switch back to
 };
 
 }  // namespace vfrail

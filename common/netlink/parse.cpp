@@ -31,7 +31,7 @@ void read_altnames(const nlattr* list, Link& link) {
   });
 }
 
-// IFLA_XDP_ATTACHED has one mode, or says that there are several: then each has the number of its program.
+// IFLA_XDP_ATTACHED has one mode, or reports several: then each has the number of its program.
 void read_xdp(const nlattr* list, Link& link) {
   for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
     const auto attached = type == IFLA_XDP_ATTACHED ? number_of<uint8_t>(value) : uint8_t{XDP_ATTACHED_NONE};

@@ -16,14 +16,14 @@ using NlBytes = std::span<const std::byte>;
 // Each takes a whole message, header included. A message that is too short, of another type, or whose
 // attributes do not fit is Errc::protocol.
 Result<Link> parse_link(NlBytes message);  // RTM_NEWLINK
-// RTM_NEWLINK of a PF with VF data; nothing if VF number `vf` is not among them.
+// RTM_NEWLINK of a PF with VF data; no value if VF number `vf` is not among them.
 Result<std::optional<VfSettings>> parse_vf_settings(NlBytes message, uint32_t vf);
 // RTM_NEWLINK of a PF with VF data and counters.
 Result<std::vector<VfTraffic>> parse_vf_traffic(NlBytes message);
 Result<LinkTraffic> parse_link_traffic(NlBytes message);        // RTM_NEWLINK with counters
 Result<LinkAddress> parse_address(NlBytes message, int& link);  // RTM_NEWADDR; also gives the link's index
-// RTM_NEWROUTE. Appends one Route for each next hop; nothing for what is no unicast route to a link (local,
-// broadcast, multicast, blackhole, cached).
+// RTM_NEWROUTE. Appends one Route for each next hop; nothing for routes that are no unicast routes to a link
+// (local, broadcast, multicast, blackhole, cached).
 Result<> parse_route(NlBytes message, std::vector<Route>& out);
 // RTM_NEWRULE. Appends the rule; nothing for a family other than IPv4 and IPv6 (multicast routing has rules,
 // too).

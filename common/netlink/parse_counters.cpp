@@ -9,7 +9,7 @@ namespace vfrail {
 
 namespace {
 
-// More than any driver has (mlx5 has 60); what is beyond is no list of counters.
+// More than any driver has (mlx5 has 60); a longer list is not a list of counters.
 constexpr size_t kMaxCounters = 1024;
 
 bool visit_nested(const nlattr* list, const std::function<void(int, const nlattr*)>& visit) {

@@ -11,7 +11,7 @@ namespace vfrail {
 
 namespace {
 
-// The drivers say -1 for "this is nothing that I have" (rtnl_fill_vfinfo()).
+// Drivers report -1 for a setting that they do not have (rtnl_fill_vfinfo()).
 std::optional<bool> on_or_off(uint32_t setting) {
   return setting == UINT32_MAX ? std::nullopt : std::optional<bool>(setting != 0);
 }

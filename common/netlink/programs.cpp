@@ -1,5 +1,5 @@
-// The part of NetlinkKernel that takes BPF programs off a link: XDP by netlink, tcx and what a bpf_link holds
-// by bpf(2).
+// The part of NetlinkKernel that detaches BPF programs from a link: XDP by netlink, tcx and what a bpf_link
+// holds by bpf(2).
 #include "common/netlink/messages.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/unique_fd.h"
@@ -66,7 +66,7 @@ Result<> detach_bpf_link(uint32_t id) {
   return Error::from_errno(errno, "detach BPF link " + std::to_string(id));
 }
 
-// The bpf_link that holds an XDP program on the link can be found only by going through all of the node.
+// The bpf_link that holds an XDP program on the link can be found only by iterating over all of the node.
 Result<> detach_xdp_links(int index) {
   bpf_attr at{};
   while (bpf(BPF_LINK_GET_NEXT_ID, at) == 0) {
@@ -136,7 +136,7 @@ Result<> NetlinkKernel::remove_xdp(int index, uint32_t mode) {
 }
 
 Result<std::vector<std::string>> NetlinkKernel::detach_programs(const Link& link) {
-  // Programs are looked up in the namespace of the calling thread.
+  // The kernel finds programs in the namespace of the calling thread.
   const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
   std::vector<std::string> out;
   for (const uint32_t mode : {XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, XDP_FLAGS_HW_MODE}) {

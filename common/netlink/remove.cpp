@@ -1,4 +1,4 @@
-// The part of NetlinkKernel that removes links, and what it takes to know which.
+// The part of NetlinkKernel that removes links, and finds those to remove.
 #include "common/netlink/attributes.h"
 #include "common/netlink/messages.h"
 #include "common/netlink/netlink_kernel.h"
@@ -23,7 +23,7 @@ Result<> NetlinkKernel::remove_links(const std::vector<int>& indices) {
     return gone_already(removed) ? Result<>() : std::move(removed);
   };
   if (indices.size() > 1) {
-    // A group that nothing is in; whoever guesses it loses links of this namespace only.
+    // A group that is otherwise unused; somebody who guesses it loses links of this namespace only.
     const uint32_t group = std::random_device()() | 1U;
     bool whole = true;
     for (const int index : indices) {

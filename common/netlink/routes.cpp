@@ -71,7 +71,7 @@ Result<std::vector<Route>> NetlinkKernel::dump_routes(int link,
     rtmsg header{};
     header.rtm_family = family;
     message.put_header(header);
-    // Since 4.20 the kernel leaves the other links' out itself (ip_valid_fib_dump_req()).
+    // Since 4.20 the kernel itself leaves out routes of other links (ip_valid_fib_dump_req()).
     if (link != 0) message.put_u32(RTA_OIF, static_cast<uint32_t>(link));
     const auto others = static_cast<std::ptrdiff_t>(out.size());
     auto listed = route_.dump(

@@ -30,7 +30,7 @@ struct VfRate {
 
 enum class VfLinkState : uint8_t { automatic, enable, disable };  // IFLA_VF_LINK_STATE_*
 
-// Each is set, or not: of a change, "leave it"; of a state, "the driver does not report it".
+// Each is set, or not: in a change, "leave it"; in a state, "the driver does not report it".
 struct VfSettings {
   std::optional<MacAddress> mac = std::nullopt;  // the administrator's; all zero: the VF may choose
   std::optional<VfVlan> vlan = std::nullopt;
@@ -48,9 +48,9 @@ struct VfSettings {
   std::string text() const;
   // Those of `wanted` that this state does not have.
   VfSettings missing(const VfSettings& wanted) const;
-  // What this state has of the settings that `change` is about.
+  // This state's values of the settings that `change` sets.
   VfSettings only(const VfSettings& change) const;
-  // Those that say who the VF is (addresses), and the others.
+  // Those that identify the VF (addresses), and the others.
   VfSettings identity() const { return {.mac = mac, .node_guid = node_guid, .port_guid = port_guid}; }
   VfSettings policy() const { return identity().missing(*this); }
   // One change for each setting.

@@ -14,7 +14,7 @@ std::string allocated_nodes_path(const std::string& run_folder, const DeviceId& 
   return run_folder + "/promised/" + device.text() + ".json";
 }
 
-// Less trusted processes write below the run folder, so nothing there is followed elsewhere.
+// Less trusted processes write below the run folder, so no symbolic link there is followed.
 Result<std::optional<HeldFile>> find_allocated_nodes(const std::string& run_folder, const DeviceId& device) {
   const auto run = TRY(HeldFolder::open(run_folder), "");
   if (!run) return std::optional<HeldFile>();
@@ -58,8 +58,8 @@ Result<> remove_allocated_nodes(const std::string& run_folder, const DeviceId& d
 Result<> end_allocated_nodes(const std::string& run_folder, const DeviceId& device) {
   const auto allocated = read_allocated_nodes(run_folder, device);
   if (allocated && (!*allocated || !(*allocated)->cdi_spec.empty())) return {};
-  if (!allocated && allocated.error().sys != 0) return allocated.error();  // it may be one by CDI
-  return remove_allocated_nodes(run_folder, device);                       // also one that makes no sense
+  if (!allocated && allocated.error().sys != 0) return allocated.error();  // it may have a CDI spec
+  return remove_allocated_nodes(run_folder, device);                       // also an invalid one
 }
 
 }  // namespace vfrail

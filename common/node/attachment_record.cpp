@@ -256,7 +256,7 @@ Result<Record> parse_record(std::string_view text) {
   out.rdma_index = TRY(indices_of(reader), "");
   if (!out.rdma_index.empty() && out.rdma_index.size() != out.rdma.size())
     return reader.error("rdmaIndex", "must be as many as in rdma");
-  // A record of an older version does not have it; the kernel keeps an index where it can.
+  // Records of older versions do not have it; the kernel keeps an index where it can.
   const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
   out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;
   out.config = TRY(text_of(reader, "config"), "");

@@ -49,14 +49,14 @@ struct LinkBefore {
   std::string parent_device;
   bool promisc = false;  // the administrator's flag, as is the next
   bool allmulti = false;
-  int lower = 0;  // IFLA_LINK: what a VLAN stands on, a veth's other end; 0: nothing, or not recorded
+  int lower = 0;  // IFLA_LINK: a VLAN's lower interface, a veth's peer; 0: none, or not recorded
   MacAddress permanent_mac =
       {};                    // the hardware's own, which tells the ports of one function apart; empty: none
-  LinkOptions options = {};  // none in the records of older versions: then none is set back
+  LinkOptions options = {};  // none in the records of older versions: then none is restored
 
   bool ipoib() const { return mac.ipoib(); }
-  // Ends with its namespace. Hardware goes home instead: its kernel interface has a device below it, and only
-  // older kernels, which do not tell, show neither device nor kind.
+  // Ends with its namespace. The kernel returns hardware instead: its interface has a device below it, and
+  // only older kernels, which do not report it, show neither device nor kind.
   bool ends_with_its_namespace() const { return parent_device.empty() && !kind.empty(); }
   bool operator==(const LinkBefore&) const = default;
 };
@@ -64,7 +64,7 @@ struct LinkBefore {
 // The settings of a VF that an attachment changes, as they were.
 struct VfBefore {
   VfSettings settings;
-  bool rebind = false;  // the driver takes a GUID over when it is bound
+  bool rebind = false;  // the driver reads a GUID when it is bound
   bool operator==(const VfBefore&) const = default;
 };
 
@@ -76,10 +76,10 @@ struct Record {
   NetnsId netns_id;
   std::string device_key;
   std::optional<DeviceId> device;
-  std::optional<LinkBefore> link;         // nothing for devices without a netdev
+  std::optional<LinkBefore> link;         // no value for devices without a netdev
   int index_in_pod = 0;                   // of the netdev; a move keeps it unless the pod has it already
   std::optional<uint32_t> port;           // dev_port of the netdev: which one, where the function has several
-  std::optional<VfBefore> vf;             // nothing: no setting was to be changed
+  std::optional<VfBefore> vf;             // no value: no setting was to be changed
   std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
   MacAddress pod_mac;                     // the address it has in the pod
   std::vector<std::string> rdma;          // RDMA devices that move
@@ -87,7 +87,7 @@ struct Record {
   // rdma_dev_change_netns()); empty: the record is an older version's.
   std::vector<uint32_t> rdma_index;
   std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: the same
-  // What the IPAM plugin needs to release the address when the runtime never asks again.
+  // What the IPAM plugin needs to release the address when the runtime never asks for it.
   std::string config;
   std::string cni_args;
   std::string cni_path;
@@ -98,8 +98,7 @@ struct Record {
   }
 };
 
-// Which pod has it, by what the runtime said at ADD (CNI_ARGS). Both empty if it said nothing (no
-// Kubernetes).
+// The pod, as the runtime named it at ADD (CNI_ARGS). Both empty if it gave no name (no Kubernetes).
 struct RecordedPod {
   std::string name_space;
   std::string name;

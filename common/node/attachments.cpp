@@ -60,7 +60,7 @@ Result<std::optional<AttachmentName>> Attachments::owner(const std::string& devi
   if (!name) return std::optional<AttachmentName>();
   const std::string record = record_path(*name);
   if (::access(record.c_str(), F_OK) == 0) return name;
-  // Not known is not "nobody": the device of a living attachment would be given to another one.
+  // An error is not "nobody": the device of a living attachment would be attached to another pod.
   if (errno != ENOENT) return Error::from_errno(errno, "find " + record);
   return std::optional<AttachmentName>();
 }

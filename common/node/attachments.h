@@ -19,14 +19,14 @@ namespace vfrail {
 
 class Attachments {
  public:
-  // Of the folder nothing need be there: then there are none.
+  // The folder need not exist: then there are none.
   explicit Attachments(std::string state_folder) : folder_(std::move(state_folder)) {}
 
   // Sorted.
   Result<std::vector<AttachmentName>> list() const;
-  // Nothing if there is none. A record that cannot be read is Errc::protocol and names the file.
+  // No value if there is none. A record that cannot be read is Errc::protocol and names the file.
   Result<std::optional<Record>> load(const AttachmentName& name) const;
-  // Nothing if nobody has it, or if the owner's record is gone.
+  // No value if nobody has it, or if the owner's record is gone.
   Result<std::optional<AttachmentName>> owner(const std::string& device_key) const;
   // Of every device that an attachment has. Reads no record.
   Result<AttachedDevices> owners() const;

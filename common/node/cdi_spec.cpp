@@ -12,7 +12,7 @@ namespace vfrail {
 
 namespace {
 
-// The lowest that knows hostPath and names which begin with a digit; every runtime with CDI reads it.
+// The lowest version that has hostPath and names which begin with a digit; every runtime with CDI reads it.
 constexpr const char* kVersion = "0.5.0";
 constexpr std::string_view kInfiniband = "/dev/infiniband/";
 constexpr size_t kMaxSpecBytes = size_t{64} * 1024;
@@ -33,7 +33,7 @@ const Json* find(const Json& object, std::string_view key) {
   return out == nullptr || out->is_null() ? nullptr : out;
 }
 
-// The value of a key, for writing; made if it is not there.
+// The value of a key, for writing; created if missing.
 Json& member(Json& object, std::string_view key) {
   if (object.find(key) == nullptr) object.set(key, Json());
   return std::find_if(object.as_object()->begin(), object.as_object()->end(),
@@ -99,8 +99,8 @@ struct NodePart {
     out.permissions = TRY(required(json, "permissions"), "");
     return out;
   }
-  // A node that has only got another number keeps what else the spec says of it (uid, gid, fileMode), but for
-  // the device's number: where the spec has none the runtime asks the host.
+  // A node that only has another number keeps its other fields in the spec (uid, gid, fileMode), except the
+  // device's number: where the spec has none the runtime asks the host.
   static Json format(const DeviceNode& node, const Json::Array& before) {
     Json out = Json::object();
     for (const Json& one : before) {
@@ -183,7 +183,7 @@ Result<> parse_part(const Json& edits, ContainerEdits& out) {
   return {};
 }
 
-// What the document says already stays as it is, element by element.
+// What the document has already stays unchanged, element by element.
 template <class Part>
 void format_part(const ContainerEdits& edits, Json& out) {
   ContainerEdits same;
@@ -278,7 +278,7 @@ bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names) {
 }
 
 Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec) {
-  // For everybody to read, as others' files there: runtimes of users look into it, too.
+  // Readable for all, like others' files there: runtimes of users read it, too.
   return write_file(Replacement{path, temporary}, format_cdi_spec(spec), 0644, Durability::renamed);
 }
 

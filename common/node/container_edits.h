@@ -1,5 +1,5 @@
-// ContainerEdits: what a container gets for its devices, whoever asks for it (kubelet's Allocate, a DRA
-// driver) and whatever carries it there (kubelet's answer, a CDI spec). A value.
+// ContainerEdits: what a container gets for its devices, for any front end (kubelet's Allocate, a DRA driver)
+// and by any way (kubelet's answer, a CDI spec). A value.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace vfrail {
 
-// A character device: where it is on the host, where in the container.
+// A character device: its path on the host, and in the container.
 struct DeviceNode {
   std::string host_path;
   std::string container_path;
@@ -26,9 +26,9 @@ struct Mount {
   bool operator==(const Mount&) const = default;
 };
 
-// A program of the host that the container runtime runs. kubelet's answer has no place for one.
+// A program of the host that the container runtime runs. kubelet's answer has no field for one.
 struct Hook {
-  std::string name;  // when, as the OCI runtime specification calls it: "createContainer"
+  std::string name;  // when, as in the OCI runtime specification: "createContainer"
   std::string path;
   std::vector<std::string> args = {};
   std::vector<std::string> env = {};  // "NAME=value"

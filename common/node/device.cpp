@@ -45,7 +45,7 @@ Result<bool> read_ids(const SysRoot& sys, Device& out) {
   return uevent.has_value();
 }
 
-// The link in the bus's folder says where a device is: "../../../devices/pci0000:16/0000:16:01.0/...".
+// The link in the bus's folder has the device's place: "../../../devices/pci0000:16/0000:16:01.0/...".
 Result<std::string> read_path(const SysRoot& sys, const DeviceId& id) {
   return TRY(sys.link_target(device_folder(id)), "").value_or("");
 }
@@ -86,12 +86,12 @@ Result<> read_rdma(const DeviceFolder& folder, Facts wanted, Device& out) {
   return {};
 }
 
-// A function has one driver: with interfaces of the kernel's it has none of user space.
+// A function has one driver: one with kernel interfaces is not for user space.
 Result<> read_user_nodes(const DeviceFolder& folder, Device& out) {
   out.iommu_group = TRY(folder.link_name("iommu_group"), "");
   if (!out.netdevs.empty() || !out.verbs_nodes.empty()) return {};
   if (!out.iommu_group.empty()) out.vfio_noiommu = TRY(folder.text("iommu_group/name"), "") == "vfio-noiommu";
-  // Each device that vfio has is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
+  // Each vfio device is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
   if (out.driver.is_bound()) {
     const auto vfios = TRY(folder.list("vfio-dev"), "");
     if (!vfios.empty() && TRY(folder.exists("vfio-dev/" + vfios.front() + "/dev"), ""))

@@ -1,6 +1,6 @@
 // Device: what sysfs shows about one PCI function or auxiliary device, and read_device(), the one reader of
-// it: for a scan of the node, which wants nearly all, as for a verb of vfrail-cni, which wants little. States
-// facts and decides nothing.
+// it: for a scan of the node, which needs nearly all, and for a verb of vfrail-cni, which needs little.
+// States facts and decides nothing.
 #pragma once
 
 #include "common/ids.h"
@@ -31,7 +31,7 @@ enum class Facts : uint16_t {
   link_layer = 1 << 9,    // of their first ports; also where rdma_ports are read
   rdma_ports = 1 << 10,   // all of their ports
   verbs_nodes = 1 << 11,  // also where rdma_ports are read
-  mad_nodes = 1 << 12,    // by themselves, whatever their port is
+  mad_nodes = 1 << 12,    // alone, whatever their port is
   user_nodes = 1 << 13,   // IOMMU group, vfio, uio
 };
 constexpr Facts operator|(Facts a, Facts b) {
@@ -70,13 +70,13 @@ struct Device {
   std::string vfio_cdev;  // "vfio3", the device in /dev/vfio/devices; empty: the kernel has none
   std::string uio;        // "uio0"
 
-  // Names the device in locks and records whatever its netdev is called: "0000:03:02.1", "mlx5_core.sf.4", or
-  // "netdev.veth0" for a mere netdev.
+  // Names the device in locks and records whatever the name of its netdev: "0000:03:02.1", "mlx5_core.sf.4",
+  // or "netdev.veth0" for a mere netdev.
   std::string key() const;
   // Its RDMA device runs over Ethernet, so there is a netdev, visible or not.
   bool is_roce() const;
-  // A part that it must have is not in the host: in another namespace, on its way back, or being made. Empty:
-  // all is there.
+  // A part that it must have is not in the host: in another namespace, about to return, or being created.
+  // Empty: nothing is missing.
   std::string missing_part() const;
   bool misses_rdma() const { return rdma.empty() && !(verbs_nodes.empty() && mad_nodes.empty()); }
   std::vector<std::string> netdev_names() const;
@@ -84,10 +84,10 @@ struct Device {
   std::vector<std::string> rdma_nodes() const;  // of verbs and MAD, sorted
 };
 
-// Nothing if there is no such device, or no longer when the last file has been read: files are read one after
-// another, and a device that goes away meanwhile leaves half of them empty.
+// No value if there is no such device, or no longer when the last file has been read: files are read one
+// after another, and a device that is removed meanwhile leaves half of them empty.
 Result<std::optional<Device>> read_device(const SysRoot& sys, const DeviceId& id, Facts wanted);
-// More of one that is known. False: it is no longer there.
+// Reads more facts of a known device. False: it no longer exists.
 Result<bool> read_facts(const SysRoot& sys, Facts wanted, Device& device);
 
 }  // namespace vfrail

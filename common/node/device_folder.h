@@ -26,18 +26,18 @@ class DeviceFolder {
  public:
   enum class Use : uint8_t {
     few_files,
-    many_files,  // it is opened once, so that the way to it is not walked for each
+    many_files,  // opened once, so that its path is not resolved for each file
   };
   DeviceFolder(const SysRoot& sys, const DeviceId& id, Use use = Use::few_files);
   explicit DeviceFolder(SysRoot folder) : here_(std::move(folder)) {}
 
-  // As SysRoot's functions of these names; what is not there is empty.
+  // Like SysRoot's functions of these names; a missing value is empty.
   Result<std::string> text(std::string_view entry) const;
   Result<std::vector<std::string>> list(std::string_view entry) const;
   Result<std::string> link_name(std::string_view entry) const;
   Result<std::optional<int64_t>> number(std::string_view entry) const { return here_.number(entry); }
   Result<bool> exists(std::string_view entry) const { return here_.exists(entry); }
-  // Of an attribute for which the driver asks its firmware: a device whose firmware does not answer (EIO,
+  // Of an attribute for which the driver queries its firmware: a device whose firmware does not answer (EIO,
   // ETIMEDOUT, ...) is a fact about the device, and its text is empty.
   Result<std::string> text_of_firmware(std::string_view entry) const;
 

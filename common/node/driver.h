@@ -1,5 +1,5 @@
-// Driver: which driver a device is bound to, and what that makes of the device: the one list of drivers that
-// give a device to user space. Pure.
+// Driver: the driver that a device is bound to, and what kind it is: the one list of drivers that give a
+// device to user space. Pure.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ Result<std::optional<HeldFolder>> HeldFolder::open_at(int folder, const std::str
   UniqueFd fd(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.valid()) return std::optional(HeldFolder(std::move(fd), std::move(path)));
   if (errno == ENOENT) return std::optional<HeldFolder>();
-  // With O_DIRECTORY a link is no folder (ENOTDIR), as a file is none.
+  // With O_DIRECTORY a symbolic link is not a folder (ENOTDIR), nor is a file.
   if (errno == ENOTDIR || errno == ELOOP)
     return Error{Errc::denied, errno, path + " is not a folder but a link or a file; remove it"};
   return Error::from_errno(errno, "open folder " + path);

@@ -65,7 +65,7 @@ Result<std::string> choose_uplink(const SysRoot& sys, const std::vector<std::str
   if (netdevs.size() == 1) return netdevs.front();  // nothing to choose, so nothing more to read
   std::string unmarked;
   for (const std::string& name : netdevs) {
-    // Both files answer EOPNOTSUPP where the driver has no such notion.
+    // Both files answer EOPNOTSUPP where the driver does not support them.
     const std::string base = "sys/class/net/" + name + "/";
     const std::string port = TRY(sys.text(base + "phys_port_name"), "").value_or("");
     const std::string switch_id = TRY(sys.text(base + "phys_switch_id"), "").value_or("");

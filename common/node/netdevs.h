@@ -14,7 +14,7 @@ namespace vfrail {
 
 struct Netdev {
   std::string name;
-  // The kernel's number of the port behind it, which it keeps whatever it is called and wherever it is.
+  // The kernel's number of the port behind it, which neither a renaming nor a move changes.
   std::optional<uint32_t> dev_port = {};
   // Its settings.
   std::string mac = {};
@@ -38,11 +38,11 @@ struct NetdevFacts {
 Result<std::vector<Netdev>> read_netdevs(const DeviceFolder& folder, const Driver& driver,
                                          NetdevFacts wanted);
 
-// Which of a PF's interfaces stands for the port itself: in switchdev mode the PF's folder also holds the
+// Which of a PF's interfaces is the port itself: in switchdev mode the PF's folder also holds the
 // representors of its VFs and SFs. Empty if there is none.
 Result<std::string> choose_uplink(const SysRoot& sys, const std::vector<std::string>& netdevs);
 
-// What stands on an interface (VLANs, macvlans, its bridge, ...), as sysfs links it: upper_NAME.
+// The interfaces on top of an interface (VLANs, macvlans, its bridge, ...), as sysfs links them: upper_NAME.
 Result<std::vector<std::string>> list_uppers(const SysRoot& sys, const std::string& netdev);
 
 // "ether", "infiniband", or empty for an ARPHRD_* type that no selector knows.

@@ -14,7 +14,7 @@ struct CharacterDevice {
 std::string below(const std::string& folder, const std::string& name) { return folder + "/" + name + "/"; }
 
 // The class entries are children of the same PCI function as the RDMA device (ib_uverbs_add_one(),
-// ib_umad_init_port_dev() and ib_ucm_add_one() take over its parent), so no other folder has to be searched.
+// ib_umad_init_port_dev() and ib_ucm_add_one() use its parent), so no other folder has to be searched.
 Result<std::vector<CharacterDevice>> read_class(const DeviceFolder& folder, const std::string& entry) {
   std::vector<CharacterDevice> out;
   for (const std::string& name : TRY(folder.list(entry), "")) {
@@ -35,7 +35,7 @@ std::string port_state(const std::string& text) {
   return space == std::string::npos ? text : text.substr(space + 2);
 }
 
-// The first two are questions to the firmware (ib_query_port()).
+// The first two are queries to the firmware (ib_query_port()).
 Result<RdmaPort> read_port(const DeviceFolder& folder, const std::string& base, uint32_t number) {
   RdmaPort out;
   out.number = number;
@@ -60,7 +60,7 @@ void assign_mad(const CharacterDevice& node, RdmaPort& port) {
   if (node.name.starts_with("issm")) port.issm = node.name;
 }
 
-// The files of each node say whose it is. That is how it has to be done with several devices or ports.
+// The files of each node name its device, which is needed with several devices or ports.
 Result<> assign_nodes(const DeviceFolder& folder, std::vector<RdmaFacts>& devices) {
   const auto verbs = TRY(read_class(folder, kVerbsNodes), "");
   const auto mads = TRY(read_class(folder, kMadNodes), "");
@@ -81,8 +81,8 @@ Result<> assign_nodes(const DeviceFolder& folder, std::vector<RdmaFacts>& device
   return {};
 }
 
-// With one device, one port and one verbs node there is nobody else that a node could belong to, and it is
-// the case of nearly every VF.
+// With one device, one port and one verbs node the nodes can belong to no other, which is so for nearly every
+// VF.
 Result<> assign_only_nodes(const DeviceFolder& folder, const std::string& verbs_node, RdmaFacts& device) {
   device.uverbs = verbs_node;
   for (const std::string& name : TRY(folder.list(kMadNodes), ""))

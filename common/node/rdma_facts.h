@@ -33,14 +33,14 @@ inline constexpr const char* kRdmaDevices = "infiniband";
 inline constexpr const char* kVerbsNodes = "infiniband_verbs";
 inline constexpr const char* kMadNodes = "infiniband_mad";
 
-// Of the first port, which becomes the only one that is known.
+// Of the first port, which becomes the only known one.
 Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out);
 
-// All else of them. `verbs_nodes` are those of the device.
+// The rest of them. `verbs_nodes` are those of the device.
 Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::string>& verbs_nodes,
                          std::vector<RdmaFacts>& out);
 
-// What its RDMA devices are called now, whichever namespace they are in: its verbs nodes, which stay while
+// The present names of its RDMA devices, in whichever namespace they are: its verbs nodes, which stay while
 // the device is in a pod, have their names.
 Result<std::vector<std::string>> read_rdma_names_anywhere(const DeviceFolder& folder,
                                                           const std::vector<std::string>& verbs_nodes);

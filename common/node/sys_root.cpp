@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 constexpr size_t kMaxFileBytes = size_t{64} * 1024;
 
-// ENODEV: its device is just going away (kernfs_fop_read_iter()).
+// ENODEV: its device is just being removed (kernfs_fop_read_iter()).
 bool means_not_there(int error) { return error == ENOENT || error == ENOTDIR || error == ENODEV; }
 
 Error too_long(const std::string& file) {
@@ -90,7 +90,7 @@ Result<std::optional<std::string>> SysRoot::link_target(std::string_view below) 
   char target[PATH_MAX];
   const ssize_t length = ::readlinkat(at.folder, at.path.c_str(), target, sizeof target);
   if (length >= 0) return std::optional(std::string(target, static_cast<size_t>(length)));
-  // EINVAL: it is no link.
+  // EINVAL: it is not a link.
   if (means_not_there(errno) || errno == EINVAL) return std::optional<std::string>();
   return Error::from_errno(errno, "read link " + path(below));
 }
@@ -120,7 +120,7 @@ Result<std::optional<SysRoot::Names>> SysRoot::list(std::string_view below) cons
     if (means_not_there(errno)) return std::optional<Names>();
     return Error::from_errno(errno, "list " + path(below));
   }
-  // std::filesystem would ask more than twice as many questions, and a scan lists thousands of folders.
+  // std::filesystem would make more than twice as many system calls, and a scan lists thousands of folders.
   alignas(dirent64) char buffer[8192];
   for (;;) {
     const ssize_t got = ::getdents64(fd.get(), buffer, sizeof buffer);

@@ -20,32 +20,33 @@ class SysRoot {
  public:
   explicit SysRoot(std::string root = "/");
 
-  // The same below one of its folders, which is opened once: paths that are read from there do not walk the
-  // way to it again. For folders of which many files are read.
+  // The same below one of its folders, which is opened once, so that paths read from there are not resolved
+  // from the root each time. For folders of which many files are read.
   SysRoot at(std::string_view below) const;
 
   // `below` is relative, without a leading slash: "sys/bus/pci/devices".
   std::string path(std::string_view below) const;
-  // Follows links: false for one that leads nowhere.
+  // Follows links: false for a dangling one.
   Result<bool> exists(std::string_view below) const;
   // The text without white space at the end. sysfs files have at most one page; more than 64 KiB is an error.
-  // An attribute without a value now is not there: the kernel answers EINVAL (`carrier` of an interface that
-  // is down) or EOPNOTSUPP (`phys_port_name`).
+  // An attribute without a value is "not there": the kernel answers EINVAL (`carrier` of an interface that is
+  // down) or EOPNOTSUPP (`phys_port_name`).
   Result<std::optional<std::string>> text(std::string_view below) const;
-  // Decimal; what is no number ("N/A (no PMA)") is not there.
+  // Decimal; a text that is not a number ("N/A (no PMA)") is "not there".
   Result<std::optional<int64_t>> number(std::string_view below) const;
-  // The last component of a symbolic link's target ("igbvf" of ".../driver"); not there if it is no link.
+  // The last component of a symbolic link's target ("igbvf" of ".../driver"); "not there" if it is not a
+  // link.
   Result<std::optional<std::string>> link_name(std::string_view below) const;
-  // A symbolic link's whole target, as it stands there; not there if it is no link.
+  // A symbolic link's whole target, as it is written; "not there" if it is not a link.
   Result<std::optional<std::string>> link_target(std::string_view below) const;
-  // The real path, relative to the root ("sys/devices/pci0000:20/..."); not there if it leaves the root.
+  // The real path, relative to the root ("sys/devices/pci0000:20/..."); "not there" if it leaves the root.
   Result<std::optional<std::string>> resolve(std::string_view below) const;
   // Names in a folder, sorted.
   using Names = std::vector<std::string>;
   Result<std::optional<Names>> list(std::string_view below) const;
 
  private:
-  // What the at() functions of system calls take: the folder's descriptor and the way from there.
+  // For the at() functions of system calls: the folder's descriptor and the path from there.
   struct Place {
     int folder;
     std::string path;

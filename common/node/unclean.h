@@ -1,5 +1,5 @@
-// Unclean devices: those that are in the host again and could not be made what they were before a pod had
-// them. vfrail-cni writes a file for each below its state folder; whoever decides on devices reads them.
+// Unclean devices: those that are in the host again and could not be restored after a pod had them.
+// vfrail-cni writes a file for each below its state folder; whoever decides on devices reads them.
 #pragma once
 
 #include "common/result.h"
@@ -11,12 +11,11 @@
 
 namespace vfrail {
 
-// Device key ("0000:03:02.1", Device::key) -> what is not as it was, a sentence each.
+// Device key ("0000:03:02.1", Device::key) -> what is not restored, a sentence each.
 using UncleanDevices = std::map<std::string, std::vector<std::string>>;
 
-// Those of this boot: a boot makes every device what it is. All, if `boot_id` is empty because nobody knows
-// it. A folder that is not there is no unclean device; one that cannot be read is an error, and so is a file
-// in it.
+// Those of this boot: a boot resets every device. All, if `boot_id` is empty because it is unknown. A missing
+// folder means no unclean device; an unreadable one is an error, and so is a file in it.
 Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string_view boot_id);
 
 // The folder with a file for each, below the state folder.

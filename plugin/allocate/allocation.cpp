@@ -97,7 +97,7 @@ ContainerEdits own_edits(const Pool& pool, const PoolDevice& device, const NodeF
   return {.nodes = std::move(out).take()};
 }
 
-// With several RDMA devices or ports the last path stands, as in the peer.
+// With several RDMA devices or ports the last path wins, as in the peer.
 Json rdma_entry(const PoolDevice& device, const NodeFacts& node) {
   Json out = Json::object();
   for (const RdmaFacts& rdma : device.facts.rdma) {
@@ -200,8 +200,8 @@ std::vector<std::string> allocated(const PoolDevice& device) {
   return out;
 }
 
-// What another pod may use as well: nodes alone. A pool without an environment is the peers' way, and the pod
-// finds what it may open by looking; a pod with one device of several is told which.
+// What another pod may use as well: nodes alone. The peers give a shared pool no environment, and the pod
+// opens what it finds; a pod with one device of several gets its address.
 Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
   Allocation out;
   NodeList nodes(pool.config.permissions);

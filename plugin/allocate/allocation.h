@@ -1,5 +1,5 @@
-// Allocation: what a container gets for the devices that were chosen for it. Pure: pool, ids and fresh facts
-// in, edits and the texts of the files that go with them out.
+// Allocation: what a container gets for the devices that were chosen for it. Pure: pool, ids and facts just
+// read in, edits and the content of the files that belong to them out.
 #pragma once
 
 #include "common/node/cdi_spec.h"
@@ -19,7 +19,7 @@ struct DeviceInfoFile {
 
 struct Allocation {
   ContainerEdits edits;
-  std::map<std::string, ContainerEdits> edits_of;  // device id -> its own of them, maybe none
+  std::map<std::string, ContainerEdits> edits_of;  // device id -> its own edits, maybe none
   std::map<std::string, CdiSpec> specs;            // device id -> with CDI, what carries its own
   std::vector<DeviceInfoFile> files;
   // Device id -> its RDMA nodes, for common/node/allocated_nodes.h.

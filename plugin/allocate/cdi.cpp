@@ -30,7 +30,7 @@ const char* device_class(DeviceType type) {
   return "net-pci";
 }
 
-// FNV-1a: the key has to be different, not secret.
+// FNV-1a: the key has to differ, not to be secret.
 std::string hash_of(const std::string& text) {
   uint64_t hash = 14695981039346656037ULL;
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;

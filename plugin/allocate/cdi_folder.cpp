@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A file that is being written has its place within milliseconds; the plugin before us may still be at it.
+// A file that is being written is renamed within milliseconds; the previous plugin may still write.
 constexpr std::chrono::minutes kAbandoned{1};
 
 // An image can take minutes to come.

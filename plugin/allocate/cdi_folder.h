@@ -1,11 +1,12 @@
-// The folder of CDI specs: made, tidied, written to. Touches our own files only (common/node/cdi_spec.h).
+// The folder of CDI specs: created, cleaned up, written to. Touches our own files only
+// (common/node/cdi_spec.h).
 //
-// When a spec may go: as long as kubelet may start a container of the pod again, which it does from the
-// answer to Allocate that it remembers, without asking anybody. So a spec stays when the plugin stops or
-// starts, and when its device goes while a container has it (it can come back: a reset of the PF). It goes
-// when its device is allocated again (another takes its place), when its device has left the node and kubelet
-// says that no container has it, and at boot. What stays is a file for each device at most, and harmless:
-// only what kubelet remembers asks for it.
+// When a spec may be removed: as long as kubelet may start a container of the pod again, which it does from
+// the answer to Allocate that it has stored, the spec is needed. So a spec stays when the plugin stops or
+// starts, and when its device is removed while a container has it (it can come back: a reset of the PF). It
+// is removed when its device is allocated again (another spec replaces it), when its device has left the node
+// and kubelet reports that no container has it, and at boot. What stays is a file for each device at most,
+// and harmless: it is used only for an answer that kubelet has stored.
 #pragma once
 
 #include "common/node/cdi_spec.h"
@@ -19,10 +20,10 @@
 
 namespace vfrail {
 
-// Makes it, and removes what killed processes left half-written. An error names the folder and the remedy.
+// Creates it, and removes the incomplete files of killed processes. An error names the folder and the remedy.
 Result<> open_cdi_folder(const std::string& folder);
 
-// Writes the spec. Two calls at the same time, also for the same device, are fine.
+// Writes the spec. Concurrent calls, also for the same device, are fine.
 Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec);
 
 struct KnownDevices {
@@ -31,13 +32,13 @@ struct KnownDevices {
   SysRoot sys;                  // the node now
 };
 
-// Removes the specs of devices that the node does not have, and that no container has. What cannot be found
-// out keeps its spec. Best effort; the names of what went.
+// Removes the specs of devices that the node does not have, and that no container has. If that is unknown the
+// spec stays. Best effort; the names of the removed ones.
 std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder, const KnownDevices& known);
 
-// Names of our specs of devices in use that are there for five minutes and that nobody has read (by atime(2),
-// as "relatime" mounts keep it; none on a mount without): a container that has the device has been made
-// without its nodes, or is not made yet.
+// Names of our specs of devices in use that have existed for five minutes and that nobody has read (by
+// atime(2), as "relatime" mounts keep it; none on a mount without): a container that has the device has been
+// created without its nodes, or is not created yet.
 std::vector<std::string> find_unread_specs(const std::string& folder,
                                            const std::function<bool(const std::string& device_id)>& in_use);
 

@@ -1,6 +1,6 @@
-// Whether the node's container runtime takes CDI device names, from the configuration files of the runtimes,
-// as far as they can be read below the root (manifests/README.md says how to mount them). Talks to no
-// runtime: its socket is root on the node. Pure but for those reads.
+// Whether the node's container runtime accepts CDI device names, from the configuration files of the
+// runtimes, as far as they can be read below the root (manifests/README.md says how to mount them). Talks to
+// no runtime: its socket is root on the node. Pure except for those reads.
 #pragma once
 
 #include "common/node/sys_root.h"

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kDev = "/dev/";
 
-// Asked at each Allocate and not at the scan: loading vhost_net or rdma_ucm later needs no restart.
+// Read at each Allocate and not at the scan: loading vhost_net or rdma_ucm later needs no restart.
 Result<NodeFacts> read_node(const SysRoot& sys, const ResourceConfig& resource) {
   NodeFacts out;
   out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
@@ -49,7 +49,7 @@ Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource
   return out;
 }
 
-// The device with its facts of now; nothing if it has vanished.
+// The device with its present facts; no value if it has vanished.
 Result<std::optional<PoolDevice>> read_device(const Pool& pool, const PoolDevice& known, const SysRoot& sys) {
   auto facts = TRY(read_function(sys, known.facts), "read the facts of device " + known.id());
   if (!facts) return std::optional<PoolDevice>();
@@ -59,8 +59,8 @@ Result<std::optional<PoolDevice>> read_device(const Pool& pool, const PoolDevice
   return std::optional(std::move(fresh));
 }
 
-// The devices that a container's units stand for, each once. Of a shared unit those count that can be used
-// now: it promises no particular one.
+// The devices of a container's units, each once. Of a shared unit those that can be used now: it stands for
+// no particular one.
 Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector<const Unit*>& units,
                                              const SysRoot& sys) {
   std::vector<PoolDevice> out;
@@ -104,7 +104,7 @@ Result<std::vector<Allocation>> compute(const PublishedPool& pool,
   return out;
 }
 
-// Multus runs as another program: the folder and what it holds is for everybody to read.
+// Multus runs as another program: the folder and its files are readable for all.
 Result<> make_public_folder(const std::string& path) {
   struct stat there {};
   if (::stat(path.c_str(), &there) == 0) return {};
@@ -113,8 +113,8 @@ Result<> make_public_folder(const std::string& path) {
   return {};
 }
 
-// Files of this request, removed again unless all of them could be written. What a device had before was
-// left over from a pod that is gone, or kubelet would not hand it out again.
+// Files of this request, removed again unless all of them could be written. Older files of a device belong to
+// a pod that is gone, or kubelet would not allocate it again.
 class Written {
  public:
   explicit Written(const AllocatePlaces& places) : places_(places) {}
@@ -153,7 +153,7 @@ class Written {
  private:
   std::string spec_path(const CdiSpec& spec) const { return places_.cdi_dir + "/" + spec.file_name(); }
 
-  // One that was there may be in use, by other pods of a shared pool: what we put in its place is as good.
+  // An existing one may be in use, by other pods of a shared pool: its replacement is equivalent.
   Result<> write_spec(const CdiSpec& spec) {
     const bool was_there = ::access(spec_path(spec).c_str(), F_OK) == 0;
     TRY(put_cdi_spec(places_.cdi_dir, spec), "");

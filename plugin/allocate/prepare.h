@@ -1,6 +1,6 @@
-// prepare(): makes devices ready for containers, for kubelet's Allocate as for any other front end: checks
-// every device of every container, reads their facts anew, works out what each container gets, and only then
-// writes CDI specs, device-info files and the allocated nodes. Knows neither gRPC nor Protobuf.
+// prepare(): prepares devices for containers, for kubelet's Allocate as for any other front end: checks every
+// device of every container, reads their facts again, works out what each container gets, and only then
+// writes CDI specs, device-info files and AllocatedNodes. Knows neither gRPC nor Protobuf.
 #pragma once
 
 #include "common/node/container_edits.h"
@@ -16,15 +16,15 @@ namespace vfrail {
 struct AllocatePlaces {
   SysRoot sys;                  // the node
   std::string device_info_dir;  // read by Multus: "/var/run/k8s.cni.cncf.io/devinfo/dp"
-  std::string run_dir;          // the allocated nodes, for vfrail-cni: "/run/vfrail"
+  std::string run_dir;          // AllocatedNodes, for vfrail-cni: "/run/vfrail"
   std::string cdi_dir{};        // read by the container runtime; empty: the front end passes all edits itself
 };
 
 // The edits of each container, in order; `containers` are the ids of the units that each asks for. With CDI
 // the edits of each device are in a spec that is written now, and the container's are its name and the
-// variables. An error has changed nothing: Errc::invalid for an empty list or an id that is asked for twice,
-// Errc::not_found for one that is not in the pool or has vanished from the node. Two requests at the same
-// time are fine as long as no device is in both: kubelet and the scheduler see to it.
+// variables. An error has changed nothing: Errc::invalid for an empty list or an id that is requested twice,
+// Errc::not_found for one that is not in the pool or has vanished from the node. Concurrent requests are fine
+// as long as no device is in both, which kubelet and the scheduler ensure.
 Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places);

@@ -1,6 +1,6 @@
-// Anonymous: what tells one machine from another, replaced by made-up values: MAC addresses, GUIDs, IP
-// addresses. Equal values stay equal, what matters to vfrail (is there a default route, is an address
-// link-local) stays true. Pure, but for remembering what it has replaced.
+// Anonymous: replaces what identifies a machine by made-up values: MAC addresses, GUIDs, IP addresses. Equal
+// values stay equal, and the facts that vfrail uses (is there a default route, is an address link-local) stay
+// true. Pure, except that it remembers what it has replaced.
 #pragma once
 
 #include <map>

@@ -38,7 +38,7 @@ class Copy {
     return TRY(sys_.list(below), "").value_or(SysRoot::Names());
   }
   Result<> folder(const std::string& below) const { return make_folder(folder_ + "/" + below, 0755); }
-  // An attribute that cannot be read is not there in the copy: the rest is of use without it.
+  // An unreadable attribute is missing in the copy: the rest is of use without it.
   Result<> files(const std::string& base, Names names) const {
     for (const std::string name : names) {
       const auto text = sys_.text(base + "/" + name).or_none();
@@ -101,7 +101,7 @@ Result<> Copy::netdev(const std::string& base) {
 Result<> Copy::rdma(const std::string& base) {
   const bool has_device = !TRY(names(base + "/infiniband"), "").empty();
   const auto product_data = has_device ? sys_.text(base + "/vpd").or_none() : std::nullopt;
-  // Which has serial numbers: of it only what decides something.
+  // It has serial numbers, so only the part that decides something is copied.
   if (product_data && product_data->find("SW_MNG") != std::string::npos)
     TRY(write(base + "/vpd", "SW_MNG"), "");
   for (const std::string& device : TRY(names(base + "/infiniband"), "")) {
@@ -178,7 +178,7 @@ Result<> Copy::other_devices(const std::string& bus) {
   return {};
 }
 
-// All but those of pods: what stands on a function, and what owns it.
+// All but those of pods: what is on top of a function, and its masters.
 Result<> Copy::interfaces() {
   for (const std::string& name : TRY(names("sys/class/net"), "")) {
     const std::string at = "sys/class/net/" + name;

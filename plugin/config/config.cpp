@@ -32,8 +32,8 @@ Error no_resources(const Json::Object& top) {
 
 size_t entries(const Config& config) { return config.resources.size() + config.skipped.size(); }
 
-// The peer with resourceList ignores the key, as any that it does not know; the one with configList does not
-// start with an odd value.
+// The peer with resourceList ignores the key, as any unknown one; the one with configList does not start with
+// an invalid value.
 Result<> read_interval(ObjectReader& top, ConfigWarnings& warnings, Config& out) {
   const auto seconds = top.integer("periodicUpdateInterval", 0);
   if (!seconds && top.value("configList") != nullptr) return seconds.error();
@@ -53,7 +53,7 @@ Result<> check_empty_lists(ObjectReader& top, ConfigWarnings& warnings, bool has
   return {};
 }
 
-// Nothing is left to serve: that is no configuration, whatever is wrong with its entries.
+// Nothing is left to serve: that is not a configuration, whatever is wrong with its entries.
 Error nothing_left(const std::vector<SkippedEntry>& skipped) {
   std::string text = skipped.front().reason;
   const size_t more = skipped.size() - 1;
@@ -122,7 +122,7 @@ Result<> ListEntry::read(const std::string& default_prefix, Parse parse) const {
   std::string name;
   const auto read = read_entry(default_prefix, parse, name);
   if (read || options_.strict) return read;
-  out_.warnings.resize(warnings);  // the fault is enough to say of it
+  out_.warnings.resize(warnings);  // the error is enough
   out_.mistakes.resize(mistakes);
   out_.skipped.push_back({name, options_.file + ": " + read.error().text});
   return {};
@@ -155,7 +155,7 @@ Result<> ListEntry::read_entry(const std::string& default_prefix, Parse parse, s
   ObjectReader reader(*object, "", json_.line());
   ResourceConfig named;
   named.prefix = TRY(reader.text("resourcePrefix"), place("")).value_or("");
-  if (named.prefix.empty()) named.prefix = default_prefix;  // Go cannot tell "" from absent
+  if (named.prefix.empty()) named.prefix = default_prefix;  // Go does not distinguish "" from absent
   const auto name = TRY(reader.text("resourceName"), place(""));
   if (!name) return reader.error("resourceName", "missing").in(place(""));
   named.name = *name;
@@ -184,7 +184,7 @@ Result<Config> parse_config(const std::vector<Document>& documents, const Config
     ConfigOptions of_part = options;
     of_part.file = part.where;
     TRY(parse_top_level(part.value, of_part, out), part.where);
-    if (entries(out) > 2 * kMaxResources)  // a list of each kind has as many as it may
+    if (entries(out) > 2 * kMaxResources)  // each list has its own limit
       return Error{Errc::invalid, 0,
                    part.where + ": more than " + std::to_string(2 * kMaxResources) +
                        " resources in the documents up to here"};

@@ -1,7 +1,7 @@
-// Config: what the administrator asked for, parsed from the peers' formats: sriov-network-device-plugin's
+// Config: what the administrator configured, parsed from the peers' formats: sriov-network-device-plugin's
 // `resourceList`, k8s-rdma-shared-dev-plugin's `configList` (a file may have both), and the `mode` of
-// k8s-rdma-sriov-dev-plugin and its descendants; as they are, or in the objects of Kubernetes that carry them
-// (plugin/documents). parse_config() is pure: text in, Config or one clear error out. It never looks at the
+// k8s-rdma-sriov-dev-plugin and its descendants; as they are, or in the Kubernetes objects that carry them
+// (plugin/documents). parse_config() is pure: text in, Config or one clear error out. It never reads the
 // node.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace vfrail {
 
 // One selector object. Fields are ANDed, the values of a field ORed, an empty list selects everything.
 struct Selector {
-  // Of the fields that are lists, by their keys: "vendors" -> {"15b3"}. One that is not set is not in it.
+  // Of the fields that are lists, by their keys: "vendors" -> {"15b3"}. Unset ones are missing.
   std::map<std::string, std::vector<std::string>, std::less<>> lists;
   bool is_rdma = false;           // select RDMA-capable functions, and allocate their device nodes
   bool need_vhost_net = false;    // no filter: allocate /dev/vhost-net and /dev/net/tun
@@ -36,8 +36,8 @@ struct Selector {
 // What to do with a function that the host itself uses (design 1.3).
 enum class HostUse : uint8_t {
   refuse,  // also those that merely have host addresses are left out
-  warn,    // default: routes and memberships are left out, mere addresses are offered with a warning
-  allow,   // everything is offered
+  warn,    // default: routes and memberships are left out, mere addresses are advertised with a warning
+  allow,   // everything is advertised
 };
 
 // Which kind of function a resource consists of.
@@ -47,7 +47,7 @@ const char* type_name(DeviceType type);  // "netDevice"
 // What a pod that asks for one unit of a resource gets.
 enum class UnitKind : uint8_t {
   device,      // one device, which no other pool has
-  shared,      // every device of the pool, as k8s-rdma-shared-dev-plugin does it
+  shared,      // every device of the pool, as in k8s-rdma-shared-dev-plugin
   shared_one,  // one device of the pool, the least loaded
   bundle,      // one device of each rail (PF), in rail order
 };
@@ -79,17 +79,17 @@ struct ResourceConfig {
   UnitKind unit = UnitKind::device;
   uint32_t units = 0;                    // shared and shared_one: how many
   std::string permissions = "rw";        // of device nodes: "rw", "rwm"
-  bool iommufd = false;                  // also hand out /dev/iommu and the vfio character device
+  bool iommufd = false;                  // also allocate /dev/iommu and the vfio character device
   std::vector<std::string> extra_nodes;  // "/dev/foo"; "cxi/*": /dev/X for each X in the device's folder cxi
   Preference preference = Preference::none;
   HealthPolicy health;
   bool exclude_topology = false;
-  bool register_empty = false;  // kubelet hears of it also before it has its first device
+  bool register_empty = false;  // kubelet gets it even before it has its first device
   HostUse host_use = HostUse::warn;
   bool set_links_up = false;        // interfaces that are administratively down are set up, once
   std::vector<Selector> selectors;  // at least one; the first that matches a device decides its options
-  // additionalInfo: "*" or a PCI address -> key -> value. Nothing: the key is not there, which a container
-  // can tell from an empty object.
+  // additionalInfo: "*" or a PCI address -> key -> value. No value: the key is missing, which a container can
+  // distinguish from an empty object.
   std::optional<std::map<std::string, std::map<std::string, std::string>>> additional_info;
 
   std::string resource() const { return prefix + "/" + name; }  // "nvidia.com/hostdev"
@@ -98,20 +98,20 @@ struct ResourceConfig {
 // Whether pods share the devices of such a resource, which then stay where they are.
 bool shares(const ResourceConfig& resource);
 
-// An entry of the file that is not served because it is faulty.
+// An entry of the file that is not served because of an error.
 struct SkippedEntry {
   std::string resource;  // "nvidia.com/hostdev"; empty if its name cannot be read
   std::string reason;  // with the place: "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..."
 };
 
 struct Config {
-  // periodicUpdateInterval, in seconds; 0: no slow rescan. Nothing if the file does not say.
+  // periodicUpdateInterval, in seconds; 0: no periodic rescan. No value if the file has none.
   std::optional<uint32_t> rescan_seconds;
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
-  std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does it
+  std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does
   std::vector<std::string> warnings;      // unknown keys, and values that can never match
   // Those of the warnings that are errors for `vfrail check-config`: what makes a selection wider than it was
-  // written, or empty for ever. `serve` goes on, as the peers do.
+  // written, or empty for ever. `serve` accepts them, as the peers do.
   std::vector<std::string> mistakes;
   std::vector<std::string> notes;  // what was taken, where there was a choice
 };

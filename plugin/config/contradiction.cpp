@@ -41,7 +41,7 @@ std::string apart_in_domain(const Selector& selector) {
   return joined(named, " and ") + " have no PCI domain in common";
 }
 
-// What a function has none of that a user-space driver is bound to. An empty pattern is the name of none.
+// What a function lacks when a user-space driver is bound to it. An empty pattern matches no name.
 std::string bound_to_user_space(const Selector& selector) {
   const Texts& drivers = selector.list("drivers");
   const auto is_user_space = [](const std::string& name) { return Driver(name).is_user_space(); };
@@ -81,7 +81,7 @@ std::string excluded(const Selector& selector) {
   return {};
 }
 
-// A PKey is InfiniBand's.
+// PKeys are for InfiniBand.
 std::string pkey_of_ethernet(const Selector& selector) {
   const Texts& types = selector.list("linkTypes");
   const bool ethernet =

@@ -1,5 +1,5 @@
 // Selectors that match nothing on any node: fields that exclude each other, a `not` that excludes everything,
-// and resources that one before them leaves nothing for. Pure.
+// and resources for which an earlier one leaves nothing. Pure.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -14,7 +14,7 @@ std::string contradiction(const Selector& selector, DeviceType type);
 // Whether every function that `narrow` selects is one that `wide` selects, as far as their texts show it.
 bool implies(const Selector& narrow, const Selector& wide);
 
-// The resource among those before it that has every device which `resource` selects; null if there is none.
+// The resource among the earlier ones that has every device which `resource` selects; null if there is none.
 const ResourceConfig* found_shadowing(const Config& before, const ResourceConfig& resource);
 
 }  // namespace vfrail

@@ -14,7 +14,7 @@ bool same_name(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// As Go's strconv.Atoi(), which takes a sign.
+// Like Go's strconv.Atoi(), which accepts a sign.
 std::optional<int> number(std::string_view text) {
   if (text.starts_with("+")) text.remove_prefix(1);
   if (text.starts_with("-")) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Range> parse_item(std::string_view item) {
   return Range{*first, *last};
 }
 
-// Calls `see` for each item until it answers false.
+// Calls `see` for each item until it returns false.
 template <class See>
 void each_item(std::string_view items, See see) {
   for (size_t start = 0; start <= items.size();) {

@@ -8,13 +8,12 @@
 
 namespace vfrail {
 
-// Whether one entry selects VF `index` of the PF called `name`. The name is compared without regard to case.
-// Items are read from left to right up to the first that is malformed, as the peer does; more than one '#'
-// selects nothing.
+// Whether one entry selects VF `index` of the PF with that `name`. The name is compared without regard to
+// case. Items are read from left to right up to the first that is malformed, as in the peer; more than one
+// '#' selects nothing.
 bool device_range_selects(std::string_view entry, std::string_view name, int index);
 
-// Whether any entry does. The peer looks at the first entry with that name only, so that ["a#0","a#1"]
-// loses 1.
+// Whether any entry does. The peer uses the first entry with that name only, so that ["a#0","a#1"] loses 1.
 bool device_ranges_select(const std::vector<std::string>& entries, std::string_view name, int index);
 
 // Whether an entry selects no VF of any PF.

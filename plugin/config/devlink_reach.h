@@ -1,5 +1,5 @@
-// What is said when devlink cannot be asked: its answers are about this machine, and for the functions of the
-// network namespace of the process alone (net/devlink/netlink.c, devlink_get_from_attrs()).
+// The warning when devlink cannot be queried: its answers are about this machine, and for the functions of
+// the network namespace of the process alone (net/devlink/netlink.c, devlink_get_from_attrs()).
 #pragma once
 
 #include "common/node/sys_root.h"
@@ -10,7 +10,7 @@
 
 namespace vfrail {
 
-// A sentence, if any of the resources wants to know of devlink's health reporters and it cannot be asked.
+// A sentence, if any of the resources needs devlink's health reporters and devlink cannot be queried.
 std::vector<std::string> find_devlink_gaps(const SysRoot& sys, const Config& config);
 
 }  // namespace vfrail

@@ -1,4 +1,4 @@
-// Reads a configuration file, or stdin. The text is parse_config()'s business.
+// Reads a configuration file, or stdin. parse_config() reads the text.
 #pragma once
 
 #include "plugin/config/config.h"

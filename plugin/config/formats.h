@@ -1,5 +1,5 @@
-// The peers' formats, one file each. Every function reads its part of the top-level object, if that is there,
-// and adds its resources to the configuration. Errors name the entry: "configList[0] (rdma/hca): ...".
+// The peers' formats, one file each. Every function reads its part of the top-level object, if present, and
+// adds its resources to the configuration. Errors name the entry: "configList[0] (rdma/hca): ...".
 #pragma once
 
 #include "common/json.h"
@@ -25,7 +25,7 @@ class ListEntry {
       : list_(std::move(list)), index_(index), json_(json), options_(options), out_(out) {}
 
   using Parse = Result<> (*)(ObjectReader& reader, ResourceConfig& resource, ConfigWarnings& warnings);
-  // A faulty entry is put among the skipped ones; under strict it is an error.
+  // A faulty entry is skipped; under strict it is an error.
   Result<> read(const std::string& default_prefix, Parse parse) const;
 
  private:

@@ -53,7 +53,7 @@ Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out)
     warnings.remark(top, "mode",
                     "vfrail offers the VFs that are there and creates none: set sriov_numvfs first");
   } else {
-    (void)top.value("pfNetdevices");  // of no meaning here, and in many a file
+    (void)top.value("pfNetdevices");  // ignored here, and in many files
     resource.unit = UnitKind::shared;
     resource.units = kUnits;
     resource.exclude_topology = true;

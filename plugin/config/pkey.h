@@ -8,7 +8,7 @@
 namespace vfrail {
 
 // "0x8001", "0X8001" or "8001" without the membership bit (bit 15: full or limited member of the same
-// partition, IBTA 10.9.2), so that both compare equal. Nothing if it is no 16-bit hexadecimal number.
+// partition, IBTA 10.9.2), so that both compare equal. No value if it is not a 16-bit hexadecimal number.
 std::optional<uint16_t> parse_pkey(std::string_view text);
 
 }  // namespace vfrail

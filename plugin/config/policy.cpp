@@ -9,7 +9,7 @@ namespace vfrail {
 
 namespace {
 
-// A node or two beside the RDMA device's own are known of (cxi, knem); this is no way to mount all of /dev.
+// A node or two beside the RDMA device's own are known (cxi, knem); this is no way to mount all of /dev.
 constexpr size_t kMaxExtraNodes = 16;
 
 template <class Value>
@@ -48,7 +48,7 @@ Result<> read_health(ObjectReader& resource, HealthPolicy& out, ConfigWarnings& 
   return warnings.unknown_keys(reader, KeyPlace::health);
 }
 
-// "/dev/knem", or "cxi/*": what the device's folder cxi in sysfs names.
+// "/dev/knem", or "cxi/*": the names in the device's folder cxi in sysfs.
 bool good_extra_node(const std::string& text) {
   if (text.find("..") != std::string::npos) return false;
   if (text.starts_with("/dev/")) return text.size() > 5 && text.back() != '/';

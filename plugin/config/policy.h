@@ -7,7 +7,7 @@
 
 namespace vfrail {
 
-// hostUse, preferredAllocation, health, extraDeviceNodes, registerEmpty. What is absent stays as it is.
+// hostUse, preferredAllocation, health, extraDeviceNodes, registerEmpty. A missing key changes nothing.
 Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings);
 
 }  // namespace vfrail

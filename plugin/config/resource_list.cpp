@@ -55,8 +55,8 @@ Result<std::optional<AdditionalInfo>> parse_additional_info(ObjectReader& reader
   return std::optional(std::move(out));
 }
 
-// A sub-function is what auxNetDevice is about; other auxiliary devices of a card (eth, rdma, vnet) belong to
-// their drivers.
+// auxNetDevice selects sub-functions; other auxiliary devices of a card (eth, rdma, vnet) belong to their
+// drivers.
 Result<> check_aux_types(ObjectReader& reader, const ResourceConfig& resource) {
   if (resource.device_type != DeviceType::aux_net_device) return {};
   for (const Selector& selector : resource.selectors) {
@@ -79,8 +79,8 @@ Result<> check_vdpa(ObjectReader& reader, const ResourceConfig& resource) {
   return {};
 }
 
-// A selector one level too high is what version 2 of the peer wanted. Beside selectors that select everything
-// it is one that was meant to select less.
+// Version 2 of the peer had selectors one level higher. Beside selectors that select everything it was meant
+// to select less.
 Result<> check_level(ObjectReader& reader, const ResourceConfig& resource) {
   const auto selects_all = [](const Selector& selector) { return selector == Selector(); };
   if (std::none_of(resource.selectors.begin(), resource.selectors.end(), selects_all)) return {};

@@ -6,7 +6,7 @@ namespace vfrail {
 
 namespace {
 
-// Of what was probably meant to select: "vendors": [].
+// Of a key that was probably meant to select: "vendors": [].
 std::string first_empty_list(const Json::Object& object) {
   for (const auto& [key, value] : object) {
     if (value.as_array() != nullptr && value.as_array()->empty()) return key;

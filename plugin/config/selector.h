@@ -1,4 +1,4 @@
-// Reads `selectors`: the fields of each object, and what about them can never match.
+// Reads `selectors`: the fields of each object, and which of their values can never match.
 #pragma once
 
 #include "common/json.h"

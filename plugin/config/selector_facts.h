@@ -1,4 +1,4 @@
-// What selectors compare of a function, and how a refusal says it. Pure.
+// The facts of a function that selectors compare, and their text for reasons. Pure.
 #pragma once
 
 #include "plugin/inventory/inventory.h"
@@ -11,14 +11,14 @@ namespace vfrail {
 // "none" for an empty text.
 std::string or_none(std::string text);
 
-// For messages: what the function has.
+// For messages: the value of the function.
 std::string found_pf_name(const PciFunction& function);
 std::string found_root_device(const PciFunction& function);
 std::string found_subsystem(const PciFunction& function);
 std::string found_link_type(const PciFunction& function);
 
-// The interface of a virtio device is not its own but that of the virtioN below it, where the peers look for
-// none: a list of link types does not select it.
+// The interface of a virtio device is that of the virtioN below it, where the peers do not search: a list of
+// link types does not select it.
 std::string compared_link_type(const PciFunction& function);
 
 // Of its own netdevs and RDMA devices, as far as they are in the host.

@@ -16,7 +16,7 @@ bool pci_address(std::string_view value) {
   const auto address = PciAddress::parse(value);
   return address && address->text() == value;
 }
-// Empty is what a device without a visible interface has, as in the peers.
+// Empty means a device without a visible interface, as in the peers.
 bool link_type(std::string_view value) { return value.empty() || value == "ether" || value == "infiniband"; }
 bool pkey(std::string_view value) { return parse_pkey(value).has_value(); }
 bool non_empty(std::string_view value) { return !value.empty(); }

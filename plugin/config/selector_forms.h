@@ -1,4 +1,4 @@
-// What a value of a selector must look like to match any device, and how to say it. Pure.
+// The format that a selector's value must have to match any device, and its description. Pure.
 #pragma once
 
 #include <string_view>

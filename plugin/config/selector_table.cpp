@@ -27,7 +27,7 @@ const Types kNetAux{DeviceType::net_device, DeviceType::aux_net_device};
 const Types kNetAccelerator{DeviceType::net_device, DeviceType::accelerator};
 const Types kEvery{};
 
-// `not` within `not` within ... says nothing that a person could still read.
+// `not` within `not` within ... is not readable for a person.
 constexpr int kMaxDepth = 3;
 
 struct FieldText {
@@ -37,7 +37,7 @@ struct FieldText {
   const char* alias = "";
 };
 
-// Says of each value that `can_match` is not true of that it never matches. A list of nothing else is a
+// Warns of each value for which `can_match` is false that it never matches. A list of nothing else is a
 // mistake: it selects nothing on any node.
 template <class CanMatch>
 void remark_values(SelectorInput& input, const char* key, const Texts& values, CanMatch can_match,
@@ -57,7 +57,7 @@ Result<> parse_list(SelectorInput& input, const char* key, const SelectorForm& f
 }
 
 std::string one_of(const Texts& values) {
-  constexpr size_t kShown = 3;  // lists of addresses can be long, the reader wants the gist
+  constexpr size_t kShown = 3;  // lists of addresses can be long, so they are shortened
   Texts shown(values.begin(), values.begin() + static_cast<ptrdiff_t>(std::min(values.size(), kShown)));
   if (values.size() > kShown) shown.push_back(std::to_string(values.size() - kShown) + " more");
   return "one of [" + joined(shown, ", ") + "]";
@@ -67,7 +67,7 @@ bool contains(const Texts& values, const std::string& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// An empty pattern is the name of a device's interface that has none, as in k8s-rdma-shared-dev-plugin.
+// An empty pattern matches a device without an interface, as in k8s-rdma-shared-dev-plugin.
 bool any_matches(const Texts& patterns, const Texts& values) {
   if (values.empty()) return contains(patterns, "");
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
@@ -87,7 +87,7 @@ SelectorField field(const FieldText& words, Types types) {
   return out;
 }
 
-// A list of which any value matches; how, `matches` says.
+// A list of which any value matches, by `matches`.
 template <class Matches, class Found>
 SelectorField list(const FieldText& words, Types types, const SelectorForm& form, Matches matches,
                    Found found) {
@@ -164,7 +164,7 @@ SelectorField ranges(const FieldText& words, const SelectorForm& name_form, Name
   return out;
 }
 
-// The text as the kernel prints it, or the same partition in another spelling.
+// The text as the kernel prints it, or another notation of the same partition.
 bool matches_pkey(const Texts& wanted, F function) {
   const auto found = parse_pkey(function.pkey);
   return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& value) {

@@ -1,5 +1,5 @@
-// The selectors, one row each: key, words, document, parsing, matching. Whoever reads, compares, describes or
-// documents selectors goes through this table: a new selector is a new row.
+// The selectors, one row each: key, words, documentation, parsing, matching. All readers, comparisons,
+// descriptions and documents use this table: a new selector is a new row.
 #pragma once
 
 #include "common/json.h"
@@ -13,7 +13,7 @@
 
 namespace vfrail {
 
-// Where a row reads its value from.
+// The source of a row's value.
 struct SelectorInput {
   ObjectReader& reader;
   ConfigWarnings& warnings;
@@ -23,7 +23,7 @@ struct SelectorInput {
 struct SelectorField {
   const char* key;       // "vendors"
   const char* alias;     // "deviceIDs": a second key for the same values; empty: none
-  const char* fact;      // what of a function it compares: "vendor", in "vendor is 1af4, want one of [15b3]"
+  const char* fact;      // the fact that it compares: "vendor", in "vendor is 1af4, want one of [15b3]"
   const char* document;  // for plugin/README.md
   // sriov-network-device-plugin's deviceTypes that have it; empty: all.
   std::vector<DeviceType> types;
@@ -37,7 +37,7 @@ struct SelectorField {
   std::function<std::string(const PciFunction&)> found;  // "14e4", "none"
 };
 
-// The peer's fields in the peer's order, so that the reason is the one its users know; then ours.
+// The peer's fields in the peer's order, so that the reason is the one its users know; then those of vfrail.
 const std::vector<SelectorField>& selector_fields();
 
 // Every key and alias.

@@ -9,8 +9,8 @@ namespace vfrail {
 namespace {
 
 constexpr const char* kDefaultPrefix = "rdma";  // the peer's
-// The peers' users write 63 to 1,000. Each unit takes some 20 bytes of a list that gRPC refuses to kubelet
-// from 4 MiB on.
+// The peer's users configure 63 to 1,000. Each unit takes some 20 bytes of a list that gRPC refuses to
+// kubelet from 4 MiB on.
 constexpr int64_t kMaxUnits = 150'000;
 
 // `devices` of the peer's first version are names of interfaces.
@@ -45,8 +45,8 @@ Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings&
   out.permissions = "rwm";  // as the peer's
   out.register_empty = true;
   out.host_use = HostUse::allow;  // a shared device stays where it is
-  out.set_links_up = TRY(reader.boolean("setLinksUp"), "").value_or(true);  // as the peer does
-  // The peer tells kubelet no topology, and a pod with a GPU on the other socket may rely on it.
+  out.set_links_up = TRY(reader.boolean("setLinksUp"), "").value_or(true);  // as in the peer
+  // The peer gives kubelet no topology, and a pod with a GPU on the other socket may rely on it.
   out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(true);
   out.selectors = TRY(parse_shared_selectors(reader, warnings), "");
   for (Selector& selector : out.selectors) selector.is_rdma = true;

@@ -12,9 +12,9 @@ namespace vfrail {
 
 namespace {
 
-// A file that somebody breaks in another way each time must not fill the memory.
+// A file with an ever changing fault must not fill the memory.
 constexpr size_t kMaxReportedReasons = 100;
-// Not each write: what is half-written is no configuration.
+// Not each write: an incomplete file is not a configuration.
 constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR;
 
 std::string folder_of(const std::string& path) {
@@ -28,7 +28,7 @@ std::string folder_of(const std::string& path) {
 Result<ConfigSource> ConfigSource::open(ConfigOptions options) {
   ConfigSource out(std::move(options));
   out.from_stdin_ = out.options_.file == kStdin;
-  // Before the first reading: what happens in between is then read once more.
+  // Before the first read: a change in between then leads to another read.
   out.watch_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   out.watch();
   out.text_ = TRY(read_config_file(out.options_.file), "");
@@ -72,7 +72,7 @@ ConfigSource::Reload ConfigSource::reload(Log& log) {
   watch();                               // the links may lead elsewhere now
   const auto text = read_config_file(options_.file);
   if (text && *text == text_) {
-    reported_.clear();  // the same fault at another time is news
+    reported_.clear();  // the same fault is logged again later
     return Reload::same;
   }
   auto config = text ? parse_again(*text) : Result<Config>(text.error());

@@ -1,5 +1,5 @@
-// ConfigSource: the configuration file over time. Owns the last configuration that was good, and the watch
-// that says when the file may be another one. Never looks at the node.
+// ConfigSource: the configuration file over time. Owns the last good configuration, and the watch that
+// reports when the file may have changed. Never reads the node.
 #pragma once
 
 #include "common/log.h"
@@ -14,19 +14,19 @@ namespace vfrail {
 
 class ConfigSource {
  public:
-  // Reads the file; an error if it is not good.
+  // Reads the file; an error if it is invalid.
   static Result<ConfigSource> open(ConfigOptions options);
 
   const Config& now() const { return config_; }
-  // Becomes readable when something happens to the file: written, replaced, or one of the symbolic links on
-  // the way to it, as with a ConfigMap. -1 if the kernel has no inotify left for us.
+  // Becomes readable on events of the file: written, replaced, or one of the symbolic links on the way to it,
+  // as with a ConfigMap. -1 if the kernel has no inotify instance left.
   int fd() const { return watch_.get(); }
-  // Takes away what makes fd() readable.
+  // Drains fd().
   void drain();
-  // Reads the file again. If it is not good the last one stays, and the log has a line for each different
-  // reason. It is not good either if a resource that is served now is missing for a fault in its entry: a
-  // slip of the pen takes nothing away from a node. same: nothing new, be it that the file is as it was, or
-  // that it is not good for a reason that was told.
+  // Reads the file again. If it is invalid the last good one stays, and the log has a line for each different
+  // reason. It is also invalid if a resource that is served now is missing for an error in its entry: a
+  // typing error removes nothing from a node. same: nothing new, because the file is unchanged, or invalid
+  // for a reason that was logged already.
   enum class Reload : uint8_t { same, changed, refused };
   Reload reload(Log& log);
 

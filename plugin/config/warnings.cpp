@@ -34,7 +34,7 @@ const std::vector<std::string>& known_keys(KeyPlace place) {
 std::string hint(const std::string& key, KeyPlace place) {
   const std::string meant = nearest_name(key, known_keys(place));
   if (!meant.empty()) return "; did you mean \"" + meant + "\"?";
-  // A selector one level too high is what version 2 of the peer wanted.
+  // Version 2 of the peer had selectors one level higher.
   if (place == KeyPlace::resource && is_selector_name(key)) {
     return "; it belongs into \"selectors\"";
   }
@@ -71,7 +71,7 @@ void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, st
 
 Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
   for (const std::string& key : reader.unread()) {
-    if (reader.value(key) == nullptr) continue;  // a null, which operators write for what they do not set
+    if (reader.value(key) == nullptr) continue;  // null, which operators write for unset keys
     const std::string what = "unknown key, ignored" + hint(key, place);
     if (place == KeyPlace::selector && misspelt_selector(key)) {
       return reader.error(key, "unknown key" + hint(key, place) + " As it stands more is selected");

@@ -1,4 +1,4 @@
-// ConfigWarnings: what is odd in a configuration but does not stop it: unknown keys (errors under
+// ConfigWarnings: what is suspicious in a configuration but accepted: unknown keys (errors under
 // --strict-config) and values that can never match. Mistakes are those of them that make a selection wider
 // than it was written, or empty: errors for `vfrail check-config`. Collects; prints nothing.
 #pragma once
@@ -26,7 +26,7 @@ class ConfigWarnings {
   void mistake(const ObjectReader& reader, std::string_view key, std::string_view what) {
     remark(reader, key, what, true);
   }
-  // One warning for each key that `reader` was never asked for and that is not null; under strict the first
+  // One warning for each key that was never read from `reader` and that is not null; under strict the first
   // is an error. In a selector a key that is nearly one of the known ones is always an error: without it the
   // selector would select more than it was written for.
   Result<> unknown_keys(ObjectReader& reader, KeyPlace place);
@@ -37,7 +37,7 @@ class ConfigWarnings {
   Config& out_;
 };
 
-// Exactly, as far as case is concerned too.
+// Exactly, including case.
 bool is_selector_name(const std::string& key);
 
 }  // namespace vfrail

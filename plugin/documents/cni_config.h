@@ -1,5 +1,5 @@
-// A CNI network configuration as far as every plugin has it. The keys of a plugin's own are that plugin's to
-// check: vfrail-cni's are cni/conf's. Pure.
+// A CNI network configuration as far as every plugin has it. A plugin's own keys are checked by that plugin:
+// vfrail-cni's in cni/conf. Pure.
 #pragma once
 
 #include "common/json.h"

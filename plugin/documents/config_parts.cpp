@@ -18,7 +18,7 @@ const std::vector<std::string>& known_kinds() {
   return kKinds;
 }
 
-// Other kinds are others' business, unless one is nearly one of ours.
+// Other kinds are ignored, unless one is nearly a known one.
 void remark_kind(const Document& document, FoundConfig& out) {
   const std::string meant = nearest_name(document.kind, known_kinds());
   if (!meant.empty() && meant != document.kind)

@@ -1,5 +1,5 @@
-// The configurations that the documents of a file carry, each kind of object in its own way. What they say is
-// plugin/config's business. Pure.
+// The configurations in the documents of a file, found by the kind of each object. plugin/config interprets
+// them. Pure.
 #pragma once
 
 #include "plugin/documents/documents.h"
@@ -27,8 +27,8 @@ Result<FoundConfig> find_config(const std::vector<Document>& documents, const st
 // Why find_config() has found none in these documents.
 std::string no_config(const std::vector<Document>& documents);
 
-// One kind each. A ConfigMap that has none of the usual keys, and no text that is a configuration, is another
-// program's.
+// One function for each kind. A ConfigMap that has none of the usual keys, and no text that is a
+// configuration, is another program's.
 Result<> add_config_map(const Document& document, FoundConfig& out);
 Result<> add_nic_policy(const Document& document, FoundConfig& out);
 // All SriovNetworkNodePolicies of a file: those with one resourceName make one resource.

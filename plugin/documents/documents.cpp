@@ -26,7 +26,7 @@ bool is_json(std::string_view text, std::string_view name) {
   return first < text.size() && (text[first] == '{' || text[first] == '[') && !has_separator(text);
 }
 
-// What no object of Kubernetes has, so that a configuration with a comment "kind" stays one.
+// What no Kubernetes object has, so that a configuration with a comment "kind" stays one.
 bool is_configuration(const Json::Object& object) {
   return std::any_of(object.begin(), object.end(), [](const auto& member) {
     return member.first == "resourceList" || member.first == "configList" || member.first == "mode";
@@ -121,7 +121,7 @@ std::string Document::title() const {
 }
 
 Result<std::vector<Document>> read_documents(std::string_view text, const std::string& file) {
-  // As Go reads it: a byte that is no UTF-8 becomes U+FFFD.
+  // As in Go: a byte that is not UTF-8 becomes U+FFFD.
   const std::string good = well_formed(text);
   if (is_json(good, file)) return read_json(good, file);
   std::vector<Json> values = TRY(read_yaml(good), file);

@@ -1,5 +1,5 @@
-// The documents of a file that an administrator has: a configuration as it is, or objects of Kubernetes in
-// YAML or JSON, many in one file, also as a List. Knows how they are written, not what they say. Pure.
+// The documents of a file that an administrator has: a configuration as it is, or Kubernetes objects in YAML
+// or JSON, many in one file, also as a List. Knows their syntax, not their meaning. Pure.
 #pragma once
 
 #include "common/json.h"
@@ -14,7 +14,7 @@ namespace vfrail {
 
 struct Document {
   std::string where;  // for messages: "c.json", "all.yaml: document 2 (ConfigMap kube-system/vfrail-config)"
-  // Of an object of Kubernetes; empty of anything else, which is taken for a configuration as it is.
+  // Of a Kubernetes object; empty otherwise, which means a plain configuration.
   std::string kind;        // "NicClusterPolicy"
   std::string group;       // "mellanox.com"; empty for v1
   std::string name;        // metadata.name

@@ -1,4 +1,4 @@
-// HostDeviceNetworks: what network-operator makes of one.
+// HostDeviceNetworks: the NetworkAttachmentDefinition that network-operator makes of one.
 #include "plugin/documents/cni_config.h"
 #include "plugin/documents/network.h"
 #include "plugin/documents/yaml.h"
@@ -10,11 +10,11 @@ namespace vfrail {
 
 namespace {
 
-// Its operator's; other prefixes cannot be said.
+// Its operator's prefix; others are not possible.
 constexpr const char* kPrefix = "nvidia.com/";
 constexpr const char* kHostDevice = "host-device";
 
-// As its webhook has it.
+// As in its webhook.
 bool is_resource_name(std::string_view name) {
   const auto alphanumeric = [](unsigned char c) { return std::isalnum(c) != 0; };
   const auto allowed = [&](unsigned char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
@@ -23,7 +23,7 @@ bool is_resource_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
-// A DNS subdomain, which the API server demands of a name, and so nothing that is more than a word in YAML.
+// A DNS subdomain, which the API server requires of a name, so it is a plain word in YAML.
 Result<> check_name(const std::string& name, const std::string& place) {
   const auto allowed = [](unsigned char c) {
     return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
@@ -69,7 +69,7 @@ Result<std::string> read_json_text(ObjectReader& spec, const Document& document,
   return text;
 }
 
-// As it stands between quotation marks of YAML.
+// As it is written in quotation marks of YAML.
 std::string quoted(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
@@ -112,8 +112,7 @@ std::string manifest(const HostDeviceNetwork& network, const std::string& type) 
          "'\n";
 }
 
-// The operator's text is read by the API server as YAML: what that makes something else of was refused there,
-// or means something else than it says.
+// The API server reads the operator's text as YAML: a value that changes its meaning there is refused here.
 Result<> check_manifest(const HostDeviceNetwork& network, const std::string& text) {
   const auto documents = TRY(read_documents(text, "the NetworkAttachmentDefinition"), "");
   const Document& made = documents.front();

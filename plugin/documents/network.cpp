@@ -12,7 +12,7 @@ bool is_definition(const Document& document) {
   return document.is("k8s.cni.cncf.io", "NetworkAttachmentDefinition");
 }
 
-// The namespace of who asks, in a manifest that does not say it.
+// The namespace of the user, in a manifest that does not name it.
 std::string full_name(const std::string& name_space, const std::string& name) {
   return (name_space.empty() ? "default" : name_space) + "/" + name;
 }

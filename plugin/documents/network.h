@@ -1,5 +1,5 @@
-// Networks of pods as objects of Kubernetes: NetworkAttachmentDefinitions, and the HostDeviceNetworks from
-// which network-operator makes them. Reads and checks what can be told without a cluster. Pure.
+// Networks of pods as Kubernetes objects: NetworkAttachmentDefinitions, and the HostDeviceNetworks from which
+// network-operator makes them. Reads and checks what is known without a cluster. Pure.
 #pragma once
 
 #include "plugin/documents/documents.h"
@@ -20,7 +20,7 @@ struct Network {
 
 // Whether the document is one of the two.
 bool is_network(const Document& document);
-// What is wrong with it is among its faults.
+// Its errors are among its faults.
 Network read_network(const Document& document);
 
 struct HostDeviceNetwork {

@@ -1,5 +1,5 @@
 // SriovNetworkNodePolicies, made into a resourceList as sriov-network-operator makes one for the nodes of its
-// policies. What a policy says about PFs (numVfs, mtu, eSwitchMode ...) is the operator's: VFs are served as
+// policies. The operator does what a policy says about PFs (numVfs, mtu, eSwitchMode ...): VFs are served as
 // they are.
 #include "common/text.h"
 #include "plugin/documents/config_parts.h"
@@ -34,8 +34,8 @@ Result<std::string> read_word(ObjectReader& reader, const char* key,
   return reader.error(key, "\"" + word + "\" is unknown, allowed are " + joined(allowed));
 }
 
-// A key that is nearly one of the selector's would select more than was meant without it; every other is one
-// that the operator does not know either.
+// A key that is nearly one of the selector's would select more than was meant without it; others are unknown
+// to the operator, too.
 Result<> check_keys(ObjectReader& reader, const std::vector<std::string>& known, bool selector,
                     const Document& document, FoundConfig& out) {
   for (const std::string& key : reader.unread()) {
@@ -61,7 +61,7 @@ Result<> add_text(ObjectReader& reader, const char* key, const char* to, Json& l
   return {};
 }
 
-// A policy's deviceID is the PF's. Of a model that is not known the operator selects every one.
+// A policy's deviceID is the PF's. Of an unknown model the operator selects every one.
 Result<> add_device(ObjectReader& reader, bool has_vfs, const Document& document, Policy& policy,
                     FoundConfig& out) {
   const std::string pf = TRY(reader.text("deviceID"), "").value_or("");
@@ -100,7 +100,7 @@ Result<> read_nic_selector(ObjectReader& spec, bool has_vfs, const Document& doc
   return {};
 }
 
-// A VF bound to vfio-pci has no RDMA device, and shows no link type.
+// A VF bound to vfio-pci has no RDMA device, and no visible link type.
 Result<> read_kind(ObjectReader& spec, const Document& document, Policy& policy, FoundConfig& out) {
   const std::string type = TRY(read_word(spec, "deviceType", {"netdevice", "vfio-pci"}), "");
   const std::string link = TRY(read_word(spec, "linkType", {"eth", "ETH", "ib", "IB"}), "");
@@ -156,7 +156,7 @@ void add_values(const Json& from, Json& to) {
   }
 }
 
-// As the operator does it: the lists of all policies of a resource together, its options those of the first.
+// As in the operator: the lists of all policies of a resource together, and the options of the first.
 ConfigPart make_resource(const std::vector<Policy>& policies, const Policy& first,
                          const std::string& prefix) {
   Json selectors = first.options;

@@ -17,7 +17,7 @@ inline constexpr size_t kMaxYamlDocuments = 256;
 inline constexpr size_t kMaxYamlDepth = 64;           // as deep as JSON
 inline constexpr size_t kMaxYamlValues = 50'000;      // the copies that aliases make included
 inline constexpr size_t kMaxYamlTextBytes = 4 << 20;  // of all values together, likewise
-// yaml-cpp keeps 240 bytes for each bracket, brace and comma of a line before it says what they are.
+// yaml-cpp keeps 240 bytes for each bracket, brace and comma of a line before it reports what they are.
 inline constexpr size_t kMaxYamlIndicators = 100'000;
 
 // The documents, also empty ones (null), so that the index is the number that a reader of the file counts.

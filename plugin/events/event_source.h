@@ -1,5 +1,5 @@
-// EventSource: something that says that what a scan reads may have changed. Says only "rescan", never what to
-// do; what is not said is found at the periodic rescan. Adding one is one line in serve: events.add(...).
+// EventSource: reports that what a scan reads may have changed. Only requests a rescan, and never says what
+// to do; the periodic rescan finds the rest. Adding one is one line in serve: events.add(...).
 #pragma once
 
 #include <optional>
@@ -17,9 +17,10 @@ class EventSource {
 
   // Called before each scan: tries again what could not be opened until now.
   virtual void open_missing() {}
-  // Readable (poll(2)) when there is something to read; they can change with each call of the others.
+  // Readable (poll(2)) when there is something to read; they can change with each call of the other
+  // functions.
   virtual std::vector<int> fds() const = 0;
-  // Takes what is there, without waiting. In a few words what happened, for the log; nothing if nothing
+  // Reads what is there, without waiting. A few words for the log about what happened; empty if nothing
   // matters.
   virtual std::optional<std::string> read() = 0;
 };

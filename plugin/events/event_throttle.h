@@ -1,6 +1,6 @@
-// Pace: when to listen to events and when to look at the node because of them. Pure: told the time, never
-// asks for it. A burst becomes one look shortly after it; a storm neither keeps the look from happening nor
-// makes it happen all the time, and costs few wake-ups.
+// EventThrottle: when to read events and when to rescan the node because of them. Pure: the caller passes the
+// time. A burst becomes one rescan shortly after it; a storm neither prevents rescans nor makes them
+// continuous, and costs few wake-ups.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace vfrail {
 class EventThrottle {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // After an event nobody listens for so long; when nothing has been said meanwhile, it is time to look.
+  // After an event the sockets are not read for this long; if nothing has arrived then, a rescan is due.
   static constexpr std::chrono::milliseconds kQuiet{100};
-  // From the first event of a burst to the look, at most.
+  // From the first event of a burst to the rescan, at most.
   static constexpr std::chrono::milliseconds kLongest{500};
-  // From one look because of events to the next.
+  // From one rescan because of events to the next.
   static constexpr std::chrono::milliseconds kApart{300};
 
-  // Whether events are to be read now. If not, they are to wait in their sockets.
+  // Whether events are to be read now. If not, they wait in their sockets.
   bool listens(Time now) const { return now >= listen_at_; }
   // Events were read; `matters` if one of them was about the node.
   void note_event(Time now, bool matters) {
@@ -33,7 +33,7 @@ class EventThrottle {
     scanned_ = now;
     first_.reset();
   }
-  // When something is due if nothing happens: the look, or to listen again.
+  // When something is due if nothing happens: the rescan, or reading events again.
   Time next(Time now) const {
     Time out = first_ ? due_at_ : Time::max();
     if (listen_at_ > now) out = std::min(out, listen_at_);
@@ -44,7 +44,7 @@ class EventThrottle {
   Time listen_at_{};
   Time due_at_{};
   Time scanned_{};
-  std::optional<Time> first_;  // event since the last look
+  std::optional<Time> first_;  // event since the last rescan
 };
 
 }  // namespace vfrail

@@ -1,5 +1,5 @@
-// FolderEvents: files and folders that come into a folder, change by being replaced, or go (inotify(7)). For
-// folders whose files are about devices. One that is not there yet is tried again before each scan.
+// FolderEvents: files and folders that are created in a folder, replaced, or removed (inotify(7)). For
+// folders whose files are about devices. One that does not exist yet is tried again before each scan.
 #pragma once
 
 #include "common/unique_fd.h"

@@ -24,14 +24,15 @@ constexpr std::array kKernelSources{KernelSource::uevent, KernelSource::route, K
                                     KernelSource::devlink};
 constexpr int kUeventsOfKernel = 1;  // 2 is udev's
 constexpr int kRdmaNotify =
-    4;  // RDMA_NL_GROUP_NOTIFY of Linux 6.13; older ones have the group, and say nothing
-// As many as come when a card with a hundred VFs appears. Whoever says more at once is read further in the
-// next round, so that the owner thread gets back to kubelet.
+    4;  // RDMA_NL_GROUP_NOTIFY of Linux 6.13; older ones have the group, but send nothing
+// As many as arrive when a card with a hundred VFs appears. A socket with more is read on in the next round,
+// so that the owner thread gets back to kubelet.
 constexpr int kMostMessages = 2000;
-// A notification has one page in most cases, and never the VFs of a link (they are for those who ask).
+// A notification has one page in most cases, and never the VFs of a link (they are only in answers to
+// queries).
 constexpr size_t kMessageBytes = 16384;
 
-// The number of a multicast group of a generic netlink family, which the kernel deals anew at each boot.
+// The number of a multicast group of a generic netlink family, which the kernel assigns again at each boot.
 Result<int> find_group(const char* family, const char* group) {
   NlSocket socket = TRY(NlSocket::open(NETLINK_GENERIC), "");
   NlMessage message(GENL_ID_CTRL, 0);
@@ -115,10 +116,10 @@ void KernelEvents::open(KernelSource kind) {
               {{"of", name_of(kind)}, {"reason", fd.error().text}});
     return;
   }
-  // In a pod the host's namespace is another one. The kernel delivers its events if ours has a number for it,
-  // which a veth to it brings about, and for CAP_NET_BROADCAST (do_one_broadcast() in
+  // In a pod the host's namespace is another one. The kernel delivers its events if this namespace has an id
+  // for it, which a veth to it brings about, and for CAP_NET_BROADCAST (do_one_broadcast() in
   // net/netlink/af_netlink.c). Uevents do not need it: those of PCI and RDMA go to all namespaces, and would
-  // come once for each.
+  // arrive once for each.
   if (kind == KernelSource::route) covers_other_namespaces_ = set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
   if (kind == KernelSource::rdma || kind == KernelSource::devlink) set(*fd, NETLINK_LISTEN_ALL_NSID, 1);
   subscriptions_.push_back({kind, *std::move(fd)});
@@ -129,9 +130,9 @@ bool KernelEvents::covers_all(bool own_is_host) const {
     return std::any_of(subscriptions_.begin(), subscriptions_.end(),
                        [&](const Subscription& subscription) { return subscription.kind == kind; });
   };
-  // Without the modules of RDMA and devlink there is nothing that those two could say.
-  // Of other namespaces only those are received that ours has a number for (netlink(7),
-  // NETLINK_LISTEN_ALL_NSID), and whether the host's is one cannot be known.
+  // Without the modules of RDMA and devlink these two have nothing to report. Of other namespaces only those
+  // are received that this one has an id for (netlink(7), NETLINK_LISTEN_ALL_NSID), and whether the host's is
+  // one cannot be known.
   return own_is_host && covers(KernelSource::uevent) && covers(KernelSource::route);
 }
 
@@ -172,7 +173,7 @@ std::optional<std::string> KernelEvents::read(const Subscription& subscription) 
       continue;
     }
     if (got <= 0) break;
-    if (first) continue;  // once is enough; the rest is only taken away
+    if (first) continue;  // once is enough; the rest is only drained
     const auto size = static_cast<size_t>(got);
     first = size > buffer.size() ? std::string("a long message of ") + name_of(subscription.kind)
                                  : read_kernel_message(subscription.kind, std::span(buffer).first(size));

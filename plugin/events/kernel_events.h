@@ -1,6 +1,6 @@
-// KernelEvents: the sockets on which the kernel says that something changed, and the further event sources
-// that are read with them. Owns them; says only "rescan", never what to do. A socket that cannot be opened is
-// reported once, and the periodic rescan stands in for it.
+// KernelEvents: the sockets on which the kernel reports changes, and the further event sources that are read
+// with them. Owns them; only requests a rescan, and never says what to do. A socket that cannot be opened is
+// logged once, and the periodic rescan replaces it.
 #pragma once
 
 #include "common/log.h"
@@ -28,22 +28,22 @@ class KernelEvents {
     if (verbs == Verbs::on) verbs_.emplace(log);
   }
 
-  // Tries again what could not be opened: a module loaded late brings its netlink protocol along.
+  // Tries again what could not be opened: a module loaded late adds its netlink protocol.
   void open_missing();
   // The RDMA devices of the ports that matter now.
   void follow_ports(const std::set<std::string>& rdma_devices);
   // From now on events of this source are read, too.
   void add(std::unique_ptr<EventSource> source) { others_.push_back(std::move(source)); }
   std::vector<int> fds() const;
-  // Takes what is there, without waiting and a bounded number of messages. The first that matters in a few
-  // words; nothing if none does. Messages that were lost (ENOBUFS) matter.
+  // Reads what is there, without waiting and a bounded number of messages. The first that matters in a few
+  // words; empty if none does. Messages that were lost (ENOBUFS) matter.
   std::optional<std::string> read();
-  // Whether every change that a scan would find is said here, except of InfiniBand ports: no source is
+  // Whether every change that a scan would find has an event here, except of InfiniBand ports: no source is
   // missing that this kernel has, and the host's links and routes are among them. `own_is_host`: the network
   // namespace of this process is the host's.
   bool covers_all(bool own_is_host) const;
   bool covers_ports() const { return verbs_.has_value(); }
-  // Whether links and routes of namespaces that ours has a number for are received, too: the host's, in a
+  // Whether links and routes of namespaces that this one has an id for are received, too: the host's, in a
   // pod.
   bool covers_other_namespaces() const { return covers_other_namespaces_; }
 

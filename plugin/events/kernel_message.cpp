@@ -18,7 +18,7 @@ namespace {
 using attributes::Bytes;
 
 // Subsystems of which every device belongs to a function, or is one. A driver or module as such is none: when
-// it takes a device, that device's "bind" says so.
+// it is bound to a device, that device's "bind" is the event.
 constexpr std::array<std::string_view, 11> kSubsystems{
     "pci",  "auxiliary", "infiniband", "infiniband_verbs", "infiniband_mad", "vdpa",
     "vfio", "vfio-dev",  "uio",        "virtio",           "vhost-vdpa"};
@@ -30,7 +30,7 @@ bool holds(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// "add@/devices/..." and then KEY=VALUE, each with a zero behind it (kobject_uevent_env() in the kernel).
+// "add@/devices/..." and then KEY=VALUE, each terminated by a zero (kobject_uevent_env() in the kernel).
 std::optional<std::string> read_uevent(Bytes datagram) {
   std::string_view rest(reinterpret_cast<const char*>(datagram.data()), datagram.size());
   std::string_view action;
@@ -49,7 +49,7 @@ std::optional<std::string> read_uevent(Bytes datagram) {
     take("SUBSYSTEM=", subsystem);
     take("DEVNAME=", node);
   }
-  // A virtual netdev belongs to no function. (Those of other namespaces are not told at all.)
+  // A virtual netdev belongs to no function. (Those of other namespaces are not sent at all.)
   const bool matters = holds(kSubsystems, subsystem) ||
                        (subsystem == "net" && !path.starts_with("/devices/virtual/")) ||
                        (subsystem == "misc" && holds(kNodes, node));
@@ -59,8 +59,8 @@ std::optional<std::string> read_uevent(Bytes datagram) {
   return std::string(subsystem) + " " + std::string(action) + " " + std::string(name);
 }
 
-// Netdevs of functions have no kind; what is put on top of them has one, and so have the veths of pods. A
-// bond or bridge that takes a function in is told by the function's own message. IPoIB's are the exception
+// Netdevs of functions have no kind; interfaces on top of them have one, and so have the veths of pods. When
+// a bond or bridge enslaves a function, the function's own message shows it. IPoIB's are the exception
 // (ipoib_get_link_ops()).
 std::optional<std::string> read_link(const nlmsghdr& message, Bytes payload) {
   const auto link = attributes::header_at<ifinfomsg>(payload, 0);
@@ -73,7 +73,7 @@ std::optional<std::string> read_link(const nlmsghdr& message, Bytes payload) {
          attributes::text(attributes::find(all, IFLA_IFNAME));
 }
 
-// The function that carries a default route is not handed out; routes to pods come and go all day.
+// A function with a default route is not advertised; routes to pods change all the time.
 std::optional<std::string> read_route(Bytes payload) {
   const auto route = attributes::header_at<rtmsg>(payload, 0);
   const bool matters = route && route->rtm_dst_len == 0 && route->rtm_type == RTN_UNICAST &&
@@ -81,7 +81,7 @@ std::optional<std::string> read_route(Bytes payload) {
   return matters ? std::optional<std::string>("default route") : std::nullopt;
 }
 
-// Flash progress, traps and regions are not about which functions there are, nor about their health.
+// Flash progress, traps and regions change neither which functions there are, nor their health.
 std::optional<std::string> read_devlink(Bytes payload) {
   const auto generic = attributes::header_at<genlmsghdr>(payload, 0);
   if (!generic) return std::nullopt;

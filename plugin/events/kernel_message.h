@@ -1,5 +1,5 @@
-// read_kernel_message(): what one message of the kernel has to do with the inventory. Pure. Never says what
-// changed: a message only means "look again", and what cannot matter (the veths of pods, routes to pods) must
+// read_kernel_message(): whether one message of the kernel matters to the inventory. Pure. Does not say what
+// changed: a message only requests a rescan, and what cannot matter (the veths of pods, routes to pods) must
 // not.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace vfrail {
 
-// Where the kernel says it.
+// The socket that the kernel sends it on.
 enum class KernelSource : uint8_t {
   uevent,   // NETLINK_KOBJECT_UEVENT
   route,    // NETLINK_ROUTE: links and routes
@@ -20,8 +20,8 @@ enum class KernelSource : uint8_t {
 };
 const char* name_of(KernelSource kind);
 
-// In a few words what the message is about ("pci bind 0000:21:10.0"), for the log; nothing if it cannot
-// matter or is torn. A datagram of a source other than uevent can hold several messages: the first that
+// A few words for the log about what the message is about ("pci bind 0000:21:10.0"); empty if it cannot
+// matter or is truncated. A datagram of a source other than uevent can hold several messages: the first that
 // matters counts.
 std::optional<std::string> read_kernel_message(KernelSource kind, std::span<const std::byte> datagram);
 

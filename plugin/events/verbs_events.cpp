@@ -20,7 +20,7 @@ class DeviceList {
     if (devices_ != nullptr) ibv_free_device_list(devices_);
   }
 
-  // Null: it is not there, or not one that programs can use.
+  // Null: it does not exist, or programs cannot use it.
   ibv_device* find(const std::string& name) const {
     for (int i = 0; i < count_; ++i) {
       if (name == ibv_get_device_name(devices_[i])) return devices_[i];

@@ -1,10 +1,10 @@
-// VerbsEvents: what RDMA devices say themselves, asynchronously, of their ports (libibverbs,
-// ibv_get_async_event(3)). Owns the opened devices; says only "look again".
+// VerbsEvents: the asynchronous events of RDMA devices about their ports (libibverbs,
+// ibv_get_async_event(3)). Owns the opened devices; only requests a rescan.
 //
-// The state of an InfiniBand port is nowhere else told at once: only an IPoIB interface on it would be heard.
-// An opened device has its price: it needs the device's node in /dev/infiniband, and drivers without
-// disassociate_ucontext() wait with their removal until it is closed (ib_uverbs_remove_one()). So this is for
-// who asks for it, and opens the ports' own devices alone, never those that go to pods.
+// Nothing else reports the state of an InfiniBand port at once, except an IPoIB interface on it. An opened
+// device has its price: it needs the device's node in /dev/infiniband, and drivers without
+// disassociate_ucontext() wait with their removal until it is closed (ib_uverbs_remove_one()). So this is
+// optional, and opens the ports' own devices alone, never those that go to pods.
 #pragma once
 
 #include "common/log.h"
@@ -25,11 +25,11 @@ class VerbsEvents {
   explicit VerbsEvents(Log& log) : log_(log) {}
 
   // Opens those of `devices` ("mlx5_0") that are not open, and closes the others. One that cannot be opened
-  // is told once, and tried again with the next call.
+  // is logged once, and tried again with the next call.
   void follow(const std::set<std::string>& devices);
   std::vector<int> fds() const;
-  // Takes what is there, without waiting. The first in a few words; nothing if there is none. A device that
-  // is going away is closed, so that it can.
+  // Reads what is there, without waiting. The first in a few words; empty if there is none. A device that is
+  // being removed is closed, so that it can be.
   std::optional<std::string> read();
 
  private:

@@ -1,6 +1,6 @@
-// Devlink: the two questions vfrail has for the kernel's devlink family (generic netlink): is RDMA enabled on
-// a function, and which DDP package does it run. Answers only for functions of the network namespace it was
-// opened in; a kernel or driver without devlink is "not known", never an error.
+// Devlink: the two facts that vfrail needs from the kernel's devlink family (generic netlink): is RDMA
+// enabled on a function, and which DDP package does it run. Answers only for functions of the network
+// namespace it was opened in; a kernel or driver without devlink is "not known", never an error.
 #pragma once
 
 #include "common/ids.h"
@@ -17,7 +17,7 @@
 
 namespace vfrail {
 
-// How devlink calls a device: "pci/0000:03:00.0", "auxiliary/mlx5_core.sf.4".
+// A device's name in devlink: "pci/0000:03:00.0", "auxiliary/mlx5_core.sf.4".
 struct DevlinkHandle {
   std::string bus;
   std::string device;
@@ -28,12 +28,12 @@ using FailedReporters = std::map<std::string, std::vector<std::string>>;
 
 class Devlink {
  public:
-  // Nothing if the kernel has no devlink.
+  // No value if the kernel has no devlink.
   static Result<std::optional<Devlink>> open();
 
-  // The parameter enable_rdma; nothing if the driver does not have it.
+  // The parameter enable_rdma; no value if the driver does not have it.
   Result<std::optional<bool>> enable_rdma(const DevlinkHandle& function);
-  // A version of `devlink dev info`, "fw.app.name" for instance; nothing if the driver does not tell.
+  // A version of `devlink dev info`, "fw.app.name" for instance; empty if the driver does not report it.
   Result<std::optional<std::string>> version(const DevlinkHandle& function, std::string_view name);
   // Empty if none are in state "error", or the kernel does not know reporters.
   Result<FailedReporters> failed_reporters();
@@ -46,7 +46,7 @@ class Devlink {
   uint16_t family_;
 };
 
-// The bytes of one answer, header included. Pure; nothing if it does not hold what is looked for.
+// The bytes of one answer, header included. Pure; no value if it does not contain what is searched.
 std::optional<uint16_t> parse_family_id(std::span<const std::byte> message);
 std::optional<bool> parse_enable_rdma(std::span<const std::byte> message);
 struct FailedReporter {

@@ -28,7 +28,7 @@ DevlinkHandle devlink_handle(const PciFunction& function) {
   return {"pci", function.address.text()};
 }
 
-// devlink tells about this machine, not about a captured tree.
+// devlink is about this machine, not about a captured tree.
 Result<std::optional<Devlink>> open_devlink(const SysRoot& sys) {
   return sys.path("") == "/" ? Devlink::open() : std::optional<Devlink>();
 }
@@ -107,10 +107,10 @@ Result<> FunctionReader::add_network_facts(PciFunction& out) {
   return decide_rdma_capable(out);
 }
 
-// The vital product data of an NVLink switch's function has the word SW_MNG, which is how NVIDIA's fabric
-// manager finds it (its user guide, "Identifying the NVLink management ports"). Reading them takes
-// milliseconds of configuration cycles (pci_vpd_read()), so it is asked only of what can be one: an
-// InfiniBand function of that vendor, with an RDMA device and without VFs.
+// The vital product data of an NVLink switch's function has the word SW_MNG, by which NVIDIA's fabric manager
+// finds it (its user guide, "Identifying the NVLink management ports"). Reading them takes milliseconds of
+// configuration cycles (pci_vpd_read()), so only candidates are read: an InfiniBand function of that vendor,
+// with an RDMA device and without VFs.
 Result<> FunctionReader::add_firmware_facts(PciFunction& out) const {
   if (out.rdma.empty()) return {};
   const DeviceFolder folder(sys_, out.id);
@@ -119,7 +119,7 @@ Result<> FunctionReader::add_firmware_facts(PciFunction& out) const {
   if (!out.class_code.starts_with(kInfinibandClass) || out.vendor != kMellanox || out.pf || out.num_vfs > 0)
     return {};
   const auto data = folder.text_of_firmware("vpd");
-  // Root's alone (vpd_attr): another user's `inspect` goes on without.
+  // Readable for root alone (vpd_attr): another user's `inspect` does without it.
   if (!data && data.error().code == Errc::denied) return {};
   if (!data) return data.error();
   out.manages_nvlink = data->find("SW_MNG") != std::string::npos;
@@ -145,7 +145,7 @@ Result<> FunctionReader::decide_rdma_capable(PciFunction& out) {
   return {};
 }
 
-// DDP packages exist on Intel's cards; the question costs others a firmware query.
+// DDP packages exist on Intel's cards; the query costs others a firmware query.
 Result<std::string> FunctionReader::ddp_profile(const PciFunction& function) {
   if (!devlink_ || function.vendor != kIntel) return std::string();
   auto name = TRY(devlink_->version(devlink_handle(function), kDdpVersion), "");

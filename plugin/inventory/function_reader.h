@@ -1,5 +1,5 @@
 // FunctionReader: makes devices into functions that a pod can get, one after the other, within one scan: adds
-// what their PFs, vDPA and devlink say of them. Decides nothing.
+// facts of their PFs, vDPA and devlink. Decides nothing.
 #pragma once
 
 #include "common/node/device.h"
@@ -19,16 +19,16 @@ Result<FailedReporters> read_failed_reporters(const SysRoot& sys);
 
 class FunctionReader {
  public:
-  // Both outlive this. What several functions share is read once, so a reader is good for one look only.
+  // Both outlive this. What several functions share is read once, so a reader is good for one scan only.
   static Result<FunctionReader> open(const SysRoot& sys, const FailedReporters& failed);
 
-  // `device` has its ids. Nothing if it is neither a network function nor an accelerator, or gone.
+  // `device` has its ids. No value if it is neither a network function nor an accelerator, or gone.
   Result<std::optional<PciFunction>> read(Device device);
-  // Nothing if the auxiliary device of that name is no sub-function, or gone.
+  // No value if the auxiliary device of that name is not a sub-function, or gone.
   Result<std::optional<PciFunction>> read_sub_function(const DeviceId& id);
 
  private:
-  // What the VFs of a PF need to know of it: a PF can have 255 of them.
+  // The facts of a PF that its VFs need: a PF can have 255 of them.
   struct PfFacts {
     std::string name;
     std::string link_type;

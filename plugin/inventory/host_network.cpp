@@ -21,15 +21,15 @@ namespace vfrail {
 
 namespace {
 
-// The kernel goes through the routes from the first one for each page of fib_trie and ipv6_route
-// (fib_trie_get_idx(), ipv6_route_seq_start()), so that their time grows with the square of their number:
-// 30,000 IPv6 routes take more than a minute. proc/net/route goes on where it was (fib_route_get_idx()):
-// 30,000 routes take 26 ms.
+// The kernel walks the routes from the first one for each page of fib_trie and ipv6_route
+// (fib_trie_get_idx(), ipv6_route_seq_start()), so their time grows with the square of their number: 30,000
+// IPv6 routes take more than a minute. proc/net/route continues where it was (fib_route_get_idx()): 30,000
+// routes take 26 ms.
 constexpr size_t kMaxTrieBytes = 256 << 10;
 constexpr uint32_t kMaxIpv6Routes = 2000;
 // A line of these files has at most 200 bytes.
 constexpr size_t kMaxLineBytes = 4096;
-// Of one interface; more say no more about its use.
+// Of one interface; more would add nothing about its use.
 constexpr size_t kMaxFacts = 32;
 
 std::string default_route(bool v6, uint32_t table) {
@@ -42,7 +42,7 @@ void add_once(std::vector<std::string>& list, std::string item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(std::move(item));
 }
 
-// Addresses that every interface has, or gives itself, say nothing about its use.
+// Addresses that every interface has, or assigns to itself, are no use by the host.
 bool is_relevant(const IpAddress& address) {
   const auto& bytes = address.bytes;
   if (address.v6()) {
@@ -129,8 +129,8 @@ Result<std::string> net_folder(const SysRoot& sys) {
   return std::string("proc/1/net/");
 }
 
-// Calls `visit` with each line, until it answers false: a file of a router has tens of megabytes, and is
-// never in memory as a whole. False: the file is not there.
+// Calls `visit` with each line, until it returns false: a file of a router has tens of megabytes, and is
+// never in memory as a whole. False: the file does not exist.
 Result<bool> read_lines(const std::string& path, const std::function<bool(std::string_view)>& visit) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() && (errno == ENOENT || errno == ENOTDIR)) return false;
@@ -164,8 +164,8 @@ Result<bool> read_file_by_lines(const std::string& path, ParseLine parse, HostNe
   });
 }
 
-// Only what comes in front of the main table, which proc/net/route has and which is the long one. The kernel
-// goes through its 256 lists of tables (fib_seq_show()): main and local, 254 and 255, are the last ones.
+// Only what precedes the main table, which proc/net/route has and which is the long one. The kernel walks its
+// 256 lists of tables (fib_seq_show()): main and local, 254 and 255, are the last ones.
 Result<> read_other_tables(const std::string& path, HostNetwork& out) {
   TrieReader reader(out);
   size_t bytes = 0;
@@ -182,7 +182,7 @@ Result<> read_other_tables(const std::string& path, HostNetwork& out) {
   return {};
 }
 
-// The fourth number of rt6_stats: routes in all tables, hexadecimal (rt6_stats_seq_show()). Nothing if the
+// The fourth number of rt6_stats: routes in all tables, hexadecimal (rt6_stats_seq_show()). No value if the
 // kernel has no IPv6.
 Result<std::optional<uint32_t>> count_ipv6_routes(const std::string& path) {
   std::optional<uint32_t> out;
@@ -209,7 +209,7 @@ Result<> read_ipv6_routes(const std::string& folder, HostNetwork& out) {
   return {};
 }
 
-// Without IPv6 in the kernel the ipv6 files are not there; without IPv4's the guard would not work.
+// Without IPv6 in the kernel the ipv6 files do not exist; without IPv4's the guard would not work.
 Result<HostNetwork> read_files(const SysRoot& sys) {
   HostNetwork out;
   const std::string folder = sys.path(TRY(net_folder(sys), ""));

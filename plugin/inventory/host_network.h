@@ -1,5 +1,5 @@
 // HostNetwork: which interfaces of the host's network namespace carry default routes and addresses. Reads;
-// whether that forbids anything is host_use's and pools' business.
+// host_use and pools decide what follows.
 #pragma once
 
 #include "common/netlink/kernel.h"
@@ -15,21 +15,22 @@ namespace vfrail {
 struct HostNetwork {
   // By interface: "the IPv4 default route (table main)".
   std::map<std::string, std::vector<std::string>> default_routes;
-  // By interface: "address 10.0.0.5/24"; from files, which do not tell, "the connected network 10.0.0.0/24".
+  // By interface: "address 10.0.0.5/24"; from files, which lack the address, "the connected network
+  // 10.0.0.0/24".
   std::map<std::string, std::vector<std::string>> addresses;
   std::vector<std::string> warnings;
 };
 
-// Over netlink if there is a kernel to ask, else from proc/1/net below the root, in little memory and in a
-// time that does not grow faster than the number of routes. What is there and cannot be read is an error:
-// another namespace's routes would not do, and without any the uplink would be offered.
+// Over netlink if there is a kernel to query, else from proc/1/net below the root, in little memory and in a
+// time that does not grow faster than the number of routes. Files that exist and cannot be read are an error:
+// another namespace's routes would be wrong, and without any the uplink would be advertised.
 Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host);
 
 // The files, each a pure function of its text.
 void parse_proc_route(std::string_view text, HostNetwork& out);       // IPv4, main table
 void parse_proc_ipv6_route(std::string_view text, HostNetwork& out);  // IPv6, all tables
 void parse_proc_if_inet6(std::string_view text, HostNetwork& out);
-// Names no interfaces, so that a default route of another table can only be warned about.
+// Has no interface names, so a default route of another table can only be warned about.
 void parse_proc_fib_trie(std::string_view text, HostNetwork& out);
 
 }  // namespace vfrail

@@ -60,8 +60,8 @@ class Surroundings {
  private:
   Surroundings(const SysRoot& sys, std::string netdev) : sys_(sys), netdev_(std::move(netdev)) {}
 
-  // The interface, and what stands on it and would go with it (a VLAN): if that is a member of something, the
-  // interface is in use just as well.
+  // The interface, and those on top of it, which would move with it (a VLAN): if one of these is a member of
+  // something, the interface is in use as well.
   Result<> visit_own(const std::string& name) {
     if (!links_.insert(name).second) return {};
     const auto master = TRY(sys_.link_name(link_folder(name) + "/master"), "");
@@ -113,7 +113,7 @@ Result<std::vector<HostUseFact>> find_host_use(const SysRoot& sys, const std::ve
     out.insert(out.end(), around.memberships().begin(), around.memberships().end());
     add_facts(around, HostUseFact::Kind::address, " has ", network.addresses, out);
   }
-  // What weighs most comes first: it is what a table with one line a device shows.
+  // The most important fact comes first: a table with one line a device shows only that.
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
   return out;
 }

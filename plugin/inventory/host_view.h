@@ -1,6 +1,6 @@
 // Whether this process sees the host's interfaces. In another network namespace sysfs shows the host's PCI
-// functions, but none of their interfaces, and neither routes nor addresses of the host: its uplink looks
-// like a device that a pod has. Reads, and says what cannot be seen.
+// functions, but none of their interfaces, and neither routes nor addresses of the host: its uplink seems to
+// be a device in a pod. Reads, and reports what cannot be seen.
 #pragma once
 
 #include "common/node/sys_root.h"
@@ -20,14 +20,14 @@ struct HostView {
   std::vector<std::string> unseen;  // physical functions with a network driver and no interface here
 };
 
-// `sys` is this machine, not a tree or mounts of the host's, for which the question does not arise.
+// `sys` is this machine, not a tree or mounts of the host's, for which this does not matter.
 Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory);
 
 // Functions whose use by the host cannot be seen are marked as in use (HostUseFact::Kind::unseen), with a
-// warning. The sentence for who cannot go on at all: no interface of the node is seen. Pure.
+// warning. Returns a sentence for callers that cannot go on at all: no interface of the node is seen. Pure.
 std::string mark_unseen(const HostView& view, Inventory& inventory);
 
-// Both, for the root that a command was given.
+// Both, for the root of a command.
 Result<std::string> check_host_view(const SysRoot& sys, Inventory& inventory);
 
 }  // namespace vfrail

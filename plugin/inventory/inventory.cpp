@@ -64,15 +64,15 @@ Result<Part> read_part(const SysRoot& sys, const FailedReporters& failed,
   return out;
 }
 
-// What the kernel tells about a function are some twenty files, and a node can have a thousand functions:
-// several threads ask. Neighbours stay together, because they have the PF in common.
+// The kernel's facts about a function are some twenty files, and a node can have a thousand functions:
+// several threads read. Neighbours stay together, because they share the PF.
 std::vector<std::future<Result<Part>>> read_in_parts(const SysRoot& sys, const FailedReporters& failed,
                                                      const std::vector<std::string>& names) {
   const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
   const size_t part = std::max(kLeastOfThread, (names.size() + threads - 1) / threads);
   std::vector<std::future<Result<Part>>> out;
   for (size_t from = 0; from < names.size(); from += part) {
-    // The last part is left to who asks; so is any for which there is no thread to be had.
+    // The calling thread reads the last part, and any for which no thread could be started.
     const auto how =
         from + part < names.size() ? std::launch::async | std::launch::deferred : std::launch::deferred;
     out.push_back(std::async(how, read_part, std::cref(sys), std::cref(failed), std::cref(names), from,
@@ -121,7 +121,7 @@ Result<> read_sub_functions(const SysRoot& sys, const FailedReporters& failed, I
 }  // namespace
 
 bool PciFunction::away() const {
-  // An accelerator has no interface in any namespace, nor has what is bound to such a driver.
+  // An accelerator has no interface in any namespace, nor has a device bound to such a driver.
   if (kind == FunctionKind::accelerator || vdpa.has_value()) return false;
   return driver.kind() == DriverKind::kernel && netdevs.empty() && rdma.empty();
 }
@@ -163,7 +163,7 @@ void mark_attached(const AttachedDevices& attached, Inventory& inventory) {
 }
 
 Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known) {
-  // Health is the scan's business.
+  // The scan reads health.
   const FailedReporters none;
   FunctionReader reader = TRY(FunctionReader::open(sys, none), "");
   if (known.kind == FunctionKind::sub_function) return reader.read_sub_function(known.id);

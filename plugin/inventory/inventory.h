@@ -65,8 +65,8 @@ struct PciFunction : Device {
   std::string ddp_profile;
   std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
   PhysicalPort port;
-  // Through it the GPUs' NVLink switches are managed (NVIDIA's fabric manager and subnet manager use it): it
-  // looks like an InfiniBand NIC and leads to no network.
+  // The GPUs' NVLink switches are managed through it (NVIDIA's fabric manager and subnet manager use it): it
+  // resembles an InfiniBand NIC and leads to no network.
   bool manages_nvlink = false;
   std::vector<HostUseFact> host_use;
   bool attached = false;  // vfrail-cni has a record of its attachment, so a pod has it
@@ -79,7 +79,7 @@ struct PciFunction : Device {
   bool away() const;
 };
 
-// A graphics card or accelerator that pods may use together with a function; vfrail never hands it out.
+// A graphics card or accelerator that pods may use together with a function; vfrail never allocates it.
 struct Gpu {
   PciAddress address;
   std::string vendor;
@@ -111,16 +111,17 @@ struct Inventory {
   std::vector<std::string> warnings;
 };
 
-// `host` is the kernel of the host's network namespace, asked for routes and addresses; without it they are
+// `host` is the kernel of the host's network namespace, queried for routes and addresses; without it they are
 // read from proc/1/net below the root (IPv4: main table only), as for a captured tree or in a pod's
 // namespace. One device that cannot be read hides no other; if none can be read, it is an error.
 Result<Inventory> scan(const SysRoot& sys, Kernel* host);
 
-// Marks the functions that an attachment has. For reports: without it nobody knows that what is away is in a
-// pod.
+// Marks the functions that vfrail-cni has a record of. For reports: without it nothing shows that a missing
+// device is in a pod.
 void mark_attached(const AttachedDevices& attached, Inventory& inventory);
 
-// The facts of one function of an earlier scan, fresh; nothing if it has vanished. Host use is not looked at.
+// The facts of one function of an earlier scan, read again; no value if it has vanished. Host use is not
+// read.
 Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known);
 
 }  // namespace vfrail

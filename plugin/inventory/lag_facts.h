@@ -1,5 +1,5 @@
 // Reads the bonds of the host from sysfs. An RDMA LAG (mlx5_bond_0) sits on the PCI function of one member,
-// so that it looks like one card's; only its bond tells what it is.
+// so it seems to be one card's; only its bond shows what it is.
 #pragma once
 
 #include "common/node/sys_root.h"

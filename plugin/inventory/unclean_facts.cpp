@@ -7,8 +7,8 @@ namespace vfrail {
 
 namespace {
 
-// The boot is the machine's, whatever namespaces this process is in: where the tree does not tell, as the
-// host's folders that a container has mounted do not, the container's own /proc does.
+// The boot id is the machine's, whatever namespaces this process is in: where the tree lacks it, as the
+// host's folders that a container has mounted do, it is read from the container's own /proc.
 Result<std::string> find_boot_id(const SysRoot& sys) {
   constexpr const char* kBootId = "proc/sys/kernel/random/boot_id";
   const auto of_tree = TRY(sys.text(kBootId), "");

@@ -1,5 +1,5 @@
-// add_unclean(): which devices vfrail-cni could not make what they were before a pod had them. Reads its
-// state folder only.
+// add_unclean(): which devices vfrail-cni could not restore after a pod had them. Reads its state folder
+// only.
 #pragma once
 
 #include "common/node/sys_root.h"
@@ -10,7 +10,7 @@
 
 namespace vfrail {
 
-// An empty folder name: nobody knows. An error is a failed look: it says of no device that it is clean.
+// An empty folder name: unknown. An error is a failed read: it marks no device as clean.
 Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inventory& inventory);
 
 }  // namespace vfrail

@@ -4,8 +4,8 @@
 
 namespace vfrail {
 
-// The CDI names are there twice, because kubelet reads cdi_devices since 1.28 only; containerd and CRI-O take
-// a name that comes twice once.
+// The CDI names are there twice, because kubelet reads cdi_devices since 1.28 only; containerd and CRI-O use
+// a repeated name once.
 Result<> to_response(const ResourceConfig& resource, const ContainerEdits& edits,
                      v1beta1::ContainerAllocateResponse& out) {
   if (!edits.hooks.empty()) {

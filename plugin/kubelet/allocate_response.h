@@ -1,4 +1,4 @@
-// What a container gets, as kubelet's Allocate answers it: ContainerEdits in Protobuf.
+// What a container gets, in kubelet's answer to Allocate: ContainerEdits in Protobuf.
 #pragma once
 
 #include "common/node/container_edits.h"
@@ -8,7 +8,7 @@
 
 namespace vfrail {
 
-// Errc::unsupported for edits that kubelet's answer has no place for.
+// Errc::unsupported for edits that kubelet's answer has no field for.
 Result<> to_response(const ResourceConfig& resource, const ContainerEdits& edits,
                      v1beta1::ContainerAllocateResponse& out);
 

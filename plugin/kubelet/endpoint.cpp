@@ -36,7 +36,7 @@ std::unique_ptr<grpc::Server> listen(const std::string& path, Service& service,
   return builder.BuildAndStart();
 }
 
-// gRPC says only that it could not. The kernel says why when it is asked for the same again.
+// gRPC reports only the failure. The kernel gives the reason when the same call is repeated.
 Error why_not(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -51,7 +51,7 @@ Error why_not(const std::string& path) {
                "gRPC could not listen on " + path + ", the kernel can; GRPC_VERBOSITY=error shows more"};
 }
 
-// Only a socket is ever replaced: one of an earlier life, or of an instance that we follow.
+// Only a socket is ever replaced: a stale one, or that of an instance that this one succeeds.
 Result<> check_free(const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) {
@@ -67,10 +67,10 @@ Result<> Endpoint::open() {
   close(std::chrono::milliseconds{0});
   const std::string& path = service_.endpoint();
   TRY(check_free(path), "");
-  // gRPC unlinks the path it was bound to when it stops, whoever's socket is there by then. So it is bound to
-  // another name and the socket renamed. So it also appears at once with its mode, and takes the place of an
-  // older one in one step, in which the older instance sees a successor and never a free path. Kubelet's
-  // plugin watcher skips names with a dot in front.
+  // gRPC unlinks the path it was bound to when it stops, even if another server's socket is there by then. So
+  // it is bound to another name and the socket renamed. So it also appears at once with its mode, and
+  // replaces an older one atomically, so the older instance sees a successor and never a free path. Kubelet's
+  // plugin watcher skips names that begin with a dot.
   const std::string folder = path.substr(0, path.rfind('/'));
   const std::string hidden = folder + "/" + hidden_socket_name();
   auto server = listen(hidden, service_, memory_.get());

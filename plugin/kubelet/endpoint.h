@@ -20,18 +20,18 @@ class Endpoint {
   // What is at the path: the socket of the open server, nothing, or something else (a successor's socket).
   enum class Socket : uint8_t { ours, gone, foreign };
 
-  // Serves `service` at its endpoint(). `service` outlives this.
-  // `memory` is what all endpoints may take for calls together; null: no limit.
+  // Serves `service` at its endpoint(). `service` outlives this. `memory` is the quota of all endpoints
+  // together for calls; null: no limit.
   explicit Endpoint(Service& service, std::shared_ptr<grpc::ResourceQuota> memory = nullptr)
       : service_(service), memory_(std::move(memory)) {}
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   ~Endpoint() { close(std::chrono::milliseconds{0}); }
 
-  // Listens; the socket appears at its path complete: listening and 0600. Replaces a socket that is there,
+  // Listens; the socket appears at its path complete: listening and 0600. Replaces an existing socket,
   // refuses any other kind of file.
   Result<> open();
-  // Removes the socket if it is ours, ends the streams, and stops; what still runs after `patience` is
+  // Removes the socket if it is its own, ends the streams, and stops; what still runs after `patience` is
   // cancelled.
   void close(std::chrono::milliseconds patience);
 

@@ -81,8 +81,8 @@ void FolderWatch::renew() {
   arm();
 }
 
-// Adding a watch for an inode that has one already changes nothing. A folder that is not there yet shows up
-// through its parent; if that is missing too, the caller's slow timer is what remains.
+// Adding a watch for an inode that has one already changes nothing. A folder that does not exist yet shows up
+// through its parent; if that is missing too, only the caller's slow timer is left.
 void FolderWatch::arm() {
   const std::string parent = folder_.substr(0, folder_.rfind('/'));
   (void)::inotify_add_watch(fd_.get(), parent.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);

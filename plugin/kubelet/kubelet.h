@@ -18,11 +18,11 @@
 namespace vfrail {
 
 enum class Registration : uint8_t {
-  watcher,  // kubelet finds the socket in plugins_registry and asks it
+  watcher,  // kubelet finds the socket in plugins_registry and calls it
   legacy,   // the plugin calls Register on device-plugins/kubelet.sock
 };
 
-// The word of --registration: "auto" (watcher if <root>/plugins_registry exists, as the peers do it),
+// The value of --registration: "auto" (watcher if <root>/plugins_registry exists, as the peers do it),
 // "watcher" or "legacy". Errc::invalid for another.
 Result<Registration> choose_registration(const std::string& kubelet_root, std::string_view word);
 
@@ -40,15 +40,14 @@ std::string hidden_socket_name();
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
-  int64_t changed_ns = 0;  // some file systems give a free inode number out again at once
+  int64_t changed_ns = 0;  // some file systems reuse a free inode number at once
   bool operator==(const FileIdentity&) const = default;
   bool exists() const { return inode != 0; }
 };
 FileIdentity identify(const std::string& path);
 
-// Notices that something happened in a folder, also if the folder itself is removed and made again. What
-// happened is for the caller to look up: inotify(7) can drop events, so they only say that something has
-// changed.
+// Reports that something happened in a folder, also if the folder itself is removed and created again. The
+// caller reads what happened: inotify(7) can drop events, so they only mean that something has changed.
 class FolderWatch {
  public:
   static Result<FolderWatch> start(const std::string& folder);

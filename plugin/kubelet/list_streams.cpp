@@ -65,7 +65,7 @@ class ListStreams::Stream : public Reactor {
 
   void OnCancel() override { end(grpc::Status::CANCELLED); }
 
-  // The last callback. Frees the stream, unless wake() is just looking at it.
+  // The last callback. Frees the stream, unless wake() is using it.
   void OnDone() override { owner_.remove(this); }
 
  private:

@@ -1,5 +1,5 @@
 // ListStreams: the open ListAndWatch streams of one resource. Each sends the published list at once and after
-// every change; a stream that the client drops is gone at once. No thread waits here: gRPC calls back.
+// every change; a stream that the client drops is removed at once. No thread waits here: gRPC calls back.
 #pragma once
 
 #include "plugin/kubelet/published.h"
@@ -34,7 +34,7 @@ class ListStreams {
   Reactor* open();
   // Sends the list on the streams that have not got this generation yet.
   void wake();
-  // Ends every stream, as the server is about to stop.
+  // Ends every stream, because the server is about to stop.
   void finish();
   size_t count() const;
   // Whether every stream has sent what is published now.

@@ -1,5 +1,4 @@
-// What an answer of kubelet's pod-resources API says about devices. Pure; kubelet is asked by
-// pod_resources.h.
+// The devices in an answer of kubelet's pod-resources API. Pure; pod_resources.h asks kubelet.
 #pragma once
 
 #include "plugin/match/devices_in_use.h"
@@ -11,7 +10,7 @@
 namespace vfrail {
 
 // The devices of the `wanted` resources; of all of them if none is named. Where kubelet names a device twice
-// (it did so for pods that had ended), the first stands.
+// (it did so for pods that had ended), the first counts.
 DevicesInUse read_devices_in_use(const v1::ListPodResourcesResponse& answer,
                                  const std::set<std::string>& wanted);
 

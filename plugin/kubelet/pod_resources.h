@@ -1,6 +1,5 @@
 // The client of kubelet's pod-resources API: which container has which device. Reads only, and never retries.
-// A kubelet that is slow, refuses, or is not there is no fault of ours: the caller has an error to show, and
-// what it knew before.
+// A kubelet that is slow, refuses, or is not there is an error to the caller, who keeps what it knew before.
 #pragma once
 
 #include "common/result.h"
@@ -25,8 +24,7 @@ class PodResourcesCall {
     std::set<std::string> resources;  // what is wanted of the answer; empty: all
     std::chrono::milliseconds timeout{2000};
   };
-  // `done` is called once, on a gRPC thread. How an answer is read is pod_devices.h's
-  // business.
+  // `done` is called once, on a gRPC thread. pod_devices.h reads the answer.
   PodResourcesCall(const Request& request, std::function<void(Result<DevicesInUse>)> done);
   PodResourcesCall(const PodResourcesCall&) = delete;
   PodResourcesCall& operator=(const PodResourcesCall&) = delete;

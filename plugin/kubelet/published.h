@@ -1,5 +1,5 @@
 // Published: the pool of one resource as the gRPC threads may see it, an immutable snapshot with a
-// generation. The owner thread publishes, any thread reads. Wakes nobody: that is what ListStreams is for.
+// generation. The owner thread publishes, any thread reads. Wakes nobody, which ListStreams does.
 #pragma once
 
 #include "plugin/match/published_pool.h"
@@ -27,8 +27,8 @@ class Published {
   Snapshot now_;
 };
 
-// Whether ListAndWatch says the same for both: ids, NUMA nodes and health of the units. Everything else is
-// read anew at Allocate.
+// Whether ListAndWatch sends the same for both: ids, NUMA nodes and health of the units. Everything else is
+// read again at Allocate.
 bool same_list(const PublishedPool& before, const PublishedPool& after);
 
 }  // namespace vfrail

@@ -11,13 +11,13 @@ namespace vfrail {
 
 namespace {
 
-// How long calls that are under way may go on when the socket is made again.
+// How long calls that are under way may go on when the socket is created again.
 constexpr std::chrono::milliseconds kReopenPatience{200};
 // Until an empty list is on its way to kubelet; and how often that is checked.
 constexpr std::chrono::milliseconds kLeavePatience{1000};
 constexpr std::chrono::milliseconds kLeaveStep{10};
-// A kubelet that ends the stream so often in so long, and does not restart, has been given another endpoint
-// for the resource.
+// A kubelet that ends the stream this often in this time, and does not restart, has been given another
+// endpoint for the resource.
 constexpr size_t kLossesOfARival = 3;
 constexpr std::chrono::minutes kLossMemory{1};
 
@@ -67,7 +67,7 @@ bool Resource::publish(PublishedPool next) {
             {{"resource", name()}});
   call_.reset();
   registered_ = false;
-  // The plugin watcher takes notice of a new socket only; reconcile() makes it.
+  // The plugin watcher notices a new socket only; reconcile() creates it.
   if (options_.registration == Registration::watcher) endpoint_.close(kReopenPatience);
   return changed;
 }
@@ -88,7 +88,8 @@ std::optional<Time> Resource::leave(Time now) {
   return std::nullopt;
 }
 
-// A kubelet whose stream broke counts every device as unhealthy, and comes back only when it is asked to.
+// A kubelet whose stream broke counts every device as unhealthy, and opens a new one only after a
+// registration.
 std::optional<Time> Resource::keep_registered(Time now) {
   if (!registered_ || service_.streams() > 0) {
     alone_since_.reset();
@@ -99,13 +100,13 @@ std::optional<Time> Resource::keep_registered(Time now) {
   note_lost_stream(now);
   alone_since_.reset();
   registered_ = false;
-  // The plugin watcher takes notice of a new socket only. Once: a kubelet that is not there finds it later.
+  // The plugin watcher notices a new socket only. Once: a kubelet that is not there finds it later.
   if (options_.registration == Registration::legacy) return std::nullopt;
   endpoint_.close(kReopenPatience);
   return keep_open(now);
 }
 
-// Mostly kubelet has restarted. Two plugins that register the same resource in turn take it from each other
+// Usually kubelet has restarted. Two plugins that register the same resource in turn take it from each other
 // in the same way.
 void Resource::note_lost_stream(Time now) {
   std::erase_if(lost_streams_, [&](Time then) { return now - then > kLossMemory; });
@@ -125,7 +126,7 @@ void Resource::note_lost_stream(Time now) {
                 {"sockets", others.empty() ? "no other in the folder" : joined(others, ", ")}});
 }
 
-// Nothing if the server is open, or has yielded to another instance; else when to try again.
+// No value if the server is open, or has yielded to another instance; else when to try again.
 std::optional<Time> Resource::keep_open(Time now) {
   if (endpoint_.is_open()) {
     switch (endpoint_.socket()) {
@@ -133,7 +134,8 @@ std::optional<Time> Resource::keep_open(Time now) {
         displaced_ = false;
         return std::nullopt;
       case Endpoint::Socket::foreign:
-        // In a rolling update the next instance is right. Its end leaves the path free, and we come back.
+        // In a rolling update the next instance is right. Its end leaves the path free, and this one serves
+        // again.
         if (!displaced_) make_room();
         return std::nullopt;
       case Endpoint::Socket::gone:
@@ -168,8 +170,8 @@ void Resource::open(Time now) {
   endpoint_.close(kReopenPatience);
   const auto other = find_socket_owner(options_.socket);
   const auto opened = endpoint_.open();
-  // Also after a success, until kubelet has registered it: whoever removes sockets in a loop gets no busy
-  // loop.
+  // Also after a success, until kubelet has registered it, so that somebody who keeps removing sockets does
+  // not cause a busy loop.
   opening_.failed(now);
   registering_.reset();
   if (!opened) {
@@ -179,7 +181,7 @@ void Resource::open(Time now) {
   log_.info("serving", {{"resource", name()},
                         {"devices", std::to_string(pool()->devices.size())},
                         {"socket", options_.socket}});
-  // As in a rolling update. If that one makes its socket again, we give way.
+  // As in a rolling update. If that instance creates its socket again, this one yields.
   if (other) {
     log_.info("another process has served the resource until now",
               {{"resource", name()}, {"by", *other}, {"look_for", kLookFor}});
@@ -187,7 +189,7 @@ void Resource::open(Time now) {
 }
 
 std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
-  // Without kubelet's socket there is nobody to call; its creation is noticed.
+  // Without kubelet's socket there is nobody to call; its creation raises an event.
   if (registered_ || call_ || !kubelet_is_there) return std::nullopt;
   if (now < registering_.next()) return registering_.next();
   const uint64_t attempt = ++attempt_;
@@ -213,7 +215,7 @@ void Resource::kubelet_came() {
 
 void Resource::result(uint64_t attempt, const RegistrationResult& result, Time now) {
   const bool by_call = attempt != 0;
-  if (by_call && attempt != attempt_) return;  // a call that was given up since
+  if (by_call && attempt != attempt_) return;  // a call that was cancelled since
   if (by_call) call_.reset();
   if (options_.counters != nullptr) {
     options_.counters->registered(name(), result.registered ? Outcome::ok : Outcome::failed);

@@ -1,5 +1,5 @@
-// Resource: the life of one resource with kubelet: its services, its socket, and the registration, each put
-// right again when it is lost. Belongs to the owner thread, which calls reconcile(); nothing here waits.
+// Resource: the life of one resource with kubelet: its services, its socket, and the registration, each
+// restored when it is lost. Belongs to the owner thread, which calls reconcile(); nothing here waits.
 #pragma once
 
 #include "common/log.h"
@@ -41,9 +41,9 @@ class Resource {
     Registration registration = Registration::watcher;
     std::string kubelet_socket;
     AllocatePlaces places;
-    Counters* counters = nullptr;                 // outlives this; null: nobody counts
+    Counters* counters = nullptr;                 // outlives this; null: not counted
     std::shared_ptr<grpc::ResourceQuota> memory;  // for the calls of all resources
-    // Called on gRPC threads: hands a call of verdict() to the owner thread. `attempt` is to be passed on.
+    // Called on gRPC threads: posts a call of verdict() to the owner thread. `attempt` is to be passed on.
     std::function<void(uint64_t attempt, RegistrationResult)> on_registration;
     // Called on a gRPC thread: a stream has ended, reconcile() may have something to do.
     std::function<void()> on_stream_end = {};
@@ -53,16 +53,17 @@ class Resource {
 
   Resource(PublishedPool first, Options options, Log& log);
 
-  // Does what is due: makes a lost socket again, registers. Answers when it is due again if nothing happens.
+  // Does what is due: creates a lost socket again, registers. Returns when it is due again if nothing
+  // happens.
   std::optional<Time> reconcile(Time now, bool kubelet_is_there);
   // Another kubelet serves the registration socket; with legacy registration it knows nothing of us.
   void kubelet_came();
   void result(uint64_t attempt, const RegistrationResult& result, Time now);
-  // True if the list changed. Takes a retirement back. What a registration says only makes it
-  // register again.
+  // True if the list changed. Revokes a retirement. What a registration contains only makes it register
+  // again.
   bool publish(PublishedPool next);
-  // The configuration has the resource no longer: kubelet gets a list without devices, then reconcile()
-  // closes the socket, and is_retired().
+  // The resource is no longer configured: kubelet gets a list without devices, then reconcile() closes the
+  // socket, and is_retired().
   void retire(Time now);
   bool is_retiring() const { return leave_by_.has_value(); }
   bool is_retired() const { return retired_; }
@@ -73,7 +74,7 @@ class Resource {
   ResourceStatus status() const;
 
  private:
-  bool prefers() const;  // GetPreferredAllocation has something to say
+  bool prefers() const;  // GetPreferredAllocation is implemented for it
   std::optional<Time> keep_open(Time now);
   std::optional<Time> keep_registered(Time now, bool kubelet_is_there);
   std::optional<Time> keep_registered(Time now);
@@ -81,7 +82,7 @@ class Resource {
   void open(Time now);
   void make_room();
   void note_lost_stream(Time now);
-  // A line for each new reason; a reason that stays is repeated at debug level only.
+  // A line for each new reason; an unchanged reason is repeated at debug level only.
   void complain(std::string_view what, const std::string& reason);
 
   const Options options_;
@@ -96,7 +97,7 @@ class Resource {
   std::optional<Time> alone_since_;  // registered, and without a stream
   std::vector<Time> lost_streams_;   // of late, of the same kubelet
   bool rival_reported_ = false;
-  uint64_t attempt_ = 0;  // of Register calls; the plugin watcher's verdicts have 0
+  uint64_t attempt_ = 0;  // of Register calls; the plugin watcher's results have 0
   Backoff opening_;
   Backoff registering_;
   std::string complaint_;

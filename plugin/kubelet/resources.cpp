@@ -77,7 +77,7 @@ void Resources::print_result(const Pool& before, const Pool& after) {
   warn_of_faults(after, failed);
 }
 
-// One line for each reason: the VFs of a PF whose cable is pulled have the same.
+// One line for each reason: the VFs of a PF whose cable is pulled share it.
 void Resources::warn_of_faults(const Pool& pool, const std::set<std::string>& news) {
   std::map<std::pair<FaultCode, std::string>, std::vector<std::string>> by_fault;
   for (const PoolDevice& device : pool.devices) {
@@ -92,8 +92,7 @@ void Resources::warn_of_faults(const Pool& pool, const std::set<std::string>& ne
   }
 }
 
-// Not a fault: a DaemonSet has one configuration for all nodes. But a selector with an error in it is the
-// same.
+// Not a fault: a DaemonSet has one configuration for all nodes. But a wrong selector has the same effect.
 void Resources::warn_of_empty(const Pool& pool) {
   log_.info("no device of this node matches the resource",
             {{"resource", pool.resource()}, {"see", "vfrail inspect --explain"}});

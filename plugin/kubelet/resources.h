@@ -1,6 +1,6 @@
 // Resources: one Resource for each pool that kubelet is to know of. Follows the pools: serves new ones,
-// publishes what changed, takes back what the configuration has no longer. Belongs to the owner thread; never
-// reads the node.
+// publishes changes, retires those that are no longer configured. Belongs to the owner thread; never reads
+// the node.
 #pragma once
 
 #include "common/log.h"
@@ -26,9 +26,9 @@ class Resources {
     std::string kubelet_root;
     Registration registration = Registration::watcher;
     AllocatePlaces places;
-    Counters* counters = nullptr;  // outlives this; null: nobody counts
+    Counters* counters = nullptr;  // outlives this; null: not counted
     std::chrono::milliseconds stream_patience{3000};
-    // Both are called on gRPC threads: the first hands a call of verdict() to the owner thread, the second
+    // Both are called on gRPC threads: the first posts a call of verdict() to the owner thread, the second
     // one of reconcile().
     std::function<void(const std::string& resource, uint64_t attempt, RegistrationResult)> on_registration;
     std::function<void()> on_stream_end;
@@ -36,14 +36,14 @@ class Resources {
 
   Resources(Options options, Log& log);
 
-  // What the node has now. A pool that is not among them any more goes to 0 devices, and then its socket
-  // goes. Whether any list is different from before.
+  // The present pools. A pool that is not among them any more gets an empty list, and then its socket is
+  // removed. Returns whether any list has changed.
   bool follow(const std::vector<PublishedPool>& pools, Time now);
-  // Does what is due; answers when it is due again if nothing happens.
+  // Does what is due; returns when it is due again if nothing happens.
   Time reconcile(Time now);
   void result(const std::string& resource, uint64_t attempt, const RegistrationResult& result, Time now);
   std::vector<ResourceStatus> status() const;
-  // Only our own sockets go; device-info files and allocated nodes belong to pods that run on.
+  // Only our own sockets are removed; device-info files and AllocatedNodes belong to pods that run on.
   void close(std::chrono::milliseconds patience);
 
  private:
@@ -58,7 +58,7 @@ class Resources {
   Log& log_;
   const std::shared_ptr<grpc::ResourceQuota> memory_;
   std::map<std::string, std::unique_ptr<Resource>> resources_;
-  // Configured, and without a device from the start, so that kubelet is not to know of them.
+  // Configured, and without a device from the start, so kubelet is not to know of them.
   std::map<std::string, PublishedPool> empty_;
   std::map<std::string, ResourceStatus> unusable_;  // without a socket path, with the reason
   FileIdentity kubelet_;

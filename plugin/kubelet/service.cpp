@@ -146,7 +146,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
     try {
       ids = preferred(pool, to_request(container));
       for (const std::string& id : ids) answer.add_deviceids(id);
-    } catch (const std::exception& failure) {  // the rim: bad_alloc
+    } catch (const std::exception& failure) {  // boundary to gRPC: bad_alloc
       answer.clear_deviceids();
       service_.log_.error("cannot say which devices are preferred",
                           {{"resource", service_.resource_}, {"reason", failure.what()}});
@@ -160,7 +160,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   }
 
   grpc::Status allocate(const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse& response) {
-    // The rim: an exception (bad_alloc) must not end the plugin of the whole node.
+    // The boundary to gRPC: an exception (bad_alloc) must not end the plugin of the whole node.
     try {
       const auto containers = ids_of(request);
       const auto pool = service_.pool();
@@ -195,7 +195,7 @@ class Service::RegistrationCalls final : public pluginregistration::Registration
     info->set_type("DevicePlugin");
     info->set_name(service_.resource_);
     info->set_endpoint(service_.options_.endpoint);
-    // What the peers answer; kubelet wants v1beta1 among them.
+    // What the peers answer; kubelet requires v1beta1 among them.
     info->add_supported_versions("v1alpha1");
     info->add_supported_versions("v1beta1");
     return finish(context, grpc::Status::OK);

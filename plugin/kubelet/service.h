@@ -17,7 +17,7 @@
 
 namespace vfrail {
 
-// Kubelet's verdict, as the plugin watcher or the Register call gives it.
+// Kubelet's answer to a registration, from the plugin watcher or the Register call.
 struct RegistrationResult {
   bool registered = false;
   std::string reason;  // why not
@@ -28,10 +28,10 @@ class Service {
   struct Options {
     std::string endpoint;  // absolute path of the socket, as kubelet sees it
     AllocatePlaces places;
-    Counters* counters = nullptr;  // outlives this; null: nobody counts
-    // Called on a gRPC thread; only notes the verdict for the owner thread.
+    Counters* counters = nullptr;  // outlives this; null: not counted
+    // Called on a gRPC thread; only notes the result for the owner thread.
     std::function<void(RegistrationResult)> on_registration;
-    // Called on a gRPC thread: kubelet, or whoever it was, watches no longer on one of the streams.
+    // Called on a gRPC thread: a client has closed one of the streams.
     std::function<void()> on_stream_end = {};
   };
 
@@ -42,7 +42,7 @@ class Service {
   ~Service();
 
   void add_to(grpc::ServerBuilder& builder);
-  // True if the list changed, and with it what kubelet receives.
+  // True if the list for kubelet changed.
   bool publish(PublishedPool next);
   void finish_streams() { streams_.finish(); }
 

@@ -34,7 +34,7 @@ std::optional<std::string> find_socket_owner(const std::string& path) {
   ucred owner{};
   socklen_t size = sizeof owner;
   if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &owner, &size) != 0) return std::nullopt;
-  // 0: in a PID namespace that is not below ours (pid_nr_ns() in kernel/pid.c).
+  // 0: in a PID namespace that is not below this one (pid_nr_ns() in kernel/pid.c).
   if (owner.pid == 0) return "a process of another container or of the host";
   const std::string name = name_of_process(owner.pid);
   return "process " + std::to_string(owner.pid) + (name.empty() ? "" : " (" + name + ")");

@@ -1,4 +1,4 @@
-// Who serves a unix socket, for messages about plugins that get into each other's way. Connects, and asks the
+// Who serves a unix socket, for messages about plugins that disturb each other. Connects, and queries the
 // kernel; sends nothing.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace vfrail {
 
 // "process 4711 (sriovdp)", of the process that called listen(2) (SO_PEERCRED, unix(7)). In another container
-// its number has no meaning here: "a process of another container or of the host". Nothing if nobody listens
-// at `path`, or it cannot be found out.
+// its number has no meaning here: "a process of another container or of the host". Empty if nobody listens at
+// `path`, or it cannot be found out.
 std::optional<std::string> find_socket_owner(const std::string& path);
 
 // Sockets of `folder` that somebody serves, but for `own` and hidden ones: "other.sock (process 12 (x))". At

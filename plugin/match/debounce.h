@@ -1,5 +1,5 @@
-// Debounce: keeps the advertised health of a device from flapping with a port. A change counts when
-// it has held for a while. Keeps state, and the time is the caller's.
+// Debounce: keeps the advertised health of a device from flapping with a port. A change counts when it has
+// held for a while. Keeps state; the caller passes the time.
 #pragma once
 
 #include "plugin/match/pools.h"
@@ -20,7 +20,8 @@ class Debounce {
   explicit Debounce(std::chrono::milliseconds hold = std::chrono::milliseconds{2000}) : hold_(hold) {}
 
   // Replaces faults that are too new, or gone too recently, by what was advertised before. A device that is
-  // seen for the first time is as it is. Answers when to read again, if something is not yet settled.
+  // seen for the first time has its present health. Returns when to read again, if something is not yet
+  // settled.
   std::optional<Time> settle(std::vector<Pool>& pools, Time now);
 
  private:

@@ -1,8 +1,8 @@
 // Departures: devices that are in a published list and that the node does not seem to have any more. Keeps
-// them as they were published until kubelet has said whether a container has them, and those that one has for
-// as long as a move between namespaces can take: it takes the RDMA device's verbs node away for a moment, and
-// selectors read that. A device that could not be read stays as it was. Keeps state, and the time is the
-// caller's. Reads nothing.
+// them as they were published until kubelet has answered whether a container has them, and those that one has
+// for as long as a move between namespaces can take: it removes the RDMA device's verbs node for a moment,
+// and selectors read that. A device that could not be read stays unchanged. Keeps state; the caller passes
+// the time. Reads nothing.
 #pragma once
 
 #include "plugin/match/devices_in_use.h"
@@ -26,15 +26,15 @@ class Departures {
   explicit Departures(std::chrono::milliseconds move = std::chrono::milliseconds{5000}) : move_(move) {}
 
   // Puts the devices that `published` has and `pools` lacks back into the pools. `in_use`: kubelet's last
-  // answer, null if there was none. A device that is in another pool now goes at once.
+  // answer, null if there was none. A device that is in another pool now leaves at once.
   void hold(Pools& pools, const std::vector<PublishedPool>& published, const DevicesInUse* in_use, Time now);
-  // kubelet has answered a question that was put at that time, or, if it could not be asked, has not.
+  // kubelet has answered a request that was sent at that time, or, if it could not be asked, has not.
   void answered(Time asked);
   void not_answered() { last_failed_ = true; }
 
   // Whether kubelet's answer decides on one of them.
   bool wait_for_kubelet() const { return waiting_; }
-  // When the next one goes if nothing happens.
+  // When the next one leaves if nothing happens.
   std::optional<Time> next() const { return next_; }
 
  private:
@@ -42,7 +42,7 @@ class Departures {
 
   const std::chrono::milliseconds move_;
   std::map<std::pair<std::string, std::string>, Time> since_;  // by resource and device
-  std::optional<Time> asked_;                                  // the question of the last answer
+  std::optional<Time> asked_;                                  // the request of the last answer
   bool last_failed_ = false;
   bool waiting_ = false;
   std::optional<Time> next_;

@@ -16,7 +16,7 @@ ResourceTrace trace(const ResourceConfig& resource, const PciFunction& function)
   return out;
 }
 
-// Who has it already when that resource's turn comes; empty: nobody.
+// The resource that already has it when this resource's turn comes; empty: none.
 std::string find_claimer(const Config& config, const FunctionTrace& traced, size_t index) {
   if (shares(config.resources[index])) return "";
   for (size_t i = 0; i < index; ++i) {
@@ -46,8 +46,8 @@ std::string say_miss(const ResourceTrace& resource, size_t selector, const std::
   return resource.resource + which + ": all but " + joined(failed, "; ");
 }
 
-// The selector of which the fewest fields fail, if some of its fields match: with none the sentence would
-// only say that the two have nothing to do with each other.
+// The selector with the fewest failed fields, if some of its fields match: otherwise the sentence would only
+// say that the two are unrelated.
 std::string find_nearest_miss(const FunctionTrace& traced) {
   std::optional<Miss> nearest;
   for (const ResourceTrace& resource : traced.resources) {

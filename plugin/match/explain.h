@@ -1,5 +1,5 @@
 // explain(): for each function and each resource what matched and what failed, and what follows from it.
-// Pure. Never decides: the pools are match()'s, and both ask judge().
+// Pure. Decides nothing itself: match() makes the pools, and both use the same evaluation.
 #pragma once
 
 #include "plugin/match/match_result.h"
@@ -12,7 +12,7 @@
 
 namespace vfrail {
 
-// One resource's word on one function.
+// One resource's result for one function.
 struct ResourceTrace {
   std::string resource;
   MatchResult result;
@@ -25,14 +25,14 @@ struct FunctionTrace {
   const PciFunction* function = nullptr;  // of the inventory
   std::vector<std::string> pools;         // those that have it
   std::vector<ResourceTrace> resources;
-  std::string nearest_miss;          // if no pool has it, and one selector lacks the least; a sentence
-  std::vector<std::string> remarks;  // RDMA namespace mode, LAG, being away: a sentence each
+  std::string nearest_miss;          // if no pool has it, and one selector is nearest to a match; a sentence
+  std::vector<std::string> remarks;  // RDMA namespace mode, LAG, being in another namespace: a sentence each
 };
 
-// One for each function of the inventory, which has to outlive them. `pools` is what match() made of both.
+// One for each function of the inventory, which has to outlive them. `pools` is match()'s result for both.
 std::vector<FunctionTrace> explain(const Config& config, const Inventory& inventory, const Pools& pools);
 
-// What stands in the way of a function with an RDMA device, or has to be known of it.
+// What prevents the use of a function with an RDMA device, or has to be known about it.
 std::vector<std::string> find_remarks(const PciFunction& function, const Inventory& inventory);
 
 }  // namespace vfrail

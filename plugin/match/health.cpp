@@ -27,7 +27,7 @@ Fault port_fault(const PciFunction& function) {
           whose_port(function) + " is " + joined(states, "; ") + ": check its cable and switch"};
 }
 
-// Whose RoCE port is down because its interface is, which is no fault of the device:
+// Whether a RoCE port is down because its interface is, which is no fault of the device:
 // k8s-rdma-shared-dev-plugin sets the interface up, and so does whoever shares the device here
 // (plugin/link_up.h).
 bool is_set_down(const PciFunction& function) {

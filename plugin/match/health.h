@@ -1,4 +1,5 @@
-// find_fault(): whether a device can do its work, as far as the host can see it without touching it. Pure.
+// find_fault(): whether a device can do its work, as far as the host can see it without touching the device.
+// Pure.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -8,8 +9,8 @@
 namespace vfrail {
 
 // Why the device is unhealthy in that resource, by its health policy; none if it is healthy. It is about the
-// port behind the device, never about its own netdev, which is down while it waits and away while a pod has
-// it. Only a shared device has to work where it is: its own ports count, of whatever link layer.
+// port behind the device, never about its own netdev, which is down while unused and in the pod while one has
+// it. Only a shared device has to work in the host: its own ports count, whatever their link layer.
 Fault find_fault(const PciFunction& function, const ResourceConfig& resource);
 
 }  // namespace vfrail

@@ -7,7 +7,7 @@
 namespace vfrail {
 namespace {
 
-// Why the function cannot be in that resource whatever its selectors say; empty if it can.
+// Why the function cannot be in that resource whatever its selectors are; empty if it can.
 std::string find_exclusion(const ResourceConfig& resource, const PciFunction& function) {
   if (!function.driver.is_bound()) return "no driver is bound";
   // Of accelerators the peer offers PFs and VFs alike.

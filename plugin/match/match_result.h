@@ -1,5 +1,5 @@
-// Verdict: what one resource says to one function. Pure. The pools are made of it, and `vfrail inspect
-// --explain` shows it.
+// MatchResult: the result of one resource for one function. Pure. The pools are made from it, and `vfrail
+// inspect --explain` shows it.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -13,15 +13,15 @@ namespace vfrail {
 
 enum class MatchKind : uint8_t {
   selected,
-  other_type,   // the resource's deviceType is about other functions
+  other_type,   // the resource's deviceType is for other functions
   excluded,     // no driver, or its VFs are advertised and not itself
   no_selector,  // none of its selectors matches
-  host_use,     // one matches, but the host lives on the function
+  host_use,     // one matches, but the host uses the function
 };
 
 struct MatchResult {
   MatchKind ruling = MatchKind::selected;
-  std::optional<size_t> selector;    // the first that matches, also where something else forbids it
+  std::optional<size_t> selector;    // the first that matches, even if something else forbids it
   std::vector<std::string> reasons;  // why not, a sentence each; empty if it is selected
 };
 

@@ -1,4 +1,4 @@
-// PoolChange: what is different between two lists of a resource, for the log. Pure.
+// PoolChange: the difference between two lists of a resource, for the log. Pure.
 #pragma once
 
 #include "plugin/match/pools.h"

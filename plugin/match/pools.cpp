@@ -9,7 +9,7 @@ namespace vfrail {
 
 namespace {
 
-// Reasons of one function that are shown; a node with more resources than that has a clear enough picture.
+// Reasons of one function that are shown; with more resources these suffice.
 constexpr size_t kMaxReasons = 8;
 
 std::string say_risk(const ResourceConfig& resource, const PciFunction& function, const HostUseFact& fact) {
@@ -21,7 +21,7 @@ std::string say_risk(const ResourceConfig& resource, const PciFunction& function
 std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const PciFunction& function) {
   std::map<std::string, std::string> out;
   if (!resource.additional_info) return out;
-  // Of a sub-function the peer takes its parent's address; its own name is more to the point.
+  // For a sub-function the peer uses its parent's address; its own name is more precise.
   for (const std::string& key : {std::string("*"), function.address.text(), function.id.text()}) {
     const auto found = resource.additional_info->find(key);
     if (found == resource.additional_info->end()) continue;
@@ -98,7 +98,7 @@ std::optional<LeftOut> place(const Config& config, const PciFunction& function, 
   return left;
 }
 
-// A PF in one pool and its sub-functions in another: whoever gets the PF takes the others' port away.
+// A PF in one pool and its sub-functions in another: the pod with the PF takes the others' port.
 void warn_about_parents(const Inventory& inventory, Pools& out) {
   std::map<std::string, const Pool*> pool_of;
   for (const Pool& pool : out.pools) {

@@ -36,7 +36,8 @@ struct Pool {
   const PoolDevice* find(const std::string& id) const;
 };
 
-// The devices of a pool by their ids, for who asks for many; good as long as the pool is not changed.
+// The devices of a pool by their ids, for callers with many of them; valid as long as the pool is not
+// changed.
 using DevicesById = std::unordered_map<std::string, const PoolDevice*>;
 DevicesById index(const Pool& pool);
 
@@ -45,7 +46,7 @@ struct LeftOut {
   enum class Kind : uint8_t {
     has_vfs,       // a PF whose VFs are advertised
     no_driver,     // none is bound
-    host_use,      // a selector matches, but the host lives on it
+    host_use,      // a selector matches, but the host uses it
     not_selected,  // no selector matches
   };
   std::string id;

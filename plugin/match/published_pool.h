@@ -1,6 +1,6 @@
-// PublishedPool: a pool as it is published: it changes no more, whoever serves it (kubelet's services,
-// metrics, any other front end) shares it, and its units are made once and found by their ids. It is all that
-// a publisher needs to know of the node.
+// PublishedPool: a pool as it is published: it is immutable, all publishers (kubelet's services, metrics, any
+// other front end) share it, and its units are made once and found by their ids. It is all that a publisher
+// needs to know of the node.
 #pragma once
 
 #include "plugin/match/pools.h"
@@ -20,7 +20,7 @@ class PublishedPool {
   const Pool& operator*() const { return content_->pool; }
   const Pool* operator->() const { return &content_->pool; }
   const std::vector<Unit>& units() const { return content_->units; }
-  // Null if it has none of that id. Good as long as any copy of this lives.
+  // Null if it has none of that id. Valid as long as any copy of this lives.
   const Unit* find_unit(std::string_view id) const;
 
  private:

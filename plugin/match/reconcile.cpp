@@ -59,7 +59,8 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
     if (pool.config.unit != UnitKind::device || used == in_use.resources.end()) continue;
     const DevicesById by_id = index(pool);
     for (const auto& [id, container] : used->second) {
-      // What is spelled otherwise was not advertised by us, and would be a second entry of the same device.
+      // An id in another notation was not advertised by vfrail, and would be a second entry of the same
+      // device.
       const auto parsed = DeviceId::parse(id);
       if (by_id.contains(id) || !parsed || parsed->text() != id) continue;
       if (!whereabouts) whereabouts.emplace(pools);

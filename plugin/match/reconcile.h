@@ -1,4 +1,4 @@
-// Compares what kubelet says is in use with what was seen of the node. Pure; says what differs, and keeps a
+// Compares the devices that kubelet reports in use with the node. Pure; reports differences, and keeps a
 // pod's device in its list as long as the pod has it.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace vfrail {
 
-// A device that a container has, and that is in its pool no more (destroyed, without a driver, claimed by
+// A device that a container has, and that is no longer in its pool (destroyed, without a driver, claimed by
 // another resource), stays there, unhealthy and with the reason: kubelet shows it in the pod's status, and
 // the list does not depend on when the plugin was started.
 void keep_in_use(Pools& pools, const DevicesInUse& in_use);
@@ -20,9 +20,9 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 // Whether containers have other devices of the configured resources than before (null: nothing is known).
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);
 
-// Devices that kubelet has given to no container although they are in another network namespace, or an
-// attachment has them (`attached`, by their ids): orphaned by a pod, or moved by hand. By device, with what
-// is the matter with it.
+// Devices that kubelet has allocated to no container although they are in another network namespace, or an
+// attachment has them (`attached`, by their ids): orphaned by a pod, or moved by hand. By device, with a
+// description.
 std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
                                                  const DevicesInUse& in_use, const AttachedDevices& attached);
 

@@ -10,7 +10,7 @@
 
 namespace vfrail {
 
-// What one field of a selector says to one function.
+// The result of one field of a selector for one function.
 struct FieldMatch {
   std::string field;  // "vendors"
   std::string fact;   // "vendor"
@@ -22,7 +22,7 @@ struct FieldMatch {
   std::string text() const;
 };
 
-// The first field that does not match, as its text(); nothing if all match.
+// The first field that does not match, as its text(); empty if all match.
 std::optional<std::string> find_mismatch(const Selector& selector, const PciFunction& function);
 // Every field that the selector has.
 std::vector<FieldMatch> compare(const Selector& selector, const PciFunction& function);

@@ -1,4 +1,4 @@
-// Units: what kubelet counts and a pod asks for. In most pools a unit is a device; a shared pool has as many
+// Units: what kubelet counts and a pod requests. In most pools a unit is a device; a shared pool has as many
 // as its configuration says, a bundle pool one for each VF index. Pure.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace vfrail {
 struct Unit {
   std::string id;                          // "0000:03:02.1", "17" (shared), "bundle-3"
   std::vector<const PoolDevice*> devices;  // of the pool: what a container gets for it
-  std::vector<int> numa_nodes;             // in order; empty if kubelet is not to know
+  std::vector<int> numa_nodes;             // in order; empty if kubelet is not to get them
   std::string fault;                       // why it is unhealthy; empty if it is healthy
 };
 

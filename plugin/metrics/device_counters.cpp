@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kMaxPorts = 4;
 constexpr size_t kMaxCountersOfPort = 128;
 
-// What one PF says of its VFs.
+// What one PF reports of its VFs.
 struct PfAnswer {
   bool in_reach = false;
   bool silent = true;
@@ -87,8 +87,8 @@ class Reader {
   const PfAnswer& ask_pf(const PciFunction& function) {
     const auto [at, is_new] = pfs_.try_emplace(*function.pf);
     if (!is_new || sources_.kernel == nullptr || function.pf_name.empty()) return at->second;
-    // The name comes from the host's sysfs. In another namespace it can be another's, so the parent must be
-    // it.
+    // The name comes from the host's sysfs. In another namespace it can be another link's, so the parent must
+    // match.
     const auto link = sources_.kernel->find_link(function.pf_name);
     if (!link || !*link || (*link)->parent_device != function.pf->text()) return at->second;
     const auto reported = sources_.kernel->vf_traffic((*link)->index);

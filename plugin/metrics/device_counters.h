@@ -1,5 +1,5 @@
 // Traffic counters of the devices in the pools, wherever the devices are: in the host, or in a pod. Reads,
-// and says which it could not read and why. Decides nothing.
+// and reports which it could not read and why. Decides nothing.
 #pragma once
 
 #include "common/netlink/kernel.h"
@@ -25,7 +25,7 @@ struct RdmaPortCounters {
 // Why a device has no counters.
 enum class NoCounters : uint8_t {
   none_there,        // neither netdev nor RDMA device: it is bound to vfio, say
-  silent_driver,     // the PF's driver reports zeros only, and the VF's own netdev is out of reach
+  silent_driver,     // the PF's driver reports zeros only, and the VF's own netdev is not accessible
   pf_out_of_reach,   // the PF's netdev is not in the network namespace of this process, the VF's not in the
                      // host
   pod_out_of_reach,  // it is in a pod, and this process may not enter network namespaces
@@ -54,10 +54,10 @@ struct CounterSources {
   std::function<PodNamespaces()> pods;
 };
 
-// Device id -> its counters. Each PF is asked once.
+// Device id -> its counters. Each PF is queried once.
 //
-// The PF comes first, because its numbers go on when the VF changes namespace or driver; then the VF's
-// netdev, whose numbers begin anew.
+// The PF comes first, because its counters continue when the VF changes namespace or driver; then the VF's
+// netdev, whose counters start again.
 using CountersOfDevices = std::map<std::string, DeviceCounters>;
 CountersOfDevices read_device_counters(const CounterSources& sources,
                                        const std::vector<PublishedPool>& pools);

@@ -38,7 +38,7 @@ class HttpConnection {
     parser_.body_limit(0);
   }
 
-  // `next` gets whether there is a request. One with a body is none: nothing that is answered has one.
+  // `next` gets whether there is a request. One with a body is invalid: no page needs one.
   template <class Next>
   void read(Next next) {
     stream_.expires_after(kRequestTime);
@@ -66,12 +66,12 @@ class HttpConnection {
     http::async_write(stream_, *serializer_,
                       [next = std::move(next)](boost::system::error_code, size_t) { next(); });
   }
-  // Ends it at once: what was under way fails, and its callback is called later.
+  // Ends it at once: pending operations fail, and their callback is called later.
   void close() { stream_.close(); }
 
   Phase phase() const { return phase_; }
   boost::beast::http::verb method() const { return parser_.get().method(); }
-  // Without what stands behind a question mark.
+  // Without the query after a question mark.
   std::string path() const {
     const auto target = parser_.get().target();
     return std::string(target.substr(0, target.find('?')));
@@ -79,7 +79,8 @@ class HttpConnection {
 
  private:
   static constexpr uint32_t kMaxHeaderBytes = 8 * 1024;
-  // For the whole request, and for the whole answer: a client that sends a byte now and then gains nothing.
+  // For the whole request, and for the whole answer: a client that sends a byte now and then does not extend
+  // it.
   static constexpr std::chrono::seconds kRequestTime{5};
   static constexpr std::chrono::seconds kAnswerTime{20};
 

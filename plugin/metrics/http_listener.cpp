@@ -79,7 +79,7 @@ Result<> check_free(const std::string& path) {
   return {};
 }
 
-// Made under another name and renamed, so that nobody finds it with another mode.
+// Created under another name and renamed, so that it never has another mode.
 Result<UniqueFd> listen_at(const std::string& path) {
   TRY(check_free(path), "");
   const std::string hidden = path.substr(0, path.rfind('/') + 1) + hidden_socket_name();
@@ -100,7 +100,7 @@ Result<UniqueFd> listen_on(ListenAddress& wanted) {
   UniqueFd fd = TRY(make_socket(address.storage.ss_family), "");
   const int on = 1;
   const int off = 0;
-  // A restart need not wait for the connections of the last life; [::] is also for IPv4.
+  // A restart need not wait for the connections of the previous process; [::] is also for IPv4.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (address.storage.ss_family == AF_INET6)
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);

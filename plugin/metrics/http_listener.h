@@ -13,8 +13,8 @@ namespace vfrail {
 
 class HttpListener {
  public:
-  // A unix socket has mode 0600, from the moment it is at its path. One that nobody serves any more is
-  // replaced; Errc::exists for one that somebody does, and for any other kind of file.
+  // A unix socket has mode 0600, from the moment it is at its path. A stale one is replaced; Errc::exists for
+  // one that is served, and for any other kind of file.
   static Result<HttpListener> open(ListenAddress address);
   HttpListener(HttpListener&& other) noexcept
       : address_(std::exchange(other.address_, {})), fd_(std::move(other.fd_)), file_(other.file_) {}

@@ -103,7 +103,7 @@ class HttpServer::Server {
     });
   }
 
-  // Those that wait for an answer are few (kMaxWaiting), so that there is one of another kind.
+  // Those that wait for an answer are few (kMaxWaiting), so there is one of another kind.
   void make_room() {
     if (clients_.size() < kMaxConnections) return;
     for (const Phase phase : {Phase::reading, Phase::writing}) {
@@ -162,7 +162,8 @@ class HttpServer::Server {
     });
   }
 
-  // Whoever has not read an answer yet when the fourth after it is there has to go, with the memory of it.
+  // A client that has not read its answer after three more are ready is closed, to free the memory of the
+  // answer.
   void send(const std::vector<Client>& clients, const SharedReply& made) {
     if (sending_.size() == kMaxSlowAnswers) {
       for (const auto& one : sending_.front()) {

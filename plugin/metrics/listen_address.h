@@ -13,9 +13,9 @@ struct ListenAddress {
   std::string path;  // of a unix socket; empty: TCP
   std::string host;  // "127.0.0.1", "::1", "0.0.0.0"
   uint16_t port = 0;
-  bool local = true;  // nobody from outside this machine can connect
+  bool local = true;  // nobody outside this machine can connect
 
-  std::string text() const;  // as parse_listen_address() takes it
+  std::string text() const;  // as parse_listen_address() accepts it
 };
 
 // "localhost:PORT" (127.0.0.1), "127.0.0.1:PORT", "[::1]:PORT", "unix:/PATH", another numeric address, or

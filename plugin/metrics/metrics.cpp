@@ -61,7 +61,7 @@ void write_unhealthy(MetricsText& out, const NodeStatus& status) {
   }
 }
 
-// Kubelet may still hold ids that the pool has no more; they count, because a pod has them.
+// Kubelet may still have ids that the pool has no more; they count, because a pod has them.
 void write_pools(MetricsText& out, const MetricsInput& input) {
   out.gauge("vfrail_devices", "Devices offered to kubelet, by resource and health.");
   for (const ResourceStatus& one : input.status->resources) {
@@ -195,7 +195,7 @@ std::vector<Row> list_rows(const MetricsInput& input) {
   return out;
 }
 
-// Cuts the list where there is no more room, and answers how many series that drops.
+// Truncates the list where there is no more room, and returns how many series that drops.
 uint64_t cut(std::vector<Row>& rows, size_t room) {
   uint64_t dropped = 0;
   std::erase_if(rows, [&](const Row& row) {

@@ -25,10 +25,9 @@ struct MetricsInput {
   ProcessFacts process;
 };
 
-// At most so many series about single devices. A thousand VFs have 6 each; RDMA counters are 20 to 80 a
-// device.
+// The limit of series about single devices. A thousand VFs have 6 each; RDMA counters are 20 to 80 a device.
 inline constexpr size_t kMaxDeviceSeries = 10'000;
-// And so many unhealthy devices with their reasons, in the resources' order; vfrail_devices counts all.
+// The limit of unhealthy devices with their reasons, in the resources' order; vfrail_devices counts all.
 inline constexpr size_t kMaxUnhealthySeries = 1000;
 
 // Devices in use come first when there is not room for all, then the order of their ids.

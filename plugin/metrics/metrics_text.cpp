@@ -9,8 +9,8 @@ namespace vfrail {
 
 namespace {
 
-// What the format escapes in a label's value; and, as names of devices and pods come from elsewhere, nothing
-// that a terminal would obey.
+// What the format escapes in a label's value; and, as names of devices and pods come from others, control
+// characters of terminals.
 void append_escaped(std::string_view value, std::string& out) {
   for (const char c : escaped(value)) {
     if (c == '\\')

@@ -1,7 +1,7 @@
 // MetricsText: Prometheus' text exposition format, version 0.0.4, written line by line. Knows no metric.
 //
-// Ours and not a library's, because a library keeps each series as an object with its labels: several
-// megabytes for the counters of a thousand VFs, which here are text once a scrape.
+// Not a library, because a library keeps each series as an object with its labels: several megabytes for the
+// counters of a thousand VFs, which here are text once a scrape.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace vfrail {
 
 class MetricsText {
  public:
-  // An empty value is as good as no label (Prometheus' data model), and is left out.
+  // An empty value equals no label (Prometheus' data model), and is left out.
   using Label = std::pair<std::string_view, std::string_view>;
   using Labels = std::initializer_list<Label>;
 
-  // Begins a metric; its samples follow at once, for that is the format's rule.
+  // Begins a metric; its samples must follow directly, which the format requires.
   void gauge(std::string_view name, std::string_view help) { begin(name, "gauge", help); }
   void counter(std::string_view name, std::string_view help) { begin(name, "counter", help); }
   void histogram(std::string_view name, std::string_view help) { begin(name, "histogram", help); }

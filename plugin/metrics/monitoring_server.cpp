@@ -75,7 +75,7 @@ HttpReply MonitoringServer::metrics() {
   return out;
 }
 
-// False: what is known of the pods is as old as it says, or nothing is.
+// False: what is known of the pods is outdated, or nothing is known.
 bool MonitoringServer::ask_kubelet(const NodeStatus& status) {
   PodResourcesCall::Request request{
       .socket = pod_resources_socket(options_.kubelet_root), .resources = {}, .timeout = kKubeletTime};
@@ -97,7 +97,7 @@ bool MonitoringServer::ask_kubelet(const NodeStatus& status) {
 CountersOfDevices MonitoringServer::read_devices(const NodeStatus& status) const {
   std::vector<PublishedPool> pools;
   for (const ResourceStatus& one : status.resources) pools.push_back(one.pool);
-  // A scrape is rare: a socket for each leaves nothing open between two, and none that has lost its place.
+  // A scrape is rare: a socket for each leaves nothing open between two, and no stale one.
   const auto kernel = NetlinkKernel::open_current();
   return read_device_counters(
       {.sys = options_.sys,

@@ -1,6 +1,6 @@
-// Watched: what `vfrail serve` shows at --metrics-address: /metrics, /healthz and /readyz, and without the
-// first at --probe-address. Reads what others publish and count, and what kernel and kubelet know; changes
-// nothing.
+// MonitoringServer: what `vfrail serve` shows at --metrics-address: /metrics, /healthz and /readyz, and
+// without the first at --probe-address. Reads what others publish and count, and asks the kernel and kubelet;
+// changes nothing.
 #pragma once
 
 #include "common/log.h"

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxNamespaces = 1024;
 constexpr uint32_t kMaxPorts = 4;
 
-// What cannot be read here is missing in the answer: a namespace may be ending.
+// An error is missing in the answer: a namespace may be ending.
 void read_one(Kernel& kernel, PodNamespaces& out) {
   if (const auto links = kernel.link_traffic()) {
     for (const LinkTraffic& link : *links) {

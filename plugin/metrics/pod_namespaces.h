@@ -1,4 +1,4 @@
-// Reads the counters of netdevs and RDMA devices in the network namespaces of pods. Takes CAP_SYS_ADMIN and
+// Reads the counters of netdevs and RDMA devices in the network namespaces of pods. Needs CAP_SYS_ADMIN and
 // the host's mounts: `vfrail serve` as root on the node has them, its DaemonSet does not.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace vfrail {
 inline constexpr const char* kNamespaceFolder = "/run/netns";
 
 // Of every namespace below `folder` but our own. Enters each for a moment, so the calling thread must have
-// nothing else to do meanwhile. Not in reach: the folder cannot be read, or a namespace not be entered.
+// nothing else to do meanwhile. Inaccessible if the folder cannot be read, or a namespace cannot be entered.
 PodNamespaces read_pod_namespaces(const std::string& folder);
 
 }  // namespace vfrail

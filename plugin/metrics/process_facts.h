@@ -1,4 +1,4 @@
-// What the kernel says about this process, from /proc/self.
+// Facts about this process, from /proc/self.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ class Builder {
  public:
   Builder() { tree_.groups.emplace_back(); }
 
-  // The group of the PF, made with all groups above it if it is not there.
+  // The group of the PF, created with all groups above it if missing.
   size_t pf(const PciFunction& function) {
     std::vector<std::string> names = chain(place_of(function));
     names.push_back(port_of(function).text());
@@ -45,7 +45,7 @@ class Builder {
 
  private:
   std::vector<std::string> chain(Place place) {
-    // A host bridge belongs to one NUMA node, also where the nodes of what it has are odd.
+    // A host bridge belongs to one NUMA node, even if the nodes of its devices differ.
     const auto numa = numa_of_.emplace(place.host_bridge, place.numa_node).first->second;
     return {numa, place.host_bridge, place.root_port, place.pcie_switch, place.card};
   }

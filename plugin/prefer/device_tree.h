@@ -1,5 +1,5 @@
-// DeviceTree: what can be chosen, by where it is plugged in, from the whole node down to the PFs, counted.
-// Pure; knows no policy.
+// DeviceTree: the devices to choose from, by where they are plugged in, from the whole node down to the PFs,
+// counted. Pure; knows no policy.
 #pragma once
 
 #include "plugin/inventory/inventory.h"
@@ -14,14 +14,14 @@ namespace vfrail {
 
 enum class Level : uint8_t { whole, numa_node, host_bridge, root_port, pcie_switch, card, pf };
 
-// How far two functions are apart that meet at this level, and at none below.
+// The distance of two functions that meet at this level, and at none below.
 Distance meet_at(Level level);
 
 struct Group {
   Level level = Level::whole;
   size_t free = 0;   // members here that may be chosen, `must` among them
   size_t must = 0;   // that have to be chosen
-  size_t taken = 0;  // that may not: pods have them, mostly
+  size_t taken = 0;  // that may not: mostly because pods have them
   size_t gpus = 0;
   size_t rail = 0;                // of a PF: its number in the order of the PFs' addresses
   std::vector<size_t> children;   // indexes of groups, in the order of their first members

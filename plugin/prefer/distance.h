@@ -1,5 +1,5 @@
-// Distance: how far two PCI functions of a node are apart, in the words of `nvidia-smi topo -m`. Pure: it
-// compares where sysfs says they are plugged in, and decides nothing.
+// Distance: how far two PCI functions of a node are apart, in the terms of `nvidia-smi topo -m`. Pure: it
+// compares where sysfs shows them plugged in, and decides nothing.
 #pragma once
 
 #include "plugin/inventory/inventory.h"
@@ -9,7 +9,7 @@
 
 namespace vfrail {
 
-// From near to far. All but `card` are the words of `nvidia-smi topo -m` and of NCCL, as their legends define
+// From near to far. All but `card` are the terms of `nvidia-smi topo -m` and of NCCL, as their legends define
 // them; there, functions of one card are PIX as well.
 enum class Distance : uint8_t {
   card,  // functions of one card: PFs, VFs and sub-functions behind the same bridge

@@ -26,8 +26,8 @@ int64_t coarse(Distance distance) {
 
 int64_t fine(Distance distance) { return static_cast<int64_t>(distance); }
 
-// How much nearer things get by meeting here and not one level above. Whatever meets in a group has met in
-// all groups above it as well, so that these steps add up to the distance of where it first meets.
+// How much nearer devices are by meeting here and not one level above. Devices that meet in a group have met
+// in all groups above it as well, so these steps add up to the distance of where they first meet.
 int64_t step(Level level, Measure measure) {
   if (level == Level::whole) return measure(meet_at(level));
   return measure(meet_at(level)) - measure(meet_at(static_cast<Level>(static_cast<uint8_t>(level) - 1)));
@@ -48,8 +48,8 @@ struct Share {
     return used(Level::pf) * (all * all - static_cast<int64_t>(group.taken * group.taken));
   }
   int64_t apart(Measure measure) const { return step(group.level, measure) * (count * (count - 1) / 2); }
-  // Dealing GPUs out from the narrowest group upwards is best, and leaves in each group either only devices
-  // or only GPUs without a partner: so this many pairs have been found in here.
+  // Assigning GPUs from the narrowest group upwards is best, and leaves in each group either only devices or
+  // only GPUs without a partner: so this many pairs have been found in here.
   int64_t far_from_gpus(Measure measure) const {
     const int64_t pairs = std::min(count, static_cast<int64_t>(group.gpus) * devices_a_gpu);
     return step(group.level, measure) * pairs;

@@ -13,15 +13,16 @@ namespace {
 
 using Ids = std::set<std::string>;
 
-// The cheapest ways for a group to give `least`, `least` + 1, ... devices.
+// The cheapest ways for a group to provide `least`, `least` + 1, ... devices.
 struct Table {
   size_t least = 0;
   std::vector<Cost> costs;
-  // For each child: how many of them it gives itself, when it and the children before it give that many.
+  // For each child: how many of them it provides itself, when it and the children before it provide that
+  // many.
   std::vector<std::vector<size_t>> shares;
 };
 
-// Adds a child to what the children before it can give.
+// Adds a child to what the children before it can provide.
 Table join(Table before, const Table& child, size_t size, uint64_t& steps) {
   Table out;
   out.least = before.least + child.least;
@@ -57,7 +58,7 @@ Table fill(const Group& group, const std::vector<Table>& tables, size_t size, ui
   return out;
 }
 
-// Ids by what they are to the pool.
+// Ids by their role in the pool.
 struct Sorted {
   std::set<size_t> units;  // their indexes
   Ids strangers;
@@ -131,7 +132,8 @@ Choice choose(const DeviceTree& tree, const Objective& objective, size_t size) {
   out.counts[0] = size;
   for (size_t i = 0; i < tree.groups.size(); ++i) {
     const std::vector<size_t>& children = tree.groups[i].children;
-    size_t open = out.counts[i];  // to be given by this child and those before it, who give this at least
+    size_t open =
+        out.counts[i];  // to be provided by this child and those before it, which provide at least this
     size_t least = tables[i].least;
     for (size_t k = children.size(); k-- > 0;) {
       out.counts[children[k]] = tables[i].shares[k][open - least];

@@ -1,10 +1,10 @@
 // preferred(): which of the available units a container should get, by the pool's Preference. Pure. Never
-// fails: it answers a valid set whenever there is one, and nothing otherwise, which leaves the choice to
+// fails: it returns a valid set whenever there is one, and an empty one otherwise, which leaves the choice to
 // kubelet.
 //
-// What it cannot know, because kubelet does not say: which pod asks, and which GPUs it has or will get (those
-// are another plugin's, asked separately). `pcie` therefore proposes sets with a GPU near each device; that
-// the pod gets just these GPUs takes NUMA alignment (topology manager), or a pod that takes all of them.
+// What it cannot know, because kubelet does not pass it: which pod asks, and which GPUs it has or will get
+// (those are another plugin's, asked separately). `pcie` therefore proposes sets with a GPU near each device;
+// that the pod gets just these GPUs takes NUMA alignment (topology manager), or a pod that takes all of them.
 #pragma once
 
 #include "plugin/match/published_pool.h"
@@ -23,8 +23,7 @@ struct PreferredRequest {
 };
 
 // What units are chosen by; `none`: kubelet chooses, and need not ask. Units of a shared_one pool are spread
-// if nothing else is wanted, so that a pod gets the device that is least in use. Units that stand for several
-// devices have nothing to choose by.
+// by default, so that a pod gets the least used device. Units of several devices have nothing to choose by.
 Preference preference_of(const Pool& pool);
 
 // Ids of units, in the order of rails, then of the pool. (Kubelet makes a set of them: Allocate gets them in
@@ -41,11 +40,11 @@ struct Choice {
   uint64_t steps = 0;  // costs that were compared
 };
 
-// Exact, and the same each time. Of equally good sets, the one with more devices in earlier groups.
+// Exact, and deterministic. Of equally good sets, the one with more devices in earlier groups.
 //
-// A group's best way to give n devices depends on nothing but n, so it is looked up from the best ways of its
-// children, from the PFs upwards. At most 14 * devices * (size + 1) steps: on each of seven levels a device
-// is joined once with at most `size` others, and a group with devices as well.
+// A group's best way to provide n devices depends on nothing but n, so it is computed from the best ways of
+// its children, from the PFs upwards. At most 14 * devices * (size + 1) steps: on each of seven levels a
+// device is joined once with at most `size` others, and a group with devices as well.
 Choice choose(const DeviceTree& tree, const Objective& objective, size_t size);
 
 }  // namespace vfrail

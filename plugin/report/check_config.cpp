@@ -16,11 +16,11 @@ namespace vfrail {
 
 namespace {
 
-// Where kubelet looks for plugins if it was not told otherwise; `serve` checks the folder it really uses.
+// The default folder of kubelet's plugins; `serve` checks the folder it really uses.
 constexpr const char* kPluginFolder = "/var/lib/kubelet/plugins_registry";
 
-// What the files say together: each a configuration of its own, for the nodes that have it, and the networks
-// for all of them.
+// What the files contain together: each is a configuration of its own, for the nodes that have it, and the
+// networks are for all of them.
 struct Findings {
   std::string described;
   std::vector<std::string> errors;
@@ -62,7 +62,7 @@ Result<> check_file(const std::string& file, const CheckConfigOptions& options, 
   return {};
 }
 
-// The peers' documents have many networks without a device of the plugin's.
+// The peers' documentation has many networks without a device of the plugin's.
 void check_networks(Findings& out) {
   for (const Network& network : out.networks) {
     out.errors.insert(out.errors.end(), network.faults.begin(), network.faults.end());

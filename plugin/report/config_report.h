@@ -1,4 +1,4 @@
-// Says a configuration in words, for `vfrail check-config`. Pure.
+// Describes a configuration in words, for `vfrail check-config`. Pure.
 #pragma once
 
 #include "plugin/config/config.h"

@@ -18,7 +18,7 @@ bool has_rdma(const Inventory& inventory) {
                      [](const PciFunction& function) { return function.rdma_capable; });
 }
 
-// In shared mode an RDMA device cannot move (rdma_dev_change_netns() of the kernel): a pod reaches it through
+// In shared mode an RDMA device cannot move (rdma_dev_change_netns() of the kernel): a pod uses it through
 // its character devices alone, and sees the devices of all others.
 CheckResult check_rdma_mode(const DoctorInput& input) {
   if (!has_rdma(input.inventory)) return {Finding::good, "no RDMA device on this node", ""};

@@ -1,5 +1,5 @@
-// `vfrail doctor`: checks of the node, one row each: what an administrator should know before pods find out.
-// A new check is a new row. Reads, and changes nothing.
+// `vfrail doctor`: checks of the node, one row each: problems that an administrator should find before pods
+// do. A new check is a new row. Reads, and changes nothing.
 #pragma once
 
 #include "common/json.h"
@@ -22,7 +22,7 @@ enum class Finding : uint8_t {
 struct CheckResult {
   Finding finding = Finding::good;
   std::string text;    // what was found
-  std::string remedy;  // what to do; empty if there is nothing to do
+  std::string remedy;  // the remedy; empty if there is nothing to do
 };
 
 struct DoctorInput {

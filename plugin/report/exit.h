@@ -1,4 +1,4 @@
-// How the subcommands end: exit codes, and the line on stderr that says why.
+// How the subcommands end: exit codes, and the line on stderr with the reason.
 #pragma once
 
 #include "common/result.h"
@@ -15,7 +15,7 @@ int fail(Exit code, const Error& error);
 // Writes an answer to stdout. kFailed if that is closed or full.
 int answer(const std::string& text);
 
-// Of what somebody else wrote, for a terminal; our line ends stay.
+// Escapes a text of others for a terminal; our line ends stay.
 std::string escaped_lines(const std::string& text);
 
 }  // namespace vfrail

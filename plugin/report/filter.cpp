@@ -12,8 +12,8 @@ namespace {
 
 bool is_address(const std::string& id, const std::string& name) { return id == name || id == "0000:" + name; }
 
-// By what an administrator has at hand: the id, without the PCI domain if that is 0, the name of its netdev
-// or of a bond that has it, or of its RDMA device.
+// By the names that an administrator knows: the id, without the PCI domain if that is 0, the name of its
+// netdev or of a bond that has it, or of its RDMA device.
 bool is_called(const PciFunction& function, const std::string& name, const Inventory& inventory) {
   const auto has_name = [&](const auto& one) { return one.name == name; };
   const auto in_lag = [&](const Lag& lag) {
@@ -66,7 +66,7 @@ Error unknown_resource(const std::string& name, const NodeReport& report) {
 
 using Matches = std::function<bool(const DeviceReport&, const std::string&)>;
 
-// Keeps what one of the names is about; the first name that is about nothing, if there is one.
+// Keeps what one of the names matches; returns the first name without a match, if there is one.
 std::optional<std::string> keep(const std::vector<std::string>& names, const Matches& matches,
                                 NodeReport& report) {
   for (const std::string& name : names) {
@@ -104,7 +104,7 @@ Result<> apply(const DeviceFilter& filter, NodeReport& report) {
     return std::any_of(device.resources.begin(), device.resources.end(),
                        [&](const ResourceUse& use) { return is_resource(*use.pool, name); });
   };
-  // A resource may well be empty.
+  // A resource may be empty.
   for (DeviceReport& device : report.devices) {
     const auto wanted = [&](const std::string& name) { return in_resource(device, name); };
     if (!filter.resources.empty() && std::none_of(filter.resources.begin(), filter.resources.end(), wanted))

@@ -1,4 +1,4 @@
-// Which devices of a report are asked for. Pure.
+// Which devices of a report are requested. Pure.
 #pragma once
 
 #include "common/result.h"
@@ -18,8 +18,8 @@ struct DeviceFilter {
   bool empty() const { return devices.empty() && resources.empty() && pfs.empty() && !unhealthy; }
 };
 
-// Devices that one of the conditions leaves out are not `shown`. Errc::not_found for a name that nothing on
-// this node has.
+// Devices that one of the conditions excludes are not `shown`. Errc::not_found for a name that matches
+// nothing on this node.
 Result<> apply(const DeviceFilter& filter, NodeReport& report);
 
 }  // namespace vfrail

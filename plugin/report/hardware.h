@@ -1,5 +1,5 @@
-// Hardware: what people want to see of a function and no decision needs: what it is called, how fast its port
-// is. Reads sysfs and the list of PCI names.
+// Hardware: facts about a function for people that no decision needs: its name, the speed of its port. Reads
+// sysfs and the list of PCI names.
 #pragma once
 
 #include "common/node/sys_root.h"
@@ -19,7 +19,7 @@ struct Hardware {
   std::optional<uint32_t> speed_mbps;  // of its own port as it is now
 };
 
-// By the ids of functions. What cannot be read is not known.
+// By the ids of functions. Unreadable facts are missing.
 using HardwareById = std::map<std::string, Hardware>;
 // `pci_ids`: files in the format of pci.ids; the first that is there counts.
 HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,

@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-// match() says "nvidia.com/hostdev: vendor is ...": the resource is told apart from the reason here.
+// match() returns "nvidia.com/hostdev: vendor is ...": the resource is separated from the reason here.
 Reason as_reason(const std::string& text, const Pools& pools) {
   for (const Pool& pool : pools.pools) {
     const std::string prefix = pool.resource() + ": ";

@@ -1,5 +1,5 @@
-// NodeReport: what `vfrail inspect` says of a node, in whatever form it is asked for: each function with its
-// state, its resources, its pods, and why it has none. Pure; decides nothing that match() has not decided.
+// NodeReport: the content of `vfrail inspect` in every format: each function with its state, its resources,
+// its pods, and why it has none. Pure; decides nothing that match() has not decided.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -19,20 +19,20 @@ namespace vfrail {
 
 // In one word; the first that is true.
 enum class DeviceState : uint8_t {
-  unhealthy,     // in a resource or all by itself: it could not be restored after its last pod
+  unhealthy,     // in a resource or not: it could not be restored after its last pod
   allocated,     // a pod has it
-  elsewhere,     // in another network namespace, and nobody knows whose
+  elsewhere,     // in another network namespace, of an unknown pod or process
   healthy,       // in a resource
   has_vfs,       // a PF whose VFs are advertised; this and what follows: in no resource
   no_driver,     // none is bound
-  host_use,      // a selector matches, but the host lives on it
+  host_use,      // a selector matches, but the host uses it
   not_selected,  // no selector matches
   unconfigured,  // there is no configuration
 };
 // As JSON has it: "not_selected".
 const char* name_of(DeviceState state);
 
-// Why a function is unhealthy, or is not in those resources: said once, for all of them.
+// Why a function is unhealthy, or is not in those resources: one text for all of them.
 struct Reason {
   std::string text;
   std::vector<std::string> resources;  // none: all of them, or there are none
@@ -51,12 +51,12 @@ struct DeviceReport {
   std::vector<ResourceUse> resources;
   std::vector<Reason> reasons;
   std::vector<PodUse> pods;
-  bool shown = true;  // what is asked for
+  bool shown = true;  // the requested ones
 
   std::string id() const { return function->id.text(); }
 };
 
-// Everything that the parts of a report point into, and that has to outlive it.
+// Everything that the parts of a report refer to, and that has to outlive it.
 struct InspectFacts {
   std::string config_file;  // empty: none
   std::optional<Config> config;
@@ -75,7 +75,7 @@ struct NodeReport {
 
 NodeReport make_report(const InspectFacts& facts);
 
-// "PIX": how far the nearest GPU is; nothing without a GPU.
+// "PIX": how far the nearest GPU is; empty without a GPU.
 std::optional<Distance> nearest_gpu(const PciFunction& function, const std::vector<Gpu>& gpus);
 
 }  // namespace vfrail

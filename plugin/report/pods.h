@@ -1,4 +1,4 @@
-// Which pod has which device: as kubelet says it, and as vfrail-cni's records do. Reads; never guesses.
+// Which pod has which device, by kubelet's answer and by vfrail-cni's records. Reads; never guesses.
 #pragma once
 
 #include "common/node/attachments.h"
@@ -14,7 +14,7 @@ namespace vfrail {
 
 struct PodUse {
   std::string pod_namespace = {};
-  std::string pod = {};        // empty: a container that no pod is known of
+  std::string pod = {};        // empty: a container without a known pod
   std::string container = {};  // its name in the pod, or its id in a record
   enum class Source : uint8_t { kubelet, record };
   Source source = Source::kubelet;
@@ -26,10 +26,10 @@ struct PodUse {
 // By the ids of functions; several pods can have a shared device.
 using PodsById = std::map<std::string, std::vector<PodUse>>;
 
-// What kubelet has allocated of the pools. Not of units that stand for every device of a pool: whoever has
-// one has no device more than the next.
+// What kubelet has allocated of the pools. Not of units that stand for every device of a pool, because they
+// show no device.
 void add_allocated(const Pools& pools, const DevicesInUse& in_use, PodsById& out);
-// What vfrail-cni has attached, of devices that kubelet names no pod for.
+// What vfrail-cni has attached, of devices for which kubelet names no pod.
 void add_attached(const Attachments& attachments, const Inventory& inventory, PodsById& out);
 
 }  // namespace vfrail

@@ -12,7 +12,7 @@ namespace vfrail {
 struct TableOptions {
   Terminal terminal;
   bool headers = true;    // else the rows alone
-  bool filtered = false;  // not all devices are shown, so nothing is said of all
+  bool filtered = false;  // not all devices are shown, so there is no statement about all
 };
 // One line a function, what belongs to a PF below it and indented; then why devices have no resource or are
 // unhealthy, the sizes of the resources, and the warnings.

@@ -20,7 +20,7 @@ constexpr const char* kLegend =
     "NODE  other host bridges of the NUMA node\n"
     "SYS   another NUMA node\n";
 
-// What shares a place: a PF, and those of its functions that are shown.
+// A place: a PF, and those of its functions that are shown.
 struct Port {
   std::string name;  // of the PF's netdev; may be empty
   std::optional<int> numa_node;

@@ -70,7 +70,7 @@ std::string field_line(const FieldMatch& field) {
 
 std::string resource_text(const ResourceTrace& resource) {
   std::string out = "  " + resource.resource + ": " + escaped(headline(resource)) + "\n";
-  // Other kinds of functions are compared with nothing.
+  // Other kinds of functions have no comparison.
   if (resource.result.ruling == MatchKind::other_type) return out;
   for (size_t i = 0; i < resource.selectors.size(); ++i) {
     if (resource.selectors.size() > 1) out += "    selectors[" + std::to_string(i) + "]\n";

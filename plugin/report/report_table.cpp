@@ -38,7 +38,7 @@ std::string rdma_text(const PciFunction& function) {
   return out;
 }
 
-// "ether up", "IB ACTIVE"; the state of the RDMA device's ports where there are any, which says more.
+// "ether up", "IB ACTIVE"; the state of the RDMA device's ports if there are any, which is more precise.
 std::string link_text(const PciFunction& function) {
   std::string out = function.link_type == "infiniband" ? "IB" : function.link_type;
   std::string state;
@@ -57,7 +57,7 @@ std::string speed_text(const std::optional<uint32_t>& mbps) {
   return std::to_string(*mbps / 1000) + (tenths == 0 ? "" : "." + std::to_string(tenths)) + "G";
 }
 
-// Of "MT2910 Family [ConnectX-7]" what people call it. A VF is its PF's model.
+// Of "MT2910 Family [ConnectX-7]" the common name. A VF has its PF's model.
 std::string model_text(const DeviceReport& device) {
   if (device.function->pf) return "";
   const std::string& name = device.hardware.device_name;
@@ -114,7 +114,7 @@ std::string general(const std::string& reason) {
   return reason.substr(0, is) + " does not match" + reason.substr(want);
 }
 
-// Reasons, each said once below the table, and referred to by its number.
+// Reasons, each listed once below the table, and referred to by its number.
 class Notes {
  public:
   std::string refer_to(const std::vector<Reason>& reasons) {
@@ -168,7 +168,7 @@ std::vector<Branch> as_tree(const NodeReport& report) {
     else
       out.push_back({&device, {}});
   }
-  // A PF that is not asked for stays for those below it.
+  // A PF that is not requested stays for those below it.
   std::erase_if(out, [](const Branch& branch) { return !branch.device->shown && branch.below.empty(); });
   std::stable_sort(out.begin(), out.end(), [](const Branch& a, const Branch& b) {
     return a.device->function->address < b.device->function->address;

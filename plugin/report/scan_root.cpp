@@ -36,7 +36,7 @@ Result<Inventory> scan_root(const std::string& root) {
   Inventory out = TRY(scan(sys, host.get()), "");
   TRY(check_host_view(sys, out), "");
   const std::string state = cni_state_dir(root);
-  // Only root may read it; the rest is worth showing all the same.
+  // Only root may read it; the rest is shown nevertheless.
   if (const auto attached = Attachments(state).owners())
     mark_attached(*attached, out);
   else

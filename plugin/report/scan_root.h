@@ -1,4 +1,4 @@
-// scan_root(): the node as a report wants it: scanned, with what vfrail-cni knows of its devices. Reads only.
+// scan_root(): the node for a report: scanned, with the records of vfrail-cni. Reads only.
 #pragma once
 
 #include "common/result.h"
@@ -17,7 +17,7 @@ bool is_live(const std::string& root);
 // Where vfrail-cni of that node has its records.
 std::string cni_state_dir(const std::string& root);
 
-// What cannot be read of the state of vfrail-cni is a warning of the inventory.
+// Unreadable state of vfrail-cni is a warning of the inventory.
 Result<Inventory> scan_root(const std::string& root);
 
 }  // namespace vfrail

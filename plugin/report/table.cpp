@@ -28,8 +28,8 @@ std::vector<size_t> natural_widths(const std::vector<Column>& columns,
   return out;
 }
 
-// What each column gets of the table's width, 0 for those without a place: the most important ones first,
-// at their most modest; what is left then goes to those that could use it.
+// The width of each column, 0 for those without a place: the most important ones first, at their minimum; the
+// rest then goes to those that can use it.
 std::vector<size_t> share_width(const std::vector<Column>& columns, const std::vector<size_t>& natural,
                                 size_t width) {
   if (width == 0) return natural;

@@ -1,4 +1,4 @@
-// What stdout is for people: how wide, with colours, with the characters that draw trees.
+// The properties of stdout for people: width, colours, characters that draw trees.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@ namespace vfrail {
 
 namespace {
 
-// What has come back is written again, but not at once if it has just been.
+// A remark that recurs is logged again, but not directly after the last time.
 template <class Write>
 void repeat(Remarks::Remark& remark, Remarks::Time time, Write write) {
   remark.holds = true;
@@ -39,7 +39,7 @@ void Remarks::set(const std::string& topic, const std::vector<std::string>& now,
       ++more;
     }
   }
-  // What has just been written is remembered for a while beyond its end.
+  // A remark that was just logged is remembered for a while beyond its end.
   std::erase_if(known.remarks,
                 [&](const auto& one) { return !one.second.holds && time - one.second.written >= kPause; });
   if (more > 0 && !known.too_many)

@@ -1,5 +1,5 @@
-// Remarks: sentences about what is so at present, for the log: each is written when it begins to hold, and
-// again when it holds anew after it had ended. Bounded in memory and in lines. Belongs to one thread.
+// Remarks: sentences about the present state, for the log: each is logged when it begins to hold, and again
+// when it recurs after it had ended. Bounded in memory and in lines. Belongs to one thread.
 #pragma once
 
 #include "common/log.h"
@@ -15,20 +15,20 @@ namespace vfrail {
 class Remarks {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // Of one topic. A node has some hundred devices, and mostly none to be said something about.
+  // Of one topic. A node has some hundred devices, mostly without remarks.
   static constexpr size_t kMost = 1000;
-  // What comes and goes all the time is written so often at most.
+  // The interval at which a flapping remark is logged at most.
   static constexpr std::chrono::minutes kPause{1};
 
   struct Remark {
     Time written;
     bool holds = true;
     bool held = true;    // before this time
-    bool again = false;  // it has come back and is still to be written
+    bool again = false;  // it recurs and is still to be logged
   };
 
-  // `now` is all that holds of that topic: what is not in it has ended. Of more than kMost the rest is
-  // counted in one line.
+  // `now` is all that holds of that topic: a remark that is not in it has ended. Of more than kMost the rest
+  // is counted in one line.
   void set(const std::string& topic, const std::vector<std::string>& now, Time time, LogLevel level,
            Log& log);
 

@@ -1,5 +1,5 @@
-// Status: how the daemon is now. The owner thread publishes it, any thread reads it; and whether the owner
-// thread still turns. Decides nothing about devices.
+// Status: the present state of the daemon. The owner thread publishes it, any thread reads it; and whether
+// the owner thread is alive. Decides nothing about devices.
 #pragma once
 
 #include "plugin/match/published_pool.h"
@@ -18,7 +18,7 @@ namespace vfrail {
 struct ResourceStatus {
   PublishedPool pool = {};
   bool serving = false;      // its socket is open
-  bool registered = false;   // kubelet has said so
+  bool registered = false;   // kubelet has confirmed it
   std::string trouble = {};  // the last reason of a failure; empty: none
 };
 
@@ -42,11 +42,11 @@ class Status {
   void publish(NodeStatus now);
   std::shared_ptr<const NodeStatus> get() const;
 
-  // The owner thread's pulse. A reader asks, `wake` has the owner thread turn once, and that answers: an idle
-  // daemon needs no timer for this. A question that stays unanswered says that the thread is stuck.
+  // The owner thread's heartbeat. A reader asks, `wake` makes the owner thread loop once, and that answers:
+  // an idle daemon needs no timer for this. An unanswered request means that the thread is stuck.
   void connect(std::function<void()> wake);  // owner; an empty function: it has ended
   void answer();                             // owner
-  // For how long the oldest unanswered question has waited; 0 if there was none. Asks the next one. Nothing
+  // For how long the oldest unanswered request has waited; 0 if there was none. Sends the next one. No value
   // if there is no owner thread.
   std::optional<std::chrono::milliseconds> silent_for();
 

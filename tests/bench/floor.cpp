@@ -1,12 +1,12 @@
 // The floor of an attachment: a program that is called as a CNI plugin and sends the netlink messages that
 // the kernel cannot do without, and nothing else. It reads no configuration, checks nothing, keeps no record,
-// prints no result; what vfrail-cni has to find out it is told in its environment. For measurements only.
+// prints no result; what vfrail-cni has to find out is in its environment. For measurements only.
 //
 //   CNI_COMMAND, CNI_NETNS, CNI_IFNAME   as a CNI plugin's
 //   FLOOR_LINK   name of the netdev in the host
 //   FLOOR_RDMA   index of its RDMA device; unset: it has none, or it stays
 //   FLOOR_IPAM   path of an IPAM plugin, which gets our environment and stdin; unset: no address
-//   FLOOR_PF, FLOOR_VF, FLOOR_VLAN   name of the PF, number of the VF: sets this VLAN, after one look at the
+//   FLOOR_PF, FLOOR_VF, FLOOR_VLAN   name of the PF, number of the VF: sets this VLAN, after one query of the
 //   VFs
 //
 // Prints "VERB NANOSECONDS": what the messages took, from the first byte sent to the last answer read.
@@ -150,7 +150,7 @@ void move_rdma(int netns) {
   rdma.request(message, "move RDMA device");
 }
 
-// What a plugin does that sets VF properties and can restore them: one look at all VFs, one message that
+// What a plugin does that sets VF properties and can restore them: one query of all VFs, one message that
 // sets.
 void set_vf(const Socket& route, const char* vlan, bool look_first) {
   const char* pf = std::getenv("FLOOR_PF");

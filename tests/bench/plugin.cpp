@@ -190,7 +190,7 @@ std::vector<double> time_allocations(const Node& node) {
   return out;
 }
 
-// A VF goes, and the plugin is told to look: as an event would.
+// A VF is removed, and the plugin is to rescan, as after an event.
 double time_change(const Node& node, const TestKubelet& kubelet, pid_t pid) {
   const std::string vf = node.root() + "/sys/bus/pci/devices/0000:10:01.0";
   const auto target = std::filesystem::read_symlink(vf);

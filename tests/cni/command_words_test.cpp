@@ -23,7 +23,7 @@ std::string refusal(const char* name, const std::vector<std::string>& words) {
 
 }  // namespace
 
-TEST_CASE("A value is the next word or behind an equals sign") {
+TEST_CASE("A value is the next argument or follows an equals sign") {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--as", "sriov", "/opt"},
                                                 {"/opt", "--as=sriov"},
                                                 {"--as=sriov", "--", "/opt"}}) {
@@ -36,7 +36,7 @@ TEST_CASE("A value is the next word or behind an equals sign") {
   CHECK(read_words(command("sweep"), {"--dry-run", "--adopt"})->options.size() == 2);
 }
 
-TEST_CASE("What is missing, superfluous or misspelt is said") {
+TEST_CASE("Missing, superfluous and misspelt arguments are reported") {
   CHECK(refusal("install", {}) == "DIR is missing");
   CHECK(refusal("install", {"a", "b"}) == "\"b\" is one argument too many");
   CHECK(refusal("install", {"a", "--as"}) == "--as needs a value: NAME");

@@ -37,7 +37,7 @@ struct FakeNode {
     return *out;
   }
 
-  // What one process does: a connection to the kernel of its own, the state folder opened anew.
+  // What one process does: it opens its own connection to the kernel and the state folder.
   template <class Work>
   auto process(Work work) {
     auto store = makes_state_folder ? RecordStore::open(dir.path("state"), dir.path("locks"))

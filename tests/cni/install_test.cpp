@@ -22,7 +22,7 @@ struct stat status_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("An installed program is the running one and can be run, with nothing else beside it") {
+TEST_CASE("The installed program is the running one, is executable, and nothing else is beside it") {
   const test::TempDir dir;
   REQUIRE(install(dir.path(), "vfrail"));
   CHECK(fs::file_size(dir.path("vfrail")) == fs::file_size("/proc/self/exe"));
@@ -30,7 +30,7 @@ TEST_CASE("An installed program is the running one and can be run, with nothing 
   CHECK(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()) == 1);
 }
 
-TEST_CASE("An installed program is left alone when it is the same, and replaced as a whole when not") {
+TEST_CASE("An identical installed program is left alone, a different one is replaced atomically") {
   const test::TempDir dir;
   REQUIRE(install(dir.path(), "vfrail"));
   const auto first = status_of(dir.path("vfrail")).st_ino;
@@ -42,7 +42,7 @@ TEST_CASE("An installed program is left alone when it is the same, and replaced 
   CHECK(fs::file_size(dir.path("vfrail")) == fs::file_size("/proc/self/exe"));
 }
 
-TEST_CASE("A program is not installed through a symbolic link but in its place") {
+TEST_CASE("Installing replaces a symbolic link and does not write through it") {
   const test::TempDir dir;
   std::ofstream(dir.path("victim")) << "safe";
   fs::create_symlink("victim", dir.path("vfrail"));
@@ -59,7 +59,7 @@ TEST_CASE("A name that leads out of the folder is refused") {
   }
 }
 
-TEST_CASE("A folder that is not there is an error that names the file") {
+TEST_CASE("A folder that does not exist is an error that names the file") {
   const auto done = install("/nonexistent", "vfrail");
   REQUIRE_FALSE(done);
   CHECK(done.error().text.find("/nonexistent/vfrail") != std::string::npos);

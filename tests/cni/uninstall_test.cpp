@@ -59,7 +59,7 @@ Record some_record() {
 
 }  // namespace
 
-TEST_CASE("Uninstalling removes what is vfrail's, under every name, and leaves the files of others") {
+TEST_CASE("Uninstalling removes the files of vfrail under every name, and leaves those of others") {
   const Node node;
   const auto removed = uninstall(node.places);
   REQUIRE(removed);
@@ -71,7 +71,7 @@ TEST_CASE("Uninstalling removes what is vfrail's, under every name, and leaves t
   CHECK_FALSE(fs::exists(node.places.run));
 }
 
-TEST_CASE("Uninstalling again, or where nothing ever was, is no error") {
+TEST_CASE("Uninstalling again, or where nothing was installed, is no error") {
   const Node node;
   REQUIRE(uninstall(node.places));
   CHECK(uninstall(node.places)->empty());
@@ -79,7 +79,7 @@ TEST_CASE("Uninstalling again, or where nothing ever was, is no error") {
   CHECK(uninstall(places_below(empty.path(), "/opt/cni/bin"))->empty());
 }
 
-TEST_CASE("Uninstalling is refused while an attachment is recorded, and removes nothing then") {
+TEST_CASE("Uninstalling is refused while an attachment is recorded, and then removes nothing") {
   const Node node;
   const auto store = RecordStore::open(node.places.state, node.places.run + "/locks");
   REQUIRE(store->save(some_record()));

@@ -66,7 +66,7 @@ TEST_CASE("A write that fails leaves no temporary file") {
   CHECK(entries(dir.path()) == 1);
 }
 
-TEST_CASE("A write into a folder that is not there says which file") {
+TEST_CASE("A write into a folder that does not exist names the file") {
   const auto written = write_file("/nonexistent/f", "x", 0600, Durability::renamed);
   REQUIRE_FALSE(written);
   CHECK(written.error().code == Errc::not_found);
@@ -81,7 +81,7 @@ TEST_CASE("A write replaces a symbolic link and not the file behind it") {
   CHECK(*read_file(dir.path("victim"), 100).value_or(std::nullopt) == "safe");
 }
 
-TEST_CASE("A symbolic link is not read, a missing file is nothing, a long one is refused") {
+TEST_CASE("A symbolic link is not read, a missing file is no value, a long one is refused") {
   const test::TempDir dir;
   REQUIRE(write_file(dir.path("f"), "12345", 0600, Durability::renamed));
   fs::create_symlink("f", dir.path("link"));
@@ -94,13 +94,13 @@ TEST_CASE("A symbolic link is not read, a missing file is nothing, a long one is
   CHECK(long_one.error().code == Errc::invalid);
 }
 
-TEST_CASE("Removing a file that is not there succeeds, removing a folder does not") {
+TEST_CASE("Removing a missing file succeeds, removing a folder does not") {
   const test::TempDir dir;
   CHECK(remove_file(dir.path("none")));
   CHECK_FALSE(remove_file(dir.path()));
 }
 
-TEST_CASE("A folder is made with its parents, and an existing one stays as it is") {
+TEST_CASE("A folder is created with its parents, and an existing one is left unchanged") {
   const test::TempDir dir;
   CHECK(make_folder(dir.path("a/b/c"), 0700));
   CHECK(mode_of(dir.path("a/b/c")) == 0700);
@@ -125,7 +125,7 @@ TEST_CASE("A stream is read to its end and no further than the limit") {
   CHECK(read_stream(from.get(), 5).value_or("") == "hello");
 }
 
-TEST_CASE("A lock file is gone when the lock is") {
+TEST_CASE("The file of a lock is removed with the lock") {
   const test::TempDir dir;
   {
     const auto lock = FileLock::acquire(dir.path("lock"), milliseconds{0});
@@ -149,7 +149,7 @@ TEST_CASE("A lock that another process holds is busy at the deadline") {
   CHECK(fs::exists(dir.path("lock")));
 }
 
-TEST_CASE("Whoever waits for a lock in vain is told who has it, and for what") {
+TEST_CASE("The error of a waiter for a lock names the holder and its purpose") {
   const test::TempDir dir;
   // A killed holder's text, longer than the next one's.
   std::ofstream(dir.path("lock")) << std::string(400, 'x');
@@ -164,7 +164,7 @@ TEST_CASE("Whoever waits for a lock in vain is told who has it, and for what") {
   CHECK(second.error().text.find("xx") == std::string::npos);
 }
 
-TEST_CASE("A lock passes on when its holder dies without letting go") {
+TEST_CASE("The lock of a process that dies is free") {
   const test::TempDir dir;
   const pid_t other = in_process([&] {
     const auto lock = FileLock::acquire(dir.path("lock"), milliseconds{0});
@@ -183,7 +183,7 @@ TEST_CASE("A symbolic link in the place of a lock is refused") {
   CHECK_FALSE(fs::exists(dir.path("elsewhere")));
 }
 
-TEST_CASE("A lock that was moved is let go once") {
+TEST_CASE("A lock that was moved is released once") {
   const test::TempDir dir;
   auto first = FileLock::acquire(dir.path("lock"), milliseconds{0});
   REQUIRE(first);

@@ -22,7 +22,7 @@ TEST_CASE("A PCI domain can have more than four digits") {
   CHECK(PciAddress::parse("ffffffff:01:00.0").has_value());
 }
 
-TEST_CASE("What is no PCI address is refused") {
+TEST_CASE("An invalid PCI address is refused") {
   const char* text =
       GENERATE("", "0000:03:02", "03:02.1", "000:03:02.1", "0000:03:20.0", "0000:03:02.8", "0000:03:02.f",
                "0000:0g:02.1", "0000-03:02.1", "0000:03:02.1 ", " 0000:03:02.1", "-000:03:02.1",
@@ -43,7 +43,7 @@ TEST_CASE("An address of IPoIB has 20 bytes") {
   CHECK_FALSE(mac->all_zero());
 }
 
-TEST_CASE("What is no link-layer address is refused") {
+TEST_CASE("An invalid link-layer address is refused") {
   const char* text = GENERATE("", "02:00:00:00:00", "02:00:00:00:00:0", "02:00:00:00:00:01:02",
                               "02:00:00:00-00:01", "020000000001", "0g:00:00:00:00:01", "+2:00:00:00:00:01",
                               "02.00.00.00.00.01", "02:00:00:00:00:01 ");
@@ -61,7 +61,7 @@ TEST_CASE("An interface name follows the kernel's rule") {
   CHECK_FALSE(valid_ifname(name));
 }
 
-TEST_CASE("A name from which the kernel would make a numbered one is not an interface name") {
+TEST_CASE("A name with a format specifier of the kernel is not an interface name") {
   CHECK_FALSE(valid_ifname("net%d"));
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("A text that could lead out of a folder or is too long is not a device
   CHECK(id.error().code == Errc::invalid);
 }
 
-TEST_CASE("The message about a device id stays short when the text is long") {
+TEST_CASE("The message about a device id is short even if the text is long") {
   CHECK(DeviceId::parse(std::string(100'000, 'x')).error().text.size() < 300);
 }
 

@@ -25,7 +25,7 @@ TEST_CASE("What is not an IP address is refused") {
   CHECK_FALSE(IpAddress::parse(text).has_value());
 }
 
-TEST_CASE("A prefix that is absent, too long or no number is refused") {
+TEST_CASE("A prefix that is missing, too long or no number is refused") {
   const char* text = GENERATE("10.1.2.3", "10.1.2.3/", "10.1.2.3/33", "10.1.2.3/-1", "10.1.2.3/+8",
                               "10.1.2.3/8x", "10.1.2.3/256", "fd00::1/129", "/24", "10.1.2.3/255.255.255.0");
   CAPTURE(text);

@@ -24,7 +24,7 @@ std::string refusal(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("JSON comes out as it went in, with its keys in the same order") {
+TEST_CASE("JSON is written as it was read, with its keys in the same order") {
   const std::string text = R"({"b":[1,-2,2.5,true,null,"x\"y\n"],"a":{"c":{}}})";
   CHECK(parsed(text).text() == text);
 }
@@ -61,7 +61,7 @@ TEST_CASE("What is not JSON is refused") {
   refusal(text);
 }
 
-TEST_CASE("Half of a surrogate pair is refused, in keys and in values, and both halves are one character") {
+TEST_CASE("Half a surrogate pair is refused, in keys and in values, and a whole one is one character") {
   const std::string text = GENERATE(as<std::string>(), R"(["\ud83d"])", R"(["\ude00"])",
                                     R"(["\ude00\ud83d"])", R"({"\udfff":1})", R"({"\ud83dx":1})");
   CAPTURE(text);
@@ -69,7 +69,7 @@ TEST_CASE("Half of a surrogate pair is refused, in keys and in values, and both 
   CHECK(parsed(R"(["\ud83d\ude00"])").text() == "[\"\xf0\x9f\x98\x80\"]");
 }
 
-TEST_CASE("A number beyond every integer is still a number") {
+TEST_CASE("A number larger than any integer is still a number") {
   CHECK(parsed("18446744073709551615").as_double() != nullptr);
   CHECK(parsed("9223372036854775807") == Json(INT64_MAX));
   CHECK(parsed("5000000000").text() == "5000000000");
@@ -98,7 +98,7 @@ TEST_CASE("A number is read exactly, however it is written") {
   CHECK(parsed(json.text()) == json);
 }
 
-TEST_CASE("A number that no double can hold is refused where it stands") {
+TEST_CASE("A number that no double can represent is refused with its position") {
   const std::string text =
       GENERATE(as<std::string>(), "2e308", "-1e999", "1" + std::string(300, '0') + "e308",
                std::string(400, '9'), "1e99999999999");
@@ -115,15 +115,15 @@ TEST_CASE("An integer keeps all its digits") {
   CHECK(parsed("-0") == Json(0));
 }
 
-// Each key looked up among all before it would take as long as ctest allows.
-TEST_CASE("An object with very many keys is read by a table of them") {
+// Comparing each key with all before it would take as long as ctest allows.
+TEST_CASE("An object with very many keys is read with a hash table") {
   std::string text = "{";
   for (int i = 0; i < 80'000; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
   text += "}";
   CHECK(parsed(text).as_object()->size() == 80'000);
 }
 
-TEST_CASE("A key matches without regard to case, and of several the last counts, as in Go") {
+TEST_CASE("A key matches in any letter case, and the last of several counts, as in Go") {
   const Json json = parsed(R"({"deviceID":"first","DEVICEID":"last"})");
   CHECK(*ObjectReader(*json.as_object(), "").text("deviceID").value_or(std::nullopt) == "last");
   CHECK(*ObjectReader(*json.as_object(), "").text("deviceid").value_or(std::nullopt) == "last");
@@ -150,7 +150,7 @@ TEST_CASE("A value of another type is refused with its path and an excerpt") {
   CHECK(reader.array("a").error().text == "resourceList[0].a: must be a list, got a number (5)");
 }
 
-TEST_CASE("An item of a list that is no string is named by its index") {
+TEST_CASE("An item of a list that is not a string is named by its index") {
   const Json json = parsed(R"({"a":["x",{}]})");
   CHECK(ObjectReader(*json.as_object(), "").texts("a").error().text ==
         "a[1]: must be a string, got an object ({})");
@@ -162,7 +162,7 @@ TEST_CASE("A long value is shortened in a message") {
   CHECK(ObjectReader(*json.as_object(), "").boolean("a").error().text.size() < 200);
 }
 
-TEST_CASE("A whole number may be written as Go's float64 is") {
+TEST_CASE("A whole number may have the notation of Go's float64") {
   const Json json = parsed(R"({"a":9e3,"b":9000.0,"c":-0.0,"d":9007199254740992.0})");
   ObjectReader reader(*json.as_object(), "");
   CHECK(reader.integer("a").value_or(std::nullopt) == 9000);
@@ -171,7 +171,7 @@ TEST_CASE("A whole number may be written as Go's float64 is") {
   CHECK(reader.integer("d").value_or(std::nullopt) == int64_t{1} << 53);
 }
 
-TEST_CASE("A number that is not whole, or whose last digits are lost, is refused") {
+TEST_CASE("A number that is not whole, or would lose digits, is refused") {
   const char* text = GENERATE(R"({"a":1.5})", R"({"a":1e300})", R"({"a":18446744073709551615})",
                               R"({"a":"9000"})", R"({"a":true})");
   CAPTURE(text);
@@ -185,7 +185,7 @@ TEST_CASE("A number out of range is refused with the range") {
         "mtu: must be 0 to 65535, got 70000");
 }
 
-TEST_CASE("Keys that nobody asked for are told") {
+TEST_CASE("Keys that were not read are listed") {
   const Json json = parsed(R"({"known":1,"Vendors":[],"extra":1})");
   ObjectReader reader(*json.as_object(), "");
   reader.value("known");
@@ -201,7 +201,7 @@ TEST_CASE("The nearest name is within two edits, or there is none") {
   CHECK(nearest_name("", known).empty());
 }
 
-TEST_CASE("A value knows its line if the text is read as part of a file, and errors have it") {
+TEST_CASE("Values and errors know their line when the text is part of a file") {
   const std::string text = "{\"a\": 1,\n \"b\": {\n  \"c\": [\n   \"x\", 5]}}";
   const auto json = Json::parse_in_file(text);
   REQUIRE(json);
@@ -223,7 +223,7 @@ TEST_CASE("A value knows its line if the text is read as part of a file, and err
   CHECK(ObjectReader(*plain->as_object(), "").error("a", "odd").text == "a: odd");
 }
 
-TEST_CASE("set and push make an object or a list out of nothing") {
+TEST_CASE("set and push create an object or a list from nothing") {
   Json object;
   object.set("a", 1).set("a", 2);
   CHECK(object.text() == R"({"a":2})");

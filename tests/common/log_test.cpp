@@ -67,7 +67,7 @@ TEST_CASE("A message with line ends and control characters stays one line") {
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("Levels below the one that is set are not written") {
+TEST_CASE("Messages below the log level are not written") {
   LogToFile out;
   out.log.set_level(LogLevel::warning);
   out.log.debug("d");
@@ -112,14 +112,14 @@ TEST_CASE("A log file is appended to and only its owner can read it") {
   CHECK((info.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("A symbolic link is no log file") {
+TEST_CASE("A symbolic link is refused as a log file") {
   const test::TempDir dir;
   std::filesystem::create_symlink("target", dir.path("log"));
   Log log;
   CHECK_FALSE(log.open_file(dir.path("log")));
 }
 
-TEST_CASE("What is not a regular file is no log file, and is not waited for") {
+TEST_CASE("A file that is not regular is refused as a log file without blocking") {
   const test::TempDir dir;
   const std::string path = dir.path("log");
   SECTION("a pipe without a reader") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
@@ -131,7 +131,7 @@ TEST_CASE("What is not a regular file is no log file, and is not waited for") {
     REQUIRE(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   }
   SECTION("a folder") { std::filesystem::create_directory(path); }
-  SECTION("a device, which as a watchdog would be started by being opened") {
+  SECTION("a device, because opening a watchdog starts it") {
     REQUIRE(::mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 5)) == 0);  // zero
   }
   Log log;
@@ -140,7 +140,7 @@ TEST_CASE("What is not a regular file is no log file, and is not waited for") {
   CHECK(opened.error().text.find("is not a regular file") != std::string::npos);
 }
 
-TEST_CASE("The words for a level are those of the peers") {
+TEST_CASE("The names of the log levels are those of the peers") {
   CHECK(parse_log_level("panic") == LogLevel::error);
   CHECK(parse_log_level("error") == LogLevel::error);
   CHECK(parse_log_level("warning") == LogLevel::warning);

@@ -33,7 +33,7 @@ Result<> check_even(int number) {
 
 TEST_CASE("TRY gives the value when there is one") { CHECK(*quarter(12) == 3); }
 
-TEST_CASE("TRY returns the error with what was being done in front") {
+TEST_CASE("TRY returns the error with its context in front") {
   CHECK(quarter(3).error().text == "first half: 3 is odd");
   CHECK(quarter(6).error().text == "second half: 3 is odd");
 }

@@ -16,14 +16,14 @@ TEST_CASE("A text is split at any of the separators, without empty parts") {
   CHECK(split("one", "\n") == Texts{"one"});
 }
 
-TEST_CASE("Texts are joined with what stands between them") {
+TEST_CASE("Texts are joined with a separator") {
   CHECK(joined({}).empty());
   CHECK(joined({"a"}) == "a");
   CHECK(joined({"a", "b", "c"}) == "a, b, c");
   CHECK(joined({"a", "b"}, "+") == "a+b");
 }
 
-TEST_CASE("UTF-8 text stays what it is") {
+TEST_CASE("Valid UTF-8 stays unchanged") {
   const std::string text = GENERATE(as<std::string>(), "", "plain", "\x7f\n", "\xC2\x80", "\xDF\xBF",
                                     "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEF\xBF\xBF", "\xF0\x90\x80\x80",
                                     "\xF4\x8F\xBF\xBF", std::string("a\0b", 3));
@@ -31,7 +31,7 @@ TEST_CASE("UTF-8 text stays what it is") {
   CHECK(is_utf8(text));
 }
 
-TEST_CASE("Each byte that is no UTF-8 is replaced, and what stands around it stays") {
+TEST_CASE("Each invalid byte of UTF-8 is replaced, and its neighbours stay") {
   const std::string r = "\xEF\xBF\xBD";
   const auto [text, out] =
       GENERATE_COPY(table<std::string, std::string>({{"a\xff"
@@ -52,14 +52,14 @@ TEST_CASE("Each byte that is no UTF-8 is replaced, and what stands around it sta
   CHECK_FALSE(is_utf8(text));
 }
 
-TEST_CASE("What is well-formed to us is so to the parser of JSON") {
+TEST_CASE("What we accept as UTF-8 the JSON parser accepts, too") {
   for (unsigned value = 0; value < 1U << 16U; ++value) {
     const std::string text{static_cast<char>(value >> 8U), static_cast<char>(value & 0xFFU)};
     if (bool(Json::parse(Json(text).text())) != (well_formed(text) == text)) FAIL(value);
   }
 }
 
-TEST_CASE("What a terminal would obey is shown instead") {
+TEST_CASE("Control characters are escaped for terminals") {
   const auto [text, out] = GENERATE(table<std::string, std::string>({
       {"eth0", "eth0"},
       {"back\\slash", "back\\slash"},
@@ -83,7 +83,7 @@ TEST_CASE("What a terminal would obey is shown instead") {
   CHECK(escaped(out) == out);
 }
 
-TEST_CASE("JSON says the same without what a terminal would obey") {
+TEST_CASE("Control characters are escaped in JSON without changing its value") {
   const std::string text = GENERATE(as<std::string>(), "\x7f", "\xC2\x9b",
                                     "a\xE2\x80\xAE"
                                     "b",

@@ -174,7 +174,7 @@ void check_flags(ContractBench& bench, const Link& before) {
   CHECK(link_in(bench.host, before.name).flags == before.flags);
 }
 
-// By what a pod can set; each survives the move, so the way home must look at it.
+// Settings of a pod that survive the move, so DEL must restore them.
 void check_options(ContractBench& bench, const Link& before) {
   REQUIRE(before.options.flags.has_value());
   REQUIRE(before.options.mode == 0U);
@@ -345,7 +345,7 @@ void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
   REQUIRE(with.rename_rdma_device(index, bench.rdma));
 }
 
-// Told in the namespace that the device is in, and there alone (exclusive mode).
+// Reported in the namespace that the device is in, and there alone (exclusive mode).
 void check_rdma_counters(ContractBench& bench, uint32_t index) {
   const auto reported = bench.host.rdma_counters(index, 1);
   REQUIRE(reported);
@@ -401,7 +401,7 @@ void check_link_traffic(ContractBench& bench, const Link& link) {
   CHECK(in_pod->size() == bench.pod.links()->size());
 }
 
-// What the driver tells is for it to say; that it is asked about each VF, and answers, is the kernel's.
+// The values depend on the driver; the kernel queries it for each VF, and answers.
 void check_vf_traffic(ContractBench& bench) {
   const int pf = link_in(bench.host, bench.pf).index;
   const auto reported = bench.host.vf_traffic(pf);

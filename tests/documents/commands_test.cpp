@@ -53,7 +53,7 @@ TEST_CASE("every command of every document runs") {
   CHECK(blocks > 50);
 }
 
-TEST_CASE("a command that names what is not there, or that nothing checks, is found") {
+TEST_CASE("a command that names a missing thing, or that nothing checks, is found") {
   const Desk desk;
   for (const char* bad :
        {"curl example.org", "kubectl apply -f manifests/none.yaml", "kubectl -n kube-system logs ds/vfrial",

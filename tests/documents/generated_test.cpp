@@ -28,7 +28,7 @@ std::string generate(const std::string& name) {
   return "```text\n" + outcome.output.substr(0, outcome.output.find_last_not_of('\n') + 1) + "\n```\n";
 }
 
-// The page with every generated part made anew.
+// The page with every generated part replaced.
 std::string regenerated(const Page& page, size_t& parts) {
   const std::string text = page.text();
   std::string out;
@@ -116,7 +116,7 @@ TEST_CASE("every key of a network configuration is in the document") {
   CHECK(keys > 30);
 }
 
-TEST_CASE("messages that the troubleshooting names are messages of the program") {
+TEST_CASE("messages in the troubleshooting guide are messages of the program") {
   const std::string all = literals();
   static const std::regex message(R"(\*\*Message:\*\* (.*)$)");
   static const std::regex row(R"(^\| `([^`]{25,})` \|)");

@@ -96,7 +96,7 @@ TEST_CASE("every verb and flag of a command that a document shows exists") {
   CHECK(flags > 5);
 }
 
-TEST_CASE("an interval is taken as the help shows it, with or without its unit") {
+TEST_CASE("an interval is accepted as the help shows it, with or without its unit") {
   for (const char* interval : {"60", "60s", "2m", "1h"}) {
     INFO(interval);
     const std::string output =

@@ -1,4 +1,4 @@
-// The Markdown pages of the repository, as the tests of documents read them. Reads only; judges nothing.
+// The Markdown pages of the repository, as the tests of documents read them. Reads only; checks nothing.
 #pragma once
 
 #include <map>

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto kind = static_cast<KernelSource>(data[0] % 4);
   const std::span<const std::byte> datagram(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   const auto what = read_kernel_message(kind, datagram);
-  // It becomes one word of a line in the log: what it is about, and why it was looked at.
+  // It becomes one word of a line in the log: the subject of the event, and the reason of the rescan.
   if (what) MUST(!what->empty() && what->size() <= size + 40 && what->find('\0') == std::string::npos);
   MUST(read_kernel_message(kind, datagram) == what);
   return 0;

@@ -20,7 +20,7 @@ class FailedCall {
   // when it fails it answers with the break as it is (brk(2)), which is what brk(0) does; an errno would be
   // an address.
   FailedCall(pid_t pid, const __ptrace_syscall_info& call);
-  // At its exit. A call leaves its argument in the register, and the C library's brk() looks at it.
+  // At its exit. A call leaves its argument in the register, and the C library's brk() reads it.
   void answer(int error) const;
 
  private:

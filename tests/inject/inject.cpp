@@ -114,12 +114,12 @@ class Command {
   bool wait() {
     while (waitpid(pid_, &status_, 0) < 0) {
       if (errno != EINTR) die("inject: waitpid");
-      if (out_of_time) kill();  // its end is the next thing to be heard of
+      if (out_of_time) kill();  // its end is the next event
     }
     return WIFSTOPPED(status_);
   }
   void go_on(__ptrace_request request, int signal = 0) const {
-    // It can have been killed meanwhile; wait() tells.
+    // It can have been killed meanwhile; wait() shows it.
     ptrace(request, pid_, nullptr, static_cast<long>(signal));
   }
   bool at_exec() const { return status_ >> 8 == (SIGTRAP | (PTRACE_EVENT_EXEC << 8)); }

@@ -1,6 +1,6 @@
 // plugin_faults: the device plugin while each of its system calls fails, in scan, publication, reload,
-// Allocate and scrape. The rule: nothing is published, given up or deleted because of a look that failed;
-// every such look is in the log and counted; and when calls work again everything is as it was.
+// Allocate and scrape. The rule: nothing is published, released or deleted because of a read that failed;
+// every such failure is in the log and counted; and when calls work again everything is as it was.
 //
 //   inject_marked plugin_faults [--all] [--verbose] [NAME]...
 //

@@ -17,8 +17,8 @@ constexpr const char* kPodName = "net1";
 const std::vector<std::string> kTold{"/dev/infiniband/umad91", "/dev/infiniband/uverbs91"};
 
 // The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth;
-// udev then gives it its name. (The made-up sysfs has no other; the lab has no udev, there it comes home
-// under the pod's.)
+// udev then gives it its name. (The made-up sysfs has no other; the lab has no udev, there it returns under
+// the pod's.)
 void return_all(const std::string& pod) {
   const auto from = kernel_at(pod);
   const auto home = must_read(NetlinkKernel::open_current(), "open own namespace");
@@ -97,7 +97,7 @@ Json Scene::config(const std::string& verb) const {
   if (!setting_.device.empty()) out.set("deviceID", setting_.device);
   if (setting_.device.empty()) out.set("rdma", "off");
   if (setting_.ipam) {
-    // One address of each family: if it is not given back, the next ADD gets none. The next pod has a second
+    // One address of each family: if it is not released, the next ADD gets none. The next pod has a second
     // one.
     out.set(
         "ipam",

@@ -29,12 +29,13 @@ class Scene {
   Outcome must(const Call& call) const;
   Outcome run(const Call& call) const { return node_.run(call); }
 
-  // As Allocate does it before each pod: what its container gets is told by CDI. The numbers are no device's,
-  // so that each ADD has something to correct.
+  // As Allocate does before each pod: its container gets its nodes by CDI. The numbers are no device's, so
+  // that each ADD has something to correct.
   void promise_by_cdi() const;
   void require_corrected_spec() const;
 
-  // The pod's namespace ends and its device comes home; a new one at the same path is made by begin_pod().
+  // The pod's namespace ends and the kernel returns its device; begin_pod() creates a new one at the same
+  // path.
   void end_pod();
   void begin_pod();
 

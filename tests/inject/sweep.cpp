@@ -60,7 +60,7 @@ void next_pod(Scene& scene) {
   scene.begin_pod();
 }
 
-// The pod is gone, and nobody calls DEL.
+// The pod is gone, and the runtime does not call DEL.
 void sweep_alone(Scene& scene) {
   scene.end_pod();
   scene.must(scene.sweep_call());
@@ -101,8 +101,8 @@ void judge_fault_in_add(const Hit& hit, Scene& scene, Tally& tally) {
   del(scene);
 }
 
-// One trial: prepare, hit, judge, and the scene is as before, or it throws. False when the verb has no k-th
-// call.
+// One trial: prepare, inject, check, and the scene is as before, or it throws. False when the verb has no
+// k-th call.
 bool try_point(const Sweep& sweep, int k, const std::string& injector, Scene& scene, Tally& tally,
                std::string& where) {
   scene.promise_by_cdi();

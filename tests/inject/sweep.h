@@ -1,6 +1,6 @@
 // A sweep: one verb of vfrail-cni, hit at its first system call, at its second, ... until it makes no more.
-// Judges what the node is after each. Of a sweep with step 1 no point that could differ is left out; what is
-// not perfect is counted by its reason.
+// Checks the node after each. A sweep with step 1 omits no point that could differ; imperfect results are
+// counted by their reason.
 #pragma once
 
 #include "tests/inject/scene.h"

@@ -73,7 +73,7 @@ int run(const Options& options) {
       reporter.save(kubelet.node());
       saved = std::move(now);
     }
-    // Looks at the signal between two changes of the node; a change is waited for, a signal takes 50 ms at
+    // Checks the signal between two changes of the node; a change is waited for, a signal takes 50 ms at
     // most.
     kubelet.wait(std::chrono::milliseconds{50},
                  [&](const KubeletNode& node) { return !(node_json(node) == saved); });

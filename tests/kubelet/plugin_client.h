@@ -26,7 +26,7 @@ class PluginClient {
   ~PluginClient() { drop(); }
 
   Result<pluginregistration::PluginInfo> info();
-  // An empty reason tells the plugin that it is registered.
+  // An empty reason means that the plugin is registered.
   Result<> notify(const std::string& reason);
   Result<v1beta1::DevicePluginOptions> options();
   grpc::Status allocate(const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse& response);

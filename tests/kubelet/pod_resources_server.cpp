@@ -32,7 +32,7 @@ v1::ListPodResourcesResponse answer_of(const DevicesInUse& in_use) {
     for (const auto& [container_name, resources] : containers) {
       v1::ContainerResources& container = *pod.add_containers();
       container.set_name(container_name);
-      container.add_cpu_ids(3);  // what else kubelet tells
+      container.add_cpu_ids(3);  // other fields of kubelet's answer
       for (const auto& [resource, ids] : resources) {
         v1::ContainerDevices& devices = *container.add_devices();
         devices.set_resource_name(resource);

@@ -1,6 +1,6 @@
 // TestKubelet: the device-manager part of kubelet, for tests, the lab and the demo. Serves Registration on
 // device-plugins/kubelet.sock, finds plugins in plugins_registry as the plugin watcher does, holds their
-// ListAndWatch streams, counts devices, allocates, tells which pod has what. Where kubelet's behaviour
+// ListAndWatch streams, counts devices, allocates, reports which pod has what. Where kubelet's behaviour
 // matters it does what kubelet does: it connects back from within Register, and a restart removes every
 // socket in device-plugins.
 #pragma once
@@ -62,7 +62,7 @@ class TestKubelet {
   using Containers = std::vector<std::vector<std::string>>;
   grpc::Status allocate(const std::string& resource, const Containers& containers,
                         v1beta1::AllocateResponse& response);
-  // Healthy devices that are not allocated: those that the plugin prefers, if it told so at registration and
+  // Healthy devices that are not allocated: those that the plugin prefers, if it registered that option and
   // there is a choice, else the first. Fewer than `count` if there are no more.
   std::vector<std::string> choose(const std::string& resource, size_t count) const;
   // Whose container has the devices, for pod-resources; without it a pod named after the device has it.
@@ -105,7 +105,7 @@ class TestKubelet {
 
   struct Plugin {
     std::shared_ptr<PluginClient> client;
-    uint64_t number = 0;  // tells a client from its successor
+    uint64_t number = 0;  // distinguishes a client from its successor
   };
 
   const GrpcLibrary grpc_;

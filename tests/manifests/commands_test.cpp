@@ -8,7 +8,7 @@
 
 namespace vfrail::test {
 
-TEST_CASE("check-config takes every file with a configuration or a network, each alone and all together") {
+TEST_CASE("check-config accepts every file with a configuration or a network, each alone and all together") {
   size_t taken = 0;
   std::string all = "cd " VFRAIL_SOURCE_DIR " && vfrail check-config";
   for (const std::string& file : files_with({".yaml", ".yml", ".json"})) {
@@ -36,7 +36,7 @@ TEST_CASE("check-config takes every file with a configuration or a network, each
   CHECK(checked.output.find("is not checked") == std::string::npos);
 }
 
-TEST_CASE("a ConfigMap is a configuration as it is, for inspect and from stdin") {
+TEST_CASE("inspect reads a ConfigMap as a configuration, also from stdin") {
   const TempDir no_node;
   const std::string map = VFRAIL_SOURCE_DIR "/manifests/configmap.yaml";
   const std::string inspect = "vfrail inspect --root " + no_node.path() + " --config-file ";

@@ -77,7 +77,7 @@ TEST_CASE("bash completes every command and every option that the help shows") {
   }
 }
 
-TEST_CASE("bash completes the begun word, choices, files and folders") {
+TEST_CASE("bash completes partial words, choices, files and folders") {
   CHECK(offered("vfrail", "vfrail insp") == Words{"inspect"});
   CHECK(offered("vfrail", "vfrail inspect --unh") == Words{"--unhealthy"});
   CHECK(offered("vfrail", "vfrail inspect -o ''") == Words{"table", "wide", "name", "json", "yaml"});
@@ -94,7 +94,7 @@ TEST_CASE("bash completes the begun word, choices, files and folders") {
   CHECK(offered("vfrail-cni", "vfrail-cni sweep --d") == Words{"--dry-run"});
 }
 
-TEST_CASE("zsh and fish take their scripts, and fish offers the same words") {
+TEST_CASE("zsh and fish accept their scripts, and fish offers the same words") {
   for (const std::string program : kPrograms) {
     INFO(program);
     const ShellOutcome zsh =
@@ -123,7 +123,7 @@ TEST_CASE("zsh and fish take their scripts, and fish offers the same words") {
   CHECK(fish("vfrail inspect --unh") == Words{"--unhealthy"});
 }
 
-TEST_CASE("a manual page has every command and option, and groff has nothing to complain about") {
+TEST_CASE("a manual page has every command and option, and groff reports no warning") {
   for (const std::string program : kPrograms) {
     const ShellOutcome checked = run_in_shell(program + " man | groff -man -Tascii -ww -z");
     INFO(checked.output);
@@ -142,7 +142,7 @@ TEST_CASE("a manual page has every command and option, and groff has nothing to 
   }
 }
 
-TEST_CASE("both programs print help and version and exit with 0, and with 2 for what they do not know") {
+TEST_CASE("both programs print help and version and exit with 0, and with 2 for unknown arguments") {
   for (const std::string program : kPrograms) {
     INFO(program);
     const ShellOutcome version = run_in_shell(program + " --version");
@@ -162,7 +162,7 @@ TEST_CASE("both programs print help and version and exit with 0, and with 2 for 
   CHECK(run_in_shell("vfrail-cni completion csh").status == 2);
 }
 
-TEST_CASE("the CNI plugin says where the other program is, for each of its commands") {
+TEST_CASE("the CNI plugin names the other program for each of its commands") {
   constexpr const char* kWhere = "kubectl -n kube-system exec ds/vfrail -- vfrail inspect";
   for (const std::string& command : commands_of("vfrail")) {
     if (commands_of("vfrail-cni").contains(command)) continue;

@@ -41,7 +41,7 @@ struct Container {
 
 }  // namespace
 
-TEST_CASE("in the container the host, the configuration and the records are found by themselves") {
+TEST_CASE("in the container the host, the configuration and the records are found without flags") {
   const Container container;
   const ShellOutcome bare = container.vfrail("inspect");
   INFO(bare.output);

@@ -164,7 +164,7 @@ TEST_CASE("each host path is in the README's table with its access, and no other
   CHECK(show(mounted()) == show(documented()));
 }
 
-TEST_CASE("only installers can write to the CNI folder, the plugin where kubelet and the CNI look") {
+TEST_CASE("only installers write to the CNI folder, and the plugin only where kubelet and the CNI read") {
   for (const auto& [path, mount] : mounted()) {
     if (mount.write) continue;
     INFO(path);
@@ -197,12 +197,12 @@ TEST_CASE("whatever the plugin's source names below sys, proc and dev is mounted
     // A capture has the IOMMU groups' files where it can read them. Nodes without an IOMMU do not have the
     // folder, and could not start the pod if it were mounted.
     if (entry.path().filename() == "capture.cpp") continue;
-    // Looked for there, and then in the container's own /proc: it is the machine's.
+    // Read there, and then from the container's own /proc: it is the machine's.
     if (entry.path().filename() == "unclean_facts.cpp") continue;
     const std::string text = file_text(std::filesystem::relative(entry.path(), top).string());
     for (auto at = std::sregex_iterator(text.begin(), text.end(), literal); at != std::sregex_iterator();
          ++at) {
-      // What captured trees have in place of proc/1/net, which is looked for first.
+      // What captured trees have in place of proc/1/net, which is tried first.
       if ((*at)[1] == "proc/net/" || (*at)[1] == "proc/net" || (*at)[1] == "proc/1") continue;
       const std::string read = "/" + (*at)[1].str() + "/";
       INFO(entry.path().filename().string() << " reads " << read);

@@ -1,5 +1,4 @@
-// The YAML and JSON files below manifests/ and examples/, as the tests look at them. Reads only; judges
-// nothing.
+// The YAML and JSON files below manifests/ and examples/, as the tests read them. Reads only; checks nothing.
 #pragma once
 
 #include "plugin/config/config.h"

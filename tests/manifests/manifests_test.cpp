@@ -152,7 +152,7 @@ TEST_CASE("every configuration is accepted by --strict-config, without a warning
   }
 }
 
-TEST_CASE("the ConfigMap offers RDMA-capable NVIDIA functions as nvidia.com/hostdev") {
+TEST_CASE("the ConfigMap advertises RDMA-capable NVIDIA functions as nvidia.com/hostdev") {
   const auto maps = documents_of("ConfigMap");
   REQUIRE(maps.size() == 1);
   const auto config =
@@ -186,7 +186,7 @@ TEST_CASE("every device that a pod asks for is one that a configuration makes") 
   CHECK(pods > 0);
 }
 
-TEST_CASE("requests equal limits for every device, as the API server wants it") {
+TEST_CASE("requests equal limits for every device, as the API server requires") {
   for (const PodTemplate& pod : pod_templates()) {
     for (const YAML::Node& container : pod.containers()) {
       for (const auto& [one, other] : {std::pair{"limits", "requests"}, std::pair{"requests", "limits"}}) {
@@ -226,7 +226,7 @@ TEST_CASE("a pod names networks that exist, and asks for one device for each of 
   CHECK(attachments > 0);
 }
 
-TEST_CASE("a pod with an RDMA or vfio device may pin memory") {
+TEST_CASE("a pod with an RDMA or vfio device may lock memory") {
   for (const PodTemplate& pod : pod_templates()) {
     for (const YAML::Node& container : pod.containers()) {
       bool device = false;
@@ -293,7 +293,7 @@ TEST_CASE("every image is public, or there is a Dockerfile for it") {
   }
 }
 
-TEST_CASE("what only vfrail has is in an example, and means what the example says") {
+TEST_CASE("every feature that only vfrail has is in an example, and has the effect that it states") {
   const auto resources = all_resources();
   const auto some = [&](auto has) { return std::any_of(resources.begin(), resources.end(), has); };
   CHECK(some([](const ResourceConfig& one) { return one.unit == UnitKind::bundle; }));

@@ -72,7 +72,7 @@ struct OnePod : Node {
 
 }  // namespace
 
-TEST_CASE("The other end receives a gratuitous ARP for each IPv4 address") {
+TEST_CASE("The peer receives a gratuitous ARP for each IPv4 address") {
   OnePod node;
   const Wire wire("vf1p");
   node.add();
@@ -84,13 +84,13 @@ TEST_CASE("The other end receives a gratuitous ARP for each IPv4 address") {
   CHECK(frames[1].back() == 3);
 }
 
-TEST_CASE("A link whose other end is down is attached all the same") {
+TEST_CASE("A link whose peer is down is attached nevertheless") {
   OnePod node;
   shell("ip link set vf1p down");
   node.add();
 }
 
-TEST_CASE("The other end receives a neighbour advertisement for an IPv6 address once it is valid") {
+TEST_CASE("The peer receives a neighbour advertisement for an IPv6 address once it is valid") {
   OnePod node;
   node.addresses({"fd07::5/64"});
   const Wire wire("vf1p");

@@ -71,7 +71,7 @@ Json with_prev_result(Json conf, const Json& result) { return conf.set("prevResu
 
 }  // namespace
 
-TEST_CASE("In every version the result is what the pod has, and DEL puts the node back") {
+TEST_CASE("In every version the result is what the pod has, and DEL restores the node") {
   const std::string version = GENERATE("0.3.0", "0.3.1", "0.4.0", "1.0.0");
   CAPTURE(version);
   OnePod node;
@@ -105,7 +105,7 @@ TEST_CASE("In every version the result is what the pod has, and DEL puts the nod
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Before 0.3.0 the result is addresses, and DEL puts the node back without prevResult") {
+TEST_CASE("Before 0.3.0 the result is addresses, and DEL restores the node without prevResult") {
   const std::string version = GENERATE("0.1.0", "0.2.0", "");
   CAPTURE(version);
   OnePod node;
@@ -128,7 +128,7 @@ TEST_CASE("Before 0.3.0 an attachment without an address is refused before anyth
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("The DNS of the configuration and of the IPAM plugin are one") {
+TEST_CASE("The DNS of the configuration and of the IPAM plugin are merged") {
   OnePod node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
     echo '{"ips":[{"address":"10.8.0.2/24"}],"dns":{"nameservers":["10.8.0.53"],"domain":"ipam"}}')");
@@ -140,7 +140,7 @@ TEST_CASE("The DNS of the configuration and of the IPAM plugin are one") {
         *Json::parse(R"({"nameservers":["10.8.0.53"],"domain":"conf","search":["a"]})"));
 }
 
-TEST_CASE("With version 1.1.0 everything of a route is set and told") {
+TEST_CASE("With version 1.1.0 all fields of a route are set and in the result") {
   OnePod node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
     echo '{"cniVersion":"1.1.0","ips":[{"address":"10.8.0.2/24"}],"dns":{"nameservers":["10.8.0.53"]},
@@ -169,7 +169,7 @@ TEST_CASE("Without IPAM the pod has the interface, up, and no address") {
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("An interface that was down in the host comes home down") {
+TEST_CASE("An interface that was down in the host is down after DEL") {
   OnePod node;
   shell("ip link set vf1 down");
   const std::string before = node.world();
@@ -179,7 +179,7 @@ TEST_CASE("An interface that was down in the host comes home down") {
   CHECK(node.world() == before);
 }
 
-TEST_CASE("What the pod changed on its interface is put back") {
+TEST_CASE("What the pod changed on its interface is restored") {
   OnePod node;
   done(node, node.call("ADD", node.config()));
   node.in_pod(node.pod,
@@ -189,7 +189,7 @@ TEST_CASE("What the pod changed on its interface is put back") {
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("An interface that was renamed inside the pod comes home") {
+TEST_CASE("An interface that was renamed inside the pod is restored") {
   OnePod node;
   done(node, node.call("ADD", node.config()));
   node.in_pod(node.pod, "ip link set net1 down; ip link set net1 name other");
@@ -208,7 +208,7 @@ TEST_CASE("Another interface of the pod that took the name stays where it is") {
   CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
 }
 
-TEST_CASE("The pod's own interface may be called as the device is in the host") {
+TEST_CASE("The pod's own interface may have the name that the device has in the host") {
   OnePod node;
   node.in_pod(node.pod, "ip link add name vf1 type veth peer name q");
   done(node, node.call("ADD", node.config()));
@@ -281,7 +281,7 @@ TEST_CASE("Each other way to select the device finds it") {
   CHECK(node.world() == before);
 }
 
-TEST_CASE("A virtio NIC and an auxiliary device move and come home as a VF does") {
+TEST_CASE("A virtio NIC and an auxiliary device are moved and restored as a VF is") {
   const auto [id, tree] = GENERATE(table<std::string, std::string>({
       {"0000:00:05.0",
        "sys/bus/pci/devices/0000:00:05.0/virtio2/net/vf1/dev_port = 0\n"
@@ -305,7 +305,7 @@ TEST_CASE("A virtio NIC and an auxiliary device move and come home as a VF does"
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("CHECK is content with a pod that is as it was made, and names each damage") {
+TEST_CASE("CHECK accepts an unchanged pod, and names each difference") {
   OnePod node;
   Json conf = node.config();
   conf.set("ipam", node.host_local()).set("mtu", 1300).set("mac", "02:00:00:00:0a:01");
@@ -361,7 +361,7 @@ TEST_CASE("CHECK compares the address in the pod with prevResult, which a later 
   refused(node, node.call("CHECK", with_prev_result(conf, result)), 103, "prevResult has no interface net1");
 }
 
-TEST_CASE("A CHECK that whereabouts does not implement is no failure, every other one is") {
+TEST_CASE("A CHECK that whereabouts does not implement is no failure, any other error is") {
   OnePod node;
   const auto ipam = [&](const std::string& name, const std::string& words) {
     node.add_ipam(name,
@@ -385,13 +385,13 @@ TEST_CASE("A CHECK that whereabouts does not implement is no failure, every othe
   refused(node, node.call("CHECK", with_prev_result(conf, result)), 999, "not implemented");
 }
 
-TEST_CASE("CHECK without prevResult or with an older version says so") {
+TEST_CASE("CHECK without prevResult or with an older version is refused") {
   OnePod node;
   refused(node, node.call("CHECK", node.config()), 7, "prevResult");
   refused(node, node.call("CHECK", node.config("0.3.1")), 1, "0.4.0");
 }
 
-TEST_CASE("DEL waits for the IPAM plugin of an ADD that was killed, so that no address is taken after it") {
+TEST_CASE("DEL waits for the IPAM plugin of a killed ADD, so that no address is assigned after it") {
   OnePod node;
   node.add_ipam("slow-ipam", "cd " + node.path("ipam") + R"(; case $CNI_COMMAND in
     ADD) : > begun; sleep 0.5; : > lease; echo '{"cniVersion":"1.0.0","ips":[{"address":"10.8.0.2/24"}]}' ;;
@@ -411,7 +411,7 @@ TEST_CASE("DEL waits for the IPAM plugin of an ADD that was killed, so that no a
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("16 attachments at the same time succeed, each with its device and its address") {
+TEST_CASE("16 concurrent attachments succeed, each with its device and its address") {
   constexpr size_t kPods = 16;
   Node node;
   std::vector<Call> calls;

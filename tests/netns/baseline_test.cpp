@@ -123,7 +123,7 @@ class Uevents {
 
 }  // namespace
 
-TEST_CASE("What a pod changed on its interface is what it was after DEL, and nothing is unclean") {
+TEST_CASE("What a pod changed on its interface is restored at DEL, and nothing is unclean") {
   Queues node;
   const std::string before = node.settings();
   node.verb("ADD");
@@ -139,7 +139,7 @@ TEST_CASE("What a pod changed on its interface is what it was after DEL, and not
   CHECK(difference(before, node.settings()).empty());
 }
 
-TEST_CASE("The host sees a device come back under its own name, and no other") {
+TEST_CASE("The host sees a device return under its own name, and no other") {
   Queues node;
   const std::string conf = GENERATE("down", "up");
   shell("ip link set vf1 " + conf);

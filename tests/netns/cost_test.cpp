@@ -1,5 +1,5 @@
-// What an attachment costs, in counts: netlink messages by kind, and system calls. Times are tests/bench.
-// The numbers are exact where they are the kernel's floor or a promise, so that a change of them is a
+// What an attachment costs, in counts: netlink messages by kind, and system calls. Times are tests/bench. The
+// numbers are exact where they are the kernel's minimum or guaranteed, so that a change of them is a
 // decision.
 #include "tests/netns/node.h"
 #include "tests/support/temp_dir.h"
@@ -89,10 +89,10 @@ struct Budget {
 
 // ADD: the device, and its name in the pod. That it has a baseline of this boot costs no message.
 constexpr Budget kAdd{.link_queries = 3, .most_system_calls = 145};
-// DEL: the device in the pod, its name in the host, and what it is there when it is back. The others: it is
+// DEL: the device in the pod, its name in the host, and its state there after the return. The others: it is
 // renamed before the move, so that the host's udev sees one name, and each group of ethtool's settings that
 // its driver has is read and compared with the baseline. The dump is of each other namespace of the node:
-// what the pod has set upon the interface is looked for.
+// interfaces that the pod has stacked upon the device are searched.
 Budget del_budget(const Node& node) {
   const Json baseline = *Json::parse(read_text(node.path("state/baselines/0000:03:02.1.json")));
   const int groups = static_cast<int>(baseline.find("ethtool")->as_object()->size());
@@ -126,14 +126,13 @@ void add_vfs(const Node& node, int count) {
 
 }  // namespace
 
-TEST_CASE(
-    "An attachment is one message that moves and three that look, its return compares with the baseline") {
+TEST_CASE("An attachment is one message that moves and three that query, DEL compares with the baseline") {
   Counted node;
   is_the_promise(node.cost_of("ADD"), kAdd);
   is_the_promise(node.cost_of("DEL"), del_budget(node));
 }
 
-TEST_CASE("An address costs two messages more, one of them to announce it, and nothing on the way back") {
+TEST_CASE("An address costs two messages more, one of them announces it, and none at DEL") {
   Counted node;
   node.conf.set("ipam", *Json::parse(R"({"type":"static","addresses":[{"address":"10.7.0.5/24"}]})"));
   const Cost add = node.cost_of("ADD");
@@ -143,7 +142,7 @@ TEST_CASE("An address costs two messages more, one of them to announce it, and n
   CHECK(node.cost_of("DEL").messages == del.link_queries + del.link_dumps + del.others + 1);
 }
 
-TEST_CASE("A device that is up in the host costs two messages more, which ask for default routes over it") {
+TEST_CASE("A device that is up in the host costs two messages more, which query default routes over it") {
   Counted node;
   shell("ip link set vf1 up");
   const Cost add = node.cost_of("ADD");
@@ -153,7 +152,7 @@ TEST_CASE("A device that is up in the host costs two messages more, which ask fo
   CHECK(node.cost_of("DEL").messages == del.link_queries + del.link_dumps + del.others + 1);
 }
 
-TEST_CASE("What an attachment costs does not depend on the number of VFs") {
+TEST_CASE("The cost of an attachment does not depend on the number of VFs") {
   Counted node;
   const int vfs = GENERATE(0, 64, 128);
   CAPTURE(vfs);
@@ -162,7 +161,7 @@ TEST_CASE("What an attachment costs does not depend on the number of VFs") {
   is_the_promise(node.cost_of("DEL"), del_budget(node));
 }
 
-TEST_CASE("The count sees what must not be there") {
+TEST_CASE("The counter sees the messages that must not be sent") {
   // A message of each kind, as strace shows it on a socket that it knows and on one that it does not.
   Cost cost;
   count_message(R"(sendmsg(5, {[{nlmsg_len=52, nlmsg_type=0x12, nlmsg_flags=0x301}, [{nla_len=8}]]}))", cost);

@@ -1,5 +1,5 @@
-// The dhcp plugin with its daemon, as Debian ships them, and a DHCP server at the other end of the wire: the
-// lease is given back, because the plugin's DEL runs while the interface still is in the pod.
+// The dhcp plugin with its daemon, as Debian ships them, and a DHCP server at the peer: the lease is
+// released, because the plugin's DEL runs while the interface still is in the pod.
 #include "common/unique_fd.h"
 #include "tests/netns/node.h"
 #include "tests/support/deadline.h"
@@ -51,7 +51,7 @@ std::vector<uint8_t> answer_to(const std::vector<uint8_t>& packet, uint8_t type)
   return out;
 }
 
-// Serves until it is killed; a character in `seen` for each message: D, R, and L for a lease given back.
+// Serves until it is killed; a character in `seen` for each message: D, R, and L for a released lease.
 void serve(const std::string& device, const std::string& seen) {
   const UniqueFd fd(::socket(AF_INET, SOCK_DGRAM, 0));
   const int on = 1;
@@ -107,7 +107,7 @@ bool eventually(Condition condition) {
 
 }  // namespace
 
-TEST_CASE("A lease of the real dhcp plugin is given back at DEL") {
+TEST_CASE("A lease of the real dhcp plugin is released at DEL") {
   Node node;
   node.add_device("0000:03:02.1", "vf1");
   shell("ip addr add 10.8.0.1/24 dev vf1p");

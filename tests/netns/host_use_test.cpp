@@ -46,7 +46,7 @@ struct Used : Node {
 
 }  // namespace
 
-TEST_CASE("A device that the host's default route goes over is refused, unless hostUse allows it") {
+TEST_CASE("A device that carries the host's default route is refused, unless hostUse allows it") {
   const Used node;
   SECTION("an address and other routes are no reason") {
     shell("ip route add 10.8.0.0/16 via 10.9.0.1");
@@ -60,14 +60,16 @@ TEST_CASE("A device that the host's default route goes over is refused, unless h
         "echo 0 > /proc/sys/net/ipv6/conf/vf1/disable_ipv6; ip addr add fd09::2/64 dev vf1 nodad; "
         "ip -6 route add default via fd09::1");
   }
-  SECTION("as one of two ways") { shell("ip route add default nexthop via 10.9.0.1 dev vf1 nexthop dev lo"); }
+  SECTION("as one of two next hops") {
+    shell("ip route add default nexthop via 10.9.0.1 dev vf1 nexthop dev lo");
+  }
   node.refused(
       node.config(), 102,
       "0000:03:02.1 is not given to a pod, because the host lives on it: vf1 carries a default route");
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 
-TEST_CASE("A device is refused when the default route goes over what stands on it") {
+TEST_CASE("A device is refused when an interface above it carries the default route") {
   const Used node;
   shell(
       "ip link add mv1 link vf1 type macvlan && ip link set mv1 up && ip addr add 10.7.7.2/24 dev mv1 && "
@@ -76,14 +78,14 @@ TEST_CASE("A device is refused when the default route goes over what stands on i
   node.refused(node.config(), 102, "mv1, which stands on vf1, carries a default route of the host");
 }
 
-TEST_CASE("A member of a bridge is refused with the bridge's name, and given when hostUse allows it") {
+TEST_CASE("A member of a bridge is refused with the bridge's name, and attached when hostUse allows it") {
   const Used node;
   shell("ip link add br9 type bridge && ip link set vf1 master br9");
   node.refused(node.config(), 102, "the host lives on it: vf1 is a member of br9, a bridge");
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 
-TEST_CASE("A PF that has VFs is refused, one that has none is a device as others") {
+TEST_CASE("A PF that has VFs is refused, one without VFs is a device like others") {
   const Used node;
   write_tree(node.path("root"), "sys/bus/pci/devices/0000:03:02.1/sriov_numvfs = 8\n");
   node.refused(node.config(), 102, "0000:03:02.1 is the PF of 8 VFs");
@@ -91,7 +93,7 @@ TEST_CASE("A PF that has VFs is refused, one that has none is a device as others
   node.attached_and_detached(node.config());
 }
 
-TEST_CASE("The loopback interface is never taken, and the pod's is left alone") {
+TEST_CASE("The loopback interface is never attached, and the pod's is left alone") {
   const Used node;
   const Json by_name = *Json::parse(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","device":"lo"})");
   node.refused(by_name, 7, "lo is the loopback interface");
@@ -99,7 +101,7 @@ TEST_CASE("The loopback interface is never taken, and the pod's is left alone") 
   node.refused(Json(by_name).set("device", "br9"), 7, "br9 is a bridge");
 }
 
-TEST_CASE("A device whose PF is down is attached with a warning that says so") {
+TEST_CASE("A device whose PF is down is attached with a warning") {
   const Used node;
   shell("ip link set vf1p down");  // no carrier
   write_tree(node.path("root"),
@@ -113,7 +115,7 @@ TEST_CASE("A device whose PF is down is attached with a warning that says so") {
   CHECK_THAT(outcome.err, Contains("its PF pf0 is down; bring it up: ip link set pf0 up"));
 }
 
-TEST_CASE("A key that nobody knows is warned about, and the result stays clean") {
+TEST_CASE("An unknown key is a warning, and the result has no trace of it") {
   const Used node;
   const Outcome outcome = node.run(node.call("ADD", node.config().set("mtuu", 1400)));
   CHECK(outcome.status == 0);
@@ -121,7 +123,7 @@ TEST_CASE("A key that nobody knows is warned about, and the result stays clean")
   CHECK(json_of(outcome).find("interfaces") != nullptr);
 }
 
-TEST_CASE("What an IPAM plugin says is in the message once, though the roll-back meets it again") {
+TEST_CASE("The message of an IPAM plugin is printed once, although the roll-back repeats the error") {
   const Used node;
   node.add_ipam("script-ipam", R"(echo '{"code":11,"msg":"the pool is exhausted"}'; exit 1)");
   const Json conf = node.config().set("ipam", *Json::parse(R"({"type":"script-ipam"})"));

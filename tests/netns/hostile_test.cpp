@@ -1,5 +1,5 @@
 // A pod with CAP_NET_ADMIN against the node and the pods after it, in real namespaces: whatever it has done,
-// DEL gives back a clean device, and durations are printed. With a real VF and an RDMA device:
+// DEL restores a clean device, and durations are printed. With a real VF and an RDMA device:
 // tests/lab/hostile_test.sh.
 #include "tests/netns/node.h"
 
@@ -61,7 +61,7 @@ std::string octets(int i) { return std::to_string(i / 250) + "." + std::to_strin
 
 }  // namespace
 
-TEST_CASE("Names, addresses, flags, queues and lists that a pod has set do not come back with its device") {
+TEST_CASE("Names, addresses, flags, queues and lists that a pod has set are gone after DEL") {
   Hostile node;
   node.run_well(node.call("ADD"));
   node.in_pod(
@@ -145,7 +145,7 @@ TEST_CASE("A program that is on the device at ADD does not run in the pod") {
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A pod full of addresses, routes, rules and neighbours is left in bounded time") {
+TEST_CASE("A pod full of addresses, routes, rules and neighbours is detached in bounded time") {
   Hostile node;
   const Call add = node.call("ADD");
   Call check = node.call("CHECK");
@@ -165,7 +165,7 @@ TEST_CASE("A pod full of addresses, routes, rules and neighbours is left in boun
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Of two interfaces that look alike DEL takes the one that is meant") {
+TEST_CASE("Of two similar interfaces DEL takes the right one") {
   Hostile node;
   // Equal in kind and address, and of one pod.
   shell("ip link set vf2 address $(ip -o link show vf1 | grep -o 'ether [^ ]*' | cut -c7-)");
@@ -210,7 +210,7 @@ TEST_CASE("An interface that the pod had before is never taken for the device") 
   node.in_pod(node.pod,
               "ip link add eth0 index " + index.substr(0, index.find(':')) + " type veth peer name eth0p");
   node.run_well(node.call("ADD"));
-  SECTION("as it was") {}
+  SECTION("unchanged") {}
   SECTION("renamed by the pod") {
     node.in_pod(node.pod, "ip link set net1 down; ip link set net1 name other; ip link set eth0 name net1");
   }

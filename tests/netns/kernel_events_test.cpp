@@ -1,5 +1,5 @@
-// KernelEvents with the kernel's own messages, in a pod's network namespace: what of the host is heard there,
-// and what that takes.
+// KernelEvents with the kernel's own messages, in a pod's network namespace: which of the host's events
+// arrive there, and what that requires.
 #include "plugin/events/kernel_events.h"
 
 #include "common/netlink/netns.h"
@@ -97,7 +97,7 @@ constexpr const char* kDefaultRoute =
 
 }  // namespace
 
-TEST_CASE("in a pod, the default route of the host is heard through the veth between them") {
+TEST_CASE("in a pod, events of the host's default route arrive through the veth between them") {
   apart([] {
     const TwoNamespaces both;
     both.connect();
@@ -110,7 +110,7 @@ TEST_CASE("in a pod, the default route of the host is heard through the veth bet
   });
 }
 
-TEST_CASE("the veths of other pods are heard and do not matter") {
+TEST_CASE("events of other pods' veths arrive and do not matter") {
   apart([] {
     const TwoNamespaces both;
     both.connect();
@@ -122,7 +122,7 @@ TEST_CASE("the veths of other pods are heard and do not matter") {
   });
 }
 
-TEST_CASE("a namespace that is not connected is not heard, nor is the host without CAP_NET_BROADCAST") {
+TEST_CASE("events of an unconnected namespace do not arrive, nor the host's without CAP_NET_BROADCAST") {
   apart([] {
     const TwoNamespaces both;
     Log log;
@@ -136,13 +136,13 @@ TEST_CASE("a namespace that is not connected is not heard, nor is the host witho
     CHECK_FALSE(deaf.covers_other_namespaces());
     both.in_host("ip addr add 10.9.0.1/24 dev to-pod && ip route add default via 10.9.0.2 metric 7");
     CHECK_FALSE(readable(deaf));
-    // Its own namespace is heard without any right.
+    // Events of its own namespace need no privileges.
     shell("ip route add default dev eth0");
     CHECK(all_of(deaf) == "default route\n");
   });
 }
 
-TEST_CASE("messages that are lost are a reason to look") {
+TEST_CASE("lost messages cause a rescan") {
   apart([] {
     const TwoNamespaces both;
     both.connect();

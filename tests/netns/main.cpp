@@ -1,4 +1,4 @@
-// Needs root: says so and fails, because a test that did not run must not look like one that passed.
+// Needs root: says so and fails, because a test that did not run must not seem to have passed.
 #define CATCH_CONFIG_RUNNER
 #include <cstdio>
 #include <cstdlib>

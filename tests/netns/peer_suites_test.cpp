@@ -96,7 +96,7 @@ TEST_CASE("host-device's suite: a device bound to vfio-pci has its addresses in 
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("tuning's suite: each setting is made, checked and taken back, from the network or from args.cni") {
+TEST_CASE("tuning's suite: each setting is made, checked and restored, from the network or from args.cni") {
   const auto [setting, words] = GENERATE(table<std::string, std::string>({
       {R"("promisc":true)", "PROMISC"},
       {R"("allmulti":true)", "ALLMULTI"},
@@ -122,8 +122,7 @@ TEST_CASE("tuning's suite: each setting is made, checked and taken back, from th
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE(
-    "tuning's suite: of several addresses args.cni's wins, then runtimeConfig's, CNI_ARGS', the network's") {
+TEST_CASE("tuning's suite: MACs count in the order args.cni, runtimeConfig, CNI_ARGS, network") {
   const Suite node;
   Json conf = Suite::config_of("1.0.0", R"("mac":"c2:11:22:33:44:01")");
   Call call = node.call("ADD", conf);

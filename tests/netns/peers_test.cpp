@@ -1,6 +1,6 @@
 // vfrail installed under the names of the plugins it replaces, with network definitions as their users have
 // them, run as Multus and libcni run them: deviceID and pciBusID put into each entry of a chain, prevResult
-// handed on, DEL in reverse order.
+// passed on, DEL in reverse order.
 #include "tests/netns/node.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ struct Peers : Node {
 
 }  // namespace
 
-TEST_CASE("A network of sriov-cni, host-device or ib-sriov works as it is under the old name") {
+TEST_CASE("A network of sriov-cni, host-device or ib-sriov works unchanged under the old name") {
   const char* definition = GENERATE(
       R"({"cniVersion":"0.3.1","name":"rail0","type":"sriov","logLevel":"info","ipam":IPAM})",
       R"({"type":"sriov","cniVersion":"1.0.0","name":"rail0","mac":"02:00:00:00:0d:01","ipam":IPAM})",
@@ -121,14 +121,14 @@ TEST_CASE("A chain of sriov-cni and rdma-cni works when both names are vfrail's"
     node.del(chain, result);
     node.del(chain, result);
   }
-  SECTION("DEL of the second entry only, which is not asked again") {
+  SECTION("DEL of the second entry only, after which DEL is not repeated") {
     node.del({chain.back()}, result);
     CHECK(node.leases().empty());
   }
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Behind another plugin's sriov the entry of rdma leaves the interface to it") {
+TEST_CASE("Behind another plugin's sriov the entry of rdma leaves the interface alone") {
   const std::string version = GENERATE("0.3.1", "1.0.0");
   const Peers node;
   const auto chain =

@@ -59,7 +59,7 @@ Json with(Json conf, const std::string& keys) {
 
 }  // namespace
 
-TEST_CASE("The sizes of BIG TCP are set in the pod, checked, and what the host had comes back") {
+TEST_CASE("The sizes of BIG TCP are set in the pod, checked, and the host's values restored") {
   OnePod node;
   const Json conf = with(node.config(), R"({"gsoMaxSize":32768,"groMaxSize":40000})");
   const Json result = node.done("ADD", conf);
@@ -71,7 +71,7 @@ TEST_CASE("The sizes of BIG TCP are set in the pod, checked, and what the host h
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Flags and queue length are set in the pod, checked, and what the host had comes back") {
+TEST_CASE("Flags and queue length are set in the pod, checked, and the host's values restored") {
   OnePod node;
   const Json conf = with(node.config(), R"({"promisc":false,"allmulti":true,"txQLen":123})");
   const Json result = node.done("ADD", conf);
@@ -85,7 +85,7 @@ TEST_CASE("Flags and queue length are set in the pod, checked, and what the host
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Flags that the pod set by itself do not stay on the host's interface") {
+TEST_CASE("Flags that the pod set by itself are not on the host's interface after DEL") {
   OnePod node;
   node.done("ADD", node.config());
   CHECK_THAT(node.details(), Contains("PROMISC") && Contains("qlen 777"));
@@ -111,7 +111,7 @@ TEST_CASE("Sysctls are set in the pod and nowhere else, and checked") {
   CHECK(shell("cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/conf/vf1/arp_filter") == host);
 }
 
-TEST_CASE("Sysctls that the node's allow-list has not, or the kernel, leave the node as it was") {
+TEST_CASE("Sysctls that the allow-list or the kernel does not have leave the node unchanged") {
   OnePod node;
   Json conf = with(node.config(), R"({"sysctl":{"net.ipv4.conf.IFNAME.arp_filter":"1"}})");
   SECTION("not on the list") {
@@ -122,7 +122,7 @@ TEST_CASE("Sysctls that the node's allow-list has not, or the kernel, leave the 
     conf.set("sysctl", *Json::parse(R"({"net.ipv4.conf.IFNAME.no_such_thing":"1"})"));
     node.refused(conf, 100, "net.ipv4.conf.IFNAME.no_such_thing");
   }
-  SECTION("a value that it does not take") {
+  SECTION("a value that the kernel refuses") {
     conf.set("sysctl", *Json::parse(R"({"net.ipv4.conf.IFNAME.arp_filter":"yes"})"));
     node.refused(conf, 7, "net.ipv4.conf.IFNAME.arp_filter to yes");
   }
@@ -202,7 +202,7 @@ TEST_CASE("With source routing each rail answers by itself and the pod keeps its
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Source routing of IPv6 addresses, in the table that is named") {
+TEST_CASE("Source routing of IPv6 addresses uses the configured table") {
   OnePod node;
   const Json conf = with(node.config(), R"({"sourceRouting":{"table":1000},"ipam":{"type":"static",
       "addresses":[{"address":"fd07::5/64","gateway":"fd07::1"}]}})");
@@ -234,7 +234,7 @@ TEST_CASE("With source routing two networks of one interface each answer through
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A table that the pod uses already is refused, and the pod is left as it was") {
+TEST_CASE("A table that the pod uses already is refused, and the pod stays unchanged") {
   TwoRails node;
   Call call = node.rail_call("ADD", 0);
   call.config.set("sourceRouting", *Json::parse(R"({"table":100})"));

@@ -61,7 +61,7 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
     code = 1;
     words = "0.1.0";
   }
-  SECTION("a key that asks for what the kernel cannot do") {
+  SECTION("a key for something that the kernel cannot do") {
     call.config.set("vlanTrunk", "1-10");
     code = 2;
     words = "vlanTrunk";
@@ -123,7 +123,7 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
   CHECK(json_of(outcome).find("cniVersion") != nullptr);
 }
 
-TEST_CASE("STATUS is silent when all is there, and 50 when the IPAM plugin is not") {
+TEST_CASE("STATUS is silent when all is well, and 50 when the IPAM plugin is missing") {
   Node node;
   node.add_device("0000:03:02.1", "vf1");
   Json conf = node.config("1.1.0");
@@ -136,7 +136,7 @@ TEST_CASE("STATUS is silent when all is there, and 50 when the IPAM plugin is no
   CHECK_THAT(message_of(bad), Contains("no-such-ipam"));
 }
 
-TEST_CASE("STATUS is 50 and tells the remedy when the state folder cannot take a record") {
+TEST_CASE("STATUS is 50 with the remedy when the state folder cannot take a record") {
   const Node node;
   const std::string state = node.path("state");
   std::filesystem::create_directories(state);
@@ -171,7 +171,7 @@ TEST_CASE("STATUS is 50 and tells the remedy when the state folder cannot take a
   shell("umount " + state + " 2>/dev/null || true");
 }
 
-TEST_CASE("STATUS is 50 when the device that the configuration names is gone, not when a pod has it") {
+TEST_CASE("STATUS is 50 when the configured device is gone, not when a pod has it") {
   const OnePod node;
   Json conf = *Json::parse(R"({"cniVersion":"1.1.0","name":"rail0","type":"vfrail","device":"vf1"})");
   CHECK(node.run(plain("STATUS", conf)).status == 0);
@@ -184,7 +184,7 @@ TEST_CASE("STATUS is 50 when the device that the configuration names is gone, no
   CHECK_THAT(message_of(outcome), Contains("no interface vf1") && Contains("name another device"));
 }
 
-TEST_CASE("STATUS is 51 while a pod lives that has lost its device, and only then") {
+TEST_CASE("STATUS is 51 while a running pod has lost its device, and only then") {
   OnePod node;
   Json conf = node.config("1.1.0");
   REQUIRE(node.run(node.call("ADD", conf)).status == 0);
@@ -202,7 +202,7 @@ TEST_CASE("STATUS is 51 while a pod lives that has lost its device, and only the
   CHECK(node.run(plain("STATUS", status)).status == 0);
 }
 
-TEST_CASE("What an IPAM plugin answers to STATUS is passed on, or told beside what is missing") {
+TEST_CASE("The STATUS error of an IPAM plugin is passed on, or added to our own") {
   const Node node;
   Json conf = node.config("1.1.0");
   conf.set("deviceID", Json()).set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
@@ -215,7 +215,7 @@ TEST_CASE("What an IPAM plugin answers to STATUS is passed on, or told beside wh
   CHECK_THAT(message_of(both), Contains("none0") && Contains("no range"));
 }
 
-TEST_CASE("GC ends what is not in the list, of its own network only, and nothing without a list") {
+TEST_CASE("GC releases what is not in the list, of its own network only, and nothing without a list") {
   OnePod node;
   const Json conf = node.config("1.1.0");
   REQUIRE(node.run(node.call("ADD", conf)).status == 0);
@@ -239,7 +239,7 @@ TEST_CASE("GC ends what is not in the list, of its own network only, and nothing
   CHECK(shell("ip -br link show vf1").starts_with("vf1"));
 }
 
-TEST_CASE("Without CNI_COMMAND the program explains itself on stderr") {
+TEST_CASE("Without CNI_COMMAND the program prints a hint on stderr") {
   Outcome outcome = Program({VFRAIL_CNI}, {}, "").wait();
   CHECK(outcome.status == 0);
   CHECK(outcome.out.empty());

@@ -80,7 +80,7 @@ TEST_CASE("DEL a second time, and DEL of what was never added, succeed") {
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("DEL without CNI_NETNS brings the device home and releases the address") {
+TEST_CASE("DEL without CNI_NETNS restores the device and releases the address") {
   Attached node;
   node.add();
   Call call = node.call("DEL");
@@ -89,7 +89,7 @@ TEST_CASE("DEL without CNI_NETNS brings the device home and releases the address
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("DEL with a path where no namespace ever was brings the device home and releases the address") {
+TEST_CASE("DEL with a path where no namespace ever was restores the device and releases the address") {
   Attached node;
   node.add();
   Call call = node.call("DEL");
@@ -98,7 +98,7 @@ TEST_CASE("DEL with a path where no namespace ever was brings the device home an
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("DEL after the namespace has ended releases the address and leaves no record") {
+TEST_CASE("DEL after the namespace has ended releases the address and removes the record") {
   Attached node;
   node.add();
   node.end_pod(node.pod);
@@ -117,7 +117,7 @@ TEST_CASE("DEL without a record releases the address") {
   node.del(node.call("DEL"));
 }
 
-TEST_CASE("DEL with a record that cannot be read releases the address and keeps the file for the admin") {
+TEST_CASE("DEL with an unreadable record releases the address and keeps the file for the administrator") {
   Attached node;
   node.add();
   write_text(node.path("state/attachments/pod1:net1.json"), "{ torn");
@@ -126,7 +126,7 @@ TEST_CASE("DEL with a record that cannot be read releases the address and keeps 
   CHECK_THAT(state_files(node), Contains("pod1:net1.corrupt"));
 }
 
-TEST_CASE("GC tells once of a record that a power cut has emptied, and sets it aside") {
+TEST_CASE("GC quarantines a record that a power cut has emptied, and reports it once") {
   Attached node;
   node.add();
   write_text(node.path("state/attachments/pod1:net1.json"), "");
@@ -137,7 +137,7 @@ TEST_CASE("GC tells once of a record that a power cut has emptied, and sets it a
   CHECK_THAT(message_of(node.run(call)), !Contains("cannot be read"));
 }
 
-TEST_CASE("DEL of another namespace that has the path by now leaves its interface alone") {
+TEST_CASE("DEL leaves an interface of another namespace that has the path by now alone") {
   Attached node;
   node.add();
   node.end_pod(node.pod);
@@ -147,7 +147,7 @@ TEST_CASE("DEL of another namespace that has the path by now leaves its interfac
   CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
 }
 
-TEST_CASE("A name that the pod has already is refused") {
+TEST_CASE("A name that the pod uses already is refused") {
   Attached node;
   node.in_pod(node.pod, "ip link add name net1 type veth peer name q");
   node.refused(node.call("ADD"), 101, "net1");
@@ -159,7 +159,7 @@ TEST_CASE("A name that is an alternative name of a pod's interface is refused") 
   node.refused(node.call("ADD"), 101, "net1");
 }
 
-TEST_CASE("A device that another attachment has is busy, and stays with it") {
+TEST_CASE("A device that another attachment has is busy, and stays attached") {
   Attached node;
   node.add();
   Call second = node.call("ADD");
@@ -174,13 +174,13 @@ TEST_CASE("A device that another attachment has is busy, and stays with it") {
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A late DEL of an attachment whose device another one has by now does not touch it") {
+TEST_CASE("A late DEL does not touch a device that another attachment has by now") {
   Attached node;
   node.add();
   node.end_pod(node.pod);
   // The kernel ends the namespace, and the veth with it, in its own time.
   shell("while ip link show vf1p >/dev/null 2>&1; do sleep 0.01; done");
-  shell("ip link add name vf1 type veth peer name vf1p");  // comes home, as hardware does by itself
+  shell("ip link add name vf1 type veth peer name vf1p");  // returns, as hardware does by itself
   Call second = node.call("ADD");
   second.container = "pod2";
   second.netns = node.add_pod("b");
@@ -214,7 +214,7 @@ TEST_CASE("A device that the node does not have is refused") {
   node.refused(node.call("ADD"), 100, "0000:7f:00.0");
 }
 
-TEST_CASE("An IPAM plugin that fails or talks nonsense leaves the node as it was") {
+TEST_CASE("An IPAM plugin that fails or prints invalid output leaves the node unchanged") {
   struct Ipam {
     const char* script;
     int code;
@@ -251,7 +251,7 @@ TEST_CASE("An address that is assigned and cannot be used is released") {
 }
 
 TEST_CASE(
-    "An address is released when the interface has left the pod, and dhcp's before, in DEL and roll-back") {
+    "An address is released after the interface has left the pod, dhcp's before, in DEL and roll-back") {
   const std::string type = GENERATE("script-ipam", "dhcp");
   const bool rolls_back = GENERATE(true, false);
   CAPTURE(type, rolls_back);
@@ -301,7 +301,7 @@ TEST_CASE("ipam.type that leads back to vfrail is refused at once, and its DEL s
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A log file that cannot be one, or is elsewhere than logs are, is no reason to fail") {
+TEST_CASE("An unusable log file, or one outside the log folder, is no reason to fail") {
   Attached node;
   shell("mkfifo " + node.path("fifo"));
   const std::string name = GENERATE("fifo", "/dev/full", "/etc/vfrail-log", "/tmp/../etc/vfrail-log");
@@ -316,7 +316,7 @@ TEST_CASE("A log file that cannot be one, or is elsewhere than logs are, is no r
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("An IPAM plugin that is not installed leaves the node as it was") {
+TEST_CASE("A missing IPAM plugin leaves the node unchanged") {
   Attached node;
   node.conf.set("ipam", *Json::parse(R"({"type":"no-such-ipam"})"));
   node.refused(node.call("ADD"), 100, "no-such-ipam");
@@ -337,7 +337,7 @@ TEST_CASE("An ADD that is killed while its IPAM plugin hangs is undone by DEL") 
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A slow IPAM plugin of one pod does not hold up another pod") {
+TEST_CASE("A slow IPAM plugin of one pod does not delay another pod") {
   Attached node;
   node.add_device("0000:03:02.2", "vf2");
   node.add_ipam("script-ipam", "echo $$ > $(dirname $0)/pid; exec sleep 1000");
@@ -353,7 +353,7 @@ TEST_CASE("A slow IPAM plugin of one pod does not hold up another pod") {
   ::kill(std::stoi(read_text(node.path("bin/pid"))), SIGKILL);
 }
 
-TEST_CASE("Hostile names are refused before anything has changed, and their DEL leaves nothing") {
+TEST_CASE("Hostile names are refused before any change, and their DEL leaves nothing") {
   struct Hostile {
     const char* where;
     std::string value;
@@ -392,7 +392,7 @@ TEST_CASE("Hostile names are refused before anything has changed, and their DEL 
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Without the right to administrate the network nothing changes and the reason is told") {
+TEST_CASE("Without network administration privileges nothing changes, and the error has the reason") {
   Attached node;
   Call call = node.call("ADD");
   SECTION("no CAP_NET_ADMIN") {
@@ -409,7 +409,7 @@ TEST_CASE("Without the right to administrate the network nothing changes and the
   }
 }
 
-TEST_CASE("A state folder that cannot be written stops ADD before anything has changed") {
+TEST_CASE("A state folder that cannot be written fails ADD before any change") {
   Attached node;
   write_text(node.path("state"), "a file");
   const std::string before = node.world();
@@ -420,7 +420,7 @@ TEST_CASE("A state folder that cannot be written stops ADD before anything has c
   CHECK(node.world() == before);
 }
 
-TEST_CASE("The state of an attachment is for root alone") {
+TEST_CASE("Only root can access the state of an attachment") {
   Attached node;
   node.add();
   CHECK(shell("stat -c %a " + node.path("state") + " " + node.path("state/attachments") + " " +

@@ -55,7 +55,7 @@ std::string state_of(const Node& node) {
 
 }  // namespace
 
-TEST_CASE("A sweep leaves a living attachment alone, also when it only looks") {
+TEST_CASE("A sweep leaves a living attachment alone, also in a dry run") {
   Swept node;
   node.done("ADD");
   const std::string during = node.world();
@@ -69,7 +69,7 @@ TEST_CASE("A sweep leaves a living attachment alone, also when it only looks") {
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A sweep releases the address of a pod that ended without DEL, and a dry run nothing") {
+TEST_CASE("A sweep releases the address of a pod that ended without DEL, a dry run nothing") {
   Swept node;
   node.done("ADD");
   node.end_pod(node.pod);
@@ -93,7 +93,7 @@ TEST_CASE("An ADD that was killed after its move, and whose pod has the device, 
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A device that came home behind our back is given back whole by a sweep") {
+TEST_CASE("A device that returned to the host without DEL is fully restored by a sweep") {
   Swept node;
   node.done("ADD");
   const std::string home = std::to_string(::getpid());
@@ -103,7 +103,7 @@ TEST_CASE("A device that came home behind our back is given back whole by a swee
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Sweeps beside ADDs and DELs hurt neither them nor each other") {
+TEST_CASE("Sweeps in parallel with ADDs and DELs disturb neither them nor each other") {
   Swept node;
   for (int round = 0; round < 8; ++round) {
     std::vector<Program> sweeps;
@@ -126,7 +126,7 @@ TEST_CASE("Sweeps beside ADDs and DELs hurt neither them nor each other") {
   }
 }
 
-TEST_CASE("What the command line does not know is an error of usage") {
+TEST_CASE("An unknown argument is a usage error") {
   Swept node;
   CHECK(node.command_line({"sweep", "--now"}).wait().status == 2);
   CHECK_THAT(node.command_line({"sweep", "--now"}).wait().err,
@@ -134,7 +134,7 @@ TEST_CASE("What the command line does not know is an error of usage") {
   CHECK(node.command_line({"swep"}).wait().status == 2);
 }
 
-TEST_CASE("A state folder that others can write to stops a sweep") {
+TEST_CASE("A state folder that others can write fails a sweep") {
   Swept node;
   write_text(node.path("state"), "a file");
   CHECK_THAT(node.command_line({"sweep"}).wait().err, Contains(node.path("state")));
@@ -184,8 +184,7 @@ struct Migrating : Swept {
 
 }  // namespace
 
-TEST_CASE(
-    "A pod of the real host-device is taken over, and its DEL by vfrail under that name ends it in order") {
+TEST_CASE("A pod of the real host-device is adopted, and its DEL by vfrail under that name detaches it") {
   Migrating node;
   CHECK_THAT(node.sweep(), Contains("made by host-device, can be taken over with --adopt"));
   CHECK_THAT(node.sweep({"--adopt", "--dry-run"}),
@@ -202,7 +201,7 @@ TEST_CASE(
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("A pod of the real host-device that was taken over and ends unasked is swept, with its address") {
+TEST_CASE("A pod of the real host-device that was adopted and ends without DEL is swept, with its address") {
   Migrating node;
   node.sweep({"--adopt"});
   node.end_pod(node.pod);
@@ -210,7 +209,7 @@ TEST_CASE("A pod of the real host-device that was taken over and ends unasked is
   CHECK(node.leases().empty());
 }
 
-TEST_CASE("A node can go back to the real host-device with a pod that was taken over") {
+TEST_CASE("A node can go back to the real host-device with a pod that was adopted") {
   Migrating node;
   node.sweep({"--adopt"});
   const Outcome deleted = node.plugin("/usr/lib/cni/host-device", "DEL");
@@ -220,7 +219,7 @@ TEST_CASE("A node can go back to the real host-device with a pod that was taken 
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("Who asks for help gets it on stdout, and who errs is told the command that was meant") {
+TEST_CASE("Help is printed on stdout, and a usage error suggests the command that was meant") {
   Swept node;
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--help"},
                                                                                      {"-h"},

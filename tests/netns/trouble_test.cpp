@@ -56,7 +56,7 @@ struct Troubled : Node {
 
 }  // namespace
 
-TEST_CASE("A full state folder: ADD changes nothing, DEL gives everything back") {
+TEST_CASE("A full state folder: ADD changes nothing, DEL restores everything") {
   Troubled node;
   SECTION("before ADD") {
     node.fill();
@@ -111,7 +111,7 @@ TEST_CASE("A reboot: the record is dropped and the address released, no device i
   CHECK(shell("find " + node.path("state") + " ! -type d ! -path \"*/baselines/*\"").empty());
 }
 
-TEST_CASE("A name that was taken in the host meanwhile: the device comes home under another one") {
+TEST_CASE("A name that is in use in the host by now: the device is restored under another one") {
   Troubled node;
   node.run_well("ADD");
   shell("ip link add name vf1 type veth peer name q");
@@ -120,7 +120,7 @@ TEST_CASE("A name that was taken in the host meanwhile: the device comes home un
   CHECK(shell("find " + node.path("state") + " ! -type d ! -path \"*/baselines/*\"").empty());
 }
 
-TEST_CASE("An alternative name that was taken in the host meanwhile: the device comes home without it") {
+TEST_CASE("An alternative name that is in use in the host by now: the device is restored without it") {
   Troubled node;
   shell("ip link property add dev vf1 altname rail0");
   node.run_well("ADD");
@@ -130,7 +130,7 @@ TEST_CASE("An alternative name that was taken in the host meanwhile: the device 
   CHECK_THAT(shell("ip link show other"), Contains("altname rail0"));
 }
 
-TEST_CASE("A device that ended while it was attached is nothing to bring back") {
+TEST_CASE("A device that was removed while it was attached needs no restore") {
   Troubled node;
   node.run_well("ADD");
   node.in_pod(node.pod, "ip link del net1");

@@ -7,13 +7,13 @@
 using namespace vfrail;
 using Words = std::vector<std::string>;
 
-TEST_CASE("flags are taken in Go's spelling") {
+TEST_CASE("flags are accepted in Go's notation") {
   CHECK(read_command_line({"vfrail", "serve", "-config-file=f", "-v=10", "-logtostderr"}) ==
         Words{"serve", "--config-file=f", "--v=10", "--logtostderr"});
   CHECK(read_command_line({"vfrail", "inspect", "-o", "json", "-h"}) == Words{"inspect", "-o", "json", "-h"});
 }
 
-TEST_CASE("what the peers' DaemonSets start serves") {
+TEST_CASE("the command lines of the peers' DaemonSets start serve") {
   CHECK(read_command_line({"/usr/bin/vfrail", "--log-dir=sriovdp", "--log-level=10"}) ==
         Words{"serve", "--log-dir=sriovdp", "--log-level=10"});
   CHECK(read_command_line({"vfrail", "-v", "10", "-logtostderr"}) ==
@@ -23,7 +23,7 @@ TEST_CASE("what the peers' DaemonSets start serves") {
   CHECK(read_command_line({"sriovdp", "-help"}) == Words{"serve", "--help"});
 }
 
-TEST_CASE("a person gets help and the version, and no daemon by mistake") {
+TEST_CASE("help and version are printed without starting the daemon") {
   CHECK(read_command_line({"vfrail"}).empty());
   CHECK(read_command_line({"vfrail", "--help"}) == Words{"--help"});
   CHECK(read_command_line({"vfrail", "bogus"}) == Words{"bogus"});

@@ -8,7 +8,7 @@
 using namespace vfrail;
 using Output = InspectOptions::Output;
 
-TEST_CASE("the words of inspect are its options, repeated ones added up") {
+TEST_CASE("the arguments of inspect are its options, repeated ones are merged") {
   CommandLine line;
   REQUIRE_FALSE(line.parse({"inspect", "--resource", "a", "03:02.1", "--resource=b", "eth0", "--pf", "p0",
                             "-o", "yaml", "--no-headers", "--unhealthy", "--config-file", "c.json"}));
@@ -22,7 +22,7 @@ TEST_CASE("the words of inspect are its options, repeated ones added up") {
   CHECK(line.inspect.config_file == "c.json");
 }
 
-TEST_CASE("the flag --explain is taken with and without its device, and the old name of the table too") {
+TEST_CASE("the flag --explain is accepted with and without its device, and the old table name too") {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"inspect", "--explain", "eth0"}, {"inspect", "eth0", "--explain"}}) {
     CommandLine line;
@@ -42,7 +42,7 @@ TEST_CASE("a captured tree is not shown with the configuration of this machine")
   CHECK(line.inspect.config_file.empty());
 }
 
-TEST_CASE("the command line in words has every command with its options and choices") {
+TEST_CASE("the command line reference has every command with its options and choices") {
   const CommandText text = CommandLine().text();
   for (const char* name :
        {"serve", "inspect", "check-config", "doctor", "capture", "completion", "man", "version"}) {

@@ -50,7 +50,7 @@ struct Host {
 
 }  // namespace
 
-TEST_CASE("the interface of a shared device is set up when it is seen first, and not again") {
+TEST_CASE("the interface of a shared device is set up when it is first seen, and not again") {
   Host host;
   LinksUp links(host.kernel.get(), host.log);
   CHECK(links.follow(shared(false)).empty());
@@ -74,7 +74,7 @@ TEST_CASE("an interface that was up and is set down stays down") {
   CHECK_FALSE(host.is_up());
 }
 
-TEST_CASE("nothing is set up if the resource does not want it, or if it is not shared") {
+TEST_CASE("nothing is set up if the resource opts out, or if it is not shared") {
   Host host;
   LinksUp links(host.kernel.get(), host.log);
   CHECK(links.follow(shared(false, false)).size() == 1);

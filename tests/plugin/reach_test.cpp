@@ -36,7 +36,7 @@ TEST_CASE("the runtime's configuration is found below the root, or it is unknown
   CHECK(find_cdi_runtime(sys)->why.find("enable_cdi = false") != std::string::npos);
 }
 
-TEST_CASE("devlink that cannot be asked is said for the resources that want it") {
+TEST_CASE("devlink that cannot be queried is reported for the resources that need it") {
   Config config;
   config.resources.resize(2);
   config.resources[0].name = "a";

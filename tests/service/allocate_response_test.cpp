@@ -15,7 +15,7 @@ ResourceConfig make_resource() {
 
 }  // namespace
 
-TEST_CASE("variables, device nodes, mounts and CDI names have their fields in kubelet's answer") {
+TEST_CASE("variables, device nodes, mounts and CDI names have their fields in the response") {
   v1beta1::ContainerAllocateResponse out;
   REQUIRE(to_response(make_resource(),
                       {.env = {{"A", "1"}},

@@ -12,7 +12,7 @@ namespace vfrail::test {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("two containers get their devices, files for Multus and promises for the CNI") {
+TEST_CASE("two containers get their devices, files for Multus and AllocatedNodes for the CNI") {
   const Node node;
   const auto out = prepare(node.pool(), {{"0000:41:10.0"}, {"0000:21:10.2", "0000:21:10.0"}}, node.places());
   REQUIRE(out);
@@ -34,7 +34,7 @@ TEST_CASE("two containers get their devices, files for Multus and promises for t
   CHECK(**promised == AllocatedNodes{{"umad0", "uverbs0"}, ""});
 }
 
-TEST_CASE("a device that is handed out again gets its files replaced") {
+TEST_CASE("a device that is allocated again gets its files replaced") {
   const Node node;
   fs::create_directories(node.device_info_dir());
   const std::string info = node.device_info_dir() + "/nvidia.com-hostdev-0000:21:10.0-device.json";
@@ -43,7 +43,7 @@ TEST_CASE("a device that is handed out again gets its files replaced") {
   CHECK(read_text(info).find("mlx5_0") != std::string::npos);
 }
 
-TEST_CASE("facts are read when the device is handed out, not when it was found") {
+TEST_CASE("facts are read when the device is allocated, not when it was found") {
   const Node node;
   Pool pool = node.pool();
   for (PoolDevice& device : pool.devices) device.facts.rdma.clear();
@@ -88,9 +88,9 @@ TEST_CASE("a refused request writes nothing, whichever of its containers is wron
   }
 }
 
-TEST_CASE("a file that cannot be written takes those before it along") {
+TEST_CASE("a file that cannot be written removes those written before it") {
   const Node node;
-  // A folder in the way of the second container's promise: rename(2) refuses.
+  // A folder in the place of the second container's AllocatedNodes: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
   const auto out = prepare(node.pool(), {{"0000:21:10.0"}, {"0000:21:10.2"}}, node.places());
   REQUIRE_FALSE(out);
@@ -121,7 +121,7 @@ Pool shared_pool(const Node& node, UnitKind unit) {
 
 }  // namespace
 
-TEST_CASE("a unit of a shared pool has the nodes of every device, and nothing is promised or written") {
+TEST_CASE("a unit of a shared pool has the nodes of every device, and nothing is written for the CNI") {
   const Node node;
   const auto out = prepare(shared_pool(node, UnitKind::shared), {{"7", "99"}}, node.places());
   REQUIRE(out);
@@ -133,7 +133,7 @@ TEST_CASE("a unit of a shared pool has the nodes of every device, and nothing is
   CHECK(node.written().empty());
 }
 
-TEST_CASE("a shared pool goes on with the devices that are left") {
+TEST_CASE("a shared pool is allocated from the devices that are left") {
   const Node node;
   const Pool pool = shared_pool(node, UnitKind::shared);
   node.remove_device("0000:21:10.0");
@@ -148,7 +148,7 @@ TEST_CASE("a shared pool goes on with the devices that are left") {
   CHECK(none.error().text == "nvidia.com/hostdev has no RDMA device that can be used now");
 }
 
-TEST_CASE("with one device for each unit the container gets that device alone and is told which") {
+TEST_CASE("with one device for each unit the container gets that device alone, and its address") {
   const Node node;
   const auto out = prepare(shared_pool(node, UnitKind::shared_one), {{"9", "1"}}, node.places());
   REQUIRE(out);
@@ -157,7 +157,7 @@ TEST_CASE("with one device for each unit the container gets that device alone an
   CHECK(out->front().nodes.size() == 3);
 }
 
-TEST_CASE("a bundle hands out one device of each rail, with what belongs to each") {
+TEST_CASE("a bundle allocates one device of each rail, with what belongs to each") {
   const Node node;
   Pool pool = node.pool();
   pool.config.unit = UnitKind::bundle;
@@ -173,7 +173,7 @@ TEST_CASE("a bundle hands out one device of each rail, with what belongs to each
   CHECK(ill.error().text == "bundle-1 is not complete: 0000:21:10.2: its port is down");
 }
 
-TEST_CASE("extra device nodes are handed out as declared, and missed by name") {
+TEST_CASE("extra device nodes are allocated as declared, and a missing one is named") {
   const Node node;
   Pool pool = node.pool();
   pool.config.extra_nodes = {"/dev/knem", "cxi/*"};

@@ -56,7 +56,7 @@ AllocatedNodes promise_of(const Node& node, const std::string& device) {
 
 }  // namespace
 
-TEST_CASE("with CDI each device has a spec with its nodes, and its promise names the file") {
+TEST_CASE("with CDI each device has a spec with its nodes, and its AllocatedNodes name the file") {
   const Node node;
   const auto out = prepare(node.pool(), {{"0000:21:10.2", "0000:21:10.0"}}, with_cdi(node));
   REQUIRE(out);
@@ -71,7 +71,7 @@ TEST_CASE("with CDI each device has a spec with its nodes, and its promise names
   CHECK(mode_of(spec_path(node, "0000:21:10.0")) == 0644);
 }
 
-TEST_CASE("a spec is written from the nodes of now, whatever an earlier pod has left") {
+TEST_CASE("a spec has the present nodes, whatever an earlier pod has left") {
   const Node node;
   const AllocatePlaces places = with_cdi(node);
   CdiSpec old{"nvidia.com/net-pci", "0000:21:10.0", {.nodes = {{"/dev/old", "/dev/old", "rwm"}}}};
@@ -91,12 +91,12 @@ TEST_CASE("a device without nodes has no spec, and its pool is allocated all the
   CHECK(specs(node).empty());
 }
 
-TEST_CASE("a request that cannot be carried out leaves no spec that was not there") {
+TEST_CASE("a request that fails leaves no spec that was not there") {
   const Node node;
   const AllocatePlaces places = with_cdi(node);
   REQUIRE(prepare(node.pool(), {{"0000:21:10.4"}}, places));
   const Texts before = specs(node);
-  // A folder in the way of the last promise: rename(2) refuses.
+  // A folder in the place of the last AllocatedNodes: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
   CHECK_FALSE(prepare(node.pool(), {{"0000:21:10.0", "0000:21:10.4"}, {"0000:21:10.2"}}, places));
   CHECK(specs(node) == before);

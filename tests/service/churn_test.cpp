@@ -61,7 +61,7 @@ void call_everything(const std::string& socket, int number, Counts& counts) {
 
 }  // namespace
 
-TEST_CASE("16 clients call everything while the list changes all the time", "[threads]") {
+TEST_CASE("16 clients call everything while the list keeps changing", "[threads]") {
   const Node node;
   Pool full = node.pool();
   full.config.preference = Preference::pcie;

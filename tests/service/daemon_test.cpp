@@ -130,7 +130,7 @@ const std::vector<std::string> kTwo{"0000:03:02.1", "0000:03:02.2"};
 
 }  // namespace
 
-TEST_CASE("a preference that comes with a changed configuration reaches kubelet, and one that goes, too") {
+TEST_CASE("a preference that a changed configuration adds or removes reaches kubelet") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
@@ -152,7 +152,7 @@ TEST_CASE("a preference that comes with a changed configuration reaches kubelet,
   CHECK(reported(false));
 }
 
-TEST_CASE("a record that outlives its pod is reported with the pod's name, and swept, once") {
+TEST_CASE("a record that outlives its pod is logged with the pod's name, and swept, once") {
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   const Attachments attachments(folder.path("cni"));
@@ -220,7 +220,7 @@ TEST_CASE("a resource is registered, in both ways") {
   CHECK(mode_of(socket_of(folder, way)) == 0600);
 }
 
-TEST_CASE("a restarted kubelet has every resource again") {
+TEST_CASE("a restarted kubelet gets every resource again") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   TestKubelet kubelet(folder.path());
@@ -234,7 +234,7 @@ TEST_CASE("a restarted kubelet has every resource again") {
   }
 }
 
-TEST_CASE("a socket that is removed is made and registered again") {
+TEST_CASE("a socket that is removed is created and registered again") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
@@ -246,7 +246,7 @@ TEST_CASE("a socket that is removed is made and registered again") {
   }
 }
 
-TEST_CASE("a folder that is made anew gets its sockets again") {
+TEST_CASE("a folder that is created again gets its sockets again") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   TestKubelet kubelet(folder.path());
@@ -309,7 +309,7 @@ TEST_CASE("a node that cannot be read changes nothing") {
 }
 
 TEST_CASE(
-    "a device that cannot be read stays in the list, the others are followed, and the log has the reason") {
+    "a device that cannot be read stays in the list, the others are updated, and the log has the reason") {
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   Running plugin(folder, Registration::watcher, {make_pool(kTwo)}, folder.path("log"));
@@ -319,7 +319,7 @@ TEST_CASE(
   CHECK(says(folder, kTwo[0] + ": EIO"));
 }
 
-TEST_CASE("the device of a container does not leave the list while it moves, though no scan sees it") {
+TEST_CASE("the device of a container stays in the list while it moves, though no scan sees it") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
@@ -336,7 +336,7 @@ TEST_CASE("the device of a container does not leave the list while it moves, tho
   CHECK(kubelet.node().at(kHostdev).lists == 2);
 }
 
-TEST_CASE("kubelet comes back to a stream that it dropped") {
+TEST_CASE("kubelet opens a stream again that it dropped") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   const Running plugin(folder, Registration::legacy, {make_pool(kTwo)});
@@ -361,7 +361,7 @@ TEST_CASE("a kubelet that dropped a stream, and stays, gets the resource again")
   }
 }
 
-TEST_CASE("a resource that is no longer configured goes to no devices, and then its socket goes") {
+TEST_CASE("a resource that is no longer configured gets an empty list, and then its socket is removed") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
@@ -413,7 +413,7 @@ TEST_CASE("a second instance takes over, and the first comes back when it is gon
   }
 }
 
-TEST_CASE("another process that serves the resource is named, with what to look for") {
+TEST_CASE("another process that serves the resource is named, with what to do about it") {
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
   Running plugin(folder, Registration::watcher, {make_pool(kTwo)}, folder.path("log"));
@@ -436,7 +436,7 @@ TEST_CASE("another process that serves the resource is named, with what to look 
   CHECK(registered_again(kubelet, 2, 2));
 }
 
-TEST_CASE("a kubelet that restarts is no warning; one that drops the resource again and again is") {
+TEST_CASE("a kubelet that restarts is no warning, one that keeps dropping the resource is") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   TestKubelet kubelet(folder.path());

@@ -96,7 +96,7 @@ TEST_CASE("pages are served over TCP and over a unix socket") {
   CHECK(send_raw(where, "GET /quick HTTP/1.0\r\n\r\n").body == "quick\n");
 }
 
-TEST_CASE("a request that is none, or too long, ends its connection and nothing else") {
+TEST_CASE("an invalid or too long request ends its connection and nothing else") {
   const auto server = HttpServer::start(at("localhost:0"), one_page());
   REQUIRE(server);
   const ListenAddress& where = (*server)->address();
@@ -109,8 +109,7 @@ TEST_CASE("a request that is none, or too long, ends its connection and nothing 
   CHECK(get(where, "/quick").status == 200);
 }
 
-TEST_CASE(
-    "a unix socket is for its owner alone, replaces a dead one and nothing else, and goes with the server") {
+TEST_CASE("a unix socket is private, replaces a stale one and nothing else, and is removed with the server") {
   const TempDir folder;
   const std::string path = folder.path("m.sock");
   {
@@ -144,7 +143,7 @@ TEST_CASE(
   CHECK(read_text(path) == "precious");
 }
 
-TEST_CASE("a slow page holds nobody else up, and runs once for all who wait", "[threads]") {
+TEST_CASE("a slow page delays no other, and runs once for all who wait", "[threads]") {
   Gate gate;
   auto pages = one_page();
   pages["/slow"] = {.answer = [&] { return gate.pass(); }, .slow = true};
@@ -166,7 +165,7 @@ TEST_CASE("a slow page holds nobody else up, and runs once for all who wait", "[
   CHECK(gate.entered() <= 6);
 }
 
-TEST_CASE("clients that all wait for a slow page do not end the server, and too many are refused",
+TEST_CASE("clients that all wait for a slow page do not stop the server, and too many are refused",
           "[threads]") {
   Gate gate;
   auto pages = one_page();
@@ -239,7 +238,7 @@ TEST_CASE("a page that throws is answered with 500") {
   CHECK(get((*server)->address(), "/quick").status == 200);
 }
 
-TEST_CASE("the server ends with connections open and a slow answer asked for") {
+TEST_CASE("the server stops with connections open and a slow answer pending") {
   Gate gate;
   gate.open();
   auto pages = one_page();

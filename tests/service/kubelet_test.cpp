@@ -59,16 +59,14 @@ TEST_CASE("a socket is named after its resource, and a path too long for the ker
   CHECK(refused.error().text.find("108 bytes") != std::string::npos);
 }
 
-TEST_CASE(
-    "the name before the socket is in its place fits wherever the socket fits, and is passed over by "
-    "kubelet") {
+TEST_CASE("the temporary name of a socket fits wherever the socket fits, and kubelet ignores it") {
   const std::string name = hidden_socket_name();
   CHECK(name.size() <= std::string("a_b.sock").size());
   CHECK(name[0] == '.');
   CHECK(name != hidden_socket_name());
 }
 
-TEST_CASE("a folder watch tells of changes, also when the folder was made again") {
+TEST_CASE("a folder watch reports changes, even when the folder was created again") {
   const TempDir root;
   const std::string folder = root.path("device-plugins");
   fs::create_directory(folder);
@@ -87,7 +85,7 @@ TEST_CASE("a folder watch tells of changes, also when the folder was made again"
   CHECK(readable(*watch));
 }
 
-TEST_CASE("a file made again at the same path is told from the one before") {
+TEST_CASE("a file that was created again at the same path is a different one") {
   const TempDir root;
   const std::string path = root.path("kubelet.sock");
   CHECK_FALSE(identify(path).exists());
@@ -100,7 +98,7 @@ TEST_CASE("a file made again at the same path is told from the one before") {
   CHECK_FALSE(identify(path) == before);
 }
 
-TEST_CASE("a Register call to nobody fails at once, with the reason") {
+TEST_CASE("a Register call without a listener fails at once, with the reason") {
   const TempDir root;
   const auto answer = register_at(root.path("kubelet.sock"), kDeadline);
   REQUIRE_FALSE(answer);
@@ -108,7 +106,7 @@ TEST_CASE("a Register call to nobody fails at once, with the reason") {
   CHECK(answer.error().text.find("No such file or directory") != std::string::npos);
 }
 
-TEST_CASE("a Register call that is given up ends at once") {
+TEST_CASE("a cancelled Register call ends at once") {
   const TempDir root;
   // A socket that accepts and never answers: a listener without an accept(2).
   const UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -63,9 +63,7 @@ struct Stream {
 
 }  // namespace
 
-TEST_CASE(
-    "messages that are too large and a thousand streams take bounded memory, and kubelet is served after "
-    "them") {
+TEST_CASE("oversized messages and a thousand streams take bounded memory, and kubelet is served after them") {
   const Node node;
   TestKubelet kubelet(node.path("k"));
   const Program program(node, flags(node));
@@ -120,7 +118,7 @@ std::vector<std::string> with_limit(const std::string& limit) {
 
 }  // namespace
 
-TEST_CASE("with too few files to be had serve ends with exit code 1 and says why") {
+TEST_CASE("with too few file descriptors serve exits with 1 and the reason") {
   const Node node;
   fs::create_directories(node.path("k/plugins_registry"));
   const std::string files = GENERATE("-n 10", "-n 12");
@@ -155,7 +153,7 @@ TEST_CASE("with a full or read-only --run-dir Allocate is refused with the reaso
 }
 
 #ifndef __clang__  // our sanitizers are clang's, and reserve more than any limit allows
-TEST_CASE("with too little memory for its threads serve still ends when it is stopped, and says why") {
+TEST_CASE("with too little memory for its threads serve ends in order, and logs why") {
   const Node node;
   fs::create_directories(node.path("k/plugins_registry"));
   Program program(node, flags(node), "serve.log", with_limit("-v 60000"));

@@ -161,7 +161,7 @@ TEST_CASE("readyz says why the plugin is not ready, until kubelet has registered
   CHECK(plugin.ask("/readyz").status == 200);
 }
 
-TEST_CASE("healthz answers for the owner thread") {
+TEST_CASE("healthz depends on the owner thread") {
   const Node node;
   node.fill();
   fs::create_directories(node.path("k/device-plugins"));
@@ -188,7 +188,7 @@ TEST_CASE("the traffic of a device has the names of the pod that has it") {
   statistics(node, "0000:21:10.2", 4711);
   const std::string start =
       R"(vfrail_device_receive_bytes_total{resource="nvidia.com/hostdev",device="0000:21:10.2")";
-  // The daemon says what it offers a moment after kubelet has it.
+  // The daemon publishes its status a moment after kubelet has the list.
   CHECK(in_time([&] { return plugin.shows(start + "} 4711"); }));
   v1beta1::AllocateResponse response;
   REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
@@ -198,20 +198,20 @@ TEST_CASE("the traffic of a device has the names of the pod that has it") {
   CHECK(plugin.shows(R"(vfrail_devices_in_use{resource="nvidia.com/hostdev"} 1)"));
   CHECK(plugin.shows(R"(vfrail_allocations_total{resource="nvidia.com/hostdev",result="ok"} 1)"));
   CHECK(plugin.shows(R"(vfrail_devices_left_out{reason="has_vfs"} 1)"));
-  SECTION("of a kubelet that no longer answers, the last word stands, and is said to be old") {
+  SECTION("while kubelet does not answer, its last answer is used and marked as old") {
     kubelet.pod_resources().refuse({grpc::StatusCode::UNAVAILABLE, "restarting"});
     CHECK(plugin.shows("vfrail_pod_resources_up 0"));
     CHECK(plugin.shows(start + R"(,namespace="ml",pod="train-0",container="main"} 5000)"));
     kubelet.pod_resources().refuse(grpc::Status::OK);
     CHECK(plugin.shows("vfrail_pod_resources_up 1"));
   }
-  SECTION("when it is free again nobody's name is on it") {
+  SECTION("when it is free again it has no pod's name") {
     kubelet.free({"0000:21:10.2"});
     CHECK(plugin.shows(start + "} 5000"));
   }
 }
 
-TEST_CASE("a kubelet that hangs holds a scrape up for a moment, and probes not at all") {
+TEST_CASE("a kubelet that hangs delays a scrape for a moment, and probes not at all") {
   const Node node;
   TestKubelet kubelet(node.path("k"));
   Plugin plugin(node);
@@ -232,7 +232,7 @@ TEST_CASE("a kubelet that hangs holds a scrape up for a moment, and probes not a
   scrape.join();
 }
 
-TEST_CASE("scrapes while the inventory churns see whole answers", "[threads]") {
+TEST_CASE("scrapes during changes of the inventory are consistent", "[threads]") {
   const Node node;
   TestKubelet kubelet(node.path("k"));
   const auto owner = std::make_unique<Plugin>(node);  // see tests/support/tsan_filter

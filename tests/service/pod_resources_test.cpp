@@ -21,7 +21,7 @@ PodResourcesCall::Request request_to(const TempDir& folder, milliseconds timeout
 
 }  // namespace
 
-TEST_CASE("kubelet tells which container has which device") {
+TEST_CASE("kubelet reports which container has which device") {
   const TempDir folder;
   PodResourcesServer kubelet(folder.path());
   DevicesInUse reported;
@@ -44,7 +44,7 @@ TEST_CASE("kubelet tells which container has which device") {
   CHECK(ours->find("nvidia.com/other", "0000:03:02.1") == nullptr);
 }
 
-TEST_CASE("a kubelet that is not there, refuses, or hangs is an error in words") {
+TEST_CASE("a kubelet that is not there, refuses, or hangs is an error with a text") {
   const TempDir folder;
   const auto none = list_pod_resources(request_to(folder));
   REQUIRE_FALSE(none);
@@ -77,7 +77,7 @@ TEST_CASE("an answer larger than the limit is refused") {
   CHECK(answer.error().code == Errc::peer);
 }
 
-TEST_CASE("a call that is given up ends at once, and its callback has run") {
+TEST_CASE("a cancelled call ends at once, and its callback has run") {
   const TempDir folder;
   PodResourcesServer kubelet(folder.path());
   kubelet.hang(true);
@@ -93,7 +93,7 @@ TEST_CASE("a call that is given up ends at once, and its callback has run") {
   CHECK(ran == 1);
 }
 
-TEST_CASE("the test kubelet tells pods of what it has allocated") {
+TEST_CASE("the test kubelet reports the pods of what it has allocated") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());
   kubelet.give(kHostdev, {"0000:03:02.1"}, {"ml", "train-0", "main"});

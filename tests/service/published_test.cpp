@@ -17,20 +17,20 @@ TEST_CASE("a pool with the same devices is published without a new generation") 
   CHECK(before.pool->devices[0].extra.empty());
 }
 
-TEST_CASE("what kubelet is told makes a new generation") {
+TEST_CASE("what kubelet can see makes a new generation") {
   Pool before = make_pool({"0000:03:02.1", "0000:03:02.2"});
   before.devices[1].facts.numa_node = 0;
   Published published(before);
   Pool next = before;
-  SECTION("a device more") { next = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:03:02.3"}); }
-  SECTION("a device less") { next.devices.pop_back(); }
+  SECTION("one device more") { next = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:03:02.3"}); }
+  SECTION("one device less") { next.devices.pop_back(); }
   SECTION("no device") { next.devices.clear(); }
   SECTION("another device") { next = make_pool({"0000:03:02.1", "0000:03:02.3"}); }
   SECTION("another NUMA node") { next.devices[0].facts.numa_node = 1; }
   SECTION("a device that is no longer healthy") {
     next.devices[0].fault = {FaultCode::port_down, "its port is down"};
   }
-  SECTION("topology no longer told") { next.config.exclude_topology = true; }
+  SECTION("topology excluded") { next.config.exclude_topology = true; }
   CHECK(published.publish(next));
   CHECK(published.get().generation == 2);
 }

@@ -67,7 +67,7 @@ bool logs(const Program& program, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a changed ConfigMap is followed, and what did not change is not disturbed") {
+TEST_CASE("a changed ConfigMap is applied, and what did not change is not disturbed") {
   Mounted site;
   site.configure(kRail0);
   Program program(site.node, site.flags());
@@ -89,7 +89,7 @@ TEST_CASE("a changed ConfigMap is followed, and what did not change is not distu
   CHECK(program.wait(kDeadline) == 0);
 }
 
-TEST_CASE("a broken configuration is told once, also on HUP, and the last good one stays") {
+TEST_CASE("a broken configuration is logged once, also on HUP, and the last good one stays") {
   Mounted site;
   site.configure(kRail0);
   const Program program(site.node, site.flags());
@@ -105,7 +105,7 @@ TEST_CASE("a broken configuration is told once, also on HUP, and the last good o
   CHECK(site.kubelet.node().at("nvidia.com/rail0").lists == 1);
 }
 
-TEST_CASE("the change of a pool is told in numbers and names") {
+TEST_CASE("the change of a pool is logged with numbers and names") {
   Mounted site;
   site.configure(kRail0);
   const Program program(site.node, site.flags());
@@ -178,7 +178,7 @@ size_t count(const std::string& text, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("a resource that matches no device is said at start and when it happens, and has a status") {
+TEST_CASE("a resource that matches no device is logged at start and when it happens, and has a status") {
   const TempDir folder;
   Log log;
   Followed site(folder, log);
@@ -198,7 +198,7 @@ TEST_CASE("a resource that matches no device is said at start and when it happen
   CHECK(count(site.follow({make_pool({})}), said) == 1);
 }
 
-TEST_CASE("devices that are unhealthy at start are said, and those that come so") {
+TEST_CASE("devices that are unhealthy at start are logged, and those that become so") {
   const TempDir folder;
   Log log;
   Followed site(folder, log);
@@ -215,7 +215,7 @@ TEST_CASE("devices that are unhealthy at start are said, and those that come so"
   CHECK(count(site.follow({pool}), "devices=0000:03:02.4 code=port_down") == 1);
 }
 
-TEST_CASE("a resource without a possible socket is said once and keeps the plugin from being ready") {
+TEST_CASE("a resource whose socket path is too long is logged once and makes the plugin not ready") {
   const TempDir folder;
   Log log;
   Followed site(folder, log);

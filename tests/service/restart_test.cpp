@@ -221,7 +221,7 @@ class Site {
 
   void register_twice() const {
     if (way_ == Registration::watcher) {
-      // Kubelet goes by the time of a socket, and looks when something happens in the folder.
+      // Kubelet depends on the time of a socket, and checks it on events of the folder.
       for (const std::string& socket : sockets()) fs::permissions(socket, fs::perms::owner_all);
       std::ofstream(node_.path("k/plugins_registry/.news")) << "";
       fs::remove(node_.path("k/plugins_registry/.news"));

@@ -70,7 +70,7 @@ std::set<std::string> inodes_in(const std::string& table) {
 
 }  // namespace
 
-TEST_CASE("serve registers, allocates, and ends leaving the files of pods") {
+TEST_CASE("serve registers, allocates, and leaves the files of pods when it ends") {
   const std::string way = GENERATE("watcher", "legacy");
   const Node node;
   node.fill();
@@ -98,7 +98,7 @@ TEST_CASE("serve registers, allocates, and ends leaving the files of pods") {
         std::vector<std::string>{"0000:21:10.2.json", "nvidia.com-hostdev-0000:21:10.2-device.json"});
 }
 
-TEST_CASE("with CDI the runtime is told the nodes, and the spec goes when its device has gone and is free") {
+TEST_CASE("with CDI the runtime gets the nodes from the spec, which is removed after its device, once free") {
   const Node node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
@@ -126,7 +126,7 @@ TEST_CASE("with CDI the runtime is told the nodes, and the spec goes when its de
   CHECK(read_text(spec("0000:21:10.2")) == text);
 }
 
-TEST_CASE("a CDI folder that cannot be made stops serve with the remedy") {
+TEST_CASE("a CDI folder that cannot be created stops serve with the remedy") {
   const Node node;
   node.fill();
   fs::create_directories(node.path("k/plugins_registry"));
@@ -135,7 +135,7 @@ TEST_CASE("a CDI folder that cannot be made stops serve with the remedy") {
   CHECK(program.log().find("--cdi-dir") != std::string::npos);
 }
 
-TEST_CASE("HUP looks at the devices again") {
+TEST_CASE("HUP rescans the devices") {
   const Node node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
@@ -146,7 +146,7 @@ TEST_CASE("HUP looks at the devices again") {
   CHECK(kubelet.wait_for(kHostdev, 7, kDeadline));
 }
 
-TEST_CASE("serve looks at the devices again by itself") {
+TEST_CASE("serve rescans the devices periodically") {
   const Node node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
@@ -156,7 +156,7 @@ TEST_CASE("serve looks at the devices again by itself") {
   CHECK(kubelet.wait_for(kHostdev, 7, kDeadline));
 }
 
-TEST_CASE("serve says for every kubelet call what it was, once") {
+TEST_CASE("serve logs every kubelet call, once") {
   const Node node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
@@ -191,7 +191,7 @@ TEST_CASE("serve says for every kubelet call what it was, once") {
   CHECK(lines["allocate refused"] == 1);
 }
 
-TEST_CASE("serve shows itself at --metrics-address, in a form that promtool takes") {
+TEST_CASE("serve has metrics at --metrics-address, in a form that promtool accepts") {
   const Node node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
@@ -211,7 +211,7 @@ TEST_CASE("serve shows itself at --metrics-address, in a form that promtool take
   CHECK_FALSE(fs::exists(where->path));
 }
 
-TEST_CASE("a --metrics-address that is wrong, or taken, ends serve with the reason") {
+TEST_CASE("an invalid --metrics-address, or one in use, stops serve with the reason") {
   const Node node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
@@ -244,7 +244,7 @@ TEST_CASE("the flag --probe-address serves health and readiness, and no metrics"
   CHECK(wrong.log().find("--probe-address: 'somewhere' is not one of") != std::string::npos);
 }
 
-TEST_CASE("a second serve takes over and its socket survives the end of the first") {
+TEST_CASE("a second serve takes over, and its socket survives the end of the first") {
   const Node node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
@@ -260,7 +260,7 @@ TEST_CASE("a second serve takes over and its socket survives the end of the firs
   CHECK(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
 }
 
-TEST_CASE("serve after a crash replaces the socket that was left") {
+TEST_CASE("serve after a crash replaces the stale socket") {
   const Node node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
@@ -323,14 +323,14 @@ TEST_CASE("what the peers' DaemonSets start serves: their flags without a subcom
                  "-log_dir=/var/log", "-log_backtrace_at=a.go:1", "-log_link", "/tmp", "-logbuflevel=-1"});
     CHECK(log.find(" debug ") != std::string::npos);
   }
-  SECTION("a level of the log that is given by name counts more than glog's") {
+  SECTION("a log level given by name precedes glog's") {
     CHECK(serves(vfrail, {"-v=10", "--log-level=info"}).find(" debug ") == std::string::npos);
   }
   SECTION("by its path") { serves(named("sriovdp"), {"-logtostderr", "-v", "2"}); }
   SECTION("k8s-rdma-shared-dev-plugin's") { serves(named("k8s-rdma-shared-dp"), {}); }
 }
 
-TEST_CASE("what the administrator got wrong is one message and exit code 2") {
+TEST_CASE("a mistake of the administrator is one message and exit code 2") {
   const Node node;
   fs::create_directories(node.path("k/plugins_registry"));
   const auto refused = [&](const std::vector<std::string>& words) {
@@ -339,12 +339,12 @@ TEST_CASE("what the administrator got wrong is one message and exit code 2") {
     return program.log();
   };
   const auto one_line = [](const std::string& log) { return std::count(log.begin(), log.end(), '\n') == 1; };
-  SECTION("a configuration that is not there") {
+  SECTION("a missing configuration") {
     const std::string log = refused({"--config-file", node.path("none.json")});
     CHECK(log.find("none.json") != std::string::npos);
     CHECK(one_line(log));
   }
-  SECTION("a configuration that is wrong") {
+  SECTION("a wrong configuration") {
     const std::string log =
         refused(flags(node, R"({"resourceList": [{"resourceName": "a b", "selectors": {}}]})"));
     CHECK(log.find("config.json") != std::string::npos);
@@ -362,7 +362,7 @@ TEST_CASE("what the administrator got wrong is one message and exit code 2") {
   SECTION("a log format") {
     CHECK(refused(with(flags(node), {"--log-format", "xml"})).find("xml") != std::string::npos);
   }
-  SECTION("a way of registering") {
+  SECTION("a registration mode") {
     CHECK(refused(with(flags(node), {"--registration", "x"})).find("auto") != std::string::npos);
   }
   SECTION("an interval") { refused(with(flags(node), {"--rescan-interval", "0"})); }

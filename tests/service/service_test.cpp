@@ -99,7 +99,7 @@ v1beta1::AllocateRequest request_for(const std::vector<std::vector<std::string>>
 
 }  // namespace
 
-TEST_CASE("the plugin watcher learns who serves here, and its verdict is passed on") {
+TEST_CASE("GetInfo has the resource and the socket, and the registration status is passed on") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto client = served.connect();
   const auto info = client->info();
@@ -118,7 +118,7 @@ TEST_CASE("the plugin watcher learns who serves here, and its verdict is passed 
   CHECK(served.results[1].registered);
 }
 
-TEST_CASE("nothing optional is offered, and calling it does no harm") {
+TEST_CASE("optional calls are not advertised, and calling them does no harm") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto client = served.connect();
   const auto options = client->options();
@@ -134,7 +134,7 @@ TEST_CASE("nothing optional is offered, and calling it does no harm") {
   CHECK(client->pre_start({}).ok());
 }
 
-TEST_CASE("a resource with a preference says so, and proposes devices from what was published last") {
+TEST_CASE("a resource with a preference advertises it, and prefers devices of the last published pool") {
   Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2", "0000:41:00.1"});
   pool.config.preference = Preference::rail;
   Served served(pool);
@@ -196,14 +196,14 @@ TEST_CASE("a stream gets the whole list at once, in order, healthy, with NUMA no
   client->drop();
 }
 
-TEST_CASE("excludeTopology keeps NUMA nodes to ourselves") {
+TEST_CASE("excludeTopology withholds NUMA nodes from kubelet") {
   Pool pool = make_pool({"0000:03:02.1"});
   pool.devices[0].facts.numa_node = 0;
   pool.config.exclude_topology = true;
   CHECK_FALSE(list_response(pool).devices(0).has_topology());
 }
 
-TEST_CASE("every stream gets a change, and of nothing else") {
+TEST_CASE("every stream gets a change, and nothing else") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto first = served.connect();
   const auto second = served.connect();
@@ -234,7 +234,7 @@ TEST_CASE("many changes in a row end with the last list") {
   client->drop();
 }
 
-TEST_CASE("a stream that the client drops leaves nothing behind") {
+TEST_CASE("a stream that the client drops is cleaned up") {
   Served served(make_pool({"0000:03:02.1"}));
   for (int round = 0; round < 20; ++round) {
     const auto client = served.connect();
@@ -247,7 +247,7 @@ TEST_CASE("a stream that the client drops leaves nothing behind") {
   }
 }
 
-TEST_CASE("closing the endpoint ends the streams and leaves nothing behind") {
+TEST_CASE("closing the endpoint ends the streams and cleans up") {
   Served served(make_pool({"0000:03:02.1"}));
   const auto client = served.connect();
   MonitoringServer monitoring(*client);
@@ -283,7 +283,7 @@ TEST_CASE("Allocate answers each container with its environment and device nodes
   CHECK(served.node.written().size() == 4);
 }
 
-TEST_CASE("a request that cannot be met is refused with its code, and nothing is written") {
+TEST_CASE("a request that cannot be satisfied is refused with its code, and nothing is written") {
   Served served(make_pool({}));
   served.service.publish(served.node.pool());
   served.node.remove_device("0000:41:10.6");
@@ -313,7 +313,7 @@ TEST_CASE("every kind of error has its gRPC code") {
   CHECK(to_status(Error{Errc::system, 0, "why"}).error_message() == "why");
 }
 
-TEST_CASE("a request beyond the largest that kubelet can make is refused") {
+TEST_CASE("a request larger than kubelet can make is refused") {
   Served served(make_pool({}));
   const auto client = served.connect();
   v1beta1::AllocateResponse response;
@@ -321,7 +321,7 @@ TEST_CASE("a request beyond the largest that kubelet can make is refused") {
   CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_CASE("a socket is the owner's alone, and no other name is left in the folder") {
+TEST_CASE("a socket is private, and no other name is left in the folder") {
   Served served(make_pool({}));
   CHECK(mode_of(served.node.path("s.sock")) == 0600);
   std::vector<std::string> sockets;
@@ -356,7 +356,7 @@ TEST_CASE("opening replaces a stale socket and refuses any other file") {
     CHECK_FALSE(served.endpoint.open());
     CHECK(fs::is_symlink(path));
   }
-  SECTION("a folder that is not there") {
+  SECTION("a missing folder") {
     Service lost(make_pool({}),
                  {.endpoint = "/nonexistent/s.sock", .places = served.node.places(), .on_registration = {}},
                  served.log);

@@ -28,7 +28,7 @@ bool has_ended(const SweepRun& run) {
 
 }  // namespace
 
-TEST_CASE("a sweep runs beside us, and tells what it said") {
+TEST_CASE("a sweep runs beside us, and its output is read") {
   const TempDir folder;
   auto run = SweepRun::start(script(folder, R"(echo "verb $1"; echo "and errors" >&2; exit 3)"));
   REQUIRE(run);
@@ -38,7 +38,7 @@ TEST_CASE("a sweep runs beside us, and tells what it said") {
   CHECK(outcome.output == "verb sweep\nand errors\n");
 }
 
-TEST_CASE("a sweep gets none of our blocked signals, and ends with us") {
+TEST_CASE("a sweep inherits none of our blocked signals, and ends with us") {
   const TempDir folder;
   sigset_t term;
   ::sigemptyset(&term);
@@ -52,7 +52,7 @@ TEST_CASE("a sweep gets none of our blocked signals, and ends with us") {
   { const auto hanging = SweepRun::start(script(folder, "exec sleep 3600")); }
 }
 
-TEST_CASE("a program that is not there is an error that names it") {
+TEST_CASE("a missing program is an error that names it") {
   const auto run = SweepRun::start("/not/there/vfrail");
   REQUIRE_FALSE(run);
   CHECK(run.error().text.find("/not/there/vfrail sweep") != std::string::npos);

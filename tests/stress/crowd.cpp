@@ -17,7 +17,7 @@ constexpr int kExists = 101;
 constexpr const char* kNames[] = {"net1", "net2"};
 constexpr int kLastTries = 10;
 
-// What the kernel has not given back yet, a runtime asks for again.
+// What the kernel has not yet returned, a runtime asks for again.
 bool is_on_its_way(const Outcome& outcome) {
   return message_of(outcome).find("has not come back") != std::string::npos;
 }

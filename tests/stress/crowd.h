@@ -20,8 +20,7 @@
 
 namespace vfrail::test {
 
-// All that a worker leaves to chance in one step, drawn before it looks at anything: a seed makes the same
-// steps.
+// All random choices of a worker in one step, drawn before it reads anything: a seed makes the same steps.
 struct Choice {
   enum class Step : unsigned char { add, check, del, late_del, renew_pod, gc };
   Step step = Step::add;

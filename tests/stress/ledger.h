@@ -1,4 +1,4 @@
-// Ledger: what is known about each device, from what vfrail-cni said and from when it was asked. Looks at no
+// Ledger: what is known about each device, from what vfrail-cni said and from when it was asked. Reads no
 // kernel. Safe to use from many threads.
 //
 // An owner is certain: the ADD said success and no DEL has begun. Whoever may have a device (killed, or its

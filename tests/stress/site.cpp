@@ -28,7 +28,7 @@ std::unique_ptr<Kernel> host_kernel() {
 }
 
 // The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth.
-// Its alias is its name at home. One that a DEL or an ADD brings home meanwhile is not there any more.
+// Its alias is its name in the host. One that a DEL or an ADD returns meanwhile is not there any more.
 void return_all(const std::string& pod) {
   const auto from = kernel_at(pod);
   const auto home = host_kernel();

@@ -1,5 +1,5 @@
-// Site: the node that the crowd works on, its devices at home and its pods, and what the kernel says about
-// them. Pods may be begun, ended and looked at from many threads.
+// Site: the node that the crowd works on, its devices in the host and its pods, and the kernel's view of
+// them. Pods may be begun, ended and read from many threads.
 #pragma once
 
 #include "tests/netns/node.h"

@@ -26,7 +26,7 @@ struct FakeLink {
   std::vector<LinkAddress> addresses;
   bool hardware = false;
   int dev_port = 0;
-  MacAddress reported;  // the address that its PF told it when it was last taken down
+  MacAddress reported;  // the address that it got from its PF when it was last set down
   bool plugged = true;  // has carrier as soon as it is up
   TrafficCounters traffic;
   FakeLink* stands_on = nullptr;      // of a macvlan, VLAN, ...
@@ -53,7 +53,7 @@ struct FakePf {
   std::string name;
   std::vector<std::string> vfs;
   std::vector<VfSettings> settings;
-  std::map<uint32_t, TrafficCounters> traffic = {};  // VF -> what the driver tells of it; zeros if nothing
+  std::map<uint32_t, TrafficCounters> traffic = {};  // VF -> what the driver reports of it; zeros if nothing
   // What the driver refuses (EOPNOTSUPP) when a change has it, whatever the value.
   VfSettings refuses = {};
 };
@@ -119,7 +119,7 @@ class FakeWorld {
   enum class When : uint8_t { before, after };
   void fail_call(int number, int error, When when) { fault_ = {number, error, when}; }
   void kill_call(int number) { kill_ = number; }
-  void forget_faults();  // and begins to count anew
+  void forget_faults();  // and counts from zero
   int calls() const { return static_cast<int>(log_.size()); }
   const std::vector<std::string>& log() const { return log_; }
 
@@ -156,7 +156,7 @@ class FakeWorld {
   FakePf* find_pf(int link);
   // The settings of the VF with that address; null if it has no PF.
   VfSettings* find_vf(const std::string& pci);
-  // Being taken down resets a VF, which then hears from its PF which address it has (igbvf_down()).
+  // Setting a VF down resets it, and it then gets its address from its PF (igbvf_down()).
   void reset(FakeLink& link);
   void recreate_netdev(const std::string& pci);
   void recreate_ipoib(const std::string& pci);

@@ -57,7 +57,7 @@ struct Baselined : TwoVfs {
 
 }  // namespace
 
-TEST_CASE("what a pod changed on its device is restored at DEL, also when its namespace has ended") {
+TEST_CASE("what a pod changed on its device is restored at DEL, even when its namespace has ended") {
   const bool ended = GENERATE(false, true);
   Baselined node;
   REQUIRE(node.add(kConf));
@@ -67,7 +67,7 @@ TEST_CASE("what a pod changed on its device is restored at DEL, also when its na
   if (ended) node.world.add_veth(node.world.add_netns(kPod), "eth0");
   CHECK(node.unclean().empty());
   const std::string host_now = node.world.snapshot();
-  const size_t pods = node.before.find("netns 2");  // the number of a namespace made anew is another one
+  const size_t pods = node.before.find("netns 2");  // a namespace that is created again has another number
   CHECK(host_now.substr(0, pods) == node.before.substr(0, pods));
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("the baseline is read once a boot, and a DEL sets only what differs") 
   CHECK(node.world.snapshot() == node.before);
 }
 
-TEST_CASE("an interface that its driver made anew has another baseline") {
+TEST_CASE("an interface that its driver created again gets a new baseline") {
   Baselined node;
   REQUIRE(node.add(kConf));
   REQUIRE(node.del(kConf));
@@ -209,7 +209,7 @@ TEST_CASE("baselines of an earlier boot are removed by a sweep and restore nothi
   CHECK(node.world.fake_link(FakeWorld::kHost, "vf0").ethtool[EthtoolGroup::rings].numbers["rx"] == 128);
 }
 
-TEST_CASE("a baseline that cannot be read is made anew, and a DEL without it restores the rest") {
+TEST_CASE("an unreadable baseline is read from the device again, and a DEL without one restores the rest") {
   Baselined node;
   REQUIRE(node.add(kConf));
   const std::string path = node.dir.path("state/baselines/0000:21:10.0.json");
@@ -223,7 +223,7 @@ TEST_CASE("a baseline that cannot be read is made anew, and a DEL without it res
   CHECK(node.world.snapshot() == node.before);
 }
 
-TEST_CASE("a baseline is the same after it was written and read") {
+TEST_CASE("a baseline survives writing and reading unchanged") {
   Baseline out{.boot_id = "b", .device_key = kVf, .device = *DeviceId::parse(kVf), .port = 1};
   out.link.index = 7;
   out.link.name = "vf0";

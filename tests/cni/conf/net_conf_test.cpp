@@ -25,7 +25,7 @@ Error refused(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("The least network configuration has a name, and every other field its default") {
+TEST_CASE("The smallest network configuration is a name; all other fields have defaults") {
   const NetConf conf = parsed("");
   CHECK(conf.cni_version == "1.0.0");
   CHECK(conf.network == "rail0");
@@ -62,7 +62,7 @@ TEST_CASE("Every field is read, whatever the case of its key") {
   CHECK(conf.prev_result->find("ips") != nullptr);
 }
 
-TEST_CASE("What Multus makes of a network definition is read") {
+TEST_CASE("What Multus generates from a network definition is accepted") {
   const auto conf = parse_net_conf(R"({"capabilities":{"CNIDeviceInfoFile":true,"deviceID":true,"mac":true},
     "cniVersion":"1.0.0","deviceID":"0000:03:02.3","ipam":{"range":"10.1.0.0/16","type":"whereabouts"},
     "mtu":9000,"name":"rail0","pciBusID":"0000:03:02.3",
@@ -96,7 +96,7 @@ TEST_CASE("An address may be written with dots, as Go and Cisco write it") {
   CHECK(refused(with(R"("hwaddr":"0000.0000.0000")")).text.starts_with("hwaddr: "));
 }
 
-TEST_CASE("The loopback interface is no device") {
+TEST_CASE("The loopback interface is not a device") {
   CHECK_THAT(refused(with(R"("device":"lo")")).text,
              Catch::StartsWith("device: lo is the loopback interface"));
 }
@@ -109,7 +109,7 @@ TEST_CASE("hostUse is refuse, which is the default, or allow") {
         "hostUse: \"warn\" is not known; allowed are refuse and allow");
 }
 
-TEST_CASE("What tuning reads in args.cni goes before the network's own") {
+TEST_CASE("args.cni takes precedence over the network's own keys of tuning") {
   const NetConf conf = parsed(R"("mac":"02:00:00:00:00:01","mtu":9000,"promisc":true,"txQLen":5,
       "sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net.ipv4.ip_forward":"1"},
       "args":{"cni":{"mac":"02:00:00:00:00:02","mtu":1400,"promisc":false,"allmulti":true,"txQLen":7,
@@ -130,7 +130,7 @@ TEST_CASE("What tuning reads in args.cni goes before the network's own") {
             .text.starts_with("args.cni.sysctl.kernel.x: "));
 }
 
-TEST_CASE("The keys about the interface are those of the entry itself, not what a pod's annotation adds") {
+TEST_CASE("Interface keys come from the entry itself, not from a pod's annotation") {
   CHECK(parsed(R"("args":{"cni":{"mtu":1400,"mac":"02:00:00:00:00:02","guid":"00:00:00:00:00:00:00:02"}})")
             .interface_key.empty());
   CHECK(parsed(R"("mtu":1400)").interface_key == "mtu");
@@ -138,7 +138,7 @@ TEST_CASE("The keys about the interface are those of the entry itself, not what 
   CHECK(parsed(R"("ipam":{"type":"static"})").interface_key == "ipam");
 }
 
-TEST_CASE("Keys that nobody knows are warned about, with the one that is probably meant") {
+TEST_CASE("An unknown key is a warning that suggests the nearest known key") {
   CHECK(parsed(R"("mtuu":9000,"vlanID":5,"bridge":"br0")").warnings ==
         std::vector<std::string>{
             "\"mtuu\" is not a key of vfrail, and is ignored; \"mtu\" is probably meant",
@@ -154,11 +154,11 @@ TEST_CASE("Keys that nobody knows are warned about, with the one that is probabl
   CHECK(parsed(many).warnings.size() == 16);
 }
 
-TEST_CASE("The same device under several keys is one, in any case of its letters") {
+TEST_CASE("The same device under several keys is one device, in any letter case") {
   CHECK(parsed(R"("deviceID":"0000:3B:02.1","pciBusID":"0000:3b:02.1")").device.id->text() == "0000:3b:02.1");
 }
 
-TEST_CASE("Two keys that name different devices are refused with both") {
+TEST_CASE("Two keys that name different devices are refused, and the error has both") {
   const Error error = refused(with(R"("deviceID":"0000:03:02.1","pciBusID":"0000:03:02.2")"));
   CHECK(error.code == Errc::invalid);
   CHECK(error.text.find("pciBusID: it names 0000:03:02.2, but deviceID names 0000:03:02.1") == 0);
@@ -166,7 +166,7 @@ TEST_CASE("Two keys that name different devices are refused with both") {
             .text.find("runtimeConfig.deviceID") != std::string::npos);
 }
 
-TEST_CASE("A trunk of VLANs, which the kernel cannot give a VF, is refused by name and not ignored") {
+TEST_CASE("A VLAN trunk, which the kernel cannot give a VF, is refused by name and not ignored") {
   const auto [key, value] =
       GENERATE(table<std::string, std::string>({{"vlanTrunk", "\"1-10\""}, {"VLANTRUNK", "\"1-10\""}}));
   CAPTURE(key, value);
@@ -192,7 +192,7 @@ TEST_CASE("The settings of a VF are read as sriov-cni reads them") {
   CHECK(cleared->vf.vlan == VfVlan{});
 }
 
-TEST_CASE("Settings of a VF that no driver could take are refused before any change, by name") {
+TEST_CASE("VF settings that no driver accepts are refused by name before any change") {
   const auto [text, wanted] = GENERATE(table<std::string, std::string>(
       {{R"("vlan":4095)", "vlan: "},
        {R"("vlan":-1)", "vlan: "},
@@ -230,22 +230,22 @@ TEST_CASE("A GUID comes from runtimeConfig, then from args.cni, then from the ne
   CHECK(runtime->guid == 3);
 }
 
-TEST_CASE("rdmaIsolation is what ib-sriov-cni means by it") {
+TEST_CASE("rdmaIsolation means what ib-sriov-cni means by it") {
   CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma == RdmaPolicy::require);
   CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma == RdmaPolicy::off);
   CHECK(parse_net_conf(with(R"("pkey":"0x2000")"))->rdma == RdmaPolicy::automatic);
 }
 
-TEST_CASE("A key of another version that asks for nothing is accepted") {
+TEST_CASE("A key whose value asks for nothing is accepted") {
   CHECK(parse_net_conf(with(R"("promisc":false,"link_state":"","vlan":null)")));
 }
 
-TEST_CASE("Unknown keys are left to whom they belong") {
+TEST_CASE("Keys of other plugins are ignored") {
   CHECK(parse_net_conf(
       with(R"("args":{"cni":{"x":1}},"cni.dev/other":1,"ipMasq":false,"resourceName":"a/b")")));
 }
 
-TEST_CASE("What is not JSON object is told apart from a wrong configuration") {
+TEST_CASE("Input that is not a JSON object has another error code than a wrong configuration") {
   const std::string text =
       GENERATE(as<std::string>(), "", "{", "[]", "null", "5", "\"x\"", "{}{}", "\xff\xfe");
   CAPTURE(text);
@@ -265,8 +265,7 @@ TEST_CASE("A network without a name, or with a hostile one, is refused") {
   CHECK(error.text.find("name") == 0);
 }
 
-TEST_CASE(
-    "A network name, a device id and the name of an IPAM plugin have at most the length of a file name") {
+TEST_CASE("Network names, device ids and IPAM types are no longer than a file name") {
   const auto named = [](size_t size) { return R"({"name":")" + std::string(size, 'a') + R"("})"; };
   CHECK(parse_net_conf(named(255)));
   CHECK(refused(named(256)).text.starts_with("name: "));
@@ -277,12 +276,12 @@ TEST_CASE(
   CHECK(refused(with(R"("ipam":{"type":")" + type + R"("})")).text.starts_with("ipam.type: "));
 }
 
-TEST_CASE("A configuration that is nested deeper than any has a use for is refused") {
+TEST_CASE("A configuration that is nested too deeply is refused") {
   const std::string deep = R"("x":)" + std::string(500'000, '[');
   CHECK(refused(with(deep)).code == Errc::protocol);
 }
 
-TEST_CASE("A value that cannot be is refused with its key") {
+TEST_CASE("An impossible value is refused with its key") {
   const auto [keys, start] = GENERATE(table<std::string, std::string>({
       {R"("deviceID":"../../etc")", "deviceID: "},
       {R"("deviceID":5)", "deviceID: "},
@@ -342,7 +341,7 @@ TEST_CASE("A value that cannot be is refused with its key") {
   CHECK_THAT(error.text, Catch::StartsWith(start));
 }
 
-TEST_CASE("What operators write out for nothing asks for nothing") {
+TEST_CASE("Explicit zero values of operators ask for nothing") {
   CHECK(parsed(R"("ipam":{})").ipam_type.empty());
   CHECK(parsed(R"("ipam":{"type":""})").ipam_type.empty());
   CHECK(parse_net_conf(with(GENERATE(R"("vlanTrunk":[])", R"("vlanTrunk":{})", R"("vlanTrunk":"")",
@@ -350,7 +349,7 @@ TEST_CASE("What operators write out for nothing asks for nothing") {
   CHECK_FALSE(parsed(R"("mtu":0)").mtu.has_value());
 }
 
-TEST_CASE("No list of valid attachments, null and an empty list are two different things") {
+TEST_CASE("A missing list of valid attachments, null and an empty list differ") {
   CHECK_FALSE(parsed("").valid_attachments.has_value());
   CHECK_FALSE(parsed(R"("cni.dev/valid-attachments":null)").valid_attachments.has_value());
   REQUIRE(parsed(R"("cni.dev/valid-attachments":[])").valid_attachments.has_value());
@@ -365,7 +364,7 @@ std::string version_of(const char* text) { return Configuration(text).version();
 
 }  // namespace
 
-TEST_CASE("The version of a configuration is read from anything that has one") {
+TEST_CASE("The version is read from any configuration, and defaults to 0.1.0") {
   CHECK(version_of(R"({"cniVersion":"0.4.0"})") == "0.4.0");
   CHECK(version_of(R"({"name":"x"})") == "0.1.0");
   CHECK(version_of(R"({"cniVersion":5})") == "0.1.0");

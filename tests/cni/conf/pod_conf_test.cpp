@@ -40,7 +40,7 @@ TEST_CASE("Flags and queue length are read, and false is not the same as nothing
   CHECK(pod.link.get("txQLen") == 0U);
 }
 
-TEST_CASE("Every setting of a link is read by its key, and refused beyond its limits") {
+TEST_CASE("Every setting of a link is read by its key and range-checked") {
   for (const LinkSetting& row : kLinkSettings) {
     const std::string key = row.key;
     CAPTURE(key);
@@ -51,7 +51,7 @@ TEST_CASE("Every setting of a link is read by its key, and refused beyond its li
   }
 }
 
-TEST_CASE("A flag or queue length of another kind is refused with the key and what it has") {
+TEST_CASE("A flag or queue length of the wrong type is refused with the key and the value") {
   CHECK_THAT(refusal(R"("promisc":"on")").text, Contains("promisc") && Contains("\"on\""));
   CHECK_THAT(refusal(R"("allmulti":1)").text, Contains("allmulti") && Contains("1"));
   CHECK_THAT(refusal(R"("txQLen":-1)").text, Contains("txQLen") && Contains("-1"));
@@ -59,7 +59,7 @@ TEST_CASE("A flag or queue length of another kind is refused with the key and wh
   CHECK_THAT(refusal(R"("txQLen":"500")").text, Contains("txQLen") && Contains("a string"));
 }
 
-TEST_CASE("Source routing is on, off, or on with a table that is not the kernel's") {
+TEST_CASE("Source routing is off, on, or on with a table that is not one of the kernel's") {
   CHECK_FALSE(settings(R"("sourceRouting":false)").source_routing.has_value());
   CHECK_FALSE(settings(R"("sourceRouting":true)").source_routing->table.has_value());
   CHECK_FALSE(settings(R"("sourceRouting":{})").source_routing->table.has_value());
@@ -71,7 +71,7 @@ TEST_CASE("Source routing is on, off, or on with a table that is not the kernel'
   CHECK_THAT(refusal(R"("ipam":{},"sourceRouting":true)").text, Contains("an ipam section"));
 }
 
-TEST_CASE("A sysctl is read in either form, with the interface's name put in last") {
+TEST_CASE("A sysctl is read in both notations, and the interface name is inserted last") {
   const auto path = [](const std::string& key, std::string_view ifname) {
     const auto pod = settings(R"("sysctl":{")" + key + R"(":"1"})");
     REQUIRE(pod.sysctls.size() == 1);
@@ -88,7 +88,7 @@ TEST_CASE("A sysctl is read in either form, with the interface's name put in las
   CHECK(path("net.ipv4.conf.IFNAME.IFNAME", "IFNAME") == "ipv4/conf/IFNAME/IFNAME");
 }
 
-TEST_CASE("A sysctl that leads out of net is refused with its key") {
+TEST_CASE("A sysctl outside of net is refused with its key") {
   const auto key =
       GENERATE(as<std::string>(), "kernel.msgmax", "net", "net.", "net/", "net/../kernel/msgmax",
                "net/ipv4/../../kernel/msgmax", "net//kernel", "net..kernel", "/net/core/x", "net/./core",
@@ -107,13 +107,13 @@ TEST_CASE("A sysctl's value is one line of text") {
   CHECK(settings(R"("sysctl":{"net.core.x":")" + std::string(4096, 'x') + R"("})").sysctls.size() == 1);
 }
 
-TEST_CASE("Two keys for the same sysctl are refused, whatever their form") {
+TEST_CASE("Two keys for the same sysctl are refused, whatever their notation") {
   CHECK_THAT(refusal(R"("sysctl":{"net.core.somaxconn":"1","net/core/somaxconn":"2"})").text,
              Contains("net/core/somaxconn") && Contains("net.core.somaxconn"));
   CHECK_THAT(refusal(R"("sysctl":["net.core.somaxconn"])").text, Contains("must be an object"));
 }
 
-TEST_CASE("A sysctl that is there twice is refused, in the network and in args.cni, and one in both is not") {
+TEST_CASE("A repeated sysctl is refused within the network or args.cni, but may be in both") {
   const auto repeated = [](const std::string& keys) {
     const auto conf = parse_net_conf(R"({"name":"x",)" + keys + "}");
     return conf ? std::string() : conf.error().text;

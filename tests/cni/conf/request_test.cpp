@@ -65,7 +65,7 @@ TEST_CASE("Each verb needs its variables and names each one that is missing") {
   }
 }
 
-TEST_CASE("DEL does without a network namespace") {
+TEST_CASE("DEL needs no network namespace") {
   Environment environment = attachment("DEL");
   environment["CNI_NETNS"] = "";
   CHECK(read_request(environment, std::string("{}")));
@@ -78,12 +78,12 @@ TEST_CASE("An unknown or missing command is refused") {
   CHECK(refusal_of("CNI_COMMAND", "add").find("\"add\" is unknown") != std::string::npos);
 }
 
-TEST_CASE("VERSION looks at nothing but the command") {
+TEST_CASE("VERSION reads nothing but the command") {
   Environment environment{{"CNI_COMMAND", "VERSION"}, {"CNI_CONTAINERID", "../.."}, {"CNI_ARGS", "junk"}};
   CHECK(read_request(environment, std::string("")));
 }
 
-TEST_CASE("A container id that could become another file than its own is refused") {
+TEST_CASE("A container id that could name another attachment's file is refused") {
   const std::string id =
       GENERATE(as<std::string>(), "..", ".", ".hidden", "-rf", "_x", "a/b", "../../etc/passwd", "a:b", "a b",
                "a\nb", "ä", "a%2fb", std::string("a\0b", 3), std::string(100'000, 'a'));
@@ -93,7 +93,7 @@ TEST_CASE("A container id that could become another file than its own is refused
   CHECK(text.size() < 300);
 }
 
-TEST_CASE("A container id has at most the characters that fit into a file name") {
+TEST_CASE("A container id is no longer than a file name") {
   CHECK(refusal_of("CNI_CONTAINERID", std::string(200, 'a')).empty());
   CHECK_FALSE(refusal_of("CNI_CONTAINERID", std::string(201, 'a')).empty());
   CHECK(valid_container_id("a"));
@@ -113,7 +113,7 @@ TEST_CASE("What is not an interface name is refused") {
   CHECK(text.size() < 300);
 }
 
-TEST_CASE("A network namespace is an absolute path of a length that the kernel takes") {
+TEST_CASE("A network namespace is an absolute path no longer than PATH_MAX") {
   CHECK_FALSE(refusal_of("CNI_NETNS", "run/netns/x").empty());
   CHECK_FALSE(refusal_of("CNI_NETNS", "/" + std::string(4095, 'a')).empty());
   CHECK(refusal_of("CNI_NETNS", "/" + std::string(4094, 'a')).empty());
@@ -132,7 +132,7 @@ TEST_CASE("The message about CNI_ARGS stays short") {
   CHECK(refusal_of("CNI_ARGS", std::string(100'000, 'x')).size() < 300);
 }
 
-TEST_CASE("A variable that the record, which is JSON, could not hold is refused") {
+TEST_CASE("A variable that cannot be stored in the record's JSON is refused") {
   const auto [name, value] = GENERATE(table<std::string, std::string>({{"CNI_NETNS", "/run/\xff"},
                                                                        {"CNI_IFNAME", "net\xff"},
                                                                        {"CNI_PATH", "/opt/\xc3"},
@@ -140,18 +140,18 @@ TEST_CASE("A variable that the record, which is JSON, could not hold is refused"
   CHECK_THAT(refusal_of(name, value), Catch::Contains(name + " is not UTF-8 text"));
 }
 
-TEST_CASE("A variable of 128 KiB, the longest that there is, is read") {
+TEST_CASE("A variable of 128 KiB, the kernel's limit, is read") {
   CHECK(refusal_of("CNI_ARGS", "A=" + std::string(131'000, '\x01')).empty());
 }
 
-TEST_CASE("All that is wrong with an environment is in one message") {
+TEST_CASE("One message lists all that is wrong with the environment") {
   const std::string text = refusal({{"CNI_COMMAND", "ADD"}, {"CNI_IFNAME", "a b"}, {"CNI_ARGS", "x"}});
   CHECK(text.find("CNI_CONTAINERID") != std::string::npos);
   CHECK(text.find("CNI_IFNAME") != std::string::npos);
   CHECK(text.find("CNI_ARGS") != std::string::npos);
 }
 
-TEST_CASE("The override of the namespace check takes the words of the Go library") {
+TEST_CASE("The override of the namespace check takes the same values as the Go library") {
   const auto [word, set] = GENERATE(
       table<std::string, bool>({{"1", true}, {"true", true}, {"TRUE", true}, {"yes", false}, {"", false}}));
   Environment environment = attachment("ADD");

@@ -48,7 +48,7 @@ TEST_CASE("A result before 0.3.0 leaves out the routes of a family that has no a
   CHECK(format_result(result) == json(R"({"cniVersion":"0.2.0","ip6":{"ip":"fd00::5/64"},"dns":{}})"));
 }
 
-TEST_CASE("An IPAM plugin's answer of before 0.3.0 means the same as the newer one") {
+TEST_CASE("An IPAM result before 0.3.0 means the same as a newer one") {
   const auto old = parse_assignment(json(R"({"cniVersion":"0.2.0",
       "ip4":{"ip":"10.0.0.5/24","gateway":"10.0.0.1","routes":[{"dst":"0.0.0.0/0"}]},
       "ip6":{"ip":"fd00::5/64","routes":[{"dst":"::/0","gw":"fd00::1"}]},"dns":{"nameservers":["10.0.0.53"]}})"));
@@ -62,14 +62,14 @@ TEST_CASE("An IPAM plugin's answer of before 0.3.0 means the same as the newer o
   CHECK(old->dns.nameservers == std::vector<std::string>{"10.0.0.53"});
 }
 
-TEST_CASE("An old answer that cannot be meant is refused") {
+TEST_CASE("An impossible IPAM result of an old version is refused") {
   const char* text = GENERATE(R"({"ip4":5})", R"({"ip4":{}})", R"({"ip4":{"ip":"10.0.0.5"}})",
                               R"({"ip6":{"ip":"fd00::5/64","routes":[{"dst":"x"}]}})");
   CAPTURE(text);
   CHECK_FALSE(parse_assignment(json(text)));
 }
 
-TEST_CASE("A previous result with entries that are none is printed without them") {
+TEST_CASE("Invalid entries of a previous result are dropped from the output") {
   const std::string version = GENERATE("0.2.0", "0.4.0");
   AddResult result = result_in(version, R"({"ips":[{"address":"10.0.0.5/24"}]})");
   result.prev_result = json(R"({"interfaces":[5,{}],"ips":[5,null,{"x":1}],"routes":[5,{}],"dns":5})");

@@ -34,7 +34,7 @@ AddResult full_result(const std::string& version) {
 
 }  // namespace
 
-TEST_CASE("A result of 1.1.0 has MTU, PCI id and all of a route") {
+TEST_CASE("A result of 1.1.0 has MTU, PCI id and all fields of a route") {
   const std::string version = "1.1.0";
   CHECK(format_result(full_result(version)) == json(R"({"cniVersion":")" + version + R"(","interfaces":[
       {"name":"net1","mac":"02:00:00:00:00:01","mtu":9000,"sandbox":"/run/netns/x","pciID":"0000:03:02.1"}],
@@ -42,7 +42,7 @@ TEST_CASE("A result of 1.1.0 has MTU, PCI id and all of a route") {
       "routes":[{"dst":"0.0.0.0/0","gw":"10.0.0.1","mtu":1400,"advmss":1360,"priority":50,"table":100,"scope":0}]})"));
 }
 
-TEST_CASE("A result of 1.0.0 has no field that came with 1.1.0, not even in what it passes on") {
+TEST_CASE("A result of 1.0.0 has no field of 1.1.0, not even one it passes on") {
   AddResult result = full_result("1.0.0");
   result.prev_result = json(R"({"cniVersion":"1.0.0","interfaces":[{"name":"a","mtu":1500,"pciID":"x"}],
       "routes":[{"dst":"10.2.0.0/16","mtu":1300}]})");
@@ -70,7 +70,7 @@ TEST_CASE("A device without a netdev has an interface without MAC and MTU") {
         json(R"({"cniVersion":"1.0.0","interfaces":[{"name":"net1","sandbox":"/run/netns/x"}]})"));
 }
 
-TEST_CASE("A chained result keeps the previous one and points to its own interface") {
+TEST_CASE("A chained result keeps the previous one and refers to its own interface") {
   AddResult result = full_result("1.0.0");
   result.prev_result =
       json(R"({"cniVersion":"1.0.0","interfaces":[{"name":"br0"},{"name":"eth0","sandbox":"/x"}],
@@ -85,14 +85,14 @@ TEST_CASE("A chained result keeps the previous one and points to its own interfa
   CHECK(*out.find("dns") == json(R"({"domain":"d"})"));
 }
 
-TEST_CASE("Our own DNS goes before the previous one") {
+TEST_CASE("Our own DNS precedes the previous one") {
   AddResult result = full_result("1.0.0");
   result.assignment.dns.nameservers = {"10.0.0.53"};
   result.prev_result = json(R"({"dns":{"domain":"d"}})");
   CHECK(*format_result(result).find("dns") == json(R"({"nameservers":["10.0.0.53"]})"));
 }
 
-TEST_CASE("A DNS field of the configuration goes before IPAM's, each by itself") {
+TEST_CASE("Each DNS field of the configuration overrides that of the IPAM plugin") {
   const Dns configured{{"10.0.0.1"}, "", {}, {"ndots:2"}};
   const Dns assigned{{"10.0.0.2"}, "assigned", {"a", "b"}, {"ndots:5"}};
   const Dns both = merged(configured, assigned);
@@ -102,7 +102,7 @@ TEST_CASE("A DNS field of the configuration goes before IPAM's, each by itself")
   CHECK(both.options == configured.options);
 }
 
-TEST_CASE("An answer of an IPAM plugin is read in the shapes of all versions") {
+TEST_CASE("An IPAM result is read in the format of every version") {
   const Assignment out = assignment(R"({"cniVersion":"0.3.1","ips":[{"version":"4","address":"10.0.0.5/24"}],
       "routes":[{"dst":"10.2.0.0/16"}],"dns":{"nameservers":["10.0.0.53"],"search":["x"]}})");
   CHECK(out.ips.at(0).address.cidr() == "10.0.0.5/24");
@@ -111,7 +111,7 @@ TEST_CASE("An answer of an IPAM plugin is read in the shapes of all versions") {
   CHECK(out.dns.search == std::vector<std::string>{"x"});
 }
 
-TEST_CASE("An answer of an IPAM plugin that cannot be meant is refused where it is wrong") {
+TEST_CASE("An impossible IPAM result is refused with the place of the fault") {
   const auto [text, place] = GENERATE(table<std::string, std::string>({
       {R"([])", "must be an object"},
       {R"({"ips":{}})", "ips: "},
@@ -131,7 +131,7 @@ TEST_CASE("An answer of an IPAM plugin that cannot be meant is refused where it 
   CHECK_THAT(parsed.error().text, Catch::StartsWith(place));
 }
 
-TEST_CASE("An answer with more addresses than any pod has is refused") {
+TEST_CASE("An IPAM result with too many addresses is refused") {
   Json list = Json::array();
   for (int i = 0; i < 1025; ++i) list.push(json(R"({"address":"10.0.0.5/24"})"));
   Json answer;
@@ -139,7 +139,7 @@ TEST_CASE("An answer with more addresses than any pod has is refused") {
   CHECK_FALSE(parse_assignment(answer));
 }
 
-TEST_CASE("Of a previous result, only the addresses of this interface in this sandbox count") {
+TEST_CASE("Only the addresses of this interface in this sandbox are used from a previous result") {
   const Json previous = json(R"({"interfaces":[{"name":"net1"},{"name":"net1","sandbox":"/x"},{"name":"eth0",
       "sandbox":"/x"}],"ips":[{"address":"10.0.0.1/24","interface":0},{"address":"10.0.0.2/24","interface":1},
       {"address":"10.0.0.3/24","interface":2},{"address":"10.0.0.4/24"}]})");
@@ -149,7 +149,7 @@ TEST_CASE("Of a previous result, only the addresses of this interface in this sa
   CHECK(mine->ips[0].address.cidr() == "10.0.0.2/24");
 }
 
-TEST_CASE("A previous result whose keys have another case is read whole") {
+TEST_CASE("Keys of a previous result are read in any letter case") {
   const Json previous = json(R"({"Interfaces":[{"Name":"net1","Sandbox":"/x"}],
       "IPs":[{"Address":"10.0.0.2/24","Interface":0}],"Routes":[{"dst":"10.2.0.0/16"}],"DNS":{"domain":"d"}})");
   const auto mine = assignment_of(previous, "net1", "/x");
@@ -164,7 +164,7 @@ TEST_CASE("A previous result whose keys have another case is read whole") {
   CHECK(*out.find("dns") == json(R"({"domain":"d"})"));
 }
 
-TEST_CASE("A previous result that lists what is no interface is refused") {
+TEST_CASE("A previous result with an invalid interface is refused") {
   const char* lists = GENERATE(R"("interfaces":[5],"ips":[{"address":"10.0.0.1/24","interface":0}])",
                                R"("interfaces":{},"ips":[{"address":"10.0.0.1/24","interface":0}])",
                                R"("interfaces":[{}],"ips":[{"address":"10.0.0.1/24","interface":"0"}])");
@@ -209,23 +209,23 @@ TEST_CASE("Each kind of error has its CNI code") {
   CHECK(cni_code(Error{kind, 0, "x"}, CniCode::invalid_config) == code);
 }
 
-TEST_CASE("What is invalid gets the code of the place where it was found") {
+TEST_CASE("An invalid value has the CNI code of the source it came from") {
   CHECK(cni_code(Error{Errc::invalid, 0, "x"}, CniCode::invalid_environment) == 4);
 }
 
-TEST_CASE("An IPAM plugin's own code is passed on, if it is one") {
+TEST_CASE("A valid code of an IPAM plugin is passed on") {
   CHECK(cni_code(Error{Errc::peer, 11, "x"}, CniCode::invalid_config) == 11);
   CHECK(cni_code(Error{Errc::peer, -1, "x"}, CniCode::invalid_config) == 999);
   CHECK(cni_code(Error{Errc::peer, 70'000, "x"}, CniCode::invalid_config) == 999);
 }
 
-TEST_CASE("An error about what is no UTF-8, or was cut within a character, is still JSON") {
+TEST_CASE("An error that contains invalid or truncated UTF-8 is still JSON") {
   const Json error = format_error("1.0.0", 7, "\"caf\xc3\" is no address");
   CHECK(*error.find("msg") == Json("\"caf\\xc3\" is no address"));
   CHECK(*Json::parse(error.pretty()) == error);
 }
 
-TEST_CASE("An error says names that would be obeyed by whose terminal shows the event") {
+TEST_CASE("Control characters in names are escaped in errors, because terminals print them") {
   CHECK(*format_error("1.0.0", 7, "\x1b[2J\nand \xC2\x9b").find("msg") ==
         Json("\\x1b[2J\\x0aand \\xc2\\x9b"));
 }

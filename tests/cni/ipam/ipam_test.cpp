@@ -57,14 +57,14 @@ struct Ipam {
 
 }  // namespace
 
-TEST_CASE("The answer of an IPAM plugin is its JSON") {
+TEST_CASE("The output of an IPAM plugin is read as JSON") {
   const Ipam ipam(R"(echo '{"ips":[{"address":"10.0.0.5/24"}]}')");
   const auto answer = ipam.run();
   REQUIRE((answer && *answer));
   CHECK((*answer)->text() == R"({"ips":[{"address":"10.0.0.5/24"}]})");
 }
 
-TEST_CASE("An IPAM plugin gets the verb, the request and the same configuration, and no other CNI variable") {
+TEST_CASE("An IPAM plugin gets the verb, the request, the same configuration and no other CNI variable") {
   const Ipam ipam("cd $(dirname $0); env | grep ^CNI_ | sort > env; cat > stdin");
   ::setenv("CNI_LEFT_OVER", "x", 1);
   const auto answer = ipam.run(Command::del);
@@ -78,7 +78,7 @@ TEST_CASE("An IPAM plugin gets the verb, the request and the same configuration,
   CHECK(read(ipam.dir.path("stdin")) == ipam.request.config.text());
 }
 
-TEST_CASE("The refusal of an IPAM plugin keeps its code and its words") {
+TEST_CASE("The error of an IPAM plugin keeps its code and text") {
   const Ipam ipam(R"(echo '{"code":11,"msg":"no free address","details":"range is full"}'; exit 1)");
   const auto answer = ipam.run();
   REQUIRE_FALSE(answer);
@@ -87,14 +87,14 @@ TEST_CASE("The refusal of an IPAM plugin keeps its code and its words") {
   CHECK(answer.error().text == "IPAM plugin ipam, ADD: no free address; range is full");
 }
 
-TEST_CASE("A failure without JSON is told with the exit status and what was printed") {
+TEST_CASE("A failure without JSON is reported with the exit status and the output") {
   const Ipam ipam("echo oops; exit 3");
   CHECK(ipam.run().error().text == "IPAM plugin ipam, ADD: exit status 3: oops\n");
   const Ipam silent("exit 3");
   CHECK(silent.run().error().text == "IPAM plugin ipam, ADD: exit status 3, no message");
 }
 
-TEST_CASE("An IPAM plugin that dies by a signal has failed") {
+TEST_CASE("An IPAM plugin that is killed by a signal has failed") {
   const Ipam ipam("kill -9 $$");
   const auto answer = ipam.run();
   REQUIRE_FALSE(answer);
@@ -102,14 +102,14 @@ TEST_CASE("An IPAM plugin that dies by a signal has failed") {
   CHECK(answer.error().text.find("signal 9") != std::string::npos);
 }
 
-TEST_CASE("Junk with exit status 0 is no answer") {
+TEST_CASE("Invalid output with exit status 0 is an error") {
   const Ipam ipam("echo 'not JSON'");
   const auto answer = ipam.run();
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::protocol);
 }
 
-TEST_CASE("No output, or white space only, is an empty answer") {
+TEST_CASE("No output, or white space only, is an empty result") {
   CHECK_FALSE(Ipam("true").run()->has_value());
   CHECK_FALSE(Ipam("echo").run()->has_value());
 }
@@ -123,7 +123,7 @@ TEST_CASE("An IPAM plugin that prints 2 MiB is stopped") {
   CHECK(read(ipam.dir.path("finished")).empty());
 }
 
-TEST_CASE("An IPAM plugin that prints without end is stopped and does not live on") {
+TEST_CASE("An IPAM plugin that prints without end is killed") {
   const Ipam ipam("echo $$ > $(dirname $0)/pid; exec yes 0123456789");
   const auto answer = ipam.run();
   REQUIRE_FALSE(answer);
@@ -132,14 +132,14 @@ TEST_CASE("An IPAM plugin that prints without end is stopped and does not live o
   CHECK(::kill(std::stoi(read(ipam.dir.path("pid"))), 0) == -1);
 }
 
-TEST_CASE("An IPAM plugin that prints a little now and then does not move the deadline") {
+TEST_CASE("An IPAM plugin that keeps printing a little does not extend the deadline") {
   const Ipam ipam("while sleep 0.02; do printf ' '; done");
   const auto answer = ipam.run(Command::add, milliseconds{300});
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == Errc::timeout);
 }
 
-TEST_CASE("An answer or a refusal that is nested a hundred thousand deep is no answer") {
+TEST_CASE("A result or an error that is nested a hundred thousand deep is refused") {
   const std::string deep = "head -c 100000 /dev/zero | tr '\\0' '['";
   const auto answer = Ipam(deep).run();
   REQUIRE_FALSE(answer);
@@ -151,7 +151,7 @@ TEST_CASE("An answer or a refusal that is nested a hundred thousand deep is no a
   CHECK(refusal.error().text.size() < 600);
 }
 
-TEST_CASE("A refusal with a code that is none has no code") {
+TEST_CASE("An invalid code in an IPAM plugin's error is dropped") {
   const char* code = GENERATE("4294967307", "-1", "\"11\"", "1.5", "65536");
   const auto answer = Ipam(std::string("echo '{\"code\":") + code + ",\"msg\":\"no\"}'; exit 1").run();
   REQUIRE_FALSE(answer);
@@ -159,7 +159,7 @@ TEST_CASE("A refusal with a code that is none has no code") {
   CHECK(answer.error().text == "IPAM plugin ipam, ADD: no");
 }
 
-TEST_CASE("A refusal does not repeat a megabyte of what an IPAM plugin says") {
+TEST_CASE("Long output of an IPAM plugin is shortened in the error") {
   const Ipam ipam("printf '{\"msg\":\"'; head -c 900000 /dev/zero | tr '\\0' x; printf '\"}'; exit 1");
   const auto answer = ipam.run();
   REQUIRE_FALSE(answer);
@@ -167,7 +167,7 @@ TEST_CASE("A refusal does not repeat a megabyte of what an IPAM plugin says") {
   CHECK(answer.error().text.size() < 5000);
 }
 
-TEST_CASE("An IPAM plugin that hangs is killed at the deadline, with what it started") {
+TEST_CASE("An IPAM plugin that hangs is killed at the deadline, with its children") {
   const Ipam ipam("echo $$ > $(dirname $0)/pid; sleep 3600 & wait");
   const auto answer = ipam.run(Command::add, milliseconds{200});
   REQUIRE_FALSE(answer);
@@ -182,7 +182,7 @@ TEST_CASE("An IPAM plugin that hangs is killed at the deadline, with what it sta
   CHECK_FALSE(runs());
 }
 
-TEST_CASE("An IPAM plugin that closes its output but does not end is killed at the deadline") {
+TEST_CASE("An IPAM plugin that closes its output but does not exit is killed at the deadline") {
   const Ipam ipam("echo '{}'; exec >&- ; exec sleep 3600");
   const auto answer = ipam.run(Command::add, milliseconds{200});
   REQUIRE_FALSE(answer);
@@ -195,7 +195,7 @@ TEST_CASE("An IPAM plugin need not read a configuration that does not fit into t
   CHECK(ipam.run());
 }
 
-TEST_CASE("A configuration that does not fit into the pipe arrives whole while the answer comes") {
+TEST_CASE("A configuration larger than the pipe is written while the output is read") {
   Ipam ipam("cat");
   ipam.request.config = "[\"" + std::string(500'000, 'x') + "\"]";
   const auto answer = ipam.run();
@@ -203,7 +203,7 @@ TEST_CASE("A configuration that does not fit into the pipe arrives whole while t
   CHECK((*answer)->text() == ipam.request.config.text());
 }
 
-TEST_CASE("An IPAM plugin has the signals' defaults") {
+TEST_CASE("An IPAM plugin starts with the default signal handling") {
   std::signal(SIGTERM, SIG_IGN);
   const Ipam ipam("kill -TERM $$; echo '{}'");
   const auto answer = ipam.run();
@@ -212,7 +212,7 @@ TEST_CASE("An IPAM plugin has the signals' defaults") {
   CHECK(answer.error().text.find("signal 15") != std::string::npos);
 }
 
-TEST_CASE("A plugin is found in the second folder when the first has none that can run") {
+TEST_CASE("A plugin is found in the second folder when the first has no executable one") {
   Ipam ipam("echo '{}'");
   const test::TempDir first;
   ipam.request.path = {first.path(), ipam.dir.path()};
@@ -223,7 +223,7 @@ TEST_CASE("A plugin is found in the second folder when the first has none that c
   CHECK(*find_plugin("ipam", ipam.request.path) == first.path("ipam"));
 }
 
-TEST_CASE("A plugin that is not there is told with the folders that were searched") {
+TEST_CASE("A plugin that is not installed is an error with the folders that were searched") {
   const auto found = find_plugin("whereabouts", {"/a", "/b"});
   REQUIRE_FALSE(found);
   CHECK(found.error().code == Errc::not_found);
@@ -231,7 +231,7 @@ TEST_CASE("A plugin that is not there is told with the folders that were searche
   CHECK(find_plugin("x", {}).error().text.find("which is empty") != std::string::npos);
 }
 
-TEST_CASE("This very program is no IPAM plugin, under whatever name") {
+TEST_CASE("This program is never run as an IPAM plugin, under whatever name") {
   Ipam ipam("exit 0");
   ::unlink(ipam.dir.path("ipam").c_str());
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
@@ -249,7 +249,7 @@ TEST_CASE("This very program is no IPAM plugin, under whatever name") {
   CHECK(answer.error().text.find("is vfrail itself") != std::string::npos);
 }
 
-TEST_CASE("An IPAM plugin that has ended is not waited for, whatever it started keeps its output open") {
+TEST_CASE("An IPAM plugin that has exited is not waited for, even if a child keeps its output open") {
   const Ipam ipam("setsid sleep 1000 & echo $! > $(dirname $0)/pid; echo '{\"ips\":[]}'");
   const auto answer = ipam.run(Command::del, milliseconds{60'000});
   REQUIRE(answer);
@@ -257,14 +257,14 @@ TEST_CASE("An IPAM plugin that has ended is not waited for, whatever it started 
   ::kill(std::stoi(read(ipam.dir.path("pid"))), SIGKILL);
 }
 
-TEST_CASE("A file that the kernel cannot run is an error of this plugin and not a hang") {
+TEST_CASE("A file that the kernel cannot execute is an error and does not hang") {
   const Ipam ipam("");
   std::ofstream(ipam.dir.path("ipam")) << "\x7f"
                                           "ELF junk";
   CHECK_FALSE(ipam.run());
 }
 
-TEST_CASE("No process is left behind by any outcome") {
+TEST_CASE("No outcome leaves a process running") {
   for (const char* script : {"echo '{}'", "exit 1", "kill -9 $$", "echo junk"})
     static_cast<void>(Ipam(script).run());
   static_cast<void>(Ipam("sleep 1000").run(Command::add, milliseconds{50}));

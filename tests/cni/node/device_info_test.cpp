@@ -26,14 +26,14 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the RDMA device of a device-info file is put right, and everything else kept") {
+TEST_CASE("the RDMA device in a device-info file is corrected, and the rest kept") {
   CHECK(corrected(R"({"type":"pci","version":"1.1.0","x":1,"pci":{"pci-address":"0000:21:10.0",
       "rdma-device":"mlx5_0","representor-device":"eth9"}})") ==
         *Json::parse(R"({"type":"pci","version":"1.1.0","x":1,"pci":{"pci-address":"0000:21:10.0",
       "rdma-device":"rdma0,rdma0_1","representor-device":"eth9"}})"));
 }
 
-TEST_CASE("a device-info file that is right, or about something without RDMA, is left alone") {
+TEST_CASE("a device-info file that is correct, or has no RDMA device, is left alone") {
   CHECK_FALSE(
       corrected(R"({"type":"pci","pci":{"pci-address":"0000:21:10.0","rdma-device":"rdma0,rdma0_1"}})"));
   CHECK_FALSE(corrected(R"({"type":"vdpa","vdpa":{"pci-address":"0000:21:10.0"}})"));
@@ -46,7 +46,7 @@ TEST_CASE("a device-info file of another device is not touched") {
   CHECK_FALSE(corrected_device_info(*Json::parse(text), kDevice));
 }
 
-TEST_CASE("a device-info file that is not there is made, readable for all") {
+TEST_CASE("a missing device-info file is created, readable for all") {
   const TempDir dir;
   REQUIRE(correct_device_info_file(dir.path("info"), {dir.path()}, kDevice));
   CHECK(*Json::parse(text_of(dir.path("info"))) ==
@@ -57,7 +57,7 @@ TEST_CASE("a device-info file that is not there is made, readable for all") {
   CHECK((info.st_mode & 07777U) == 0444);
 }
 
-TEST_CASE("what cannot be a device-info file is refused and left as it is") {
+TEST_CASE("what cannot be a device-info file is refused and left unchanged") {
   const TempDir dir;
   const std::string path = dir.path("info");
   std::string words;
@@ -77,7 +77,7 @@ TEST_CASE("what cannot be a device-info file is refused and left as it is") {
     std::ofstream(path) << "{ torn";
     words = "line 1";
   }
-  SECTION("too much") {
+  SECTION("too large") {
     std::ofstream(path) << std::string(70'000, ' ');
     words = "65536";
   }
@@ -88,7 +88,7 @@ TEST_CASE("what cannot be a device-info file is refused and left as it is") {
   CHECK(std::filesystem::symlink_status(path).type() == type);
 }
 
-TEST_CASE("a network's own text cannot have a file made or changed outside Multus' folder") {
+TEST_CASE("a network's configuration cannot create or change files outside Multus' folder") {
   const TempDir dir;
   std::filesystem::create_directories(dir.path("devinfo/cni"));
   std::filesystem::create_directories(dir.path("elsewhere"));
@@ -105,8 +105,7 @@ TEST_CASE("a network's own text cannot have a file made or changed outside Multu
   CHECK(std::filesystem::exists(dir.path("devinfo/cni/info")));
 }
 
-TEST_CASE(
-    "ADD puts the RDMA device's name in the pod into the file, and a file that it cannot is no failure") {
+TEST_CASE("ADD writes the RDMA device's name in the pod into the file, and failing to is no error") {
   TwoVfs node;
   const std::string path = node.dir.path("info");
   const auto config = [&](const std::string& file) {
@@ -116,11 +115,11 @@ TEST_CASE(
   };
   std::ofstream(path) << R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:21:10.0",)"
                          R"("rdma-device":"mlx5_0"}})";
-  SECTION("as it should be") {
+  SECTION("a regular file") {
     REQUIRE(node.add(config(path)));
     CHECK_THAT(text_of(path), Contains(R"("rdma-device":"rdma0")"));
   }
-  SECTION("in a folder that is not there") { REQUIRE(node.add(config(node.dir.path("none/info")))); }
+  SECTION("in a folder that does not exist") { REQUIRE(node.add(config(node.dir.path("none/info")))); }
   SECTION("outside Multus' folder") {
     REQUIRE(node.add(config("/tmp/vfrail-device-info")));
     CHECK_FALSE(std::filesystem::exists("/tmp/vfrail-device-info"));

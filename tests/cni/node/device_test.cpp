@@ -38,7 +38,7 @@ std::string ifname_config(const std::string& keys) {
 
 }  // namespace
 
-TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that of the wanted port") {
+TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that of the requested port") {
   Tree tree(kTwoPorts);
   DeviceSelector selector = by_id("0000:03:00.0");
   CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"b1"});
@@ -50,7 +50,7 @@ TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that
   CHECK_THAT(none.error().text, Contains("dev_port 7") && Contains("b1, a9, b0"));
 }
 
-TEST_CASE("netdevs that no port tells apart are left for the configuration to choose from") {
+TEST_CASE("netdevs that no port distinguishes are all candidates") {
   Tree tree(
       "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/x\n"
       "sys/bus/pci/devices/0000:03:00.0/net/b/\n"
@@ -58,7 +58,7 @@ TEST_CASE("netdevs that no port tells apart are left for the configuration to ch
   CHECK(tree.find(by_id("0000:03:00.0"))->netdev_names() == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("a netdev of virtio is that of the PCI function above") {
+TEST_CASE("the netdev of a virtio device belongs to the PCI function above it") {
   Tree tree(
       "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"
       "sys/bus/pci/devices/0000:00:05.0/virtio2/net/eth3/dev_port = 0\n");
@@ -79,7 +79,7 @@ TEST_CASE("an auxiliary device has its netdev and its RDMA device") {
   CHECK(device->rdma_nodes() == std::vector<std::string>{"uverbs4"});
 }
 
-TEST_CASE("a kernelpath with several netdevs means the wanted port, too") {
+TEST_CASE("a kernelpath to a function with several netdevs respects the requested port, too") {
   Tree tree(
       "sys/devices/pci0000:00/0000:03:00.0/net/a/dev_port = 1\n"
       "sys/devices/pci0000:00/0000:03:00.0/net/b/dev_port = 0\n");
@@ -90,7 +90,7 @@ TEST_CASE("a kernelpath with several netdevs means the wanted port, too") {
   CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("of a function with several netdevs the chosen one moves and comes home, the others stay") {
+TEST_CASE("of a function with several netdevs only the chosen one is moved and restored") {
   const auto [keys, chosen] = GENERATE(table<std::string, std::string>({
       {"", "vf0"},
       {R"(,"port":1)", "a-port1"},
@@ -119,7 +119,7 @@ TEST_CASE("of a function with several netdevs the chosen one moves and comes hom
   }
 }
 
-TEST_CASE("DEL that cannot find out where the device is fails, and keeps the record") {
+TEST_CASE("DEL fails and keeps the record when it cannot find out where the device is") {
   TwoVfs node;
   REQUIRE(node.add(ifname_config("")));
   const std::string folder = node.dir.path("root/sys/bus/pci/devices/0000:21:10.0");
@@ -132,7 +132,7 @@ TEST_CASE("DEL that cannot find out where the device is fails, and keeps the rec
   CHECK_FALSE(node.no_state());
 }
 
-TEST_CASE("a device that a variant of vfio-pci has is for user space, and misses nothing") {
+TEST_CASE("a device bound to a variant of vfio-pci is for user space and needs no netdev") {
   Tree tree("sys/bus/pci/devices/0000:03:02.1/driver -> ../../drivers/mlx5_vfio_pci\n");
   const auto device = tree.find(by_id("0000:03:02.1"));
   REQUIRE(device);

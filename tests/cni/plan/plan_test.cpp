@@ -52,7 +52,7 @@ using Catch::Contains;
 
 }  // namespace
 
-TEST_CASE("The plan moves the netdev as it is and the RDMA device with it") {
+TEST_CASE("The plan moves the netdev under its present name, and the RDMA device with it") {
   const Situation s;
   const AttachPlan plan = s.plan();
   CHECK(plan.ifname == "net1");
@@ -65,7 +65,7 @@ TEST_CASE("The plan moves the netdev as it is and the RDMA device with it") {
   CHECK(plan.rdma == s.state.rdma);
 }
 
-TEST_CASE("Of flags and queue length what is already so is not sent, and what was is kept") {
+TEST_CASE("Flags and queue length that are set already are not sent, and the old values are kept") {
   Situation s;
   s.state.link->flags = 0x100;  // IFF_PROMISC
   s.state.link->tx_queue_len = 1000;
@@ -80,7 +80,7 @@ TEST_CASE("Of flags and queue length what is already so is not sent, and what wa
   CHECK_FALSE(plan.link->allmulti);
 }
 
-TEST_CASE("Source routing takes the lowest table from 100 on that nobody has, or the one that is named") {
+TEST_CASE("Source routing uses the lowest free table from 100 on, or the configured one") {
   Situation s;
   CHECK_FALSE(s.plan().routing_table.has_value());
   s.conf.pod.source_routing = SourceRouting{};
@@ -96,7 +96,7 @@ TEST_CASE("Source routing takes the lowest table from 100 on that nobody has, or
   CHECK_THAT(s.refusal().text, Contains("100 to 252"));
 }
 
-TEST_CASE("Without an allow-list any sysctl below net is set, with one what a line of it matches") {
+TEST_CASE("Without an allow-list any sysctl below net is allowed, with one those that match") {
   Situation s;
   s.conf.pod.sysctls = {{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
                         {"net/core/somaxconn", "core/somaxconn", "1"}};
@@ -111,7 +111,7 @@ TEST_CASE("Without an allow-list any sysctl below net is set, with one what a li
   CHECK_THAT(s.refusal().text, Contains("arp_notify"));
 }
 
-TEST_CASE("A line of the allow-list that POSIX does not read as its author meant is told, not guessed") {
+TEST_CASE("A line of the allow-list that is no POSIX regular expression is an error, not a guess") {
   Situation s;
   s.conf.pod.sysctls = {{"net.core.somaxconn", "core/somaxconn", "1"}};
   const auto pattern = GENERATE(as<std::string>(), "net.core.(", "(?i)net", "net.core.\\d+", "*");
@@ -128,7 +128,7 @@ TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") 
   s.plan();
 }
 
-TEST_CASE("Before 0.3.0 an attachment without an address is refused with the version that it takes") {
+TEST_CASE("Before 0.3.0 an attachment without an address is refused, and the error names 0.3.0") {
   Situation s;
   s.conf.cni_version = GENERATE("0.1.0", "0.2.0");
   CHECK_THAT(s.refusal().text, Contains(s.conf.cni_version) && Contains("0.3.1"));
@@ -136,7 +136,7 @@ TEST_CASE("Before 0.3.0 an attachment without an address is refused with the ver
   s.plan();
 }
 
-TEST_CASE("A name that the pod already has is refused with what has it") {
+TEST_CASE("An interface name that the pod uses already is refused with its owner") {
   Situation s;
   s.state.occupant = Link{};
   s.state.occupant->name = "eth0";
@@ -146,7 +146,7 @@ TEST_CASE("A name that the pod already has is refused with what has it") {
   CHECK_THAT(error.text, Contains("net1") && Contains("eth0 (veth)"));
 }
 
-TEST_CASE("A function with several netdevs on one port needs one of them named") {
+TEST_CASE("A function with several netdevs on one port is refused unless one is named") {
   Situation s;
   s.state.device.netdevs = {{.name = "eth7"}, {.name = "eth8"}};
   CHECK_THAT(s.refusal().text, Contains("eth7, eth8"));
@@ -163,7 +163,7 @@ TEST_CASE("A function whose netdev is not in the host is busy") {
   CHECK_THAT(error.text, Contains("mlx5_core"));
 }
 
-TEST_CASE("A function without a driver is told to have none") {
+TEST_CASE("A function without a driver is refused for that reason") {
   Situation s;
   s.state.device.netdevs.clear();
   s.state.device.rdma.clear();
@@ -175,7 +175,7 @@ TEST_CASE("A function without a driver is told to have none") {
   CHECK_THAT(error.text, Contains("no driver"));
 }
 
-TEST_CASE("A function bound to vfio needs no netdev, takes no MTU, and its address only from its PF") {
+TEST_CASE("A function bound to vfio needs no netdev, takes no MTU, and gets its address from its PF only") {
   Situation s;
   s.state.device.netdevs.clear();
   s.state.device.rdma.clear();
@@ -196,7 +196,7 @@ TEST_CASE("A function bound to vfio needs no netdev, takes no MTU, and its addre
   CHECK(plan.vf->change == VfSettings{.mac = s.conf.mac});
 }
 
-TEST_CASE("What the VF has already is not sent to its PF") {
+TEST_CASE("Settings that the VF already has are not sent to its PF") {
   Situation s;
   s.state.vf = VfPlace{"pf0", 2, 1};
   s.state.vf_settings = {.vlan = VfVlan{5, 0, 0x8100}, .trust = false, .link_state = VfLinkState::automatic};
@@ -209,7 +209,7 @@ TEST_CASE("What the VF has already is not sent to its PF") {
   CHECK(plan.vf->before == VfSettings{.trust = false});
 }
 
-TEST_CASE("vfioPciMode is refused for a device that is bound otherwise") {
+TEST_CASE("vfioPciMode is refused for a device that is bound to another driver") {
   Situation s;
   s.conf.vfio_wanted = true;
   CHECK_THAT(s.refusal().text, Contains("vfioPciMode: 0000:03:02.1 is bound to mlx5_core, not to vfio-pci"));
@@ -221,7 +221,7 @@ TEST_CASE("vfioPciMode is refused for a device that is bound otherwise") {
   CHECK_FALSE(s.plan().link);
 }
 
-TEST_CASE("An InfiniBand VF without a GUID is refused, for its port would stay down") {
+TEST_CASE("An InfiniBand VF without a GUID is refused, because its port would stay down") {
   Situation s;
   s.state.link->mac.bytes.assign(20, 0);
   s.conf.mac.reset();
@@ -230,7 +230,7 @@ TEST_CASE("An InfiniBand VF without a GUID is refused, for its port would stay d
   CHECK(s.plan().link);
 }
 
-TEST_CASE("ib-kubernetes has to be done with a pod before it is attached") {
+TEST_CASE("A pod is attached only after ib-kubernetes has configured it") {
   Situation s;
   s.conf.ib_kubernetes = true;
   const Error error = s.refusal();
@@ -238,7 +238,7 @@ TEST_CASE("ib-kubernetes has to be done with a pod before it is attached") {
   CHECK_THAT(error.text, Contains("ib-kubernetes has not configured this pod yet"));
 }
 
-TEST_CASE("rdmaIsolation cannot be had while RDMA devices are shared, and the refusal says what to do") {
+TEST_CASE("rdmaIsolation is refused while RDMA devices are shared, and the error has the remedy") {
   Situation s;
   s.state.rdma_mode = RdmaNetnsMode::shared;
   s.conf.rdma = RdmaPolicy::require;
@@ -247,7 +247,7 @@ TEST_CASE("rdmaIsolation cannot be had while RDMA devices are shared, and the re
   CHECK_THAT(s.refusal().text, Contains("netns_mode=0"));
 }
 
-TEST_CASE("What the host lives on is not taken from it, unless the network says so") {
+TEST_CASE("A device that the host uses is refused, unless the network allows it") {
   Situation s;
   s.state.host_use = "eth7 is a member of bond0, a bond";
   CHECK(s.refusal().code == Errc::denied);
@@ -258,7 +258,7 @@ TEST_CASE("What the host lives on is not taken from it, unless the network says 
   CHECK(s.plan().link->name == "eth7");
 }
 
-TEST_CASE("The loopback interface and what is bound to its namespace are refused by name") {
+TEST_CASE("The loopback interface and devices that cannot leave their namespace are refused by name") {
   Situation s;
   s.state.link->type = 772;
   s.state.link->name = "loopback";
@@ -270,7 +270,7 @@ TEST_CASE("The loopback interface and what is bound to its namespace are refused
   CHECK_THAT(s.refusal().text, Contains("does not move into another network namespace"));
 }
 
-TEST_CASE("An MTU that the device cannot do is refused with what it can") {
+TEST_CASE("An MTU that the device does not support is refused with its limits") {
   Situation s;
   s.conf.mtu = 9217;
   CHECK_THAT(s.refusal().text, Contains("9216"));
@@ -283,7 +283,7 @@ TEST_CASE("An MTU that the device cannot do is refused with what it can") {
   CHECK(s.plan().mtu == 65535U);
 }
 
-TEST_CASE("What is already so is not set again") {
+TEST_CASE("What is set already is not set again") {
   Situation s;
   s.conf.mtu = 1500;
   s.conf.mac = s.state.link->mac;
@@ -292,7 +292,7 @@ TEST_CASE("What is already so is not set again") {
   CHECK_FALSE(plan.mac.has_value());
 }
 
-TEST_CASE("The MAC is runtimeConfig's, then that of CNI_ARGS, then the configuration's") {
+TEST_CASE("The MAC of runtimeConfig precedes that of CNI_ARGS, and that the configuration's") {
   Situation s;
   s.conf.mac = MacAddress::parse("02:00:00:00:00:0a");
   CHECK(s.plan().mac->text() == "02:00:00:00:00:0a");
@@ -302,7 +302,7 @@ TEST_CASE("The MAC is runtimeConfig's, then that of CNI_ARGS, then the configura
   CHECK(s.plan().mac->text() == "02:00:00:00:00:0c");
 }
 
-TEST_CASE("A MAC in CNI_ARGS that no interface can have is refused") {
+TEST_CASE("An invalid MAC in CNI_ARGS is refused") {
   const char* mac = GENERATE("zz", "02:00", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff",
                              "00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1");
   CAPTURE(mac);
@@ -318,7 +318,7 @@ TEST_CASE("An InfiniBand interface does not take an Ethernet address") {
   CHECK_THAT(s.refusal().text, Contains("20 bytes"));
 }
 
-TEST_CASE("An alternative name equal to the new name is taken off") {
+TEST_CASE("An alternative name equal to the new name is removed") {
   Situation s;
   s.state.link->altnames = {"enp3s2f1", "net1"};
   CHECK(s.plan().own_altnames == std::vector<std::string>{"net1"});
@@ -331,7 +331,7 @@ TEST_CASE("In shared mode the RDMA device stays") {
   CHECK(s.plan().rdma.empty());
 }
 
-TEST_CASE("RDMA devices get the wanted name in the pod, further ones with a number") {
+TEST_CASE("RDMA devices get the requested name in the pod, further ones with a number") {
   Situation s;
   CHECK(s.plan().rdma_in_pod.empty());
   s.conf.rdma_name = "rdma0";
@@ -344,7 +344,7 @@ TEST_CASE("RDMA devices get the wanted name in the pod, further ones with a numb
   CHECK(record.rdma_index == std::vector<uint32_t>{4, 5});
 }
 
-TEST_CASE("A wanted RDMA name without an RDMA device, or in shared mode, is refused") {
+TEST_CASE("A requested RDMA name without an RDMA device, or in shared mode, is refused") {
   Situation s;
   s.conf.rdma_name = "rdma0";
   SECTION("shared mode") {
@@ -386,14 +386,14 @@ TEST_CASE("An RDMA device that is in another namespace makes the function busy")
   CHECK_THAT(error.text, Contains("mlx5_4"));
 }
 
-TEST_CASE("The device nodes to keep are those promised, else those of now, in order") {
+TEST_CASE("The expected device nodes are the allocated ones, else the present ones, in order") {
   Situation s;
   CHECK(s.plan().nodes == std::vector<std::string>{"umad4", "uverbs4"});
   s.state.allocated = AllocatedNodes{{"uverbs9", "umad9"}, ""};
   CHECK(s.plan().nodes == std::vector<std::string>{"umad9", "uverbs9"});
 }
 
-TEST_CASE("The record has what it takes to undo the plan without the request") {
+TEST_CASE("The record alone is enough to undo the plan") {
   Situation s;
   s.request.config = std::string("{}");
   s.request.raw_args = "MAC=02:00:00:00:00:0b";

@@ -33,7 +33,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("Without source routing the assigned routes are in the main table or in theirs") {
+TEST_CASE("Without source routing the assigned routes are in the main table or in the table they name") {
   Assignment assignment{
       {ip("10.1.2.3/16", "10.1.0.1"), ip("fd00::2/64")}, {to("0.0.0.0/0"), to("fd01::/64")}, {}};
   assignment.routes.push_back(to("10.9.0.0/16"));
@@ -96,7 +96,7 @@ TEST_CASE("An address without a gateway shares the table of its network's, or ha
   CHECK(tables({ip("10.1.2.3/24", "10.1.2.1"), ip("10.9.2.4/24")}) == std::vector<uint32_t>{7, 1000007});
 }
 
-TEST_CASE("A route that names its table stays there with source routing, too") {
+TEST_CASE("A route that names its table stays in it with source routing, too") {
   Assignment assignment{{ip("10.1.2.3/16")}, {to("0.0.0.0/0")}, {}};
   assignment.routes[0].table = 77;
   CHECK(words(assignment, 100) == Words{"10.1.0.0/16 table 100", "0.0.0.0/0 table 77"});

@@ -82,21 +82,21 @@ size_t files_below(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("A record comes back from its text as it was") {
+TEST_CASE("A record survives writing and reading unchanged") {
   const Record record = full_record();
   const auto back = parse_record(format_record(record));
   REQUIRE(back);
   CHECK(*back == record);
 }
 
-TEST_CASE("A record without netdev, device id and RDMA comes back as it was") {
+TEST_CASE("A record without netdev, device id and RDMA survives writing and reading unchanged") {
   Record record;
   record.attachment = {"abc", "net1"};
   record.device_key = "netdev.veth0";
   CHECK(*parse_record(format_record(record)) == record);
 }
 
-TEST_CASE("A record that is no record, or of another schema, is refused") {
+TEST_CASE("A file that is not a record, or has another schema, is refused") {
   const std::string good = format_record(full_record());
   const auto without = [&](const std::string& key) {
     Json json = *Json::parse(good);
@@ -145,7 +145,7 @@ TEST_CASE("A hostile value in a record is refused") {
   CHECK_FALSE(parse_record(json.set(key, *Json::parse(value)).text()));
 }
 
-TEST_CASE("A saved record is found, owns its device, and is gone without a trace when removed") {
+TEST_CASE("A saved record is found and owns its device; removing it leaves no file") {
   Store s;
   const Record record = full_record();
   REQUIRE(s.store.save(record));
@@ -160,7 +160,7 @@ TEST_CASE("A saved record is found, owns its device, and is gone without a trace
   CHECK(files_below(s.folder) == 0);
 }
 
-TEST_CASE("A record can be saved again, which replaces it") {
+TEST_CASE("Saving a record again replaces it") {
   Store s;
   Record record = full_record();
   REQUIRE(s.store.save(record));
@@ -170,7 +170,7 @@ TEST_CASE("A record can be saved again, which replaces it") {
   CHECK(files_below(s.folder) == 2);
 }
 
-TEST_CASE("A record that cannot be saved again stays as it was") {
+TEST_CASE("A record that cannot be saved again stays unchanged") {
   Store s;
   const Record before = full_record();
   REQUIRE(s.store.save(before));
@@ -185,7 +185,7 @@ TEST_CASE("A record that cannot be saved again stays as it was") {
   CHECK(*kept == before);
 }
 
-TEST_CASE("A record whose second device cannot be taken stays as it was") {
+TEST_CASE("A record whose second device cannot be taken stays unchanged") {
   Store s;
   const Record before = full_record();
   REQUIRE(s.store.save(before));
@@ -196,7 +196,7 @@ TEST_CASE("A record whose second device cannot be taken stays as it was") {
   CHECK(*s.store.load(before.attachment) == before);
 }
 
-TEST_CASE("Removing a record leaves the one alone that has its name by now") {
+TEST_CASE("Removing a record leaves its successor of the same name alone") {
   Store s;
   const Record old = full_record();
   Record now = full_record();
@@ -206,7 +206,7 @@ TEST_CASE("Removing a record leaves the one alone that has its name by now") {
   CHECK(*s.store.load(old.attachment) == now);
 }
 
-TEST_CASE("Releasing a device leaves one alone that another attachment has by now") {
+TEST_CASE("Releasing a device leaves its new owner alone") {
   Store s;
   const Record old = full_record();
   Record now = full_record();
@@ -225,7 +225,7 @@ TEST_CASE("An owner whose record is gone owns nothing") {
   CHECK_FALSE(s.store.owner(record.device_key)->has_value());
 }
 
-TEST_CASE("An owner that leads elsewhere owns nothing") {
+TEST_CASE("An owner link that leads elsewhere owns nothing") {
   Store s;
   const char* target = GENERATE("../../etc/passwd", "x", ":", "a:b/c", "..:net1");
   fs::create_symlink(target, s.folder + "/devices/0000:03:02.1");
@@ -240,7 +240,7 @@ TEST_CASE("Removing what was never saved succeeds") {
   CHECK_FALSE(s.store.load({"none", "net1"})->has_value());
 }
 
-TEST_CASE("A record that cannot be read is told apart, and can be set aside") {
+TEST_CASE("An unreadable record is an error of its own, and can be quarantined") {
   Store s;
   std::ofstream(s.folder + "/attachments/abc:net1.json") << "{ torn";
   const auto loaded = s.store.load({"abc", "net1"});
@@ -253,7 +253,7 @@ TEST_CASE("A record that cannot be read is told apart, and can be set aside") {
   CHECK(s.store.list()->empty());
 }
 
-TEST_CASE("A record under another attachment's name is not taken for its") {
+TEST_CASE("A record of another attachment under this name is refused") {
   Store s;
   std::ofstream(s.folder + "/attachments/other:net1.json") << format_record(full_record());
   CHECK(s.store.load({"other", "net1"}).error().code == Errc::protocol);
@@ -293,7 +293,7 @@ TEST_CASE("Only the owner can read the state") {
   CHECK(mode_of(s.folder + "/attachments/abc:net1.json") == 0600);
 }
 
-TEST_CASE("A state folder that is open to others is closed") {
+TEST_CASE("A state folder that others can read or write gets its permissions corrected") {
   const test::TempDir dir;
   fs::create_directories(dir.path("state"));
   REQUIRE(::chmod(dir.path("state").c_str(), 0777) == 0);
@@ -321,7 +321,7 @@ TEST_CASE("A part of the state that is a symbolic link is refused") {
   CHECK(store.error().code == Errc::denied);
 }
 
-TEST_CASE("A folder that is put in the place of the locks' after they were checked gets none of them") {
+TEST_CASE("A folder that replaces the lock folder after it was checked gets no locks") {
   Store s;
   fs::create_directories(s.dir.path("elsewhere"));
   fs::rename(s.dir.path("locks"), s.dir.path("moved"));
@@ -342,7 +342,7 @@ TEST_CASE("A state folder of another user is refused", "[root]") {
   CHECK(store.error().code == Errc::denied);
 }
 
-TEST_CASE("Opening a store twice is as good as once") {
+TEST_CASE("A store can be opened twice") {
   Store s;
   REQUIRE(s.store.save(full_record()));
   const auto again = RecordStore::open(s.folder, s.dir.path("locks"));
@@ -350,7 +350,7 @@ TEST_CASE("Opening a store twice is as good as once") {
   CHECK(again->list()->size() == 1);
 }
 
-TEST_CASE("Locks of two devices do not hinder each other, the lock of one does") {
+TEST_CASE("Locks of two devices are independent, those of one device are not") {
   Store s;
   const auto first = s.store.lock_device("0000:03:02.1", std::chrono::milliseconds{0});
   REQUIRE(first);

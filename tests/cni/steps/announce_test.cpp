@@ -34,14 +34,14 @@ struct Configured {
 
 }  // namespace
 
-TEST_CASE("Each IPv4 address is announced, and nothing is waited for") {
+TEST_CASE("Each IPv4 address is announced without waiting") {
   Configured a;
   a.announce();
   CHECK(a.fake.announced == Strings{"10.9.0.2 at " + a.link.mac.text(), "10.8.0.3 at " + a.link.mac.text()});
   CHECK(a.fake.log() == Strings{"announce 10.9.0.2", "announce 10.8.0.3"});
 }
 
-TEST_CASE("What has no IPv4 neighbours is not announced") {
+TEST_CASE("An interface without IPv4 neighbours is not announced") {
   Configured a;
   SECTION("no ARP") { a.link.flags |= 0x80; }
   SECTION("IPv6 only, which the kernel announces") { a.assignment.ips = {a.assignment.ips[1]}; }

@@ -31,7 +31,7 @@ TEST_CASE("A roll-back runs the newest undo first") {
   CHECK(steps.ran == "ba");
 }
 
-TEST_CASE("A roll-back goes on after a failure and tells all of them") {
+TEST_CASE("A roll-back goes on after a failure and reports all of them") {
   Steps steps;
   Transaction tx;
   tx.undo("first", steps.step("a", true));
@@ -52,7 +52,7 @@ TEST_CASE("After a commit there is nothing to undo") {
   CHECK(steps.ran.empty());
 }
 
-TEST_CASE("A transaction that is left without a commit rolls back, once") {
+TEST_CASE("A transaction that ends without a commit rolls back, once") {
   Steps steps;
   {
     Transaction tx;
@@ -66,7 +66,7 @@ TEST_CASE("A transaction that is left without a commit rolls back, once") {
   CHECK(steps.ran == "ab");
 }
 
-TEST_CASE("While an exception passes nothing is undone, as after a kill") {
+TEST_CASE("An exception undoes nothing, like a kill") {
   Steps steps;
   try {
     Transaction tx;

@@ -25,7 +25,7 @@ std::string state(const std::string& before) {
 
 }  // namespace
 
-TEST_CASE("libcni's cache gives each plugin's configuration as it was sent") {
+TEST_CASE("libcni's cache has each plugin's configuration as it was sent") {
   const auto cached = parse_cni_cache(
       cache(std::string(
                 R"("cniArgs":[["A","1"],["B","x;y"]],"capabilityArgs":{"mac":"02:00:00:00:00:01","ips":[]},)"
@@ -43,7 +43,7 @@ TEST_CASE("libcni's cache gives each plugin's configuration as it was sent") {
   CHECK(cached->plugins[1].find("runtimeConfig") == nullptr);
 }
 
-TEST_CASE("libcni's cache is refused with a reason when a name in it is none or it is not whole") {
+TEST_CASE("libcni's cache is refused with a reason when it is truncated or a name in it is invalid") {
   const auto refused = [](const std::string& text) {
     const auto cached = parse_cni_cache(text);
     return cached ? std::string("accepted") : cached.error().text;
@@ -60,7 +60,7 @@ TEST_CASE("libcni's cache is refused with a reason when a name in it is none or 
   CHECK_THAT(refused(cache(R"("cniArgs":[["A"]],"config":"e30=")")), Contains("cniArgs"));
 }
 
-TEST_CASE("the state of sriov-cni tells the VF as it was, each version what it wrote") {
+TEST_CASE("the state of sriov-cni has the VF's original settings, in the format of each version") {
   const auto now = parse_sriov_state(state(
       R"({"HostIFName":"ens1f0v0","SpoofChk":true,"Trust":false,"AdminMAC":"02:00:00:00:00:01",)"
       R"("EffectiveMAC":"02:00:00:00:00:02","Vlan":5,"VlanQoS":2,"VlanProto":34984,"MinTxRate":1,"MaxTxRate":9,)"
@@ -84,7 +84,7 @@ TEST_CASE("the state of sriov-cni tells the VF as it was, each version what it w
   CHECK_FALSE(before->mac);
 }
 
-TEST_CASE("state files with names that are none are refused by key") {
+TEST_CASE("state files with invalid names are refused with the key") {
   const auto refused = [](const Result<OtherState>& read) {
     return read ? std::string("accepted") : read.error().text;
   };
@@ -99,7 +99,7 @@ TEST_CASE("state files with names that are none are refused by key") {
   CHECK_FALSE(parse_rdma_state(R"({"containerRdmaDevName":"../mlx5_0"})"));
 }
 
-TEST_CASE("a GUID of zero in the state of ib-sriov-cni is none to give back") {
+TEST_CASE("a GUID of zero in the state of ib-sriov-cni is not restored") {
   const auto zero =
       parse_ib_sriov_state(R"({"deviceID":"0000:03:02.1","HostIFGUID":"00:00:00:00:00:00:00:00"})");
   REQUIRE(zero);

@@ -79,7 +79,7 @@ struct Node : FakeNode {
     if (ib || *pf == 0) return;
     world.vf(kVf).vlan = VfVlan{7, 0, 0x8100};
     world.vf(kVf).mac =
-        world.link("enp1s0f0v0").mac;  // igb tells of the address that it has made up for the VF
+        world.link("enp1s0f0v0").mac;  // igb reports the address that it has made up for the VF
   }
 
   // As Allocate does it. Its numbers are others by now, because RDMA devices before this one are gone.
@@ -94,7 +94,7 @@ struct Node : FakeNode {
         write_allocated_nodes(dir.path("run"), *DeviceId::parse(kVf), {{"umad5", "uverbs5"}, spec_path()}));
   }
   std::string spec_path() const { return dir.path("vfrail-spec.json"); }
-  // "as told", "corrected", or neither, which no fault may bring about.
+  // "as told" (the allocated nodes), "corrected", or neither, which no fault may bring about.
   std::string spec_state() const {
     const auto spec = read_cdi_spec(spec_path());
     if (!spec || !*spec) return spec ? "missing" : spec.error().text;
@@ -170,7 +170,7 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("the settings of a VF are set at its PF in one request, and set back") {
+TEST_CASE("the settings of a VF are set at its PF in one request, and restored") {
   const std::string before = pristine(kVfSettings);
   Node node(kVfSettings);
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -193,7 +193,7 @@ TEST_CASE("the settings of a VF are set at its PF in one request, and set back")
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("a VF that is destroyed while a pod has it is nothing to set back, and DEL is through with it") {
+TEST_CASE("a VF that is destroyed while a pod has it needs no restore, and DEL succeeds") {
   const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
   INFO(scene.name);
   Node node(scene);
@@ -206,7 +206,7 @@ TEST_CASE("a VF that is destroyed while a pod has it is nothing to set back, and
   CHECK(fs::is_empty(node.dir.path("leases")));
 }
 
-TEST_CASE("a device bound to vfio is attached, with an address of its PF, and let go without a netdev") {
+TEST_CASE("a device bound to vfio is attached with an address from its PF, and released without a netdev") {
   Node node(kVfSettings);
   REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   node.world.give_to_vfio(kVf);
@@ -227,7 +227,7 @@ TEST_CASE("a device bound to vfio is attached, with an address of its PF, and le
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("the settings of a VF are set back also when its namespace has ended") {
+TEST_CASE("the settings of a VF are restored even when its namespace has ended") {
   Node node(kVfSettings);
   const std::string settings = node.world.vf(kVf).text();
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -238,7 +238,7 @@ TEST_CASE("the settings of a VF are set back also when its namespace has ended")
         std::string::npos);
 }
 
-TEST_CASE("an address that the administrator had set is set back, for a VF that may not choose its own") {
+TEST_CASE("an address that the administrator had set is restored, for a VF that may not choose its own") {
   Node node(kVfSettings);
   const bool up = GENERATE(false, true);
   node.world.link("enp1s0f0v0").flags = up ? 1 : 0;
@@ -254,7 +254,7 @@ TEST_CASE("an address that the administrator had set is set back, for a VF that 
   CHECK(node.world.link("enp1s0f0v0").mac == *administered);
 }
 
-TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays changed") {
+TEST_CASE("a setting that the PF's driver refuses is named, and all settings are rolled back") {
   Node node(kVfSettings);
   REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   node.world.add_pf("0000:41:00.0", "enp2s0f0").refuses = {.rate = VfRate{}};
@@ -269,7 +269,7 @@ TEST_CASE("a setting that the PF's driver refuses is named, and nothing stays ch
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("settings of a VF without a PF in sight are refused with the reason") {
+TEST_CASE("settings of a VF whose PF is not visible are refused with the reason") {
   const std::string before = pristine();
   Node node;
   Request request = node.request(Command::add, node.config());
@@ -299,7 +299,7 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
   CHECK(checked.error().text.find("VF 0 of enp1s0f0 has trust off, want trust on") != std::string::npos);
 }
 
-TEST_CASE("an InfiniBand VF gets its GUID, by binding its driver again, and gives it back") {
+TEST_CASE("an InfiniBand VF gets its GUID by rebinding its driver, and the old one is restored") {
   const std::string before = pristine(kInfiniband);
   Node node(kInfiniband);
   const auto added = node.add("c1", "/run/netns/a");
@@ -444,7 +444,7 @@ TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL",
   CHECK(points > 5);
 }
 
-TEST_CASE("RDMA devices have the wanted names in the pod, and their own when they come home") {
+TEST_CASE("RDMA devices have the requested names in the pod, and their own after they are restored") {
   const std::string before = pristine(kRenamed);
   Node node(kRenamed);
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -461,7 +461,7 @@ TEST_CASE("RDMA devices have the wanted names in the pod, and their own when the
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("an RDMA device whose own name is taken meanwhile comes home under the pod's name") {
+TEST_CASE("an RDMA device whose own name is in use is returned under the pod's name") {
   Node node(kRenamed);
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.rdma("mlx5_1").device.name = "mlx5_0";
@@ -473,7 +473,7 @@ TEST_CASE("an RDMA device whose own name is taken meanwhile comes home under the
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
 }
 
-TEST_CASE("a name that an RDMA device in another pod has is refused, and nothing stays changed") {
+TEST_CASE("the name of an RDMA device in another pod is refused, and nothing stays changed") {
   Node node(kRenamed);
   node.world.rdma("mlx5_1").device.name = "rdma0_1";
   node.world.rdma("rdma0_1").netns = 3;
@@ -485,7 +485,7 @@ TEST_CASE("a name that an RDMA device in another pod has is refused, and nothing
   CHECK(node.world.snapshot() == before);
 }
 
-TEST_CASE("a second ADD of a device in use is told to try later and changes nothing") {
+TEST_CASE("a second ADD of a device in use is refused as busy and changes nothing") {
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   const std::string during = node.everything();
@@ -507,7 +507,7 @@ TEST_CASE("a second ADD of a living attachment is refused and changes nothing") 
   CHECK(node.everything() == during);
 }
 
-TEST_CASE("an ADD under the name of a killed one gives that one's device back, whichever it was") {
+TEST_CASE("an ADD under the name of a killed one restores that one's device first, whichever it was") {
   Node node;
   node.world.kill_call(9);  // the device is in the pod
   REQUIRE(killed([&] { (void)node.add("c1", "/run/netns/a"); }));
@@ -525,7 +525,7 @@ TEST_CASE("an ADD under the name of a killed one gives that one's device back, w
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
 }
 
-TEST_CASE("an RDMA device that a list of the kernel misses is looked for again") {
+TEST_CASE("an RDMA device that is missing from a list of the kernel is searched again") {
   Node node;
   node.world.rdma_lists_with_a_gap = 3;
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -551,7 +551,7 @@ TEST_CASE("a VF whose RDMA device is still in another namespace is not attached 
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("a device whose RDMA device gets other nodes than the container was told is not attached") {
+TEST_CASE("a device whose RDMA nodes differ from the allocated ones is not attached") {
   const std::string before = pristine();
   Node node;
   const auto id = DeviceId::parse(kVf);
@@ -562,7 +562,7 @@ TEST_CASE("a device whose RDMA device gets other nodes than the container was to
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the spec has them") {
+TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the spec is corrected") {
   Node node(kCdi);
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.spec_state() == "corrected");
@@ -574,7 +574,7 @@ TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the
   CHECK(moves() == 1);  // there is no number to be had by another
 }
 
-TEST_CASE("a sandbox that is made again without another Allocate has the nodes of its device, too") {
+TEST_CASE("a sandbox that is created again without another Allocate gets the nodes of its device, too") {
   Node node(kCdi);
   // An RDMA device that had the lowest number, at the time of the first ADD.
   node.world.add_rdma("0000:21:10.2", "mlx5_9");
@@ -588,7 +588,7 @@ TEST_CASE("a sandbox that is made again without another Allocate has the nodes o
   CHECK(node.spec_state() == "corrected");
 }
 
-TEST_CASE("a killed ADD has written half of a CDI spec, and the next one minds it not") {
+TEST_CASE("a CDI spec that a killed ADD has written in part does not disturb the next ADD") {
   Node node(kCdi);
   std::ofstream(node.spec_path() + ".new") << "{\"cdi";
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -596,7 +596,7 @@ TEST_CASE("a killed ADD has written half of a CDI spec, and the next one minds i
   CHECK_FALSE(fs::exists(node.spec_path() + ".new"));
 }
 
-TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the device is home again") {
+TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the device is restored") {
   const std::string before = pristine(kCdi);
   Node node(kCdi);
   std::string reason;
@@ -604,7 +604,7 @@ TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the de
     std::ofstream(node.spec_path()) << "{}";
     reason = "read the CDI spec of 0000:21:10.0";
   }
-  SECTION("not to be written") {
+  SECTION("unwritable") {
     fs::create_directories(node.spec_path() + ".new/x");
     reason = "correct the CDI spec of 0000:21:10.0";
   }
@@ -615,7 +615,7 @@ TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the de
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("a promise cannot have ADD rewrite what is not a CDI spec of ours") {
+TEST_CASE("allocated nodes cannot make ADD rewrite a file that is not a CDI spec of vfrail") {
   const std::string before = pristine(kCdi);
   Node node(kCdi);
   fs::create_directories(node.dir.path("specs"));
@@ -634,7 +634,7 @@ TEST_CASE("a promise cannot have ADD rewrite what is not a CDI spec of ours") {
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("a folder of promises that others can write into is not read") {
+TEST_CASE("a folder of allocated nodes that others can write is not read") {
   Node node(kCdi);
   const std::string promised = node.dir.path("run/promised");
   SECTION("open to all") { fs::permissions(promised, fs::perms::others_write, fs::perm_options::add); }
@@ -648,7 +648,7 @@ TEST_CASE("a folder of promises that others can write into is not read") {
   CHECK(added.error().text.find(promised) != std::string::npos);
 }
 
-TEST_CASE("a promise by CDI whose spec is gone is none: the device is another plugin's by now") {
+TEST_CASE("allocated nodes whose CDI spec is gone are ignored: another plugin has the device") {
   Node node(kCdi);
   fs::remove(node.spec_path());
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -663,14 +663,14 @@ TEST_CASE("a CDI spec without RDMA nodes gets none") {
   CHECK(**read_cdi_spec(node.spec_path()) == spec);
 }
 
-TEST_CASE("a CDI spec is right also where nothing moves") {
+TEST_CASE("a CDI spec is correct even where nothing moves") {
   Node node(kCdi);
   node.world.rdma_mode = RdmaNetnsMode::shared;
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.spec_state() == "corrected");
 }
 
-TEST_CASE("a namespace that ends while DEL waits gives the device back") {
+TEST_CASE("a namespace that ends while DEL waits returns the device") {
   const std::string before = pristine();
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -692,7 +692,7 @@ TEST_CASE("a namespace that ends while DEL waits gives the device back") {
             "enp1s0f0v0-a-long-name altname net1") != std::string::npos);
 }
 
-TEST_CASE("a device whose old name is taken meanwhile comes home under another name and is not lost") {
+TEST_CASE("a device whose old name is in use is restored under another name and is not lost") {
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.add_veth(FakeWorld::kHost, "enp1s0f0v0");
@@ -700,7 +700,7 @@ TEST_CASE("a device whose old name is taken meanwhile comes home under another n
   CHECK(node.world.snapshot().find("netns 1 link dev0 52:54:00:00:00:02 mtu 1400") != std::string::npos);
 }
 
-TEST_CASE("a record from before a reboot is dropped, not obeyed") {
+TEST_CASE("a record from before a reboot is dropped, not applied") {
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.end_netns("/run/netns/a");
@@ -712,7 +712,7 @@ TEST_CASE("a record from before a reboot is dropped, not obeyed") {
   CHECK(fs::is_empty(node.dir.path("leases")));
 }
 
-TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
+TEST_CASE("DEL with a refused configuration uses that of ADD") {
   const std::string before = pristine();
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -723,7 +723,7 @@ TEST_CASE("DEL with a configuration that is refused goes by that of ADD") {
   CHECK(node.process([&](World& w) { return vfrail::del(request, w); }));
 }
 
-TEST_CASE("a roll-back goes by the names that RDMA devices have since their driver was bound again") {
+TEST_CASE("a roll-back uses the names that RDMA devices have since their driver was rebound") {
   Node node(kInfiniband);
   node.after_rebind = [&] {
     node.after_rebind = nullptr;

@@ -34,7 +34,7 @@ struct Node : TwoVfs {
 
 }  // namespace
 
-TEST_CASE("behind another plugin only the RDMA device moves, and the result is the one before") {
+TEST_CASE("behind another plugin only the RDMA device moves, and the previous result is printed") {
   const std::string device = GENERATE(as<std::string>(), kDevice, "");
   CAPTURE(device);
   Node node;
@@ -70,7 +70,7 @@ TEST_CASE("behind another plugin in shared mode nothing moves, and DEL leaves it
   CHECK(node.no_state());
 }
 
-TEST_CASE("the RDMA device of a chained entry comes home by itself when the namespace ends") {
+TEST_CASE("the kernel returns the RDMA device of a chained entry when the namespace ends") {
   Node node;
   node.other_plugin_moves();
   REQUIRE(node.add(chained(kDevice)));
@@ -101,7 +101,7 @@ TEST_CASE("a chained entry with keys of the interface is refused") {
   CHECK_THAT(added.error().text, Contains("an earlier entry of this chain"));
 }
 
-TEST_CASE("an interface that the previous result does not tell of is in the way as ever") {
+TEST_CASE("an interface that is not in the previous result is refused as in an unchained ADD") {
   Node node;
   node.other_plugin_moves();
   const auto added =
@@ -109,7 +109,7 @@ TEST_CASE("an interface that the previous result does not tell of is in the way 
   REQUIRE_FALSE(added);
 }
 
-TEST_CASE("of two entries of vfrail the first attaches everything and either DEL ends it") {
+TEST_CASE("of two entries of vfrail the first attaches everything, and either DEL detaches it") {
   Node node;
   const std::string before = node.world.snapshot();
   const auto first = node.add(kFirst);
@@ -127,7 +127,7 @@ TEST_CASE("of two entries of vfrail the first attaches everything and either DEL
   CHECK(node.no_state());
 }
 
-TEST_CASE("a chained ADD in which any call of the kernel fails leaves the other plugin's work as it was",
+TEST_CASE("a chained ADD in which any kernel call fails leaves the other plugin's work unchanged",
           "[sweep]") {
   int points = 0;
   for (const auto when : {FakeWorld::When::before, FakeWorld::When::after}) {

@@ -1,5 +1,5 @@
-// What a pod with CAP_NET_ADMIN can do to its device, on the fake node: DEL gives back a clean one all the
-// same. With the real kernel: tests/netns/hostile_test.cpp, tests/lab/hostile_test.sh.
+// What a pod with CAP_NET_ADMIN can do to its device, on the fake node: DEL restores a clean one
+// nevertheless. With the real kernel: tests/netns/hostile_test.cpp, tests/lab/hostile_test.sh.
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>
@@ -39,7 +39,7 @@ struct Hostile : TwoVfs {
 
 }  // namespace
 
-TEST_CASE("an RDMA device that its pod has renamed comes back under its own name") {
+TEST_CASE("an RDMA device that its pod has renamed is restored under its own name") {
   Hostile node;
   node.attach();
   node.world.rdma("mlx5_0").device.name = "evil0";
@@ -63,7 +63,7 @@ TEST_CASE("an RDMA device that its pod has renamed comes back under its own name
   CHECK(node.world.snapshot() == node.before);
 }
 
-TEST_CASE("a name that is taken when the namespace ends is given back when it is free again") {
+TEST_CASE("a name that is in use when the namespace ends is restored once it is free") {
   Hostile node;
   node.world.rdma_names_by_netns = true;
   node.attach();
@@ -77,13 +77,13 @@ TEST_CASE("a name that is taken when the namespace ends is given back when it is
     node.world.add_veth(kPodNetns, "eth0");
     CHECK(node.world.snapshot() == node.before);
   }
-  SECTION("still taken at DEL, which succeeds") {
+  SECTION("still in use at DEL, which succeeds") {
     node.detach_well("");
     CHECK(node.has("netns 1 rdma ibdev0 "));
   }
 }
 
-TEST_CASE("where names are a namespace's own, a name of the host serves in a pod, and nobody is in the way") {
+TEST_CASE("where names are per namespace, the pod can have a name that the host uses") {
   Hostile node;
   node.world.rdma_names_by_netns = true;
   const std::string config =
@@ -94,7 +94,7 @@ TEST_CASE("where names are a namespace's own, a name of the host serves in a pod
     node.detach_well();
     CHECK(node.world.snapshot() == node.before);
   }
-  SECTION("each name that the device could have is taken at DEL") {
+  SECTION("every possible name is in use at DEL") {
     // The pod's name is the other device's, and ours has been given away, too.
     node.world.add_rdma("0000:21:10.2", "mlx5_0");
     node.detach_well();
@@ -102,8 +102,7 @@ TEST_CASE("where names are a namespace's own, a name of the host serves in a pod
   }
 }
 
-TEST_CASE(
-    "where names are the node's, a name that another device has is refused, and nothing stays changed") {
+TEST_CASE("where names are per node, a name in use is refused, and nothing stays changed") {
   Hostile node;
   const auto added = node.add(
       R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","rdmaName":"mlx5_1","deviceID":"0000:21:10.0"})");
@@ -114,7 +113,7 @@ TEST_CASE(
   CHECK(node.no_state());
 }
 
-TEST_CASE("a device that its pod has moved on is fetched from there") {
+TEST_CASE("a device that its pod has moved to another namespace is fetched from there") {
   Hostile node;
   node.attach();
   const int deep = node.add_accomplice();
@@ -130,7 +129,7 @@ TEST_CASE("a device that its pod has moved on is fetched from there") {
   CHECK(node.world.snapshot() == node.before);
 }
 
-TEST_CASE("what a pod has set upon its interface is removed, wherever it is") {
+TEST_CASE("interfaces that a pod has stacked upon its own are removed, wherever they are") {
   Hostile node;
   node.attach();
   node.world.stack(kPodNetns, "net1", "m9");
@@ -149,7 +148,7 @@ TEST_CASE("what a pod has set upon its interface is removed, wherever it is") {
   CHECK(node.world.snapshot() == node.before);
 }
 
-TEST_CASE("what stands on another device of the same index is left alone") {
+TEST_CASE("interfaces on another device with the same index are left alone") {
   Hostile node;
   const int other = node.add_accomplice();
   node.world.add_veth(other, "a");
@@ -161,7 +160,7 @@ TEST_CASE("what stands on another device of the same index is left alone") {
   CHECK(node.has("netns 4 link m "));
 }
 
-TEST_CASE("what cannot be found, but shows, is driven off by binding the driver again") {
+TEST_CASE("a stacked interface that cannot be found but leaves a trace is removed by rebinding the driver") {
   Hostile node;
   node.attach();
   node.world.stack(kPodNetns, "net1", "spy");
@@ -180,7 +179,7 @@ TEST_CASE("a program that a pod has attached to its interface is detached") {
   CHECK(node.world.snapshot() == node.before);
 }
 
-TEST_CASE("alternative names that a pod has given its interface do not come back with it") {
+TEST_CASE("alternative names that a pod has given its interface are removed") {
   Hostile node;
   node.attach();
   const auto pod = node.world.open(kPodNetns);

@@ -126,7 +126,7 @@ TEST_CASE("a sweep leaves a living attachment alone") {
   CHECK(node.everything() == during);
 }
 
-TEST_CASE("a sweep gives back what a pod that ended without DEL had, with its address") {
+TEST_CASE("a sweep restores the device and releases the address of a pod that ended without DEL") {
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
@@ -137,7 +137,7 @@ TEST_CASE("a sweep gives back what a pod that ended without DEL had, with its ad
   CHECK(node.sweep() == "nothing to do\n");
 }
 
-TEST_CASE("the address of an ended pod is released also when its device went to the next pod first") {
+TEST_CASE("the address of an ended pod is released even when another pod has its device") {
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
@@ -155,13 +155,13 @@ TEST_CASE("the address of an ended pod is released also when its device went to 
   CHECK(node.everything() == pristine(true));
 }
 
-TEST_CASE("what a sweep says of names is for a terminal to show, not to obey") {
+TEST_CASE("a sweep escapes control characters in names, because terminals print them") {
   SweepReport report;
   report.lines.push_back({SweepAction::left_alone, "net\x1b[2J", "of \nforged: line\xC2\x9b"});
   CHECK_THAT(report.text(), Contains("net\\x1b[2J: of \\x0aforged: line\\xc2\\x9b\n"));
 }
 
-TEST_CASE("a sweep waits for a device that its namespace is still sending home") {
+TEST_CASE("a sweep waits for a device that the kernel has not yet returned") {
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
@@ -249,7 +249,7 @@ int first_change() {
   return static_cast<int>(at - log.begin()) + 1;
 }
 
-TEST_CASE("a dry run says what a sweep would do and changes nothing at all") {
+TEST_CASE("a dry run reports what a sweep would do and changes nothing") {
   Node node;
   SECTION("ended") {
     REQUIRE(node.add());
@@ -276,14 +276,14 @@ TEST_CASE("a dry run says what a sweep would do and changes nothing at all") {
   CHECK_THAT(node.sweep(), Contains("1 released"));
 }
 
-TEST_CASE("a dry run does not make a state folder that is missing") {
+TEST_CASE("a dry run does not create a missing state folder") {
   Node node;
   fs::remove_all(node.dir.path("state"));
   CHECK(node.sweep({.dry_run = true}) == "nothing to do\n");
   CHECK_FALSE(fs::exists(node.dir.path("state")));
 }
 
-TEST_CASE("a record from before a reboot goes, with its address, and the device is not touched") {
+TEST_CASE("a record from before a reboot is removed, its address released, the device not touched") {
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
@@ -296,7 +296,7 @@ TEST_CASE("a record from before a reboot goes, with its address, and the device 
   CHECK(fs::is_empty(node.dir.path("leases")));
 }
 
-TEST_CASE("a device that its pod has moved on is left alone, and told") {
+TEST_CASE("a device that its pod has moved to another namespace is left alone and reported") {
   Node node;
   REQUIRE(node.add());
   const auto pod = node.world.open(*node.world.netns_at(kPod));
@@ -307,8 +307,7 @@ TEST_CASE("a device that its pod has moved on is left alone, and told") {
   CHECK(node.everything() == during);
 }
 
-TEST_CASE(
-    "a device of an ended pod that another plugin has given away is not touched, and that is an error") {
+TEST_CASE("a device of an ended pod that is in another pod by now is not touched, which is an error") {
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
@@ -326,7 +325,7 @@ TEST_CASE(
   CHECK(node.world.snapshot() == during);
 }
 
-TEST_CASE("a record that cannot be read is set aside, and its device is free") {
+TEST_CASE("an unreadable record is quarantined, and its device is free") {
   Node node;
   REQUIRE(node.add());
   node.write("state/attachments/c1:net1.json", "{ torn");
@@ -337,7 +336,7 @@ TEST_CASE("a record that cannot be read is set aside, and its device is free") {
   CHECK(fs::is_empty(node.dir.path("state/devices")));
 }
 
-TEST_CASE("what killed processes left in the state folder is removed, and what is in use is not") {
+TEST_CASE("files that killed processes left are removed, files in use are not") {
   Node node;
   node.write("state/devices/0000:21:10.2.new", "{");
   node.write("state/devices/0000:21:10.4.new", "{");
@@ -357,7 +356,7 @@ TEST_CASE("what killed processes left in the state folder is removed, and what i
   CHECK(node.everything() == pristine());
 }
 
-TEST_CASE("a device that an ADD or DEL is at work on is not judged") {
+TEST_CASE("a device that an ADD or DEL has locked is skipped") {
   Node node;
   node.world.kill_call(first_change());
   REQUIRE(killed([&] { (void)node.add(); }));
@@ -372,7 +371,7 @@ TEST_CASE("a device that an ADD or DEL is at work on is not judged") {
   CHECK(node.everything() == during);
 }
 
-TEST_CASE("a pod that comes under the name of the one to be given back is left alone") {
+TEST_CASE("a new pod under the name of the attachment to release is left alone") {
   Node node;
   REQUIRE(node.add());
   const auto old = node.process([](World& w) { return w.store.load({"c1", "net1"}); });
@@ -380,7 +379,7 @@ TEST_CASE("a pod that comes under the name of the one to be given back is left a
   REQUIRE(*old);
   node.world.end_netns(kPod);
   node.world.add_netns(kPod);
-  REQUIRE(node.add());  // between the sweep's look and its lock
+  REQUIRE(node.add());  // between the sweep's read and its lock
   const std::string during = node.everything();
   const auto done = node.process([&](World& w) { return undo(**old, w, [] { return true; }); });
   REQUIRE(done.ok());
@@ -388,7 +387,7 @@ TEST_CASE("a pod that comes under the name of the one to be given back is left a
   CHECK(node.everything() == during);
 }
 
-TEST_CASE("an ADD under the name of the one that is given back waits, and keeps its address") {
+TEST_CASE("an ADD under the name of the attachment being released waits, and keeps its address") {
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
@@ -459,7 +458,7 @@ void attach_by_sriov_cni(Node& node) {
 
 }  // namespace
 
-TEST_CASE("an attachment of sriov-cni is told, and adopted only on demand") {
+TEST_CASE("an attachment of sriov-cni is reported, and adopted only on demand") {
   Node node;
   attach_by_sriov_cni(node);
   node.write(kCache, cache_of(node.config("sriov")));
@@ -473,7 +472,7 @@ TEST_CASE("an attachment of sriov-cni is told, and adopted only on demand") {
   CHECK_THAT(node.sweep({.adopt = true}), Contains("its pod has it\n1 kept"));
 }
 
-TEST_CASE("what sriov-cni attached and was adopted is given back as if it had been ours") {
+TEST_CASE("an adopted attachment of sriov-cni is released like one of vfrail") {
   const bool with_cache = GENERATE(true, false);
   CAPTURE(with_cache);
   Node node;
@@ -489,7 +488,7 @@ TEST_CASE("what sriov-cni attached and was adopted is given back as if it had be
     CHECK_THAT(node.sweep(), Contains("1 released"));
     CHECK(node.everything() == pristine(true));
   }
-  // Nothing of it is told again, and its own files are there for the way back.
+  // It is not reported again, and its own files are still there for going back.
   CHECK(node.sweep() == "nothing to do\n");
   CHECK(fs::exists(node.dir.path(kState)));
 }
@@ -518,7 +517,7 @@ TEST_CASE("an adoption in which any call fails, or is the last one, can be repea
   CHECK(points > 3);
 }
 
-TEST_CASE("state of sriov-cni whose pod has ended, or whose device is not in that pod, is nobody's") {
+TEST_CASE("state of sriov-cni whose pod has ended, or whose device is not in that pod, is ignored") {
   Node node;
   SECTION("ended") {
     attach_by_sriov_cni(node);
@@ -536,7 +535,7 @@ TEST_CASE("state of sriov-cni whose pod has ended, or whose device is not in tha
   CHECK(node.everything() == during);
 }
 
-TEST_CASE("files of others that are not what they should be are told and hide nothing") {
+TEST_CASE("invalid files of other plugins are reported and hide nothing") {
   Node node;
   attach_by_sriov_cni(node);
   const auto bad = GENERATE(as<std::string>(), "{", "[]", R"({"kind":"cniCacheV1"})",
@@ -549,7 +548,7 @@ TEST_CASE("files of others that are not what they should be are told and hide no
   CHECK_THAT(node.sweep({.adopt = true}), Contains("1 taken over"));
 }
 
-TEST_CASE("a device that our records give to another attachment is not adopted") {
+TEST_CASE("a device that another record of vfrail owns is not adopted") {
   Node node;
   REQUIRE(node.add());
   node.write(kState, R"({"name":"rail0","type":"sriov","deviceID":"0000:21:10.0",)"
@@ -564,11 +563,11 @@ TEST_CASE("a device that our records give to another attachment is not adopted")
   CHECK(node.everything() == during);
 }
 
-TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted and gets its GUID back") {
+TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted and its GUID restored") {
   Node node;
   node.world.add_ib_vf("0000:21:10.2", "ib0", "0000:21:00.0");
   node.world.add_rdma("0000:21:10.2", "mlx5_1");
-  node.world.link("ib0").tx_queue_len = 1000;  // what a driver that is bound anew makes
+  node.world.link("ib0").tx_queue_len = 1000;  // what a driver that is bound again creates
   node.world.link("ib0").mtu = 2044;
   const std::string before = node.everything();
   const auto guid = *node.world.vf("0000:21:10.2").port_guid;
@@ -595,7 +594,7 @@ TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted an
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("an interface of host-device, chained with rdma-cni, is adopted by the alias it was given") {
+TEST_CASE("an interface of host-device, chained with rdma-cni, is adopted by its alias") {
   Node node;
   const std::string before = node.world.snapshot();
   const auto host = node.world.open(FakeWorld::kHost);

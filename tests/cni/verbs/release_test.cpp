@@ -53,28 +53,28 @@ TEST_CASE("DEL after an ADD that was refused for its configuration succeeds") {
   CHECK(node.no_state());
 }
 
-TEST_CASE("DEL of a refused configuration does not fail for an IPAM plugin that refuses it, too") {
+TEST_CASE("DEL of a refused configuration succeeds although its IPAM plugin fails") {
   TwoVfs node;
   const std::string config = network(R"("deviceID":"0000:21:10.0","vlan":5000,"ipam":{"type":"fake-ipam"})");
-  SECTION("that fails") { node.install_ipam("fake-ipam", "exit 1"); }
-  SECTION("that is not installed") {}
+  SECTION("the plugin fails") { node.install_ipam("fake-ipam", "exit 1"); }
+  SECTION("the plugin is not installed") {}
   CHECK(node.del(config));
 }
 
-TEST_CASE("DEL with a version that no ADD was served with succeeds") {
+TEST_CASE("DEL with a version that no ADD accepts succeeds") {
   TwoVfs node;
   node.install_ipam("fake-ipam", "exit 1");
   CHECK(node.del(R"({"cniVersion":"9.9.9","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
                  R"("ipam":{"type":"fake-ipam"}})"));
 }
 
-TEST_CASE("DEL of a configuration that is served still fails when its address cannot be released") {
+TEST_CASE("DEL of a valid configuration fails when its address cannot be released") {
   TwoVfs node;
   node.install_ipam("fake-ipam", "exit 1");
   CHECK_FALSE(node.del(kWithIpam));
 }
 
-TEST_CASE("A DEL that cannot release the address releases the device, which the next DEL leaves alone") {
+TEST_CASE("A DEL that cannot release the address releases the device, and the next DEL leaves it alone") {
   TwoVfs node;
   const std::string before = node.world.snapshot();
   node.install_ipam("fake-ipam", kGivesAnAddress);
@@ -115,7 +115,7 @@ TEST_CASE("No device's lock is held while an IPAM plugin runs") {
   CHECK(std::filesystem::is_empty(node.dir.path("locks")));
 }
 
-TEST_CASE("One attachment, one verb at a time: another of the same name waits and says for what") {
+TEST_CASE("Verbs of one attachment run one at a time, and the error of one that waited has the holder") {
   TwoVfs node;
   int others = 0;
   node.print_result = [&](const AddResult&) -> Result<> {
@@ -141,7 +141,7 @@ TEST_CASE("One attachment, one verb at a time: another of the same name waits an
   CHECK(node.no_state());
 }
 
-TEST_CASE("A DEL with two failures says both") {
+TEST_CASE("A DEL with two failures reports both") {
   TwoVfs node;
   node.install_ipam("fake-ipam", "test $CNI_COMMAND = DEL && { echo no lease here; exit 1; }\n" +
                                      std::string(kGivesAnAddress));
@@ -153,7 +153,7 @@ TEST_CASE("A DEL with two failures says both") {
   CHECK_THAT(done.error().text, Contains("EIO") && Contains("; also: ") && Contains("no lease here"));
 }
 
-TEST_CASE("A roll-back whose address cannot be released keeps the record, for DEL") {
+TEST_CASE("A roll-back that cannot release the address keeps the record for DEL") {
   TwoVfs node;
   node.install_ipam("fake-ipam", "test -e $node/broken && exit 1\n" + std::string(kGivesAnAddress));
   node.print_result = [&](const AddResult&) -> Result<> {
@@ -187,7 +187,7 @@ TEST_CASE("A device that is named by its interface and is in use is busy, with i
   CHECK(node.world.snapshot() == before);
 }
 
-TEST_CASE("A device that is named by its interface and came home under another name is found") {
+TEST_CASE("A device that is named by its interface and was restored under another name is found") {
   TwoVfs node;
   const std::string config = network(R"("device":"vf0")");
   REQUIRE(node.add(config));
@@ -200,7 +200,7 @@ TEST_CASE("A device that is named by its interface and came home under another n
   CHECK(added);
 }
 
-TEST_CASE("A device is waited for as long as the kernel brings others home, which it does one by one") {
+TEST_CASE("DEL waits for its device as long as the kernel returns others, which it does one by one") {
   TwoVfs node;
   const std::string config = network(R"("deviceID":"0000:21:10.0")");
   REQUIRE(node.add(config));

@@ -19,7 +19,7 @@ Result<Status> status_of(TwoVfs& node, const std::string& keys) {
 
 }  // namespace
 
-TEST_CASE("isolation is missing in shared mode and without RDMA, if it is demanded") {
+TEST_CASE("missing isolation, in shared mode or without RDMA, is reported if it is required") {
   NetConf demands;
   SECTION("by rdmaIsolation") { demands.rdma_isolation = true; }
   SECTION("by rdmaName") { demands.rdma_name = "rdma0"; }
@@ -30,14 +30,14 @@ TEST_CASE("isolation is missing in shared mode and without RDMA, if it is demand
   CHECK_THAT(missing_isolation(demands, std::nullopt).value_or(""), Contains("not loaded"));
 }
 
-TEST_CASE("a wanted RDMA name demands isolation, required RDMA does not") {
+TEST_CASE("a requested RDMA name requires isolation, required RDMA does not") {
   TwoVfs node;
   node.world.rdma_mode = RdmaNetnsMode::shared;
   CHECK(status_of(node, R"(,"rdma":"require")")->missing.empty());
   CHECK(status_of(node, R"(,"rdmaName":"rdma0")")->missing.size() == 1);
 }
 
-TEST_CASE("a pod whose PF is gone, or whose device has no driver any more, is degraded") {
+TEST_CASE("a pod whose PF is gone, or whose device has lost its driver, is degraded") {
   TwoVfs node;
   REQUIRE(node.add(R"({"cniVersion":"1.1.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0"})"));
   CHECK(status_of(node, "")->degraded.empty());
@@ -59,7 +59,7 @@ TEST_CASE("a pod whose PF is gone, or whose device has no driver any more, is de
   if (!words.empty()) CHECK_THAT(found->degraded.front(), Contains(words));
 }
 
-TEST_CASE("an error of the state folder has its remedy, another one none") {
+TEST_CASE("an error of the state folder has its remedy, another error none") {
   CHECK_THAT(with_remedy(Error::from_errno(EROFS, "x")).text, Contains("writable"));
   CHECK_THAT(with_remedy(Error::from_errno(ENOSPC, "x")).text, Contains("make room"));
   CHECK(with_remedy(Error::from_errno(EIO, "x")).text == Error::from_errno(EIO, "x").text);

@@ -18,13 +18,13 @@ TEST_CASE("The namespace of the thread is the same each time and by each of its 
   CHECK(first->id().inode != 0);
 }
 
-TEST_CASE("A path that does not exist is no namespace and no error") {
+TEST_CASE("A path that does not exist is neither a namespace nor an error") {
   const auto netns = Netns::open("/nonexistent/netns");
   REQUIRE(netns);
   CHECK_FALSE(netns->has_value());
 }
 
-TEST_CASE("The file that a reboot leaves behind, an ordinary one, is no namespace and no error") {
+TEST_CASE("An ordinary file, which a reboot leaves at the path, is neither a namespace nor an error") {
   const test::TempDir dir;
   std::ofstream(dir.path("stale")) << "";
   const auto netns = Netns::open(dir.path("stale"));
@@ -38,7 +38,7 @@ TEST_CASE("A namespace of another kind is refused") {
   CHECK(netns.error().code == Errc::wrong_netns);
 }
 
-TEST_CASE("Entering the namespace that the thread is in needs no rights and changes nothing") {
+TEST_CASE("Entering the thread's own namespace needs no privileges and changes nothing") {
   const auto home = Netns::current();
   REQUIRE(home);
   {

@@ -248,7 +248,7 @@ TEST_CASE("A name without its terminating zero is read to the end of the attribu
   CHECK(link->name == "eth0");
 }
 
-TEST_CASE("A number in a shorter attribute than it should have is read from what is there") {
+TEST_CASE("A number in an attribute that is too short is read from the bytes that are there") {
   Bytes bytes = link_header();
   bytes.text(IFLA_IFNAME, "eth0").raw(IFLA_MTU, {0xdc, 0x05}).raw(IFLA_TXQLEN, {});
   const auto link = parse_link(bytes.message(RTM_NEWLINK));
@@ -345,7 +345,7 @@ TEST_CASE("A multipath route becomes one route for each of its links") {
   }
 }
 
-TEST_CASE("What is no unicast route of a table is left out") {
+TEST_CASE("Routes that are not unicast routes of a table are left out") {
   CHECK(routes_of(route_header(AF_INET, 32, RTN_LOCAL).raw(RTA_DST, {10, 0, 0, 5})).empty());
   CHECK(routes_of(route_header(AF_INET, 32, RTN_BROADCAST)).empty());
   CHECK(routes_of(route_header(AF_INET6, 8, RTN_MULTICAST)).empty());
@@ -399,7 +399,7 @@ TEST_CASE("The settings of one VF are found among those of its PF") {
   CHECK_FALSE(parse_vf_settings(Bytes().message(RTM_NEWLINK), 0));
 }
 
-TEST_CASE("A next hop that does not fit makes the whole route malformed") {
+TEST_CASE("An invalid next hop makes the whole route malformed") {
   const auto route_over = [](const Bytes& second) {
     Bytes hops;
     for (const Bytes& hop : {next_hop(3, {10, 0, 0, 1}), second}) {
@@ -476,7 +476,7 @@ TEST_CASE("The RDMA namespace mode is exclusive for 0 and shared for 1") {
   CHECK_FALSE(parse_rdma_netns_mode(Bytes().message(0x1406)));
 }
 
-TEST_CASE("A message that is cut at any place, or has any byte damaged, never makes a parser read on") {
+TEST_CASE("A message that is truncated or damaged at any byte is never read beyond its end") {
   struct Case {
     std::vector<std::byte> message;
     std::function<void(NlBytes)> parse;

@@ -1,4 +1,4 @@
-// common/node/allocated_nodes.h: what a container was told, from the device plugin to the CNI.
+// common/node/allocated_nodes.h: the nodes that a container was allocated, from the device plugin to the CNI.
 #include "common/node/allocated_nodes.h"
 
 #include "tests/support/temp_dir.h"
@@ -15,7 +15,7 @@ const DeviceId kDevice = *DeviceId::parse("0000:03:02.1");
 
 }  // namespace
 
-TEST_CASE("A promise is read as it was written, until it is removed") {
+TEST_CASE("AllocatedNodes are read as they were written, until they are removed") {
   const test::TempDir dir;
   const AllocatedNodes allocated{{"uverbs3", "umad3"}, GENERATE("", "/var/run/cdi/vfrail-a.json")};
   REQUIRE(write_allocated_nodes(dir.path("run"), kDevice, allocated));
@@ -25,7 +25,7 @@ TEST_CASE("A promise is read as it was written, until it is removed") {
   CHECK(remove_allocated_nodes(dir.path("run"), kDevice));
 }
 
-TEST_CASE("A promise of no nodes differs from no promise") {
+TEST_CASE("AllocatedNodes without nodes differ from no AllocatedNodes") {
   const test::TempDir dir;
   REQUIRE(write_allocated_nodes(dir.path(), kDevice, {}));
   const auto allocated = read_allocated_nodes(dir.path(), kDevice);
@@ -33,21 +33,21 @@ TEST_CASE("A promise of no nodes differs from no promise") {
   CHECK((*allocated)->nodes.empty());
 }
 
-TEST_CASE("A later promise replaces the earlier one") {
+TEST_CASE("Later AllocatedNodes replace the earlier ones") {
   const test::TempDir dir;
   REQUIRE(write_allocated_nodes(dir.path(), kDevice, {{"uverbs1"}, ""}));
   REQUIRE(write_allocated_nodes(dir.path(), kDevice, {{"uverbs2"}, ""}));
   CHECK((*read_allocated_nodes(dir.path(), kDevice))->nodes == std::vector<std::string>{"uverbs2"});
 }
 
-TEST_CASE("Only root can read promises") {
+TEST_CASE("Only root can read AllocatedNodes") {
   const test::TempDir dir;
   REQUIRE(write_allocated_nodes(dir.path("run"), kDevice, {{"uverbs1"}, ""}));
   using std::filesystem::perms;
   CHECK(std::filesystem::status(dir.path("run/promised")).permissions() == perms::owner_all);
 }
 
-TEST_CASE("A promise that cannot be read is an error that names the file") {
+TEST_CASE("Unreadable AllocatedNodes are an error that names the file") {
   const char* text = GENERATE("{", "[]", R"({"nodes":5})", R"({"nodes":[5]})", "\xff", R"({"cdiSpec":5})");
   CAPTURE(text);
   const test::TempDir dir;
@@ -58,7 +58,7 @@ TEST_CASE("A promise that cannot be read is an error that names the file") {
   CHECK(allocated.error().text.find("0000:03:02.1.json") != std::string::npos);
 }
 
-TEST_CASE("What kubelet was told is void when the device has been given back, what a CDI spec tells is not") {
+TEST_CASE("Restoring the device removes AllocatedNodes without a CDI spec, and keeps those with one") {
   const test::TempDir dir;
   REQUIRE(write_allocated_nodes(dir.path(), kDevice, {{"uverbs1"}, ""}));
   REQUIRE(end_allocated_nodes(dir.path(), kDevice));
@@ -68,7 +68,7 @@ TEST_CASE("What kubelet was told is void when the device has been given back, wh
   CHECK(read_allocated_nodes(dir.path(), kDevice)->has_value());
 }
 
-TEST_CASE("A promise in a folder that is not trusted is not ended, because it may be one by CDI") {
+TEST_CASE("AllocatedNodes in an untrusted folder are not removed, because they may have a CDI spec") {
   const test::TempDir dir;
   REQUIRE(write_allocated_nodes(dir.path(), kDevice, {{"uverbs1"}, "/var/run/cdi/vfrail-a.json"}));
   std::filesystem::permissions(dir.path("promised"), std::filesystem::perms::others_write,
@@ -79,7 +79,7 @@ TEST_CASE("A promise in a folder that is not trusted is not ended, because it ma
   CHECK(std::filesystem::exists(dir.path("promised/0000:03:02.1.json")));
 }
 
-TEST_CASE("A promise that cannot be read ends as others do") {
+TEST_CASE("Unreadable AllocatedNodes are removed like others") {
   const test::TempDir dir;
   std::filesystem::create_directories(dir.path("promised"));
   std::ofstream(dir.path("promised/0000:03:02.1.json")) << "{";

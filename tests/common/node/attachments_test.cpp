@@ -39,7 +39,7 @@ struct State {
 
 }  // namespace
 
-TEST_CASE("Of each attached device its attachment is known, and of that its record") {
+TEST_CASE("Each attached device leads to its attachment, and that to its record") {
   const State state;
   state.put(make_record("c1", "0000:03:02.1"));
   state.put(make_record("c2", "mlx5_core.sf.4"));
@@ -54,7 +54,7 @@ TEST_CASE("Of each attached device its attachment is known, and of that its reco
   CHECK(describe(**record) == "net1 of pod demo/trainer-0, network rail0");
 }
 
-TEST_CASE("A link whose record is gone, a half-written file and others' files are no attachments") {
+TEST_CASE("A link without a record, an incomplete file and files of others are no attachments") {
   const State state;
   fs::create_symlink("c1:net1", state.dir.path("devices/0000:03:02.1"));
   fs::create_symlink("../../etc/passwd", state.dir.path("devices/0000:03:02.2"));
@@ -66,7 +66,7 @@ TEST_CASE("A link whose record is gone, a half-written file and others' files ar
   CHECK_FALSE(state.attachments.load({"c1", "net1"})->has_value());
 }
 
-TEST_CASE("Without a state folder there are no attachments, with one that cannot be read nobody knows") {
+TEST_CASE("Without a state folder there are no attachments, an unreadable one is an error") {
   const test::TempDir dir;
   CHECK(Attachments(dir.path("nowhere")).owners()->empty());
   CHECK(Attachments(dir.path("nowhere")).list()->empty());

@@ -1,4 +1,4 @@
-// common/node/cdi_spec.h: the file that tells a container runtime a device's nodes.
+// common/node/cdi_spec.h: the file with a device's nodes for a container runtime.
 #include "common/node/cdi_spec.h"
 
 #include "common/json.h"
@@ -38,7 +38,7 @@ std::vector<std::string> paths(const CdiSpec& spec) {
 
 }  // namespace
 
-TEST_CASE("A spec has what version 0.5.0 of CDI knows, and nothing else") {
+TEST_CASE("A spec has what version 0.5.0 of CDI defines, and nothing else") {
   CdiSpec spec = make_spec();
   spec.edits.nodes.erase(spec.edits.nodes.begin(), spec.edits.nodes.begin() + 3);
   const auto json = Json::parse(format_cdi_spec(spec));
@@ -49,7 +49,7 @@ TEST_CASE("A spec has what version 0.5.0 of CDI knows, and nothing else") {
         R"("hostPath":"/dev/vfio/noiommu-3","permissions":"rwm"}]}}]})");
 }
 
-TEST_CASE("A spec carries variables, mounts and hooks as CDI has them") {
+TEST_CASE("A spec carries environment variables, mounts and hooks as CDI defines them") {
   const CdiSpec spec{"nvidia.com/net-pci",
                      "0000:03:02.1",
                      {.env = {{"A", "1"}, {"B", "x=y"}},
@@ -93,7 +93,7 @@ constexpr const char* kForeign = R"({
       "additionalGids": [100, 101], "x": "unknown"}}]
 })";
 
-TEST_CASE("A spec that is written again has all that it had, known to us or not") {
+TEST_CASE("Rewriting a spec keeps its content, also what we do not know") {
   const auto spec = parse_cdi_spec(kForeign);
   REQUIRE(spec);
   CHECK(spec->edits.env == std::map<std::string, std::string>{{"A", "1"}, {"B", "2"}, {"EMPTY", ""}});
@@ -103,7 +103,7 @@ TEST_CASE("A spec that is written again has all that it had, known to us or not"
   CHECK(*Json::parse(format_cdi_spec(*spec)) == *Json::parse(kForeign));
 }
 
-TEST_CASE("Other numbers of RDMA nodes change those nodes in a spec and nothing else") {
+TEST_CASE("Renumbering RDMA nodes changes those nodes of a spec and nothing else") {
   auto spec = parse_cdi_spec(kForeign);
   REQUIRE(spec);
   REQUIRE(replace_rdma_nodes(*spec, {"umad7", "uverbs7"}));
@@ -134,12 +134,12 @@ TEST_CASE("A spec is read as it was written") {
   CHECK(std::filesystem::directory_iterator(dir.path())->path() == path);
 }
 
-TEST_CASE("The file's name follows from the device's, and CDI's library takes it for JSON") {
+TEST_CASE("The file name follows from the device's, and CDI's library accepts it as JSON") {
   CHECK(make_spec().qualified_name() == "nvidia.com/net-pci=0000:03:02.1");
   CHECK(make_spec().file_name() == "vfrail-nvidia.com-net-pci-0000:03:02.1.json");
 }
 
-TEST_CASE("A file that is no spec of ours is an error that names the file and the key") {
+TEST_CASE("A file that is not a spec of vfrail is an error that names the file and the key") {
   const auto [text, key] = GENERATE(table<const char*, const char*>(
       {{"{", "line 1"},
        {"{}", "kind"},
@@ -197,7 +197,7 @@ TEST_CASE("The same nodes in another order are no change") {
   CHECK(spec == make_spec());
 }
 
-TEST_CASE("Whether a spec has RDMA nodes is a question of those with numbers") {
+TEST_CASE("A spec has RDMA nodes if any of its nodes has a number") {
   CdiSpec spec = make_spec();
   CHECK(has_rdma_nodes(spec));
   spec.edits.nodes = {node("/dev/infiniband/rdma_cm"), node("/dev/vfio/vfio"), node("/dev/infiniband")};
@@ -206,7 +206,7 @@ TEST_CASE("Whether a spec has RDMA nodes is a question of those with numbers") {
 
 // CDI's library watches the folder; in its older versions only the departure of the temporary name
 // (IN_MOVED_FROM) makes it read the folder again, not the arrival of the new one.
-TEST_CASE("Who watches the folder sees a name leave it when a spec is written") {
+TEST_CASE("Writing a spec is a rename, which folder watches report") {
   const test::TempDir dir;
   const std::string path = dir.path(make_spec().file_name());
   REQUIRE(write_cdi_spec(path, path + ".new", make_spec()));

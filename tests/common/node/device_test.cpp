@@ -39,7 +39,7 @@ constexpr const char* kVf =
 
 }  // namespace
 
-TEST_CASE("a device has the facts that were wanted") {
+TEST_CASE("a device has the facts that were requested") {
   const Tree tree(kVf);
   const auto device = tree.read("0000:03:02.1", kAll);
   REQUIRE((device && *device));
@@ -57,7 +57,7 @@ TEST_CASE("a device has the facts that were wanted") {
   CHECK((*device)->is_roce());
 }
 
-TEST_CASE("what is not wanted is not read") {
+TEST_CASE("facts that were not requested are not read") {
   Tree tree(kVf);
   // Each of these would fail: a folder cannot be read as a file (EISDIR).
   for (const char* file : {"uevent", "numa_node", "net/eth7/dev_port", "net/eth7/mtu"}) {
@@ -79,7 +79,7 @@ TEST_CASE("what is not wanted is not read") {
   }
 }
 
-TEST_CASE("a device that is not there is neither an error nor an empty device") {
+TEST_CASE("a missing device is neither an error nor an empty device") {
   const Tree tree(kVf);
   for (const Facts wanted : {Facts::ids, Facts::driver, kAll}) {
     const auto device = tree.read("0000:03:02.2", wanted);
@@ -110,7 +110,7 @@ TEST_CASE("the netdev of a virtio device is below the device of its own bus") {
   CHECK((*device)->netdev_names() == std::vector<std::string>{"eth3"});
 }
 
-TEST_CASE("a device names itself in locks and records, a mere netdev by its name") {
+TEST_CASE("locks and records use the device's id, or a mere netdev's name") {
   Device device;
   device.netdevs = {{.name = "veth0"}};
   CHECK(device.key() == "netdev.veth0");

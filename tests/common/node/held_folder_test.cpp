@@ -26,7 +26,7 @@ struct Tree {
 
 }  // namespace
 
-TEST_CASE("A file below one of the folders is found, whether it is there or not") {
+TEST_CASE("A file below one of the folders is found, whether it exists or not") {
   Tree t;
   const auto file = find_below(t.roots, t.dir.path("root/a/b/f"));
   REQUIRE(file);
@@ -36,7 +36,7 @@ TEST_CASE("A file below one of the folders is found, whether it is there or not"
   CHECK(find_below(t.roots, t.dir.path("root/f"))->has_value());
 }
 
-TEST_CASE("A file whose folder is not there is none") {
+TEST_CASE("A file whose folder does not exist is not found") {
   Tree t;
   CHECK_FALSE(find_below(t.roots, t.dir.path("root/x/f"))->has_value());
   CHECK_FALSE(find_below(t.roots, t.dir.path("none/f"))->has_value());
@@ -52,7 +52,7 @@ TEST_CASE("A path that leads elsewhere is denied") {
   CHECK(file.error().code == Errc::denied);
 }
 
-TEST_CASE("The first folder may be reached over links, and is none itself") {
+TEST_CASE("The first folder may be reached through symbolic links, but not be one") {
   Tree t;
   fs::create_directory_symlink(t.dir.path("root"), t.dir.path("to-root"));
   CHECK(HeldFolder::open(t.dir.path("to-root/a"))->has_value());
@@ -60,7 +60,7 @@ TEST_CASE("The first folder may be reached over links, and is none itself") {
   CHECK(find_below({t.dir.path("to-root")}, t.dir.path("to-root/a/f"))->has_value());
 }
 
-TEST_CASE("What is put in a held folder's place is not it") {
+TEST_CASE("A folder that replaces a held one is not used") {
   Tree t;
   const auto held = HeldFolder::open(t.dir.path("root/a/b"));
   REQUIRE(*held);
@@ -71,7 +71,7 @@ TEST_CASE("What is put in a held folder's place is not it") {
   CHECK(fs::is_empty(t.dir.path("elsewhere")));
 }
 
-TEST_CASE("A folder into which others can write is denied") {
+TEST_CASE("A folder that others can write is denied") {
   Tree t;
   REQUIRE(::chmod(t.dir.path("root").c_str(), 0755) == 0);
   CHECK((*HeldFolder::open(t.dir.path("root")))->check_owner());

@@ -25,15 +25,14 @@ TEST_CASE("A file is read without the white space at its end") {
   CHECK(*tree.sys.text("sys/vendor").value_or(std::nullopt) == "0x15b3");
 }
 
-TEST_CASE("A file that is not there is no error") {
+TEST_CASE("A missing file is no error") {
   const Tree tree("sys/vendor = x");
   CHECK_FALSE(tree.sys.text("sys/none").value_or("x").has_value());
   CHECK_FALSE(tree.sys.text("sys/vendor/below").value_or("x").has_value());
   CHECK_FALSE(tree.sys.exists("sys/none").value_or(true));
 }
 
-TEST_CASE(
-    "What cannot be read as a file is an error, and nothing for those who say that they can do without") {
+TEST_CASE("What cannot be read as a file is an error, or no value for callers that can do without") {
   const Tree tree("sys/folder/");
   CHECK_FALSE(tree.sys.text("sys/folder"));
   CHECK_FALSE(tree.sys.text("sys/folder").or_none().has_value());
@@ -47,13 +46,13 @@ TEST_CASE("A file of more than 64 KiB is refused") {
   CHECK(text.error().code == Errc::protocol);
 }
 
-TEST_CASE("A fifo in the way does not stop the reader") {
+TEST_CASE("A FIFO does not block the reader") {
   const Tree tree("sys/");
   REQUIRE(::mkfifo(tree.dir.path("sys/fifo").c_str(), 0600) == 0);
   CHECK(tree.sys.text("sys/fifo").value_or("x")->empty());
 }
 
-TEST_CASE("A number is read whole or not at all") {
+TEST_CASE("A number is read completely or not at all") {
   const Tree tree("sys/a = -1\nsys/b = 12x\nsys/c = 0x10\n");
   CHECK(tree.sys.number("sys/a").value_or(0) == -1);
   CHECK_FALSE(tree.sys.number("sys/b").value_or(0).has_value());
@@ -61,7 +60,7 @@ TEST_CASE("A number is read whole or not at all") {
   CHECK_FALSE(tree.sys.number("sys/d").value_or(0).has_value());
 }
 
-TEST_CASE("The name behind a link is the last part of its target, also when the target is gone") {
+TEST_CASE("The name behind a link is the last part of its target, even when the target is missing") {
   const Tree tree("sys/device/driver -> ../../bus/drivers/igbvf");
   CHECK(tree.sys.link_name("sys/device/driver").value_or("") == "igbvf");
   CHECK_FALSE(tree.sys.link_name("sys/device").value_or("").has_value());
@@ -75,7 +74,7 @@ TEST_CASE("A path is resolved below the root and never out of it") {
   CHECK_FALSE(tree.sys.resolve("sys/../../..").value_or("").has_value());
 }
 
-TEST_CASE("A folder is listed in order, and one that is not there is no empty one") {
+TEST_CASE("A folder is listed in order, and a missing one differs from an empty one") {
   const Tree tree("sys/b = 1\nsys/a/\nsys/c -> b\n");
   CHECK(tree.sys.list("sys").value_or(std::nullopt) == std::vector<std::string>{"a", "b", "c"});
   CHECK_FALSE(tree.sys.list("none").value_or(SysRoot::Names()).has_value());
@@ -83,7 +82,7 @@ TEST_CASE("A folder is listed in order, and one that is not there is no empty on
 }
 
 // A link to itself is an error for root, too (ELOOP), whom no permission stops.
-TEST_CASE("What could not be read is not taken for something that is not there") {
+TEST_CASE("A failed read is not taken for a missing file") {
   const Tree tree("sys/loop -> loop\n");
   CHECK_FALSE(tree.sys.exists("sys/loop/x").ok());
   CHECK_FALSE(tree.sys.text("sys/loop"));

@@ -52,7 +52,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("the variable's name has dots as underscores, in upper case, the rest kept") {
+TEST_CASE("the variable's name has underscores for dots, in upper case, the rest unchanged") {
   CHECK(env_name(make_pool().config) == "PCIDEVICE_INTEL_COM_SRIOV_NET_A");
   CHECK(env_name(make_pool("k8s-x.io", "a-b").config) == "PCIDEVICE_K8S-X_IO_A-B");
 }
@@ -65,7 +65,7 @@ TEST_CASE("the devices are listed in the order of the request") {
                      R"("0000:03:04.3":{"generic":{"deviceID":"0000:03:04.3"}}})");
 }
 
-TEST_CASE("a kernel netdev without RDMA has no device nodes and no promise") {
+TEST_CASE("a kernel netdev without RDMA has no device nodes and no AllocatedNodes") {
   const Allocation out = allocated({make_device("0000:03:02.1")});
   CHECK(out.edits.nodes.empty());
   CHECK(out.allocated_nodes.empty());
@@ -86,7 +86,7 @@ TEST_CASE("an RDMA device has its nodes in the peer's order, all rw, at the same
   CHECK(out.allocated_nodes.at("0000:03:02.1") == Texts{"issm4", "umad4", "uverbs4"});
 }
 
-TEST_CASE("nodes that the node does not have are not handed out") {
+TEST_CASE("nodes that do not exist on the node are not allocated") {
   PoolDevice device = rdma_device("0000:03:02.1", 4);
   device.facts.rdma[0].ports[0].issm.clear();
   device.facts.rdma[0].ports[0].umad.clear();
@@ -110,14 +110,14 @@ TEST_CASE("every port of every RDMA device has its nodes, and the last one is in
   CHECK(out.files[0].content.find(R"("rdma-device":"mlx5_0,mlx5_9")") != std::string::npos);
 }
 
-TEST_CASE("a node that several devices share is handed out once") {
+TEST_CASE("a node that several devices share is allocated once") {
   const Allocation out = allocated({rdma_device("0000:03:02.1", 4), rdma_device("0000:03:02.2", 5)});
   CHECK(host_paths(out) == Texts{"/dev/infiniband/issm4", "/dev/infiniband/umad4", "/dev/infiniband/uverbs4",
                                  "/dev/infiniband/rdma_cm", "/dev/infiniband/issm5", "/dev/infiniband/umad5",
                                  "/dev/infiniband/uverbs5"});
 }
 
-TEST_CASE("a device for which additional information says nothing has it empty, and texts are Go's") {
+TEST_CASE("a device without additional information has an empty entry, and texts are escaped as Go does") {
   Pool pool = make_pool();
   pool.config.additional_info.emplace();
   PoolDevice device = make_device("0000:03:02.1");
@@ -142,7 +142,7 @@ TEST_CASE("a uio driver without a uio folder has an empty entry and no node") {
   CHECK(out.edits.nodes.empty());
 }
 
-TEST_CASE("vfio, vhost and additional information make the peer's variable") {
+TEST_CASE("vfio, vhost and additional information make the same variable as the peer's") {
   PoolDevice device = make_device("0000:3b:02.6", "vfio-pci");
   device.facts.iommu_group = "169";
   device.vhost_net = true;
@@ -166,7 +166,7 @@ TEST_CASE("without an IOMMU the group's node has another name on the host") {
   CHECK(info(out).find(R"("dev-mount":"/dev/vfio/3")") != std::string::npos);
 }
 
-TEST_CASE("vhost nodes are handed out together or not at all") {
+TEST_CASE("vhost nodes are allocated together or not at all") {
   PoolDevice device = make_device("0000:3b:02.6");
   device.vhost_net = true;
   const Allocation out = allocated({device}, {true, false});
@@ -234,7 +234,7 @@ TEST_CASE("a device whose RDMA device is still in a pod is busy") {
         std::string::npos);
 }
 
-TEST_CASE("a vfio device without an IOMMU group cannot be handed out") {
+TEST_CASE("a vfio device without an IOMMU group cannot be allocated") {
   const auto out = allocate(make_pool(), {make_device("0000:03:02.1", "vfio-pci")}, {});
   REQUIRE_FALSE(out);
   CHECK(out.error().text.find("has no IOMMU group") != std::string::npos);

@@ -31,14 +31,14 @@ Texts files(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("the CDI folder is made, for everybody to read") {
+TEST_CASE("the CDI folder is created, readable for all") {
   const test::TempDir dir;
   REQUIRE(open_cdi_folder(dir.path("run/cdi")));
   CHECK((fs::status(dir.path("run/cdi")).permissions() & fs::perms::others_read) != fs::perms::none);
   CHECK(open_cdi_folder(dir.path("run/cdi")));
 }
 
-TEST_CASE("a CDI folder that cannot be made is an error with the remedy") {
+TEST_CASE("a CDI folder that cannot be created is an error with the remedy") {
   const test::TempDir dir;
   touch(dir.path("file"));
   const auto opened = open_cdi_folder(dir.path("file/cdi"));
@@ -47,7 +47,7 @@ TEST_CASE("a CDI folder that cannot be made is an error with the remedy") {
   CHECK(opened.error().text.find("mount") != std::string::npos);
 }
 
-TEST_CASE("at start only what we left half-written goes, and only if nobody can be writing it still") {
+TEST_CASE("at start only our temporary files are removed, and only if nobody can be writing them") {
   const test::TempDir dir;
   const Texts stay{"nvidia.com-gpu.yaml", "other.json.new.5", "sriov-dp-nvidia.com-net-pci-hostdev.yaml",
                    "vfrail-nvidia.com-net-pci-0000:03:02.1.json",
@@ -62,7 +62,7 @@ TEST_CASE("at start only what we left half-written goes, and only if nobody can 
   CHECK(files(dir.path()) == stay);
 }
 
-TEST_CASE("a spec goes with its device, and nobody else's file with it") {
+TEST_CASE("a spec is removed with its device, and no file of others") {
   const test::TempDir dir;
   for (const char* name :
        {"vfrail-nvidia.com-net-pci-0000:03:02.1.json", "vfrail-nvidia.com-net-pci-0000:03:02.2.json",
@@ -79,7 +79,7 @@ TEST_CASE("a spec goes with its device, and nobody else's file with it") {
                                    "vfrail-nvidia.com-net-rdma-rdma:hca-a:0000:03:02.1.json"});
 }
 
-TEST_CASE("the spec of a device that is gone stays while a container has it, or while it is back already") {
+TEST_CASE("the spec of a device that is gone stays while a container has it, or if it is back already") {
   const test::TempDir dir;
   const Texts stay{"vfrail-nvidia.com-net-pci-0000:03:02.1.json",
                    "vfrail-nvidia.com-net-pci-0000:03:02.3.json",
@@ -100,7 +100,7 @@ TEST_CASE("the spec of a device that is gone stays while a container has it, or 
   CHECK(files(dir.path()) == stay);
 }
 
-TEST_CASE("specs of one device that are written at the same time are whole at every moment") {
+TEST_CASE("concurrently written specs of one device are complete at every moment") {
   const test::TempDir dir;
   REQUIRE(put_cdi_spec(dir.path(), make_spec()));
   std::vector<std::thread> writers;

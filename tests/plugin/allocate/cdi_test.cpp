@@ -59,7 +59,7 @@ TEST_CASE("devices have the kinds and names that the peers give them") {
   CHECK(cdi_name(resource, "mlx5_core.sf.4").qualified_name() == "nvidia.com/net-sf=mlx5_core.sf.4");
 }
 
-TEST_CASE("a device of several shared pools has another name, and file, in each") {
+TEST_CASE("a device of several shared pools has another name and file in each") {
   ResourceConfig a = make_resource("rdma", "hca_a");
   ResourceConfig b = make_resource("rdma", "hca_b");
   ResourceConfig other = make_resource("nvidia.com", "hca_a");
@@ -75,7 +75,7 @@ TEST_CASE("a device of several shared pools has another name, and file, in each"
   CHECK(names.size() == 6);
 }
 
-TEST_CASE("each device gets a spec of its own nodes, also of those that it shares with others") {
+TEST_CASE("each device gets a spec of its own nodes, and of those that it shares with others") {
   const Allocation out = by_cdi(make_resource(), {{"0000:03:02.1", {"/dev/infiniband/uverbs1", "/dev/cm"}},
                                                   {"0000:03:02.2", {"/dev/infiniband/uverbs2", "/dev/cm"}}});
   CHECK(out.edits.nodes.empty());
@@ -87,7 +87,7 @@ TEST_CASE("each device gets a spec of its own nodes, also of those that it share
   CHECK(out.edits.cdi_devices == Texts{"nvidia.com/net-pci=0000:03:02.1", "nvidia.com/net-pci=0000:03:02.2"});
 }
 
-TEST_CASE("a device without nodes is not named, because CDI takes one without edits for an error") {
+TEST_CASE("a device without nodes is not named, because CDI takes a device without edits for an error") {
   const Allocation one = by_cdi(make_resource(), {{"0000:03:02.1", {}}, {"0000:03:02.2", {"/dev/x"}}});
   CHECK(one.edits.cdi_devices == Texts{"nvidia.com/net-pci=0000:03:02.2"});
   const Allocation none = by_cdi(make_resource(), {{"0000:03:02.1", {}}});
@@ -117,7 +117,7 @@ TEST_CASE("no two resources, and no two allocations, have the same annotation ke
   CHECK(keys.size() == 16);
 }
 
-TEST_CASE("an annotation key is one that Kubernetes takes, whatever the resource is called") {
+TEST_CASE("an annotation key is valid in Kubernetes, whatever the resource is called") {
   const std::string name = GENERATE(as<std::string>(), "a", "0", "hca_shared_devices_a", std::string(63, 'n'),
                                     "with-dashes-and_underscores");
   const std::string key = key_of(make_resource("nvidia.com", name), "mlx5_core.sf.4");
@@ -130,6 +130,6 @@ TEST_CASE("an annotation key is one that Kubernetes takes, whatever the resource
   for (const char c : part) CHECK((good(c) || c == '-' || c == '_' || c == '.'));
 }
 
-TEST_CASE("the same allocation is told in the same words again") {
+TEST_CASE("the same allocation has the same key and names again") {
   CHECK(key_of(make_resource(), "0000:03:02.1") == key_of(make_resource(), "0000:03:02.1"));
 }

@@ -1,4 +1,5 @@
-// vfio's newer nodes, /dev/iommu and /dev/vfio/devices/vfioN: found, and handed out if the resource asks.
+// vfio's newer nodes, /dev/iommu and /dev/vfio/devices/vfioN: found, and allocated if the resource asks for
+// them.
 #include "plugin/allocate/allocation.h"
 #include "tests/plugin/tree.h"
 
@@ -39,7 +40,7 @@ std::string info(const Pool& pool, const NodeFacts& node) {
 
 }  // namespace
 
-TEST_CASE("with iommufd the vfio character device comes beside the group") {
+TEST_CASE("with iommufd the vfio character device is allocated beside the group") {
   CHECK(host_paths(make_pool(), {.iommufd = true}) ==
         Texts{"/dev/vfio/vfio", "/dev/vfio/169", "/dev/iommu", "/dev/vfio/devices/vfio3"});
   CHECK(info(make_pool(), {.iommufd = true}) ==
@@ -48,7 +49,7 @@ TEST_CASE("with iommufd the vfio character device comes beside the group") {
         R"("mount":"/dev/vfio/vfio"}}})");
 }
 
-TEST_CASE("without it, or without a kernel that has it, there is the group alone") {
+TEST_CASE("without iommufd, or a kernel that has it, only the group is allocated") {
   const Texts group{"/dev/vfio/vfio", "/dev/vfio/169"};
   CHECK(host_paths(make_pool(), {}) == group);
   CHECK(info(make_pool(), {}).find("iommufd") == std::string::npos);
@@ -64,7 +65,7 @@ TEST_CASE("a device of another driver gets none of vfio's nodes") {
   CHECK(host_paths(pool, {.iommufd = true}).empty());
 }
 
-TEST_CASE("the vfio character device is one that has a number") {
+TEST_CASE("a vfio character device has a device number") {
   Tree tree("igb_node");
   const std::string function_folder = "sys/bus/pci/devices/0000:21:10.0/";
   for (const char* of_the_kernel : {"net", "infiniband", "infiniband_verbs", "infiniband_mad"})

@@ -61,7 +61,7 @@ Result<Texts> prepare_claim(const std::string& claim, const Pool& pool, const Te
 
 }  // namespace
 
-TEST_CASE("a front end that answers with CDI names alone has all that a container gets") {
+TEST_CASE("a front end that answers with CDI names only has all that a container gets") {
   const Node node;
   const auto names = prepare_claim("c1", node.pool(), {"0000:21:10.0", "0000:41:10.2"}, node.places);
   REQUIRE(names);

@@ -67,7 +67,7 @@ TEST_CASE("a captured node has the same pools for the same reasons") {
   }
 }
 
-TEST_CASE("no MAC address, GUID or IP address of the node is in what is captured") {
+TEST_CASE("a capture has no MAC address, GUID or IP address of the node") {
   Tree tree("igb_node");
   tree.add("proc/1/net/route | eth0 0000A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0");
   tree.add(
@@ -81,7 +81,7 @@ TEST_CASE("no MAC address, GUID or IP address of the node is in what is captured
   CHECK(text.find("000200C0") != std::string::npos);
 }
 
-TEST_CASE("a root that is not there, or has no sysfs, cannot be captured, and nothing is made of it") {
+TEST_CASE("a root that does not exist, or has no sysfs, is refused, and nothing is created") {
   const Tree without("");
   const TempDir folder;
   for (const SysRoot& sys : {without.sys(), SysRoot(folder.path("none"))}) {
@@ -92,7 +92,7 @@ TEST_CASE("a root that is not there, or has no sysfs, cannot be captured, and no
   }
 }
 
-TEST_CASE("a folder that cannot be listed is an error of the capture, not an empty one") {
+TEST_CASE("a folder that cannot be listed is an error of the capture, not an empty folder") {
   Tree tree("igb_node");
   const std::string net = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net";
   tree.remove(net);
@@ -101,7 +101,7 @@ TEST_CASE("a folder that cannot be listed is an error of the capture, not an emp
   CHECK_FALSE(capture(tree.sys(), folder.path("captured")));
 }
 
-TEST_CASE("a folder that holds something is not written to") {
+TEST_CASE("a folder that is not empty is not written to") {
   const Tree tree("igb_node");
   const TempDir folder;
   std::ofstream(folder.path("mine")) << "keep";
@@ -111,7 +111,7 @@ TEST_CASE("a folder that holds something is not written to") {
   CHECK(refused.error().text == folder.path() + " is there and not empty; name a new folder");
 }
 
-TEST_CASE("made-up hardware addresses are equal where the real ones are, and zero where they are") {
+TEST_CASE("replaced hardware addresses are equal where the real ones are, and zero where they are") {
   Anonymous anonymous;
   const std::string first = anonymous.hardware("52:54:00:41:10:02");
   CHECK(first == "02:00:00:00:00:01");
@@ -121,7 +121,7 @@ TEST_CASE("made-up hardware addresses are equal where the real ones are, and zer
   CHECK(anonymous.hardware("b859:9f03:00a8:1c2e") == "0000:0000:0000:0003");
 }
 
-TEST_CASE("routes keep what they are, and lose where they lead to") {
+TEST_CASE("routes keep what they are, and lose their addresses") {
   CHECK(Anonymous::route("Iface Destination\neno1\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
                          "eno1 0000FEA9 00000000 0001 0 0 0 0000FFFF 0 0 0\n") ==
         "Iface Destination\neno1 00000000 010200C0 0003 0 0 100 00000000 0 0 0\n"

@@ -64,7 +64,7 @@ TEST_CASE("every field and every selector of a resource is read") {
   CHECK(config.warnings.empty());
 }
 
-TEST_CASE("what is not said has the peer's defaults") {
+TEST_CASE("fields that are missing have the peer's defaults") {
   const Config config = parse(with_selectors("{}"));
   const ResourceConfig& resource = config.resources.at(0);
   CHECK(resource.resource() == "intel.com/a");
@@ -118,7 +118,7 @@ TEST_CASE("a misspelt selector is an error, because without it more devices are 
       parse_config(with_selectors(R"({"drivers":["a"],"not":{"vendor":["15b3"]}})"), {.file = "c.json"}));
 }
 
-TEST_CASE("a comment in a selector is a warning: what begins with a sign, and what is like no selector") {
+TEST_CASE("a comment in a selector is a warning: a key with a leading sign, or like no selector") {
   for (const char* key : {"_vendors", "#pfNames", "note", "comment", "description"}) {
     CAPTURE(key);
     const Config config = parse(with_selectors("{\"" + std::string(key) + "\":\"x\",\"drivers\":[\"a\"]}"));
@@ -131,8 +131,7 @@ TEST_CASE("an unknown key is an error when strict") {
         "c.json: resourceList[0] (intel.com/a): selectors.comment: unknown key");
 }
 
-TEST_CASE(
-    "a selector one level too high is named as such, an error where everything is selected without it") {
+TEST_CASE("a selector one level too high is named, and an error where everything is selected without it") {
   const Config config = parse(
       R"({"resourceList":[{"resourceName":"a","vendors":["15b3"],"selectors":{"drivers":["mlx5_core"]}}]})");
   REQUIRE(config.warnings.size() == 1);
@@ -179,7 +178,7 @@ TEST_CASE("a file whose every entry is faulty is an error") {
             .text.find("; and the 1 other entry is faulty, too") != std::string::npos);
 }
 
-TEST_CASE("a resource whose socket's path is too long is skipped") {
+TEST_CASE("a resource whose socket path is too long is skipped") {
   const auto config = parse_config(
       R"({"resourceList":[{"resourceName":"a","selectors":{}},{"resourceName":"a-longer-name","selectors":{}}]})",
       {.file = "c.json", .socket_folder = "/" + std::string(88, 'd')});
@@ -188,7 +187,7 @@ TEST_CASE("a resource whose socket's path is too long is skipped") {
   CHECK(config->skipped.at(0).reason.find("a unix socket's path can have 107") != std::string::npos);
 }
 
-TEST_CASE("what belongs to another format is no fault of a resourceList") {
+TEST_CASE("keys of another format are ignored in a resourceList") {
   const std::string list = R"("resourceList":[{"resourceName":"a","selectors":{}}])";
   for (const char* odd : {R"("configList":[])", R"("periodicUpdateInterval":-1)",
                           R"("periodicUpdateInterval":"1m")", R"("periodicUpdateInterval":1.5)"}) {
@@ -201,12 +200,12 @@ TEST_CASE("what belongs to another format is no fault of a resourceList") {
   CHECK(parse("{" + list + R"(,"periodicUpdateInterval":99999999999})").rescan_seconds == 365U * 86'400);
 }
 
-TEST_CASE("an empty deviceType is netDevice, as if it were not there") {
+TEST_CASE("an empty deviceType is netDevice, as if it were missing") {
   CHECK(parse(resource(R"("resourceName":"a","deviceType":"")")).resources[0].device_type ==
         DeviceType::net_device);
 }
 
-TEST_CASE("a byte that is no UTF-8 is the replacement character, as in Go") {
+TEST_CASE("an invalid byte of UTF-8 becomes the replacement character, as in Go") {
   const Config config = parse(resource("\"resourceName\":\"a\",\"additionalInfo\":{\"*\":{\"k\":\"\xff\"}}"));
   CHECK(config.resources[0].additional_info->at("*").at("k") == "\xEF\xBF\xBD");
 }
@@ -264,7 +263,7 @@ TEST_CASE("missing selectors are a clear error") {
         std::string::npos);
 }
 
-TEST_CASE("must be a value of the wrong type is named with its path and what") {
+TEST_CASE("a value of the wrong type is named with its path, the expected type and the value") {
   CHECK(error_of(with_selectors(R"({"vendors":"15b3"})")).text ==
         "c.json: resourceList[0] (intel.com/a): selectors.vendors: must be a list of strings, got a "
         "string "
@@ -369,7 +368,7 @@ TEST_CASE("a socket path may have 107 bytes and not one more") {
   CHECK(too_long.error().text.find("has 108 bytes, a unix socket's path can have 107") != std::string::npos);
 }
 
-TEST_CASE("a selector's row is all that it needs: it is parsed, suggested, compared and described") {
+TEST_CASE("a selector's row suffices: it is parsed, suggested, compared and described") {
   for (const SelectorField& field : selector_fields()) {
     CAPTURE(field.key);
     CHECK(std::string(field.document).size() > 2);

@@ -32,7 +32,7 @@ TEST_CASE("items in front of a malformed one still select, those behind it do no
   CHECK_FALSE(device_range_selects("ens785f0#x,2", "ens785f0", 2));
 }
 
-TEST_CASE("what is no range selects nothing") {
+TEST_CASE("an invalid range selects nothing") {
   for (const char* entry : {"ens785f0#3-1", "ens785f0#1-2-3", "ens785f0#0#1", "ens785f0#", "ens785f0#-1"}) {
     for (int index = 0; index < 4; ++index) CHECK_FALSE(device_range_selects(entry, "ens785f0", index));
   }
@@ -45,7 +45,7 @@ TEST_CASE("all entries of a list are consulted, unlike in the peer") {
   CHECK_FALSE(device_ranges_select({"a#0", "b#1"}, "a", 1));
 }
 
-TEST_CASE("a fault of an entry is said, a good entry has none") {
+TEST_CASE("a fault of an entry is reported, a good entry has none") {
   CHECK(device_range_fault("ens785f0#0-3,7").empty());
   CHECK(device_range_fault("ens785f0").empty());
   CHECK(device_range_fault("a#0#1") == "has more than one '#' and selects nothing");

@@ -73,7 +73,7 @@ TEST_CASE("the old key devices of a configList names interfaces") {
         "c.json: configList[0] (rdma/a): selectors: missing or empty; it says which RDMA devices are shared");
 }
 
-TEST_CASE("a number of units that cannot be is refused, and none is said") {
+TEST_CASE("an impossible number of units is refused, and a missing one is a warning") {
   CHECK(error_of(shared(R"("rdmaHcaMax":-1,"devices":["a"])")).find("rdmaHcaMax") != std::string::npos);
   CHECK(error_of(shared(R"("rdmaHcaMax":150001,"devices":["a"])")).find("rdmaHcaMax") != std::string::npos);
   CHECK(first(shared(R"("rdmaHcaMax":100000,"devices":["a"])")).units == 100000);
@@ -84,7 +84,7 @@ TEST_CASE("a number of units that cannot be is refused, and none is said") {
   CHECK(config.warnings.at(0).find("rdmaHcaMax: 0 or missing") != std::string::npos);
 }
 
-TEST_CASE("a shared pool can give each unit one device, and tell NUMA nodes") {
+TEST_CASE("a shared pool can give each unit one device, and report NUMA nodes") {
   const ResourceConfig resource =
       first(shared(R"("rdmaHcaMax":8,"devices":["a"],"hcaPerUnit":"one","excludeTopology":false)"));
   CHECK(resource.unit == UnitKind::shared_one);
@@ -107,7 +107,7 @@ TEST_CASE("mode hca is rdma/hca, a thousand times all devices") {
   CHECK(odd.warnings.at(0).find("neither hca nor sriov; it counts as hca") != std::string::npos);
 }
 
-TEST_CASE("mode with deviceType eRDMA is about Alibaba's adapter") {
+TEST_CASE("mode with deviceType eRDMA selects Alibaba's adapter") {
   CHECK(first(R"({"mode" : "hca", "deviceType" : "eRDMA"})").selectors.at(0).list("vendors") ==
         Texts{"1ded"});
   CHECK(error_of(R"({"mode":"hca","deviceType":"TCP"})") ==
@@ -134,7 +134,7 @@ TEST_CASE("one file may have a resourceList and a configList, but no name twice"
             .reason.find("\"rdma/a\" is already the name of another resource") != std::string::npos);
 }
 
-TEST_CASE("what no peer has is read in both lists") {
+TEST_CASE("keys that no peer has are read in both lists") {
   const std::string keys = R"("hostUse":"refuse","preferredAllocation":"distinctPF","registerEmpty":true,
     "extraDeviceNodes":["/dev/knem","cxi/*"],
     "health":{"port":false,"carrier":true,"guid":true,"devlink":false})";
@@ -156,7 +156,7 @@ TEST_CASE("what no peer has is read in both lists") {
   CHECK_FALSE(plain.health.carrier);
 }
 
-TEST_CASE("each preference has its word, and a wrong one is told what was meant") {
+TEST_CASE("each preference has its name, and a wrong one gets a suggestion") {
   for (const auto& [word, preference] :
        std::initializer_list<std::pair<std::string, Preference>>{{"none", Preference::none},
                                                                  {"numa", Preference::numa},
@@ -170,7 +170,7 @@ TEST_CASE("each preference has its word, and a wrong one is told what was meant"
         std::string::npos);
 }
 
-TEST_CASE("an extra device node that leads elsewhere is refused") {
+TEST_CASE("an extra device node outside of /dev is refused") {
   for (const char* node : {"/dev/", "/etc/passwd", "/dev/../etc", "cxi", "a/b/*", "*", "/*", "../*"}) {
     CAPTURE(node);
     CHECK(error_of(listed(R"("selectors":{},"extraDeviceNodes":[")" + std::string(node) + "\"]"))
@@ -178,7 +178,7 @@ TEST_CASE("an extra device node that leads elsewhere is refused") {
   }
 }
 
-TEST_CASE("auxNetDevice wants sub-functions, the others none") {
+TEST_CASE("auxNetDevice needs sub-functions, the other types exclude them") {
   const ResourceConfig aux = first(listed(R"("deviceType":"auxNetDevice","selectors":{"auxTypes":["sf"]})"));
   CHECK(aux.device_type == DeviceType::aux_net_device);
   CHECK(aux.selectors.at(0).list("auxTypes") == Texts{"sf"});

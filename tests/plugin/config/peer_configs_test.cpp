@@ -90,7 +90,7 @@ TEST_CASE("network-operator: pools of a rail each") {
   CHECK(all.devices("nvidia.com/sriov_rail1") == 4);
 }
 
-TEST_CASE("a file of version 2, with selectors a level too high, is read and says what is ignored") {
+TEST_CASE("a file of version 2, with selectors a level too high, is read and reports what is ignored") {
   const Read all(
       R"({"resourceList":[{"resourceName":"old","rootDevices":["21:00.0"],"sriovMode":true,"deviceType":"netDevice",
     "selectors":{"vendors":["8086"]}}]})");

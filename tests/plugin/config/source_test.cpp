@@ -82,8 +82,8 @@ TEST_CASE("a configuration that is changed in any way is noticed and read") {
     write(at / "config.json.new", text("b"));
     fs::rename(at / "config.json.new", file);
   }
-  SECTION("it is written in its place, where its link leads to") { write(file, text("b")); }
-  SECTION("it is removed and made again") {
+  SECTION("it is rewritten in place, where its link leads") { write(file, text("b")); }
+  SECTION("it is removed and created again") {
     fs::remove(file);
     write(file, text("b"));
   }
@@ -111,7 +111,7 @@ TEST_CASE("each further change is noticed, wherever the links lead by then") {
   }
 }
 
-TEST_CASE("a broken configuration leaves the last good one, and is told once for each reason") {
+TEST_CASE("a broken configuration leaves the last good one, and is logged once for each reason") {
   const TempDir folder;
   const TempDir logs;
   Logged logged(logs);
@@ -134,7 +134,7 @@ TEST_CASE("a broken configuration leaves the last good one, and is told once for
   CHECK(config->reload(logged.log) == Reload::refused);
   CHECK(logged.lines() == 4);
   CHECK(config->now().resources[0].name == "a");
-  // The fault comes back later, and is told again.
+  // The fault recurs later, and is logged again.
   write(file, text("b"));
   CHECK(config->reload(logged.log) == Reload::changed);
   write(file, "{");
@@ -150,7 +150,7 @@ TEST_CASE("a broken configuration at the start is an error that names the file")
   CHECK(open(file).error().text.find("a unix socket's path can have 107") != std::string::npos);
 }
 
-TEST_CASE("a faulty entry takes no served resource away, and does not stand in the way of the others") {
+TEST_CASE("a faulty entry removes no served resource, and does not block the others") {
   const TempDir folder;
   const TempDir logs;
   Logged logged(logs);

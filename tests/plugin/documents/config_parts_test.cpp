@@ -52,7 +52,7 @@ TEST_CASE("a ConfigMap's configuration is under one of the peers' keys, and whic
   CHECK(both.notes.at(0).find("is data[\"config.json\"] (line 9), not config") != std::string::npos);
 }
 
-TEST_CASE("a ConfigMap with another key is taken if that is the only configuration in it") {
+TEST_CASE("a ConfigMap with another key is accepted if that is the only configuration in it") {
   CHECK(parse(kHead + with("node-1") + with("other", "hello")).notes.at(0).find("data[\"node-1\"]") !=
         std::string::npos);
   CHECK(error_of(kHead + with("node-1") + with("node-2")) ==
@@ -77,7 +77,7 @@ TEST_CASE("a configuration may itself be YAML, alone or in a ConfigMap") {
         "number (8086)");
 }
 
-TEST_CASE("what is wrong within a ConfigMap has file, document, line and key") {
+TEST_CASE("an error within a ConfigMap has file, document, line and key") {
   const std::string text =
       std::string(kHead) +
       "  config.json: |\n    {\"resourceList\": [\n      {\"resourceName\": \"x\",\n       "
@@ -121,7 +121,7 @@ TEST_CASE("a NicClusterPolicy's texts are the configurations of both device plug
         std::string::npos);
 }
 
-TEST_CASE("the NicClusterPolicy of network-operator's documents runs, its empty lists included") {
+TEST_CASE("the NicClusterPolicy of network-operator's documentation works, its empty lists included") {
   const Config config = parse(R"(apiVersion: mellanox.com/v1alpha1
 kind: NicClusterPolicy
 metadata:
@@ -147,7 +147,7 @@ spec:
   CHECK(config.warnings.empty());
 }
 
-TEST_CASE("several documents are one configuration, in their order, and no name is twice in it") {
+TEST_CASE("several documents are one configuration, in their order, and names are unique across them") {
   const std::string second = R"({"resourceList":[{"resourceName":"y","selectors":{"vendors":["8086"]}},
       {"resourceName":"x","selectors":{"vendors":["14e4"]}}]})";
   const Config config = parse(kHead + with("config.json") + "---\nkind: Pod\napiVersion: v1\n---\n" + second);
@@ -161,7 +161,7 @@ TEST_CASE("several documents are one configuration, in their order, and no name 
       0);
 }
 
-TEST_CASE("a kind that is nearly one of those that are read is named") {
+TEST_CASE("a kind that is nearly a known one is named") {
   const Config config = parse(kHead + with("config") + "---\napiVersion: v1\nkind: Configmap\n");
   CHECK(config.warnings == Texts{"f.yaml: document 2 (Configmap without a name): kind (line 11): ignored; "
                                  "did you mean \"ConfigMap\"?"});
@@ -214,7 +214,7 @@ TEST_CASE("sriov-network-operator's own test vectors") {
   CHECK(selector("  excludeTopology: true\n").exclude_topology);
 }
 
-TEST_CASE("a policy that cannot be followed is refused with document, line and key") {
+TEST_CASE("a policy that cannot be converted is refused with document, line and key") {
   const std::string where = "f.yaml: document 1 (SriovNetworkNodePolicy s/p): ";
   const auto refusal = [](const std::string& spec) { return error_of(policy("p", spec)); };
   CHECK(refusal("  nicSelector: {}\n") == where + "spec.resourceName (line 6): missing");
@@ -233,7 +233,7 @@ TEST_CASE("a policy that cannot be followed is refused with document, line and k
   CHECK(refusal("  - x\n") == where + "spec (line 2): missing, or no object");
 }
 
-TEST_CASE("a policy that selects more, or less, than it says is a mistake") {
+TEST_CASE("a policy that selects more or less than it states is a mistake") {
   const auto mistake = [](const std::string& spec) {
     const Config config = parse(policy("p", "  resourceName: a\n" + spec));
     REQUIRE(config.mistakes.size() == 1);
@@ -256,7 +256,7 @@ TEST_CASE("a policy that selects more, or less, than it says is a mistake") {
       1);
 }
 
-TEST_CASE("resources of many documents are bounded together") {
+TEST_CASE("the number of resources is bounded across documents") {
   std::string many;
   for (int i = 0; i < 257; ++i)
     many += policy("p" + std::to_string(i),

@@ -22,7 +22,7 @@ constexpr const char* kMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 
 
 }  // namespace
 
-TEST_CASE("an object of Kubernetes is known by kind, group and name, and named with its document") {
+TEST_CASE("a Kubernetes object is known by kind, group and name, and errors name its document") {
   const auto documents = read(std::string("# first\n---\n") + kMap +
                               "---\napiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\n"
                               "metadata: {name: p}\n");
@@ -34,7 +34,7 @@ TEST_CASE("an object of Kubernetes is known by kind, group and name, and named w
   CHECK_FALSE(documents[1].is("", "NicClusterPolicy"));
 }
 
-TEST_CASE("a List is taken apart, in YAML and in what kubectl writes as JSON") {
+TEST_CASE("a List is split, in YAML and in kubectl's JSON") {
   const std::string json = R"({"apiVersion": "v1", "kind": "List", "items": [
     {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}},
     {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "c"}}]})";
@@ -51,7 +51,7 @@ TEST_CASE("a List is taken apart, in YAML and in what kubectl writes as JSON") {
   CHECK(typed[0].title() == "ConfigMap without a name");
 }
 
-TEST_CASE("a text is JSON by its name or by how it begins, and has then the messages of JSON") {
+TEST_CASE("a text is JSON by its file name or its first character, and has the errors of JSON") {
   CHECK(error_of("{\"a\": 1,}", "c.json").find("c.json: line 1, column 9: ") == 0);
   CHECK(error_of("a: 1", "c.json").find("c.json: line 1, column 1: ") == 0);
   CHECK(error_of("{\"a\": 1,}", "stdin").find("stdin: line 1, column 9: ") == 0);
@@ -62,7 +62,7 @@ TEST_CASE("a text is JSON by its name or by how it begins, and has then the mess
   CHECK(error_of("a: 1\n---\nb: [\n").find("f.yaml: document 2: line 4, column 1: ") == 0);
 }
 
-TEST_CASE("a configuration with a key kind is no object of Kubernetes") {
+TEST_CASE("a configuration with a key kind is not a Kubernetes object") {
   const auto documents = read(R"({"kind": "mine", "resourceList": []})", "c.json");
   CHECK(documents.front().kind.empty());
   CHECK(documents.front().where == "c.json");

@@ -90,7 +90,7 @@ TEST_CASE("metaPlugins become a list of plugins, as network-operator stores it")
             kIpam + "\n} , {\"type\":\"rdma\"} ] } ");
 }
 
-TEST_CASE("without ipam it is empty, and a resource keeps the prefix that it has") {
+TEST_CASE("without ipam it is empty, and a resource keeps its prefix") {
   const std::string manifest =
       rendered(host_device("  networkNamespace: default\n  resourceName: nvidia.com/a.b\n"));
   CHECK(stored(manifest) ==
@@ -152,7 +152,7 @@ TEST_CASE("what network-operator could not render is refused with key and line")
             .find("name or namespace is not a text without quotation marks") != std::string::npos);
 }
 
-TEST_CASE("a NetworkAttachmentDefinition says its plugins and its resource") {
+TEST_CASE("a NetworkAttachmentDefinition has its plugins and its resource") {
   const Network network = read_network(document(
       definition(R"({"cniVersion": "1.0.0", "plugins": [{"type": "vfrail"}, {"type": "tuning"}]})")));
   CHECK(network.faults.empty());
@@ -166,7 +166,7 @@ TEST_CASE("a NetworkAttachmentDefinition says its plugins and its resource") {
             .faults.empty());
 }
 
-TEST_CASE("what is wrong in a NetworkAttachmentDefinition has document, line and key") {
+TEST_CASE("an error in a NetworkAttachmentDefinition has document, line and key") {
   const std::string where = "f.yaml: document 1 (NetworkAttachmentDefinition n): ";
   CHECK(fault(definition("{\"type\": oops}")) == where + "spec.config: line 9, column 10: Invalid value.");
   CHECK(fault(definition("{\"cniVersion\": \"2.0\", \"type\": \"vfrail\"}"))

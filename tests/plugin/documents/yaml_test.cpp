@@ -41,7 +41,7 @@ TEST_CASE("YAML: lists, objects and texts become the values that kubectl sends")
   CHECK(one("# a comment\na: b # another\n") == R"({"a":"b"})");
 }
 
-TEST_CASE("YAML: a plain scalar is what Go's parser takes it for, a quoted one is a text") {
+TEST_CASE("YAML: a plain scalar has the type that Go's parser gives it, a quoted one is a text") {
   CHECK(one("[true, False, yes, OFF, null, ~, , 12, -3, 0x1f, 010, 1.5, 1e+3]") ==
         R"([true,false,true,false,null,null,null,12,-3,31,8,1.5,1000.0])");
   CHECK(one("[15b3, 15e3, 101e, 0000:3b:02.1, 1.2.3, '12', \"true\", !!str 5, -, .]") ==
@@ -68,7 +68,7 @@ TEST_CASE("YAML: each value knows its line, from the line on where the text begi
   CHECK(read("\n\na: 1", {10, false}).front().find("a")->line() == 10);
 }
 
-TEST_CASE("YAML: aliases and merge keys are what they stand for") {
+TEST_CASE("YAML: aliases and merge keys are expanded") {
   CHECK(one("a: &x [1, 2]\nb: *x\n") == R"({"a":[1,2],"b":[1,2]})");
   CHECK(one("base: &b {x: 1, y: 2}\nmore: &m {z: 4}\nc:\n  <<: [*b, *m]\n  y: 3\n") ==
         R"({"base":{"x":1,"y":2},"more":{"z":4},"c":{"y":3,"x":1,"z":4}})");
@@ -76,7 +76,7 @@ TEST_CASE("YAML: aliases and merge keys are what they stand for") {
   CHECK(one("\"<<\": 1\n") == R"({"<<":1})");
 }
 
-TEST_CASE("YAML: what is wrong is said with document, line and column") {
+TEST_CASE("YAML: an error has document, line and column") {
   CHECK(error_of("a: [1\n") == "document 1: line 2, column 1: end of sequence flow not found");
   CHECK(error_of("a: 1\n---\nb: [1\n").find("document 2: line 4, column 1: ") == 0);
   CHECK(error_of("a: 1\nb: 2\na: 3\n") == "document 1: line 3, column 1: the key \"a\" is already in line 1");
@@ -92,7 +92,7 @@ TEST_CASE("YAML: what is wrong is said with document, line and column") {
   CHECK(error_of("\n\na: [1", {20, false}).find("document 1: line 20: ") == 0);
 }
 
-TEST_CASE("YAML: a value that has itself in it is refused") {
+TEST_CASE("YAML: a value that contains itself is refused") {
   CHECK(error_of("a: &x [*x]\n").find("an alias within what it is the alias of") != std::string::npos);
   CHECK(error_of("a: &x {b: {c: *x}}\n").find("an alias within what it is the alias of") !=
         std::string::npos);

@@ -33,7 +33,7 @@ Played play(milliseconds step, milliseconds length, bool matters) {
 
 }  // namespace
 
-TEST_CASE("a single event is looked at after a short while, once") {
+TEST_CASE("a single event leads to one rescan after a short delay") {
   EventThrottle pace;
   CHECK(pace.listens(kStart));
   CHECK(pace.next(kStart) == EventThrottle::Time::max());
@@ -46,7 +46,7 @@ TEST_CASE("a single event is looked at after a short while, once") {
   CHECK(pace.next(kStart + milliseconds{110}) == EventThrottle::Time::max());
 }
 
-TEST_CASE("what does not matter is not looked at, and wakes no more than ten times a second") {
+TEST_CASE("an event that does not matter leads to no rescan, and to at most ten wake-ups per second") {
   EventThrottle pace;
   pace.note_event(kStart, false);
   CHECK_FALSE(pace.due(kStart + milliseconds{1000}));
@@ -55,7 +55,7 @@ TEST_CASE("what does not matter is not looked at, and wakes no more than ten tim
   CHECK(storm.wakes <= 101);
 }
 
-TEST_CASE("a burst is one look, at its end but not later than half a second after its begin") {
+TEST_CASE("a burst is one rescan, at its end but within half a second of its begin") {
   EventThrottle pace;
   EventThrottle::Time now = kStart;
   for (int i = 0; i < 4; ++i, now += milliseconds{100}) {
@@ -67,7 +67,7 @@ TEST_CASE("a burst is one look, at its end but not later than half a second afte
   CHECK(pace.due(kStart + milliseconds{500}));
 }
 
-TEST_CASE("a storm leads to few looks and few wake-ups, and to the first look in time") {
+TEST_CASE("a storm leads to few rescans and few wake-ups, and to the first rescan in time") {
   for (const int step : {1, 7, 99, 150, 301}) {
     const Played storm = play(milliseconds{step}, milliseconds{60'000}, true);
     INFO(step << " ms apart: " << storm.looks << " looks, " << storm.wakes << " wake-ups");

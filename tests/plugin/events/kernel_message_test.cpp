@@ -104,7 +104,7 @@ TEST_CASE("uevents of functions, their RDMA devices and what hangs on them matte
   CHECK(uevent("add", function + "/net/ens1f0v0", "net"));
 }
 
-TEST_CASE("uevents of device nodes that are handed out beside a function matter") {
+TEST_CASE("uevents of device nodes that are allocated beside a function matter") {
   CHECK(uevent("add", "/devices/virtual/misc/rdma_cm", "misc", "DEVNAME=infiniband/rdma_cm"));
   CHECK(uevent("add", "/devices/virtual/misc/vhost-net", "misc", "DEVNAME=vhost-net"));
   CHECK_FALSE(uevent("add", "/devices/virtual/misc/fuse", "misc", "DEVNAME=fuse"));
@@ -130,7 +130,7 @@ TEST_CASE("links of functions matter, those of pods and on top of functions do n
     CHECK_FALSE(noted(source, link_message("any", kind, RTM_DELLINK)));
   }
   CHECK_FALSE(noted(source, link_message("lo", "", RTM_NEWLINK, ARPHRD_LOOPBACK)));
-  // A port's state in its bridge; that it is one is told with its own link.
+  // A port's state in its bridge; its own link message shows that it is one.
   CHECK_FALSE(noted(source, link_message("ens1f0", "", RTM_NEWLINK, ARPHRD_ETHER, AF_BRIDGE)));
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("a datagram of several messages is read to the first that matters") {
                                        link_message("ens1f0", "")) == "link ens1f0");
 }
 
-TEST_CASE("whatever is cut off is no event, and nothing is read behind its end") {
+TEST_CASE("truncated messages are no events, and nothing is read beyond their end") {
   const std::vector<std::pair<KernelSource, Bytes>> whole{
       {KernelSource::route, link_message("ens1f0v0", "veth")},
       {KernelSource::route, route_message(24)},

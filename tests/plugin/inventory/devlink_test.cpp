@@ -57,8 +57,7 @@ TEST_CASE("devlink: a family's id is read") {
   CHECK_FALSE(parse_family_id(message({})));
 }
 
-TEST_CASE(
-    "devlink: enable_rdma is true when its flag is there, false when only the value is, else not known") {
+TEST_CASE("devlink: enable_rdma is true when its flag is set, false when only the value is, else unknown") {
   CHECK(parse_enable_rdma(parameter(attribute(DEVLINK_ATTR_PARAM_VALUE_DATA, {}))) == true);
   CHECK(parse_enable_rdma(parameter({})) == false);
   CHECK_FALSE(parse_enable_rdma(message({})).has_value());
@@ -73,7 +72,7 @@ TEST_CASE("devlink: a version is found by its name, the running one first") {
   CHECK_FALSE(parse_version(answer, "fw.undi"));
 }
 
-TEST_CASE("devlink: an answer that is cut off anywhere is not read beyond its end") {
+TEST_CASE("devlink: a truncated answer is not read beyond its end") {
   const Bytes answer = message(version(DEVLINK_ATTR_INFO_VERSION_RUNNING, "fw.app.name", "package"));
   for (size_t size = 0; size < answer.size(); ++size) {
     const Bytes part(answer.begin(), answer.begin() + static_cast<std::ptrdiff_t>(size));

@@ -31,7 +31,7 @@ HostNetwork read_network(const SysRoot& sys, Kernel* host) {
 
 }  // namespace
 
-TEST_CASE("a bond's member is told from the bond's IPv4 default route over a VLAN") {
+TEST_CASE("a bond's member is in use by the bond's IPv4 default route over a VLAN") {
   const Inventory inventory = Tree("management").scan();
   for (const char* address : {"0000:01:00.0", "0000:01:00.1"}) {
     const std::string name = function(inventory, address).netdevs.front().name;
@@ -51,7 +51,7 @@ TEST_CASE("an IPv6 default route over a VLAN counts for the interface below") {
   CHECK(facts(inventory, "0000:02:00.0", Kind::member).empty());
 }
 
-TEST_CASE("an interface with addresses is told, link-local ones do not count") {
+TEST_CASE("an interface with addresses is in use, but not for link-local ones") {
   const Inventory inventory = Tree("management").scan();
   CHECK(
       facts(inventory, "0000:02:00.1", Kind::address) ==
@@ -122,7 +122,7 @@ TEST_CASE("files of the host that cannot be read are an error, and the reader's 
   CHECK(network.error().text.find("read the host's routes and addresses: ") == 0);
 }
 
-TEST_CASE("of the host's own folder without a file nothing is read elsewhere") {
+TEST_CASE("a file that the host's own folder lacks is not read elsewhere") {
   Tree tree("");
   tree.add("proc/net/route | eth0 00000000 0100000A 0003 0 0 0 00000000 0 0 0\nproc/1/net/");
   const HostNetwork network = read_network(tree.sys(), nullptr);
@@ -130,7 +130,7 @@ TEST_CASE("of the host's own folder without a file nothing is read elsewhere") {
   CHECK(network.warnings.at(0).find("the host's IPv4 default routes are not known") == 0);
 }
 
-TEST_CASE("a router's routes are read line by line, and what the kernel is slow at not at all") {
+TEST_CASE("a router's routes are read line by line, and without what is slow in the kernel") {
   Tree tree("");
   tree.add(
       "proc/1/net/route = none\nproc/1/net/fib_trie = none\nproc/1/net/rt6_stats = "
@@ -164,7 +164,7 @@ TEST_CASE("a router's routes are read line by line, and what the kernel is slow 
   CHECK(network.warnings[1].find("the host has 30006 IPv6 routes") == 0);
 }
 
-TEST_CASE("lines that are not understood are skipped") {
+TEST_CASE("lines that cannot be parsed are skipped") {
   HostNetwork network;
   for (const char* text :
        {"", "\n", "eth0", "eth0\tzz\tzz\tzz\t0\t0\t0\tzz\t0", "eth0 1 2 3 4 5 6 7 8 9 10 11"}) {
@@ -177,7 +177,7 @@ TEST_CASE("lines that are not understood are skipped") {
   CHECK(network.warnings.empty());
 }
 
-TEST_CASE("netlink tells default routes of every table and the addresses, without link-local ones") {
+TEST_CASE("netlink reports default routes of every table and the addresses, without link-local ones") {
   const test::TempDir folder;
   test::FakeWorld world(folder.path());
   world.add_vf("0000:21:10.0", "vf0");

@@ -42,12 +42,12 @@ TEST_CASE("the host's network namespace is that of PID 1, and has sysctls that n
   }
 }
 
-TEST_CASE("a node of which no interface is seen is not served, and what is not seen counts as in use") {
+TEST_CASE("a node without visible interfaces is not served, and unseen devices count as in use") {
   Inventory inventory;
   inventory.functions = {physical("0000:01:00.0", ""), physical("0000:02:00.0", "")};
   inventory.functions[1].pf = inventory.functions[0].address;  // a VF in a pod is no riddle
   HostView view{.is_host_namespace = false, .sees_interfaces = false, .unseen = {"0000:01:00.0"}};
-  SECTION("in the host it is a device that somebody has moved") {
+  SECTION("in the host an unseen device has been moved by somebody") {
     view.is_host_namespace = true;
     CHECK(mark_unseen(view, inventory).empty());
     CHECK(inventory.warnings.empty());
@@ -76,8 +76,7 @@ TEST_CASE("a node of which no interface is seen is not served, and what is not s
   }
 }
 
-TEST_CASE(
-    "physical functions with a kernel driver and no interface here are not seen; others are no riddle") {
+TEST_CASE("physical functions with a kernel driver and no interface here are unseen, others are not") {
   Tree tree("");
   tree.add(kHost);
   Inventory inventory;

@@ -41,7 +41,7 @@ TEST_CASE("the facts of a VF are read") {
   CHECK_FALSE(vf.away());
 }
 
-TEST_CASE("numbers that no kernel writes are not cut to others") {
+TEST_CASE("numbers outside the kernel's range are not truncated") {
   Tree tree("igb_node");
   const std::string vf = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0";
   tree.add(vf + "/numa_node = 4294967295");
@@ -53,7 +53,7 @@ TEST_CASE("numbers that no kernel writes are not cut to others") {
   for (const PciFunction& one : inventory.functions) CHECK(one.kind != FunctionKind::sub_function);
 }
 
-TEST_CASE("a sub-function whose name can be no device id is none, and not its parent once more") {
+TEST_CASE("a sub-function with an invalid device id is left out, and is not its parent once more") {
   Tree tree("igb_node");
   tree.add("sys/bus/auxiliary/devices/a b -> ../../../devices/pci0000:20/0000:20:00.0/0000:21:10.0/a b");
   tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/a b/sfnum = 4");
@@ -220,7 +220,7 @@ TEST_CASE("the RDMA network namespace mode is read from the module's parameter w
   CHECK_FALSE(Tree("management").scan().rdma_netns_mode);
 }
 
-TEST_CASE("one function can be read anew, and is nothing when it has vanished") {
+TEST_CASE("one function can be read again, and is no value when it has vanished") {
   Tree tree("igb_node");
   const PciFunction known = function(tree.scan(), "0000:21:10.2");
   const auto fresh = read_function(tree.sys(), known);
@@ -272,7 +272,7 @@ TEST_CASE("an address that is spelt otherwise than the kernel does is no second 
   CHECK(inventory.unread[0].reason.find(kBrokenVf) != std::string::npos);
 }
 
-TEST_CASE("what decides something on several functions fails the scan if it cannot be read") {
+TEST_CASE("a fact that decides on several functions fails the scan if it cannot be read") {
   const std::string broken =
       GENERATE(as<std::string>{}, "sys/devices/pci0000:20/0000:20:00.0/" + kBrokenVf + "/net",
                "sys/bus/pci/devices", "sys/bus/auxiliary/devices", "sys/bus/vdpa/devices", "sys/class/net");

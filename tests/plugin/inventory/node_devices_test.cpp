@@ -8,7 +8,7 @@
 using namespace vfrail;
 using test::Tree;
 
-TEST_CASE("a device node is there as a file, or by a class of the kernel where /dev is not given to us") {
+TEST_CASE("a device node exists as a file, or by its class in the kernel where /dev is not mounted") {
   Tree tree("management");
   const SysRoot sys(tree.root());
   REQUIRE_FALSE(*has_device_node(sys, "vhost-net"));

@@ -1,5 +1,5 @@
-// Nodes that users have written about, with the configurations that they used: what they get, and what they
-// are told.
+// Nodes that users have written about, with the configurations that they used: their pools, and the reasons
+// for the rest.
 #include "plugin/match/explain.h"
 #include "plugin/match/units.h"
 #include "plugin/report/report_explain.h"
@@ -51,14 +51,13 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 
 }  // namespace
 
-TEST_CASE("V100 node: both InfiniBand ports are offered and healthy") {
+TEST_CASE("V100 node: both InfiniBand ports are advertised and healthy") {
   const Node node("v100_ib", kHostdev);
   CHECK(node.ids() == Texts{"0000:86:00.0", "0000:86:00.1"});
   for (const PoolDevice& device : node.pools.pools[0].devices) CHECK(device.fault.empty());
 }
 
-TEST_CASE(
-    "A100 node: the bond of Ethernet ports stays with the host, and the dead InfiniBand port is unhealthy") {
+TEST_CASE("A100 node: the bond of Ethernet ports is left out, and the dead InfiniBand port is unhealthy") {
   const Node node("a100_bond", kHostdev);
   CHECK(node.ids() == Texts{"0000:4b:00.0", "0000:b2:00.0"});
   CHECK(node.pools.pools[0].devices[0].fault.text ==
@@ -66,7 +65,7 @@ TEST_CASE(
   CHECK(node.pools.pools[0].devices[1].fault.empty());
 }
 
-TEST_CASE("A100 node: mlx5_bond_0 is said to be the Ethernet bond's") {
+TEST_CASE("A100 node: mlx5_bond_0 is described as the Ethernet bond's") {
   const Node node("a100_bond", kHostdev);
   const std::string text = node.explanation("0000:18:00.0");
   CHECK(says(text, "eno1 is a member of bond0 (a bond)"));
@@ -91,7 +90,7 @@ TEST_CASE("the shared pools of those nodes: 63 units each, by the names of inter
   CHECK(units[0].devices.size() == 2);
 }
 
-TEST_CASE("what manages the NVLink switches of a B200 is left out of every pool, of shared ones too") {
+TEST_CASE("the functions that manage the NVLink switches of a B200 are left out of every pool") {
   for (
       const char* config :
       {R"({"resourceList":[{"resourceName":"hca","selectors":{"vendors":["15b3"],"isRdma":true},"hostUse":"allow"}]})",
@@ -120,7 +119,7 @@ TEST_CASE("a node of eight RoCE rails: the management NIC is left out, one unit 
   CHECK(says(node.explanation("0000:02:00.0"), "eth0 carries the IPv4 default route"));
 }
 
-TEST_CASE("a virtual machine with eRDMA: rdma/hca as its users ask for it, no PF and no netdev needed") {
+TEST_CASE("a virtual machine with eRDMA: rdma/hca as its users request it, no PF and no netdev needed") {
   const Node node("erdma_vm", R"({"mode" : "hca", "deviceType" : "eRDMA"})");
   CHECK(node.pools.pools[0].resource() == "rdma/hca");
   CHECK(node.ids() == Texts{"0000:1a:00.0", "0000:9c:00.0"});

@@ -57,7 +57,7 @@ TEST_CASE("A device that could not be restored is unhealthy with the reasons, un
   CHECK(find_fault(inventory->functions[1], resource).empty());
 }
 
-TEST_CASE("Below a container's mounts of the host the boot is that of the container's own /proc") {
+TEST_CASE("A container that mounts the host uses the boot id of its own /proc") {
   const StateFolder state;
   std::filesystem::remove_all(state.path("root/proc"));
   const auto own = SysRoot().text("proc/sys/kernel/random/boot_id");
@@ -71,7 +71,7 @@ TEST_CASE("Below a container's mounts of the host the boot is that of the contai
   CHECK(inventory->functions[1].unclean.empty());
 }
 
-TEST_CASE("A state of vfrail-cni that cannot be read says of no device that it is clean") {
+TEST_CASE("An unreadable state of vfrail-cni marks no device as clean") {
   const StateFolder state;
   state.put("0000:03:02.1.json", "{");
   CHECK_FALSE(state.inventory());

@@ -58,7 +58,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("a device that is not seen stays, in its place, until kubelet has been asked") {
+TEST_CASE("a device that is not seen stays, in its place, until kubelet has answered") {
   Scene scene;
   scene.answer({}, milliseconds{-1});  // before it went
   CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
@@ -69,7 +69,7 @@ TEST_CASE("a device that is not seen stays, in its place, until kubelet has been
   CHECK_FALSE(scene.departures.wait_for_kubelet());
 }
 
-TEST_CASE("a device that a container has stays for as long as a move can take, then it is missing") {
+TEST_CASE("a device that a container has stays as long as a move can take, then it is missing") {
   Scene scene;
   CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
   scene.answer({kFirst}, milliseconds{1});
@@ -87,7 +87,7 @@ TEST_CASE("a device that a container has stays for as long as a move can take, t
   }
 }
 
-TEST_CASE("without an answer of kubelet a device stays for as long as a move can take") {
+TEST_CASE("without an answer of kubelet a device stays as long as a move can take") {
   Scene scene;
   CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
   scene.departures.not_answered();
@@ -95,7 +95,7 @@ TEST_CASE("without an answer of kubelet a device stays for as long as a move can
   CHECK(scene.scan({kSecond}, seconds{5}) == Texts{kSecond});
 }
 
-TEST_CASE("a device that the configuration gives to another resource goes at once") {
+TEST_CASE("a device that the configuration gives to another resource leaves at once") {
   Scene scene;
   Pools found;
   found.pools = {pool_of({kSecond}), pool_of({kFirst}, "other")};
@@ -103,7 +103,7 @@ TEST_CASE("a device that the configuration gives to another resource goes at onc
   CHECK(ids(found.pools[0]) == Texts{kSecond});
 }
 
-TEST_CASE("a device that cannot be read stays as it was, however long, and goes when it can be and is gone") {
+TEST_CASE("an unreadable device stays unchanged, however long, and leaves when it is known to be gone") {
   Scene scene;
   scene.answer({}, milliseconds{1});
   scene.unread = {{kFirst, "EIO"}};

@@ -50,7 +50,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a device is explained for each resource, with what each field wants and found") {
+TEST_CASE("a device is explained for each resource, with what each field requires and has") {
   const Tree tree("igb_node");
   const Explained all(kConfig, tree);
   CHECK(all.text("0000:21:10.2") ==
@@ -77,14 +77,14 @@ TEST_CASE("a device is explained for each resource, with what each field wants a
 )");
 }
 
-TEST_CASE("what no pool has is told with the selector that lacks the least") {
+TEST_CASE("a device in no pool is explained with the selector that it misses by the least") {
   const Tree tree("igb_node");
   const Explained all(kConfig, tree);
   CHECK(all.of("0000:41:10.2").pools.empty());
   CHECK(all.of("0000:41:10.2").nearest_miss == "intel.com/first: all but NUMA node is 1, want one of [0]");
 }
 
-TEST_CASE("a PF whose VFs are handed out, a member of a bond and a device in a pod say what they are") {
+TEST_CASE("a PF whose VFs are advertised, a member of a bond and a device in a pod are described as such") {
   Tree igb("igb_node");
   igb.move_to_pod("0000:21:10.0");
   const Explained node(kConfig, igb);
@@ -102,7 +102,7 @@ TEST_CASE("a PF whose VFs are handed out, a member of a bond and a device in a p
   CHECK(render_explanations({member}, host.inventory).find("+ {} selects everything") != std::string::npos);
 }
 
-TEST_CASE("a bond's RDMA device is named for what it is") {
+TEST_CASE("a bond's RDMA device is described as such") {
   Tree tree("");
   tree.add(R"(
     sys/bus/pci/devices/0000:5e:00.0 -> ../../../devices/pci0000:5d/0000:5e:00.0

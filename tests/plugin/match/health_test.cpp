@@ -68,7 +68,7 @@ TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
   CHECK(find_fault(pf, {}).text == "its port is DOWN, Polling: check its cable and switch");
 }
 
-TEST_CASE("the carrier of an Ethernet PF counts if the pool wants it") {
+TEST_CASE("the carrier of an Ethernet PF counts if the pool requires it") {
   const ResourceConfig policy = only("carrier", true);
   CHECK(find_fault(ethernet_vf(true, true), policy).empty());
   CHECK(find_fault(ethernet_vf(true, false), policy).text ==
@@ -101,7 +101,7 @@ TEST_CASE("a RoCE port that is down because its interface is set down is no faul
   CHECK_FALSE(find_fault(nic, shared).empty());
 }
 
-TEST_CASE("a shared device has to work where it is, of whatever link layer it is") {
+TEST_CASE("a shared device has to work in the host, whatever its link layer is") {
   ResourceConfig shared;
   shared.unit = UnitKind::shared;
   PciFunction nic = ethernet_vf(true, true);
@@ -114,7 +114,7 @@ TEST_CASE("a shared device has to work where it is, of whatever link layer it is
   CHECK(find_fault(nic, shared).empty());
 }
 
-TEST_CASE("a VF without a GUID is told from one that is away, if the pool wants GUIDs") {
+TEST_CASE("a VF without a GUID differs from one that is in a pod, if the pool requires GUIDs") {
   const ResourceConfig policy = only("guid", true);
   PciFunction vf = infiniband_vf("ACTIVE", "LinkUp");
   CHECK(find_fault(vf, policy).empty());  // in a pod: nothing to see, nothing to say
@@ -176,7 +176,7 @@ using Time = Debounce::Time;
 constexpr Time kStart{};
 Time after(int ms) { return kStart + std::chrono::milliseconds{ms}; }
 
-// What is told of one device whose fault is this now.
+// What is advertised of one device whose present fault is this.
 struct Flapping {
   Debounce debounce;
   std::optional<Time> next;
@@ -193,7 +193,7 @@ struct Flapping {
 
 }  // namespace
 
-TEST_CASE("a fault is told when it has held for two seconds, and so is its end") {
+TEST_CASE("a fault counts when it has held for two seconds, and so does its end") {
   Flapping device;
   CHECK(device.print_result("", 0).empty());
   CHECK(device.print_result("down", 1000).empty());
@@ -215,7 +215,7 @@ TEST_CASE("a port that flaps changes nothing") {
   CHECK_FALSE(device.next);
 }
 
-TEST_CASE("a device that is seen for the first time is as it is, and a fault has its newest reason") {
+TEST_CASE("a device that is seen for the first time has its present health, and a fault its newest reason") {
   Flapping device;
   CHECK(device.print_result("down", 0) == "down");
   CHECK(device.print_result("no carrier", 100) == "no carrier");

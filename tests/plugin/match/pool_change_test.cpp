@@ -26,7 +26,7 @@ Pool pool(const std::vector<std::string>& devices) {
 
 }  // namespace
 
-TEST_CASE("a change of a pool is told as what came and what went") {
+TEST_CASE("a change of a pool lists what was added and removed") {
   const PoolChange change =
       compare(pool({"03:02.1", "03:02.2", "03:02.5"}), pool({"03:02.0", "03:02.2", "03:02.6", "03:02.7"}));
   CHECK(change.added == std::vector<std::string>{"0000:03:02.0", "0000:03:02.6", "0000:03:02.7"});
@@ -36,7 +36,7 @@ TEST_CASE("a change of a pool is told as what came and what went") {
   CHECK(compare(pool({"03:02.1"}), pool({})).text() == "-1 devices");
 }
 
-TEST_CASE("the change of a list is right whatever its order") {
+TEST_CASE("the difference of lists does not depend on their order") {
   // As a scan sorts them: by number.
   const auto sub_functions = [](const std::vector<int>& numbers) {
     Pool out;
@@ -55,7 +55,7 @@ TEST_CASE("the change of a list is right whatever its order") {
   CHECK(compare(sub_functions({12, 2}), sub_functions({2, 12})).text() == "the same devices");
 }
 
-TEST_CASE("devices that stay and fail or recover are told") {
+TEST_CASE("devices that stay and fail or recover are listed") {
   const PoolChange change =
       compare(pool({"03:02.1", "03:02.2!", "03:02.3!"}), pool({"03:02.1!", "03:02.2", "03:02.3!"}));
   CHECK(change.failed == std::vector<std::string>{"0000:03:02.1"});
@@ -65,7 +65,7 @@ TEST_CASE("devices that stay and fail or recover are told") {
   CHECK(compare(pool({"03:02.1"}), pool({"03:02.1"})).text() == "the same devices");
 }
 
-TEST_CASE("a long list is cut in the log") {
+TEST_CASE("a long list is shortened in the log") {
   std::vector<std::string> words(8, "x");
   CHECK(first_few({}).empty());
   CHECK(first_few(words) == "x x x x x x x x");

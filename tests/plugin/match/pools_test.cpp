@@ -41,7 +41,7 @@ using Ids = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("RDMA-capable VFs are offered, the PFs whose VFs they are not") {
+TEST_CASE("RDMA-capable VFs are advertised, their PFs are not") {
   const Tree tree("igb_node");
   const Pools pools = match(config(resource("a", R"({"vendors":["8086"],"isRdma":true})")), tree.scan());
   CHECK(pools.pools[0].devices.size() == 8);
@@ -106,7 +106,7 @@ TEST_CASE("the first resource that matches has the device, and an empty pool sta
   CHECK(pools.pools[1].devices.empty());
 }
 
-TEST_CASE("a PF without VFs is offered, but never by its name") {
+TEST_CASE("a PF without VFs is advertised, but never by its name") {
   const Tree tree("management");
   CHECK(selected(tree, R"({"pciAddresses":["0000:05:00.0"]})") == Ids{"0000:05:00.0"});
   const Pools pools = match(config(resource("a", R"({"pfNames":["ens7"]})")), tree.scan());
@@ -121,7 +121,7 @@ TEST_CASE("a function without a driver is left out with that reason") {
   CHECK(reasons(pools, "0000:03:00.1") == Ids{"PF with 1 VF: only its VF is advertised"});
 }
 
-TEST_CASE("what matches no resource has for each the first field that failed") {
+TEST_CASE("a function that matches no resource has for each the first field that failed") {
   const Pools pools = match(config(resource("a", R"({"vendors":["15b3","1924"]})") + "," +
                                    resource("b", R"([{"drivers":["iavf"]},{"pfNames":["eth0#7"]}])")),
                             Tree("igb_node").scan());
@@ -148,7 +148,7 @@ TEST_CASE("long lists of wanted values are shortened in reasons") {
         Ids{"intel.com/a: device is 10ca, want one of [0001, 0002, 0003, 2 more]"});
 }
 
-TEST_CASE("what the host lives on is left out by default, with the fact as the reason") {
+TEST_CASE("a function that the host uses is left out by default, with the use as the reason") {
   const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
   CHECK(ids(pools.pools[0]) == Ids{"0000:02:00.1", "0000:04:00.0", "0000:05:00.0"});
   CHECK(reasons(pools, "0000:01:00.0") ==
@@ -160,26 +160,26 @@ TEST_CASE("what the host lives on is left out by default, with the fact as the r
   CHECK(reasons(pools, "0000:04:00.1").size() == 1);
 }
 
-TEST_CASE("a function that merely has host addresses is offered with a warning") {
+TEST_CASE("a function that merely has host addresses is advertised with a warning") {
   const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
   REQUIRE(pools.warnings.size() == 1);
   CHECK(pools.warnings[0].find("intel.com/a offers 0000:02:00.1, which the host uses: eno4 has ") == 0);
 }
 
-TEST_CASE("hostUse refuse leaves out what has addresses too") {
+TEST_CASE("hostUse refuse leaves out functions with addresses, too") {
   const Pools pools = match(config(resource("a", "{}", R"(,"hostUse":"refuse")")), Tree("management").scan());
   CHECK(ids(pools.pools[0]) == Ids{"0000:04:00.0", "0000:05:00.0"});
   CHECK(pools.warnings.empty());
 }
 
-TEST_CASE("hostUse allow offers everything and says what it risks") {
+TEST_CASE("hostUse allow advertises everything and states the risk") {
   const Pools pools = match(config(resource("a", "{}", R"(,"hostUse":"allow")")), Tree("management").scan());
   CHECK(pools.pools[0].devices.size() == 8);
   CHECK(pools.left_out.empty());
   CHECK(pools.warnings.size() == 10);  // three facts for each member of the bond
 }
 
-TEST_CASE("a resource that may not have a function leaves it to a later one that may") {
+TEST_CASE("a function that one resource must not have is left to a later one that may") {
   const Pools pools = match(config(resource("a", "{}") + "," + resource("b", "{}", R"(,"hostUse":"allow")")),
                             Tree("management").scan());
   CHECK(ids(pools.pools[1]) ==
@@ -251,7 +251,7 @@ TEST_CASE("needVhostNet is a warning where the nodes do not exist") {
   CHECK(pools.warnings[0].find("intel.com/a has needVhostNet, but ") == 0);
 }
 
-TEST_CASE("a shared pool has PFs and VFs alike, and takes nothing from the others") {
+TEST_CASE("a shared pool has PFs and VFs alike, and claims none of them") {
   const auto parsed = parse_config(R"({"resourceList":[{"resourceName":"a","selectors":{"isRdma":true}}],
     "configList":[{"resourceName":"all","rdmaHcaMax":10,"selectors":{"vendors":["8086"]}},
                   {"resourceName":"one","rdmaHcaMax":10,"selectors":{"ifNames":["eth8"]}}]})",
@@ -332,7 +332,7 @@ TEST_CASE("accelerators are a type of their own, and no network function is one"
   CHECK(match(config(resource("net", "{}")), tree.scan()).pools[0].find("0000:6b:00.0") == nullptr);
 }
 
-TEST_CASE("an accelerator with VFs is offered as well as they, as in the peer") {
+TEST_CASE("an accelerator with VFs is advertised as well as they, as in the peer") {
   Tree tree("");
   tree.add(kSubFunctions);
   tree.add(
@@ -359,7 +359,7 @@ TEST_CASE("a PF and its sub-functions in two pools are warned about") {
   CHECK(pools.warnings[0].find("intel.com/pf offers 0000:03:00.0, whose sub-function mlx5_core.sf.10") == 0);
 }
 
-TEST_CASE("VFs are selected by their index, whatever their PF is called") {
+TEST_CASE("VFs are selected by their index, whatever the name of their PF") {
   const Tree igb("igb_node");
   CHECK(selected(igb, R"({"vfIndexes":["0","2-3"]})") ==
         Ids{"0000:21:10.0", "0000:21:10.4", "0000:21:10.6", "0000:41:10.0", "0000:41:10.4", "0000:41:10.6"});
@@ -373,7 +373,7 @@ TEST_CASE("VFs are selected by their index, whatever their PF is called") {
         std::string::npos);
 }
 
-TEST_CASE("each further selector selects by its fact, and not turns it round") {
+TEST_CASE("each further selector selects by its fact, and not inverts it") {
   const Tree igb("igb_node");
   CHECK(selected(igb, R"({"ifNames":["eth8"]})") == Ids{"0000:41:10.4"});
   CHECK(selected(igb, R"({"ifNames":["eth?"]})").size() == 8);

@@ -35,7 +35,7 @@ TEST_CASE("a published pool finds its units by their ids, whatever a unit is") {
   CHECK(shared.find_unit("3") == nullptr);
 }
 
-TEST_CASE("who has a copy of a published pool has its units, also when it has been replaced") {
+TEST_CASE("a copy of a published pool keeps its units when the pool has been replaced") {
   std::optional<PublishedPool> first(make_pool(UnitKind::device));
   const PublishedPool copy = *first;
   CHECK(copy.find_unit("0000:03:00.1") == first->find_unit("0000:03:00.1"));

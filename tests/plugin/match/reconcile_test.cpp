@@ -46,7 +46,7 @@ TEST_CASE("a device that is destroyed while a pod has it stays in the list, unhe
   CHECK(pools.pools[0].find("0000:21:10.2") == nullptr);
 }
 
-TEST_CASE("a device in use that is left out says why") {
+TEST_CASE("a device in use that is left out has the reason") {
   Tree tree("igb_node");
   tree.remove("sys/bus/pci/devices/0000:21:10.0/driver");
   Pools pools = pools_of(tree, kHostdev);
@@ -63,7 +63,7 @@ TEST_CASE(
   CHECK(fault_of(pools, "0000:21:10.0", 1) == "intel.com/new has it by the configuration of now");
 }
 
-TEST_CASE("what kubelet says of others' resources, and ids that are none, change nothing") {
+TEST_CASE("resources of other plugins and invalid ids in kubelet's answer change nothing") {
   Pools pools = pools_of(Tree("igb_node"), kHostdev);
   keep_in_use(pools, in_use({"0000:99:00.0"}, "nvidia.com/gpu"));
   keep_in_use(pools, in_use({"../../etc"}));
@@ -72,7 +72,7 @@ TEST_CASE("what kubelet says of others' resources, and ids that are none, change
   CHECK(pools.pools[0].devices.size() == 8);
 }
 
-TEST_CASE("an orphaned device is away or attached, and no container has it") {
+TEST_CASE("an orphaned device is missing or attached, and no container has it") {
   Tree tree("igb_node");
   for (const char* id : {"0000:21:10.0", "0000:21:10.2"}) tree.move_to_pod(id);
   std::vector<PublishedPool> pools;

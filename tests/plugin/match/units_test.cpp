@@ -70,8 +70,7 @@ TEST_CASE("a shared pool without a device has no units") {
   CHECK(make_units(pool(UnitKind::bundle, 0, {})).empty());
 }
 
-TEST_CASE(
-    "with one device for each unit they are dealt out in turn, and one that is ill spoils only its own") {
+TEST_CASE("with one device for each unit they are assigned in turn, and a faulty one affects only its own") {
   Pool devices = pool(UnitKind::shared_one, 5, {vf("03", 0, 0), vf("05", 0, 1)});
   devices.devices[1].fault = {FaultCode::port_down, "its port is down"};
   const auto units = make_units(devices);
@@ -93,7 +92,7 @@ TEST_CASE("a bundle is VF k of each rail, in the order of the rails") {
   CHECK(units[1].fault == "0000:03:00.2: its port is down");
 }
 
-TEST_CASE("kubelet is told no NUMA node if the resource says so") {
+TEST_CASE("kubelet gets no NUMA node if the resource excludes topology") {
   Pool devices = pool(UnitKind::device, 0, {vf("03", 0, 1)});
   devices.config.exclude_topology = true;
   CHECK(make_units(devices)[0].numa_nodes.empty());

@@ -34,7 +34,7 @@ class Bench {
       world_.add_vf(pci, netdev, kPf);
       world_.add_rdma(pci, rdma);
     }
-    // Behind all changes of the world, which writes its sysfs anew with each.
+    // After all changes of the world, which writes its sysfs again with each.
     for (const auto& [pci, netdev, rdma] : vfs) {
       const std::string port = pci + "/infiniband/" + rdma + "/ports/1/";
       file(pci + "/net/" + netdev + "/statistics/rx_bytes", "111");
@@ -97,7 +97,7 @@ constexpr TrafficCounters kTraffic{
 
 }  // namespace
 
-TEST_CASE("the PF tells the traffic of its VFs, in pods or not, and is asked once") {
+TEST_CASE("the PF reports the traffic of its VFs, in pods or not, and is asked once") {
   Bench bench;
   bench.world().pf(kPf).traffic[1] = kTraffic;
   bench.take_away(kVf1);
@@ -107,7 +107,7 @@ TEST_CASE("the PF tells the traffic of its VFs, in pods or not, and is asked onc
   CHECK(bench.questions() == 1);
 }
 
-TEST_CASE("where the PF's driver tells nothing, the VF's own netdev does") {
+TEST_CASE("where the PF's driver reports no traffic, the VF's own netdev does") {
   Bench bench;
   const auto counters = bench.read();
   CHECK(counters.at(kVf0).traffic->rx_bytes == 111);
@@ -123,7 +123,7 @@ TEST_CASE("the netdev of a virtio device is that of the device below it") {
   CHECK_FALSE(counters.at(kVf0).no_traffic);
 }
 
-TEST_CASE("in a pod, the netdev is looked for in the namespaces of pods") {
+TEST_CASE("in a pod, the netdev is searched in the namespaces of pods") {
   Bench bench;
   bench.take_away(kVf0);
   int looks = 0;
@@ -145,7 +145,7 @@ TEST_CASE("in a pod, the netdev is looked for in the namespaces of pods") {
 TEST_CASE("what cannot be read has its reason") {
   Bench bench;
   bench.take_away(kVf0);
-  SECTION("a pod that this process may not enter, and a PF that tells nothing") {
+  SECTION("a pod that this process may not enter, and a PF that reports nothing") {
     const auto counters = bench.read();
     CHECK(counters.at(kVf0).no_traffic == NoCounters::silent_driver);
     CHECK(counters.at(kVf0).no_rdma == NoCounters::pod_out_of_reach);
@@ -158,7 +158,7 @@ TEST_CASE("what cannot be read has its reason") {
     CHECK(counters.at(kVf0).no_traffic == NoCounters::pf_out_of_reach);
     CHECK(bench.questions() == 0);
   }
-  SECTION("it is in no pod either") {
+  SECTION("it is not in any pod either") {
     const auto counters = bench.read([] {
       PodNamespaces out;
       out.in_reach = true;
@@ -171,7 +171,7 @@ TEST_CASE("what cannot be read has its reason") {
     bench.driver = "vfio-pci";
     CHECK(bench.read().at(kVf0).no_traffic == NoCounters::silent_driver);
   }
-  SECTION("the kernel refuses the question about the PF") {
+  SECTION("the kernel refuses the query of the PF") {
     bench.world().forget_faults();
     bench.world().fail_call(2, EOPNOTSUPP, FakeWorld::When::before);
     CHECK(bench.read().at(kVf0).no_traffic == NoCounters::pf_out_of_reach);

@@ -4,7 +4,7 @@
 
 namespace vfrail::test {
 
-TEST_CASE("the flag --metrics-address takes an address with a port, or the path of a socket") {
+TEST_CASE("the flag --metrics-address accepts an address with a port, or the path of a socket") {
   const auto [text, shown, local] = GENERATE(table<std::string, std::string, bool>({
       {"localhost:9808", "127.0.0.1:9808", true},
       {"127.0.0.1:9808", "127.0.0.1:9808", true},
@@ -23,7 +23,7 @@ TEST_CASE("the flag --metrics-address takes an address with a port, or the path 
   CHECK(parsed->local == local);
 }
 
-TEST_CASE("an address that is neither is refused with what there is") {
+TEST_CASE("an invalid address is refused with the accepted forms") {
   const std::string text = GENERATE("", "9808", "localhost", "localhost:", "localhost:x", "localhost:65536",
                                     "localhost:-1", "node1:9808", "::1:9808", "[127.0.0.1]:9808",
                                     "1.2.3:9808", "unix:", "unix:run/x", "unix:/run/", "localhost:80 ",

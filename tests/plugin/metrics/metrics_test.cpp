@@ -79,7 +79,7 @@ void check_with_promtool(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the metrics tell of pools, calls, scans and devices") {
+TEST_CASE("the metrics have pools, calls, scans and devices") {
   const std::string text = render_metrics(make_input(3));
   for (
       const std::string line : {
@@ -114,7 +114,7 @@ TEST_CASE("the metrics tell of pools, calls, scans and devices") {
   CHECK(text.find("vfrail_build_info{version=\"") != std::string::npos);
 }
 
-TEST_CASE("promtool has nothing to say against the metrics") {
+TEST_CASE("promtool accepts the metrics") {
   check_with_promtool(render_metrics(make_input(3)));
   auto gaps = make_input(2);
   gaps.in_use = nullptr;
@@ -173,7 +173,7 @@ TEST_CASE("series about devices are bounded, and those in use stay") {
   check_with_promtool(text);
 }
 
-TEST_CASE("a label says what it was given, whatever that is") {
+TEST_CASE("a label has the text it was given, whatever that is") {
   MetricsText text;
   text.gauge("vfrail_x", "X.");
   text.sample({{"a", "back\\slash \"quoted\"\nline"}, {"b", ""}, {"c", "\xff"}}, uint64_t{1});
@@ -184,7 +184,7 @@ TEST_CASE("a label says what it was given, whatever that is") {
         "vfrail_x 0.0025\n");
 }
 
-TEST_CASE("this process has facts") {
+TEST_CASE("the process metrics have values") {
   const ProcessFacts facts = read_process_facts();
   CHECK(facts.resident_bytes > 1'000'000);
   CHECK(facts.virtual_bytes > facts.resident_bytes);

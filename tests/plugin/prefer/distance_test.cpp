@@ -54,7 +54,7 @@ TEST_CASE("on a DGX H100 a NIC is PIX to its GPU, and its VFs are where it is") 
         "CARD CARD NODE SYS");
 }
 
-TEST_CASE("the two ports of a card are one card, also by their VFs") {
+TEST_CASE("the two ports of a card are one card, also through their VFs") {
   const Inventory inventory = Tree("two_sockets").scan();
   CHECK(words(inventory, "0000:17:00.2", {"0000:17:01.5", "0000:31:00.2", "0000:b1:00.2"}) ==
         "CARD NODE SYS");

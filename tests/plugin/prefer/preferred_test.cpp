@@ -113,7 +113,8 @@ TEST_CASE("DGX H100, pcie: each VF is beside a GPU of its own, and all are on on
   CHECK(buses(prefer(pool, 8)) == kH100Rails);
 }
 
-TEST_CASE("a node like a DGX B200: what manages the NVLink switches is no neighbour of a GPU") {
+TEST_CASE(
+    "a node like a DGX B200: the functions that manage the NVLink switches are no neighbours of a GPU") {
   const Pool pool = pool_of("b200", Preference::pcie, [](const PciFunction& function) {
     return function.is_vf() || function.num_vfs == 0;  // a selector that is too wide
   });
@@ -138,7 +139,7 @@ TEST_CASE("two sockets, no GPU: near is one card, then one socket") {
 }
 
 TEST_CASE(
-    "a resource without preference, and one whose units are many devices, leave the choice to kubelet") {
+    "a resource without preference, and one with several devices per unit, leave the choice to kubelet") {
   Pool pool = pool_of("two_sockets", Preference::none, any_vf);
   CHECK(preference_of(pool) == Preference::none);
   CHECK(prefer(pool, 2).empty());
@@ -153,7 +154,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("of shared devices a pod gets a unit of the one that is least in use") {
+TEST_CASE("of shared devices a pod gets a unit of the least used one") {
   // Unit i stands for card i modulo 6: 17, 17, 31, 31, b1, b1.
   Pool pool =
       pool_of("two_sockets", Preference::none, [](const PciFunction& function) { return !function.is_vf(); });
@@ -319,7 +320,7 @@ int64_t beyond_pxb(Distance distance) { return std::max<int64_t>(0, as_number(di
 
 }  // namespace
 
-TEST_CASE("what pcie makes small is the sum over pairs of devices, and over the best way to deal GPUs out") {
+TEST_CASE("pcie minimizes the sum over pairs of devices, and over the best assignment of GPUs") {
   const std::string tree = GENERATE("dgx_a100", "dgx_h100", "b200");
   const Pool pool = pool_of(tree, Preference::pcie, any_vf);
   std::mt19937 random(5);  // NOLINT: the same each time
@@ -387,7 +388,8 @@ PreferredRequest any_request(const Ids& ids, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("whatever is asked, the answer is a valid set if there is one, else nothing; and always the same") {
+TEST_CASE(
+    "whatever is requested, the answer is a valid set if there is one, else empty; and always the same") {
   const std::string tree = GENERATE("dgx_a100", "b200", "two_sockets");
   std::mt19937 random(6);  // NOLINT: the same each time
   Pool pool = pool_of(tree, Preference::none, any_vf);
@@ -407,7 +409,7 @@ TEST_CASE("whatever is asked, the answer is a valid set if there is one, else no
   CHECK(met > 200);
 }
 
-TEST_CASE("a pool whose facts are missing or contradict each other is answered all the same") {
+TEST_CASE("a pool whose facts are missing or contradict each other gets an answer, too") {
   std::mt19937 random(7);  // NOLINT: the same each time
   Pool pool = pool_of("two_sockets", Preference::pcie, any_vf);
   for (PoolDevice& device : pool.devices) {
@@ -425,7 +427,7 @@ TEST_CASE("a pool whose facts are missing or contradict each other is answered a
   }
 }
 
-TEST_CASE("the work for 1,024 devices stays within its bound, however they are spread over PFs") {
+TEST_CASE("the work for 1,024 devices is bounded, however they are spread over PFs") {
   const int pfs = GENERATE(1, 8, 64, 1024);
   Pool pool;
   for (int i = 0; i < 1024; ++i) {

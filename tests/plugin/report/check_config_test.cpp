@@ -61,7 +61,7 @@ constexpr const char* kHostDevice =
 
 }  // namespace
 
-TEST_CASE("check-config says a good configuration in words and exits with 0") {
+TEST_CASE("check-config describes a good configuration and exits with 0") {
   const TempDir folder;
   CheckConfigOptions options;
   options.files = {write(folder, kHostdev)};
@@ -123,7 +123,7 @@ TEST_CASE("check-config exits with 2 for one faulty entry, and under strict with
   }
 }
 
-TEST_CASE("a configuration is read through the links that a mounted ConfigMap consists of") {
+TEST_CASE("a configuration is read through the symbolic links of a mounted ConfigMap") {
   const TempDir folder;
   test::write_tree(folder.path(), "config.json -> ..data/config.json\n..data -> ..2026/\n..2026/");
   std::ofstream(folder.path("..2026/config.json")) << kHostdev;
@@ -132,7 +132,7 @@ TEST_CASE("a configuration is read through the links that a mounted ConfigMap co
   CHECK(run([&] { return check_config(options); }).code == 0);
 }
 
-TEST_CASE("check-config takes a ConfigMap with networks beside it, and says what it took") {
+TEST_CASE("check-config accepts a ConfigMap with networks beside it, and lists what it read") {
   const TempDir folder;
   const Run result =
       check({write(folder, "all.yaml",
@@ -148,8 +148,7 @@ TEST_CASE("check-config takes a ConfigMap with networks beside it, and says what
   CHECK(result.out.find("network d/h\n  plugins    host-device\n") != std::string::npos);
 }
 
-TEST_CASE(
-    "check-config exits with 2 for a network whose resource no configuration has, in any of the files") {
+TEST_CASE("check-config exits with 2 for a network whose resource no file configures") {
   const TempDir folder;
   const std::string map = write(folder, "map.yaml", kMap);
   const std::string wrong = write(folder, "wrong.yaml", network("nvidia.com/hostdevs"));
@@ -169,8 +168,7 @@ TEST_CASE(
   CHECK(check({write(folder, "faulty.yaml", network("hostdev"))}).code == 2);
 }
 
-TEST_CASE(
-    "check-config exits with 2 for what serve takes with a warning, if a selection is not what it says") {
+TEST_CASE("check-config exits with 2 for a warning of serve, if a selection differs from what it states") {
   const TempDir folder;
   const Run result = check({write(
       folder, "c.json",

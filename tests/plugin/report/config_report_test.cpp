@@ -4,7 +4,7 @@
 
 using namespace vfrail;
 
-TEST_CASE("a configuration is said in words") {
+TEST_CASE("a configuration is described in words") {
   const auto config = parse_config(
       R"({"resourceList":[{"resourcePrefix":"nvidia.com","resourceName":"hostdev",
           "selectors":{"vendors":["8086"],"isRdma":true,"pfNames":["eth0#0-2","eth1#0"]}}]})",
@@ -21,7 +21,7 @@ TEST_CASE("a configuration is said in words") {
 )");
 }
 
-TEST_CASE("a shared resource is said in words, and a selector that turns others round") {
+TEST_CASE("a shared resource is described in words, and so is an inverted selector") {
   const auto config = parse_config(
       R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"hcaPerUnit":"one","extraDeviceNodes":["cxi/*"],
           "selectors":{"vendors":["15b3"],"not":{"rdmaDevices":["mlx5_bond_*"]}}}]})",

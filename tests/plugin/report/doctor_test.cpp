@@ -1,4 +1,4 @@
-// plugin/report/doctor.h: each check says what is, and what to do.
+// plugin/report/doctor.h: each check has a finding and a remedy.
 #include "plugin/report/doctor.h"
 
 #include "tests/plugin/tree.h"
@@ -66,7 +66,7 @@ TEST_CASE("a runtime without CDI is advice where RDMA devices are renumbered, an
   CHECK(result_of("container-runtime-cdi", tree, inventory).finding == Finding::good);
 }
 
-TEST_CASE("a device that keeps something of a pod or cannot be read is a fault with its address") {
+TEST_CASE("a device that is unclean or cannot be read is a fault with its address") {
   const Tree tree("igb_node");
   CHECK(result_of("devices", tree).finding == Finding::good);
   Inventory inventory = tree.scan();

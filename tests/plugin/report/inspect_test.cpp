@@ -96,7 +96,7 @@ TEST_CASE("inspect without a configuration shows every function and its use by t
   CHECK(result.out.find("no configuration, so no resources") != std::string::npos);
 }
 
-TEST_CASE("inspect says which configuration it has read, in text and JSON, with its warnings") {
+TEST_CASE("inspect names the configuration it has read, in text and JSON, with its warnings") {
   Scene scene;
   scene.configure(kHostdev);
   scene.options.resource_prefix = "nvidia.com";
@@ -145,7 +145,7 @@ TEST_CASE("inspect shows the other devices beside one that cannot be read, and e
   CHECK(scene.json().find("unread")->as_array()->at(0).find("id")->text() == R"("0000:21:10.0")");
 }
 
-TEST_CASE("inspect answers in JSON also where the name of an interface is no UTF-8") {
+TEST_CASE("inspect prints JSON even where the name of an interface is not UTF-8") {
   Scene scene;
   scene.tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net/e\xff/type = 1");
   scene.options.output = Output::json;
@@ -177,7 +177,7 @@ TEST_CASE("a device is found by a long or short address, an interface, an RDMA d
   CHECK(members < all);
 }
 
-TEST_CASE("devices of a PF or of a resource are asked for by its name, and no other name is taken") {
+TEST_CASE("devices of a PF or of a resource are selected by its name, and an unknown name is refused") {
   Scene scene;
   for (const char* pf : {"eth0", "0000:21:00.0", "21:00.0"}) {
     CAPTURE(pf);
@@ -205,7 +205,7 @@ TEST_CASE("devices of a PF or of a resource are asked for by its name, and no ot
                          "probably meant") != std::string::npos);
 }
 
-TEST_CASE("unhealthy devices can be asked for alone, and then the table has the PF for its VF") {
+TEST_CASE("unhealthy devices can be listed alone, and then the table has the PF for its VF") {
   Scene scene;
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/link_layer = InfiniBand");
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/state = 1: DOWN");
@@ -222,7 +222,7 @@ TEST_CASE("unhealthy devices can be asked for alone, and then the table has the 
   CHECK(table.out.find("unhealthy [") != std::string::npos);
 }
 
-TEST_CASE("rows alone have neither titles nor notes below") {
+TEST_CASE("rows alone have neither titles nor notes") {
   Scene scene;
   scene.configure(kHostdev);
   scene.options.no_headers = true;
@@ -232,7 +232,7 @@ TEST_CASE("rows alone have neither titles nor notes below") {
   CHECK(rows.out.find('[') == std::string::npos);
 }
 
-TEST_CASE("a table is as wide as COLUMNS says, with more columns where there is more place") {
+TEST_CASE("a table is as wide as COLUMNS says, with more columns where there is room") {
   Scene scene("dgx_h100");
   scene.configure(
       R"({"resourceList":[{"resourceName":"hostdev","selectors":{"pfNames":["ibp24s0","ibp64s0"]}}]})");
@@ -255,7 +255,7 @@ TEST_CASE("a table is as wide as COLUMNS says, with more columns where there is 
   CHECK(columns.back() > columns.front());
 }
 
-TEST_CASE("every JSON is as the schema says, and the schema has nothing that none of them has") {
+TEST_CASE("every JSON conforms to the schema, and the schema has nothing that none of them has") {
   std::set<std::string> seen;
   for (const char* name : {"igb_node", "mlx5_switchdev", "management", "dgx_a100", "a100_bond", "erdma_vm"}) {
     CAPTURE(name);
@@ -314,7 +314,7 @@ Json as_json(const YAML::Node& node) {
 
 }  // namespace
 
-TEST_CASE("YAML says the same as JSON, texts that would be read as something else in quotes") {
+TEST_CASE("YAML has the same content as JSON, with quotes where a text would be read as something else") {
   Scene scene;
   scene.configure(kHostdev);
   scene.options.explain = true;

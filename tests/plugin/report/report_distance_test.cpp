@@ -90,7 +90,7 @@ TEST_CASE("the JSON of the distances names devices, GPUs and PFs by their addres
   CHECK(port.find("pfs")->text() == R"({"0000:12:00.0":"PXB"})");
 }
 
-TEST_CASE("a function's nearest GPUs are said by name, the others counted") {
+TEST_CASE("a function's nearest GPUs are named, the others counted") {
   const Inventory h100 = Tree("dgx_h100").scan();
   CHECK(describe_gpus(test::function(h100, "0000:40:00.1"), h100.gpus) ==
         "PIX to GPU 0000:43:00.0, NODE to 3 more, SYS to 4 more");

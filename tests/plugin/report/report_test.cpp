@@ -64,7 +64,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("the table is a tree with state, resource and pod, and says each reason once") {
+TEST_CASE("the table is a tree with state, resource and pod, and has each reason once") {
   const Scene scene;
   CHECK(
       scene.table() ==
@@ -91,7 +91,7 @@ warning: something is odd
 )");
 }
 
-TEST_CASE("a device that is away is in a pod only if kubelet or a record says so") {
+TEST_CASE("a device that is not in the host is in a pod only if kubelet or a record says so") {
   Scene scene;
   scene.facts.pods.clear();
   const std::string elsewhere = scene.table();
@@ -106,7 +106,7 @@ TEST_CASE("a device that is away is in a pod only if kubelet or a record says so
   CHECK(scene.table().find(" other/job-1 ") != std::string::npos);
 }
 
-TEST_CASE("a record that names no pod or cannot be read still says which container has the device") {
+TEST_CASE("an incomplete or unreadable record still shows which container has the device") {
   Scene scene;
   const auto use = [&] {
     PodsById pods;
@@ -123,7 +123,7 @@ TEST_CASE("a record that names no pod or cannot be read still says which contain
   CHECK(use().empty());
 }
 
-TEST_CASE("of a shared resource a pod is known where a unit is one device, and not where it is all") {
+TEST_CASE("the pod of a shared resource is known where a unit is one device, and not where it is all") {
   const Scene scene;
   for (const auto& [unit, pods] : {std::pair("one", size_t{1}), std::pair("all", size_t{0})}) {
     const auto config =
@@ -156,7 +156,7 @@ TEST_CASE("what excludes a function from several resources is one reason, with t
   CHECK(vf.reasons[0].resources == std::vector<std::string>{"intel.com/a", "intel.com/b"});
 }
 
-TEST_CASE("a narrow table keeps device, state and resource, and names what it has no place for") {
+TEST_CASE("a narrow table keeps device, state and resource, and names what it omits") {
   const Scene scene;
   const std::string table = scene.table({.terminal = {.width = 60, .colours = false, .utf8 = true}});
   const auto lines = split(table, "\n");
@@ -178,7 +178,7 @@ TEST_CASE("states have colours on a terminal, and the columns stay where they ar
   CHECK(coloured == plain);
 }
 
-TEST_CASE("a node without network functions says so") {
+TEST_CASE("a node without network functions is reported as such") {
   const InspectFacts nothing;
   CHECK(render_table(make_report(nothing)).find("There is no PCI network function.\n") == 0);
 }
@@ -240,7 +240,7 @@ TEST_CASE("a text is wrapped at blanks, and a word that is too long stays whole"
   CHECK(wrapped("a verylongword b", 6, 2) == "a\n  verylongword\n  b");
 }
 
-TEST_CASE("names that a pod has given are shown, not obeyed, in the table, the explanation and JSON") {
+TEST_CASE("control characters in names are escaped in the table, the explanation and JSON") {
   Scene scene;
   PciFunction& function = scene.facts.inventory.functions[1];
   REQUIRE_FALSE(function.netdevs.empty());

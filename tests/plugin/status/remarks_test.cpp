@@ -38,7 +38,7 @@ struct Written {
 
 }  // namespace
 
-TEST_CASE("a remark is written when it begins to hold, and again when it comes back") {
+TEST_CASE("a remark is logged when it begins to hold, and again when it recurs") {
   using namespace std::chrono_literals;
   Written log;
   CHECK(log.set({"a", "b"}, 0s) == 2);
@@ -55,7 +55,7 @@ TEST_CASE("a remark is written when it begins to hold, and again when it comes b
   CHECK(log.set({"a"}, 3170s) == 0);
 }
 
-TEST_CASE("a remark that flaps is written once a minute") {
+TEST_CASE("a remark that flaps is logged once a minute") {
   using namespace std::chrono_literals;
   Written log;
   long written = 0;

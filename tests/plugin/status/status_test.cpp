@@ -44,7 +44,7 @@ TEST_CASE("a plugin is not ready while an entry of its configuration is faulty")
         std::vector<std::string>{"not served: c.json: resourceList[0] (nvidia.com/a): selectors: missing"});
 }
 
-TEST_CASE("the pulse asks once, and is silent for as long as nobody answers") {
+TEST_CASE("the heartbeat asks once, and reports silence for as long as nobody answers") {
   Status status;
   CHECK_FALSE(status.silent_for());
   int asked = 0;
