@@ -190,7 +190,42 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
           "Form of the answer")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("text|json");
+  const std::map<std::string, Finding> kFindings = {
+      {"fault", Finding::fault}, {"advice", Finding::advice}, {"note", Finding::note}};
+  doctor
+      ->add_option_function<std::string>(
+          "--fail-on",
+          [&options, kFindings](const std::string& word) { options.fail_on = kFindings.at(word); },
+          "The exit code is 1 from this on")
+      ->check(CLI::IsMember({"fault", "advice", "note"}))
+      ->option_text("fault|advice|note");
   add_text(doctor, "--root", options.root, "DIR", kRootAbout);
+}
+
+void add_top(CLI::App& app, TopOptions& options) {
+  CLI::App* top = app.add_subcommand("top", "Show the traffic of devices and pods, until INT, and sum it up");
+  top->add_option("DEVICE", options.devices,
+                  "Only these: PCI address, sub-function, interface or RDMA device")
+      ->take_all()
+      ->option_text(" ");
+  add_text(top, "--pod", options.pod, "NAMESPACE/NAME", "Only what this pod has");
+  top->add_option("-i,--interval", options.interval, "Seconds between two readings, from 0.1 on")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->option_text("SECONDS");
+  top->add_option("-n,--count", options.count, "End after so many intervals")->option_text("NUMBER");
+  top->add_flag_callback(
+      "--once", [&options] { options.count = 1; }, "End after one interval");
+  top->add_option_function<std::string>(
+         "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
+         "Form of the answer; json: a document on a line for each interval")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->option_text("text|json");
+  add_text(top, "--config-file", options.config_file, "FILE",
+           "The configuration, for names of pods from kubelet; by default that of serve, '' for none");
+  add_text(top, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);
+  add_text(top, "--kubelet-root", options.kubelet_root, "DIR",
+           "Kubelet's folder, whose pod-resources socket names the pods");
+  add_text(top, "--root", options.root, "DIR", kRootAbout);
 }
 
 void add_capture(CLI::App& app, CaptureOptions& options) {
@@ -252,7 +287,7 @@ std::vector<std::string> option_names(const CommandText& command) {
 
 CommandLine::CommandLine() : app_(std::make_unique<CLI::App>(kAbout, "vfrail")) {
   serve.config_file = default_config_file(is_there);
-  inspect.root = doctor.root = capture.root = default_root();
+  inspect.root = doctor.root = capture.root = top.root = default_root();
   app_->require_subcommand(1);
   app_->get_formatter()->column_width(32);
   app_->option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -264,6 +299,7 @@ CommandLine::CommandLine() : app_(std::make_unique<CLI::App>(kAbout, "vfrail")) 
   add_render(*app_, render);
   add_doctor(*app_, doctor);
   add_capture(*app_, capture);
+  add_top(*app_, top);
   CLI::App* completion = app_->add_subcommand("completion", completion_command().about);
   completion->add_option("SHELL", shell, "The shell: bash, zsh or fish")
       ->required()

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "common/command_text.h"
+#include "plugin/doctor/doctor.h"
 #include "plugin/report/check_config.h"
-#include "plugin/report/doctor.h"
 #include "plugin/report/inspect.h"
 #include "plugin/report/render.h"
 #include "plugin/serve.h"
+#include "plugin/top/top.h"
 
 #include <memory>
 #include <optional>
@@ -39,6 +40,7 @@ class CommandLine {
   InspectOptions inspect;
   DoctorOptions doctor;
   CaptureOptions capture;
+  TopOptions top;
   std::string shell;  // of `completion`
 
  private:

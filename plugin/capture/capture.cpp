@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/ids.h"
 #include "common/node/device_folder.h"
+#include "common/text.h"
 #include "plugin/capture/anonymous.h"
 #include "plugin/inventory/node_devices.h"
 
@@ -71,6 +72,8 @@ class Copy {
   Result<> other_devices(const std::string& bus);
   Result<> interfaces();
   Result<> node_files();
+  Result<> kernel_facts();
+  Result<> kubernetes_facts();
 
   const SysRoot& sys_;
   const std::string folder_;
@@ -87,7 +90,7 @@ Result<std::string> real_path(const SysRoot& sys, const std::string& link) {
 Result<> Copy::netdev(const std::string& base) {
   TRY(folder(base), "");
   TRY(files(base, {"mtu", "type", "operstate", "carrier", "speed", "flags", "ifindex", "dev_port",
-                   "phys_port_name", "bonding/mode", "bonding/slaves"}),
+                   "carrier_changes", "phys_port_name", "bonding/mode", "bonding/slaves"}),
       "");
   TRY(hardware_files(base, {"address", "phys_switch_id"}), "");
   for (const std::string& entry : TRY(names(base), "")) {
@@ -131,7 +134,8 @@ Result<> Copy::what_hangs_on(const std::string& base) {
 
 Result<> Copy::function(const std::string& base) {
   TRY(files(base, {"uevent", "class", "vendor", "device", "subsystem_vendor", "subsystem_device", "numa_node",
-                   "acpi_index", "sriov_totalvfs", "sriov_numvfs"}),
+                   "acpi_index", "sriov_totalvfs", "sriov_numvfs", "sriov_drivers_autoprobe",
+                   "current_link_speed", "max_link_speed", "current_link_width", "max_link_width"}),
       "");
   for (const std::string& entry : TRY(names(base), "")) {
     const bool known =
@@ -208,11 +212,49 @@ Result<> Copy::node_files() {
   return {};
 }
 
+// What `vfrail doctor` reads of the kernel.
+Result<> Copy::kernel_facts() {
+  TRY(files("proc/sys/kernel", {"osrelease", "numa_balancing"}), "");
+  TRY(files("sys/devices/system/cpu/cpu0/cpufreq", {"scaling_governor"}), "");
+  for (const std::string& name : TRY(names("sys/devices/system/node"), "")) {
+    if (name.starts_with("node")) TRY(folder("sys/devices/system/node/" + name), "");
+  }
+  for (const std::string& size : TRY(names("sys/kernel/mm/hugepages"), ""))
+    TRY(files("sys/kernel/mm/hugepages/" + size, {"nr_hugepages"}), "");
+  for (const std::string name :
+       {"ib_uverbs", "rdma_ucm", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem", "nv_peer_mem"}) {
+    const std::string module = "sys/module/" + name;
+    if (TRY(sys_.exists(module), "")) TRY(folder(module), "");
+  }
+  return {};
+}
+
+// What it reads of Kubernetes: names, and of files that can hold secrets the line that decides something.
+Result<> Copy::kubernetes_facts() {
+  for (const char* below : {"opt/cni/bin", "etc/cni/net.d", "var/lib/kubelet/device-plugins"}) {
+    const auto there = TRY(sys_.list(below), "");
+    if (there) TRY(folder(below), "");
+    for (const std::string& name : there.value_or(SysRoot::Names())) {
+      const bool configuration = std::string(below).starts_with("etc/");
+      const auto text = configuration ? sys_.text(std::string(below) + "/" + name).or_none() : std::nullopt;
+      const bool multus = text && text->find("multus") != std::string::npos;
+      TRY(write(std::string(below) + "/" + name, multus ? "multus" : ""), "");
+    }
+  }
+  const auto kubelet = sys_.text("var/lib/kubelet/config.yaml").or_none().value_or("");
+  for (const std::string& line : split(kubelet, "\n")) {
+    if (line.starts_with("topologyManagerPolicy:")) TRY(write("var/lib/kubelet/config.yaml", line), "");
+  }
+  return {};
+}
+
 Result<> Copy::node() {
   TRY(pci_devices(), "copy the PCI functions");
   TRY(other_devices("auxiliary"), "copy the sub-functions");
   TRY(other_devices("vdpa"), "copy the vDPA devices");
   TRY(interfaces(), "copy the interfaces");
+  TRY(kernel_facts(), "copy the kernel's settings");
+  TRY(kubernetes_facts(), "copy what Kubernetes has on the node");
   return node_files();
 }
 

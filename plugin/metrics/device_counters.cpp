@@ -177,4 +177,12 @@ CountersOfDevices read_device_counters(const CounterSources& sources,
   return out;
 }
 
+CountersOfDevices read_device_counters(const CounterSources& sources,
+                                       const std::vector<PciFunction>& functions) {
+  CountersOfDevices out;
+  Reader reader(sources);
+  for (const PciFunction& function : functions) out.emplace(function.id.text(), reader.read(function));
+  return out;
+}
+
 }  // namespace vfrail

@@ -61,5 +61,7 @@ struct CounterSources {
 using CountersOfDevices = std::map<std::string, DeviceCounters>;
 CountersOfDevices read_device_counters(const CounterSources& sources,
                                        const std::vector<PublishedPool>& pools);
+CountersOfDevices read_device_counters(const CounterSources& sources,
+                                       const std::vector<PciFunction>& functions);
 
 }  // namespace vfrail

@@ -32,8 +32,9 @@ function journalctl {
 function vfrail {
     case ${1:-} in
         version | check-config | render) real "$programs/vfrail" "$@" ;;
-        inspect | doctor | capture)
+        inspect | doctor | capture | top)
             local root=(--root "$tree")
+            [ "$1" != top ] || root+=(-i 0.1 -n 1)
             [[ " $* " != *' --root '* ]] || root=()
             real "$programs/vfrail" "$@" "${root[@]}"
             ;;

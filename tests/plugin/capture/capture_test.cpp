@@ -1,6 +1,7 @@
 #include "plugin/capture/capture.h"
 
 #include "plugin/capture/anonymous.h"
+#include "plugin/doctor/doctor.h"
 #include "plugin/match/pools.h"
 #include "tests/plugin/tree.h"
 
@@ -65,6 +66,29 @@ TEST_CASE("a captured node has the same pools for the same reasons") {
     REQUIRE(capture(tree.sys(), folder.path("captured")));
     CHECK(outcome(SysRoot(folder.path("captured"))) == outcome(tree.sys()));
   }
+}
+
+TEST_CASE("a captured node has the findings of doctor that the node has") {
+  Tree tree("a100_bond");
+  tree.add(
+      "proc/sys/kernel/osrelease = 4.18.0\nproc/sys/kernel/numa_balancing = 1\n"
+      "sys/devices/system/node/node0/\nsys/devices/system/node/node1/\nsys/module/nvidia/\n"
+      "etc/cni/net.d/00-cilium.conf = {\"token\":\"secret\"}\nopt/cni/bin/bridge/\n"
+      "var/lib/kubelet/device-plugins/a.sock = socket\n"
+      "var/lib/kubelet/config.yaml = topologyManagerPolicy: best-effort\n");
+  const TempDir folder;
+  REQUIRE(capture(tree.sys(), folder.path("captured")));
+  const SysRoot captured(folder.path("captured"));
+  const auto found = [](const SysRoot& sys) {
+    const auto inventory = scan(sys, nullptr);
+    REQUIRE(inventory);
+    std::string out = render_checks(check_node({sys, *inventory}));
+    for (size_t at = 0; (at = out.find(sys.path(""), at)) != std::string::npos;)
+      out.erase(at, sys.path("").size());
+    return out;
+  };
+  CHECK(found(captured) == found(tree.sys()));
+  CHECK(all_text(folder.path("captured")).find("secret") == std::string::npos);
 }
 
 TEST_CASE("a capture has no MAC address, GUID or IP address of the node") {

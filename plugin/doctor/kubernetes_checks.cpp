@@ -1,0 +1,213 @@
+// Kubelet, CNI, the container runtime, and what it finds in /dev and in the CDI folders.
+#include "common/text.h"
+#include "plugin/allocate/cdi_runtime.h"
+#include "plugin/doctor/check.h"
+#include "plugin/documents/yaml.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kKubelet = "var/lib/kubelet";
+constexpr const char* kCniConfigurations = "etc/cni/net.d";
+constexpr const char* kCniPrograms = "opt/cni/bin";
+constexpr int64_t kLittleMemlock = 64 << 20;  // less than RDMA programs pin at their start
+
+CheckResults unknown(const SysRoot& sys, const std::string& folder) {
+  return {{Finding::unknown, sys.path(folder) + " is not there"}};
+}
+
+Result<CheckResults> check_kubelet(const CheckedNode& node) {
+  const std::string folder = std::string(kKubelet) + "/device-plugins";
+  if (!TRY(node.sys.exists(folder), "")) return unknown(node.sys, folder);
+  if (TRY(node.sys.exists(folder + "/kubelet.sock"), "")) return CheckResults();
+  return CheckResults{
+      {Finding::fault,
+       node.sys.path(folder) + " has no kubelet.sock: kubelet does not run, or has another root",
+       "start kubelet; if its --root-dir is another one, vfrail serve needs it as --kubelet-root"}};
+}
+
+Result<CheckResults> check_topology_manager(const CheckedNode& node) {
+  std::vector<std::optional<int>> nodes;
+  for (const Gpu& gpu : node.inventory.gpus) {
+    if (std::find(nodes.begin(), nodes.end(), gpu.numa_node) == nodes.end()) nodes.push_back(gpu.numa_node);
+  }
+  if (nodes.size() < 2) return CheckResults();
+  const std::string file = std::string(kKubelet) + "/config.yaml";
+  const auto text = TRY(node.sys.text(file), "");
+  if (!text) return unknown(node.sys, file);
+  std::string policy = "none";  // kubelet's default
+  for (const Json& document : TRY(read_yaml(*text), "read " + node.sys.path(file))) {
+    const Json* found = document.find("topologyManagerPolicy");
+    if (found != nullptr && found->as_text() != nullptr) policy = *found->as_text();
+  }
+  if (policy != "none") return CheckResults();
+  return CheckResults{
+      {Finding::advice,
+       "topologyManagerPolicy is none, and the GPUs are on several NUMA nodes: a pod can get a GPU "
+       "of one and a VF of the other",
+       "topologyManagerPolicy: best-effort, restricted or single-numa-node in kubelet's configuration"}};
+}
+
+// The runtime takes the first file by name (libcni).
+Result<CheckResults> check_multus(const CheckedNode& node) {
+  auto names = TRY(node.sys.list(kCniConfigurations), "");
+  if (!names) return unknown(node.sys, kCniConfigurations);
+  std::erase_if(*names, [](const std::string& name) {
+    return !name.ends_with(".conf") && !name.ends_with(".conflist") && !name.ends_with(".json");
+  });
+  const std::string folder = node.sys.path(kCniConfigurations);
+  if (names->empty())
+    return CheckResults{{Finding::fault, folder + " has no configuration: no pod gets a network",
+                         "install the cluster's CNI plugin, then Multus"}};
+  const auto text = TRY(node.sys.text(std::string(kCniConfigurations) + "/" + names->front()), "");
+  if (!text || text->find("multus") != std::string::npos) return CheckResults();
+  return CheckResults{{Finding::fault,
+                       folder + "/" + names->front() +
+                           " comes first and is not that of Multus: networks in annotations have no effect",
+                       "Multus' file must be the first by name, such as 00-multus.conf"}};
+}
+
+Result<CheckResults> check_programs(const CheckedNode& node) {
+  const auto names = TRY(node.sys.list(kCniPrograms), "");
+  if (!names) return unknown(node.sys, kCniPrograms);
+  const bool there = std::any_of(names->begin(), names->end(), [](const std::string& name) {
+    return name == "vfrail" || name == "vfrail-cni";
+  });
+  if (there) return CheckResults();
+  return CheckResults{{Finding::fault, node.sys.path(kCniPrograms) + " has neither vfrail nor vfrail-cni",
+                       "the DaemonSet's container vfrail-cni installs it; by hand: vfrail-cni install DIR"}};
+}
+
+Result<CheckResults> check_cni(const CheckedNode& node) {
+  CheckResults out = TRY(check_multus(node), "");
+  for (CheckResult& result : TRY(check_programs(node), "")) out.push_back(std::move(result));
+  return out;
+}
+
+Result<CheckResults> check_cdi(const CheckedNode& node) {
+  const CdiRuntime runtime = TRY(find_cdi_runtime(node.sys), "");
+  switch (runtime.support) {
+    case CdiSupport::yes:
+      return CheckResults();
+    case CdiSupport::unknown:
+      return CheckResults{{Finding::unknown, runtime.why}};
+    case CdiSupport::no:
+      break;
+  }
+  const bool exclusive = node.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive;
+  if (!exclusive) return CheckResults{{Finding::good, runtime.why + "; the RDMA mode does not need CDI"}};
+  return CheckResults{{Finding::advice,
+                       runtime.why + ": an RDMA device that is renumbered by its move makes the pod fail",
+                       "enable CDI in the container runtime and use --use-cdi"}};
+}
+
+std::string text_of(const Json& json, const char* key) {
+  const Json* value = json.find(key);
+  return value == nullptr || value->as_text() == nullptr ? std::string() : *value->as_text();
+}
+
+// A device that two files define is a conflict to CDI's library, which then injects neither.
+Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
+  std::map<std::string, std::vector<std::string>> files_of;  // by qualified name
+  CheckResults out;
+  for (const std::string folder : {"etc/cdi", "var/run/cdi"}) {
+    for (const std::string& name : TRY(node.sys.list(folder), "").value_or(SysRoot::Names())) {
+      if (!name.ends_with(".json") && !name.ends_with(".yaml")) continue;
+      const std::string path = node.sys.path(folder) + "/" + name;
+      const auto text = node.sys.text(folder + "/" + name);
+      const auto documents = text ? read_yaml(text->value_or("")) : Result<std::vector<Json>>(text.error());
+      if (!documents) {
+        out.push_back({Finding::unknown, path + ": " + documents.error().text});
+        continue;
+      }
+      if (documents->empty()) continue;
+      const Json* devices = documents->front().find("devices");
+      if (devices == nullptr || devices->as_array() == nullptr) continue;
+      for (const Json& device : *devices->as_array())
+        files_of[text_of(documents->front(), "kind") + "=" + text_of(device, "name")].push_back(path);
+    }
+  }
+  for (const auto& [name, files] : files_of) {
+    if (files.size() > 1)
+      out.push_back(
+          {Finding::fault,
+           "CDI device " + name + " is defined by " + joined(files) + ": the runtime injects neither",
+           "remove the file that no plugin writes any more"});
+  }
+  return out;
+}
+
+// "Max locked memory         65536                65536                bytes".
+std::optional<int64_t> parse_memlock(const std::string& limits) {
+  for (const std::string& line : split(limits, "\n")) {
+    if (!line.starts_with("Max locked memory")) continue;
+    const auto words = split(line, " ");
+    if (words.size() < 4 || words[3] == "unlimited") return std::nullopt;
+    int64_t out = 0;
+    std::from_chars(words[3].data(), words[3].data() + words[3].size(), out);
+    return out;
+  }
+  return std::nullopt;
+}
+
+Result<CheckResults> check_memlock(const CheckedNode& node) {
+  bool found = false;
+  CheckResults out;
+  for (const std::string& process : TRY(node.sys.list("proc"), "").value_or(SysRoot::Names())) {
+    if (process.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto program = TRY(node.sys.text("proc/" + process + "/comm"), "");
+    if (program != "containerd" && program != "crio") continue;
+    const auto limits = TRY(node.sys.text("proc/" + process + "/limits"), "");
+    if (!limits) continue;
+    found = true;
+    const auto memlock = parse_memlock(*limits);
+    if (!memlock || *memlock >= kLittleMemlock) continue;
+    out.push_back(
+        {Finding::advice,
+         *program + " may lock " + std::to_string(*memlock >> 10) +
+             " KiB, and so may each container: memory of RDMA programs that do not run as root with "
+             "IPC_LOCK cannot be registered",
+         "LimitMEMLOCK=infinity in a drop-in of " + *program + ".service, and restart it"});
+  }
+  if (!found) return CheckResults{{Finding::unknown, "no containerd or crio in " + node.sys.path("proc")}};
+  return out;
+}
+
+Result<CheckResults> check_device_nodes(const CheckedNode& node) {
+  const std::string folder = "dev/infiniband";
+  const auto names = TRY(node.sys.list(folder), "");
+  std::vector<std::string> missing;
+  for (const PciFunction& function : node.inventory.functions) {
+    for (const std::string& verbs : function.verbs_nodes) {
+      if (!names || std::find(names->begin(), names->end(), verbs) == names->end()) missing.push_back(verbs);
+    }
+  }
+  if (missing.empty()) return CheckResults();
+  if (!names || !TRY(node.sys.exists("dev/null"), "")) return unknown(node.sys, folder);  // a captured tree
+  return CheckResults{{Finding::fault, node.sys.path(folder) + " lacks " + first_few(missing),
+                       "udevadm trigger --subsystem-match=infiniband_verbs; in a container: mount the host's "
+                       "/dev/infiniband"}};
+}
+
+}  // namespace
+
+const NodeChecks& kubernetes_checks() {
+  static const NodeChecks kChecks = {
+      {"VF-N28", "kubelet", "kubelet takes registrations of device plugins", check_kubelet},
+      {"VF-N29", "topology-manager", "GPUs and devices are aligned, or all GPUs are on one NUMA node",
+       check_topology_manager},
+      {"VF-N31", "cni", "Multus is the first CNI plugin, and vfrail's is installed", check_cni},
+      {"VF-N34", "cdi", "the container runtime takes CDI devices", check_cdi},
+      {"VF-N35", "cdi-specs", "no CDI device is defined twice", check_cdi_specs},
+      {"VF-N36", "memlock", "the container runtime may lock memory", check_memlock},
+      {"VF-N39", "device-nodes", "every RDMA device has its node below /dev", check_device_nodes},
+  };
+  return kChecks;
+}
+
+}  // namespace vfrail

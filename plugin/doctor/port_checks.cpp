@@ -1,0 +1,255 @@
+// PFs, VFs and their ports.
+#include "common/node/device_folder.h"
+#include "common/text.h"
+#include "plugin/doctor/check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace vfrail {
+
+namespace {
+
+constexpr int64_t kManyCarrierChanges = 10;
+// IB_MTU_4096 and the headers of RoCE v2 over IPv6.
+constexpr uint32_t kMtuOfLargestPackets = 4200;
+
+bool is_pf(const PciFunction& function) {
+  return function.kind == FunctionKind::network && !function.is_vf();
+}
+// What carries a pod's traffic: its own port, or that of its VFs.
+bool serves_pods(const PciFunction& function) {
+  return is_pf(function) && (function.rdma_capable || function.num_vfs > 0) && !function.manages_nvlink;
+}
+
+Result<CheckResults> check_vfs(const CheckedNode& node) {
+  std::vector<std::string> without;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (!function.rdma_capable || !is_pf(function) || function.total_vfs == 0) continue;
+    if (function.num_vfs > 0) return CheckResults();
+    without.push_back(describe(function) + ": 0 of " + std::to_string(function.total_vfs));
+  }
+  if (without.empty()) return CheckResults();
+  return CheckResults{{Finding::note,
+                       "no VF is enabled, so a pod gets a whole PF or shares it: " + joined(without),
+                       "for a VF for each pod: echo N > /sys/bus/pci/devices/ADDRESS/sriov_numvfs"}};
+}
+
+Result<CheckResults> check_vf_drivers(const CheckedNode& node) {
+  std::map<std::string, std::vector<std::string>> unbound;  // by PF
+  for (const PciFunction& function : node.inventory.functions) {
+    if (function.is_vf() && !function.driver.is_bound())
+      unbound[function.pf->text()].push_back(function.id.text());
+  }
+  CheckResults out;
+  for (const auto& [pf, vfs] : unbound) {
+    const std::string folder = std::string(kPciDevices) + "/" + pf;
+    const bool off = TRY(node.sys.text(folder + "/sriov_drivers_autoprobe"), "") == "0";
+    out.push_back({Finding::advice,
+                   counted(vfs.size(), "VF") + " of " + pf + (vfs.size() == 1 ? " has" : " have") +
+                       " no driver, and cannot be allocated: " + first_few(vfs) +
+                       (off ? " (sriov_drivers_autoprobe is 0)" : ""),
+                   "echo ADDRESS > /sys/bus/pci/drivers_probe"});
+  }
+  return out;
+}
+
+// The kernel sets a GUID of zero until an administrator or an agent assigns one; the port stays down.
+Result<CheckResults> check_guids(const CheckedNode& node) {
+  std::vector<std::string> without;
+  for (const PciFunction& function : node.inventory.functions) {
+    for (const RdmaFacts& rdma : function.rdma) {
+      const bool infiniband = !rdma.ports.empty() && rdma.ports[0].link_layer == "InfiniBand";
+      const bool zero = rdma.guid.find_first_not_of("0:") == std::string::npos;
+      if (function.is_vf() && infiniband && !rdma.guid.empty() && zero) without.push_back(describe(function));
+    }
+  }
+  if (without.empty()) return CheckResults();
+  return CheckResults{{Finding::fault, "VFs on InfiniBand without a GUID: " + first_few(without),
+                       "\"guid\" in the network's configuration, or the agent that assigns GUIDs"}};
+}
+
+// IFF_UP; false where the flags are not known.
+Result<bool> is_down(const SysRoot& sys, const std::string& interface) {
+  const std::string flags = TRY(sys.text("sys/class/net/" + interface + "/flags"), "").value_or("0x1");
+  unsigned out = 1;
+  if (flags.starts_with("0x")) std::from_chars(flags.data() + 2, flags.data() + flags.size(), out, 16);
+  return (out & 1U) == 0;
+}
+
+Result<CheckResults> check_carrier(const CheckedNode& node) {
+  CheckResults out;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (!serves_pods(function) || function.netdevs.empty()) continue;
+    const std::string& name = function.netdevs[0].name;
+    if (TRY(is_down(node.sys, name), "") && function.num_vfs > 0) {
+      out.push_back({Finding::advice, describe(function) + " is down: its VFs have no carrier",
+                     "ip link set " + name + " up"});
+    } else if (function.port.up && !function.port.carrier) {
+      out.push_back(
+          {Finding::fault, describe(function) + " has no carrier", "check the cable and the switch's port"});
+    }
+    const auto changes = TRY(node.sys.number("sys/class/net/" + name + "/carrier_changes"), "");
+    if (changes.value_or(0) > kManyCarrierChanges)
+      out.push_back(
+          {Finding::advice,
+           describe(function) + ": its carrier changed " + std::to_string(*changes) + " times since boot",
+           "check the cable, the transceiver and the switch's port"});
+  }
+  return out;
+}
+
+std::string remedy_of(const RdmaPort& port, const PciFunction& function) {
+  const std::string name = function.netdevs.empty() ? "its interface" : function.netdevs[0].name;
+  if (port.state == "INIT" || port.state == "ARMED")
+    return "no subnet manager has configured the port: check that one runs in the fabric";
+  if (port.physical == "Disabled") return "ip link set " + name + " up; check the cable; mlxlink shows why";
+  return "check the cable and the switch's port";
+}
+
+Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
+  CheckResults out;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (function.manages_nvlink) continue;
+    // A VF's port is down with its PF's, and that is the PF's fault.
+    const auto& below = function.port.rdma;
+    const bool pf_down =
+        function.is_vf() &&
+        std::any_of(below.begin(), below.end(), [](const RdmaPort& port) { return port.state != "ACTIVE"; });
+    if (pf_down) continue;
+    for (const RdmaFacts& rdma : function.rdma) {
+      for (const RdmaPort& port : rdma.ports) {
+        if (port.state == "ACTIVE" || port.state.empty()) continue;
+        out.push_back({Finding::fault,
+                       describe(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
+                           " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical),
+                       remedy_of(port, function)});
+      }
+    }
+  }
+  return out;
+}
+
+// 200 of "200 Gb/sec (4X HDR)".
+double parse_rate(const std::string& text) {
+  double out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+Result<CheckResults> check_rates(const CheckedNode& node) {
+  struct Port {
+    std::string name;
+    std::string model;
+    std::string text;
+  };
+  std::vector<Port> ports;
+  std::map<std::string, double> best;  // by model
+  for (const PciFunction& function : node.inventory.functions) {
+    if (!is_pf(function)) continue;
+    for (const RdmaFacts& rdma : function.rdma) {
+      for (const RdmaPort& port : rdma.ports) {
+        const std::string file = device_folder(function.id) + "/" + kRdmaDevices + "/" + rdma.name +
+                                 "/ports/" + std::to_string(port.number) + "/rate";
+        const auto text = TRY(node.sys.text(file), "");
+        if (!text || port.state != "ACTIVE") continue;
+        const std::string model = function.vendor + ":" + function.device + port.link_layer;
+        ports.push_back({describe(function), model, *text});
+        best[model] = std::max(best[model], parse_rate(*text));
+      }
+    }
+  }
+  CheckResults out;
+  for (const Port& port : ports) {
+    if (parse_rate(port.text) < best[port.model])
+      out.push_back({Finding::advice,
+                     port.name + " runs at " + port.text + ", another of this model here is faster",
+                     "check the cable and the switch's port"});
+  }
+  return out;
+}
+
+Result<CheckResults> check_host_use(const CheckedNode& node) {
+  CheckResults out;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (function.rdma.empty()) continue;
+    std::vector<std::string> facts;
+    for (const HostUseFact& fact : function.host_use) facts.push_back(fact.what);
+    if (!facts.empty())
+      out.push_back(
+          {Finding::note, describe(function) + " has RDMA and is the host's: " + joined(facts, "; ")});
+  }
+  return out;
+}
+
+Result<CheckResults> check_nvlink(const CheckedNode& node) {
+  std::vector<std::string> found;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (function.manages_nvlink) found.push_back(describe(function));
+  }
+  if (found.empty()) return CheckResults();
+  return CheckResults{
+      {Finding::note, joined(found) + ": they manage NVLink and lead to no network; no pool takes them"}};
+}
+
+Result<CheckResults> check_mtu(const CheckedNode& node) {
+  CheckResults out;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (!serves_pods(function) || !function.is_roce() || function.netdevs.empty()) continue;
+    const std::string& name = function.netdevs[0].name;
+    const auto mtu = TRY(node.sys.number("sys/class/net/" + name + "/mtu"), "");
+    if (!mtu || *mtu >= kMtuOfLargestPackets) continue;
+    out.push_back({Finding::advice,
+                   describe(function) + " has MTU " + std::to_string(*mtu) +
+                       ": RoCE sends the largest of 256, 512, 1024, 2048 and 4096 bytes that fits",
+                   "MTU 4200 or more, 9000 as a rule, on the PF, its VFs, the switches and all other nodes"});
+  }
+  return out;
+}
+
+Result<CheckResults> check_devices(const CheckedNode& node) {
+  const char* remedy = "run vfrail-cni sweep; binding the driver again creates the interface anew";
+  CheckResults out;
+  for (const UnreadDevice& device : node.inventory.unread)
+    out.push_back({Finding::fault, device.id + " cannot be read: " + device.reason, "see the kernel's log"});
+  for (const PciFunction& function : node.inventory.functions) {
+    if (!function.unclean.empty())
+      out.push_back({Finding::fault, describe(function) + ": " + function.unclean, remedy});
+  }
+  return out;
+}
+
+Result<CheckResults> check_firmware(const CheckedNode& node) {
+  CheckResults out;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (is_pf(function) && !function.port.failed_reporters.empty())
+      out.push_back(
+          {Finding::fault,
+           describe(function) + ": devlink's health reporters " + joined(function.port.failed_reporters) +
+               " are in error",
+           "devlink health show pci/" + function.id.text() + "; then recover it, or reset the device"});
+  }
+  return out;
+}
+
+}  // namespace
+
+const NodeChecks& port_checks() {
+  static const NodeChecks kChecks = {
+      {"VF-N06", "vfs", "VFs are enabled where RDMA devices can have them", check_vfs},
+      {"VF-N07", "vf-drivers", "every VF has a driver", check_vf_drivers},
+      {"VF-N08", "guids", "no VF on InfiniBand lacks a GUID", check_guids},
+      {"VF-N09", "carrier", "every port for pods has carrier", check_carrier},
+      {"VF-N10", "rdma-ports", "every RDMA port is active", check_rdma_ports},
+      {"VF-N11", "rates", "ports of one model have one rate", check_rates},
+      {"VF-N14", "host-use", "no RDMA device is the host's own", check_host_use},
+      {"VF-N15", "nvlink", "no device for the management of NVLink", check_nvlink},
+      {"VF-N16", "mtu", "RoCE can send its largest packets", check_mtu},
+      {"VF-N19", "firmware", "no health reporter is in error", check_firmware},
+      {"VF-N33", "devices", "every device can be read, none keeps anything of a pod", check_devices},
+  };
+  return kChecks;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,128 @@
+#include "common/escape.h"
+#include "plugin/report/report.h"
+#include "plugin/report/table.h"
+#include "plugin/top/top.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace vfrail {
+
+namespace {
+
+// "12.3 G" of 12.3e9, three digits.
+std::string with_prefix(double value) {
+  static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T"};
+  size_t prefix = 0;
+  while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
+    value /= 1000;
+    ++prefix;
+  }
+  char out[32];
+  std::snprintf(out, sizeof out, "%.*f %s", prefix == 0 || value >= 99.95 ? 0 : 1, value, kPrefixes[prefix]);
+  return out;
+}
+
+// A dash: the device does not count it.
+std::string bits(const std::optional<double>& bytes) { return bytes ? with_prefix(*bytes * 8) + "b/s" : "-"; }
+std::string number(const std::optional<double>& value) {
+  if (!value) return "-";
+  std::string out = with_prefix(*value);
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> kColumns = {
+      {"DEVICE", 0, 0},    {"NAMES", 3, 24},   {"POD", 1, 32},     {"RDMA RX", 0, 0},   {"RDMA TX", 0, 0},
+      {"%", 4, 0},         {"PKT/S RX", 6, 0}, {"PKT/S TX", 6, 0}, {"NET RX", 5, 0},    {"NET TX", 5, 0},
+      {"RETRANS/S", 2, 0}, {"OOS/S", 7, 0},    {"CNP/S", 7, 0},    {"DISCARDS/S", 7, 0}};
+  return kColumns;
+}
+
+std::vector<std::string> cells(const DeviceRates& rates) {
+  const auto percent = rates.percent();
+  return {escaped(rates.device.id),
+          escaped(rates.device.names),
+          escaped(rates.device.pod),
+          bits(rates[Count::rdma_rx_bytes]),
+          bits(rates[Count::rdma_tx_bytes]),
+          percent ? std::to_string(std::lround(*percent)) : "-",
+          number(rates[Count::rdma_rx_packets]),
+          number(rates[Count::rdma_tx_packets]),
+          bits(rates[Count::net_rx_bytes]),
+          bits(rates[Count::net_tx_bytes]),
+          number(rates[Count::retransmissions]),
+          number(rates[Count::out_of_sequence]),
+          number(rates[Count::congestion]),
+          number(rates[Count::discards])};
+}
+
+}  // namespace
+
+std::string render_rates(const std::vector<DeviceRates>& rates, const Terminal& terminal) {
+  if (rates.empty()) return "No device has been there for a whole interval.\n";
+  std::vector<std::vector<Cell>> rows;
+  for (const DeviceRates& one : rates) {
+    std::vector<Cell>& row = rows.emplace_back();
+    for (std::string& cell : cells(one)) row.push_back({std::move(cell)});
+  }
+  std::vector<std::string> hidden;
+  return draw(columns(), rows, {.width = terminal.width}, hidden);
+}
+
+std::string rate_lines(const std::vector<DeviceRates>& rates, const std::string& time) {
+  std::string out;
+  for (const DeviceRates& one : rates) {
+    out += time + " " + escaped(one.device.id);
+    if (!one.device.pod.empty()) out += " pod=" + escaped(one.device.pod);
+    for (size_t i = 0; i < kCounts; ++i) {
+      if (one.rates[i])
+        out += " " + std::string(name_of(static_cast<Count>(i))) + "=" +
+               std::to_string(std::llround(*one.rates[i]));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string render_summary(const Summary& summary) {
+  std::vector<Row> rows = {{"DEVICE", "POD", "COUNTER", "TOTAL", "MOST/S", "AVERAGE/S", "LEAST/S"}};
+  for (const auto& [id, line] : summary.lines()) {
+    for (size_t i = 0; i < kCounts; ++i) {
+      const auto& range = line.counts[i];
+      if (!range || range->total <= 0) continue;
+      rows.push_back({escaped(id), escaped(line.pod), name_of(static_cast<Count>(i)), number(range->total),
+                      number(range->most), number(range->average()), number(range->least)});
+    }
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f s", summary.seconds());
+  if (rows.size() == 1) return std::string("In ") + seconds + " no device had traffic.\n";
+  return std::string("In ") + seconds + ":\n" + align(std::move(rows));
+}
+
+Json rates_json(const std::vector<DeviceRates>& rates, double seconds) {
+  Json list = Json::array();
+  for (const DeviceRates& one : rates) {
+    Json counts = Json::object();
+    for (size_t i = 0; i < kCounts; ++i) {
+      if (one.rates[i])
+        counts.set(name_of(static_cast<Count>(i)), static_cast<int64_t>(std::llround(*one.rates[i])));
+    }
+    const auto percent = one.percent();
+    list.push(Json::object()
+                  .set("id", one.device.id)
+                  .set("names", one.device.names)
+                  .set("pod", one.device.pod)
+                  .set("speed_mbps", one.device.speed_mbps ? Json(int64_t{*one.device.speed_mbps}) : Json())
+                  .set("percent", percent ? Json(static_cast<int64_t>(std::lround(*percent))) : Json())
+                  .set("per_second", std::move(counts)));
+  }
+  return Json::object()
+      .set("schema_version", kSchemaVersion)
+      .set("interval_ms", static_cast<int64_t>(std::llround(seconds * 1000)))
+      .set("traffic", std::move(list));
+}
+
+}  // namespace vfrail

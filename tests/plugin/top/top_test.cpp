@@ -1,0 +1,137 @@
+// plugin/top: rates of counters, and what the loop prints of them.
+#include "plugin/top/top.h"
+
+#include "tests/support/json_schema.h"
+
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+DeviceCounters counters(std::vector<NamedCounter> named, std::optional<TrafficCounters> traffic = {}) {
+  DeviceCounters out;
+  out.traffic = traffic;
+  out.rdma = {{.device = "mlx5_2", .port = 1, .counters = std::move(named)}};
+  return out;
+}
+
+DeviceReading reading(std::vector<NamedCounter> named) {
+  return {.id = "0000:17:00.2",
+          .names = "mlx5_2",
+          .pod = "team/train-0",
+          .speed_mbps = 200'000,
+          .counts = counts_of(counters(std::move(named)))};
+}
+
+Reading at(int milliseconds, std::vector<DeviceReading> devices) {
+  return {.time = Clock::time_point(std::chrono::milliseconds(milliseconds)), .devices = std::move(devices)};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A loop over these readings, each after one interval.
+std::string watched(std::vector<Reading> readings, TopOptions options, bool is_terminal = false) {
+  std::string out;
+  size_t next = 0;
+  options.count = static_cast<unsigned>(readings.size() - 1);
+  const auto ended = watch_traffic(options, {.read = [&]() -> Result<Reading> { return readings.at(next++); },
+                                             .wait = [](double) { return true; },
+                                             .print = [&](const std::string& text) { out += text; },
+                                             .is_terminal = is_terminal,
+                                             .terminal = {.width = 0}});
+  REQUIRE(ended);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("words of InfiniBand's counters are bytes, and counters of one kind are added up") {
+  const Counts counts = counts_of(counters(
+      {{"port_rcv_data", 10}, {"local_ack_timeout_err", 1}, {"packet_seq_err", 2}, {"unknown_to_us", 9}},
+      TrafficCounters{.rx_bytes = 7}));
+  const auto of = [&](Count count) { return counts[static_cast<size_t>(count)]; };
+  CHECK(of(Count::rdma_rx_bytes) == 40);
+  CHECK(of(Count::retransmissions) == 3);
+  CHECK(of(Count::net_rx_bytes) == 7);
+  CHECK_FALSE(of(Count::rdma_tx_bytes));
+}
+
+TEST_CASE("a rate is the difference over the time, and the percentage that of the port's speed") {
+  const auto rates =
+      rates_between(at(1000, {reading({{"port_rcv_data", 0}, {"port_xmit_data", 5}})}),
+                    at(3000, {reading({{"port_rcv_data", 6'250'000'000}, {"port_xmit_data", 5}})}));
+  REQUIRE(rates.size() == 1);
+  CHECK(*rates[0][Count::rdma_rx_bytes] == 12.5e9);
+  CHECK(*rates[0][Count::rdma_tx_bytes] == 0);
+  CHECK(*rates[0].percent() == 50);
+  CHECK_FALSE(rates[0][Count::rdma_rx_packets]);
+}
+
+TEST_CASE("a counter that began anew, and a device that was not there before, have no rate") {
+  const auto again =
+      rates_between(at(0, {reading({{"rcvd_pkts", 100}})}), at(1000, {reading({{"rcvd_pkts", 3}})}));
+  REQUIRE(again.size() == 1);
+  CHECK_FALSE(again[0][Count::rdma_rx_packets]);
+  CHECK(rates_between(at(0, {}), at(1000, {reading({{"rcvd_pkts", 3}})})).empty());
+  CHECK(rates_between(at(0, {reading({})}), at(0, {reading({})})).empty());
+}
+
+TEST_CASE("without a terminal each device has a line for each interval, then comes the summary") {
+  const std::string out =
+      watched({at(0, {reading({{"port_xmit_data", 0}})}), at(1000, {reading({{"port_xmit_data", 250}})}),
+               at(2000, {reading({{"port_xmit_data", 1000}})})},
+              {});
+  CHECK(contains(out, " 0000:17:00.2 pod=team/train-0 rdma_tx_bytes=1000\n"));
+  CHECK(contains(out, " rdma_tx_bytes=3000\n"));
+  CHECK(contains(out, "\nIn 2.0 s:\n"));
+  CHECK(contains(out, "0000:17:00.2  team/train-0  rdma_tx_bytes  4.0 k  3.0 k   2.0 k      1.0 k"));
+}
+
+TEST_CASE("on a terminal it is a table, with a dash for what is not counted") {
+  const std::string out = watched(
+      {at(0, {reading({{"port_xmit_data", 0}})}), at(1000, {reading({{"port_xmit_data", 6'250'000'000}})})},
+      {}, true);
+  CHECK(contains(out, "RDMA TX"));
+  CHECK(contains(out, "200 Gb/s"));
+  CHECK(contains(out, "100"));
+  CHECK(contains(out, " - "));
+}
+
+TEST_CASE("a signal ends the loop with the summary of what there was") {
+  std::string out;
+  const auto ended = watch_traffic({}, {.read = [] { return Result<Reading>(at(0, {})); },
+                                        .wait = [](double) { return false; },
+                                        .print = [&](const std::string& text) { out += text; }});
+  REQUIRE(ended);
+  CHECK(out == "\nIn 0.0 s no device had traffic.\n");
+}
+
+TEST_CASE("JSON is a document for each interval, as the schema says") {
+  TopOptions options;
+  options.json = true;
+  const std::string out = watched(
+      {at(0, {reading({{"port_rcv_data", 0}})}), at(500, {reading({{"port_rcv_data", 5}})})}, options);
+  const auto json = Json::parse(out);
+  REQUIRE(json);
+  CHECK(*json->find("interval_ms")->as_int() == 500);
+  CHECK(json->find("traffic")->as_array()->at(0).find("per_second")->text() == R"({"rdma_rx_bytes":40})");
+  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
+  const std::string schema{std::istreambuf_iterator<char>(file), {}};
+  CHECK(test::schema_violation(schema, out) == "");
+}
+
+TEST_CASE("a node that cannot be read ends it with the reason") {
+  const auto ended = watch_traffic({}, {.read = [] {
+                                     return Result<Reading>(Error{Errc::not_found, 0, "no sysfs"});
+                                   }});
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().text == "no sysfs");
+}
