@@ -1,7 +1,7 @@
 #!/bin/bash
 # `vfrail serve --metrics-address` with real VFs and RDMA devices: the traffic of a device in a pod has the pod's name.
-# igb tells nothing about its VFs' traffic (it has no ndo_get_vf_stats), so what counts here is read in the pods' network
-# namespaces, and in sysfs for what is at home. Programs: vfrail, vfrail-cni, test-kubelet.
+# igb reports nothing about its VFs' traffic (it has no ndo_get_vf_stats), so the counters are read in the pods' network
+# namespaces, and in sysfs for devices in the host. Programs: vfrail, vfrail-cni, test-kubelet.
 . /lab/lib.sh
 lab_up 4
 
@@ -67,7 +67,24 @@ check 'what the other receives is counted for that' eventually more_than $((rece
 check 'the RDMA device in the pod is counted, too' value vfrail_rdma_port_stats_total "$(labels "$a"),rdma_device=\"mlx5_0\",port=\"1\",counter=\"sent_pkts\",namespace=\"ml\",pod=\"train-0\""
 check 'nothing is without counters' lacks '^vfrail_devices_without_counters{' scrape
 
-section 'RDMA at home'
+section 'vfrail top, vfrail doctor'
+# Traffic of the pods while top reads twice.
+top_while_pinging() {
+    ip netns exec train-0 ping -q -i 0.05 -s 1000 10.7.0.2 > /dev/null &
+    local ping=$! rc=0
+    vfrail top --config-file /run/t/config.json -i 2 --once "$@" || rc=$?
+    kill $ping
+    wait $ping
+    return $rc
+}
+check 'top shows the traffic of a pod under its name' has "$a pod=ml/train-0 .*net_tx_bytes=[1-9]" top_while_pinging --pod ml/train-0
+check 'and no other' lacks train-1 top_while_pinging --pod ml/train-0
+check 'as JSON, a document a line' has '^{"schema_version":2,"interval_ms":2[0-9]*,"traffic":\[{"id":"'"$a"'"' top_while_pinging -o json "$a"
+check 'a device that is not there is named' refused_with 'no device of this node is 0000:ff:00.0' vfrail top --once 0000:ff:00.0
+check 'doctor finds the mode of RDMA' has 'ok      VF-N04 rdma-netns-mode     exclusive' vfrail doctor
+check 'and that there is no CNI configuration' has 'VF-N31 cni .*net.d' vfrail doctor
+
+section 'RDMA in the host'
 # rxe sends from the first namespace only.
 c=${all[1]} d=${all[5]}
 ip addr add 10.8.0.1/24 dev "$(netdev "$c")"; ip link set "$(netdev "$c")" up
@@ -100,8 +117,8 @@ inside=(ip netns exec plugin)
 "${inside[@]}" vfrail serve --root /host-root --config-file /run/t/config.json --metrics-address localhost:$port >> /run/t/serve.log 2>&1 &
 server=$!
 check 'ready' eventually is ok page readyz
-check 'the traffic of devices at home is told' value vfrail_device_receive_bytes_total "$(labels "$d")"
-check 'what cannot be read is said, with the reason' is 2 value vfrail_devices_without_counters 'counters="traffic",reason="pf_out_of_reach"'
+check 'the traffic of devices in the host is reported' value vfrail_device_receive_bytes_total "$(labels "$d")"
+check 'what cannot be read is reported, with the reason' is 2 value vfrail_devices_without_counters 'counters="traffic",reason="pf_out_of_reach"'
 check 'and for RDMA' is 2 value vfrail_devices_without_counters 'counters="rdma",reason="pod_out_of_reach"'
 check 'pods are known all the same' is 2 value vfrail_devices_in_use 'resource='
 check 'TERM stops it' stop
