@@ -5,6 +5,7 @@
 #include "common/command_text.h"
 #include "plugin/report/check_config.h"
 #include "plugin/report/doctor.h"
+#include "plugin/report/explain_id.h"
 #include "plugin/report/inspect.h"
 #include "plugin/report/render.h"
 #include "plugin/serve.h"
@@ -38,6 +39,7 @@ class CommandLine {
   RenderOptions render;
   InspectOptions inspect;
   DoctorOptions doctor;
+  ExplainIdOptions explain;
   CaptureOptions capture;
   std::string shell;  // of `completion`
 

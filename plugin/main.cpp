@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   if (command == "check-config") return check_config(line.check_config);
   if (command == "render") return render(line.render);
   if (command == "doctor") return doctor(line.doctor);
+  if (command == "explain") return explain(line.explain);
   if (command == "capture") return capture(line.capture);
   if (command == "completion") return print(completion_for(line.shell, line.text()).value_or(""));
   if (command == "man") return print(manual_page(line.text(), 8, VFRAIL_VERSION));

@@ -3,6 +3,7 @@
 #include "common/escape.h"
 #include "common/text.h"
 #include "plugin/allocate/cdi_runtime.h"
+#include "plugin/report/exit.h"
 #include "plugin/report/report.h"
 #include "plugin/report/scan_root.h"
 
@@ -114,8 +115,7 @@ Json checks_json(const std::vector<CheckedNode>& checks) {
 int doctor(const DoctorOptions& options) {
   const auto inventory = scan_root(options.root);
   if (!inventory) {
-    std::cerr << "vfrail: " << escaped(inventory.error().text) << "\n";
-    return 1;
+    return fail(kFailed, inventory.error());
   }
   const SysRoot sys(options.root);
   const auto checks = check_node({sys, *inventory});

@@ -452,6 +452,7 @@ TEST_CASE("Each refusal has the id that says its remedy") {
   CHECK(id_after([](Situation& s) {
           s.state.device.rdma.clear();
           s.state.device.verbs_nodes.clear();
+          s.state.device.mad_nodes.clear();
           s.conf.rdma = RdmaPolicy::require;
         }) == "VF-NO-RDMA-DEVICE");
   CHECK(id_after([](Situation& s) { s.state.rdma.clear(); }) == "VF-DEVICE-NOT-IN-HOST");
