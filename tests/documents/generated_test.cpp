@@ -1,7 +1,9 @@
 // Parts of documents that come from the program, and lists that have to be complete. To update the former:
 //   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated parts of documents are up to date'
 #include "cni/conf/link_settings.h"
+#include "common/error_id.h"
 #include "plugin/config/selector_table.h"
+#include "plugin/report/explain_id.h"
 #include "tests/documents/page.h"
 
 #include <cstdlib>
@@ -21,6 +23,7 @@ constexpr const char* kEnd = "<!-- end of generated -->\n";
 std::string generate(const std::string& name) {
   if (name == "selectors") return selectors_document();
   if (name == "link settings") return link_settings_document();
+  if (name == "error ids") return errors_document();
   const Outcome outcome = run(name);
   INFO(name << "\n" << outcome.output);
   REQUIRE(outcome.status == 0);
@@ -113,6 +116,27 @@ TEST_CASE("every key of a network configuration is in the document") {
     CHECK(std::regex_search(text, std::regex("[`.]" + name + "[`.]")));
   }
   CHECK(keys > 30);
+}
+
+TEST_CASE("every id has its section in the troubleshooting, and documents name no other") {
+  const std::string troubleshooting = page("manifests/TROUBLESHOOTING.md").text();
+  for (const ErrorRow* row : all_errors()) {
+    INFO(row->name);
+    CHECK(troubleshooting.find("\n### " + std::string(row->name) + "\n") != std::string::npos);
+    for (const std::string_view text : {row->symptom, row->cause, row->remedy})
+      CHECK(troubleshooting.find(text) != std::string::npos);
+  }
+  static const std::regex id("\\bVF-[A-Z][A-Z0-9-]*[A-Z0-9]");
+  size_t named = 0;
+  for (const Page& one : pages()) {
+    const std::string text = one.text();
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), id); at != std::sregex_iterator(); ++at) {
+      INFO(one.file << ": " << at->str());
+      ++named;
+      CHECK(parse_error_id(at->str()));
+    }
+  }
+  CHECK(named > all_errors().size());
 }
 
 TEST_CASE("messages that the troubleshooting names are messages of the program") {
