@@ -40,9 +40,10 @@ constexpr ErrorRow kRows[] = {
      "The annotation k8s.v1.cni.cncf.io/resourceName is misspelt, or the resource has another prefix.",
      "Compare it with resourcePrefix and resourceName of the configuration."},
     {ErrorId::host_not_visible, "VF-HOST-NOT-VISIBLE",
-     "The plugin does not see what the host uses, so it cannot protect it.",
-     "The host's /proc is not mounted, and the process is in a network namespace of its own.",
-     "Mount the host's folders as manifests/daemonset.yaml does."},
+     "The plugin cannot see what the host uses, so it advertises nothing.",
+     "It runs in a network namespace of its own, and the host's files are not mounted.",
+     "Mount the host's / and add --root /host, as manifests/daemonset.yaml does, or run it with hostNetwork: "
+     "true."},
     {ErrorId::node_not_read, "VF-NODE-NOT-READ",
      "The node's devices cannot be read. What was read last stays advertised.",
      "sysfs is not mounted below the root that is given, or reading it fails.",
