@@ -6,7 +6,9 @@
 #include "cni/sweep/sweep.h"
 #include "cni/uninstall.h"
 #include "common/completion.h"
+#include "common/error_id.h"
 #include "common/escape.h"
+#include "common/explain.h"
 #include "common/manual.h"
 #include "common/netlink/netlink_kernel.h"
 
@@ -23,8 +25,8 @@ constexpr const char* kVersionLine = "vfrail-cni " VFRAIL_VERSION "\n";
 
 // Commands of the other program: users who call this one in /opt/cni/bin, where it is "vfrail", expect them
 // here.
-constexpr const char* kPluginCommands[] = {"capture", "check-config", "doctor", "explain",
-                                           "inspect", "render",       "serve"};
+constexpr const char* kPluginCommands[] = {"capture", "check-config", "doctor", "inspect",
+                                           "render",  "serve",        "top"};
 constexpr const char* kWhereThePluginIs =
     "the device plugin's program, also vfrail, is in its pod: kubectl -n kube-system exec ds/vfrail -- "
     "vfrail "
@@ -41,7 +43,7 @@ int wrong_usage(const std::string& problem, const std::string& help) {
 }
 
 int failed(const std::string& command, const Error& error) {
-  std::fprintf(stderr, "vfrail-cni: %s: %s\n", command.c_str(), escaped(error.text).c_str());
+  std::fprintf(stderr, "vfrail-cni: %s: %s\n", command.c_str(), escaped(error.text_with_id()).c_str());
   return 1;
 }
 
@@ -98,6 +100,12 @@ int run_help(const CommandText& program, const CommandWords& words) {
   return print(command == nullptr ? help_text(program, "") : help_text(*command, kProgram));
 }
 
+int run_explain(const CommandWords& words) {
+  if (words.arguments.empty()) return print(error_list());
+  const auto id = parse_error_id(words.arguments[0]);
+  return id ? print(explanation(row_of(*id))) : failed("explain", no_such_id(words.arguments[0]));
+}
+
 int run_completion(const CommandText& program, const CommandWords& words) {
   const auto script = completion_for(words.arguments[0], program);
   if (script) return print(*script);
@@ -128,6 +136,7 @@ int run_command(const CommandText& program, const CommandText& command, const Co
   if (command.name == "install") return run_install(words);
   if (command.name == "sweep") return run_sweep(words, environment);
   if (command.name == "uninstall") return run_uninstall(words);
+  if (command.name == "explain") return run_explain(words);
   if (command.name == "help") return run_help(program, words);
   if (command.name == "completion") return run_completion(program, words);
   if (command.name == "man") return print(manual_page(program, 8, VFRAIL_VERSION));
@@ -157,6 +166,10 @@ CommandText command_line_text() {
         {{"--root"}, "DIR", "The node's files, those of the CNI plugins too, are below this folder (/)"},
         {{"--stay"}, "", "Wait for TERM when it is done, as a DaemonSet's container must"}},
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
+      {"explain",
+       "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all",
+       {help},
+       {{{}, "ID", "As it is in the message; also without VF-, in small letters"}}},
       {"version", "Print the version", {help}},
       {"help", "Print this, or the options of a command", {help}, {{{}, "COMMAND", "The command"}}},
       completion_command(),

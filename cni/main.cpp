@@ -7,6 +7,7 @@
 #include "cni/ipam/ipam.h"
 #include "cni/verbs/status.h"
 #include "cni/verbs/verbs.h"
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/held_folder.h"
@@ -43,7 +44,7 @@ Result<> print(const Json& json) {
 
 // Best effort: if nobody can read it, the exit status still shows the failure.
 int print_error(const std::string& version, const Error& error, CniCode invalid) {
-  (void)print(format_error(version, cni_code(error, invalid), error.text));
+  (void)print(format_error(version, cni_code(error, invalid), error));
   return 1;
 }
 
@@ -53,7 +54,7 @@ Result<> report(const Status& found) {
   const CniCode code = found.degraded.empty() ? CniCode::not_available : CniCode::degraded;
   std::vector<std::string> all = found.missing;
   all.insert(all.end(), found.degraded.begin(), found.degraded.end());
-  return Error{Errc::peer, static_cast<int>(code), joined(all, "; also: ")};
+  return Error{Errc::peer, static_cast<int>(code), joined(all, "; also: "), found.id};
 }
 
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
@@ -86,10 +87,13 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
 // A network's configuration names it, and root writes there, so it must be in the log folders.
 Result<> open_log_file(const std::string& path, Log& log) {
   if (path == "/dev/null") return log.open_file(path);
-  const auto file = TRY(find_below({"/var/log", "/tmp"}, path), "logFile, stderr is used instead");
+  const auto file = TRY(with_id(ErrorId::log_file, find_below({"/var/log", "/tmp"}, path)),
+                        "logFile, stderr is used instead");
   if (!file)
-    return Error{Errc::not_found, 0, "logFile " + path + ": its folder is not there, stderr is used instead"};
-  TRY(log.open_file(file->path()), "logFile " + path + ", stderr is used instead");
+    return Error{Errc::not_found, 0, "logFile " + path + ": its folder is not there, stderr is used instead",
+                 ErrorId::log_file};
+  TRY(with_id(ErrorId::log_file, log.open_file(file->path())),
+      "logFile " + path + ", stderr is used instead");
   return {};
 }
 
@@ -97,7 +101,8 @@ Result<> open_log_file(const std::string& path, Log& log) {
 Result<> check_version(const Request& request, const std::string& version) {
   if (!version_supported(version)) {
     return Error{Errc::invalid, 0,
-                 "cniVersion " + version + " is not supported; supported are " + version_list()};
+                 "cniVersion " + version + " is not supported; supported are " + version_list(),
+                 ErrorId::cni_version};
   }
   const char* least = request.command == Command::check                                      ? "0.4.0"
                       : request.command == Command::gc || request.command == Command::status ? "1.1.0"
@@ -105,7 +110,8 @@ Result<> check_version(const Request& request, const std::string& version) {
   if (compare_versions(version, least) >= 0) return {};
   return Error{Errc::invalid, 0,
                std::string(command_name(request.command)) + " needs cniVersion " + least +
-                   " or later, the configuration has " + version};
+                   " or later, the configuration has " + version,
+               ErrorId::cni_version};
 }
 
 // Started by itself as an IPAM plugin, under another name or by a plugin that delegates back: it would
@@ -117,7 +123,8 @@ std::optional<int> answer_itself(const Request& request, const Environment& envi
   const Error error{
       Errc::invalid, 0,
       "ipam.type leads back to vfrail, which assigns no addresses; name an IPAM plugin, whereabouts or "
-      "host-local"};
+      "host-local",
+      ErrorId::ipam_is_vfrail};
   return print_error(version, error, CniCode::invalid_config);
 }
 
@@ -147,17 +154,18 @@ int run_cni(const Environment& environment) {
   Log log;
   if (conf) log.set_level(conf->log_level);
   if (conf && !conf->log_file.empty()) {
-    if (const auto opened = open_log_file(conf->log_file, log); !opened) log.warning(opened.error().text);
+    if (const auto opened = open_log_file(conf->log_file, log); !opened)
+      log.warning(opened.error().text, {{"id", opened.error().id_text()}});
   }
   log.add_context("cmd", command_name(request->command));
   log.add_context("cid", request->container_id);
   log.add_context("ifname", request->ifname);
   const auto done = run_verb(*request, environment, log);
   if (done) return 0;
-  log.error(done.error().text);
+  log.error(done.error().text, {{"id", done.error().id_text()}});
   const bool unavailable = request->command == Command::status && done.error().code != Errc::peer;
   if (unavailable) {
-    (void)print(format_error(version, static_cast<uint16_t>(CniCode::not_available), done.error().text));
+    (void)print(format_error(version, static_cast<uint16_t>(CniCode::not_available), done.error()));
     return 1;
   }
   return print_error(version, done.error(), CniCode::invalid_config);

@@ -2,6 +2,7 @@
 
 #include "cni/install.h"
 #include "cni/record/record.h"
+#include "common/error_id.h"
 #include "common/node/cdi_spec.h"
 #include "common/text.h"
 
@@ -62,7 +63,8 @@ Result<> refuse_attachments(const UninstallPlaces& places) {
   return Error{Errc::busy, 0,
                std::to_string(names.size()) + " attachments are recorded (" + joined(some, ", ") +
                    "): delete the pods that have devices; if there are none any more, run " +
-                   places.cni_folder.substr(places.root.size()) + "/vfrail sweep on the node"};
+                   places.cni_folder.substr(places.root.size()) + "/vfrail sweep on the node",
+               ErrorId::attachments_left};
 }
 
 // Under any name: networks of host-device and others may use copies.

@@ -1,5 +1,7 @@
 #include "common/files.h"
 
+#include "common/error_id.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -71,7 +73,8 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
     if (steady_clock::now() >= deadline) {
       return Error{Errc::busy, EWOULDBLOCK,
                    "lock " + file + " has been held " + read_holder(fd.get()) + "; waited " +
-                       std::to_string(wait_at_most.count()) + " ms for it"};
+                       std::to_string(wait_at_most.count()) + " ms for it",
+                   ErrorId::lock_held};
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, milliseconds{20});

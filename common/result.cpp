@@ -1,5 +1,7 @@
 #include "common/result.h"
 
+#include "common/error_id.h"
+
 #include <cerrno>
 #include <cstring>
 
@@ -37,7 +39,46 @@ Errc code_of(int sys) {
   }
 }
 
+ErrorId generic_id(Errc code) {
+  switch (code) {
+    case Errc::invalid:
+      return ErrorId::invalid_input;
+    case Errc::not_found:
+      return ErrorId::not_found;
+    case Errc::exists:
+      return ErrorId::already_there;
+    case Errc::wrong_netns:
+      return ErrorId::netns_gone;
+    case Errc::busy:
+      return ErrorId::busy;
+    case Errc::denied:
+      return ErrorId::permission_denied;
+    case Errc::unsupported:
+      return ErrorId::not_supported;
+    case Errc::timeout:
+      return ErrorId::timed_out;
+    case Errc::protocol:
+      return ErrorId::malformed;
+    case Errc::peer:
+      return ErrorId::refused_by_peer;
+    case Errc::system:
+      break;
+  }
+  return ErrorId::system_call;
+}
+
 }  // namespace
+
+ErrorId Error::id() const { return specific.value_or(generic_id(code)); }
+
+std::string Error::id_text() const { return vfrail::id_text(id()); }
+
+std::string Error::text_with_id() const { return text + " [" + id_text() + "]"; }
+
+Error&& Error::with_id(ErrorId id) && {
+  if (!specific) specific = id;
+  return std::move(*this);
+}
 
 Error&& Error::in(std::string_view what) && {
   if (!what.empty()) text = std::string(what) + ": " + text;

@@ -12,6 +12,9 @@
 
 namespace vfrail {
 
+// What it is about: "VF-DEVICE-IN-USE", which `vfrail explain` explains. All of them are in error_id.h.
+enum class ErrorId : uint8_t;
+
 template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
@@ -36,6 +39,15 @@ struct Error {
   Errc code = Errc::system;
   int sys = 0;  // errno; for Errc::peer the peer's own code; 0 for none
   std::string text;
+  std::optional<ErrorId> specific = {};  // where more can be said about the remedy than `code` says
+
+  // The specific one, else that of `code`: no error is without.
+  ErrorId id() const;
+  std::string id_text() const;  // "VF-DEVICE-IN-USE"
+  // "text [VF-DEVICE-IN-USE]", for where there is no other place for the id.
+  std::string text_with_id() const;
+  // Keeps a specific id that it has: who made the error knew best.
+  Error&& with_id(ErrorId id) &&;
 
   // Prepends the context: "what: text".
   Error&& in(std::string_view what) &&;
@@ -90,6 +102,13 @@ class [[nodiscard]] Result<void> {
  private:
   std::variant<std::monostate, Error> state_;
 };
+
+// The same result; an error without a specific id has this one.
+template <class T>
+Result<T> with_id(ErrorId id, Result<T> result) {
+  if (!result.ok()) return std::move(result.error()).with_id(id);
+  return result;
+}
 
 }  // namespace vfrail
 

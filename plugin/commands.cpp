@@ -228,6 +228,22 @@ void add_top(CLI::App& app, TopOptions& options) {
   add_text(top, "--root", options.root, "DIR", kRootAbout);
 }
 
+void add_explain(CLI::App& app, ExplainIdOptions& options) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all");
+  explain
+      ->add_option("ID", options.id,
+                   "As it is in the message, the log or inspect; also without VF-, in small letters, or a "
+                   "reason of the metrics")
+      ->option_text(" ");
+  explain
+      ->add_option_function<std::string>(
+          "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
+          "Form of the answer")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->option_text("text|json");
+}
+
 void add_capture(CLI::App& app, CaptureOptions& options) {
   CLI::App* capture = app.add_subcommand(
       "capture", "Copy what vfrail reads of this node into a new folder, for an issue; --root takes it");
@@ -298,6 +314,7 @@ CommandLine::CommandLine() : app_(std::make_unique<CLI::App>(kAbout, "vfrail")) 
   add_check_config(*app_, check_config);
   add_render(*app_, render);
   add_doctor(*app_, doctor);
+  add_explain(*app_, explain);
   add_capture(*app_, capture);
   add_top(*app_, top);
   CLI::App* completion = app_->add_subcommand("completion", completion_command().about);

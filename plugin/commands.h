@@ -4,6 +4,7 @@
 
 #include "common/command_text.h"
 #include "plugin/doctor/doctor.h"
+#include "plugin/doctor/explain_id.h"
 #include "plugin/report/check_config.h"
 #include "plugin/report/inspect.h"
 #include "plugin/report/render.h"
@@ -39,6 +40,7 @@ class CommandLine {
   RenderOptions render;
   InspectOptions inspect;
   DoctorOptions doctor;
+  ExplainIdOptions explain;
   CaptureOptions capture;
   TopOptions top;
   std::string shell;  // of `completion`

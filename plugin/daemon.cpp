@@ -1,5 +1,6 @@
 #include "plugin/daemon.h"
 
+#include "common/error_id.h"
 #include "common/node/attachments.h"
 #include "common/text.h"
 #include "plugin/allocate/cdi_folder.h"
@@ -175,7 +176,7 @@ void Daemon::report_config() const {
   for (const std::string& note : options_.config.now().notes) log_.info("configuration", {{"note", note}});
   for (const SkippedEntry& entry : options_.config.now().skipped)
     log_.error("a resource is not served, its entry in the configuration is faulty; the others are served",
-               {{"reason", entry.reason}});
+               {{"reason", entry.reason}, {"id", id_text(entry.id)}});
 }
 
 void Daemon::scan_node() {
@@ -188,10 +189,10 @@ void Daemon::scan_node() {
   kernel_.scanned(now);
   rescan_at_ = next_rescan();
   if (!pools) {
-    note_failed_scan(pools.error().text, now);
+    note_failed_scan(pools.error().text, pools.error().specific.value_or(ErrorId::node_not_read), now);
     return;
   }
-  if (!whole) note_failed_scan(unread_text(pools->unread), now);
+  if (!whole) note_failed_scan(unread_text(pools->unread), ErrorId::device_not_read, now);
   // The first list is whole, or as whole as it will be.
   if (!whole && !scanned_at_ && now < patient_until_) return;
   if (whole) note_complete_scan();
@@ -212,12 +213,13 @@ void Daemon::scan_node() {
 }
 
 // The lists stay unchanged: a failed scan says nothing about the node.
-void Daemon::note_failed_scan(const std::string& reason, Time now) {
+void Daemon::note_failed_scan(const std::string& reason, ErrorId id, Time now) {
   retry_at_ = now + kRetry;
   if (reason == scan_failure_) return;
   scan_failure_ = reason;
-  log_.error("the node's devices cannot be read; what was read last stays advertised",
-             {{"reason", scan_failure_}, {"retry_seconds", std::to_string(kRetry.count())}});
+  log_.error(
+      "the node's devices cannot be read; what was read last stays advertised",
+      {{"reason", scan_failure_}, {"id", id_text(id)}, {"retry_seconds", std::to_string(kRetry.count())}});
 }
 
 void Daemon::note_complete_scan() {
@@ -283,12 +285,8 @@ void Daemon::remark_unread_specs() {
                        [&](const auto& resource) { return resource.second.contains(id); });
   };
   std::vector<std::string> remarks;
-  for (const std::string& name : find_unread_specs(options_.places.cdi_dir, used)) {
-    remarks.push_back(
-        "no container runtime has read the CDI spec " + name +
-        " since its device was allocated: if the pod runs, it has no device nodes; does the runtime "
-        "have CDI (containerd 2.0, or 1.7 with enable_cdi = true; CRI-O 1.23)?");
-  }
+  for (const std::string& name : find_unread_specs(options_.places.cdi_dir, used))
+    remarks.push_back(unread_spec_text(name));
   remark("CDI", remarks);
 }
 
@@ -297,9 +295,9 @@ void Daemon::find_orphans(Time now) {
   auto owners =
       options_.cni_state_dir.empty() ? Result<AttachedDevices>(AttachedDevices()) : attachments.owners();
   // Devices that are in another namespace are orphaned whether or not there are records.
-  remark("attachments", owners
-                            ? std::vector<std::string>()
-                            : std::vector{"cannot read which devices are attached: " + owners.error().text});
+  remark("attachments",
+         owners ? std::vector<std::string>()
+                : std::vector{"cannot read which devices are attached: " + owners.error().text_with_id()});
   // What cannot be read now is as it was: an orphan does not become none.
   if (owners) attached_ = *std::move(owners);
   const auto found = find_orphaned(published_, *in_use_, attached_);
@@ -317,7 +315,8 @@ void Daemon::find_orphans(Time now) {
     remarks.push_back(
         id + " " + what +
         (owner == attached_.end() ? "" : " (" + describe_owner(attachments, owner->second) + ")") +
-        ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node");
+        ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node [" +
+        id_text(ErrorId::orphaned_attachment) + "]");
   }
   remark("orphaned", remarks);
   // A sweep would leave alone again what it has left alone.
@@ -328,7 +327,7 @@ void Daemon::find_orphans(Time now) {
 void Daemon::sweep() {
   if (options_.sweep_program.empty() || sweep_) return;
   auto run = SweepRun::start(options_.sweep_program);
-  if (!run) return remark("sweep", {"cannot release orphaned attachments: " + run.error().text});
+  if (!run) return remark("sweep", {"cannot release orphaned attachments: " + run.error().text_with_id()});
   remark("sweep", {});
   sweep_.emplace(*std::move(run));
 }
@@ -340,7 +339,9 @@ void Daemon::finish_sweep() {
     log_.info("orphaned attachments were released", {{"said", outcome.output}});
   } else {
     log_.warning("orphaned attachments could not be released",
-                 {{"exit_code", std::to_string(outcome.exit_code)}, {"said", outcome.output}});
+                 {{"exit_code", std::to_string(outcome.exit_code)},
+                  {"said", outcome.output},
+                  {"id", id_text(ErrorId::orphaned_attachment)}});
   }
 }
 

@@ -97,7 +97,7 @@ class Daemon {
   void read_config_events();
   void reload();
   void scan_node();
-  void note_failed_scan(const std::string& reason, Time now);
+  void note_failed_scan(const std::string& reason, ErrorId id, Time now);
   void note_complete_scan();
   void note_scan(const Pools& pools, Time now);
   // Asks kubelet which container has what, without waiting.

@@ -20,9 +20,18 @@ std::vector<std::string> find_refusals(const Pools& pools) {
   std::vector<std::string> out;
   for (const LeftOut& function : pools.left_out) {
     if (function.kind == LeftOut::Kind::host_use)
-      out.push_back(function.id + " is not offered: " + joined(function.reasons, "; "));
+      out.push_back(function.id + " is not offered: " + joined(texts_of(function.reasons), "; ") + " [" +
+                    joined(ids_of(function.reasons)) + "]");
   }
   return out;
+}
+
+std::string unread_spec_text(const std::string& name) {
+  return "no container runtime has read the CDI spec " + name +
+         " since its device was allocated: if the pod runs, it has no device nodes; does the runtime have "
+         "CDI "
+         "(containerd 2.0, or 1.7 with enable_cdi = true; CRI-O 1.23)? [" +
+         id_text(ErrorId::cdi_not_supported) + "]";
 }
 
 std::string unread_text(const std::vector<UnreadDevice>& unread) {

@@ -15,6 +15,9 @@ std::vector<std::string> names_missing_in(const Config& other, const Config& her
 // The functions that a selector names, but the host uses, a sentence each.
 std::vector<std::string> find_refusals(const Pools& pools);
 
+// That no container runtime has read that CDI spec.
+std::string unread_spec_text(const std::string& name);
+
 // The unreadable devices and the reasons, the first few.
 std::string unread_text(const std::vector<UnreadDevice>& unread);
 

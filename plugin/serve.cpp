@@ -1,5 +1,6 @@
 #include "plugin/serve.h"
 
+#include "common/error_id.h"
 #include "common/log.h"
 #include "common/node/sys_root.h"
 #include "common/node/unclean.h"
@@ -64,11 +65,13 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
   if (!level) {
     return Error{Errc::invalid, 0,
                  std::string(by_name ? "--log-level" : "-v") + ": '" + word +
-                     "' is not one of error, warning, info, debug, and no number"};
+                     "' is not one of error, warning, info, debug, and no number",
+                 ErrorId::option_invalid};
   }
   log.set_level(*level);
   if (options.log_format != "text" && options.log_format != "json") {
-    return Error{Errc::invalid, 0, "--log-format: '" + options.log_format + "' is not one of text, json"};
+    return Error{Errc::invalid, 0, "--log-format: '" + options.log_format + "' is not one of text, json",
+                 ErrorId::option_invalid};
   }
   log.set_format(options.log_format == "json" ? LogFormat::json : LogFormat::text);
   return {};
@@ -92,7 +95,8 @@ Result<std::optional<Watched>> choose_watched(const ServeOptions& options) {
   const bool metrics = !options.metrics_address.empty();
   if (!metrics && options.probe_address.empty()) return std::optional<Watched>();
   if (metrics && !options.probe_address.empty())
-    return Error{Errc::invalid, 0, "--probe-address: --metrics-address serves /healthz and /readyz as well"};
+    return Error{Errc::invalid, 0, "--probe-address: --metrics-address serves /healthz and /readyz as well",
+                 ErrorId::option_invalid};
   const std::string& address = metrics ? options.metrics_address : options.probe_address;
   return std::optional(Watched{
       TRY(parse_listen_address(address), metrics ? "--metrics-address" : "--probe-address"), metrics});
@@ -103,7 +107,8 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   TRY(set_up_log(options, log), "");
   const auto interval = options.rescan_interval.value_or(kRescanInterval);
   if (interval < std::chrono::seconds{1} || interval > std::chrono::hours{24}) {
-    return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed"};
+    return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed",
+                 ErrorId::option_invalid};
   }
   auto watched = TRY(choose_watched(options), "");
   const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
@@ -160,7 +165,8 @@ bool runtime_takes_cdi(const SysRoot& sys, Log& log) {
       "the container runtime does not take CDI device names: --use-cdi has no effect, device nodes go by "
       "kubelet",
       {{"reason", runtime->why},
-       {"remedy", "enable CDI (containerd 1.7 or later) and start this pod again"}});
+       {"remedy", "enable CDI (containerd 1.7 or later) and start this pod again"},
+       {"id", id_text(ErrorId::cdi_not_supported)}});
   return false;
 }
 
@@ -170,7 +176,7 @@ Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& 
   {
     Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
     if (const std::string blind = TRY(check_host_view(sys, inventory), ""); !blind.empty())
-      return Error{Errc::wrong_netns, 0, blind};
+      return Error{Errc::wrong_netns, 0, blind, ErrorId::host_not_visible};
     TRY(add_unclean(sys, cni_state_dir, inventory), "");
     pools = match(config, inventory);
     pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
@@ -255,18 +261,18 @@ int serve(const ServeOptions& options) {
   Log log;
   const auto signals = catch_signals();
   if (!signals) {
-    log.error("cannot start", {{"reason", signals.error().text}});
+    log.error("cannot start", {{"reason", signals.error().text}, {"id", signals.error().id_text()}});
     return 1;
   }
   auto setup = check(options, log);
   if (!setup) {
-    log.error("cannot start", {{"reason", setup.error().text}});
+    log.error("cannot start", {{"reason", setup.error().text}, {"id", setup.error().id_text()}});
     return 2;
   }
   for (const std::string& flag : options.ignored)
     log.info("flag has no effect here, the log goes to stderr", {{"flag", flag}});
   if (const auto ran = run(options, *setup, *signals, log); !ran) {
-    log.error("cannot serve", {{"reason", ran.error().text}});
+    log.error("cannot serve", {{"reason", ran.error().text}, {"id", ran.error().id_text()}});
     return 1;
   }
   return 0;

@@ -3,6 +3,7 @@
 #include "cni/baseline/baseline_store.h"
 #include "cni/node/boot.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ std::string name_of(const Record& record) { return baseline_name(record.device_k
 Result<std::optional<Baseline>> load(const Record& record, World& world) {
   auto known = BaselineStore(world.store).load(name_of(record));
   if (known || known.error().code != Errc::protocol) return known;
-  world.log.warning("a baseline cannot be read, it is made anew", {{"reason", known.error().text}});
+  world.log.warning("a baseline cannot be read, it is made anew",
+                    {{"reason", known.error().text}, {"id", known.error().id_text()}});
   return std::optional<Baseline>();
 }
 
@@ -173,7 +175,9 @@ Result<> write_down(const Record& record, std::optional<Baseline> known, const O
   }
   if (clean) return store.set_clean(name);
   world.log.warning("the device is not what it was before the pod had it, and cannot be restored",
-                    {{"device", record.device_key}, {"reason", joined(outcome.reasons, "; ")}});
+                    {{"device", record.device_key},
+                     {"reason", joined(outcome.reasons, "; ")},
+                     {"id", id_text(ErrorId::device_unclean)}});
   return store.set_unclean(name, record.boot_id, outcome.reasons);
 }
 
@@ -228,7 +232,8 @@ Result<> refuse_unclean(const std::string& device_key, World& world) {
     if (reasons.empty()) continue;
     return Error{Errc::busy, 0,
                  device_key + " is not what it was before its last pod, and cannot be restored: " +
-                     joined(reasons, "; ") + "; bind its driver again, which makes its interface anew"};
+                     joined(reasons, "; ") + "; bind its driver again, which makes its interface anew",
+                 ErrorId::device_unclean};
   }
   return {};
 }

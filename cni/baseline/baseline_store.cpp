@@ -1,5 +1,6 @@
 #include "cni/baseline/baseline_store.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/node/unclean.h"
 
@@ -37,9 +38,10 @@ Result<std::optional<Baseline>> BaselineStore::load(const std::string& name) con
   if (!text) return std::optional<Baseline>();
   auto baseline = parse_baseline(*text);
   if (!baseline)
-    return Error{Errc::protocol, 0, "baseline " + path + " cannot be read: " + baseline.error().text};
+    return Error{Errc::protocol, 0, "baseline " + path + " cannot be read: " + baseline.error().text,
+                 ErrorId::record_damaged};
   if (baseline_name(baseline->device_key, baseline->port) != name)
-    return Error{Errc::protocol, 0, "baseline " + path + " is of another device"};
+    return Error{Errc::protocol, 0, "baseline " + path + " is of another device", ErrorId::record_damaged};
   return std::optional<Baseline>(std::move(*baseline));
 }
 

@@ -1,6 +1,7 @@
 #include "cni/conf/net_conf.h"
 
 #include "cni/conf/vf_conf.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 #include <cctype>
@@ -42,7 +43,8 @@ Result<> refuse_vlan_trunk(ObjectReader& conf) {
   if (nothing) return {};
   return Error{Errc::unsupported, 0,
                "vlanTrunk: the kernel has no way to give a VF a trunk of VLANs (value " + value->text() +
-                   "); take it out of the network configuration, and set vlan if one is enough"};
+                   "); take it out of the network configuration, and set vlan if one is enough",
+               ErrorId::vlan_trunk};
 }
 
 Result<> add_device_id(ObjectReader& reader, std::string_view key, DeviceSelector& out,
@@ -235,7 +237,7 @@ namespace {
 
 Result<Json> decode(std::string_view text) {
   auto json = Json::parse_object(text, kMaxConfigBytes);
-  if (!json) return Error{Errc::protocol, 0, std::move(json.error().text)};
+  if (!json) return Error{Errc::protocol, 0, std::move(json.error().text), ErrorId::config_syntax};
   return json;
 }
 
@@ -286,11 +288,13 @@ std::string text_of(const Json* object, std::string_view key) {
 
 }  // namespace
 
-Result<NetConf> parse_net_conf(std::string_view text) { return read_net_conf(TRY(decode(text), ""), text); }
+Result<NetConf> parse_net_conf(std::string_view text) {
+  return with_id(ErrorId::network_config, read_net_conf(TRY(decode(text), ""), text));
+}
 
 Configuration::Configuration(std::string text) : text_(std::move(text)) {
   const auto json = decode(text_);
-  conf_ = json ? read_net_conf(*json, text_) : json.error();
+  conf_ = json ? with_id(ErrorId::network_config, read_net_conf(*json, text_)) : json.error();
   if (!json) return;
   if (std::string version = text_of(&*json, "cniVersion"); !version.empty()) version_ = std::move(version);
   ipam_type_ = text_of(json->find("ipam"), "type");

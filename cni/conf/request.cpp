@@ -1,5 +1,6 @@
 #include "cni/conf/request.h"
 
+#include "common/error_id.h"
 #include "common/ids.h"
 #include "common/node/attachment_record.h"
 #include "common/text.h"
@@ -147,7 +148,8 @@ Result<Request> read_request(const Environment& environment, Configuration confi
   }
   const std::string override_word = variables.get("CNI_NETNS_OVERRIDE");
   request.netns_override = override_word == "1" || override_word == "true" || override_word == "TRUE";
-  if (!variables.problems().empty()) return Error{Errc::invalid, 0, "environment: " + variables.problems()};
+  if (!variables.problems().empty())
+    return Error{Errc::invalid, 0, "environment: " + variables.problems(), ErrorId::cni_environment};
   return request;
 }
 

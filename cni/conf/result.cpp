@@ -273,9 +273,10 @@ uint16_t cni_code(const Error& error, CniCode invalid) {
   return static_cast<uint16_t>(CniCode::kernel_refused);
 }
 
-Json format_error(std::string_view version, uint16_t code, std::string_view message) {
+Json format_error(std::string_view version, uint16_t code, const Error& error) {
   Json out;
-  out.set("cniVersion", version).set("code", int{code}).set("msg", escaped(message));
+  out.set("cniVersion", version).set("code", int{code}).set("msg", escaped(error.text));
+  out.set("details", "vfrail explain " + error.id_text());
   return out;
 }
 

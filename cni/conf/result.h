@@ -98,6 +98,7 @@ enum class CniCode : uint16_t {
 // The code for an error; `invalid` is what Errc::invalid means at that point (the environment, the
 // configuration).
 uint16_t cni_code(const Error& error, CniCode invalid);
-Json format_error(std::string_view version, uint16_t code, std::string_view message);
+// The id is in `details`, which runtimes show behind the message in a pod's event (libcni, types.Error).
+Json format_error(std::string_view version, uint16_t code, const Error& error);
 
 }  // namespace vfrail

@@ -1,5 +1,6 @@
 #include "cni/ipam/ipam.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/unique_fd.h"
 
@@ -125,7 +126,9 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
   return pid;
 }
 
-Error no_answer() { return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed"}; }
+Error no_answer() {
+  return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed", ErrorId::ipam_timeout};
+}
 
 bool is_this_program(const struct stat& file) {
   struct stat own {};
@@ -159,7 +162,7 @@ Result<std::string> collect(const UniqueFd& from, Child& child, Clock::time_poin
     if (got == 0) return output;
     if (got > 0) output.append(buffer, static_cast<size_t>(got));
     if (output.size() > kMaxOutput)
-      return Error{Errc::protocol, 0, "more than 1 MiB of output; it has been killed"};
+      return Error{Errc::protocol, 0, "more than 1 MiB of output; it has been killed", ErrorId::ipam_answer};
   }
 }
 
@@ -169,13 +172,15 @@ Error refusal(const std::string& output, int status) {
                                               : "exit status " + std::to_string(WEXITSTATUS(status));
   const auto json = Json::parse(output, kMaxOutput);
   if (!json || json->as_object() == nullptr) {
-    return Error{Errc::peer, 0, how + (output.empty() ? ", no message" : ": " + output.substr(0, 400))};
+    return Error{Errc::peer, 0, how + (output.empty() ? ", no message" : ": " + output.substr(0, 400)),
+                 ErrorId::ipam_failed};
   }
   ObjectReader reader(*json->as_object(), "");
   const auto code = reader.integer("code", 0, UINT16_MAX);
   const auto message = reader.text("msg");
   const auto details = reader.text("details");
-  Error out{Errc::peer, code && *code ? static_cast<int>(**code) : 0, message && *message ? **message : how};
+  Error out{Errc::peer, code && *code ? static_cast<int>(**code) : 0, message && *message ? **message : how,
+            ErrorId::ipam_failed};
   if (details && *details && !(*details)->empty()) out.text += "; " + **details;
   // It goes into the pod's events and the node's log.
   if (out.text.size() > kMaxMessage) out.text = out.text.substr(0, kMaxMessage) + "...";
@@ -194,13 +199,15 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
       return Error{Errc::invalid, 0,
                    "ipam.type " + type + " is vfrail itself (" + file +
                        "), which assigns no addresses; name an IPAM "
-                       "plugin, whereabouts or host-local"};
+                       "plugin, whereabouts or host-local",
+                   ErrorId::ipam_is_vfrail};
     }
     searched += (searched.empty() ? "" : ", ") + folder;
   }
   return Error{Errc::not_found, 0,
                "IPAM plugin " + type + " is not in CNI_PATH (" +
-                   (searched.empty() ? "which is empty" : searched) + "); install it there"};
+                   (searched.empty() ? "which is empty" : searched) + "); install it there",
+               ErrorId::ipam_not_found};
 }
 
 Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
@@ -209,7 +216,9 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
   const std::string program = TRY(find_plugin(type, request.path), "");
   const UniqueFd in = TRY(make_input(request.config.text()), what);
   Pipe out = TRY(make_pipe(), what);
-  Child child(TRY(spawn(program, make_environment(request, command), in, out.write, inherited), what));
+  Child child(TRY(with_id(ErrorId::ipam_failed,
+                          spawn(program, make_environment(request, command), in, out.write, inherited)),
+                  what));
   out.write.reset();
   const auto deadline = Clock::now() + timeout;
   std::string output = TRY(collect(out.read, child, deadline), what);
@@ -219,7 +228,9 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return refusal(output, status).in(what);
   if (output.find_first_not_of(" \t\r\n") == std::string::npos) return std::optional<Json>();
   auto json = Json::parse(output, kMaxOutput);
-  if (!json) return Error{Errc::protocol, 0, what + ": its answer is not JSON: " + json.error().text};
+  if (!json)
+    return Error{Errc::protocol, 0, what + ": its answer is not JSON: " + json.error().text,
+                 ErrorId::ipam_answer};
   return std::optional<Json>(std::move(*json));
 }
 

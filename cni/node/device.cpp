@@ -1,5 +1,6 @@
 #include "cni/node/device.h"
 
+#include "common/error_id.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
@@ -45,7 +46,8 @@ Result<> keep_port(std::vector<Netdev>& netdevs, const std::optional<uint32_t>& 
   if (!netdevs.empty()) return {};
   return Error{Errc::not_found, 0,
                "port: no interface of " + whose + " in the host (" + joined(all) + ") has the dev_port " +
-                   std::to_string(port.value_or(0))};
+                   std::to_string(port.value_or(0)),
+               ErrorId::device_not_on_node};
 }
 
 Result<Device> device_with_netdev(const SysRoot& sys, const std::string& name) {
@@ -66,7 +68,8 @@ Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& 
   auto found = TRY(read_netdevs(folder, Driver(), {.dev_port = true}), "");
   TRY(keep_port(found, selector.port, selector.kernel_path), "");
   if (!found.empty()) return found.front().name;
-  return Error{Errc::not_found, 0, "kernelpath: " + selector.kernel_path + " has no interface in the host"};
+  return Error{Errc::not_found, 0, "kernelpath: " + selector.kernel_path + " has no interface in the host",
+               ErrorId::device_not_on_node};
 }
 
 // The netdev that one of the static selectors names; empty if none of them is set.
@@ -74,7 +77,8 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
   if (!selector.name.empty()) {
     if (TRY(host.find_link(selector.name), "find device " + selector.name)) return selector.name;
     return Error{Errc::not_found, 0,
-                 "device: the host has no interface " + selector.name + "; compare it with ip link"};
+                 "device: the host has no interface " + selector.name + "; compare it with ip link",
+                 ErrorId::device_not_on_node};
   }
   if (selector.mac) {
     for (const Link& link : TRY(host.links(), "find hwaddr " + selector.mac->text())) {
@@ -84,7 +88,8 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
         return link.name;
     }
     return Error{Errc::not_found, 0,
-                 "hwaddr: the host has no interface with the address " + selector.mac->text()};
+                 "hwaddr: the host has no interface with the address " + selector.mac->text(),
+                 ErrorId::device_not_on_node};
   }
   return selector.kernel_path.empty() ? std::string() : find_netdev_below(sys, selector);
 }
@@ -157,7 +162,8 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
         Errc::invalid, 0,
         "the configuration names no device: Multus adds deviceID when the NetworkAttachmentDefinition has "
         "the annotation k8s.v1.cni.cncf.io/resourceName and the pod requests that resource (once for each "
-        "attachment); without a device plugin set device, hwaddr, kernelpath or pciBusID"};
+        "attachment); without a device plugin set device, hwaddr, kernelpath or pciBusID",
+        ErrorId::no_device_named};
   }
   auto found = TRY(read_device(sys, *selector.id, kAttachFacts), "");
   if (!found) {
@@ -165,7 +171,8 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
                  "device " + selector.id->text() +
                      " is not on this node: neither a PCI function nor an auxiliary device has that name; "
                      "compare it with lspci -D and /sys/bus/auxiliary/devices, and leave it out of networks "
-                     "that have a device plugin, which names the device"};
+                     "that have a device plugin, which names the device",
+                 ErrorId::device_not_on_node};
   }
   Device out = *std::move(found);
   DeviceSelector others = selector;
@@ -181,7 +188,8 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
   return Error{Errc::invalid, 0,
                "the scheduler gave the device " + selector.id->text() +
                    ", but the configuration's device, hwaddr or kernelpath names " + name +
-                   ", which is not part of it; take the static one out of the configuration"};
+                   ", which is not part of it; take the static one out of the configuration",
+               ErrorId::device_conflict};
 }
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 #include "cni/plan/plan.h"
 
 #include "cni/conf/result.h"
+#include "common/error_id.h"
 #include "common/node/driver.h"
 #include "common/text.h"
 
@@ -22,15 +23,16 @@ Result<> check_pod(const Request& request, const State& state) {
   if (state.same_netns && !request.netns_override) {
     return Error{Errc::wrong_netns, 0,
                  "the pod's network namespace " + request.netns +
-                     " is the host's own; a pod with hostNetwork has the host's devices already"};
+                     " is the host's own; a pod with hostNetwork has the host's devices already",
+                 ErrorId::host_netns};
   }
   if (state.occupant && !state.netdev_in_pod) {
     const Link& link = *state.occupant;
     return Error{Errc::exists, 0,
                  "the pod already has an interface that answers to " + request.ifname +
                      " or to a name of the device: " + link.name +
-                     (link.kind.empty() ? "" : " (" + link.kind + ")") +
-                     "; give the attachment another name"};
+                     (link.kind.empty() ? "" : " (" + link.kind + ")") + "; give the attachment another name",
+                 ErrorId::interface_name_taken};
   }
   return {};
 }
@@ -42,7 +44,8 @@ Result<> check_result_fits(const NetConf& conf) {
   return Error{Errc::invalid, 0,
                "cniVersion " + conf.cni_version +
                    " has no words for an attachment without an address: set \"cniVersion\": \"0.3.1\" or "
-                   "later, or add an ipam section"};
+                   "later, or add an ipam section",
+               ErrorId::cni_version};
 }
 
 Result<> check_parts(const NetConf& conf, const State& state) {
@@ -50,18 +53,20 @@ Result<> check_parts(const NetConf& conf, const State& state) {
   if (device.netdevs.size() > 1) {
     return Error{Errc::invalid, 0,
                  device.key() + " has several interfaces on one port (" + joined(device.netdev_names()) +
-                     "); name one with \"device\""};
+                     "); name one with \"device\"",
+                 ErrorId::several_interfaces};
   }
   if (!device.driver.is_bound() && device.netdevs.empty() && device.rdma.empty()) {
     return Error{Errc::not_found, 0,
-                 device.key() + " has no driver bound, so it has neither an interface nor an RDMA device"};
+                 device.key() + " has no driver bound, so it has neither an interface nor an RDMA device",
+                 ErrorId::no_driver};
   }
   const std::string missing = missing_part(device, conf, state.netdev_in_pod);
   if (missing.empty()) return {};
-  return Error{
-      Errc::busy, 0,
-      "the " + missing + " of " + device.key() + " (driver " + device.driver.name() +
-          ") is not in the host: it is in another network namespace, or its driver is just starting"};
+  return Error{Errc::busy, 0,
+               "the " + missing + " of " + device.key() + " (driver " + device.driver.name() +
+                   ") is not in the host: it is in another network namespace, or its driver is just starting",
+               ErrorId::device_not_in_host};
 }
 
 // What the kernel creates for each namespace, or does not let leave it (NETIF_F_NETNS_LOCAL): no device that
@@ -74,7 +79,8 @@ Result<> check_kind(const Link& link) {
   return Error{Errc::invalid, 0,
                link.name + " is " + (bound ? "a " + link.kind : "the loopback interface") +
                    ", which the kernel does not move into another network namespace; name the interface of a "
-                   "device"};
+                   "device",
+               ErrorId::interface_not_movable};
 }
 
 Result<> check_mtu(const NetConf& conf, const Link& link) {
@@ -82,7 +88,8 @@ Result<> check_mtu(const NetConf& conf, const Link& link) {
     return Error{Errc::invalid, 0,
                  "mtu: " + std::to_string(*conf.mtu) + " is " + than + " " + link.name + " can do (" +
                      std::to_string(limit) + "); set " + std::to_string(limit) +
-                     " or leave mtu out (the largest is the driver's, and can depend on the PF's MTU)"};
+                     " or leave mtu out (the largest is the driver's, and can depend on the PF's MTU)",
+                 ErrorId::mtu_out_of_range};
   };
   if (conf.mtu && link.max_mtu != 0 && *conf.mtu > link.max_mtu) return refuse("more than", link.max_mtu);
   if (conf.mtu && *conf.mtu < link.min_mtu) return refuse("less than", link.min_mtu);
@@ -94,7 +101,8 @@ Result<> check_host_use(const NetConf& conf, const State& state) {
   return Error{Errc::denied, 0,
                state.device.key() +
                    " is not given to a pod, because the host lives on it: " + state.host_use +
-                   "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network"};
+                   "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network",
+               ErrorId::host_uses_device};
 }
 
 Result<> plan_link(const Request& request, const NetConf& conf, const Link& link, AttachPlan& plan) {
@@ -104,7 +112,8 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   if (mac && mac->bytes.size() != link.mac.bytes.size()) {
     return Error{
         Errc::invalid, 0,
-        "mac: " + link.name + " has addresses of " + std::to_string(link.mac.bytes.size()) + " bytes"};
+        "mac: " + link.name + " has addresses of " + std::to_string(link.mac.bytes.size()) + " bytes",
+        ErrorId::mac_invalid};
   }
   plan.link = before(link);
   // What is set already is not sent: some drivers refuse even a change to the same address.
@@ -132,7 +141,8 @@ Result<> check_guid(const NetConf& conf, const State& state) {
   if (conf.guid && state.link && !ipoib) {
     return Error{
         Errc::invalid, 0,
-        "guid: " + state.link->name + " of " + state.device.key() + " is not an InfiniBand interface"};
+        "guid: " + state.link->name + " of " + state.device.key() + " is not an InfiniBand interface",
+        ErrorId::not_infiniband};
   }
   if (!ipoib || conf.guid) return {};
   const auto begin = state.link->mac.bytes.end() - 8;
@@ -143,20 +153,23 @@ Result<> check_guid(const NetConf& conf, const State& state) {
   return Error{
       Errc::invalid, 0,
       state.device.key() +
-          " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)"};
+          " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)",
+      ErrorId::guid_missing};
 }
 
 Result<> check_infiniband(const NetConf& conf, const State& state) {
   if (conf.ib_kubernetes && !(conf.ib_kubernetes_done && conf.guid)) {
     return Error{Errc::busy, 0,
                  "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni wants "
-                 "\"mellanox.infiniband.app\": \"configured\" and a GUID)"};
+                 "\"mellanox.infiniband.app\": \"configured\" and a GUID)",
+                 ErrorId::ib_kubernetes_pending};
   }
   if (conf.vfio_wanted && state.device.driver.kind() != DriverKind::vfio) {
     return Error{Errc::invalid, 0,
                  "vfioPciMode: " + state.device.key() + " is bound to " +
                      (state.device.driver.is_bound() ? state.device.driver.name() : "no driver") +
-                     ", not to vfio-pci"};
+                     ", not to vfio-pci",
+                 ErrorId::not_vfio};
   }
   return check_guid(conf, state);
 }
@@ -167,7 +180,8 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
   if (!state.vf) {
     const bool address_only = wanted == VfSettings{.mac = wanted.mac};
     if (address_only && state.link) return {};  // the netdev has its address all the same
-    return Error{Errc::invalid, 0, wanted.text() + ": only the PF can set that, and " + state.no_vf};
+    return Error{Errc::invalid, 0, wanted.text() + ": only the PF can set that, and " + state.no_vf,
+                 ErrorId::no_pf};
   }
   VfPlan vf;
   vf.place = *state.vf;
@@ -191,15 +205,17 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
     return Error{Errc::not_found, 0,
                  rdma_setting(conf) + ", but " + state.device.key() + " has no RDMA device in the host" +
                      (state.device.driver.is_user_space() ? " (driver " + state.device.driver.name() + ")"
-                                                          : std::string())};
+                                                          : std::string()),
+                 ErrorId::no_rdma_device};
   }
   if (auto lacks = missing_isolation(conf, state.rdma_mode))
-    return Error{Errc::unsupported, 0, std::move(*lacks)};
+    return Error{Errc::unsupported, 0, std::move(*lacks), ErrorId::rdma_shared_mode};
   if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod uses it through its nodes
   if (state.rdma.size() != state.device.rdma.size()) {
     return Error{Errc::busy, 0,
                  "RDMA device " + joined(state.device.rdma_names()) + " of " + state.device.key() +
-                     " is not in the host's namespace"};
+                     " is not in the host's namespace",
+                 ErrorId::device_not_in_host};
   }
   plan.rdma = state.rdma;
   plan.rdma_in_pod = names_in_pod(conf, plan.rdma.size());
@@ -222,7 +238,8 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
   if (!mac || mac->bytes.size() != 6 || mac->all_zero() || (mac->bytes[0] & 1) != 0) {
     return Error{Errc::invalid, 0,
                  "CNI_ARGS MAC: \"" + at->second.substr(0, 40) +
-                     "\" is not a MAC address that an interface can have (02:00:00:00:00:01)"};
+                     "\" is not a MAC address that an interface can have (02:00:00:00:00:01)",
+                 ErrorId::mac_invalid};
   }
   return mac;
 }
@@ -267,7 +284,8 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   } else if (conf.mtu || conf.pod.need_link()) {
     return Error{Errc::invalid, 0,
                  "mtu, sysctl, sourceRouting and the settings of a link need an interface, which " +
-                     state.device.key() + " (driver " + state.device.driver.name() + ") does not have"};
+                     state.device.key() + " (driver " + state.device.driver.name() + ") does not have",
+                 ErrorId::no_interface};
   }
   if (!state.netdev_in_pod) {
     TRY(check_infiniband(conf, state), "");

@@ -1,6 +1,7 @@
 // What the pod gets beside its interface: every refusal, before anything has changed. Pure.
 #include "cni/plan/plan.h"
 #include "cni/plan/routing.h"
+#include "common/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -68,7 +69,8 @@ Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::str
                                      [&](const Regex& pattern) { return matches(pattern, sysctl); });
     if (allowed) continue;
     return Error{Errc::denied, 0,
-                 "sysctl: no line of the node's " + std::string(kSysctlAllowList) + " allows " + sysctl.key};
+                 "sysctl: no line of the node's " + std::string(kSysctlAllowList) + " allows " + sysctl.key,
+                 ErrorId::sysctl_not_allowed};
   }
   return {};
 }
@@ -83,13 +85,15 @@ Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uin
   if (wanted.table && taken(*wanted.table)) {
     return Error{Errc::exists, 0,
                  "sourceRouting: table " + std::to_string(*wanted.table) +
-                     " has routes or rules in the pod already; name another one, or none (true)"};
+                     " has routes or rules in the pod already; name another one, or none (true)",
+                 ErrorId::routing_table_taken};
   }
   if (wanted.table) return *wanted.table;
   for (uint32_t table = kFirst; table < kEnd; ++table) {
     if (!taken(table)) return table;
   }
-  return Error{Errc::exists, 0, "sourceRouting: the tables 100 to 252 are all in use in the pod"};
+  return Error{Errc::exists, 0, "sourceRouting: the tables 100 to 252 are all in use in the pod",
+               ErrorId::routing_table_taken};
 }
 
 }  // namespace

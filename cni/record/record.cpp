@@ -1,5 +1,7 @@
 #include "cni/record/record.h"
 
+#include "common/error_id.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -25,7 +27,8 @@ Result<mode_t> check_owner(const std::string& folder) {
   if (::lstat(folder.c_str(), &info) != 0) return Error::from_errno(errno, "read " + folder);
   if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid()) return info.st_mode;
   return Error{Errc::denied, 0,
-               folder + " is not a folder of user " + std::to_string(::geteuid()) + "; remove it"};
+               folder + " is not a folder of user " + std::to_string(::geteuid()) + "; remove it",
+               ErrorId::state_folder};
 }
 
 // Whoever can write here can make root move devices.
@@ -46,7 +49,9 @@ Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
   for (const char* part : {"/attachments", "/devices"}) TRY(check_owner(folder + part), "state folder");
   TRY(close_to_others(locks, TRY(check_owner(locks), "folder of locks")), "folder of locks");
   auto held = TRY(HeldFolder::open(locks), "");
-  if (!held) return Error{Errc::system, ENOENT, "folder of locks " + locks + " has been removed"};
+  if (!held)
+    return Error{Errc::system, ENOENT, "folder of locks " + locks + " has been removed",
+                 ErrorId::state_folder};
   TRY(held->check_owner(), "");
   RecordStore out(std::move(folder), std::move(locks));
   out.held_locks_ = std::make_shared<const HeldFolder>(std::move(*held));
@@ -58,7 +63,8 @@ std::string RecordStore::lock_path(const std::string& name) const {
 }
 
 Result<FileLock> RecordStore::lock(const std::string& name, std::chrono::milliseconds wait_at_most) const {
-  return FileLock::acquire(lock_path(name), wait_at_most, {purpose_, locks_ + "/" + name});
+  return with_id(ErrorId::state_folder,
+                 FileLock::acquire(lock_path(name), wait_at_most, {purpose_, locks_ + "/" + name}));
 }
 
 Result<FileLock> RecordStore::lock_attachment(const AttachmentName& name, const std::string& verb,
@@ -93,7 +99,7 @@ Result<> RecordStore::save(const Record& record) const {
   // JSON cannot hold every text that the kernel and the environment can (an alias that is not UTF-8), and an
   // unreadable record does not help DEL: better no attachment.
   const std::string text = format_record(record);
-  TRY(parse_record(text), "the record would not be readable");
+  TRY(with_id(ErrorId::malformed, parse_record(text)), "the record would not be readable");
   TRY(remove_leftovers(record.device_key), "");
   const std::string temporary = temporary_path(record.device_key);
   const std::string file = record_path(record.attachment);

@@ -1,5 +1,6 @@
 #include "cni/plan/routing.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 
@@ -17,7 +18,8 @@ Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
   const std::string folder = "ipv6/conf/" + ifname + "/";
   const auto disabled = TRY(pod.read_sysctl(folder + "disable_ipv6"), "");
   if (!disabled)
-    return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6"};
+    return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6",
+                 ErrorId::no_ipv6};
   if (*disabled != "0") TRY(pod.write_sysctl(folder + "disable_ipv6", "0"), "enable IPv6 on " + ifname);
   return pod.write_sysctl(folder + "keep_addr_on_down", "1");
 }
@@ -29,7 +31,8 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
     if (address.dad == DadState::failed) {
       return Error{Errc::exists, 0,
                    "address " + address.address.cidr() +
-                       " is in use by another host (duplicate address detection failed)"};
+                       " is in use by another host (duplicate address detection failed)",
+                   ErrorId::address_in_use};
     }
   }
   // Still tentative: without a carrier the kernel does not start the detection, which is no reason to fail a
@@ -42,8 +45,10 @@ Result<> write_sysctls(Kernel& pod, const std::string& ifname, const std::vector
     auto written = pod.write_sysctl(sysctl.path_for(ifname), sysctl.value);
     if (written) continue;
     Error error = std::move(written).error();
-    if (error.code == Errc::not_found)
+    if (error.code == Errc::not_found) {
+      error.specific = ErrorId::sysctl_unknown;
       error.text += "; the pod has no such setting: compare it with sysctl -a -r '^net' in a pod";
+    }
     return std::move(error).in("set sysctl " + sysctl.key + " to " + sysctl.value);
   }
   return {};

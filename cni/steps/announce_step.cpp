@@ -13,8 +13,10 @@ void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& 
     // No wait for a carrier: the kernel asks three times within two seconds.
     const auto sent = pod.announce(link.index, ip.address);
     if (!sent) {
-      log.warning("an address is not announced",
-                  {{"name", link.name}, {"address", ip.address.text()}, {"reason", sent.error().text}});
+      log.warning("an address is not announced", {{"name", link.name},
+                                                  {"address", ip.address.text()},
+                                                  {"reason", sent.error().text},
+                                                  {"id", sent.error().id_text()}});
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "cni/node/device.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 #include "common/node/cdi_spec.h"
 #include "common/text.h"
 
@@ -7,10 +8,11 @@ namespace vfrail {
 
 Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world) {
   if (plan.cdi_spec.empty() || !record.device) return {};
-  const auto file =
-      TRY(find_cdi_spec(plan.cdi_spec, world.cdi_folders), "read the CDI spec of " + record.device_key);
+  const auto file = TRY(with_id(ErrorId::cdi_spec, find_cdi_spec(plan.cdi_spec, world.cdi_folders)),
+                        "read the CDI spec of " + record.device_key);
   if (!file) return {};
-  auto spec = TRY(read_cdi_spec(file->path()), "read the CDI spec of " + record.device_key);
+  auto spec = TRY(with_id(ErrorId::cdi_spec, read_cdi_spec(file->path())),
+                  "read the CDI spec of " + record.device_key);
   if (!spec || !has_rdma_nodes(*spec)) return {};
   // Its numbers change only when it moves, and the device's lock excludes other movers.
   const auto nodes =
@@ -19,11 +21,12 @@ Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& w
     return Error{Errc::busy, 0,
                  record.device_key +
                      " has no RDMA device nodes any more, but its container was allocated some (" +
-                     plan.cdi_spec + "); delete the pod, so that kubelet allocates anew"};
+                     plan.cdi_spec + "); delete the pod, so that kubelet allocates anew",
+                 ErrorId::rdma_nodes_changed};
   }
   if (!replace_rdma_nodes(*spec, nodes)) return {};
   // A fixed name, since only this process may write it: the next ADD renames what a kill leaves there.
-  TRY(write_cdi_spec(file->path(), file->path() + ".new", *spec),
+  TRY(with_id(ErrorId::cdi_spec, write_cdi_spec(file->path(), file->path() + ".new", *spec)),
       "correct the CDI spec of " + record.device_key);
   world.log.info("the device nodes have other numbers now, the CDI spec has them",
                  {{"device", record.device_key}, {"nodes", joined(nodes)}});

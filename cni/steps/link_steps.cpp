@@ -1,6 +1,7 @@
 #include "cni/node/device.h"
 #include "cni/node/namespaces.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 #include <utility>
@@ -153,8 +154,10 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   const auto apply = [&](const char* what, const LinkChange& one) {
     const auto result = world.host.change_link(now.index, one);
     if (!result) {
-      world.log.warning("the driver did not take a property back",
-                        {{"name", now.name}, {"property", what}, {"reason", result.error().text}});
+      world.log.warning("the driver did not take a property back", {{"name", now.name},
+                                                                    {"property", what},
+                                                                    {"reason", result.error().text},
+                                                                    {"id", result.error().id_text()}});
     }
   };
   if (change.mac && !world.host.change_link(now.index, {.mac = change.mac})) {
@@ -290,7 +293,8 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   change.up = true;
   auto moved = host.change_link(before.index, change);
   if (!moved && change.mac) moved = finish_without_mac(record, change, host, pod, std::move(moved).error());
-  TRY(std::move(moved), "move " + before.name + " into the pod as " + plan.ifname);
+  TRY(with_id(ErrorId::link_setting_refused, std::move(moved)),
+      "move " + before.name + " into the pod as " + plan.ifname);
   // The index can have changed: another link of the pod may have had it.
   auto link = TRY(pod.find_link(plan.ifname), "read " + plan.ifname + " in the pod");
   if (!link)
@@ -363,7 +367,8 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world) 
                        ") has not come back, and nothing has for " +
                        std::to_string(world.return_timeout.count()) +
                        " ms: a process still holds the namespace that it is in, or the kernel has not got to "
-                       "ending it; try again"};
+                       "ending it; try again",
+                   ErrorId::device_not_returned};
     }
     TRY(std::move(returned), "wait for " + record.link->name);
   }

@@ -1,6 +1,7 @@
 #include "cni/node/device.h"
 #include "cni/node/namespaces.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -57,7 +58,8 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
                "the kernel gave " + joined(record.rdma) + " of " + record.device_key + " the device nodes " +
                    joined(have) + " when it moved into the pod, but the container was allocated " +
                    joined(plan.nodes) +
-                   ", which now is no device's or another's; delete the pod, so that kubelet allocates anew"};
+                   ", which now is no device's or another's; delete the pod, so that kubelet allocates anew",
+               ErrorId::rdma_nodes_changed};
 }
 
 Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
@@ -68,6 +70,7 @@ Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
     auto renamed = pod.rename_rdma_device(device.index, name);
     if (renamed) continue;
     const bool taken = renamed.error().sys == EEXIST;
+    if (taken) renamed.error().specific = ErrorId::rdma_name_taken;
     return std::move(renamed.error())
         .in("rdmaName: call " + device.name + " " + name + " in the pod" +
             (taken ? " (another RDMA device of the node or, since Linux 7, of the pod has the name)" : ""));
@@ -249,7 +252,8 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
       return Error{Errc::busy, 0,
                    "RDMA device " + host_names(missing) + " of " + record.device_key +
                        " has not come back within " + std::to_string(world.return_timeout.count()) +
-                       " ms: a process still holds the namespace that it is in"};
+                       " ms: a process still holds the namespace that it is in",
+                   ErrorId::device_not_returned};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -105,7 +105,8 @@ Result<> detach_programs(const Link& link, World& world) {
   auto detached = world.host.detach_programs(link);
   if (!detached && detached.error().sys == EPERM) {
     // In a container that may not query BPF programs; XDP is visible nevertheless.
-    world.log.warning("no permission to find BPF programs", {{"reason", detached.error().text}});
+    world.log.warning("no permission to find BPF programs",
+                      {{"reason", detached.error().text}, {"id", detached.error().id_text()}});
     return {};
   }
   for (const std::string& program : TRY(std::move(detached), "")) {

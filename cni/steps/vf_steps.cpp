@@ -1,5 +1,6 @@
 #include "cni/node/device.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 
 namespace vfrail {
 
@@ -31,7 +32,10 @@ Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world
     if (done) continue;
     if (is_final(done.error())) {
       world.log.warning("the PF's driver did not take a setting back",
-                        {{"pf", place.pf}, {"setting", one.text()}, {"reason", done.error().text}});
+                        {{"pf", place.pf},
+                         {"setting", one.text()},
+                         {"reason", done.error().text},
+                         {"id", id_text(ErrorId::vf_setting_refused)}});
     } else if (out) {
       out = std::move(done).error().in("set " + one.text() + " on VF " + std::to_string(place.index) +
                                        " of " + place.pf);
@@ -70,7 +74,9 @@ Result<> change_vf(Kernel& host, const VfPlan& plan) {
   }
   Error error = std::move(done).error();
   if (!refused.empty()) error.text = refused;
-  return std::move(error).in("set VF " + std::to_string(plan.place.index) + " of " + plan.place.pf);
+  return std::move(error)
+      .with_id(ErrorId::vf_setting_refused)
+      .in("set VF " + std::to_string(plan.place.index) + " of " + plan.place.pf);
 }
 
 Result<> restore_vf_identity(const Record& record, World& world) {

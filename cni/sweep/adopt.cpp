@@ -1,6 +1,7 @@
 #include "cni/sweep/adopt.h"
 
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/text.h"
 
@@ -251,7 +252,8 @@ Result<std::optional<DeviceId>> device_of(const ForeignAttachment& attachment, c
     return attachment.state.device ? attachment.state.device : conf.device.id;
   return Error{
       Errc::invalid, 0,
-      "its state names " + attachment.state.device->text() + ", its configuration " + conf.device.id->text()};
+      "its state names " + attachment.state.device->text() + ", its configuration " + conf.device.id->text(),
+      ErrorId::device_conflict};
 }
 
 Result<Driver> read_driver(const DeviceId& id, const World& world) {
@@ -314,7 +316,8 @@ Result<std::optional<Record>> adopt(const ForeignAttachment& attachment, const R
       TRY(world.store.lock_device(seen.device_key, world.lock_timeout), "wait for " + seen.device_key);
   if (const auto owner = TRY(world.store.owner(seen.device_key), ""))
     return Error{Errc::busy, 0,
-                 "by our records " + owner->ifname + " of container " + owner->container_id + " has it"};
+                 "by our records " + owner->ifname + " of container " + owner->container_id + " has it",
+                 ErrorId::device_in_use};
   // Again, now that the lock keeps other processes of vfrail from moving it.
   auto record = TRY(describe(attachment, options, world), "");
   if (record) TRY(world.store.save(*record), "");
@@ -347,7 +350,7 @@ Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& re
     if (line) continue;
     report.lines.push_back({options.adopt ? SweepAction::failed : SweepAction::left_alone,
                             attachment_text(attachment.owner->name, attachment.name, attachment.network),
-                            "cannot be taken over: " + line.error().text});
+                            "cannot be taken over: " + line.error().text_with_id()});
   }
   return {};
 }

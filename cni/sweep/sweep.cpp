@@ -87,7 +87,7 @@ void sweep_records(World& world, const SweepOptions& options, const std::vector<
     auto swept = one();
     if (!swept) {
       line.action = SweepAction::failed;
-      line.why = swept.error().text;
+      line.why = swept.error().text_with_id();
     } else if (*swept) {
       line = std::move(**swept);
     } else {
@@ -104,7 +104,7 @@ Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport&
     if (removed.ok() && !*removed) continue;
     if (!removed.ok()) {
       line.action = SweepAction::failed;
-      line.why = removed.error().text;
+      line.why = removed.error().text_with_id();
     }
     report.lines.push_back(std::move(line));
   }

@@ -8,6 +8,7 @@
 #include "cni/verbs/chained.h"
 #include "cni/verbs/read_state.h"
 #include "cni/verbs/verbs.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 
@@ -28,7 +29,8 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
                                               World& world) {
   auto record = world.store.load(name);
   if (!record && record.error().code == Errc::protocol) {
-    world.log.error("a record cannot be read, it is set aside", {{"reason", record.error().text}});
+    world.log.error("a record cannot be read, it is set aside",
+                    {{"reason", record.error().text}, {"id", record.error().id_text()}});
     TRY(world.store.quarantine(name), "");
     return std::optional<Record>();
   }
@@ -39,13 +41,17 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
     if (name == us)
       return Error{Errc::exists, 0,
-                   found->device_key + " is attached already, as " + whose + "; DEL it first"};
+                   found->device_key + " is attached already, as " + whose + "; DEL it first",
+                   ErrorId::attached_already};
     return Error{Errc::busy, 0,
-                 found->device_key + " belongs to " + whose + ", which still has it; DEL that one first"};
+                 found->device_key + " belongs to " + whose + ", which still has it; DEL that one first",
+                 ErrorId::device_in_use};
   }
-  world.log.warning(
-      "an orphaned attachment has the device, it is released first",
-      {{"device", found->device_key}, {"container", name.container_id}, {"ifname", name.ifname}});
+  world.log.warning("an orphaned attachment has the device, it is released first",
+                    {{"device", found->device_key},
+                     {"container", name.container_id},
+                     {"ifname", name.ifname},
+                     {"id", id_text(ErrorId::orphaned_attachment)}});
   return found;
 }
 
@@ -208,7 +214,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   out.record.netns_id = pod.netns_id();
   out.record.boot_id = TRY(boot_id(world.sys), "");
   TRY(prepare_baseline(out.record, world), "");
-  TRY(world.store.save(out.record), "save what is going to be changed");
+  TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
   tx.undo("restore " + out.record.device_key, [&] { return take_back(out, request, conf, world); });
   out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record), "");
   return {};
@@ -222,9 +228,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
       TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout), "");
   const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd()), "");
   const std::string what = "answer of IPAM plugin " + conf.ipam_type;
-  if (!answer) return Error{Errc::protocol, 0, what + ": empty"};
-  Assignment out = TRY(parse_assignment(*answer), what);
-  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": it has no address"};
+  if (!answer) return Error{Errc::protocol, 0, what + ": empty", ErrorId::ipam_answer};
+  Assignment out = TRY(with_id(ErrorId::ipam_answer, parse_assignment(*answer)), what);
+  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": it has no address", ErrorId::ipam_answer};
   return out;
 }
 
@@ -242,7 +248,8 @@ void correct_device_info(const NetConf& conf, const Record& record, World& world
   for (size_t i = 0; i < record.rdma.size(); ++i) info.rdma.push_back(record.rdma_name_in_pod(i));
   const auto corrected = correct_device_info_file(conf.device_info_file, world.device_info_folders, info);
   if (!corrected)
-    world.log.warning("network-status will lack the RDMA device", {{"reason", corrected.error().text}});
+    world.log.warning("network-status will lack the RDMA device",
+                      {{"reason", corrected.error().text}, {"id", corrected.error().id_text()}});
 }
 
 // A VF has no traffic while its PF is down, and nothing in the pod shows why.

@@ -1,6 +1,7 @@
 #include "cni/verbs/chained.h"
 
 #include "cni/node/device.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 
@@ -35,7 +36,8 @@ Result<std::optional<Record>> living_record(const Request& request, World& world
 Error other_device(const Request& request, const std::string& has, const std::string& wanted) {
   return Error{Errc::invalid, 0,
                request.ifname + " in the pod is the interface of " + has +
-                   ", but this entry of the chain names " + wanted};
+                   ", but this entry of the chain names " + wanted,
+               ErrorId::chain_conflict};
 }
 
 // The device that the pod's interface belongs to.
@@ -46,7 +48,8 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
     if (!parent.empty()) return DeviceId::parse(parent);
     return Error{Errc::invalid, 0,
                  "deviceID is missing, and the kernel does not report which device " + request.ifname +
-                     " in the pod belongs to"};
+                     " in the pod belongs to",
+                 ErrorId::no_device_named};
   }
   if (!parent.empty() && parent != conf.device.id->text())
     return other_device(request, parent, conf.device.id->text());
@@ -68,7 +71,8 @@ Result<> refuse_interface_keys(const NetConf& conf) {
       Errc::invalid, 0,
       conf.interface_key +
           ": the interface was made by an earlier entry of this chain, and that one sets it; take it out "
-          "of this entry"};
+          "of this entry",
+      ErrorId::chain_conflict};
 }
 
 }  // namespace

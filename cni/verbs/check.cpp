@@ -3,6 +3,7 @@
 #include "cni/plan/routing.h"
 #include "cni/steps/steps.h"
 #include "cni/verbs/verbs.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 
@@ -19,7 +20,7 @@ class Differences {
   }
   Result<> result() const {
     if (text_.empty()) return {};
-    return Error{Errc::system, 0, text_};
+    return Error{Errc::system, 0, text_, ErrorId::check_mismatch};
   }
 
  private:
@@ -185,12 +186,14 @@ Result<> check_ipam(const Request& request, const NetConf& conf, World& world) {
 
 Result<> check(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
-  if (!conf.prev_result) return Error{Errc::invalid, 0, "prevResult: CHECK needs it"};
+  if (!conf.prev_result)
+    return Error{Errc::invalid, 0, "prevResult: CHECK needs it", ErrorId::prev_result_missing};
   const auto record = TRY(world.store.load({request.container_id, request.ifname}), "");
   if (!record) {
     return Error{
         Errc::not_found, 0,
-        "there is no record of an attachment " + request.ifname + " of container " + request.container_id};
+        "there is no record of an attachment " + request.ifname + " of container " + request.container_id,
+        ErrorId::not_attached};
   }
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod)

@@ -4,6 +4,7 @@
 #include "cni/steps/stacked.h"
 #include "cni/steps/steps.h"
 #include "cni/verbs/verbs.h"
+#include "common/error_id.h"
 #include "common/node/allocated_nodes.h"
 #include "common/text.h"
 
@@ -51,7 +52,8 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
 Result<std::optional<Record>> load_record(const AttachmentName& name, World& world) {
   auto record = world.store.load(name);
   if (record || record.error().code != Errc::protocol) return record;
-  world.log.error("the record cannot be read, it is set aside", {{"reason", record.error().text}});
+  world.log.error("the record cannot be read, it is set aside",
+                  {{"reason", record.error().text}, {"id", record.error().id_text()}});
   TRY(world.store.quarantine(name), "");
   return std::optional<Record>();
 }
@@ -77,7 +79,7 @@ Result<NetConf> network_of_refused(const Configuration& config, Error refusal) {
 Result<NetConf> served_conf(const Configuration& config) {
   NetConf out = TRY(config.conf(), "");
   if (version_supported(out.cni_version)) return out;
-  return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported"};
+  return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported", ErrorId::cni_version};
 }
 
 // The attachment to release: by the record, the configuration, or the readable part of it.
@@ -87,12 +89,12 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
   if (!conf && out.record) {
     // The network was edited since ADD. What ADD did can be undone nevertheless.
     world.log.warning("the configuration cannot be used, DEL uses that of ADD",
-                      {{"reason", conf.error().text}});
+                      {{"reason", conf.error().text}, {"id", conf.error().id_text()}});
     out.request.config = Configuration(out.record->config);
     conf = out.request.config.conf();
   } else if (!conf) {
     world.log.warning("nothing is attached, and with this configuration nothing can have been",
-                      {{"reason", conf.error().text}});
+                      {{"reason", conf.error().text}, {"id", conf.error().id_text()}});
     out.address_expected = false;
     conf = network_of_refused(request.config, std::move(conf).error());
   }
@@ -126,7 +128,8 @@ namespace {
 Result<> clear_device(const Record& record, Kernel* pod, World& world) {
   const auto remains = TRY(clear_interface(record, pod, world), "");
   if (remains.empty()) return {};
-  return Error{Errc::busy, 0, record.device_key + " is not clear of its pod: " + joined(remains)};
+  return Error{Errc::busy, 0, record.device_key + " is not clear of its pod: " + joined(remains),
+               ErrorId::device_not_clear};
 }
 
 }  // namespace
@@ -191,14 +194,16 @@ Result<> release_address(const Holdings& held, World& world) {
   if (type.empty()) return {};
   const auto program = find_plugin(type, request.path);
   if (!program && program.error().code == Errc::invalid) {
-    world.log.warning("there is no address to release", {{"reason", program.error().text}});
+    world.log.warning("there is no address to release",
+                      {{"reason", program.error().text}, {"id", program.error().id_text()}});
     return {};
   }
   // The plugin of a killed ADD still runs, and would assign an address after this DEL has released all.
   const auto its_end = world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout);
   std::optional<Error> failure;
   if (!its_end && its_end.error().sys == EWOULDBLOCK) {
-    world.log.warning("an IPAM plugin still runs, it is not waited for", {{"reason", its_end.error().text}});
+    world.log.warning("an IPAM plugin still runs, it is not waited for",
+                      {{"reason", its_end.error().text}, {"id", its_end.error().id_text()}});
   } else if (!its_end) {
     failure = its_end.error();
   }
@@ -210,7 +215,8 @@ Result<> release_address(const Holdings& held, World& world) {
   }
   if (!failure) return {};
   if (held.address_expected) return std::move(*failure);
-  world.log.warning("no address was released, and none can have been assigned", {{"reason", failure->text}});
+  world.log.warning("no address was released, and none can have been assigned",
+                    {{"reason", failure->text}, {"id", failure->id_text()}});
   return {};
 }
 

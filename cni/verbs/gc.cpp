@@ -10,7 +10,11 @@ namespace vfrail {
 Result<> gc(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
   std::string failures;
-  const auto note = [&](const std::string& text) { failures += (failures.empty() ? "" : "; ") + text; };
+  std::optional<ErrorId> first;
+  const auto note = [&](const Error& error, const std::string& where = "") {
+    failures += (failures.empty() ? "" : "; ") + where + error.text;
+    if (!first) first = error.id();
+  };
   // A missing list is not an empty one: a runtime that sends none must not end every attachment.
   if (conf.valid_attachments) {
     const auto& valid = *conf.valid_attachments;
@@ -18,7 +22,7 @@ Result<> gc(const Request& request, World& world) {
       if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
       const auto record = world.store.load(name);
       if (!record) {
-        note(record.error().text);
+        note(record.error());
         // Truncated by a power cut: reported once, and then out of the way of this verb.
         if (record.error().code == Errc::protocol) TRY(quarantine_unreadable(name, world), "");
       }
@@ -26,16 +30,16 @@ Result<> gc(const Request& request, World& world) {
       world.log.info("attachment is no longer valid",
                      {{"container", name.container_id}, {"ifname", name.ifname}});
       const auto done = undo(**record, world, [] { return true; });
-      if (!done.ok()) note(name.container_id + " " + name.ifname + ": " + done.error().text);
+      if (!done.ok()) note(done.error(), name.container_id + " " + name.ifname + ": ");
     }
   }
-  if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error().text);
+  if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error());
   if (!conf.ipam_type.empty()) {
     const auto forwarded = run_ipam(request, Command::gc, conf.ipam_type, world.ipam_timeout);
-    if (!forwarded) note(forwarded.error().text);
+    if (!forwarded) note(forwarded.error());
   }
   if (failures.empty()) return {};
-  return Error{Errc::system, 0, failures};
+  return Error{Errc::system, 0, failures, first};
 }
 
 }  // namespace vfrail

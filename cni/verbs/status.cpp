@@ -4,6 +4,7 @@
 #include "cni/node/device.h"
 #include "cni/plan/plan.h"
 #include "cni/verbs/verbs.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -76,26 +77,30 @@ Error with_remedy(Error error) {
                        : error.sys == EACCES || error.sys == EPERM ? "vfrail-cni must run as root"
                                                                    : nullptr;
   if (remedy != nullptr) error.text += std::string("; ") + remedy;
-  return error;
+  return std::move(error).with_id(ErrorId::state_folder);
 }
 
 Result<Status> status(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
   Status out;
-  const auto note = [](std::vector<std::string>& list, std::optional<std::string> text) {
-    if (text) list.push_back(std::move(*text));
+  const auto note = [&out](std::vector<std::string>& list, std::optional<std::string> text, ErrorId id) {
+    if (!text) return;
+    list.push_back(std::move(*text));
+    if (!out.id) out.id = id;
   };
-  note(out.missing, TRY(missing_room(world.store.folder()), ""));
+  note(out.missing, TRY(missing_room(world.store.folder()), ""), ErrorId::state_folder);
   if (isolation_key(conf) != nullptr)
-    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode(), "")));
+    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode(), "")),
+         ErrorId::rdma_shared_mode);
   const auto living = TRY(living_records(conf, world), "");
-  note(out.missing, TRY(missing_device(conf, living, world), ""));
+  note(out.missing, TRY(missing_device(conf, living, world), ""), ErrorId::device_not_on_node);
   for (const Record& record : living) {
     const std::string lost = TRY(lost_part(record, world.sys), "");
     if (lost.empty()) continue;
-    out.degraded.push_back(record.attachment.ifname + " of container " + record.attachment.container_id +
-                           " (" + record.device_key + "): " + lost +
-                           "; delete the pod, so that it gets another");
+    note(out.degraded,
+         record.attachment.ifname + " of container " + record.attachment.container_id + " (" +
+             record.device_key + "): " + lost + "; delete the pod, so that it gets another",
+         ErrorId::device_lost);
   }
   if (conf.ipam_type.empty()) return out;
   auto ipam = run_ipam(request, Command::status, conf.ipam_type, world.ipam_timeout);
@@ -103,7 +108,8 @@ Result<Status> status(const Request& request, World& world) {
   Error& error = ipam.error();
   const bool limited = error.code == Errc::peer && error.sys == static_cast<int>(CniCode::degraded);
   if (!limited && out.missing.empty() && out.degraded.empty()) return std::move(error);  // with its own code
-  note(limited ? out.degraded : out.missing, std::move(error.text));
+  const ErrorId id = error.id();
+  note(limited ? out.degraded : out.missing, std::move(error.text), id);
   return out;
 }
 

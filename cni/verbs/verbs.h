@@ -30,6 +30,7 @@ Result<> gc(const Request& request, World& world);
 struct Status {
   std::vector<std::string> missing;   // what ADD lacks: code 50
   std::vector<std::string> degraded;  // what attached pods have lost: code 51
+  std::optional<ErrorId> id;          // of the first of them
 };
 Result<Status> status(const Request& request, World& world);
 

@@ -1,5 +1,6 @@
 #include "common/netlink/netlink_kernel.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/netlink/messages.h"
 #include "common/netlink/parse.h"
@@ -325,7 +326,8 @@ Result<std::vector<RdmaDevice>> NetlinkKernel::rdma_devices() {
 
 Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
   NlSocket* socket = TRY(rdma(), "");
-  if (socket == nullptr) return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded"};
+  if (socket == nullptr)
+    return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded", ErrorId::rdma_not_loaded};
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
@@ -336,7 +338,8 @@ Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
 
 Result<> NetlinkKernel::rename_rdma_device(uint32_t index, std::string_view name) {
   NlSocket* socket = TRY(rdma(), "");
-  if (socket == nullptr) return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded"};
+  if (socket == nullptr)
+    return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded", ErrorId::rdma_not_loaded};
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);

@@ -1,5 +1,6 @@
 #include "common/node/attachments.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 
 #include <algorithm>
@@ -25,9 +26,11 @@ Result<std::optional<Record>> Attachments::load(const AttachmentName& name) cons
   const auto text = TRY(read_file(path, kMaxRecordBytes), "");
   if (!text) return std::optional<Record>();
   auto record = parse_record(*text);
-  if (!record) return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text};
+  if (!record)
+    return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + record.error().text,
+                 ErrorId::record_damaged};
   if (record->attachment != name)
-    return Error{Errc::protocol, 0, "record " + path + " is of another attachment"};
+    return Error{Errc::protocol, 0, "record " + path + " is of another attachment", ErrorId::record_damaged};
   return std::optional<Record>(std::move(*record));
 }
 

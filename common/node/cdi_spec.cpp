@@ -1,5 +1,6 @@
 #include "common/node/cdi_spec.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 
 #include <algorithm>
@@ -291,7 +292,8 @@ Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
       Errc::denied, 0,
       path + " is not a CDI spec of vfrail, which are named " + std::string(kCdiFilePrefix) +
           "*.json; vfrail-cni takes another folder from VFRAIL_CDI_DIR in the runtime's environment" +
-          (file ? "" : ": " + file.error().text)};
+          (file ? "" : ": " + file.error().text),
+      ErrorId::cdi_spec};
 }
 
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path) {

@@ -1,5 +1,6 @@
 #include "plugin/allocate/allocation.h"
 
+#include "common/error_id.h"
 #include "common/json.h"
 #include "common/node/driver.h"
 #include "common/text.h"
@@ -177,15 +178,17 @@ Error refusal(Errc code, const PoolDevice& device, const std::string& what) {
 Result<> check_device(const PoolDevice& device, std::set<std::string>& ids) {
   if (!ids.insert(device.id()).second) return refusal(Errc::invalid, device, "is in the request twice");
   if (device.rdma && device.facts.rdma.empty()) {
-    return refusal(
-        Errc::busy, device,
-        "its RDMA device is not in the host's RDMA namespace: it is still in a pod's, and the kernel brings "
-        "it back when that pod is gone; try again");
+    return refusal(Errc::busy, device,
+                   "its RDMA device is not in the host's RDMA namespace: it is still in a pod's, and the "
+                   "kernel brings "
+                   "it back when that pod is gone; try again")
+        .with_id(ErrorId::device_not_in_host);
   }
   if (uses_vfio(device.facts) && device.facts.iommu_group.empty()) {
     return refusal(
-        Errc::unsupported, device,
-        "it is bound to vfio-pci but has no IOMMU group, so there is no /dev/vfio node to allocate");
+               Errc::unsupported, device,
+               "it is bound to vfio-pci but has no IOMMU group, so there is no /dev/vfio node to allocate")
+        .with_id(ErrorId::no_iommu_group);
   }
   return {};
 }

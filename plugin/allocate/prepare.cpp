@@ -1,5 +1,6 @@
 #include "plugin/allocate/prepare.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/device_folder.h"
@@ -38,7 +39,8 @@ Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource
   for (const std::string& wanted : resource.extra_nodes) {
     if (!wanted.ends_with("/*")) {
       if (!TRY(has_device_node(sys, wanted.substr(kDev.size())), "extraDeviceNodes"))
-        return Error{Errc::not_found, 0, "extraDeviceNodes: there is no " + wanted + " on this node"};
+        return Error{Errc::not_found, 0, "extraDeviceNodes: there is no " + wanted + " on this node",
+                     ErrorId::extra_node_missing};
       out.push_back(wanted);
       continue;
     }
@@ -68,18 +70,20 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
   const bool any_will_do = pool.config.unit == UnitKind::shared;
   for (const Unit* unit : units) {
     if (pool.config.unit == UnitKind::bundle && !unit->fault.empty())
-      return Error{Errc::busy, 0, unit->id + " is not complete: " + unit->fault};
+      return Error{Errc::busy, 0, unit->id + " is not complete: " + unit->fault, ErrorId::bundle_incomplete};
     for (const PoolDevice* device : unit->devices) {
       if (!seen.insert(device->id()).second) continue;
       auto fresh = TRY(read_device(pool, *device, sys), "");
       const bool usable = fresh && !(any_will_do && fresh->facts.rdma.empty());
       if (usable) out.push_back(std::move(*fresh));
       if (!usable && !any_will_do)
-        return Error{Errc::not_found, 0, "device " + device->id() + " has vanished from the node"};
+        return Error{Errc::not_found, 0, "device " + device->id() + " has vanished from the node",
+                     ErrorId::device_gone};
     }
   }
   if (out.empty())
-    return Error{Errc::not_found, 0, pool.resource() + " has no RDMA device that can be used now"};
+    return Error{Errc::not_found, 0, pool.resource() + " has no RDMA device that can be used now",
+                 ErrorId::no_rdma_device};
   return out;
 }
 
@@ -96,7 +100,8 @@ Result<std::vector<Allocation>> compute(const PublishedPool& pool,
       if (!asked.insert(id).second) return Error{Errc::invalid, 0, "device '" + id + "' is asked for twice"};
       wanted.push_back(pool.find_unit(id));
       if (wanted.back() == nullptr)
-        return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool->resource()};
+        return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool->resource(),
+                     ErrorId::not_advertised};
     }
     const auto devices = TRY(read_devices(*pool, wanted, sys), "");
     out.push_back(TRY(allocate(*pool, devices, node), "work out what the container gets"));
@@ -127,7 +132,7 @@ class Written {
 
   Result<> write(const Allocation& allocation) {
     for (const auto& [device, spec] : allocation.specs)
-      TRY(write_spec(spec), "write the CDI spec of " + device);
+      TRY(with_id(ErrorId::cdi_spec, write_spec(spec)), "write the CDI spec of " + device);
     for (const DeviceInfoFile& file : allocation.files) {
       std::string path = places_.device_info_dir + "/" + file.name;
       TRY(write_file(path, file.content, 0444, Durability::renamed), "write device information");

@@ -1,5 +1,6 @@
 #include "plugin/capture/capture.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/ids.h"
 #include "common/node/device_folder.h"
@@ -266,7 +267,8 @@ Result<> capture(const SysRoot& sys, const std::string& folder) {
     return Error{Errc::exists, 0, folder + " is there and not empty; name a new folder"};
   if (!TRY(sys.exists(kPciDevices), "")) {
     return Error{Errc::not_found, 0,
-                 sys.path(kPciDevices) + " is not there: is sysfs mounted below this root?"};
+                 sys.path(kPciDevices) + " is not there: is sysfs mounted below this root?",
+                 ErrorId::node_not_read};
   }
   TRY(make_folder(folder, 0755), "");
   return Copy(sys, folder).node();

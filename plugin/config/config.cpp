@@ -1,5 +1,6 @@
 #include "plugin/config/config.h"
 
+#include "common/error_id.h"
 #include "common/json.h"
 #include "common/text.h"
 #include "plugin/config/contradiction.h"
@@ -27,7 +28,8 @@ Error no_resources(const Json::Object& top) {
     if (!meant.empty() && key != meant) hint = "; there is \"" + key + "\", did you mean \"" + meant + "\"?";
   }
   return Error{Errc::invalid, 0,
-               "resourceList: missing, and so are configList and mode: there is nothing to offer" + hint};
+               "resourceList: missing, and so are configList and mode: there is nothing to offer" + hint,
+               ErrorId::config_empty};
 }
 
 size_t entries(const Config& config) { return config.resources.size() + config.skipped.size(); }
@@ -47,7 +49,8 @@ Result<> check_empty_lists(ObjectReader& top, ConfigWarnings& warnings, bool has
   for (const char* name : {"resourceList", "configList"}) {
     const Json* list = top.value(name);
     if (list == nullptr || list->as_array() == nullptr || !list->as_array()->empty()) continue;
-    if (!has_entries) return top.error(name, "empty, there is nothing to offer");
+    if (!has_entries)
+      return top.error(name, "empty, there is nothing to offer").with_id(ErrorId::config_empty);
     warnings.remark(top, name, "empty, it offers nothing");
   }
   return {};
@@ -60,7 +63,7 @@ Error nothing_left(const std::vector<SkippedEntry>& skipped) {
   if (more > 0)
     text += "; and the " + std::to_string(more) + (more == 1 ? " other entry is" : " other entries are") +
             " faulty, too";
-  return Error{Errc::invalid, 0, std::move(text)};
+  return Error{Errc::invalid, 0, std::move(text), skipped.front().id};
 }
 
 // Adds what one configuration says; `options.file` is its place.
@@ -124,7 +127,8 @@ Result<> ListEntry::read(const std::string& default_prefix, Parse parse) const {
   if (read || options_.strict) return read;
   out_.warnings.resize(warnings);  // the error is enough
   out_.mistakes.resize(mistakes);
-  out_.skipped.push_back({name, options_.file + ": " + read.error().text});
+  const ErrorId id = read.error().specific.value_or(ErrorId::config_invalid);
+  out_.skipped.push_back({name, options_.file + ": " + read.error().text, id});
   return {};
 }
 
@@ -173,7 +177,11 @@ Result<> ListEntry::read_entry(const std::string& default_prefix, Parse parse, s
   return {};
 }
 
-Result<Config> parse_config(const std::vector<Document>& documents, const ConfigOptions& options) {
+std::string SkippedEntry::text() const { return reason + " [" + id_text(id) + "]"; }
+
+namespace {
+
+Result<Config> parse_parts(const std::vector<Document>& documents, const ConfigOptions& options) {
   const bool own_prefix = options.default_prefix != kPeersPrefix;
   FoundConfig found = TRY(find_config(documents, own_prefix ? options.default_prefix : kPolicyPrefix), "");
   Config out;
@@ -193,10 +201,17 @@ Result<Config> parse_config(const std::vector<Document>& documents, const Config
   return out;
 }
 
+}  // namespace
+
+Result<Config> parse_config(const std::vector<Document>& documents, const ConfigOptions& options) {
+  return with_id(ErrorId::config_invalid, parse_parts(documents, options));
+}
+
 Result<Config> parse_config(std::string_view text, const ConfigOptions& options) {
   const auto documents = TRY(read_documents(text, options.file), "");
   Config out = TRY(parse_config(documents, options), "");
-  if (out.resources.empty()) return Error{Errc::invalid, 0, options.file + ": " + no_config(documents)};
+  if (out.resources.empty())
+    return Error{Errc::invalid, 0, options.file + ": " + no_config(documents), ErrorId::config_empty};
   return out;
 }
 

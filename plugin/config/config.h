@@ -5,6 +5,7 @@
 // node.
 #pragma once
 
+#include "common/error_id.h"
 #include "common/result.h"
 #include "plugin/documents/documents.h"
 
@@ -102,6 +103,9 @@ bool shares(const ResourceConfig& resource);
 struct SkippedEntry {
   std::string resource;  // "nvidia.com/hostdev"; empty if its name cannot be read
   std::string reason;  // with the place: "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..."
+  ErrorId id;
+
+  std::string text() const;  // the reason, and behind it the id
 };
 
 struct Config {

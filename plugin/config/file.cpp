@@ -1,5 +1,6 @@
 #include "plugin/config/file.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
 #include "common/unique_fd.h"
 
@@ -16,11 +17,19 @@ constexpr size_t kMaxConfigBytes = 1 << 20;
 
 std::string shown_file(const std::string& file) { return file == kStdin ? "stdin" : file; }
 
-Result<std::string> read_config_file(const std::string& file) {
+namespace {
+
+Result<std::string> read(const std::string& file) {
   if (file == kStdin) return TRY(read_stream(STDIN_FILENO, kMaxConfigBytes), "read configuration from stdin");
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return Error::from_errno(errno, "open configuration " + file);
   return TRY(read_stream(fd.get(), kMaxConfigBytes), "read configuration " + file);
+}
+
+}  // namespace
+
+Result<std::string> read_config_file(const std::string& file) {
+  return with_id(ErrorId::config_not_read, read(file));
 }
 
 Result<Config> load_config(const ConfigOptions& options) {

@@ -44,7 +44,7 @@ Result<Config> ConfigSource::parse_again(const std::string& text) const {
     if (std::any_of(out.resources.begin(), out.resources.end(), same)) continue;
     for (const SkippedEntry& entry : out.skipped) {
       if (entry.resource.empty() || entry.resource == served.resource())
-        return Error{Errc::invalid, 0, entry.reason};
+        return Error{Errc::invalid, 0, entry.reason, entry.id};
     }
   }
   return out;
@@ -81,7 +81,7 @@ ConfigSource::Reload ConfigSource::reload(Log& log) {
       return Reload::same;
     log.error(
         "the changed configuration is not used, the last good one stays; correct the file, it is read again",
-        {{"reason", config.error().text}});
+        {{"reason", config.error().text}, {"id", config.error().id_text()}});
     return Reload::refused;
   }
   reported_.clear();

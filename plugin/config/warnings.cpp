@@ -1,5 +1,6 @@
 #include "plugin/config/warnings.h"
 
+#include "common/error_id.h"
 #include "plugin/config/selector_table.h"
 
 #include <algorithm>
@@ -74,9 +75,11 @@ Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
     if (reader.value(key) == nullptr) continue;  // null, which operators write for unset keys
     const std::string what = "unknown key, ignored" + hint(key, place);
     if (place == KeyPlace::selector && misspelt_selector(key)) {
-      return reader.error(key, "unknown key" + hint(key, place) + " As it stands more is selected");
+      return reader.error(key, "unknown key" + hint(key, place) + " As it stands more is selected")
+          .with_id(ErrorId::config_unknown_key);
     }
-    if (strict_) return reader.error(key, "unknown key" + hint(key, place));
+    if (strict_)
+      return reader.error(key, "unknown key" + hint(key, place)).with_id(ErrorId::config_unknown_key);
     remark(reader, key, what, widens(key, *reader.value(key), place));
   }
   return {};

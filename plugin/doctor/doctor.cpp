@@ -2,6 +2,7 @@
 
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/report/exit.h"
 #include "plugin/report/report.h"
 #include "plugin/report/scan_root.h"
 
@@ -115,8 +116,7 @@ Json checks_json(const std::vector<CheckReport>& reports) {
 int doctor(const DoctorOptions& options) {
   const auto inventory = scan_root(options.root);
   if (!inventory) {
-    std::cerr << "vfrail: " << escaped(inventory.error().text) << "\n";
-    return 1;
+    return fail(kFailed, inventory.error());
   }
   const SysRoot sys(options.root);
   const auto reports = check_node({sys, *inventory});

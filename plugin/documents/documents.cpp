@@ -1,5 +1,6 @@
 #include "plugin/documents/documents.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 #include "plugin/documents/yaml.h"
 
@@ -87,11 +88,13 @@ Result<> add_document(const Reading& reading, const std::string& place, Json val
 }
 
 Result<std::vector<Document>> read_json(const std::string& text, const std::string& file) {
-  Json value = TRY(Json::parse(text), file);
+  Json value = TRY(with_id(ErrorId::config_syntax, Json::parse(text)), file);
   std::vector<Document> out;
   if (is_object_of_kubernetes(value)) {
     const auto shared = std::make_shared<const std::string>(text);
-    TRY(add_document({file, shared, out}, "document 1", TRY(Json::parse_in_file(text), file)), "");
+    TRY(add_document({file, shared, out}, "document 1",
+                     TRY(with_id(ErrorId::config_syntax, Json::parse_in_file(text)), file)),
+        "");
   } else {
     out.emplace_back();
     out.back().where = file;
@@ -146,10 +149,10 @@ Result<Json> read_embedded(const Document& document, const Json& scalar, std::st
   const std::string* text = scalar.as_text();
   if (text == nullptr) return Error{Errc::invalid, 0, line + "must be a text, got " + scalar.type_name()};
   if (text->find_first_not_of(kBlanks) == std::string::npos)
-    return Error{Errc::invalid, 0, line + "it is empty"};
+    return Error{Errc::invalid, 0, line + "it is empty", ErrorId::config_empty};
   TextLines lines{scalar.line(), false};
   if (begins_literal_block(line_of(*document.file_text, scalar.line()))) lines = {scalar.line() + 1, true};
-  if (is_json(*text, name)) return Json::parse_in_file(*text, lines);
+  if (is_json(*text, name)) return with_id(ErrorId::config_syntax, Json::parse_in_file(*text, lines));
   std::vector<Json> values = TRY(read_yaml(*text, lines), "");
   if (values.size() == 1) return std::move(values.front());
   return Error{Errc::invalid, 0, line + "must be one document, got " + std::to_string(values.size())};

@@ -1,5 +1,6 @@
 #include "plugin/documents/yaml.h"
 
+#include "common/error_id.h"
 #include "plugin/documents/yaml_scalar.h"
 
 #include <algorithm>
@@ -216,12 +217,14 @@ class DocumentBuilder : public YAML::EventHandler {
 Result<> check_size(std::string_view text) {
   if (text.size() > kMaxYamlBytes)
     return Error{Errc::invalid, 0,
-                 "the text has more than the " + std::to_string(kMaxYamlBytes) + " bytes allowed"};
+                 "the text has more than the " + std::to_string(kMaxYamlBytes) + " bytes allowed",
+                 ErrorId::config_syntax};
   const auto indicators = static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{' || c == ','; }));
   if (indicators > kMaxYamlIndicators)
     return Error{Errc::invalid, 0,
-                 "more than " + std::to_string(kMaxYamlIndicators) + " brackets, braces and commas"};
+                 "more than " + std::to_string(kMaxYamlIndicators) + " brackets, braces and commas",
+                 ErrorId::config_syntax};
   return {};
 }
 
@@ -232,7 +235,8 @@ Result<std::vector<Json>> read_yaml(std::string_view text, TextLines lines) {
   DocumentBuilder builder(lines);
   const auto fault = [&builder](const std::string& what) {
     const size_t number = std::max<size_t>(builder.documents.size(), 1);
-    return Error{Errc::invalid, 0, "document " + std::to_string(number) + ": " + what};
+    return Error{Errc::invalid, 0, "document " + std::to_string(number) + ": " + what,
+                 ErrorId::config_syntax};
   };
   try {
     std::istringstream in{std::string(text)};

@@ -1,5 +1,6 @@
 #include "plugin/inventory/inventory.h"
 
+#include "common/error_id.h"
 #include "common/node/device_folder.h"
 #include "plugin/inventory/function_reader.h"
 #include "plugin/inventory/gpu_facts.h"
@@ -130,7 +131,8 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   const auto names = TRY(sys.list(kPciDevices), "");
   if (!names) {
     return Error{Errc::not_found, 0,
-                 sys.path(kPciDevices) + " is not there: is sysfs mounted below this root?"};
+                 sys.path(kPciDevices) + " is not there: is sysfs mounted below this root?",
+                 ErrorId::node_not_read};
   }
   Inventory out;
   HostNetwork network = TRY(read_host_network(sys, host), "");
@@ -142,7 +144,8 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
     const UnreadDevice& first = out.unread.front();
     return Error{Errc::system, 0,
                  "none of " + std::to_string(out.unread.size()) + " devices can be read; " + first.id + ": " +
-                     first.reason};
+                     first.reason,
+                 ErrorId::node_not_read};
   }
   std::sort(out.functions.begin(), out.functions.end(), [](const PciFunction& a, const PciFunction& b) {
     return std::tie(a.address, a.sf_number, a.id) < std::tie(b.address, b.sf_number, b.id);

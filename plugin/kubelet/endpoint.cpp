@@ -1,5 +1,6 @@
 #include "plugin/kubelet/endpoint.h"
 
+#include "common/error_id.h"
 #include "plugin/kubelet/kubelet.h"
 
 #include <cerrno>
@@ -58,7 +59,8 @@ Result<> check_free(const std::string& path) {
     return errno == ENOENT ? Result<>() : Error::from_errno(errno, "read " + path);
   }
   if (S_ISSOCK(there.st_mode)) return {};
-  return Error{Errc::exists, 0, path + " is there and is not a socket; remove it if it is not needed"};
+  return Error{Errc::exists, 0, path + " is there and is not a socket; remove it if it is not needed",
+               ErrorId::endpoint_taken};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "plugin/kubelet/kubelet.h"
 
+#include "common/error_id.h"
 #include "plugin/config/config.h"
 #include "plugin/kubelet/kubelet_call.h"
 #include "proto/deviceplugin_v1beta1.grpc.pb.h"
@@ -26,7 +27,8 @@ Result<Registration> choose_registration(const std::string& kubelet_root, std::s
   if (word == "legacy") return Registration::legacy;
   if (word != "auto") {
     return Error{Errc::invalid, 0,
-                 "--registration: '" + std::string(word) + "' is not one of auto, watcher, legacy"};
+                 "--registration: '" + std::string(word) + "' is not one of auto, watcher, legacy",
+                 ErrorId::option_invalid};
   }
   struct stat there {};
   const std::string monitoring = socket_folder(kubelet_root, Registration::watcher);

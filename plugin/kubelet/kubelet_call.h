@@ -2,6 +2,7 @@
 // call and waits for its end. Never retries, and never decides what an answer means.
 #pragma once
 
+#include "common/error_id.h"
 #include "common/result.h"
 
 #include <chrono>
@@ -88,7 +89,10 @@ class KubeletCall {
 // The error of a call that did not work, in words: "kubelet's Register: ...".
 inline Error call_error(const std::string& what, const grpc::Status& status) {
   const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  return Error{late ? Errc::timeout : Errc::peer, 0, "kubelet's " + what + ": " + status.error_message()};
+  Error out{late ? Errc::timeout : Errc::peer, 0, "kubelet's " + what + ": " + status.error_message()};
+  if (late || status.error_code() == grpc::StatusCode::UNAVAILABLE)
+    out.specific = ErrorId::kubelet_not_reached;
+  return out;
 }
 
 }  // namespace vfrail

@@ -1,5 +1,6 @@
 #include "plugin/kubelet/resource.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 #include "plugin/kubelet/socket_owner.h"
 #include "plugin/prefer/preferred.h"
@@ -123,7 +124,8 @@ void Resource::note_lost_stream(Time now) {
   log_.warning("kubelet drops the resource again and again: does another plugin register it?",
                {{"resource", name()},
                 {"look_for", kLookFor},
-                {"sockets", others.empty() ? "no other in the folder" : joined(others, ", ")}});
+                {"sockets", others.empty() ? "no other in the folder" : joined(others, ", ")},
+                {"id", id_text(ErrorId::resource_contested)}});
 }
 
 // No value if the server is open, or has yielded to another instance; else when to try again.
@@ -160,7 +162,11 @@ void Resource::make_room() {
   const std::string by = find_socket_owner(options_.socket).value_or("a process that has ended");
   complaint_ = "its socket belongs to " + by + "; look for " + kLookFor;
   log_.warning("another process serves the resource now, waiting until its socket goes",
-               {{"resource", name()}, {"socket", options_.socket}, {"by", by}, {"look_for", kLookFor}});
+               {{"resource", name()},
+                {"socket", options_.socket},
+                {"by", by},
+                {"look_for", kLookFor},
+                {"id", id_text(ErrorId::resource_contested)}});
 }
 
 void Resource::open(Time now) {
@@ -175,7 +181,7 @@ void Resource::open(Time now) {
   opening_.failed(now);
   registering_.reset();
   if (!opened) {
-    complain("cannot serve the resource", opened.error().text);
+    complain("cannot serve the resource", opened.error().text, opened.error().id());
     return;
   }
   log_.info("serving", {{"resource", name()},
@@ -199,7 +205,9 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
                             .resource = name(),
                             .preferred_allocation = prefers()},
       [note = options_.on_registration, attempt](const Result<>& answer) {
-        note(attempt, {.registered = bool(answer), .reason = answer ? "" : answer.error().text});
+        if (answer) return note(attempt, {.registered = true});
+        const ErrorId id = answer.error().specific.value_or(ErrorId::registration_refused);
+        note(attempt, {.registered = false, .reason = answer.error().text, .id = id});
       });
   return std::nullopt;
 }
@@ -228,7 +236,7 @@ void Resource::result(uint64_t attempt, const RegistrationResult& result, Time n
     log_.info("registered with kubelet", {{"resource", name()}, {"by", by_call ? "call" : "plugin watcher"}});
     return;
   }
-  complain("kubelet did not register the resource", result.reason);
+  complain("kubelet did not register the resource", result.reason, result.id);
   if (by_call) {
     registering_.failed(now);
   } else {
@@ -249,11 +257,11 @@ void Resource::close(std::chrono::milliseconds patience) {
   endpoint_.close(patience);
 }
 
-void Resource::complain(std::string_view what, const std::string& reason) {
+void Resource::complain(std::string_view what, const std::string& reason, ErrorId id) {
   if (reason == complaint_) {
-    log_.debug(what, {{"resource", name()}, {"reason", reason}});
+    log_.debug(what, {{"resource", name()}, {"reason", reason}, {"id", id_text(id)}});
   } else {
-    log_.error(what, {{"resource", name()}, {"reason", reason}});
+    log_.error(what, {{"resource", name()}, {"reason", reason}, {"id", id_text(id)}});
     complaint_ = reason;
   }
 }

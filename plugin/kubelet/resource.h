@@ -83,7 +83,7 @@ class Resource {
   void make_room();
   void note_lost_stream(Time now);
   // A line for each new reason; an unchanged reason is repeated at debug level only.
-  void complain(std::string_view what, const std::string& reason);
+  void complain(std::string_view what, const std::string& reason, ErrorId id);
 
   const Options options_;
   Log& log_;

@@ -88,7 +88,8 @@ void Resources::warn_of_faults(const Pool& pool, const std::set<std::string>& ne
     log_.warning("devices are unhealthy", {{"resource", pool.resource()},
                                            {"devices", first_few(ids)},
                                            {"code", name_of(fault.first)},
-                                           {"reason", fault.second}});
+                                           {"reason", fault.second},
+                                           {"id", id_text(id_of(fault.first))}});
   }
 }
 
@@ -111,7 +112,8 @@ bool Resources::add(const PublishedPool& pool) {
   if (!path) {
     const std::string& reason = path.error().text;
     if (!unusable_.contains(name))
-      log_.error("cannot serve the resource", {{"resource", name}, {"reason", reason}});
+      log_.error("cannot serve the resource",
+                 {{"resource", name}, {"reason", reason}, {"id", path.error().id_text()}});
     unusable_[name] = {.pool = pool, .trouble = reason};
     return false;
   }

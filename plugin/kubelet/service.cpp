@@ -90,7 +90,7 @@ grpc::Status to_status(const Error& error) {
     }
     return grpc::StatusCode::INTERNAL;
   }();
-  return {code, error.text};
+  return {code, error.text_with_id()};  // kubelet shows it in the pod's event
 }
 
 class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackService {
@@ -169,7 +169,8 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
       if (!answered) {
         service_.log_.error("allocate refused", {{"resource", service_.resource_},
                                                  {"devices", joined(containers)},
-                                                 {"reason", answered.error().text}});
+                                                 {"reason", answered.error().text},
+                                                 {"id", answered.error().id_text()}});
         return to_status(answered.error());
       }
       service_.log_.info("allocated", {{"resource", service_.resource_},

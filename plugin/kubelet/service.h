@@ -3,6 +3,7 @@
 // in the pool (that is the owner thread, which publishes).
 #pragma once
 
+#include "common/error_id.h"
 #include "common/log.h"
 #include "plugin/allocate/prepare.h"
 #include "plugin/kubelet/list_streams.h"
@@ -20,7 +21,8 @@ namespace vfrail {
 // Kubelet's answer to a registration, from the plugin watcher or the Register call.
 struct RegistrationResult {
   bool registered = false;
-  std::string reason;  // why not
+  std::string reason = {};  // why not
+  ErrorId id = ErrorId::registration_refused;
 };
 
 class Service {

@@ -26,9 +26,9 @@ std::string find_claimer(const Config& config, const FunctionTrace& traced, size
   return "";
 }
 
-std::string find_fault_in(const DevicesById& devices, const PciFunction& function) {
+Fault find_fault_in(const DevicesById& devices, const PciFunction& function) {
   const auto device = devices.find(function.id.text());
-  return device == devices.end() ? "" : device->second->fault.text;
+  return device == devices.end() ? Fault() : device->second->fault;
 }
 
 struct Miss {
@@ -102,6 +102,13 @@ void remark_on_rdma_mode(const PciFunction& function, const Inventory& inventory
 }
 
 }  // namespace
+
+std::vector<std::string> ResourceTrace::ids() const {
+  std::vector<Refusal> all = result.reasons;
+  if (!claimed_by.empty()) all.push_back({ErrorId::claimed_before, ""});
+  if (!fault.empty()) all.push_back({id_of(fault.code), ""});
+  return ids_of(all);
+}
 
 std::vector<std::string> find_remarks(const PciFunction& function, const Inventory& inventory) {
   std::vector<std::string> out;

@@ -17,8 +17,11 @@ struct ResourceTrace {
   std::string resource;
   MatchResult result;
   std::string claimed_by;  // selected, but an earlier resource has it; that one's name
-  std::string fault;       // in this pool, and unhealthy
+  Fault fault;             // in this pool, and unhealthy
   std::vector<std::vector<FieldMatch>> selectors;  // every field of each
+
+  // Of why the resource does not have it, or has it unhealthy; empty if all is well.
+  std::vector<std::string> ids() const;
 };
 
 struct FunctionTrace {

@@ -2,6 +2,8 @@
 // Pure.
 #pragma once
 
+#include "common/error_id.h"
+
 #include <cstdint>
 #include <string>
 
@@ -21,6 +23,7 @@ enum class FaultCode : uint8_t {
 };
 // The value of the label "reason": "port_down".
 const char* name_of(FaultCode code);
+ErrorId id_of(FaultCode code);  // not of `none`
 inline constexpr FaultCode kLastFaultCode = FaultCode::not_selected;
 
 struct Fault {

@@ -8,12 +8,14 @@ namespace vfrail {
 namespace {
 
 // Why the function cannot be in that resource whatever its selectors are; empty if it can.
-std::string find_exclusion(const ResourceConfig& resource, const PciFunction& function) {
-  if (!function.driver.is_bound()) return "no driver is bound";
+std::optional<Refusal> find_exclusion(const ResourceConfig& resource, const PciFunction& function) {
+  if (!function.driver.is_bound()) return Refusal{ErrorId::no_driver, "no driver is bound"};
   // Of accelerators the peer offers PFs and VFs alike.
-  if (function.num_vfs == 0 || shares(resource) || resource.device_type != DeviceType::net_device) return "";
-  return "PF with " + std::to_string(function.num_vfs) +
-         (function.num_vfs == 1 ? " VF: only its VF is advertised" : " VFs: only its VFs are advertised");
+  if (function.num_vfs == 0 || shares(resource) || resource.device_type != DeviceType::net_device)
+    return std::nullopt;
+  return Refusal{ErrorId::pf_has_vfs, "PF with " + std::to_string(function.num_vfs) +
+                                          (function.num_vfs == 1 ? " VF: only its VF is advertised"
+                                                                 : " VFs: only its VFs are advertised")};
 }
 
 bool refuses(HostUse policy, HostUseFact::Kind kind) {
@@ -39,12 +41,12 @@ std::optional<size_t> find_selector(const ResourceConfig& resource, const PciFun
   return std::nullopt;
 }
 
-std::vector<std::string> find_mismatches(const ResourceConfig& resource, const PciFunction& function) {
-  std::vector<std::string> out;
+std::vector<Refusal> find_mismatches(const ResourceConfig& resource, const PciFunction& function) {
+  std::vector<Refusal> out;
   for (size_t i = 0; i < resource.selectors.size(); ++i) {
     const std::string which = resource.selectors.size() > 1 ? "selectors[" + std::to_string(i) + "]: " : "";
-    out.push_back(resource.resource() + ": " + which +
-                  find_mismatch(resource.selectors[i], function).value_or(""));
+    out.push_back({ErrorId::not_selected, resource.resource() + ": " + which +
+                                              find_mismatch(resource.selectors[i], function).value_or("")});
   }
   return out;
 }
@@ -67,20 +69,24 @@ MatchResult evaluate(const ResourceConfig& resource, const PciFunction& function
   if (resource.device_type != type_of(function)) {
     return {MatchKind::other_type,
             std::nullopt,
-            {resource.resource() + ": deviceType wants " + type_name(resource.device_type) + ", this is " +
-             type_name(type_of(function))}};
+            {{ErrorId::other_device_type, resource.resource() + ": deviceType wants " +
+                                              type_name(resource.device_type) + ", this is " +
+                                              type_name(type_of(function))}}};
   }
   const auto selector = find_selector(resource, function);
-  if (std::string exclusion = find_exclusion(resource, function); !exclusion.empty())
-    return {MatchKind::excluded, selector, {std::move(exclusion)}};
+  if (auto exclusion = find_exclusion(resource, function))
+    return {MatchKind::excluded, selector, {*std::move(exclusion)}};
   if (!selector) return {MatchKind::no_selector, selector, find_mismatches(resource, function)};
   MatchResult out{MatchKind::selected, selector, {}};
   if (function.manages_nvlink) {  // of no use to any pod, also where hostUse is "allow"
-    out.reasons.push_back(resource.resource() +
-                          ": the NVLink switches are managed through it (SW_MNG in its vital product data)");
+    out.reasons.push_back(
+        {ErrorId::manages_nvlink,
+         resource.resource() +
+             ": the NVLink switches are managed through it (SW_MNG in its vital product data)"});
   }
   for (const HostUseFact& fact : function.host_use) {
-    if (refuses(resource.host_use, fact.kind)) out.reasons.push_back(say_refusal(resource, fact));
+    if (refuses(resource.host_use, fact.kind))
+      out.reasons.push_back({ErrorId::host_uses_device, say_refusal(resource, fact)});
   }
   if (!out.reasons.empty()) out.ruling = MatchKind::host_use;
   return out;

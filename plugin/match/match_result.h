@@ -4,6 +4,7 @@
 
 #include "plugin/config/config.h"
 #include "plugin/inventory/inventory.h"
+#include "plugin/match/refusal.h"
 
 #include <optional>
 #include <string>
@@ -21,8 +22,8 @@ enum class MatchKind : uint8_t {
 
 struct MatchResult {
   MatchKind ruling = MatchKind::selected;
-  std::optional<size_t> selector;    // the first that matches, even if something else forbids it
-  std::vector<std::string> reasons;  // why not, a sentence each; empty if it is selected
+  std::optional<size_t> selector;  // the first that matches, even if something else forbids it
+  std::vector<Refusal> reasons;    // why not; empty if it is selected
 };
 
 MatchResult evaluate(const ResourceConfig& resource, const PciFunction& function);

@@ -53,15 +53,16 @@ void add_device(const ResourceConfig& resource, const Selector& selector, const 
 
 // At most kMaxReasons, and none twice: what excludes a function from one resource mostly excludes it from
 // all.
-std::vector<std::string> condense(std::vector<std::string> reasons) {
-  std::vector<std::string> out;
-  for (std::string& reason : reasons) {
+std::vector<Refusal> condense(std::vector<Refusal> reasons) {
+  std::vector<Refusal> out;
+  for (Refusal& reason : reasons) {
     if (std::find(out.begin(), out.end(), reason) == out.end()) out.push_back(std::move(reason));
   }
   if (out.size() > kMaxReasons) {
     const size_t more = out.size() - kMaxReasons + 1;
     out.resize(kMaxReasons - 1);
-    out.push_back("and " + std::to_string(more) + " more selectors that do not match");
+    out.push_back(
+        {ErrorId::not_selected, "and " + std::to_string(more) + " more selectors that do not match"});
   }
   return out;
 }
@@ -85,16 +86,17 @@ std::optional<LeftOut> place(const Config& config, const PciFunction& function, 
       taken = taken || !shares(resource);
       continue;
     }
-    for (std::string& reason : result.reasons) left.reasons.push_back(std::move(reason));
+    for (Refusal& reason : result.reasons) left.reasons.push_back(std::move(reason));
     if (result.ruling == MatchKind::excluded)
       left.kind = function.num_vfs > 0 ? LeftOut::Kind::has_vfs : LeftOut::Kind::no_driver;
     if (result.ruling == MatchKind::host_use) left.kind = LeftOut::Kind::host_use;
   }
   if (placed) return std::nullopt;
   left.reasons = condense(std::move(left.reasons));
-  if (config.resources.empty()) left.reasons = {"the configuration has no resource"};
+  if (config.resources.empty()) left.reasons = {{ErrorId::config_empty, "the configuration has no resource"}};
   if (!config.resources.empty() && !of_type)
-    left.reasons = {std::string("no resource has the deviceType ") + type_name(type_of(function))};
+    left.reasons = {{ErrorId::other_device_type,
+                     std::string("no resource has the deviceType ") + type_name(type_of(function))}};
   return left;
 }
 
@@ -164,6 +166,34 @@ void find_port_devices(const Inventory& inventory, Pools& out) {
 }
 
 }  // namespace
+
+const char* name_of(LeftOut::Kind kind) {
+  switch (kind) {
+    case LeftOut::Kind::has_vfs:
+      return "has_vfs";
+    case LeftOut::Kind::no_driver:
+      return "no_driver";
+    case LeftOut::Kind::host_use:
+      return "host_use";
+    case LeftOut::Kind::not_selected:
+      break;
+  }
+  return "not_selected";
+}
+
+ErrorId id_of(LeftOut::Kind kind) {
+  switch (kind) {
+    case LeftOut::Kind::has_vfs:
+      return ErrorId::pf_has_vfs;
+    case LeftOut::Kind::no_driver:
+      return ErrorId::no_driver;
+    case LeftOut::Kind::host_use:
+      return ErrorId::host_uses_device;
+    case LeftOut::Kind::not_selected:
+      break;
+  }
+  return ErrorId::not_selected;
+}
 
 const PoolDevice* Pool::find(const std::string& id) const {
   const auto at = std::find_if(devices.begin(), devices.end(),

@@ -4,6 +4,7 @@
 #include "plugin/config/config.h"
 #include "plugin/inventory/inventory.h"
 #include "plugin/match/fault.h"
+#include "plugin/match/refusal.h"
 
 #include <cstdint>
 #include <map>
@@ -50,9 +51,14 @@ struct LeftOut {
     not_selected,  // no selector matches
   };
   std::string id;
-  std::vector<std::string> reasons;  // at least one sentence
+  std::vector<Refusal> reasons;  // at least one
   Kind kind = Kind::not_selected;
 };
+
+// The value of the label "reason": "has_vfs".
+const char* name_of(LeftOut::Kind kind);
+ErrorId id_of(LeftOut::Kind kind);
+inline constexpr LeftOut::Kind kLastLeftOutKind = LeftOut::Kind::not_selected;
 
 struct Pools {
   std::vector<Pool> pools;           // one for each resource of the config, in its order, also empty ones

@@ -28,7 +28,7 @@ class Whereabouts {
     if (const auto owner = owners_.find(id); owner != owners_.end())
       return {FaultCode::not_selected, owner->second->resource() + " has it by the configuration of now"};
     if (const auto left = left_out_.find(id); left != left_out_.end())
-      return {FaultCode::not_selected, joined(left->second->reasons, "; ")};
+      return {FaultCode::not_selected, joined(texts_of(left->second->reasons), "; ")};
     return {FaultCode::gone, "it has vanished from the node"};
   }
 

@@ -1,5 +1,7 @@
 #include "plugin/metrics/http_listener.h"
 
+#include "common/error_id.h"
+
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
@@ -69,12 +71,13 @@ Result<> check_free(const std::string& path) {
     return errno == ENOENT ? Result<>() : Error::from_errno(errno, "read " + path);
   }
   if (!S_ISSOCK(there.st_mode)) {
-    return Error{Errc::exists, 0, path + " is there and is not a socket; remove it if it is not needed"};
+    return Error{Errc::exists, 0, path + " is there and is not a socket; remove it if it is not needed",
+                 ErrorId::endpoint_taken};
   }
   const UniqueFd probe = TRY(make_socket(AF_UNIX), "");
   const Address address = unix_address(path);
   if (::connect(probe.get(), address.get(), address.size) == 0 || errno == EAGAIN) {
-    return Error{Errc::exists, 0, path + " is served by another process"};
+    return Error{Errc::exists, 0, path + " is served by another process", ErrorId::endpoint_taken};
   }
   return {};
 }

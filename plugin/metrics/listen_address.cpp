@@ -1,5 +1,6 @@
 #include "plugin/metrics/listen_address.h"
 
+#include "common/error_id.h"
 #include "common/ip_address.h"
 
 #include <charconv>
@@ -15,7 +16,8 @@ constexpr size_t kMaxPath = 107;
 Error wrong(std::string_view text) {
   return Error{Errc::invalid, 0,
                "'" + std::string(text) +
-                   "' is not one of localhost:PORT, ADDRESS:PORT, [IPV6]:PORT, :PORT, unix:/PATH"};
+                   "' is not one of localhost:PORT, ADDRESS:PORT, [IPV6]:PORT, :PORT, unix:/PATH",
+               ErrorId::option_invalid};
 }
 
 std::optional<uint16_t> read_port(std::string_view text) {
@@ -39,7 +41,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
     out.path = text.substr(5);
     if (!out.path.starts_with('/') || out.path.ends_with('/')) return wrong(text);
     if (out.path.size() > kMaxPath) {
-      return Error{Errc::invalid, 0, "a socket's path has at most 107 bytes"};
+      return Error{Errc::invalid, 0, "a socket's path has at most 107 bytes", ErrorId::option_invalid};
     }
     return out;
   }

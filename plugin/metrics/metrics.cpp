@@ -17,20 +17,6 @@ double seconds_since_1970(std::chrono::system_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-const char* kind_name(LeftOut::Kind kind) {
-  switch (kind) {
-    case LeftOut::Kind::has_vfs:
-      return "has_vfs";
-    case LeftOut::Kind::no_driver:
-      return "no_driver";
-    case LeftOut::Kind::host_use:
-      return "host_use";
-    case LeftOut::Kind::not_selected:
-      return "not_selected";
-  }
-  return "";
-}
-
 void write_outcomes(MetricsText& out, const Counters::Outcomes& outcomes, std::string_view resource = {}) {
   out.sample({{"resource", resource}, {"result", "ok"}}, outcomes.ok);
   out.sample({{"resource", resource}, {"result", "failed"}}, outcomes.failed);
@@ -59,6 +45,22 @@ void write_unhealthy(MetricsText& out, const NodeStatus& status) {
                  uint64_t{1});
     }
   }
+}
+
+void write_reason(MetricsText& out, std::string_view metric, std::string_view reason, ErrorId id) {
+  out.sample({{"metric", metric}, {"reason", reason}, {"id", name_of(id)}}, uint64_t{1});
+}
+
+// The labels stay as they are: an id among them would make other series of them.
+void write_reasons(MetricsText& out) {
+  out.gauge("vfrail_reason_info",
+            "Which id a reason has that a metric has as its label: see vfrail explain.");
+  for (auto code = FaultCode::port_down; code <= kLastFaultCode;
+       code = static_cast<FaultCode>(static_cast<uint8_t>(code) + 1))
+    write_reason(out, "vfrail_device_unhealthy", name_of(code), id_of(code));
+  for (auto kind = LeftOut::Kind::has_vfs; kind <= kLastLeftOutKind;
+       kind = static_cast<LeftOut::Kind>(static_cast<uint8_t>(kind) + 1))
+    write_reason(out, "vfrail_devices_left_out", name_of(kind), id_of(kind));
 }
 
 // Kubelet may still have ids that the pool has no more; they count, because a pod has them.
@@ -99,9 +101,10 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
   for (const auto kind : {LeftOut::Kind::has_vfs, LeftOut::Kind::no_driver, LeftOut::Kind::host_use,
                           LeftOut::Kind::not_selected}) {
     const auto found = input.status->left_out.find(kind);
-    out.sample({{"reason", kind_name(kind)}},
+    out.sample({{"reason", name_of(kind)}},
                uint64_t{found == input.status->left_out.end() ? 0 : found->second});
   }
+  write_reasons(out);
   out.gauge("vfrail_config_skipped_entries", "Entries of the configuration that are faulty and not served.");
   out.sample({}, uint64_t{input.status->skipped.size()});
 }

@@ -1,5 +1,6 @@
 #include "plugin/metrics/monitoring_server.h"
 
+#include "common/error_id.h"
 #include "common/netlink/netlink_kernel.h"
 #include "plugin/kubelet/pod_resources.h"
 #include "plugin/metrics/metrics.h"
@@ -89,7 +90,8 @@ bool MonitoringServer::ask_kubelet(const NodeStatus& status) {
   }
   if (complaint_ != answer.error().text) {
     complaint_ = answer.error().text;
-    log_.warning("pod-resources API unavailable, metrics have no names of pods", {{"reason", complaint_}});
+    log_.warning("pod-resources API unavailable, metrics have no names of pods",
+                 {{"reason", complaint_}, {"id", id_text(ErrorId::pod_resources)}});
   }
   return false;
 }

@@ -1,5 +1,6 @@
 #include "plugin/report/check_config.h"
 
+#include "common/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
 #include "plugin/config/file.h"
@@ -31,13 +32,19 @@ struct Findings {
   std::vector<Network> networks;
 };
 
+std::string with_id(const std::string& text, ErrorId id) { return text + " [" + id_text(id) + "]"; }
+
 void add_config(const Config& config, Findings& out) {
   out.has_config = true;
   for (const ResourceConfig& resource : config.resources) out.resources.insert(resource.resource());
-  for (const SkippedEntry& entry : config.skipped) out.errors.push_back(entry.reason);
+  for (const SkippedEntry& entry : config.skipped) out.errors.push_back(entry.text());
   const std::set<std::string> mistakes(config.mistakes.begin(), config.mistakes.end());
-  for (const std::string& warning : config.warnings)
-    (mistakes.contains(warning) ? out.errors : out.warnings).push_back(warning);
+  for (const std::string& warning : config.warnings) {
+    if (mistakes.contains(warning))
+      out.errors.push_back(with_id(warning, ErrorId::config_mistake));
+    else
+      out.warnings.push_back(warning);
+  }
   out.notes.insert(out.notes.end(), config.notes.begin(), config.notes.end());
   const std::string text = describe(config);
   if (!text.empty()) out.described += (out.described.empty() ? "" : "\n") + text;
@@ -57,7 +64,7 @@ Result<> check_file(const std::string& file, const CheckConfigOptions& options, 
   if (!config.resources.empty()) {
     add_config(config, out);
   } else if (networks == out.networks.size()) {
-    return Error{Errc::invalid, 0, shown_file(file) + ": " + no_config(documents)};
+    return Error{Errc::invalid, 0, shown_file(file) + ": " + no_config(documents), ErrorId::config_empty};
   }
   return {};
 }
@@ -65,7 +72,8 @@ Result<> check_file(const std::string& file, const CheckConfigOptions& options, 
 // The peers' documentation has many networks without a device of the plugin's.
 void check_networks(Findings& out) {
   for (const Network& network : out.networks) {
-    out.errors.insert(out.errors.end(), network.faults.begin(), network.faults.end());
+    for (const std::string& fault : network.faults)
+      out.errors.push_back(with_id(fault, ErrorId::network_config));
     out.described += (out.described.empty() ? "" : "\n") + describe(network);
     if (network.resource.empty() || out.resources.contains(network.resource)) continue;
     const std::string place =
@@ -75,9 +83,10 @@ void check_networks(Findings& out) {
     } else {
       const std::vector<std::string> known(out.resources.begin(), out.resources.end());
       const std::string meant = nearest_name(network.resource, known);
-      out.errors.push_back(
+      out.errors.push_back(with_id(
           place + " is in no configuration that was given" +
-          (meant.empty() ? "; there is " + first_few(known) : "; did you mean \"" + meant + "\"?"));
+              (meant.empty() ? "; there is " + first_few(known) : "; did you mean \"" + meant + "\"?"),
+          ErrorId::network_resource));
     }
   }
 }

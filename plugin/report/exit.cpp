@@ -9,7 +9,7 @@
 namespace vfrail {
 
 int fail(Exit code, const Error& error) {
-  std::cerr << "vfrail: " << escaped(error.text) << "\n";
+  std::cerr << "vfrail: " << escaped(error.text_with_id()) << "\n";
   return code;
 }
 

@@ -1,5 +1,6 @@
 #include "plugin/report/inspect.h"
 
+#include "common/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
 #include "plugin/capture/capture.h"
@@ -43,14 +44,15 @@ void find_allocated(const InspectOptions& options, const AskKubelet& ask_kubelet
   if (in_use)
     add_allocated(facts.pools, *in_use, facts.pods);
   else
-    facts.warnings.push_back("kubelet does not say which pod has which device: " + in_use.error().text);
+    facts.warnings.push_back("kubelet does not say which pod has which device: " +
+                             in_use.error().text_with_id());
 }
 
 void find_warnings(const SysRoot& sys, InspectFacts& facts) {
   if (facts.config) {
     append(facts.warnings, facts.config->warnings);
     for (const SkippedEntry& entry : facts.config->skipped)
-      facts.warnings.push_back("not served: " + entry.reason);
+      facts.warnings.push_back("not served: " + entry.text());
   }
   append(facts.warnings, facts.inventory.warnings);
   append(facts.warnings, facts.pools.warnings);
@@ -116,7 +118,8 @@ int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
   if (const auto found = apply(options.filter, report); !found) return fail(kFailed, found.error());
   const int answered = answer(rendered(options, report));
   for (const UnreadDevice& device : facts.inventory.unread)
-    std::cerr << "error: " << escaped(device.id + " cannot be read: " + device.reason) << "\n";
+    std::cerr << "error: " << escaped(device.id + " cannot be read: " + device.reason) << " ["
+              << name_of(ErrorId::device_not_read) << "]\n";
   return facts.inventory.unread.empty() ? answered : kFailed;
 }
 

@@ -8,12 +8,13 @@ namespace vfrail {
 namespace {
 
 // match() returns "nvidia.com/hostdev: vendor is ...": the resource is separated from the reason here.
-Reason as_reason(const std::string& text, const Pools& pools) {
+Reason as_reason(const Refusal& refusal, const Pools& pools) {
+  const std::string& text = refusal.text;
   for (const Pool& pool : pools.pools) {
     const std::string prefix = pool.resource() + ": ";
-    if (text.starts_with(prefix)) return {text.substr(prefix.size()), {pool.resource()}};
+    if (text.starts_with(prefix)) return {refusal.id, text.substr(prefix.size()), {pool.resource()}};
   }
-  return {text, {}};
+  return {refusal.id, text, {}};
 }
 
 void add_reason(const Reason& reason, std::vector<Reason>& to) {
@@ -28,7 +29,8 @@ void add_reason(const Reason& reason, std::vector<Reason>& to) {
 
 std::vector<Reason> without_config(const PciFunction& function) {
   std::vector<Reason> out;
-  for (const HostUseFact& fact : function.host_use) out.push_back({"the host uses it: " + fact.what, {}});
+  for (const HostUseFact& fact : function.host_use)
+    out.push_back({ErrorId::host_uses_device, "the host uses it: " + fact.what, {}});
   return out;
 }
 
@@ -58,16 +60,17 @@ DeviceState state_of(const DeviceReport& device, const LeftOut* left) {
 
 void add_reasons(const InspectFacts& facts, const LeftOut* left, DeviceReport& device) {
   for (const ResourceUse& use : device.resources) {
-    if (!use.device->fault.empty())
-      add_reason({use.device->fault.text, {use.pool->resource()}}, device.reasons);
+    const Fault& fault = use.device->fault;
+    if (!fault.empty()) add_reason({id_of(fault.code), fault.text, {use.pool->resource()}}, device.reasons);
   }
   if (left != nullptr) {
-    for (const std::string& text : left->reasons) add_reason(as_reason(text, facts.pools), device.reasons);
+    for (const Refusal& refusal : left->reasons) add_reason(as_reason(refusal, facts.pools), device.reasons);
   }
   if (!facts.config) device.reasons = without_config(*device.function);
   if (device.resources.empty() && !device.function->unclean.empty())
-    device.reasons.push_back(
-        {"it could not be restored after its last pod: " + device.function->unclean, {}});
+    device.reasons.push_back({ErrorId::device_unclean,
+                              "it could not be restored after its last pod: " + device.function->unclean,
+                              {}});
 }
 
 template <class Map>

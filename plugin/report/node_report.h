@@ -34,6 +34,7 @@ const char* name_of(DeviceState state);
 
 // Why a function is unhealthy, or is not in those resources: one text for all of them.
 struct Reason {
+  ErrorId id;
   std::string text;
   std::vector<std::string> resources;  // none: all of them, or there are none
 };

@@ -1,5 +1,6 @@
 #include "plugin/report/render.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 #include "plugin/config/file.h"
 #include "plugin/documents/network.h"
@@ -26,7 +27,8 @@ Result<std::string> render_file(const RenderOptions& options) {
   }
   if (!out.empty()) return out;
   return Error{Errc::invalid, 0,
-               file + ": no HostDeviceNetwork" + (others.empty() ? "" : ": there is " + first_few(others))};
+               file + ": no HostDeviceNetwork" + (others.empty() ? "" : ": there is " + first_few(others)),
+               ErrorId::config_empty};
 }
 
 }  // namespace

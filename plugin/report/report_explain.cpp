@@ -47,11 +47,18 @@ std::string title(const PciFunction& function) {
   return escaped(function.id.text() + "  " + joined(parts)) + "\n";
 }
 
+// "; "-joined reasons, and behind them what `vfrail explain` explains.
+std::string with_ids(const std::string& text, const ResourceTrace& resource) {
+  return text + " [" + joined(resource.ids()) + "]";
+}
+
 std::string headline(const ResourceTrace& resource) {
   switch (resource.result.ruling) {
     case MatchKind::selected:
-      if (!resource.claimed_by.empty()) return "selected, but claimed by " + resource.claimed_by + " before";
-      return resource.fault.empty() ? "has it" : "has it, unhealthy: " + resource.fault;
+      if (!resource.claimed_by.empty())
+        return with_ids("selected, but claimed by " + resource.claimed_by + " before", resource);
+      return resource.fault.empty() ? "has it"
+                                    : with_ids("has it, unhealthy: " + resource.fault.text, resource);
     case MatchKind::no_selector:
       return "no selector matches";
     case MatchKind::other_type:
@@ -59,7 +66,7 @@ std::string headline(const ResourceTrace& resource) {
     case MatchKind::host_use:
       break;
   }
-  return joined(resource.result.reasons, "; ");
+  return with_ids(joined(texts_of(resource.result.reasons), "; "), resource);
 }
 
 // "- vendors: vendor is 8086, want one of [15b3]", "+ linkTypes: link type is ether, want one of [ether]".
@@ -101,8 +108,9 @@ Json resource_json(const ResourceTrace& resource) {
       .set("resource", resource.resource)
       .set("ruling", ruling_name(resource.result.ruling))
       .set("claimed_by", resource.claimed_by)
-      .set("fault", resource.fault)
-      .set("reasons", Json(resource.result.reasons))
+      .set("fault", resource.fault.text)
+      .set("reasons", Json(texts_of(resource.result.reasons)))
+      .set("ids", Json(resource.ids()))
       .set("selectors", selectors_json(resource));
 }
 

@@ -102,6 +102,7 @@ Json resources_of(const DeviceReport& device) {
     Json entry = Json::object();
     entry.set("name", use.pool->resource()).set("healthy", in_pool.fault.empty());
     entry.set("fault", in_pool.fault.text).set("fault_code", name_of(in_pool.fault.code));
+    entry.set("fault_id", in_pool.fault.empty() ? Json() : Json(name_of(id_of(in_pool.fault.code))));
     entry.set("allocates", std::move(allocates));
     out.push(std::move(entry));
   }
@@ -111,7 +112,10 @@ Json resources_of(const DeviceReport& device) {
 Json reasons_of(const DeviceReport& device) {
   Json out = Json::array();
   for (const Reason& reason : device.reasons)
-    out.push(Json::object().set("text", reason.text).set("resources", Json(reason.resources)));
+    out.push(Json::object()
+                 .set("id", name_of(reason.id))
+                 .set("text", reason.text)
+                 .set("resources", Json(reason.resources)));
   return out;
 }
 
@@ -177,7 +181,10 @@ Json render_json(const NodeReport& report, const JsonParts& parts) {
   }
   Json unread = Json::array();
   for (const UnreadDevice& device : facts.inventory.unread)
-    unread.push(Json::object().set("id", device.id).set("reason", device.reason));
+    unread.push(Json::object()
+                    .set("id", device.id)
+                    .set("reason", device.reason)
+                    .set("reason_id", name_of(ErrorId::device_not_read)));
   Json bonds = Json::array();
   for (const Lag& lag : facts.inventory.lags)
     bonds.push(Json::object().set("name", lag.name).set("mode", lag.mode).set("members", Json(lag.members)));

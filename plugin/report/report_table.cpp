@@ -1,3 +1,4 @@
+#include "common/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
 #include "plugin/report/report.h"
@@ -114,6 +115,11 @@ std::string general(const std::string& reason) {
   return reason.substr(0, is) + " does not match" + reason.substr(want);
 }
 
+// A device that is left out on purpose needs no remedy, and a node has many of them.
+bool is_trouble(ErrorId id) {
+  return id != ErrorId::not_selected && id != ErrorId::pf_has_vfs && id != ErrorId::other_device_type;
+}
+
 // Reasons, each listed once below the table, and referred to by its number.
 class Notes {
  public:
@@ -136,8 +142,9 @@ class Notes {
 
  private:
   size_t number(const Reason& reason) {
-    const std::string text =
-        (reason.resources.empty() ? "" : joined(reason.resources) + ": ") + general(reason.text);
+    const std::string text = (reason.resources.empty() ? "" : joined(reason.resources) + ": ") +
+                             general(reason.text) +
+                             (is_trouble(reason.id) ? " [" + id_text(reason.id) + "]" : "");
     const auto [at, is_new] = numbers_.try_emplace(text, texts_.size() + 1);
     if (is_new) texts_.push_back(text);
     return at->second;

@@ -31,7 +31,7 @@ function journalctl {
 
 function vfrail {
     case ${1:-} in
-        version | check-config | render) real "$programs/vfrail" "$@" ;;
+        version | check-config | render | explain) real "$programs/vfrail" "$@" ;;
         inspect | doctor | capture | top)
             local root=(--root "$tree")
             [ "$1" != top ] || root+=(-i 0.1 -n 1)
@@ -43,7 +43,7 @@ function vfrail {
 }
 function vfrail-cni {
     case ${1:-} in
-        version) real "$programs/vfrail-cni" version ;;
+        version | explain) real "$programs/vfrail-cni" "$@" ;;
         install)
             [ "$2" = --as ] && [[ $3 =~ ^(host-device|sriov|ib-sriov|rdma)$ ]] && [ "$4" = /opt/cni/bin ] || wrong "vfrail-cni $*"
             real mkdir -p opt/cni/bin

@@ -1,7 +1,10 @@
 // Parts of documents that come from the program, and lists that have to be complete. To update the former:
 //   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated parts of documents are up to date'
 #include "cni/conf/link_settings.h"
+#include "common/error_id.h"
 #include "plugin/config/selector_table.h"
+#include "plugin/doctor/doctor.h"
+#include "plugin/doctor/explain_id.h"
 #include "tests/documents/page.h"
 #include "tests/support/shell.h"
 
@@ -22,6 +25,7 @@ constexpr const char* kEnd = "<!-- end of generated -->\n";
 std::string generate(const std::string& name) {
   if (name == "selectors") return selectors_document();
   if (name == "link settings") return link_settings_document();
+  if (name == "error ids") return errors_document();
   const ShellOutcome outcome = run_in_shell(name);
   INFO(name << "\n" << outcome.output);
   REQUIRE(outcome.status == 0);
@@ -114,6 +118,33 @@ TEST_CASE("every key of a network configuration is in the document") {
     CHECK(std::regex_search(text, std::regex("[`.]" + name + "[`.]")));
   }
   CHECK(keys > 30);
+}
+
+// Of `vfrail doctor`: "VF-N04".
+bool is_check(const std::string& id) {
+  const auto checks = node_checks();
+  return std::any_of(checks.begin(), checks.end(), [&](const NodeCheck& check) { return check.id == id; });
+}
+
+TEST_CASE("every id has its section in the troubleshooting, and documents name no other") {
+  const std::string troubleshooting = page("manifests/TROUBLESHOOTING.md").text();
+  for (const ErrorRow* row : all_errors()) {
+    INFO(row->name);
+    CHECK(troubleshooting.find("\n### " + std::string(row->name) + "\n") != std::string::npos);
+    for (const std::string_view text : {row->symptom, row->cause, row->remedy})
+      CHECK(troubleshooting.find(text) != std::string::npos);
+  }
+  static const std::regex id("\\bVF-[A-Z][A-Z0-9-]*[A-Z0-9]");
+  size_t named = 0;
+  for (const Page& one : pages()) {
+    const std::string text = one.text();
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), id); at != std::sregex_iterator(); ++at) {
+      INFO(one.file << ": " << at->str());
+      ++named;
+      CHECK((parse_error_id(at->str()) || is_check(at->str())));
+    }
+  }
+  CHECK(named > all_errors().size());
 }
 
 TEST_CASE("messages in the troubleshooting guide are messages of the program") {

@@ -65,7 +65,7 @@ void check_error(const Error& error) {
   const uint16_t code = cni_code(error, CniCode::invalid_config);
   MUST(code > 0);                          // 0 is success
   if (error.text.size() % 8 != 0) return;  // what follows is about JSON more than about this error
-  const std::string printed = format_error("1.1.0", code, error.text).pretty();
+  const std::string printed = format_error("1.1.0", code, error).pretty();
   const auto read = Json::parse(printed, kMaxText);
   MUST(read);
   MUST(read->find("code") != nullptr && *read->find("code") == Json(int{code}));

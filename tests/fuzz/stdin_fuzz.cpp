@@ -156,7 +156,7 @@ void check_printed(const Request& request, const NetConf& conf, const State& sta
 
 void check_version(const std::string& config) {
   const std::string version = Configuration(config).version();
-  check_json(format_error(version, 1, "cniVersion " + version));
+  check_json(format_error(version, 1, Error{Errc::invalid, 0, "cniVersion " + version}));
   MUST(version_supported(version) == (compare_versions(version, "0.1.0") >= 0));
 }
 

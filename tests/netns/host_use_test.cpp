@@ -32,6 +32,7 @@ struct Used : Node {
     CHECK(outcome.status == 1);
     CHECK(code_of(outcome) == code);
     CHECK_THAT(message_of(outcome), Contains(words));
+    CHECK_THAT(outcome.out, Contains("\"details\": \"vfrail explain VF-"));
     CHECK(world() == before);
     CHECK(in_pod(pod, "ip -o link") == pod_before);
   }

@@ -104,7 +104,8 @@ class Plugin {
     inside_ = false;
     Pools out;
     out.pools = pools_;
-    out.left_out = {{.id = "0000:01:00.0", .reasons = {"x"}, .kind = LeftOut::Kind::has_vfs}};
+    out.left_out = {
+        {.id = "0000:01:00.0", .reasons = {{ErrorId::pf_has_vfs, "x"}}, .kind = LeftOut::Kind::has_vfs}};
     return out;
   }
 

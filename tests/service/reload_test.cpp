@@ -206,7 +206,7 @@ TEST_CASE("devices that are unhealthy at start are logged, and those that become
   pool.devices[0].fault = pool.devices[2].fault = {FaultCode::port_down, "its port is down"};
   CHECK(count(site.follow({pool}),
               "devices are unhealthy resource=nvidia.com/hostdev devices=\"0000:03:02.1 0000:03:02.3\" "
-              "code=port_down reason=\"its port is down\"") == 1);
+              "code=port_down reason=\"its port is down\" id=VF-PORT-DOWN") == 1);
   CHECK(site.follow({pool}).empty());
   PoolDevice another = pool.devices[0];
   another.facts.address = PciAddress::parse("0000:03:02.4").value();

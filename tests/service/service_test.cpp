@@ -310,7 +310,7 @@ TEST_CASE("every kind of error has its gRPC code") {
   CHECK(code(Errc::denied) == grpc::StatusCode::PERMISSION_DENIED);
   CHECK(code(Errc::timeout) == grpc::StatusCode::DEADLINE_EXCEEDED);
   CHECK(code(Errc::system) == grpc::StatusCode::INTERNAL);
-  CHECK(to_status(Error{Errc::system, 0, "why"}).error_message() == "why");
+  CHECK(to_status(Error{Errc::system, 0, "why"}).error_message() == "why [VF-SYSTEM-CALL]");
 }
 
 TEST_CASE("a request larger than kubelet can make is refused") {

@@ -1,6 +1,8 @@
 // cni/conf/result.h: what is printed, in the shape of each version; what an IPAM plugin printed.
 #include "cni/conf/result.h"
 
+#include "common/error_id.h"
+
 #include <catch2/catch.hpp>
 
 namespace vfrail {
@@ -220,19 +222,21 @@ TEST_CASE("A valid code of an IPAM plugin is passed on") {
 }
 
 TEST_CASE("An error that contains invalid or truncated UTF-8 is still JSON") {
-  const Json error = format_error("1.0.0", 7, "\"caf\xc3\" is no address");
+  const Json error = format_error("1.0.0", 7, Error{Errc::invalid, 0, "\"caf\xc3\" is no address"});
   CHECK(*error.find("msg") == Json("\"caf\\xc3\" is no address"));
   CHECK(*Json::parse(error.pretty()) == error);
 }
 
 TEST_CASE("Control characters in names are escaped in errors, because terminals print them") {
-  CHECK(*format_error("1.0.0", 7, "\x1b[2J\nand \xC2\x9b").find("msg") ==
+  CHECK(*format_error("1.0.0", 7, Error{Errc::invalid, 0, "\x1b[2J\nand \xC2\x9b"}).find("msg") ==
         Json("\\x1b[2J\\x0aand \\xc2\\x9b"));
 }
 
-TEST_CASE("An error has version, code and message") {
-  CHECK(format_error("0.4.0", 11, "busy \"x\"") ==
-        json(R"({"cniVersion":"0.4.0","code":11,"msg":"busy \"x\""})"));
+TEST_CASE("An error has version, code, message and id") {
+  CHECK(format_error("0.4.0", 11, Error{Errc::busy, 0, "busy \"x\""}) ==
+        json(R"({"cniVersion":"0.4.0","code":11,"msg":"busy \"x\"","details":"vfrail explain VF-BUSY"})"));
+  CHECK(*format_error("0.4.0", 11, Error{Errc::busy, 0, "x", ErrorId::device_in_use}).find("details") ==
+        Json("vfrail explain VF-DEVICE-IN-USE"));
 }
 
 }  // namespace vfrail

@@ -1,6 +1,10 @@
 // cni/plan/plan.h: every refusal that ADD makes before it has touched anything, and what it plans otherwise.
 #include "cni/plan/plan.h"
 
+#include "common/error_id.h"
+
+#include <functional>
+
 #include <catch2/catch.hpp>
 
 namespace vfrail {
@@ -411,6 +415,48 @@ TEST_CASE("The record alone is enough to undo the plan") {
   CHECK(record.config == "{}");
   CHECK(record.cni_args == s.request.raw_args);
   CHECK(record.cni_path == "/opt/cni/bin");
+}
+
+TEST_CASE("Each refusal has the id that says its remedy") {
+  const auto id_after = [](const std::function<void(Situation&)>& change) {
+    Situation s;
+    change(s);
+    return std::string(name_of(s.refusal().id()));
+  };
+  const auto without_parts = [](Situation& s) {
+    s.state.device.netdevs.clear();
+    s.state.device.rdma.clear();
+    s.state.rdma.clear();
+    s.state.link.reset();
+  };
+  CHECK(id_after([](Situation& s) { s.state.same_netns = true; }) == "VF-HOST-NETNS");
+  CHECK(id_after([](Situation& s) { s.conf.cni_version = "0.2.0"; }) == "VF-CNI-VERSION");
+  CHECK(id_after([](Situation& s) { s.state.occupant = Link{}; }) == "VF-INTERFACE-NAME-TAKEN");
+  CHECK(id_after([](Situation& s) { s.state.device.netdevs.push_back({.name = "eth8"}); }) ==
+        "VF-SEVERAL-INTERFACES");
+  CHECK(id_after(without_parts) == "VF-DEVICE-NOT-IN-HOST");
+  CHECK(id_after([&](Situation& s) {
+          without_parts(s);
+          s.state.device.driver = Driver();
+        }) == "VF-NO-DRIVER");
+  CHECK(id_after([](Situation& s) { s.conf.vfio_wanted = true; }) == "VF-NOT-VFIO");
+  CHECK(id_after([](Situation& s) { s.state.host_use = "eth7 is a member of bond0"; }) ==
+        "VF-HOST-USES-DEVICE");
+  CHECK(id_after([](Situation& s) { s.conf.mtu = 10'000; }) == "VF-MTU-OUT-OF-RANGE");
+  CHECK(id_after([](Situation& s) { s.conf.guid = 1; }) == "VF-NOT-INFINIBAND");
+  CHECK(id_after([](Situation& s) { s.conf.ib_kubernetes = true; }) == "VF-IB-KUBERNETES-PENDING");
+  CHECK(id_after([](Situation& s) {
+          s.state.rdma_mode = RdmaNetnsMode::shared;
+          s.conf.rdma_isolation = true;
+        }) == "VF-RDMA-SHARED-MODE");
+  CHECK(id_after([](Situation& s) {
+          s.state.device.rdma.clear();
+          s.state.device.verbs_nodes.clear();
+          s.state.device.mad_nodes.clear();
+          s.conf.rdma = RdmaPolicy::require;
+        }) == "VF-NO-RDMA-DEVICE");
+  CHECK(id_after([](Situation& s) { s.state.rdma.clear(); }) == "VF-DEVICE-NOT-IN-HOST");
+  CHECK(id_after([](Situation& s) { s.request.args["MAC"] = "none"; }) == "VF-MAC-INVALID");
 }
 
 }  // namespace vfrail

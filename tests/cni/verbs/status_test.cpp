@@ -2,6 +2,7 @@
 #include "cni/verbs/status.h"
 
 #include "cni/plan/plan.h"
+#include "common/error_id.h"
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>
@@ -34,7 +35,9 @@ TEST_CASE("a requested RDMA name requires isolation, required RDMA does not") {
   TwoVfs node;
   node.world.rdma_mode = RdmaNetnsMode::shared;
   CHECK(status_of(node, R"(,"rdma":"require")")->missing.empty());
-  CHECK(status_of(node, R"(,"rdmaName":"rdma0")")->missing.size() == 1);
+  const auto found = status_of(node, R"(,"rdmaName":"rdma0")");
+  CHECK(found->missing.size() == 1);
+  CHECK(found->id == ErrorId::rdma_shared_mode);
 }
 
 TEST_CASE("a pod whose PF is gone, or whose device has lost its driver, is degraded") {
@@ -56,6 +59,7 @@ TEST_CASE("a pod whose PF is gone, or whose device has lost its driver, is degra
   REQUIRE(found);
   CHECK(found->missing.empty());
   REQUIRE(found->degraded.size() == (words.empty() ? 0 : 1));
+  CHECK(found->id == (words.empty() ? std::nullopt : std::optional(ErrorId::device_lost)));
   if (!words.empty()) CHECK_THAT(found->degraded.front(), Contains(words));
 }
 

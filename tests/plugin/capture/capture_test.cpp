@@ -42,7 +42,8 @@ std::string outcome(const SysRoot& sys) {
   for (const LeftOut& left : pools.left_out) {
     out += left.id + ":";
     // Addresses are other ones in the copy.
-    for (const std::string& reason : left.reasons) out += " " + reason.substr(0, reason.find(" has address"));
+    for (const std::string& reason : texts_of(left.reasons))
+      out += " " + reason.substr(0, reason.find(" has address"));
     out += "\n";
   }
   return out + std::to_string(inventory->gpus.size()) + std::to_string(inventory->lags.size());

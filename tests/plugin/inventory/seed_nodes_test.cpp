@@ -101,7 +101,7 @@ TEST_CASE("the functions that manage the NVLink switches of a B200 are left out 
       const auto left = std::find_if(node.pools.left_out.begin(), node.pools.left_out.end(),
                                      [&](const LeftOut& one) { return one.id == id; });
       REQUIRE(left != node.pools.left_out.end());
-      CHECK(says(left->reasons.at(0), "the NVLink switches are managed through it"));
+      CHECK(says(left->reasons.at(0).text, "the NVLink switches are managed through it"));
     }
   }
 }

@@ -60,7 +60,7 @@ TEST_CASE("a device is explained for each resource, with what each field require
       + vendors: vendor is 8086, want one of [8086]
       + isRdma: RDMA device is there, want one
       + numaNodes: NUMA node is 0, want one of [0]
-  intel.com/second: selected, but claimed by intel.com/first before
+  intel.com/second: selected, but claimed by intel.com/first before [VF-CLAIMED-BEFORE]
     selectors[0]
       - vendors: vendor is 8086, want one of [15b3]
     selectors[1]

@@ -27,7 +27,7 @@ std::vector<std::string> ids(const Pool& pool) {
 
 std::vector<std::string> reasons(const Pools& pools, const std::string& id) {
   for (const LeftOut& left : pools.left_out) {
-    if (left.id == id) return left.reasons;
+    if (left.id == id) return texts_of(left.reasons);
   }
   return {};
 }

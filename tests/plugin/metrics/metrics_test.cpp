@@ -90,6 +90,8 @@ TEST_CASE("the metrics have pools, calls, scans and devices") {
           R"(vfrail_resource_registered{resource="nvidia.com/hostdev"} 1)",
           R"(vfrail_devices_left_out{reason="host_use"} 3)",
           R"(vfrail_devices_left_out{reason="no_driver"} 0)",
+          R"(vfrail_reason_info{metric="vfrail_device_unhealthy",reason="port_down",id="VF-PORT-DOWN"} 1)",
+          R"(vfrail_reason_info{metric="vfrail_devices_left_out",reason="not_selected",id="VF-NOT-SELECTED"} 1)",
           R"(vfrail_allocations_total{resource="nvidia.com/hostdev",result="ok"} 1)",
           R"(vfrail_allocations_total{resource="nvidia.com/hostdev",result="failed"} 1)",
           R"(vfrail_allocation_duration_seconds_count 2)",

@@ -220,10 +220,11 @@ TEST_CASE("render prints the network of each HostDeviceNetwork, or none if one i
   const Run nameless = run([&] { return render(options); });
   CHECK(nameless.code == 2);
   CHECK(nameless.out.empty());
-  CHECK(nameless.err ==
-        "vfrail: " + options.file +
-            ": document 1 (HostDeviceNetwork without a name): metadata.name: missing, or no text\n");
+  CHECK(nameless.err == "vfrail: " + options.file +
+                            ": document 1 (HostDeviceNetwork without a name): metadata.name: missing, or no "
+                            "text [VF-INVALID-INPUT]\n");
   options.file = write(folder, "map.yaml", kMap);
   CHECK(run([&] { return render(options); }).err ==
-        "vfrail: " + options.file + ": no HostDeviceNetwork: there is ConfigMap kube-system/vfrail-config\n");
+        "vfrail: " + options.file +
+            ": no HostDeviceNetwork: there is ConfigMap kube-system/vfrail-config [VF-CONFIG-EMPTY]\n");
 }

@@ -129,9 +129,9 @@ TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the
   scene.configure("{}");
   const Run result = scene.inspect();
   CHECK(result.code == 2);
-  CHECK(result.err ==
-        "vfrail: " + scene.options.config_file +
-            ": resourceList: missing, and so are configList and mode: there is nothing to offer\n");
+  CHECK(result.err == "vfrail: " + scene.options.config_file +
+                          ": resourceList: missing, and so are configList and mode: there is nothing to "
+                          "offer [VF-CONFIG-EMPTY]\n");
 }
 
 TEST_CASE("inspect shows the other devices beside one that cannot be read, and exits with 1") {
@@ -221,6 +221,33 @@ TEST_CASE("unhealthy devices can be listed alone, and then the table has the PF 
   CHECK(table.out.find("\n`-0000:21:10.0 ") != std::string::npos);
   CHECK(table.out.find("0000:41:") == std::string::npos);
   CHECK(table.out.find("unhealthy [") != std::string::npos);
+  CHECK(table.out.find("[VF-PORT-DOWN]") != std::string::npos);
+}
+
+TEST_CASE("an unhealthy device has an id in the JSON, and in the explanation") {
+  Scene scene;
+  scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/link_layer = InfiniBand");
+  scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/state = 1: DOWN");
+  scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband_verbs/uverbs40/ibdev = mlx5_p");
+  scene.configure(R"({"resourceList":[{"resourceName":"a","selectors":{"pfNames":["eth0#0"]}}]})");
+  scene.options.filter.devices = {"0000:21:10.0"};
+  scene.options.explain = true;
+  CHECK(scene.inspect().out.find(" [VF-PORT-DOWN]\n") != std::string::npos);
+  scene.options.output = Output::json;
+  const Json json = scene.json();
+  const Json& device = json.find("devices")->as_array()->at(0);
+  CHECK(*device.find("reasons")->as_array()->at(0).find("id") == Json("VF-PORT-DOWN"));
+  CHECK(*device.find("resources")->as_array()->at(0).find("fault_id") == Json("VF-PORT-DOWN"));
+  CHECK(device.find("explanation")->find("resources")->as_array()->at(0).find("ids")->text() ==
+        R"(["VF-PORT-DOWN"])");
+}
+
+TEST_CASE("a refusal on stderr has its id behind it") {
+  Scene scene;
+  scene.configure(R"({"resourceList":[{"resourceName":"a","selectors":{"vendor":["15b3"]}}]})");
+  CHECK(scene.inspect().err.find(" [VF-CONFIG-UNKNOWN-KEY]\n") != std::string::npos);
+  scene.configure("no configuration {");
+  CHECK(scene.inspect().err.find(" [VF-CONFIG-SYNTAX]\n") != std::string::npos);
 }
 
 TEST_CASE("rows alone have neither titles nor notes") {
@@ -284,8 +311,11 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
   CHECK(test::schema_violation(schema(), wrong.text()) == "#/pools: additionalProperties of #");
   std::set<std::string> known;
   collect_names(*Json::parse(schema()), true, known);
-  // What none of these nodes has: vDPA devices, unread ones, and the answers of doctor (doctor_test.cpp).
-  for (const char* other : {"node", "reason", "checks", "finding", "remedy"}) known.erase(other);
+  // What none of these nodes has: vDPA devices, unread ones, and the answers of doctor (doctor_test.cpp) and
+  // explain (explain_id_test.cpp).
+  for (const char* other :
+       {"node", "reason", "reason_id", "checks", "finding", "remedy", "errors", "symptom", "cause"})
+    known.erase(other);
   // What `vfrail top` prints (top_test.cpp).
   for (const char* other : {"interval_ms", "traffic", "names", "pod", "percent", "per_second"})
     known.erase(other);

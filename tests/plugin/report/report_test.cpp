@@ -153,6 +153,7 @@ TEST_CASE("what excludes a function from several resources is one reason, with t
   const DeviceReport& vf = report.devices.at(1);
   REQUIRE(vf.reasons.size() == 1);
   CHECK(vf.reasons[0].text == "vendor is 8086, want one of [dead]");
+  CHECK(vf.reasons[0].id == ErrorId::not_selected);
   CHECK(vf.reasons[0].resources == std::vector<std::string>{"intel.com/a", "intel.com/b"});
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("the JSON has each device with state, resources, reasons and pods, and
   REQUIRE(devices.size() == 10);
   CHECK(*devices[0].find("state")->as_text() == "has_vfs");
   CHECK(devices[0].find("reasons")->text() ==
-        R"([{"text":"PF with 4 VFs: only its VFs are advertised","resources":[]}])");
+        R"([{"id":"VF-PF-HAS-VFS","text":"PF with 4 VFs: only its VFs are advertised","resources":[]}])");
   CHECK(*devices[0].find("driver")->as_text() == "igb");
   CHECK(*devices[0].find("speed_mbps")->as_int() == 1000);
   CHECK(*devices[0].find("device_name")->as_text() == "82576 Gigabit Network Connection");
@@ -249,7 +250,7 @@ TEST_CASE("control characters in names are escaped in the table, the explanation
   function.rdma.front().name = "mlx\nin no resource: 0 functions\x7f";
   function.host_use.push_back({HostUseFact::Kind::address, "address of \x1b]0;x\x07"});
   scene.facts.pools = match(*scene.facts.config, scene.facts.inventory);
-  scene.facts.pools.left_out.front().reasons.emplace_back("a \x1b[1m reason");
+  scene.facts.pools.left_out.front().reasons.push_back({ErrorId::not_selected, "a \x1b[1m reason"});
   scene.facts.warnings = {"a \x1b[1m warning"};
   const auto traces = explain(*scene.facts.config, scene.facts.inventory, scene.facts.pools);
   for (const std::string& text :

@@ -39,7 +39,8 @@ TEST_CASE("a plugin is ready when kubelet has registered every resource that has
 TEST_CASE("a plugin is not ready while an entry of its configuration is faulty") {
   NodeStatus status;
   status.scanned = true;
-  status.skipped = {{"nvidia.com/a", "c.json: resourceList[0] (nvidia.com/a): selectors: missing"}};
+  status.skipped = {{"nvidia.com/a", "c.json: resourceList[0] (nvidia.com/a): selectors: missing",
+                     ErrorId::config_invalid}};
   CHECK(find_obstacles(status) ==
         std::vector<std::string>{"not served: c.json: resourceList[0] (nvidia.com/a): selectors: missing"});
 }

@@ -1,0 +1,93 @@
+// Errors of vfrail-cni, from the address on.
+#include "common/error_id.h"
+
+#include <iterator>
+
+namespace vfrail {
+
+namespace {
+
+constexpr ErrorRow kRows[] = {
+    {ErrorId::ipam_not_found, "VF-IPAM-NOT-FOUND", "The IPAM plugin is not in the folders of CNI plugins.",
+     "Its executable is not installed on this node, or ipam.type is misspelt.",
+     "Install it into /opt/cni/bin: whereabouts by its DaemonSet, host-local with the standard CNI plugins."},
+    {ErrorId::ipam_is_vfrail, "VF-IPAM-IS-VFRAIL",
+     "ipam.type leads back to vfrail, which assigns no addresses.",
+     "ipam.type is vfrail, or names a plugin that delegates to vfrail.",
+     "Name an IPAM plugin: whereabouts, host-local, static."},
+    {ErrorId::ipam_failed, "VF-IPAM-FAILED",
+     "The IPAM plugin failed; the message has its words, and the CNI code is its own. The device is "
+     "restored.",
+     "The range has no free address, or the plugin cannot reach its API server or store.",
+     "See the plugin's message. Enlarge the range, or release addresses of ended pods: `/opt/cni/bin/vfrail "
+     "sweep`. For whereabouts, check its kubeconfig and service account."},
+    {ErrorId::ipam_timeout, "VF-IPAM-TIMEOUT",
+     "The IPAM plugin did not answer in time and was ended. CNI code 11.",
+     "Many pods start at once, or its API server is slow.",
+     "Kubelet tries again. If it stays so, see the plugin's own log."},
+    {ErrorId::ipam_answer, "VF-IPAM-ANSWER",
+     "The answer of the IPAM plugin is not a CNI result with an address.",
+     "The plugin is no IPAM plugin, or prints more than its result on stdout.",
+     "Check ipam.type, and the plugin's version."},
+    {ErrorId::address_in_use, "VF-ADDRESS-IN-USE",
+     "Another host of the network already has the address (duplicate address detection).",
+     "Two IPAM ranges overlap, or the address was given to a host by hand.",
+     "Exclude the address from the range, or find who has it: `ip neigh`."},
+    {ErrorId::no_ipv6, "VF-NO-IPV6", "An IPv6 address was assigned, and the kernel has no IPv6.",
+     "The node was started with ipv6.disable=1.",
+     "Take the IPv6 range out of the ipam section, or start the node with IPv6."},
+    {ErrorId::sysctl_not_allowed, "VF-SYSCTL-NOT-ALLOWED",
+     "A sysctl of the network is not allowed on this node.",
+     "The node has an allow list (/etc/cni/tuning/allowlist.conf), and no line of it matches.",
+     "Add a line to the list, or take the sysctl out of the network."},
+    {ErrorId::sysctl_unknown, "VF-SYSCTL-UNKNOWN", "The pod has no sysctl of that name.",
+     "It is misspelt, not of the network namespace, or of a module that is not loaded.",
+     "Compare it with `sysctl -a -r ^net` in a pod."},
+    {ErrorId::routing_table_taken, "VF-ROUTING-TABLE-TAKEN",
+     "sourceRouting has no routing table: the one that is named has routes already, or all are in use.",
+     "Another network of the pod names the same table.",
+     "Set \"sourceRouting\": true, which takes a free table, or name another one."},
+    {ErrorId::prev_result_missing, "VF-PREVRESULT-MISSING",
+     "CHECK needs prevResult, and the runtime did not pass it.",
+     "The runtime has lost its cache, or CHECK was called by hand.",
+     "Delete the pod if the runtime reports it again and again."},
+    {ErrorId::not_attached, "VF-NOT-ATTACHED", "There is no record of the attachment that CHECK is about.",
+     "DEL has been called for it, or the state folder was removed.",
+     "Delete the pod, so that it is attached again."},
+    {ErrorId::check_mismatch, "VF-CHECK-MISMATCH",
+     "CHECK found that the attachment is not what ADD made. The message lists every difference.",
+     "Something in the pod or on the node changed the interface, its addresses, its routes or the VF.",
+     "Find out who changed it, or delete the pod."},
+    {ErrorId::device_lost, "VF-DEVICE-LOST", "STATUS: a running pod has lost its device, or a part of it.",
+     "The PF or the VF was removed, the VFs were made anew, or the driver was unbound while the pod ran.",
+     "Delete the pod, so that it gets another device. Change VFs only on drained nodes."},
+    {ErrorId::device_not_returned, "VF-DEVICE-NOT-RETURNED",
+     "The device has not come back from the namespace of its pod. CNI code 11.",
+     "A process of the pod still runs and keeps the namespace, or the kernel has not ended it yet.",
+     "DEL is tried again. `lsns -t net` on the node shows the process; end it."},
+    {ErrorId::device_not_clear, "VF-DEVICE-NOT-CLEAR",
+     "Something that the pod has set upon its device cannot be removed. CNI code 11.",
+     "A pod with NET_ADMIN has made VLANs, macvlans or programs upon it, which the kernel keeps.",
+     "DEL is tried again. If it stays so, remove what the message names, or bind the driver of the VF "
+     "again."},
+    {ErrorId::orphaned_attachment, "VF-ORPHANED-ATTACHMENT",
+     "A device has an attachment, and kubelet has given it to no pod.",
+     "The pod has ended and DEL was never called, or it failed: the node lost power, or Multus lost its "
+     "state.",
+     "The next pod that gets the device releases it. To release all now, on the node: `/opt/cni/bin/vfrail "
+     "sweep --dry-run`, then `/opt/cni/bin/vfrail sweep`."},
+    {ErrorId::attachments_left, "VF-ATTACHMENTS-LEFT",
+     "`vfrail-cni uninstall` refuses, because pods have devices.",
+     "Records of attachments are there. Without vfrail-cni nobody could give their devices back.",
+     "Delete the pods that have devices. If there are none any more, run `/opt/cni/bin/vfrail sweep` on the "
+     "node, and try again."},
+};
+static_assert(kRows[0].id == ErrorId::ipam_not_found &&
+              std::size(kRows) ==
+                  static_cast<size_t>(ErrorId::option_invalid) - static_cast<size_t>(kRows[0].id));
+
+}  // namespace
+
+std::span<const ErrorRow> address_errors() { return kRows; }
+
+}  // namespace vfrail

@@ -1,0 +1,102 @@
+// Errors of vfrail, the device plugin and its command line.
+#include "common/error_id.h"
+
+#include <iterator>
+
+namespace vfrail {
+
+namespace {
+
+constexpr ErrorRow kRows[] = {
+    {ErrorId::option_invalid, "VF-OPTION-INVALID",
+     "An option of the command line has a value that is not allowed.",
+     "It is misspelt or out of range, or two options exclude each other.",
+     "Correct the option that the message names; `vfrail serve --help` lists them."},
+    {ErrorId::config_not_read, "VF-CONFIG-NOT-READ", "The file of the configuration cannot be read.",
+     "It is not there, the ConfigMap is not mounted, or its key has another name.",
+     "Compare --config-file with the volumeMounts of the DaemonSet and with the key of the ConfigMap."},
+    {ErrorId::config_invalid, "VF-CONFIG-INVALID",
+     "An entry of the configuration is refused. The message names file, entry and key.",
+     "A value has the wrong type, is out of range, contradicts another one, or two entries have the same "
+     "name.",
+     "Correct it; plugin/README.md has all keys. `vfrail check-config FILE` checks it before it is used. "
+     "Until then the last good configuration stays in use."},
+    {ErrorId::config_unknown_key, "VF-CONFIG-UNKNOWN-KEY",
+     "The configuration has a key or a selector that vfrail does not know.",
+     "It is misspelt, or it is of another plugin. A selector that is not read would select more devices than "
+     "it was written for.",
+     "Correct its name; the message has the one that is probably meant."},
+    {ErrorId::config_empty, "VF-CONFIG-EMPTY", "The file has no configuration or no resource.",
+     "It is empty, the wrong file, or an object of Kubernetes without one of the keys resourceList, "
+     "configList and mode.",
+     "Name the file that has them: `vfrail check-config FILE` says what it found."},
+    {ErrorId::config_mistake, "VF-CONFIG-MISTAKE",
+     "check-config: an entry cannot have been meant as it is written.",
+     "It selects more than was written for, or nothing on any node: a key that is not read, an empty list, "
+     "conditions that exclude each other.",
+     "Correct it as the message says. `vfrail serve` warns and goes on, as the peers do."},
+    {ErrorId::network_resource, "VF-NETWORK-RESOURCE",
+     "check-config: a network names a resource that no configuration has.",
+     "The annotation k8s.v1.cni.cncf.io/resourceName is misspelt, or the resource has another prefix.",
+     "Compare it with resourcePrefix and resourceName of the configuration."},
+    {ErrorId::host_not_visible, "VF-HOST-NOT-VISIBLE",
+     "The plugin cannot see what the host uses, so it advertises nothing.",
+     "It runs in a network namespace of its own, and the host's files are not mounted.",
+     "Mount the host's / and add --root /host, as manifests/daemonset.yaml does, or run it with hostNetwork: "
+     "true."},
+    {ErrorId::node_not_read, "VF-NODE-NOT-READ",
+     "The node's devices cannot be read. What was read last stays advertised.",
+     "sysfs is not mounted below the root that is given, or reading it fails.",
+     "Check the mount of /sys and --root. See the kernel's log if files cannot be read: `dmesg`."},
+    {ErrorId::device_not_read, "VF-DEVICE-NOT-READ",
+     "A device cannot be read. It stays advertised as it was read last.",
+     "The device or its driver is failing, or it is being removed.",
+     "See the kernel's log: `dmesg`. Bind its driver again, or reset the card."},
+    {ErrorId::endpoint_taken, "VF-ENDPOINT-TAKEN",
+     "A socket or address cannot be served, because somebody else has it.",
+     "Another process listens there, or a file that is no socket has its name.",
+     "End the other process, remove the file, or choose another address."},
+    {ErrorId::kubelet_not_reached, "VF-KUBELET-NOT-REACHED",
+     "Kubelet cannot be reached at its socket, or does not answer.",
+     "Kubelet does not run, has another root folder, or its folder is not mounted.",
+     "Check kubelet (`journalctl -u kubelet`), --kubelet-root and the mounts of the DaemonSet."},
+    {ErrorId::registration_refused, "VF-REGISTRATION-REFUSED", "Kubelet does not register a resource.",
+     "The log has kubelet's reason: often a name that it does not take, another version of the API, or "
+     "another plugin for the same name.",
+     "See kubelet's log: `journalctl -u kubelet`. Check the name with `vfrail check-config FILE`."},
+    {ErrorId::resource_contested, "VF-RESOURCE-CONTESTED", "Another device plugin serves the same resource.",
+     "sriov-network-device-plugin or a second vfrail runs on the node, with the same resource in its "
+     "configuration.",
+     "Remove one of the two, or rename its resource. The log names the socket or the process."},
+    {ErrorId::pod_resources, "VF-POD-RESOURCES", "Kubelet does not say which pods have which devices.",
+     "Its folder pod-resources is not mounted, or kubelet does not serve it.",
+     "Mount KUBELET_ROOT/pod-resources as manifests/daemonset.yaml does. Devices are allocated all the same; "
+     "metrics have no names of pods."},
+    {ErrorId::cdi_not_supported, "VF-CDI-NOT-SUPPORTED",
+     "The container runtime does not take CDI device names, so --use-cdi has no effect.",
+     "CDI is switched off in the runtime, or the runtime is too old.",
+     "Enable CDI (containerd 1.7 or later, CRI-O 1.23 or later) and start the plugin's pod again, or remove "
+     "--use-cdi."},
+    {ErrorId::not_advertised, "VF-NOT-ADVERTISED",
+     "Allocate: kubelet asks for a device that is not in the resource.",
+     "The configuration changed, or kubelet has an old list for a moment.",
+     "The pod is created again by its controller. If it stays so, compare `vfrail inspect --resource NAME` "
+     "with the node's status."},
+    {ErrorId::bundle_incomplete, "VF-BUNDLE-INCOMPLETE",
+     "Allocate: a device of the bundle is missing or unhealthy.",
+     "A rail has fewer VFs than the others, or the device of one rail is unhealthy.",
+     "Make the same number of VFs on each PF. `vfrail inspect --unhealthy` shows the device."},
+    {ErrorId::no_iommu_group, "VF-NO-IOMMU-GROUP", "The device is bound to vfio-pci and has no IOMMU group.",
+     "The IOMMU is switched off in the firmware or on the kernel's command line.",
+     "Switch it on (intel_iommu=on or amd_iommu=on), or allow vfio without: enable_unsafe_noiommu_mode=1."},
+    {ErrorId::extra_node_missing, "VF-EXTRA-NODE-MISSING", "A node of extraDeviceNodes is not on this node.",
+     "The module that makes it is not loaded.", "Load the module, or take the path out of extraDeviceNodes."},
+};
+static_assert(kRows[0].id == ErrorId::option_invalid &&
+              std::size(kRows) == static_cast<size_t>(ErrorId::port_down) - static_cast<size_t>(kRows[0].id));
+
+}  // namespace
+
+std::span<const ErrorRow> plugin_errors() { return kRows; }
+
+}  // namespace vfrail

@@ -1,0 +1,57 @@
+#include "common/explain.h"
+
+#include "common/json.h"
+#include "common/text.h"
+
+#include <algorithm>
+
+namespace vfrail {
+
+namespace {
+
+constexpr size_t kMaxWord = 60;
+
+}  // namespace
+
+std::string_view headline(const ErrorRow& row) {
+  const size_t end = std::min(row.symptom.find(". "), row.symptom.size() - 1);
+  return row.symptom.substr(0, end);
+}
+
+std::string explanation(const ErrorRow& row) {
+  std::string out(row.name);
+  out.append("\n  Symptom: ").append(row.symptom);
+  out.append("\n  Cause:   ").append(row.cause);
+  out.append("\n  Remedy:  ").append(row.remedy).append("\n");
+  return out;
+}
+
+std::string error_list() {
+  size_t width = 0;
+  for (const ErrorRow* row : all_errors()) width = std::max(width, row->name.size());
+  std::string out;
+  for (const ErrorRow* row : all_errors()) {
+    out.append(row->name).append(width + 2 - row->name.size(), ' ').append(headline(*row)).append("\n");
+  }
+  return out;
+}
+
+Error no_such_id(std::string_view text) {
+  const std::string word(text.substr(0, kMaxWord));
+  std::string wanted = word;
+  for (char& c : wanted) c = c == '_' ? '-' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  std::vector<std::string> known;
+  std::vector<std::string> with_word;
+  for (const ErrorRow* row : all_errors()) {
+    known.emplace_back(row->name);
+    if (wanted.size() > 2 && row->name.find(wanted) != std::string_view::npos)
+      with_word.emplace_back(row->name);
+  }
+  const std::string meant = nearest_name(wanted.starts_with("VF-") ? wanted : "VF-" + wanted, known);
+  std::string hint = "; explain without an id lists all";
+  if (!with_word.empty()) hint = "; there are " + first_few(with_word);
+  if (!meant.empty()) hint = "; \"" + meant + "\" is probably meant";
+  return {Errc::not_found, 0, "\"" + word + "\" is no id" + hint};
+}
+
+}  // namespace vfrail

@@ -1,0 +1,25 @@
+// What `explain` of both programs prints: the table of error_id.h as text. Pure.
+#pragma once
+
+#include "common/error_id.h"
+#include "common/result.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+// The name, then symptom, cause and remedy in a line each.
+std::string explanation(const ErrorRow& row);
+
+// A line for each: its name and the first sentence of its symptom.
+std::string error_list();
+
+// Errc::not_found names the id that is nearest.
+Error no_such_id(std::string_view text);
+
+// The first sentence of a symptom, without its full stop.
+std::string_view headline(const ErrorRow& row);
+
+}  // namespace vfrail

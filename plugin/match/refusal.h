@@ -1,0 +1,24 @@
+// Refusal: why a resource does not take a function: a sentence for people, and the id that `vfrail explain`
+// explains. Pure.
+#pragma once
+
+#include "common/error_id.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct Refusal {
+  ErrorId id;
+  std::string text;
+
+  bool operator==(const Refusal&) const = default;
+};
+
+// The sentences alone.
+std::vector<std::string> texts_of(const std::vector<Refusal>& refusals);
+// The ids, each once: "VF-HOST-USES-DEVICE".
+std::vector<std::string> ids_of(const std::vector<Refusal>& refusals);
+
+}  // namespace vfrail
