@@ -117,7 +117,7 @@ int unknown_command(const CommandText& program, const std::string& name) {
   const bool other =
       std::find(std::begin(kPluginCommands), std::end(kPluginCommands), name) != std::end(kPluginCommands);
   if (other) {
-    std::fprintf(stderr, "vfrail-cni: \"%s\" is no command of this CNI plugin; %s\n", name.c_str(),
+    std::fprintf(stderr, "vfrail-cni: \"%s\" is not a command of this CNI plugin; %s\n", name.c_str(),
                  kWhereThePluginIs);
     return 2;
   }

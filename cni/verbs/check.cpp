@@ -106,7 +106,7 @@ void compare_route(const AssignedRoute& wanted, const Link& link, const std::vec
            has_metric(wanted.advmss, one.advmss, kMaxAdvmss);
   });
   out.expect(metrics, name + " has MTU " + std::to_string(found->mtu.value_or(0)) + " and advmss " +
-                          std::to_string(found->advmss.value_or(0)) + ", wanted are " +
+                          std::to_string(found->advmss.value_or(0)) + ", expected " +
                           std::to_string(wanted.mtu.value_or(0)) + " and " +
                           std::to_string(wanted.advmss.value_or(0)) + " (0: any)");
 }

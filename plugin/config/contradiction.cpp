@@ -70,7 +70,7 @@ std::string for_pfs_alone(const Selector& selector, DeviceType type) {
     if (!selector.list(key).empty())
       return std::string("isPf: true cannot be combined with ") + key + ", which selects VFs of the PFs";
   }
-  return type == DeviceType::aux_net_device ? "isPf: true: an auxNetDevice is no PF" : std::string();
+  return type == DeviceType::aux_net_device ? "isPf: true: an auxNetDevice is never a PF" : std::string();
 }
 
 std::string excluded(const Selector& selector) {

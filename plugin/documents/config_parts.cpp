@@ -53,7 +53,7 @@ std::string no_config(const std::vector<Document>& documents) {
   std::vector<std::string> titles;
   for (const Document& document : documents) titles.push_back(document.title());
   return "no configuration: there is " + first_few(titles) +
-         "; wanted is a resourceList or configList, or a ConfigMap, NicClusterPolicy or "
+         "; expected a resourceList or configList, or a ConfigMap, NicClusterPolicy or "
          "SriovNetworkNodePolicy with one";
 }
 

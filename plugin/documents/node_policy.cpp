@@ -73,7 +73,7 @@ Result<> add_device(ObjectReader& reader, bool has_vfs, const Document& document
     return {};
   }
   out.warnings.push_back(document.where + ": " + reader.place("deviceID") + ": \"" + pf +
-                         "\" is no PF whose VFs' device is known: it selects nothing, so that VFs of every "
+                         "\" is not a PF whose VFs' device is known: it selects nothing, so that VFs of every "
                          "model are selected");
   out.mistakes.push_back(out.warnings.back());
   return {};

@@ -183,7 +183,7 @@ class DocumentBuilder : public YAML::EventHandler {
       list->push_back(std::move(value));
       return;
     }
-    if (!parent.has_key) refuse(mark, "a key that is no text");
+    if (!parent.has_key) refuse(mark, "a key that is not a string");
     parent.has_key = false;
     if (parent.merges) {
       parent.merged.push_back(std::move(value));

@@ -278,7 +278,7 @@ std::string render_table(const NodeReport& report, const TableOptions& options) 
         {.width = options.terminal.width, .headers = options.headers, .colours = options.terminal.colours},
         hidden);
   } else if (options.headers) {
-    out = report.devices.empty() ? "There is no PCI network function.\n" : "No device is like that.\n";
+    out = report.devices.empty() ? "There is no PCI network function.\n" : "No device matches.\n";
   }
   if (!options.headers) return out;
   return out + notes.text(options.terminal.width) + footer(report, options, hidden);

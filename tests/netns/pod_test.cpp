@@ -254,7 +254,7 @@ TEST_CASE("CHECK sees that a route lost its MTU") {
   const Json result = node.done("ADD", conf);
   node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
   node.in_pod(node.pod, "ip route change 10.9.0.0/16 via 10.8.0.1 dev net1 mtu 1300");
-  node.check_fails(conf, result, "route 10.9.0.0/16 has MTU 1300 and advmss 0, wanted are 1200 and 70000");
+  node.check_fails(conf, result, "route 10.9.0.0/16 has MTU 1300 and advmss 0, expected 1200 and 70000");
 }
 
 }  // namespace vfrail::test

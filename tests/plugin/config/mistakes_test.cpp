@@ -109,7 +109,7 @@ TEST_CASE("conditions that exclude each other are a mistake") {
             .find("selectors[1]: matches nothing on any node: isPf: true cannot be combined with pfNames") !=
         std::string::npos);
   CHECK(of(R"({"auxTypes":["sf"],"isPf":true})", R"(,"deviceType":"auxNetDevice")")
-            .find("an auxNetDevice is no PF") != std::string::npos);
+            .find("an auxNetDevice is never a PF") != std::string::npos);
   for (const char* selectors :
        {R"({"drivers":["vfio-pci","mlx5_core"],"isRdma":true})", R"({"drivers":["vfio-pci"],"ifNames":[""]})",
         R"({"drivers":["vfio-pci"],"pfNames":["eth0"],"linkTypes":["ether"]})",

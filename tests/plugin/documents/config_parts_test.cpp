@@ -60,7 +60,7 @@ TEST_CASE("a ConfigMap with another key is accepted if that is the only configur
         "none is "
         "called config.json: give one of them, as with kubectl get configmap -o jsonpath='{.data.KEY}'");
   CHECK(error_of(kHead + with("other", "hello")) ==
-        "f.yaml: no configuration: there is ConfigMap b/a; wanted is a resourceList or configList, or a "
+        "f.yaml: no configuration: there is ConfigMap b/a; expected a resourceList or configList, or a "
         "ConfigMap, NicClusterPolicy or SriovNetworkNodePolicy with one");
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("a policy that selects more or less than it states is a mistake") {
   CHECK(mistake("  nicSelector: {}\n").find("spec.nicSelector (line 7): it selects by nothing") !=
         std::string::npos);
   CHECK(mistake("  numVfs: 1\n  nicSelector: {vendor: \"15b3\", deviceID: \"ffff\"}\n")
-            .find("spec.nicSelector.deviceID (line 8): \"ffff\" is no PF whose VFs' device is known") !=
+            .find("spec.nicSelector.deviceID (line 8): \"ffff\" is not a PF whose VFs' device is known") !=
         std::string::npos);
   CHECK(mistake("  isRdma: true\n  deviceType: vfio-pci\n  nicSelector: {pfNames: [x]}\n")
             .find("spec.isRdma (line 7): matches nothing on any node") != std::string::npos);

@@ -81,7 +81,7 @@ TEST_CASE("YAML: an error has document, line and column") {
   CHECK(error_of("a: 1\n---\nb: [1\n").find("document 2: line 4, column 1: ") == 0);
   CHECK(error_of("a: 1\nb: 2\na: 3\n") == "document 1: line 3, column 1: the key \"a\" is already in line 1");
   CHECK(error_of("? [a]\n: b\n").find("a key that is a list or an object") != std::string::npos);
-  CHECK(error_of("~: b\n").find("a key that is no text") != std::string::npos);
+  CHECK(error_of("~: b\n").find("a key that is not a string") != std::string::npos);
   CHECK(error_of("a: !python/object x\n").find("a tag that is not known: !python/object") !=
         std::string::npos);
   CHECK(error_of("a: !!binary aGk=\n").find("a tag that is not known") != std::string::npos);
