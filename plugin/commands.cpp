@@ -353,6 +353,14 @@ int CommandLine::refuse(const std::string& problem) const {
   return 2;
 }
 
+// That of this node's serve, if none is named; a captured tree has none.
+void CommandLine::find_own_config(const std::string& command, const std::string& root,
+                                  std::string& file) const {
+  if (!app_->get_subcommand(command)->get_option("--config-file")->empty() || !is_live(root)) return;
+  const std::string own = default_config_file(is_there);
+  if (is_there(own)) file = own;
+}
+
 std::optional<int> CommandLine::parse(const std::vector<std::string>& words) {
   const CommandText all = text();
   if (!words.empty() && !words[0].starts_with("-") && find_command(all, words[0]) == nullptr) {
@@ -373,11 +381,8 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0 ? 0 : 2;
   }
-  const bool own = app_->get_subcommand("inspect")->get_option("--config-file")->empty();
-  if (own && is_live(inspect.root)) {
-    const std::string file = default_config_file(is_there);
-    if (is_there(file)) inspect.config_file = file;
-  }
+  find_own_config("inspect", inspect.root, inspect.config_file);
+  find_own_config("top", top.root, top.config_file);
   if (check_config.files.empty()) check_config.files = {default_config_file(is_there)};
   return std::nullopt;
 }

@@ -47,6 +47,7 @@ class CommandLine {
 
  private:
   int refuse(const std::string& problem) const;
+  void find_own_config(const std::string& command, const std::string& root, std::string& file) const;
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -40,6 +40,13 @@ TEST_CASE("a captured tree is not shown with the configuration of this machine")
   CommandLine line;
   REQUIRE_FALSE(line.parse({"inspect", "--root", "/captured"}));
   CHECK(line.inspect.config_file.empty());
+  REQUIRE_FALSE(line.parse({"top", "--once", "--root", "/captured"}));
+  CHECK(line.top.config_file.empty());
+  CHECK(line.top.count == 1);
+  REQUIRE_FALSE(line.parse({"top", "-i", "0.5", "-o", "json", "mlx5_0"}));
+  CHECK(line.top.interval == 0.5);
+  CHECK(line.top.json);
+  CHECK(line.top.devices == std::vector<std::string>{"mlx5_0"});
 }
 
 TEST_CASE("the command line reference has every command with its options and choices") {
