@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr ErrorRow kRows[] = {
+constexpr ErrorRow kAddressErrors[] = {
     {ErrorId::ipam_not_found, "VF-IPAM-NOT-FOUND", "The IPAM plugin is not in the folders of CNI plugins.",
      "Its executable is not installed on this node, or ipam.type is misspelt.",
      "Install it into /opt/cni/bin: whereabouts by its DaemonSet, host-local with the standard CNI plugins."},
@@ -82,12 +82,12 @@ constexpr ErrorRow kRows[] = {
      "Delete the pods that have devices. If there are none any more, run `/opt/cni/bin/vfrail sweep` on the "
      "node, and try again."},
 };
-static_assert(kRows[0].id == ErrorId::ipam_not_found &&
-              std::size(kRows) ==
-                  static_cast<size_t>(ErrorId::option_invalid) - static_cast<size_t>(kRows[0].id));
+static_assert(kAddressErrors[0].id == ErrorId::ipam_not_found &&
+              std::size(kAddressErrors) ==
+                  static_cast<size_t>(ErrorId::option_invalid) - static_cast<size_t>(kAddressErrors[0].id));
 
 }  // namespace
 
-std::span<const ErrorRow> address_errors() { return kRows; }
+std::span<const ErrorRow> address_errors() { return kAddressErrors; }
 
 }  // namespace vfrail

@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr ErrorRow kRows[] = {
+constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::network_config, "VF-NETWORK-CONFIG",
      "A value of the network configuration is refused. The message names the key.",
      "The value has the wrong type or is out of range, or two keys do not go together.",
@@ -130,12 +130,12 @@ constexpr ErrorRow kRows[] = {
      "Another RDMA device of the node or of the pod has it.",
      "Choose a name that no device of the node has: `rdma link` lists them."},
 };
-static_assert(kRows[0].id == ErrorId::network_config &&
-              std::size(kRows) ==
-                  static_cast<size_t>(ErrorId::ipam_not_found) - static_cast<size_t>(kRows[0].id));
+static_assert(kAttachErrors[0].id == ErrorId::network_config &&
+              std::size(kAttachErrors) ==
+                  static_cast<size_t>(ErrorId::ipam_not_found) - static_cast<size_t>(kAttachErrors[0].id));
 
 }  // namespace
 
-std::span<const ErrorRow> attach_errors() { return kRows; }
+std::span<const ErrorRow> attach_errors() { return kAttachErrors; }
 
 }  // namespace vfrail

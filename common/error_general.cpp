@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr ErrorRow kRows[] = {
+constexpr ErrorRow kGeneralErrors[] = {
     {ErrorId::invalid_input, "VF-INVALID-INPUT",
      "A value is refused. The message names it and says what is allowed.",
      "A configuration, an argument or a file has a value that its reader does not take.",
@@ -105,10 +105,11 @@ constexpr ErrorRow kRows[] = {
      "On the node: `/opt/cni/bin/vfrail sweep`. If that does not help, bind the driver of the VF again, "
      "which makes its interface anew."},
 };
-static_assert(kRows[0].id == ErrorId{} && std::size(kRows) == static_cast<size_t>(ErrorId::network_config));
+static_assert(kGeneralErrors[0].id == ErrorId{} &&
+              std::size(kGeneralErrors) == static_cast<size_t>(ErrorId::network_config));
 
 }  // namespace
 
-std::span<const ErrorRow> general_errors() { return kRows; }
+std::span<const ErrorRow> general_errors() { return kGeneralErrors; }
 
 }  // namespace vfrail

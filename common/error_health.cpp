@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr ErrorRow kRows[] = {
+constexpr ErrorRow kHealthErrors[] = {
     {ErrorId::port_down, "VF-PORT-DOWN",
      "The device is unhealthy: the InfiniBand port behind it, or the own port of a shared device, is down.",
      "Cable, switch or subnet manager.",
@@ -59,11 +59,12 @@ constexpr ErrorRow kRows[] = {
      "pods.",
      "Nothing."},
 };
-static_assert(kRows[0].id == ErrorId::port_down &&
-              std::size(kRows) == static_cast<size_t>(kLastErrorId) - static_cast<size_t>(kRows[0].id) + 1);
+static_assert(kHealthErrors[0].id == ErrorId::port_down &&
+              std::size(kHealthErrors) ==
+                  static_cast<size_t>(kLastErrorId) - static_cast<size_t>(kHealthErrors[0].id) + 1);
 
 }  // namespace
 
-std::span<const ErrorRow> health_errors() { return kRows; }
+std::span<const ErrorRow> health_errors() { return kHealthErrors; }
 
 }  // namespace vfrail

@@ -6,7 +6,7 @@ namespace vfrail {
 
 namespace {
 
-std::array<std::span<const ErrorRow>, 5> parts() {
+std::array<std::span<const ErrorRow>, 5> error_parts() {
   return {general_errors(), attach_errors(), address_errors(), plugin_errors(), health_errors()};
 }
 
@@ -14,7 +14,7 @@ std::array<std::span<const ErrorRow>, 5> parts() {
 
 const ErrorRow& row_of(ErrorId id) {
   auto at = static_cast<size_t>(id);
-  for (const auto& part : parts()) {
+  for (const auto& part : error_parts()) {
     if (at < part.size()) return part[at];
     at -= part.size();
   }
@@ -27,7 +27,7 @@ std::string id_text(ErrorId id) { return std::string(name_of(id)); }
 
 std::vector<const ErrorRow*> all_errors() {
   std::vector<const ErrorRow*> out;
-  for (const auto& part : parts()) {
+  for (const auto& part : error_parts()) {
     for (const ErrorRow& row : part) out.push_back(&row);
   }
   return out;

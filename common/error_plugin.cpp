@@ -7,7 +7,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr ErrorRow kRows[] = {
+constexpr ErrorRow kPluginErrors[] = {
     {ErrorId::option_invalid, "VF-OPTION-INVALID",
      "An option of the command line has a value that is not allowed.",
      "It is misspelt or out of range, or two options exclude each other.",
@@ -92,11 +92,12 @@ constexpr ErrorRow kRows[] = {
     {ErrorId::extra_node_missing, "VF-EXTRA-NODE-MISSING", "A node of extraDeviceNodes is not on this node.",
      "The module that makes it is not loaded.", "Load the module, or take the path out of extraDeviceNodes."},
 };
-static_assert(kRows[0].id == ErrorId::option_invalid &&
-              std::size(kRows) == static_cast<size_t>(ErrorId::port_down) - static_cast<size_t>(kRows[0].id));
+static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
+              std::size(kPluginErrors) ==
+                  static_cast<size_t>(ErrorId::port_down) - static_cast<size_t>(kPluginErrors[0].id));
 
 }  // namespace
 
-std::span<const ErrorRow> plugin_errors() { return kRows; }
+std::span<const ErrorRow> plugin_errors() { return kPluginErrors; }
 
 }  // namespace vfrail

@@ -19,7 +19,7 @@ std::string shown_file(const std::string& file) { return file == kStdin ? "stdin
 
 namespace {
 
-Result<std::string> read(const std::string& file) {
+Result<std::string> read_any(const std::string& file) {
   if (file == kStdin) return TRY(read_stream(STDIN_FILENO, kMaxConfigBytes), "read configuration from stdin");
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return Error::from_errno(errno, "open configuration " + file);
@@ -29,7 +29,7 @@ Result<std::string> read(const std::string& file) {
 }  // namespace
 
 Result<std::string> read_config_file(const std::string& file) {
-  return with_id(ErrorId::config_not_read, read(file));
+  return with_id(ErrorId::config_not_read, read_any(file));
 }
 
 Result<Config> load_config(const ConfigOptions& options) {
