@@ -72,9 +72,10 @@ Result<> add_device(ObjectReader& reader, bool has_vfs, const Document& document
     policy.lists.set("devices", Json(Json::Array{Json(device).at_line(line)}).at_line(line));
     return {};
   }
-  out.warnings.push_back(document.where + ": " + reader.place("deviceID") + ": \"" + pf +
-                         "\" is not a PF whose VFs' device is known: it selects nothing, so that VFs of every "
-                         "model are selected");
+  out.warnings.push_back(
+      document.where + ": " + reader.place("deviceID") + ": \"" + pf +
+      "\" is not a PF whose VFs' device is known: it selects nothing, so that VFs of every "
+      "model are selected");
   out.mistakes.push_back(out.warnings.back());
   return {};
 }

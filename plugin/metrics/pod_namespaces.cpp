@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 // Kubelet's usual limit is 110 pods, the largest that providers allow 500.
 constexpr size_t kMaxNamespaces = 1024;
-constexpr uint32_t kMaxPorts = 4;
+constexpr uint32_t kMaxPortsOfPod = 4;
 
 // An error is missing in the answer: a namespace may be ending.
 void read_one(Kernel& kernel, PodNamespaces& out) {
@@ -29,7 +29,7 @@ void read_one(Kernel& kernel, PodNamespaces& out) {
     // In shared mode every namespace sees all of them.
     if (out.rdma.contains(device.name)) continue;
     std::vector<RdmaPortCounters> ports;
-    for (uint32_t port = 1; port <= kMaxPorts; ++port) {
+    for (uint32_t port = 1; port <= kMaxPortsOfPod; ++port) {
       auto counters = kernel.rdma_counters(device.index, port);
       if (!counters) break;
       ports.push_back({.device = device.name, .port = port, .counters = *std::move(counters)});

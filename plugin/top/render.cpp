@@ -32,7 +32,7 @@ std::string number(const std::optional<double>& value) {
   return out;
 }
 
-const std::vector<Column>& columns() {
+const std::vector<Column>& traffic_columns() {
   static const std::vector<Column> kColumns = {
       {"DEVICE", 0, 0},    {"NAMES", 3, 24},   {"POD", 1, 32},     {"RDMA RX", 0, 0},   {"RDMA TX", 0, 0},
       {"%", 4, 0},         {"PKT/S RX", 6, 0}, {"PKT/S TX", 6, 0}, {"NET RX", 5, 0},    {"NET TX", 5, 0},
@@ -68,7 +68,7 @@ std::string render_rates(const std::vector<DeviceRates>& rates, const Terminal& 
     for (std::string& cell : cells(one)) row.push_back({std::move(cell)});
   }
   std::vector<std::string> hidden;
-  return draw(columns(), rows, {.width = terminal.width}, hidden);
+  return draw(traffic_columns(), rows, {.width = terminal.width}, hidden);
 }
 
 std::string rate_lines(const std::vector<DeviceRates>& rates, const std::string& time) {

@@ -185,7 +185,7 @@ TEST_CASE("check-config exits with 2 for a file with neither a configuration nor
   const TempDir folder;
   const Run result = check({write(folder, "pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n")});
   CHECK(result.code == 2);
-  CHECK(result.err.find("no configuration: there is Pod p; wanted is") != std::string::npos);
+  CHECK(result.err.find("no configuration: there is Pod p; expected") != std::string::npos);
   CHECK(check({write(folder, "none.yaml", "")}).err.find("none.yaml: it is empty") != std::string::npos);
 }
 
