@@ -71,7 +71,7 @@ eventually() {
     local end=$((SECONDS + ${CHECK_DEADLINE:-120})) output
     until output=$("$@" 2>&1); do
         [ "$SECONDS" -lt "$end" ] || { echo "$output"; return 1; }
-        sleep 0.1
+        sleep "${CHECK_PAUSE:-0.1}"
     done
 }
 
