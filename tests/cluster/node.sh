@@ -58,8 +58,7 @@ version = 2
       runtime_type = "io.containerd.runc.v2"
 END
     for who in multus whereabouts; do
-        kubeconfig "https://10.0.2.2:$API" "$(kubectl -n kube-system create token "$who" --duration 24h)" \
-            > "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
+        kubeconfig "http://10.0.2.2:${proxy_port[$who]}" '' > "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
         chmod 600 "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
     done
     cat > "$files/etc/cni/net.d/whereabouts.d/whereabouts.conf" << 'END'
