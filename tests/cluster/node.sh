@@ -63,11 +63,11 @@ END
     done
     cat > "$files/etc/cni/net.d/whereabouts.d/whereabouts.conf" << 'END'
 {"datastore": "kubernetes", "kubernetes": {"kubeconfig": "/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig"},
- "log_file": "/var/log/whereabouts.log", "log_level": "debug"}
+ "log_file": "/var/log/whereabouts.log", "log_level": "error"}
 END
     cat > "$files/etc/cni/net.d/00-multus.conf" << 'END'
 {"cniVersion": "1.0.0", "name": "multus-cni-network", "type": "multus",
- "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig", "logFile": "/var/log/multus.log", "logLevel": "debug",
+ "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig", "logFile": "/var/log/multus.log", "logLevel": "verbose",
  "logToStderr": false,
  "capabilities": {"portMappings": true},
  "delegates": [{"cniVersion": "1.0.0", "name": "pods", "plugins": [
