@@ -42,7 +42,19 @@ spec:
   config: '{"cniVersion": "1.0.0", "name": "$1", "plugins": [$2]}'
 END
 }
-in_pod() { kubectl exec "$1" -- "${@:2}"; }
+# in_pod NAME COMMAND...: in its container. Tried again if the runtime was too slow to begin it: nothing of it has run then.
+in_pod() {
+    local errors rc try
+    errors=$(mktemp -p "$work")
+    for ((try = 0; try < 10; try++)); do
+        rc=0
+        kubectl exec "$1" -- "${@:2}" 2> "$errors" || rc=$?
+        [ $rc -ne 0 ] && grep -q '^error: Internal error occurred: .*deadline exceeded' "$errors" || break
+    done
+    cat "$errors" >&2
+    rm -f "$errors"
+    return $rc
+}
 
 phase() { kubectl get pod "$1" -o 'jsonpath={.status.phase}'; }
 running() { is Running phase "$1"; }
