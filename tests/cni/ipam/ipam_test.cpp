@@ -264,6 +264,15 @@ TEST_CASE("A file that the kernel cannot run is an error of this plugin and not 
   CHECK_FALSE(ipam.run());
 }
 
+TEST_CASE("The end of an IPAM plugin is seen although whoever started vfrail ignores SIGCHLD") {
+  const Ipam ipam("echo '{\"ips\":[]}'");
+  std::signal(SIGCHLD, SIG_IGN);
+  const auto answer = ipam.run();
+  std::signal(SIGCHLD, SIG_DFL);
+  REQUIRE(answer);
+  CHECK(answer->has_value());
+}
+
 TEST_CASE("No process is left behind by any outcome") {
   for (const char* script : {"echo '{}'", "exit 1", "kill -9 $$", "echo junk"})
     static_cast<void>(Ipam(script).run());
