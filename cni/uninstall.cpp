@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kAllocatedEnding = ".json";
+constexpr std::string_view kDeviceFileEnding = ".json";
 // An error with all pods of a node would not be read.
 constexpr size_t kMostNames = 5;
 
@@ -82,14 +82,17 @@ Result<> remove_cdi_specs(const std::string& folder, Removal& removal) {
   return {};
 }
 
-// Others write such files too. Those of vfrail are about devices that our plugin has allocated, which
-// run/promised shows.
+// Others write such files too. Those of vfrail are about devices that its plugin has allocated, as the
+// records in run/promised show, and, because DEL removes such a record, about those that have been attached
+// since the boot, by their baselines.
 Result<> remove_device_info(const UninstallPlaces& places, Removal& removal) {
   std::vector<std::string> endings;
-  for (const fs::path& path : TRY(files_of(places.run + "/promised"), "")) {
-    const std::string name = path.filename().string();
-    if (!name.ends_with(kAllocatedEnding)) continue;
-    endings.push_back("-" + name.substr(0, name.size() - kAllocatedEnding.size()) + "-device.json");
+  for (const std::string& folder : {places.run + "/promised", places.state + "/baselines"}) {
+    for (const fs::path& path : TRY(files_of(folder), "")) {
+      const std::string name = path.filename().string();
+      if (!name.ends_with(kDeviceFileEnding)) continue;
+      endings.push_back("-" + name.substr(0, name.size() - kDeviceFileEnding.size()) + "-device.json");
+    }
   }
   for (const fs::path& path : TRY(files_of(places.device_info), "")) {
     const std::string name = path.filename().string();

@@ -63,6 +63,9 @@ Result<SweepRun> SweepRun::start(const std::string& program) {
   std::string name = program;
   std::string verb = "sweep";
   char* argv[] = {name.data(), verb.data(), nullptr};
+  // A parent may have started us with SIGCHLD ignored, which execve() keeps: the kernel would reap the sweep,
+  // and its exit code would be lost.
+  ::signal(SIGCHLD, SIG_DFL);
   pid_t pid = 0;
   const int error =
       ::posix_spawn(&pid, program.c_str(), setting.actions(), setting.attributes(), argv, environ);

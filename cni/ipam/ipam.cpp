@@ -118,6 +118,9 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
   env.push_back(nullptr);
   std::string name = program;
   char* arguments[] = {name.data(), nullptr};
+  // A parent may have started us with SIGCHLD ignored, which execve() keeps: the kernel would reap the plugin
+  // itself, and there would be no end to wait for.
+  ::signal(SIGCHLD, SIG_DFL);
   pid_t pid = -1;
   const int code = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, env.data());
   posix_spawn_file_actions_destroy(&actions);

@@ -117,7 +117,10 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
     const bool pf_down =
         function.is_vf() &&
         std::any_of(below.begin(), below.end(), [](const RdmaPort& port) { return port.state != "ACTIVE"; });
-    if (pf_down) continue;
+    // A RoCE port follows its netdev, and that of a free VF is down until it is in a pod.
+    const bool waits =
+        function.is_vf() && function.is_roce() && (function.netdevs.empty() || !function.netdevs[0].up);
+    if (pf_down || waits) continue;
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
         if (port.state == "ACTIVE" || port.state.empty()) continue;

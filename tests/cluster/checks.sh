@@ -2,6 +2,7 @@
 # What scenarios are written with: checks (tests/support/checks.sh), pods, and questions to the cluster. Sourced by
 # tests/cluster/run.
 CHECK_DEADLINE=900                          # against hanging alone; a pod takes 20 s on a quiet machine, minutes on a busy one
+CHECK_PAUSE=1                               # a try is a process of kubectl, and the node has the same two cores
 TMPDIR=$work . tests/support/checks.sh
 trap - EXIT                                 # the sum is printed for each scenario
 section() { echo "== $* ($(date +%T))"; }
@@ -41,7 +42,19 @@ spec:
   config: '{"cniVersion": "1.0.0", "name": "$1", "plugins": [$2]}'
 END
 }
-in_pod() { kubectl exec "$1" -- "${@:2}"; }
+# in_pod NAME COMMAND...: in its container. Tried again if the runtime was too slow to begin it: nothing of it has run then.
+in_pod() {
+    local errors rc try
+    errors=$(mktemp -p "$work")
+    for ((try = 0; try < 10; try++)); do
+        rc=0
+        kubectl exec "$1" -- "${@:2}" 2> "$errors" || rc=$?
+        [ $rc -ne 0 ] && grep -q '^error: Internal error occurred: .*deadline exceeded' "$errors" || break
+    done
+    cat "$errors" >&2
+    rm -f "$errors"
+    return $rc
+}
 
 phase() { kubectl get pod "$1" -o 'jsonpath={.status.phase}'; }
 running() { is Running phase "$1"; }
@@ -61,27 +74,12 @@ addresses_assigned() { kubectl get ippools.whereabouts.cni.cncf.io -A -o json | 
 reservations() { kubectl get overlappingrangeipreservations.whereabouts.cni.cncf.io -A -o name | wc -l; }
 vfrail_log() { kubectl -n kube-system logs daemonset/vfrail "$@"; }
 
-# vfrail_rolled_out KUSTOMIZATION: applies it; returns when its pod serves.
-vfrail_rolled_out() {
-    kubectl apply -k "$1" || return
+# installed [OPTION...]: vfrail from its own chart by Helm, as a user installs it, with the configuration of the file
+# $config and OPTIONs of Helm; those of an earlier call do not last. Returns when the DaemonSet is rolled out.
+installed() {
+    helm upgrade vfrail manifests/chart --install --namespace kube-system --set-file "config=$config" "$@" || return
     kubectl -n kube-system rollout status daemonset/vfrail --timeout "${CHECK_DEADLINE}s"
 }
-
-# write_manifests CONFIG: vfrail from its own manifests, with the image that is on the node and the file CONFIG as its
-# configuration, in $work/manifests. configured CONFIG: applied; kubelet brings it to the pod within a minute or two.
-write_manifests() {
-    local folder=$work/manifests
-    mkdir -p "$folder"
-    jq -n --arg config "$(cat "$1")" '{apiVersion: "v1", kind: "ConfigMap", data: {"config.json": $config},
-        metadata: {name: "vfrail-config", namespace: "kube-system"}}' > "$folder/config.json"
-    cat > "$folder/kustomization.yaml" << END
-apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources: [$(realpath --relative-to "$folder" manifests)]
-patches: [{path: config.json}]
-END
-}
-configured() { write_manifests "$1" && kubectl apply -k "$work/manifests"; }
 # in_use: the PCI functions that pods have, as their containers were given them.
 in_use() {
     local name

@@ -78,7 +78,9 @@ control_plane() {
 }
 
 # CRDs, roles and service accounts of Multus and whereabouts from their own files, less the DaemonSets: there is no
-# kube-proxy, so pods have no way to the API server, and both run as executables with their service accounts' tokens.
+# kube-proxy, so pods have no way to the API server, and both run as executables. They ask it through a proxy on this
+# machine, as their service accounts: Multus asks for 250 ms a try, and TLS alone takes the emulated node longer when eight
+# pods start at once.
 peers() {
     local multus_files=$CLUSTER_BUILD/go/mod/gopkg.in/k8snetworkplumbingwg/multus-cni.v4@v$multus
     local whereabouts_files=$CLUSTER_BUILD/go/mod/github.com/k8snetworkplumbingwg/whereabouts@v$whereabouts file
@@ -87,4 +89,8 @@ peers() {
             kubectl apply -f - || return
     done
     for file in "$whereabouts_files"/doc/crds/whereabouts.cni.cncf.io_*.yaml; do kubectl apply -f "$file" || return; done
+    for file in multus whereabouts; do
+        kubeconfig "https://127.0.0.1:$API" "$(kubectl -n kube-system create token "$file" --duration 24h)" > "$work/$file.conf"
+        start "proxy-of-$file" kubectl proxy --kubeconfig "$work/$file.conf" --port "${proxy_port[$file]}" --accept-hosts '^10\.0\.2\.2$'
+    done
 }

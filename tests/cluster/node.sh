@@ -58,17 +58,16 @@ version = 2
       runtime_type = "io.containerd.runc.v2"
 END
     for who in multus whereabouts; do
-        kubeconfig "https://10.0.2.2:$API" "$(kubectl -n kube-system create token "$who" --duration 24h)" \
-            > "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
+        kubeconfig "http://10.0.2.2:${proxy_port[$who]}" '' > "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
         chmod 600 "$files/etc/cni/net.d/$who.d/$who.kubeconfig"
     done
     cat > "$files/etc/cni/net.d/whereabouts.d/whereabouts.conf" << 'END'
 {"datastore": "kubernetes", "kubernetes": {"kubeconfig": "/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig"},
- "log_file": "/var/log/whereabouts.log", "log_level": "debug"}
+ "log_file": "/var/log/whereabouts.log", "log_level": "error"}
 END
     cat > "$files/etc/cni/net.d/00-multus.conf" << 'END'
 {"cniVersion": "1.0.0", "name": "multus-cni-network", "type": "multus",
- "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig", "logFile": "/var/log/multus.log", "logLevel": "debug",
+ "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig", "logFile": "/var/log/multus.log", "logLevel": "verbose",
  "logToStderr": false,
  "capabilities": {"portMappings": true},
  "delegates": [{"cniVersion": "1.0.0", "name": "pods", "plugins": [

@@ -38,6 +38,9 @@ struct Node {
     write(places.cdi + "/" + CdiSpec{.kind = "a/net-pci", .device = "0000:21:10.0", .edits = {}}.file_name());
     write(places.cdi + "/nvidia.json");
     write(places.device_info + "/nvidia.com-hostdev-0000:21:10.0-device.json");
+    // A pod that has ended: DEL has ended the note, and the device-info file is still there.
+    write(places.state + "/baselines/0000:21:10.2.json");
+    write(places.device_info + "/nvidia.com-hostdev-0000:21:10.2-device.json");
     write(places.device_info + "/intel.com-other-0000:22:10.0-device.json");
   }
   std::vector<std::string> files() const {
@@ -63,7 +66,7 @@ TEST_CASE("Uninstalling removes the files of vfrail under every name, and leaves
   const Node node;
   const auto removed = uninstall(node.places);
   REQUIRE(removed);
-  CHECK(removed->size() == 6);
+  CHECK(removed->size() == 7);
   CHECK(node.files() ==
         std::vector<std::string>{"/opt/cni/bin/bridge", "/run/cdi/nvidia.json",
                                  "/run/k8s.cni.cncf.io/devinfo/dp/intel.com-other-0000:22:10.0-device.json"});

@@ -52,6 +52,15 @@ TEST_CASE("a sweep inherits none of our blocked signals, and ends with us") {
   { const auto hanging = SweepRun::start(script(folder, "exec sleep 3600")); }
 }
 
+TEST_CASE("the exit code of a sweep is known although the parent of vfrail ignores SIGCHLD") {
+  const TempDir folder;
+  ::signal(SIGCHLD, SIG_IGN);
+  auto run = SweepRun::start(script(folder, "exit 3"));
+  REQUIRE(run);
+  REQUIRE(has_ended(*run));
+  CHECK(run->finish().exit_code == 3);
+}
+
 TEST_CASE("a missing program is an error that names it") {
   const auto run = SweepRun::start("/not/there/vfrail");
   REQUIRE_FALSE(run);

@@ -8,13 +8,15 @@ device=$(in_use)
 jq '.resourceList[0].selectors.pciAddresses = ["0000:21:10.0", "0000:21:10.2", "0000:21:10.4", "0000:21:10.6"] |
     .resourceList += [.resourceList[0] | .resourceName = "other" | .selectors.pciAddresses = ["0000:41:10.0"]]' \
     examples/configs/igb-lab.json > "$work/changed.json"
-configured "$work/changed.json" > /dev/null
+config=$work/changed.json
+check 'the configuration is changed' installed
 other() { kubectl get node "$NODE" -o 'jsonpath={.status.allocatable.nvidia\.com/other}'; }
 check 'the added resource has its device' eventually is 1 other
 check 'the first one has those of its NIC, and the one in use' eventually has '^[45]$' allocatable
 check 'the pod runs, with its device' is "$device" in_use
 
-configured examples/configs/igb-lab.json > /dev/null
+config=examples/configs/igb-lab.json
+check 'the configuration is as before' installed
 check 'the first resource has every device again' eventually is $((2 * VFS)) allocatable
 check 'the added one has none' eventually is 0 other
 check 'the pod still runs' running one

@@ -264,6 +264,15 @@ TEST_CASE("A file that the kernel cannot execute is an error and does not hang")
   CHECK_FALSE(ipam.run());
 }
 
+TEST_CASE("An IPAM plugin ends although the parent of vfrail-cni ignores SIGCHLD") {
+  const Ipam ipam("echo '{\"ips\":[]}'");
+  std::signal(SIGCHLD, SIG_IGN);
+  const auto answer = ipam.run();
+  std::signal(SIGCHLD, SIG_DFL);
+  REQUIRE(answer);
+  CHECK(answer->has_value());
+}
+
 TEST_CASE("No outcome leaves a process running") {
   for (const char* script : {"echo '{}'", "exit 1", "kill -9 $$", "echo junk"})
     static_cast<void>(Ipam(script).run());

@@ -265,6 +265,19 @@ TEST_CASE("no check is without a case of its own") {
   }
 }
 
+TEST_CASE("the RDMA port of a free VF is down with its netdev, which is no fault") {
+  Tree tree("");
+  tree.add(kGood);
+  Inventory inventory = tree.scan();
+  PciFunction& vf = inventory.functions[1];
+  vf.netdevs = {{.name = "eth3"}};
+  vf.rdma = {
+      {.name = "mlx5_3", .ports = {{.state = "DOWN", .link_layer = "Ethernet", .physical = "Disabled"}}}};
+  CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::good);
+  vf.netdevs[0].up = true;
+  CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::fault);
+}
+
 TEST_CASE("a fact that cannot be read is unknown, never good") {
   Tree tree("");
   tree.add(kGood);
