@@ -83,7 +83,7 @@ installed() {
 # in_use: the PCI functions that pods have, as their containers were given them.
 in_use() {
     local name
-    for name in $(kubectl get pods -l app=test -o 'jsonpath={.items[*].metadata.name}'); do
+    for name in $(kubectl get pods -l app=test --field-selector status.phase=Running -o 'jsonpath={.items[*].metadata.name}'); do
         in_pod "$name" env | sed -nE 's/^PCIDEVICE_.*_HOSTDEV=//p' | tr , '\n'
     done
 }

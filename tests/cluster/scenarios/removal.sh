@@ -1,5 +1,7 @@
 # Removal by the chart: it waits for pods that have devices, leaves nothing on the node, and vfrail can come back.
 list_may_change=yes
+# It waits by failing, and kubelet starts it again.
+explained_here='^kubelet\.log: .*CrashLoopBackOff.* restarting failed container=uninstall '
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 pod one hostdev 1
 check 'a pod with a device runs' eventually running one
