@@ -16,7 +16,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "ipam.type is vfrail, or names a plugin that delegates to vfrail.",
      "Name an IPAM plugin: whereabouts, host-local, static."},
     {ErrorId::ipam_failed, "VF-IPAM-FAILED",
-     "The IPAM plugin failed; the message has its words, and the CNI code is its own. The device is "
+     "The IPAM plugin failed; message and CNI code are those of the plugin. The device is "
      "restored.",
      "The range has no free address, or the plugin cannot reach its API server or store.",
      "See the plugin's message. Enlarge the range, or release addresses of ended pods: `/opt/cni/bin/vfrail "
@@ -32,7 +32,7 @@ constexpr ErrorRow kAddressErrors[] = {
     {ErrorId::address_in_use, "VF-ADDRESS-IN-USE",
      "Another host of the network already has the address (duplicate address detection).",
      "Two IPAM ranges overlap, or the address was given to a host by hand.",
-     "Exclude the address from the range, or find who has it: `ip neigh`."},
+     "Exclude the address from the range, or find the host that uses it: `ip neigh`."},
     {ErrorId::no_ipv6, "VF-NO-IPV6", "An IPv6 address was assigned, and the kernel has no IPv6.",
      "The node was started with ipv6.disable=1.",
      "Take the IPv6 range out of the ipam section, or start the node with IPv6."},

@@ -65,7 +65,7 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::interface_name_taken, "VF-INTERFACE-NAME-TAKEN",
      "The pod already has an interface of that name.",
      "Two networks of the pod's annotation have the same interface name, or the cluster's default network "
-     "has it.",
+     "uses that name.",
      "Give each network its own name in the annotation: hostdev-a@net1,hostdev-b@net2."},
     {ErrorId::host_netns, "VF-HOST-NETNS", "The pod's network namespace is the host's own.",
      "The pod has hostNetwork: true.",
@@ -127,7 +127,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "Delete the pod; its controller makes another. To avoid it for good, run vfrail with --use-cdi."},
     {ErrorId::rdma_name_taken, "VF-RDMA-NAME-TAKEN",
      "The RDMA device cannot have the name that rdmaName gives.",
-     "Another RDMA device of the node or of the pod has it.",
+     "Another RDMA device of the node or of the pod has that name.",
      "Choose a name that no device of the node has: `rdma link` lists them."},
 };
 static_assert(kAttachErrors[0].id == ErrorId::network_config &&

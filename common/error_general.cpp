@@ -44,7 +44,7 @@ constexpr ErrorRow kGeneralErrors[] = {
      "The file was damaged or is of something else, or the kernel is newer or older than expected.",
      "Remove the file that the message names if it is not needed. For an answer of the kernel, report it "
      "with the kernel's version."},
-    {ErrorId::refused_by_peer, "VF-REFUSED-BY-PEER", "Another program refused; the message has its words.",
+    {ErrorId::refused_by_peer, "VF-REFUSED-BY-PEER", "Another program refused; the message is its own.",
      "Kubelet or a CNI plugin could not do what it was asked for.",
      "See the log of the program that the message names."},
     {ErrorId::system_call, "VF-SYSTEM-CALL", "A system call failed. The message has the kernel's error.",

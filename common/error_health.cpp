@@ -33,7 +33,8 @@ constexpr ErrorRow kHealthErrors[] = {
      "The VFs were destroyed or made anew, or the card is gone.",
      "Delete the pod. Change the number of VFs only on drained nodes."},
     {ErrorId::no_longer_selected, "VF-NO-LONGER-SELECTED",
-     "The device is unhealthy: a container has it, and the configuration no longer gives it to this "
+     "The device is unhealthy: it is allocated to a container, and the configuration no longer gives it to "
+     "this "
      "resource.",
      "The configuration was changed while the container ran.",
      "Nothing: it leaves the list when the pod ends."},

@@ -33,12 +33,17 @@ std::vector<const ErrorRow*> all_errors() {
   return out;
 }
 
-std::optional<ErrorId> parse_error_id(std::string_view text) {
-  std::string wanted;
+std::string upper_id(std::string_view text) {
+  std::string out;
   for (const char c : text) {
     const bool lower = c >= 'a' && c <= 'z';
-    wanted += c == '_' ? '-' : lower ? static_cast<char>(c - 'a' + 'A') : c;
+    out += c == '_' ? '-' : lower ? static_cast<char>(c - 'a' + 'A') : c;
   }
+  return out;
+}
+
+std::optional<ErrorId> parse_error_id(std::string_view text) {
+  const std::string wanted = upper_id(text);
   for (const ErrorRow* row : all_errors()) {
     if (row->name == wanted || row->name.substr(3) == wanted) return row->id;
   }

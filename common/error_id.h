@@ -150,6 +150,8 @@ std::string id_text(ErrorId id);  // the same, for messages and log fields
 std::vector<const ErrorRow*> all_errors();
 
 // By its name, also without "VF-", in whatever case, with "_" for "-". Nothing for another text.
+// "VF-DEVICE-IN-USE" of "vf_device_in_use".
+std::string upper_id(std::string_view text);
 std::optional<ErrorId> parse_error_id(std::string_view text);
 
 }  // namespace vfrail

@@ -53,7 +53,7 @@ constexpr ErrorRow kPluginErrors[] = {
      "The device or its driver is failing, or it is being removed.",
      "See the kernel's log: `dmesg`. Bind its driver again, or reset the card."},
     {ErrorId::endpoint_taken, "VF-ENDPOINT-TAKEN",
-     "A socket or address cannot be served, because somebody else has it.",
+     "A socket or address cannot be served, because another process uses it.",
      "Another process listens there, or a file that is no socket has its name.",
      "End the other process, remove the file, or choose another address."},
     {ErrorId::kubelet_not_reached, "VF-KUBELET-NOT-REACHED",

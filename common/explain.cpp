@@ -38,8 +38,7 @@ std::string error_list() {
 
 Error no_such_id(std::string_view text) {
   const std::string word(text.substr(0, kMaxWord));
-  std::string wanted = word;
-  for (char& c : wanted) c = c == '_' ? '-' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  const std::string wanted = upper_id(word);
   std::vector<std::string> known;
   std::vector<std::string> with_word;
   for (const ErrorRow* row : all_errors()) {

@@ -205,7 +205,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 void add_top(CLI::App& app, TopOptions& options) {
   CLI::App* top = app.add_subcommand("top", "Show the traffic of devices and pods, until INT, and sum it up");
   top->add_option("DEVICE", options.devices,
-                  "Only these: PCI address, sub-function, interface or RDMA device")
+                  "Only these: PCI address, sub-function, interface, bond or RDMA device")
       ->take_all()
       ->option_text(" ");
   add_text(top, "--pod", options.pod, "NAMESPACE/NAME", "Only what this pod has");

@@ -315,9 +315,10 @@ Result<std::optional<Record>> adopt(const ForeignAttachment& attachment, const R
   const auto lock =
       TRY(world.store.lock_device(seen.device_key, world.lock_timeout), "wait for " + seen.device_key);
   if (const auto owner = TRY(world.store.owner(seen.device_key), ""))
-    return Error{Errc::busy, 0,
-                 "by our records " + owner->ifname + " of container " + owner->container_id + " has it",
-                 ErrorId::device_in_use};
+    return Error{
+        Errc::busy, 0,
+        "its record says that it is attached to " + owner->ifname + " of container " + owner->container_id,
+        ErrorId::device_in_use};
   // Again, now that the lock keeps other processes of vfrail from moving it.
   auto record = TRY(describe(attachment, options, world), "");
   if (record) TRY(world.store.save(*record), "");

@@ -24,7 +24,7 @@ Result<bool> is_in_host(const Record& record, World& world) {
 Result<MatchResult> evaluate(const Record& record, World& world) {
   if (!TRY(from_this_boot(record, world), "")) return MatchResult{true, "it is of an earlier boot"};
   if (!TRY(open_pod(record, "", world), "")) return MatchResult{true, "its namespace has ended"};
-  if (TRY(attachment_lives(record, world), "")) return MatchResult{false, "its pod has it"};
+  if (TRY(attachment_lives(record, world), "")) return MatchResult{false, "its pod still exists"};
   // Only its locks exclude an ADD that is about to move it, or a DEL that has just returned it.
   if (TRY(is_in_host(record, world), ""))
     return MatchResult{true, "it is in the host although its pod lives: an ADD or DEL was killed"};

@@ -41,11 +41,12 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
     if (name == us)
       return Error{Errc::exists, 0,
-                   found->device_key + " is attached already, as " + whose + "; DEL it first",
+                   found->device_key + " is attached already, as " + whose + "; DEL that attachment first",
                    ErrorId::attached_already};
-    return Error{Errc::busy, 0,
-                 found->device_key + " belongs to " + whose + ", which still has it; DEL that one first",
-                 ErrorId::device_in_use};
+    return Error{
+        Errc::busy, 0,
+        found->device_key + " is attached to " + whose + ", which still exists; DEL that attachment first",
+        ErrorId::device_in_use};
   }
   world.log.warning("an orphaned attachment has the device, it is released first",
                     {{"device", found->device_key},

@@ -55,20 +55,6 @@ std::string count_findings(const std::vector<CheckReport>& reports) {
 
 }  // namespace
 
-std::string describe(const PciFunction& function) {
-  // Of a PF in switchdev mode the others are its VFs' representors.
-  std::vector<std::string> names = function.netdev_names();
-  names.resize(std::min<size_t>(names.size(), 1));
-  for (const std::string& name : function.rdma_names()) names.push_back(name);
-  const std::string id = function.id.text();
-  return names.empty() ? id : id + " (" + joined(names) + ")";
-}
-
-bool has_rdma(const Inventory& inventory) {
-  return std::any_of(inventory.functions.begin(), inventory.functions.end(),
-                     [](const PciFunction& function) { return function.rdma_capable; });
-}
-
 std::vector<NodeCheck> node_checks() {
   std::vector<NodeCheck> out;
   for (const NodeChecks* checks :
@@ -119,7 +105,8 @@ int doctor(const DoctorOptions& options) {
     return fail(kFailed, inventory.error());
   }
   const SysRoot sys(options.root);
-  const auto reports = check_node({sys, *inventory});
+  const SysRoot own;
+  const auto reports = check_node({sys, *inventory, is_live(options.root) ? own : sys});
   std::cout << (options.json ? well_formed(checks_json(reports).pretty()) + "\n" : render_checks(reports));
   std::cout.flush();
   const bool failed = std::any_of(reports.begin(), reports.end(), [&](const CheckReport& report) {

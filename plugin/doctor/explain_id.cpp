@@ -11,7 +11,6 @@
 #include "plugin/report/terminal.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <vector>
 
@@ -53,8 +52,8 @@ Result<Rows> find_rows(const std::string& word) {
 }
 
 // "VF-N04", also without VF- and in small letters.
-std::optional<NodeCheck> find_check(std::string word) {
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
+std::optional<NodeCheck> find_check(const std::string& text) {
+  const std::string word = upper_id(text);
   for (const NodeCheck& check : node_checks()) {
     if (word == check.id || "VF-" + word == check.id) return check;
   }

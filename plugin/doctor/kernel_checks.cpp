@@ -51,7 +51,7 @@ std::optional<std::pair<int, int>> parse_release(std::string_view release) {
 
 // RDMA_NLDEV_CMD_SYS_SET and moving an RDMA device came with Linux 5.1 and 5.2.
 Result<CheckResults> check_kernel(const CheckedNode& node) {
-  const auto text = TRY(node.sys.text("proc/sys/kernel/osrelease"), "");
+  const auto text = TRY(node.kernel.text("proc/sys/kernel/osrelease"), "");
   if (!text) return CheckResults{{Finding::unknown, "proc/sys/kernel/osrelease is not there"}};
   const auto release = parse_release(*text);
   if (!release) return CheckResults{{Finding::unknown, "\"" + *text + "\" is not a release of Linux"}};
@@ -87,7 +87,7 @@ Result<CheckResults> check_iommu(const CheckedNode& node) {
                      "switch the IOMMU on in the firmware and by the kernel's parameter intel_iommu=on or "
                      "amd_iommu=on"});
     if (node.inventory.gpus.empty() || group.empty() || !function.rdma_capable) continue;
-    const std::string type = TRY(node.sys.text(kIommuGroups + group + "/type"), "").value_or("");
+    const std::string type = TRY(node.kernel.text(kIommuGroups + group + "/type"), "").value_or("");
     if (type.starts_with("DMA")) translated.push_back(function.id.text());
   }
   if (!translated.empty()) {
@@ -132,10 +132,10 @@ Result<CheckResults> check_hugepages(const CheckedNode& node) {
               function.driver.kind() != DriverKind::stub;
   if (!wanted) return CheckResults();
   const std::string folder = "sys/kernel/mm/hugepages";
-  const auto sizes = TRY(node.sys.list(folder), "");
+  const auto sizes = TRY(node.kernel.list(folder), "");
   if (!sizes) return CheckResults{{Finding::unknown, folder + " is not there"}};
   for (const std::string& size : *sizes) {
-    if (TRY(node.sys.number(folder + "/" + size + "/nr_hugepages"), "").value_or(0) > 0)
+    if (TRY(node.kernel.number(folder + "/" + size + "/nr_hugepages"), "").value_or(0) > 0)
       return CheckResults();
   }
   return CheckResults{{Finding::advice, "functions are bound for DPDK, and the node has no huge pages",
@@ -144,7 +144,7 @@ Result<CheckResults> check_hugepages(const CheckedNode& node) {
 
 Result<CheckResults> check_latency(const CheckedNode& node) {
   CheckResults out;
-  if (TRY(node.sys.number("proc/sys/kernel/numa_balancing"), "").value_or(0) == 1)
+  if (TRY(node.kernel.number("proc/sys/kernel/numa_balancing"), "").value_or(0) == 1)
     out.push_back({Finding::note, "numa_balancing is on: pages that move between nodes cost latency"});
   const auto governor = TRY(node.sys.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), "");
   if (governor == "powersave")

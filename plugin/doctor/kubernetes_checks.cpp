@@ -64,8 +64,10 @@ Result<CheckResults> check_multus(const CheckedNode& node) {
   if (names->empty())
     return CheckResults{{Finding::fault, folder + " has no configuration: no pod gets a network",
                          "install the cluster's CNI plugin, then Multus"}};
-  const auto text = TRY(node.sys.text(std::string(kCniConfigurations) + "/" + names->front()), "");
-  if (!text || text->find("multus") != std::string::npos) return CheckResults();
+  const std::string first = std::string(kCniConfigurations) + "/" + names->front();
+  const auto text = TRY(node.sys.text(first), "");
+  if (!text) return unknown(node.sys, first);  // a dangling link
+  if (text->find("multus") != std::string::npos) return CheckResults();
   return CheckResults{{Finding::fault,
                        folder + "/" + names->front() +
                            " comes first and is not that of Multus: networks in annotations have no effect",
@@ -115,8 +117,11 @@ std::string text_of(const Json& json, const char* key) {
 Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
   std::map<std::string, std::vector<std::string>> files_of;  // by qualified name
   CheckResults out;
+  bool any = false;
   for (const std::string folder : {"etc/cdi", "var/run/cdi"}) {
-    for (const std::string& name : TRY(node.sys.list(folder), "").value_or(SysRoot::Names())) {
+    const auto names = TRY(node.sys.list(folder), "");
+    any |= names.has_value();
+    for (const std::string& name : names.value_or(SysRoot::Names())) {
       if (!name.ends_with(".json") && !name.ends_with(".yaml")) continue;
       const std::string path = node.sys.path(folder) + "/" + name;
       const auto text = node.sys.text(folder + "/" + name);
@@ -132,6 +137,7 @@ Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
         files_of[text_of(documents->front(), "kind") + "=" + text_of(device, "name")].push_back(path);
     }
   }
+  if (!any) return unknown(node.sys, "var/run/cdi");
   for (const auto& [name, files] : files_of) {
     if (files.size() > 1)
       out.push_back(

@@ -89,14 +89,14 @@ Result<CheckResults> check_peer_memory(const CheckedNode& node) {
   return CheckResults{
       {Finding::advice,
        "nvidia_peermem is not loaded: GPUDirect RDMA only by dma-buf (the open GPU kernel modules)",
-       "modprobe nvidia-peermem, or NCCL_DMABUF_ENABLE=1 with the open modules"}};
+       "modprobe nvidia-peermem; not needed with the open modules, where NCCL uses dma-buf by itself"}};
 }
 
 }  // namespace
 
 const NodeChecks& placement_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N22", "numa", "the NUMA node of every device is known", check_numa},
+      {"VF-N22", "numa", "the NUMA node of every device is known, or there is one alone", check_numa},
       {"VF-N23", "pcie-links", "every card has the PCIe link that it can have", check_pcie_links},
       {"VF-N25", "gpus", "every GPU has an RDMA device nearby", check_gpus},
       {"VF-N26", "peer-memory", "GPU memory can be registered with RDMA devices", check_peer_memory},

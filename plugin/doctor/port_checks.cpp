@@ -1,10 +1,12 @@
 // PFs, VFs and their ports.
+#include "common/error_id.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"
 #include "plugin/doctor/check.h"
+#include "plugin/match/health.h"
+#include "plugin/report/hardware.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace vfrail {
@@ -55,41 +57,30 @@ Result<CheckResults> check_vf_drivers(const CheckedNode& node) {
   return out;
 }
 
-// The kernel sets a GUID of zero until an administrator or an agent assigns one; the port stays down.
-Result<CheckResults> check_guids(const CheckedNode& node) {
-  std::vector<std::string> without;
-  for (const PciFunction& function : node.inventory.functions) {
-    for (const RdmaFacts& rdma : function.rdma) {
-      const bool infiniband = !rdma.ports.empty() && rdma.ports[0].link_layer == "InfiniBand";
-      const bool zero = rdma.guid.find_first_not_of("0:") == std::string::npos;
-      if (function.is_vf() && infiniband && !rdma.guid.empty() && zero) without.push_back(describe(function));
-    }
-  }
-  if (without.empty()) return CheckResults();
-  return CheckResults{{Finding::fault, "VFs on InfiniBand without a GUID: " + first_few(without),
-                       "\"guid\" in the network's configuration, or the agent that assigns GUIDs"}};
+// As the health of devices has it, with the remedy of its id.
+CheckResult as_result(Finding finding, const PciFunction& function, const Fault& fault) {
+  return {finding, describe(function) + ": " + fault.text, std::string(row_of(id_of(fault.code)).remedy)};
 }
 
-// IFF_UP; false where the flags are not known.
-Result<bool> is_down(const SysRoot& sys, const std::string& interface) {
-  const std::string flags = TRY(sys.text("sys/class/net/" + interface + "/flags"), "").value_or("0x1");
-  unsigned out = 1;
-  if (flags.starts_with("0x")) std::from_chars(flags.data() + 2, flags.data() + flags.size(), out, 16);
-  return (out & 1U) == 0;
+Result<CheckResults> check_guids(const CheckedNode& node) {
+  CheckResults out;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (const Fault fault = guid_fault(function); !fault.empty())
+      out.push_back(as_result(Finding::fault, function, fault));
+  }
+  return out;
 }
 
 Result<CheckResults> check_carrier(const CheckedNode& node) {
   CheckResults out;
   for (const PciFunction& function : node.inventory.functions) {
     if (!serves_pods(function) || function.netdevs.empty()) continue;
+    const Fault fault = carrier_fault(function);
+    // A PF that is down and has no VFs is one that nobody uses yet.
+    if (fault.code == FaultCode::admin_down && function.num_vfs > 0)
+      out.push_back(as_result(Finding::advice, function, fault));
+    if (fault.code == FaultCode::no_carrier) out.push_back(as_result(Finding::fault, function, fault));
     const std::string& name = function.netdevs[0].name;
-    if (TRY(is_down(node.sys, name), "") && function.num_vfs > 0) {
-      out.push_back({Finding::advice, describe(function) + " is down: its VFs have no carrier",
-                     "ip link set " + name + " up"});
-    } else if (function.port.up && !function.port.carrier) {
-      out.push_back(
-          {Finding::fault, describe(function) + " has no carrier", "check the cable and the switch's port"});
-    }
     const auto changes = TRY(node.sys.number("sys/class/net/" + name + "/carrier_changes"), "");
     if (changes.value_or(0) > kManyCarrierChanges)
       out.push_back(
@@ -112,18 +103,16 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
   CheckResults out;
   for (const PciFunction& function : node.inventory.functions) {
     if (function.manages_nvlink) continue;
-    // A VF's port is down with its PF's, and that is the PF's fault.
+    // The port of a VF or a sub-function is down with its PF's, and that is the PF's fault.
     const auto& below = function.port.rdma;
-    const bool pf_down =
-        function.is_vf() &&
-        std::any_of(below.begin(), below.end(), [](const RdmaPort& port) { return port.state != "ACTIVE"; });
-    // A RoCE port follows its netdev, and that of a free VF is down until it is in a pod.
-    const bool waits =
-        function.is_vf() && function.is_roce() && (function.netdevs.empty() || !function.netdevs[0].up);
-    if (pf_down || waits) continue;
+    const bool pf_down = function.pf && std::any_of(below.begin(), below.end(), [](const RdmaPort& port) {
+                           return port.state != "ACTIVE";
+                         });
+    if (pf_down) continue;
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
         if (port.state == "ACTIVE" || port.state.empty()) continue;
+        if (port.link_layer == "Ethernet" && is_set_down(function)) continue;  // as that of a free VF
         out.push_back({Finding::fault,
                        describe(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
                            " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical),
@@ -134,13 +123,6 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
   return out;
 }
 
-// 200 of "200 Gb/sec (4X HDR)".
-double parse_rate(const std::string& text) {
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
-
 Result<CheckResults> check_rates(const CheckedNode& node) {
   struct Port {
     std::string name;
@@ -148,7 +130,7 @@ Result<CheckResults> check_rates(const CheckedNode& node) {
     std::string text;
   };
   std::vector<Port> ports;
-  std::map<std::string, double> best;  // by model
+  std::map<std::string, uint32_t> best;  // Mb/s, by model
   for (const PciFunction& function : node.inventory.functions) {
     if (!is_pf(function)) continue;
     for (const RdmaFacts& rdma : function.rdma) {
@@ -159,13 +141,13 @@ Result<CheckResults> check_rates(const CheckedNode& node) {
         if (!text || port.state != "ACTIVE") continue;
         const std::string model = function.vendor + ":" + function.device + port.link_layer;
         ports.push_back({describe(function), model, *text});
-        best[model] = std::max(best[model], parse_rate(*text));
+        best[model] = std::max(best[model], rate_mbps(*text).value_or(0));
       }
     }
   }
   CheckResults out;
   for (const Port& port : ports) {
-    if (parse_rate(port.text) < best[port.model])
+    if (rate_mbps(port.text).value_or(0) < best[port.model])
       out.push_back({Finding::advice,
                      port.name + " runs at " + port.text + ", another of this model here is faster",
                      "check the cable and the switch's port"});
@@ -200,11 +182,10 @@ Result<CheckResults> check_mtu(const CheckedNode& node) {
   CheckResults out;
   for (const PciFunction& function : node.inventory.functions) {
     if (!serves_pods(function) || !function.is_roce() || function.netdevs.empty()) continue;
-    const std::string& name = function.netdevs[0].name;
-    const auto mtu = TRY(node.sys.number("sys/class/net/" + name + "/mtu"), "");
-    if (!mtu || *mtu >= kMtuOfLargestPackets) continue;
+    const uint32_t mtu = function.netdevs[0].mtu;
+    if (mtu == 0 || mtu >= kMtuOfLargestPackets) continue;  // 0: not known
     out.push_back({Finding::advice,
-                   describe(function) + " has MTU " + std::to_string(*mtu) +
+                   describe(function) + " has MTU " + std::to_string(mtu) +
                        ": RoCE sends the largest of 256, 512, 1024, 2048 and 4096 bytes that fits",
                    "MTU 4200 or more, 9000 as a rule, on the PF, its VFs, the switches and all other nodes"});
   }
@@ -226,12 +207,8 @@ Result<CheckResults> check_devices(const CheckedNode& node) {
 Result<CheckResults> check_firmware(const CheckedNode& node) {
   CheckResults out;
   for (const PciFunction& function : node.inventory.functions) {
-    if (is_pf(function) && !function.port.failed_reporters.empty())
-      out.push_back(
-          {Finding::fault,
-           describe(function) + ": devlink's health reporters " + joined(function.port.failed_reporters) +
-               " are in error",
-           "devlink health show pci/" + function.id.text() + "; then recover it, or reset the device"});
+    if (const Fault fault = devlink_fault(function); is_pf(function) && !fault.empty())
+      out.push_back(as_result(Finding::fault, function, fault));
   }
   return out;
 }

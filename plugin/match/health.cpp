@@ -27,14 +27,6 @@ Fault port_fault(const PciFunction& function) {
           whose_port(function) + " is " + joined(states, "; ") + ": check its cable and switch"};
 }
 
-// Whether a RoCE port is down because its interface is, which is no fault of the device:
-// k8s-rdma-shared-dev-plugin sets the interface up, and so does whoever shares the device here
-// (plugin/link_up.h).
-bool is_set_down(const PciFunction& function) {
-  return std::any_of(function.netdevs.begin(), function.netdevs.end(),
-                     [](const Netdev& netdev) { return !netdev.up; });
-}
-
 Fault own_port_fault(const PciFunction& function) {
   std::vector<std::string> states;
   for (const RdmaFacts& rdma : function.rdma) {
@@ -48,16 +40,34 @@ Fault own_port_fault(const PciFunction& function) {
   return {FaultCode::port_down, joined(states, "; ") + ": check its cable and switch"};
 }
 
+bool zero_guid(const std::string& guid) {
+  return !guid.empty() && guid.find_first_not_of("0:") == std::string::npos;
+}
+
+// Under every policy: vfrail-cni refuses to attach it.
+Fault unclean_fault(const PciFunction& function) {
+  if (function.unclean.empty()) return {};
+  return {
+      FaultCode::unclean,
+      "it is not what it was before its last pod, and could not be restored: " + function.unclean +
+          ": run \"vfrail-cni sweep\" on the node, or bind its driver again, which makes its interface anew"};
+}
+
+}  // namespace
+
+// k8s-rdma-shared-dev-plugin sets the interface up, and so does whoever shares the device here
+// (plugin/link_up.h).
+bool is_set_down(const PciFunction& function) {
+  return std::any_of(function.netdevs.begin(), function.netdevs.end(),
+                     [](const Netdev& netdev) { return !netdev.up; });
+}
+
 Fault carrier_fault(const PciFunction& function) {
   if (function.link_type != "ether" || function.port.carrier) return {};
   if (!function.port.up) {
     return {FaultCode::admin_down, whose_port(function) + " is administratively down: set its interface up"};
   }
   return {FaultCode::no_carrier, whose_port(function) + " has no carrier: check its cable and switch"};
-}
-
-bool zero_guid(const std::string& guid) {
-  return !guid.empty() && guid.find_first_not_of("0:") == std::string::npos;
 }
 
 Fault guid_fault(const PciFunction& function) {
@@ -75,17 +85,6 @@ Fault devlink_fault(const PciFunction& function) {
   return {FaultCode::devlink_error, "devlink reports an error of " + joined(function.port.failed_reporters) +
                                         ": see devlink health show"};
 }
-
-// Under every policy: vfrail-cni refuses to attach it.
-Fault unclean_fault(const PciFunction& function) {
-  if (function.unclean.empty()) return {};
-  return {
-      FaultCode::unclean,
-      "it is not what it was before its last pod, and could not be restored: " + function.unclean +
-          ": run \"vfrail-cni sweep\" on the node, or bind its driver again, which makes its interface anew"};
-}
-
-}  // namespace
 
 Fault find_fault(const PciFunction& function, const ResourceConfig& resource) {
   const HealthPolicy& policy = resource.health;

@@ -13,4 +13,11 @@ namespace vfrail {
 // it. Only a shared device has to work in the host: its own ports count, whatever their link layer.
 Fault find_fault(const PciFunction& function, const ResourceConfig& resource);
 
+// The parts of it, each alone; none: nothing wrong.
+Fault carrier_fault(const PciFunction& function);
+Fault guid_fault(const PciFunction& function);
+Fault devlink_fault(const PciFunction& function);
+// A RoCE port is down because its interface is, which is no fault of the device.
+bool is_set_down(const PciFunction& function);
+
 }  // namespace vfrail

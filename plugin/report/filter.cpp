@@ -12,22 +12,6 @@ namespace {
 
 bool is_address(const std::string& id, const std::string& name) { return id == name || id == "0000:" + name; }
 
-// By the names that an administrator knows: the id, without the PCI domain if that is 0, the name of its
-// netdev or of a bond that has it, or of its RDMA device.
-bool is_called(const PciFunction& function, const std::string& name, const Inventory& inventory) {
-  const auto has_name = [&](const auto& one) { return one.name == name; };
-  const auto in_lag = [&](const Lag& lag) {
-    return lag.name == name &&
-           std::any_of(function.netdevs.begin(), function.netdevs.end(), [&](const Netdev& netdev) {
-             return std::find(lag.members.begin(), lag.members.end(), netdev.name) != lag.members.end();
-           });
-  };
-  return is_address(function.id.text(), name) ||
-         std::any_of(inventory.lags.begin(), inventory.lags.end(), in_lag) ||
-         std::any_of(function.netdevs.begin(), function.netdevs.end(), has_name) ||
-         std::any_of(function.rdma.begin(), function.rdma.end(), has_name);
-}
-
 // The PF itself, its VFs and its sub-functions.
 bool belongs_to(const PciFunction& function, const std::string& pf, const Inventory& inventory) {
   if (function.pf) return is_address(function.pf->text(), pf) || function.pf_name == pf;
@@ -37,14 +21,6 @@ bool belongs_to(const PciFunction& function, const std::string& pf, const Invent
 bool is_resource(const Pool& pool, const std::string& name) {
   const std::string resource = pool.resource();
   return resource == name || resource.substr(resource.find('/') + 1) == name;
-}
-
-Error unknown_device(const std::string& name) {
-  return {
-      Errc::not_found, 0,
-      "no function here is called \"" + name +
-          "\": use a PCI address like 0000:03:02.1 or 03:02.1, a sub-function, an interface, a bond or an "
-          "RDMA device of the host; vfrail inspect lists them"};
 }
 
 Error unknown_pf(const std::string& name) {
@@ -84,6 +60,28 @@ std::optional<std::string> keep(const std::vector<std::string>& names, const Mat
 }
 
 }  // namespace
+
+bool is_called(const PciFunction& function, const std::string& name, const Inventory& inventory) {
+  const auto has_name = [&](const auto& one) { return one.name == name; };
+  const auto in_lag = [&](const Lag& lag) {
+    return lag.name == name &&
+           std::any_of(function.netdevs.begin(), function.netdevs.end(), [&](const Netdev& netdev) {
+             return std::find(lag.members.begin(), lag.members.end(), netdev.name) != lag.members.end();
+           });
+  };
+  return is_address(function.id.text(), name) ||
+         std::any_of(inventory.lags.begin(), inventory.lags.end(), in_lag) ||
+         std::any_of(function.netdevs.begin(), function.netdevs.end(), has_name) ||
+         std::any_of(function.rdma.begin(), function.rdma.end(), has_name);
+}
+
+Error unknown_device(const std::string& name) {
+  return {
+      Errc::not_found, 0,
+      "no function here is called \"" + name +
+          "\": use a PCI address like 0000:03:02.1 or 03:02.1, a sub-function, an interface, a bond or an "
+          "RDMA device of the host; vfrail inspect lists them"};
+}
 
 Result<> apply(const DeviceFilter& filter, NodeReport& report) {
   const Inventory& inventory = report.facts.inventory;

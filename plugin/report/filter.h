@@ -18,6 +18,12 @@ struct DeviceFilter {
   bool empty() const { return devices.empty() && resources.empty() && pfs.empty() && !unhealthy; }
 };
 
+// By the names that an administrator knows: the id, without the PCI domain if that is 0, the name of its
+// netdev or of a bond that has it, or of its RDMA device.
+bool is_called(const PciFunction& function, const std::string& name, const Inventory& inventory);
+// For a name that no function has.
+Error unknown_device(const std::string& name);
+
 // Devices that one of the conditions excludes are not `shown`. Errc::not_found for a name that matches
 // nothing on this node.
 Result<> apply(const DeviceFilter& filter, NodeReport& report);

@@ -52,14 +52,6 @@ PciNames read_names(const std::vector<std::string>& files, const Inventory& inve
   return out;
 }
 
-// "400 Gb/sec (4X NDR)" in Mb/s.
-std::optional<uint32_t> rate_mbps(const std::string& rate) {
-  char* end = nullptr;
-  const double number = std::strtod(rate.c_str(), &end);
-  if (!std::string_view(end).starts_with(" Gb/sec") || !(number > 0 && number < 1e6)) return std::nullopt;
-  return static_cast<uint32_t>(std::lround(number * 1000));
-}
-
 // Of the netdev, where the kernel answers -1 without a link; of an InfiniBand port its rate.
 std::optional<uint32_t> read_speed(const SysRoot& sys, const PciFunction& function) {
   for (const Netdev& netdev : function.netdevs) {
@@ -77,6 +69,13 @@ std::optional<uint32_t> read_speed(const SysRoot& sys, const PciFunction& functi
 }
 
 }  // namespace
+
+std::optional<uint32_t> rate_mbps(const std::string& rate) {
+  char* end = nullptr;
+  const double number = std::strtod(rate.c_str(), &end);
+  if (!std::string_view(end).starts_with(" Gb/sec") || !(number > 0 && number < 1e6)) return std::nullopt;
+  return static_cast<uint32_t>(std::lround(number * 1000));
+}
 
 HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,
                            const Inventory& inventory) {

@@ -29,25 +29,6 @@ bool is_json(InspectOptions::Output output) {
   return output == InspectOptions::Output::json || output == InspectOptions::Output::yaml;
 }
 
-// What kubelet has allocated, if this node has a kubelet.
-void find_allocated(const InspectOptions& options, const AskKubelet& ask_kubelet, InspectFacts& facts) {
-  if (!is_live(options.root) || facts.pools.pools.empty()) return;
-  const std::string folder = options.kubelet_root + "/pod-resources";
-  std::error_code failed;
-  if (!std::filesystem::exists(folder, failed)) {
-    if (failed)
-      facts.warnings.push_back("kubelet is not asked which pod has which device: " + folder + ": " +
-                               failed.message());
-    return;
-  }
-  const auto in_use = ask_kubelet(options.kubelet_root);
-  if (in_use)
-    add_allocated(facts.pools, *in_use, facts.pods);
-  else
-    facts.warnings.push_back("kubelet does not say which pod has which device: " +
-                             in_use.error().text_with_id());
-}
-
 void find_warnings(const SysRoot& sys, InspectFacts& facts) {
   if (facts.config) {
     append(facts.warnings, facts.config->warnings);
@@ -110,8 +91,8 @@ int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
   facts.inventory = *std::move(inventory);
   if (facts.config) facts.pools = match(*facts.config, facts.inventory);
   facts.hardware = read_hardware(sys, pci_ids_files(options.root), facts.inventory);
-  find_allocated(options, ask_kubelet, facts);
-  add_attached(Attachments(cni_state_dir(options.root)), facts.inventory, facts.pods);
+  facts.pods = find_pods({options.root, options.kubelet_root, ask_kubelet}, facts.pools, facts.inventory,
+                         facts.warnings);
   find_warnings(sys, facts);
   if (options.explain) facts.traces = explain(facts.config.value_or(Config()), facts.inventory, facts.pools);
   NodeReport report = make_report(facts);

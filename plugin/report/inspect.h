@@ -3,11 +3,10 @@
 #pragma once
 
 #include "common/result.h"
-#include "plugin/match/devices_in_use.h"
 #include "plugin/report/filter.h"
+#include "plugin/report/pods.h"
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 namespace vfrail {
@@ -32,9 +31,6 @@ struct InspectOptions {
   bool explain = false;    // why each of them is where it is
   bool distances = false;  // between devices, and to GPUs, in place of the facts
 };
-
-// Asks kubelet which pod has which device; gets the kubelet's folder.
-using AskKubelet = std::function<Result<DevicesInUse>(const std::string& kubelet_root)>;
 
 // Exit code: 0 done, 1 the node or one of its devices cannot be read, 2 the configuration is wrong.
 int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet);

@@ -1,8 +1,11 @@
 #include "plugin/report/pods.h"
 
 #include "plugin/match/units.h"
+#include "plugin/report/scan_root.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace vfrail {
 
@@ -22,7 +25,34 @@ PodUse recorded_use(const Attachments& attachments, const std::string& device) {
   return out;
 }
 
+// Not without a configuration, which names the resources, and not of a captured tree.
+void ask_for_pods(const PodSources& sources, const Pools& pools, PodsById& out,
+                  std::vector<std::string>& warnings) {
+  if (!is_live(sources.root) || pools.pools.empty()) return;
+  const std::string folder = sources.kubelet_root + "/pod-resources";
+  std::error_code failed;
+  if (!std::filesystem::exists(folder, failed)) {
+    if (failed)
+      warnings.push_back("kubelet is not asked which pod has which device: " + folder + ": " +
+                         failed.message());
+    return;
+  }
+  const auto in_use = sources.ask_kubelet(sources.kubelet_root);
+  if (in_use)
+    add_allocated(pools, *in_use, out);
+  else
+    warnings.push_back("kubelet does not say which pod has which device: " + in_use.error().text_with_id());
+}
+
 }  // namespace
+
+PodsById find_pods(const PodSources& sources, const Pools& pools, const Inventory& inventory,
+                   std::vector<std::string>& warnings) {
+  PodsById out;
+  ask_for_pods(sources, pools, out, warnings);
+  add_attached(Attachments(cni_state_dir(sources.root)), inventory, out);
+  return out;
+}
 
 std::string PodUse::text() const {
   if (pod.empty()) return container.empty() ? "" : "container " + container.substr(0, 12);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "common/node/attachments.h"
+#include "common/result.h"
 #include "plugin/inventory/inventory.h"
 #include "plugin/match/devices_in_use.h"
 #include "plugin/match/pools.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +27,19 @@ struct PodUse {
 
 // By the ids of functions; several pods can have a shared device.
 using PodsById = std::map<std::string, std::vector<PodUse>>;
+
+// Asks kubelet which pod has which device; gets the kubelet's folder.
+using AskKubelet = std::function<Result<DevicesInUse>(const std::string& kubelet_root)>;
+
+struct PodSources {
+  const std::string& root;  // of the node's files: records, and whether its kubelet can be asked
+  const std::string& kubelet_root;
+  const AskKubelet& ask_kubelet;
+};
+// By kubelet, if this is a live node that has one, and for devices without a pod there by the records. What
+// cannot be asked is a warning.
+PodsById find_pods(const PodSources& sources, const Pools& pools, const Inventory& inventory,
+                   std::vector<std::string>& warnings);
 
 // What kubelet has allocated of the pools. Not of units that stand for every device of a pool, because they
 // show no device.

@@ -1,5 +1,6 @@
 #include "plugin/top/top.h"
 
+#include "common/escape.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/attachments.h"
 #include "common/text.h"
@@ -7,6 +8,7 @@
 #include "plugin/match/pools.h"
 #include "plugin/metrics/pod_namespaces.h"
 #include "plugin/report/exit.h"
+#include "plugin/report/filter.h"
 #include "plugin/report/hardware.h"
 #include "plugin/report/pods.h"
 #include "plugin/report/scan_root.h"
@@ -16,6 +18,7 @@
 #include <csignal>
 #include <ctime>
 #include <iostream>
+#include <set>
 #include <unistd.h>
 
 namespace vfrail {
@@ -25,21 +28,6 @@ namespace {
 // Cursor to the first line, and all below it erased (ECMA-48).
 constexpr const char* kClear = "\x1b[H\x1b[J";
 
-bool is_meant(const PciFunction& function, const std::vector<std::string>& names) {
-  if (names.empty()) return function.rdma_capable || function.is_vf();
-  const auto is_one_of = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  const auto netdevs = function.netdev_names();
-  const auto rdma = function.rdma_names();
-  const auto id = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    const auto parsed = DeviceId::parse(name);
-    return parsed && *parsed == function.id;
-  });
-  return id || std::any_of(netdevs.begin(), netdevs.end(), is_one_of) ||
-         std::any_of(rdma.begin(), rdma.end(), is_one_of);
-}
-
 std::string names_of(const PciFunction& function, const DeviceCounters& counters) {
   std::vector<std::string> names = function.netdev_names();
   for (const RdmaPortCounters& port : counters.rdma) {
@@ -48,15 +36,15 @@ std::string names_of(const PciFunction& function, const DeviceCounters& counters
   return joined(names);
 }
 
-std::string pods_of(const PodsById& pods, const std::string& id) {
-  const auto found = pods.find(id);
-  if (found == pods.end()) return "";
+std::vector<std::string> pods_of(const PodsById& pods, const std::string& id) {
   std::vector<std::string> out;
+  const auto found = pods.find(id);
+  if (found == pods.end()) return out;
   for (const PodUse& use : found->second) out.push_back(use.text());
-  return joined(out);
+  return out;
 }
 
-// Reads the node anew each time: devices move between pods and the host while they are watched.
+// Reads the node again each time: devices move between pods and the host while they are watched.
 class NodeReader {
  public:
   NodeReader(const TopOptions& options, std::optional<Config> config, const AskKubelet& ask_kubelet)
@@ -64,53 +52,80 @@ class NodeReader {
 
   Result<Reading> read() {
     const Inventory inventory = TRY(scan_root(options_.root), "");
+    if (!ids_) ids_ = TRY(find_ids(inventory), "");
     std::vector<PciFunction> functions;
     for (const PciFunction& function : inventory.functions) {
-      if (is_meant(function, options_.devices)) functions.push_back(function);
+      const bool all = options_.devices.empty() && (function.rdma_capable || function.is_vf());
+      if (all || ids_->contains(function.id.text())) functions.push_back(function);
     }
-    const PodsById pods = find_pods(inventory);
-    const HardwareById hardware = read_hardware(sys_, {}, inventory);
-    const auto kernel =
-        is_live(options_.root) ? NetlinkKernel::open_current() : Result<std::unique_ptr<Kernel>>(nullptr);
-    Reading out{.time = std::chrono::steady_clock::now(), .devices = {}};
-    const CountersOfDevices counters = read_device_counters(
-        {.sys = sys_,
-         .kernel = kernel ? kernel->get() : nullptr,
-         .pods =
-             [&] {
-               return is_live(options_.root) ? read_pod_namespaces(kNamespaceFolder) : PodNamespaces();
-             }},
-        functions);
-    for (const PciFunction& function : functions) {
-      const std::string id = function.id.text();
-      DeviceReading one{.id = id, .names = names_of(function, counters.at(id)), .pod = pods_of(pods, id)};
-      if (!options_.pod.empty() && one.pod != options_.pod) continue;
-      if (const auto known = hardware.find(id); known != hardware.end())
-        one.speed_mbps = known->second.speed_mbps;
-      one.counts = counts_of(counters.at(id));
-      out.devices.push_back(std::move(one));
-    }
-    if (out.devices.empty() && !options_.devices.empty())
-      return Error{Errc::not_found, 0, "no device of this node is " + joined(options_.devices)};
+    Reading out = read_functions(inventory, functions);
+    if (out.devices.empty() && !options_.pod.empty() && is_first_)
+      return Error{Errc::not_found, 0,
+                   "no device here is allocated to a pod \"" + options_.pod +
+                       "\": use NAMESPACE/NAME; vfrail inspect lists the pods"};
+    is_first_ = false;
     return out;
   }
 
  private:
-  PodsById find_pods(const Inventory& inventory) const {
-    PodsById out;
-    if (config_ && is_live(options_.root)) {
-      // Without kubelet's answer the records still name most pods.
-      const auto in_use = ask_kubelet_(options_.kubelet_root);
-      if (in_use) add_allocated(match(*config_, inventory), *in_use, out);
+  // By the names of now: an interface and an RDMA device have others in a pod.
+  Result<std::set<std::string>> find_ids(const Inventory& inventory) const {
+    std::set<std::string> out;
+    for (const std::string& name : options_.devices) {
+      const size_t before = out.size();
+      for (const PciFunction& function : inventory.functions) {
+        if (is_called(function, name, inventory)) out.insert(function.id.text());
+      }
+      if (out.size() == before) return unknown_device(name);
     }
-    add_attached(Attachments(cni_state_dir(options_.root)), inventory, out);
     return out;
+  }
+
+  Reading read_functions(const Inventory& inventory, const std::vector<PciFunction>& functions) {
+    std::vector<std::string> warnings;
+    const Pools pools = config_ ? match(*config_, inventory) : Pools();
+    const PodsById pods =
+        find_pods({options_.root, options_.kubelet_root, ask_kubelet_}, pools, inventory, warnings);
+    warn(warnings);
+    const HardwareById hardware = read_hardware(sys_, {}, inventory);
+    const bool live = is_live(options_.root);
+    const auto kernel = live ? NetlinkKernel::open_current() : Result<std::unique_ptr<Kernel>>(nullptr);
+    Reading out{.time = std::chrono::steady_clock::now(), .devices = {}};
+    const CountersOfDevices counters = read_device_counters(
+        {.sys = sys_,
+         .kernel = kernel ? kernel->get() : nullptr,
+         .pods = [&] { return live ? read_pod_namespaces(kNamespaceFolder) : PodNamespaces(); }},
+        functions);
+    for (const PciFunction& function : functions) {
+      const std::string id = function.id.text();
+      const auto users = pods_of(pods, id);
+      if (!options_.pod.empty() && std::find(users.begin(), users.end(), options_.pod) == users.end())
+        continue;
+      DeviceReading& one = out.devices.emplace_back();
+      one.id = id;
+      one.names = names_of(function, counters.at(id));
+      one.pod = joined(users);
+      if (const auto known = hardware.find(id); known != hardware.end())
+        one.speed_mbps = known->second.speed_mbps;
+      one.counts = counts_of(counters.at(id));
+    }
+    return out;
+  }
+
+  // Once for as long as they stay the same.
+  void warn(const std::vector<std::string>& warnings) {
+    if (warnings == warned_) return;
+    for (const std::string& warning : warnings) std::cerr << "warning: " << escaped(warning) << "\n";
+    warned_ = warnings;
   }
 
   const TopOptions& options_;
   const std::optional<Config> config_;
   const AskKubelet& ask_kubelet_;
   const SysRoot sys_;
+  std::optional<std::set<std::string>> ids_;
+  std::vector<std::string> warned_;
+  bool is_first_ = true;
 };
 
 std::string time_now() {
@@ -135,22 +150,27 @@ bool wait_unless_signalled(const sigset_t& signals, double seconds) {
 Result<> watch_traffic(const TopOptions& options, const TopWorld& world) {
   Reading before = TRY(world.read(), "");
   Summary summary;
+  Result<> out;
   for (unsigned done = 0; options.count == 0 || done < options.count; ++done) {
     if (!world.wait(options.interval)) break;
-    Reading now = TRY(world.read(), "");
-    const double seconds = std::chrono::duration<double>(now.time - before.time).count();
-    const auto rates = rates_between(before, now);
+    auto now = world.read();
+    if (!now) {
+      out = std::move(now.error());
+      break;
+    }
+    const double seconds = std::chrono::duration<double>(now->time - before.time).count();
+    const auto rates = rates_between(before, *now);
     summary.add(rates, seconds);
     if (options.json)
       world.print(well_formed(rates_json(rates, seconds).text()) + "\n");
     else if (world.is_terminal)
-      world.print(kClear + render_rates(rates, world.terminal));
+      world.print((options.count == 1 ? "" : kClear) + render_rates(rates, world.terminal));
     else
       world.print(rate_lines(rates, time_now()));
-    before = std::move(now);
+    before = *std::move(now);
   }
   if (!options.json) world.print("\n" + render_summary(summary));
-  return {};
+  return out;
 }
 
 int top(const TopOptions& options, const AskKubelet& ask_kubelet) {

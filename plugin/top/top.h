@@ -17,7 +17,7 @@ struct TopOptions {
   std::string kubelet_root = "/var/lib/kubelet";
   std::string config_file;  // as InspectOptions
   std::string resource_prefix = kPeersPrefix;
-  std::vector<std::string> devices;  // ids, interfaces or RDMA devices; none: all
+  std::vector<std::string> devices;  // as DeviceFilter::devices, by the names at the start; none: all
   std::string pod;                   // "team/train-0"; empty: all
   double interval = 1;               // seconds, 0.1 to 3600
   unsigned count = 0;                // intervals; 0: until INT or TERM

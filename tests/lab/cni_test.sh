@@ -72,7 +72,7 @@ in_pod b ip link add net1 type veth peer name other
 check 'a name that is taken in the pod is refused' refused_with 'already has an interface' cni ADD b $vf
 check 'a device in use is refused (first pod)' cni ADD a $vf
 in_pod b ip link del net1
-check 'a device in use is refused (second pod)' refused_with 'belongs to net1 of container a' cni ADD b $vf
+check 'a device in use is refused (second pod)' refused_with 'is attached to net1 of container a' cni ADD b $vf
 check 'the refusal is code 11' is 11 answer b .code
 in_pod a ip link set net1 down
 in_pod a ip link set net1 name eth7 up
@@ -215,7 +215,7 @@ settings="$settings, \"vlan\": 100, \"trust\": \"on\""
 check 'of a node without attachments' is 'nothing to do' sweep
 pod a
 check 'ADD' cni ADD a $vf "$settings"
-check 'a pod that lives is left alone' has 'its pod has it' sweep
+check 'a pod that lives is left alone' has 'its pod still exists' sweep
 check 'it still has the interface' in_pod a ip link show net1
 ip netns del a
 check 'a dry run tells of a pod that ended without DEL' has "would be released: $vf (net1 of container a" sweep --dry-run

@@ -199,6 +199,8 @@ TEST_CASE("whatever the plugin's source names below sys, proc and dev is mounted
     if (entry.path().filename() == "capture.cpp") continue;
     // Read there, and then from the container's own /proc: it is the machine's.
     if (entry.path().filename() == "unclean_facts.cpp") continue;
+    // As that; the rest is of a node whose files are all there, and is reported as unknown in the container.
+    if (entry.path().parent_path().filename() == "doctor") continue;
     const std::string text = file_text(std::filesystem::relative(entry.path(), top).string());
     for (auto at = std::sregex_iterator(text.begin(), text.end(), literal); at != std::sregex_iterator();
          ++at) {

@@ -60,7 +60,7 @@ TEST_CASE("A sweep leaves a living attachment alone, also in a dry run") {
   node.done("ADD");
   const std::string during = node.world();
   const std::string text =
-      "kept: 0000:03:02.1 (net1 of container pod1, network rail0): its pod has it\n"
+      "kept: 0000:03:02.1 (net1 of container pod1, network rail0): its pod still exists\n"
       "1 kept\n";
   CHECK(node.sweep({"--dry-run"}) == text);
   CHECK(node.sweep() == text);
@@ -191,7 +191,7 @@ TEST_CASE("A pod of the real host-device is adopted, and its DEL by vfrail under
              Contains("would be taken over: netdev.vf1 (net1 of container pod1"));
   CHECK_THAT(node.sweep({"--adopt"}),
              Contains("taken over: netdev.vf1 (net1 of container pod1, network rail0)"));
-  CHECK_THAT(node.sweep({"--adopt"}), Contains("its pod has it"));
+  CHECK_THAT(node.sweep({"--adopt"}), Contains("its pod still exists"));
   CHECK(node.leases().size() == 1);
 
   REQUIRE(node.command_line({"install", "--as", "host-device", node.path("bin")}).wait().status == 0);

@@ -492,7 +492,7 @@ TEST_CASE("a second ADD of a device in use is refused as busy and changes nothin
   const auto second = node.add("c2", "/run/netns/b");
   REQUIRE_FALSE(second);
   CHECK(second.error().code == Errc::busy);
-  CHECK(second.error().text.find("belongs to net1 of container c1") != std::string::npos);
+  CHECK(second.error().text.find("is attached to net1 of container c1") != std::string::npos);
   CHECK(node.everything() == during);
 }
 

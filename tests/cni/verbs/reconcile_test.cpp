@@ -122,7 +122,8 @@ TEST_CASE("a sweep leaves a living attachment alone") {
   Node node;
   REQUIRE(node.add());
   const std::string during = node.everything();
-  CHECK(node.sweep() == "kept: 0000:21:10.0 (net1 of container c1, network rail0): its pod has it\n1 kept\n");
+  CHECK(node.sweep() ==
+        "kept: 0000:21:10.0 (net1 of container c1, network rail0): its pod still exists\n1 kept\n");
   CHECK(node.everything() == during);
 }
 
@@ -469,7 +470,7 @@ TEST_CASE("an attachment of sriov-cni is reported, and adopted only on demand") 
   CHECK_THAT(node.sweep({.dry_run = true, .adopt = true}), Contains("would be taken over: 0000:21:10.0"));
   CHECK(node.everything() == during);
   CHECK_THAT(node.sweep({.adopt = true}), Contains("1 taken over"));
-  CHECK_THAT(node.sweep({.adopt = true}), Contains("its pod has it\n1 kept"));
+  CHECK_THAT(node.sweep({.adopt = true}), Contains("its pod still exists\n1 kept"));
 }
 
 TEST_CASE("an adopted attachment of sriov-cni is released like one of vfrail") {
@@ -559,7 +560,8 @@ TEST_CASE("a device that another record of vfrail owns is not adopted") {
   const auto report = node.try_sweep({.adopt = true});
   REQUIRE(report);
   CHECK_FALSE(report->all_well());
-  CHECK_THAT(report->text(), Contains("cannot be taken over: by our records net1 of container c1 has it"));
+  CHECK_THAT(report->text(),
+             Contains("cannot be taken over: its record says that it is attached to net1 of container c1"));
   CHECK(node.everything() == during);
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
   const auto found = [](const SysRoot& sys) {
     const auto inventory = scan(sys, nullptr);
     REQUIRE(inventory);
-    std::string out = render_checks(check_node({sys, *inventory}));
+    std::string out = render_checks(check_node({sys, *inventory, sys}));
     for (size_t at = 0; (at = out.find(sys.path(""), at)) != std::string::npos;)
       out.erase(at, sys.path("").size());
     return out;

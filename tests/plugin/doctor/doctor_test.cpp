@@ -20,7 +20,7 @@ namespace {
 
 CheckResults results_of(const std::string& id, const Tree& tree, const Inventory& inventory) {
   const SysRoot sys = tree.sys();
-  for (auto& report : check_node({sys, inventory})) {
+  for (auto& report : check_node({sys, inventory, sys})) {
     if (report.check.id == id) return report.results;
   }
   FAIL("no check " << id);
@@ -34,7 +34,7 @@ std::vector<std::string> findings(const Tree& tree) {
   const SysRoot sys = tree.sys();
   const Inventory inventory = tree.scan();
   std::vector<std::string> out;
-  for (const auto& [check, results] : check_node({sys, inventory})) {
+  for (const auto& [check, results] : check_node({sys, inventory, sys})) {
     for (const CheckResult& result : results) {
       if (result.finding == Finding::good || result.finding == Finding::unknown) continue;
       const char* word = result.finding == Finding::fault    ? " fault: "
@@ -69,6 +69,7 @@ etc/cni/net.d/00-multus.conf = {"type":"multus"}
 etc/cni/net.d/10-calico.conflist = {}
 opt/cni/bin/vfrail/
 etc/containerd/config.toml = version = 3
+var/run/cdi/
 )";
 const std::string kPf = "sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/";
 
@@ -98,9 +99,8 @@ const std::vector<Case>& cases() {
       {"VF-N07", Finding::advice, kPf + "sriov_drivers_autoprobe = 0\n",
        "1 VF of 0000:17:00.0 has no driver, and cannot be allocated: 0000:17:00.2 (sriov_drivers_autoprobe"},
       {"VF-N09", Finding::fault, kPf + "net/eth1/carrier = 0\n",
-       "0000:17:00.0 (eth1, mlx5_0) has no carrier"},
+       "0000:17:00.0 (eth1, mlx5_0): its port has no carrier"},
       {"VF-N09", Finding::advice, kPf + "net/eth1/carrier_changes = 37\n", "changed 37 times"},
-      {"VF-N09", Finding::advice, kPf + "net/eth1/flags = 0x1002\n", "is down: its VFs have no carrier"},
       {"VF-N10", Finding::fault,
        kPf + "infiniband/mlx5_0/ports/1/state = 1: DOWN\n" + kPf +
            "infiniband/mlx5_0/ports/1/phys_state = 3: Disabled\n",
@@ -186,8 +186,11 @@ const std::vector<Change>& changes() {
          PciFunction& vf = all.functions[1];
          vf.rdma = {
              {.name = "mlx5_9", .ports = {{.link_layer = "InfiniBand"}}, .guid = "0000:0000:0000:0000"}};
+         vf.link_type = "infiniband";
        },
-       "without a GUID: 0000:17:00.1"},
+       "0000:17:00.1 (mlx5_9): its GUID is not set"},
+      {"VF-N09", [](Tree& tree) { tree.remove(kPf + "net/eth1/carrier"); }, nothing,
+       "0000:17:00.0 (eth1, mlx5_0): its port is administratively down"},
       {"VF-N10", nothing,
        [](Inventory& all) {
          all.functions[0].rdma[0].ports[0] = {.state = "INIT", .link_layer = "InfiniBand"};
@@ -219,7 +222,7 @@ TEST_CASE("a node where nothing is wrong has no finding, and every check can be 
   const SysRoot sys = tree.sys();
   const Inventory inventory = tree.scan();
   std::set<std::string> ids;
-  for (const auto& [check, results] : check_node({sys, inventory})) {
+  for (const auto& [check, results] : check_node({sys, inventory, sys})) {
     CAPTURE(check.id, results[0].text);
     CHECK(ids.insert(check.id).second);
     CHECK(results[0].finding == Finding::good);
@@ -265,17 +268,22 @@ TEST_CASE("no check is without a case of its own") {
   }
 }
 
-TEST_CASE("the RDMA port of a free VF is down with its netdev, which is no fault") {
+TEST_CASE("the RDMA port of a free VF or sub-function is down with its netdev, which is no fault") {
   Tree tree("");
   tree.add(kGood);
-  Inventory inventory = tree.scan();
-  PciFunction& vf = inventory.functions[1];
-  vf.netdevs = {{.name = "eth3"}};
-  vf.rdma = {
-      {.name = "mlx5_3", .ports = {{.state = "DOWN", .link_layer = "Ethernet", .physical = "Disabled"}}}};
-  CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::good);
-  vf.netdevs[0].up = true;
-  CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::fault);
+  for (const FunctionKind kind : {FunctionKind::network, FunctionKind::sub_function}) {
+    Inventory inventory = tree.scan();
+    PciFunction& free = inventory.functions[1];
+    free.kind = kind;
+    free.netdevs = {{.name = "eth3"}};
+    free.rdma = {
+        {.name = "mlx5_3", .ports = {{.state = "DOWN", .link_layer = "Ethernet", .physical = "Disabled"}}}};
+    CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::good);
+    free.netdevs[0].up = true;
+    CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::fault);
+    inventory.functions[1].port.rdma = {{.state = "DOWN"}};
+    CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::good);
+  }
 }
 
 TEST_CASE("a fact that cannot be read is unknown, never good") {
@@ -290,13 +298,20 @@ TEST_CASE("a fact that cannot be read is unknown, never good") {
     CHECK(results_of(id, tree)[0].finding == Finding::unknown);
     CHECK(contains(results_of(id, tree)[0].text, "ELOOP"));
   }
+  tree.add("etc/cni/net.d/00-gone.conf -> nowhere.conf");
+  tree.remove("var/run/cdi");
+  for (const char* id : {"VF-N31", "VF-N35"}) {
+    CAPTURE(id);
+    CHECK(results_of(id, tree)[0].finding == Finding::unknown);
+    CHECK(contains(results_of(id, tree)[0].text, "is not there"));
+  }
 }
 
 TEST_CASE("the report has each finding with id and remedy, and how many there are of each") {
   Tree tree("a100_bond");
   const SysRoot sys = tree.sys();
   const Inventory inventory = tree.scan();
-  const auto reports = check_node({sys, inventory});
+  const auto reports = check_node({sys, inventory, sys});
   const std::string text = render_checks(reports);
   CHECK(contains(text, "fault   VF-N10 rdma-ports"));
   CHECK(contains(text, "\n        remedy: ip link set ibp75s0 up"));
@@ -322,8 +337,7 @@ TEST_CASE("known nodes have the findings that their reports describe, and no oth
   const std::map<std::string, std::vector<std::string>> kKnown = {
       // One InfiniBand card without a cable; mlx5_bond_0 is the host's uplink, not an InfiniBand card.
       {"a100_bond",
-       {shared, "VF-N09 fault: 0000:4b:00.0 (ibp75s0, mlx5_0) has no carrier",
-        "VF-N10 fault: 0000:4b:00.0 (ibp75s0, mlx5_0): port 1 of mlx5_0 is DOWN, Disabled",
+       {shared, "VF-N10 fault: 0000:4b:00.0 (ibp75s0, mlx5_0): port 1 of mlx5_0 is DOWN, Disabled",
         "VF-N14 note: 0000:18:00.0 (eno1, mlx5_bond_0) has RDMA and is the host's: ",
         "VF-N25 note: no RDMA device is below the host bridge of GPU 0000:31:00.0"}},
       {"v100_ib", {shared}},

@@ -1,7 +1,10 @@
 // plugin/top: rates of counters, and what the loop prints of them.
 #include "plugin/top/top.h"
 
+#include "tests/plugin/report/run.h"
+#include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/write_attachment.h"
 
 #include <fstream>
 #include <iterator>
@@ -35,6 +38,12 @@ Reading at(int milliseconds, std::vector<DeviceReading> devices) {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// A captured tree is no node with a kubelet.
+Result<DevicesInUse> no_kubelet(const std::string& folder) {
+  FAIL("kubelet of " << folder << " was asked");
+  return Error{Errc::not_found, 0, "no kubelet"};
 }
 
 // A loop over these readings, each after one interval.
@@ -134,4 +143,44 @@ TEST_CASE("a node that cannot be read ends it with the reason") {
                                    }});
   REQUIRE_FALSE(ended);
   CHECK(ended.error().text == "no sysfs");
+}
+
+TEST_CASE("a node that cannot be read any more ends it with the summary, and with the reason") {
+  std::vector<Result<Reading>> readings = {at(0, {reading({{"rcvd_pkts", 0}})}),
+                                           at(1000, {reading({{"rcvd_pkts", 7}})}),
+                                           Error{Errc::system, 0, "EIO"}};
+  size_t next = 0;
+  std::string out;
+  const auto ended = watch_traffic({}, {.read = [&] { return readings.at(next++); },
+                                        .wait = [](double) { return true; },
+                                        .print = [&](const std::string& text) { out += text; }});
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().text == "EIO");
+  CHECK(contains(out, "In 1.0 s:\n"));
+}
+
+TEST_CASE("of a shared device any of its pods can be asked for, and a name that nothing has is an error") {
+  test::Tree tree("igb_node");
+  tree.move_to_pod("0000:21:10.2");
+  Record record;
+  record.attachment = {"c1", "net1"};
+  record.device_key = "0000:21:10.2";
+  record.cni_args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
+  test::write_attachment(Attachments(tree.root() + "/var/lib/cni/vfrail"), record);
+  const auto top_of = [&](const std::string& pod, std::vector<std::string> devices) {
+    TopOptions options{.root = tree.root(), .devices = std::move(devices), .pod = pod};
+    options.interval = 0.01;
+    options.count = 1;
+    options.json = true;
+    return test::run([&] { return top(options, no_kubelet); });
+  };
+  const auto of_pod = top_of("team/train-0", {});
+  CHECK(of_pod.code == 0);
+  CHECK(contains(of_pod.out, R"("id":"0000:21:10.2")"));
+  CHECK_FALSE(contains(of_pod.out, R"("id":"0000:21:10.0")"));
+  CHECK(contains(top_of("team/other", {}).err, "no device here is allocated to a pod \"team/other\""));
+  CHECK(contains(top_of("", {"21:10.0", "eth99"}).err, "no function here is called \"eth99\""));
+  const auto by_rdma = top_of("", {"mlx5_0"});
+  CHECK(by_rdma.code == 0);
+  CHECK(contains(by_rdma.out, R"("id":"0000:21:10.0")"));
 }
