@@ -5,6 +5,7 @@
 #include "tests/plugin/tree.h"
 #include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/write_attachment.h"
 
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,7 @@ class Desk {
   Desk() : tree_("igb_node") {
     for (const char* folder : {"manifests", "examples"})
       fs::copy(fs::path(kTop) / folder, folder_.path(folder), fs::copy_options::recursive);
+    add_pod();
   }
   ShellOutcome run(const std::string& block) const {
     std::ofstream(folder_.path("block")) << block;
@@ -32,6 +34,15 @@ class Desk {
   }
 
  private:
+  // The pod that documents name.
+  void add_pod() const {
+    Record record;
+    record.attachment = {"c1", "net1"};
+    record.device_key = "0000:21:10.2";
+    record.cni_args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
+    write_attachment(Attachments(tree_.root() + "/var/lib/cni/vfrail"), record);
+  }
+
   TempDir folder_;
   Tree tree_;
 };

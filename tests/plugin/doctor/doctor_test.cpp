@@ -365,3 +365,18 @@ TEST_CASE("known nodes have the findings that their reports describe, and no oth
     for (size_t i = 0; i < found.size(); ++i) CHECK(found[i].starts_with(expected[i]));
   }
 }
+
+TEST_CASE("in the plugin's container the kernel's own settings are read from its /proc and /sys") {
+  Tree host("");
+  host.add(kGood);
+  host.remove("proc/sys/kernel/osrelease");
+  Tree own("");
+  own.add("proc/sys/kernel/osrelease = 4.18.0-553.el8\nproc/sys/kernel/numa_balancing = 1");
+  const SysRoot sys = host.sys();
+  const SysRoot kernel = own.sys();
+  const Inventory inventory = host.scan();
+  std::map<std::string, std::string> found;
+  for (const auto& [check, results] : check_node({sys, inventory, kernel})) found[check.id] = results[0].text;
+  CHECK(found["VF-N03"] == "Linux 4.18.0-553.el8 cannot move RDMA devices between network namespaces");
+  CHECK(contains(found["VF-N40"], "numa_balancing is on"));
+}
