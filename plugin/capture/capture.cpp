@@ -113,7 +113,10 @@ Result<> Copy::rdma(const std::string& base) {
     TRY(folder(at), "");
     TRY(hardware_files(at, {"node_guid"}), "");
     for (const std::string& port : TRY(names(at + "/ports"), ""))
-      TRY(files(at + "/ports/" + port, {"state", "phys_state", "link_layer", "rate", "pkeys/0"}), "");
+      TRY(files(at + "/ports/" + port,
+                {"state", "phys_state", "link_layer", "rate", "pkeys/0", "counters/symbol_error",
+                 "counters/link_downed", "counters/port_rcv_errors", "counters/local_link_integrity_errors"}),
+          "");
   }
   for (const char* kind : {"infiniband_verbs", "infiniband_mad", "infiniband_cm"}) {
     for (const std::string& node : TRY(names(base + "/" + kind), ""))
@@ -147,6 +150,8 @@ Result<> Copy::function(const std::string& base) {
         TRY(netdev(base + "/" + entry + "/net/" + name), "");
     }
   }
+  for (const std::string& vector : TRY(names(base + "/msi_irqs"), ""))
+    TRY(write(base + "/msi_irqs/" + vector, ""), "");
   if (const auto group = TRY(sys_.link_name(base + "/iommu_group"), ""))
     TRY(files("sys/kernel/iommu_groups/" + *group, {"name", "type"}), "");
   return what_hangs_on(base);
@@ -226,16 +231,19 @@ Result<> Copy::kernel_facts() {
        {"ib_uverbs", "rdma_ucm", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem", "nv_peer_mem"}) {
     const std::string module = "sys/module/" + name;
     if (TRY(sys_.exists(module), "")) TRY(folder(module), "");
+    TRY(files(module, {"version"}), "");
   }
   return {};
 }
 
 // What it reads of Kubernetes: names, and of files that can hold secrets the line that decides something.
 Result<> Copy::kubernetes_facts() {
-  for (const char* below : {"opt/cni/bin", "etc/cni/net.d", "var/lib/kubelet/device-plugins"}) {
+  for (const char* below : {"opt/cni/bin", "etc/cni/net.d", "etc/cni/net.d/whereabouts.d",
+                            "var/lib/kubelet/device-plugins", "var/lib/kubelet/pod-resources"}) {
     const auto there = TRY(sys_.list(below), "");
     if (there) TRY(folder(below), "");
     for (const std::string& name : there.value_or(SysRoot::Names())) {
+      if (name.ends_with(".d")) continue;  // a folder
       const bool configuration = std::string(below).starts_with("etc/");
       const auto text = configuration ? sys_.text(std::string(below) + "/" + name).or_none() : std::nullopt;
       const bool multus = text && text->find("multus") != std::string::npos;

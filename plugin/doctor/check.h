@@ -44,9 +44,11 @@ struct NodeCheck {
 
 using NodeChecks = std::vector<NodeCheck>;
 const NodeChecks& kernel_checks();
-const NodeChecks& port_checks();        // of PFs, VFs and their ports
-const NodeChecks& placement_checks();   // PCIe, NUMA and GPUs
-const NodeChecks& kubernetes_checks();  // kubelet, CNI, the container runtime
+const NodeChecks& driver_checks();
+const NodeChecks& config_space_checks();  // of PCI
+const NodeChecks& port_checks();          // of PFs, VFs and their ports
+const NodeChecks& placement_checks();     // PCIe, NUMA and GPUs
+const NodeChecks& kubernetes_checks();    // kubelet, CNI, the container runtime
 
 // "0000:4b:00.0 (ibp75s0, mlx5_0)".
 std::string describe(const PciFunction& function);

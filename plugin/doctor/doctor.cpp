@@ -57,8 +57,8 @@ std::string count_findings(const std::vector<CheckReport>& reports) {
 
 std::vector<NodeCheck> node_checks() {
   std::vector<NodeCheck> out;
-  for (const NodeChecks* checks :
-       {&kernel_checks(), &port_checks(), &placement_checks(), &kubernetes_checks()})
+  for (const NodeChecks* checks : {&kernel_checks(), &driver_checks(), &port_checks(), &placement_checks(),
+                                   &config_space_checks(), &kubernetes_checks()})
     out.insert(out.end(), checks->begin(), checks->end());
   std::sort(out.begin(), out.end(), [](const NodeCheck& a, const NodeCheck& b) {
     return std::string_view(a.id) < std::string_view(b.id);

@@ -113,31 +113,48 @@ std::string text_of(const Json& json, const char* key) {
   return value == nullptr || value->as_text() == nullptr ? std::string() : *value->as_text();
 }
 
-// A device that two files define is a conflict to CDI's library, which then injects neither.
-Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
-  std::map<std::string, std::vector<std::string>> files_of;  // by qualified name
-  CheckResults out;
+struct CdiFile {
+  std::string path;
+  Json spec;
+};
+
+// Files that cannot be read go to `out`. No value: there is no folder of specs.
+Result<std::optional<std::vector<CdiFile>>> read_cdi_files(const SysRoot& sys, CheckResults& out) {
+  std::vector<CdiFile> files;
   bool any = false;
   for (const std::string folder : {"etc/cdi", "var/run/cdi"}) {
-    const auto names = TRY(node.sys.list(folder), "");
+    const auto names = TRY(sys.list(folder), "");
     any |= names.has_value();
     for (const std::string& name : names.value_or(SysRoot::Names())) {
       if (!name.ends_with(".json") && !name.ends_with(".yaml")) continue;
-      const std::string path = node.sys.path(folder) + "/" + name;
-      const auto text = node.sys.text(folder + "/" + name);
-      const auto documents = text ? read_yaml(text->value_or("")) : Result<std::vector<Json>>(text.error());
-      if (!documents) {
+      const std::string path = sys.path(folder) + "/" + name;
+      const auto text = sys.text(folder + "/" + name);
+      auto documents = text ? read_yaml(text->value_or("")) : Result<std::vector<Json>>(text.error());
+      if (!documents)
         out.push_back({Finding::unknown, path + ": " + documents.error().text});
-        continue;
-      }
-      if (documents->empty()) continue;
-      const Json* devices = documents->front().find("devices");
-      if (devices == nullptr || devices->as_array() == nullptr) continue;
-      for (const Json& device : *devices->as_array())
-        files_of[text_of(documents->front(), "kind") + "=" + text_of(device, "name")].push_back(path);
+      else if (!documents->empty())
+        files.push_back({path, std::move(documents->front())});
     }
   }
-  if (!any) return unknown(node.sys, "var/run/cdi");
+  return any ? std::optional(std::move(files)) : std::nullopt;
+}
+
+const Json::Array& array_of(const Json* json, const char* key) {
+  static const Json::Array kNone;
+  const Json* value = json == nullptr ? nullptr : json->find(key);
+  return value == nullptr || value->as_array() == nullptr ? kNone : *value->as_array();
+}
+
+// A device that two files define is a conflict to CDI's library, which then injects neither.
+Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
+  CheckResults out;
+  const auto specs = TRY(read_cdi_files(node.sys, out), "");
+  if (!specs) return unknown(node.sys, "var/run/cdi");
+  std::map<std::string, std::vector<std::string>> files_of;  // by qualified name
+  for (const auto& [path, spec] : *specs) {
+    for (const Json& device : array_of(&spec, "devices"))
+      files_of[text_of(spec, "kind") + "=" + text_of(device, "name")].push_back(path);
+  }
   for (const auto& [name, files] : files_of) {
     if (files.size() > 1)
       out.push_back(
@@ -146,6 +163,52 @@ Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
            "remove the file that no plugin writes any more"});
   }
   return out;
+}
+
+// The runtime does not start a container whose hook is not there.
+Result<CheckResults> check_cdi_hooks(const CheckedNode& node) {
+  CheckResults out;
+  const auto specs = TRY(read_cdi_files(node.sys, out), "");
+  if (!specs) return unknown(node.sys, "var/run/cdi");
+  std::map<std::string, std::vector<std::string>> files_of;  // by the hook's path
+  for (const auto& [path, spec] : *specs) {
+    const auto add = [&](const Json& of) {
+      for (const Json& hook : array_of(of.find("containerEdits"), "hooks"))
+        files_of[text_of(hook, "path")].push_back(path);
+    };
+    add(spec);
+    for (const Json& device : array_of(&spec, "devices")) add(device);
+  }
+  for (const auto& [hook, files] : files_of) {
+    if (!hook.starts_with("/") || TRY(node.sys.exists(hook.substr(1)), "")) continue;
+    out.push_back({Finding::fault,
+                   "the CDI hook " + hook + " of " + first_few(files) +
+                       " is not there: no container with these devices is created",
+                   "install what the hook belongs to again, or remove the spec"});
+  }
+  return out;
+}
+
+Result<CheckResults> check_pod_resources(const CheckedNode& node) {
+  const std::string folder = std::string(kKubelet) + "/pod-resources";
+  if (!TRY(node.sys.exists(folder), "")) return unknown(node.sys, folder);
+  if (TRY(node.sys.exists(folder + "/kubelet.sock"), "")) return CheckResults();
+  return CheckResults{
+      {Finding::advice,
+       node.sys.path(folder) +
+           " has no kubelet.sock: reports and metrics have no pods, and a device whose pod is "
+           "gone is found late",
+       "start kubelet, 1.20 or later"}};
+}
+
+Result<CheckResults> check_whereabouts(const CheckedNode& node) {
+  const std::string file = std::string(kCniConfigurations) + "/whereabouts.d/whereabouts.kubeconfig";
+  if (!TRY(node.sys.exists(std::string(kCniPrograms) + "/whereabouts"), "")) return CheckResults();
+  if (TRY(node.sys.exists(file), "")) return CheckResults();
+  return CheckResults{{Finding::advice,
+                       "whereabouts is installed and " + node.sys.path(file) +
+                           " is not there: networks that name no other kubeconfig get no address",
+                       "run whereabouts' DaemonSet on this node, or name the file in the network's ipam"}};
 }
 
 // "Max locked memory         65536                65536                bytes".
@@ -207,10 +270,13 @@ const NodeChecks& kubernetes_checks() {
       {"VF-N28", "kubelet", "kubelet takes registrations of device plugins", check_kubelet},
       {"VF-N29", "topology-manager", "GPUs and devices are aligned, or all GPUs are on one NUMA node",
        check_topology_manager},
+      {"VF-N30", "pod-resources", "kubelet says which pod has which device", check_pod_resources},
       {"VF-N31", "cni", "Multus is the first CNI plugin, and vfrail's is installed", check_cni},
+      {"VF-N32", "whereabouts", "whereabouts, if it is installed, has its kubeconfig", check_whereabouts},
       {"VF-N34", "cdi", "the container runtime takes CDI devices", check_cdi},
       {"VF-N35", "cdi-specs", "no CDI device is defined twice", check_cdi_specs},
       {"VF-N36", "memlock", "the container runtime may lock memory", check_memlock},
+      {"VF-N37", "cdi-hooks", "every hook of a CDI spec is there", check_cdi_hooks},
       {"VF-N39", "device-nodes", "every RDMA device has its node below /dev", check_device_nodes},
   };
   return kChecks;

@@ -6,6 +6,7 @@
 #include "tests/support/json_schema.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -65,6 +66,7 @@ proc/sys/kernel/osrelease = 6.1.0-13-amd64
 proc/7/comm = containerd
 proc/7/limits = Max locked memory         unlimited            unlimited            bytes
 var/lib/kubelet/device-plugins/kubelet.sock = socket
+var/lib/kubelet/pod-resources/kubelet.sock = socket
 etc/cni/net.d/00-multus.conf = {"type":"multus"}
 etc/cni/net.d/10-calico.conflist = {}
 opt/cni/bin/vfrail/
@@ -85,6 +87,8 @@ const std::vector<Case>& cases() {
       {"VF-N01", Finding::fault,
        "pci pci0000:17/0000:18:00.0 class=0x020000 vendor=15b3 device=101d driver=mlx5_core net=eth2:1\n",
        "0000:18:00.0 (eth2) has no RDMA device: mlx5_ib is not loaded"},
+      {"VF-N02", Finding::fault, "sys/module/mlx5_core/version = 24.10-1.1.4\n",
+       "mlx5_core is 24.10-1.1.4 and mlx5_ib is of Linux"},
       {"VF-N03", Finding::advice, "proc/sys/kernel/osrelease = 4.18.0-305.el8.x86_64\n", "Linux 4.18"},
       {"VF-N04", Finding::advice, "sys/module/ib_core/parameters/netns_mode = Y\n", "shared"},
       {"VF-N05", Finding::fault,
@@ -111,6 +115,10 @@ const std::vector<Case>& cases() {
              "rdma=mlx5_1:Ethernet:ACTIVE:LinkUp:1\n"
              "sys/devices/pci0000:17/0000:18:00.0/infiniband/mlx5_1/ports/1/rate = 100 Gb/sec (4X EDR)\n",
        "0000:17:00.0 (eth1, mlx5_0) runs at 25 Gb/sec"},
+      {"VF-N13", Finding::note,
+       kPf + "infiniband/mlx5_0/ports/1/counters/symbol_error = 0\n" + kPf +
+           "infiniband/mlx5_0/ports/1/counters/link_downed = 3\n",
+       "port 1 of mlx5_0 has counted errors since its driver was bound: link_downed 3"},
       {"VF-N14", Finding::note,
        "proc/1/net/route | Iface\nproc/1/net/route | eth1 00000000 0100000A 0003 0 0 0 00000000 0 0 0\n",
        "0000:17:00.0 (eth1, mlx5_0) has RDMA and is the host's"},
@@ -119,6 +127,13 @@ const std::vector<Case>& cases() {
        "rdma=mlx5_1:InfiniBand:ACTIVE:LinkUp:1\nsys/devices/pci0000:17/0000:18:00.0/vpd = SW_MNG\n",
        "0000:18:00.0 (ib0, mlx5_1): they manage NVLink"},
       {"VF-N16", Finding::advice, kPf + "net/eth1/mtu = 1500\n", "has MTU 1500"},
+      {"VF-N20", Finding::note,
+       kPf + "net/eth1_0/flags = 0x1002\n" + kPf + "net/eth1_0/type = 1\n" + kPf +
+           "net/eth1_0/dev_port = 1\nsys/class/net/eth1_0/phys_port_name = pf0vf0\n",
+       "whose representor is down has no traffic: eth1_0"},
+      {"VF-N21", Finding::note, "sys/devices/pci0000:16/0000:16:01.0/0000:17:00.2/msi_irqs/41 = msix\n",
+       "VFs of 0000:17:00.0 have 1 interrupt vector: TCP and IPoIB on them use one CPU; RDMA that polls does "
+       "not need them: 0000:17:00.2"},
       {"VF-N22", Finding::advice,
        "sys/devices/system/node/node0/\nsys/devices/system/node/node1/\n" + kPf + "numa_node = -1\n",
        "0000:17:00.0 (eth1, mlx5_0)"},
@@ -137,6 +152,7 @@ const std::vector<Case>& cases() {
        "var/lib/kubelet/config.yaml = kind: KubeletConfiguration\n",
        "topologyManagerPolicy is none"},
       {"VF-N31", Finding::fault, "etc/cni/net.d/00-cilium.conf = {}\n", "00-cilium.conf comes first"},
+      {"VF-N32", Finding::advice, "opt/cni/bin/whereabouts/\n", "whereabouts.kubeconfig is not there"},
       {"VF-N34", Finding::advice, "etc/containerd/config.toml = enable_cdi = false\n", "enable_cdi = false"},
       {"VF-N35", Finding::fault,
        R"(etc/cdi/a.json = {"kind":"x.com/net","devices":[{"name":"one"}]})"
@@ -146,6 +162,11 @@ const std::vector<Case>& cases() {
        "proc/8/comm = crio\nproc/8/limits = Max locked memory         65536                65536             "
        "   bytes\n",
        "crio may lock 64 KiB"},
+      {"VF-N37", Finding::fault,
+       R"(var/run/cdi/a.json = {"kind":"x.com/net","devices":[{"name":"one","containerEdits":)"
+       R"({"hooks":[{"hookName":"createRuntime","path":"/opt/none/hook"}]}}]})"
+       "\n",
+       "the CDI hook /opt/none/hook of "},
       {"VF-N40", Finding::note, "proc/sys/kernel/numa_balancing = 1\n", "numa_balancing is on"},
       {"VF-N41", Finding::advice,
        "pci pci0000:17/0000:18:00.0 class=0x020000 vendor=8086 device=1889 driver=vfio-pci\n"
@@ -200,6 +221,8 @@ const std::vector<Change>& changes() {
        "fw_fatal"},
       {"VF-N28", [](Tree& tree) { tree.remove("var/lib/kubelet/device-plugins/kubelet.sock"); }, nothing,
        "no kubelet.sock"},
+      {"VF-N30", [](Tree& tree) { tree.remove("var/lib/kubelet/pod-resources/kubelet.sock"); }, nothing,
+       "has no kubelet.sock: reports and metrics have no pods"},
       {"VF-N31", [](Tree& tree) { tree.remove("opt/cni/bin/vfrail"); }, nothing,
        "neither vfrail nor vfrail-cni"},
       {"VF-N33", nothing, [](Inventory& all) { all.functions[1].unclean = "its MTU is 1300, was 1500"; },
@@ -259,7 +282,7 @@ TEST_CASE("each check finds its fault, names the object, and has a remedy where 
 }
 
 TEST_CASE("no check is without a case of its own") {
-  std::set<std::string> shown;
+  std::set<std::string> shown = {"VF-N24", "VF-N27"};  // below: their files are binary
   for (const Case& one : cases()) shown.insert(one.id);
   for (const Change& one : changes()) shown.insert(one.id);
   for (const NodeCheck& check : node_checks()) {
@@ -379,4 +402,68 @@ TEST_CASE("in the plugin's container the kernel's own settings are read from its
   for (const auto& [check, results] : check_node({sys, inventory, kernel})) found[check.id] = results[0].text;
   CHECK(found["VF-N03"] == "Linux 4.18.0-553.el8 cannot move RDMA devices between network namespaces");
   CHECK(contains(found["VF-N40"], "numa_balancing is on"));
+}
+
+namespace {
+
+// Configuration space: a list of capabilities with PCI Express, and of extended ones with ACS.
+std::string config_space(unsigned device_control, unsigned access_control) {
+  std::string out(4096, '\0');
+  const auto word = [&](size_t at, unsigned value) {
+    out[at] = static_cast<char>(value);
+    out[at + 1] = static_cast<char>(value >> 8);
+  };
+  word(0x34, 0x40);
+  word(0x40, 0x6001);  // power management; the next is at 0x60
+  word(0x60, 0x0010);  // PCI Express, the last
+  word(0x68, device_control);
+  word(0x100, 0x0001);  // AER; the next is at 0x148
+  word(0x102, 0x1481);
+  word(0x148, 0x000d);  // ACS, the last
+  word(0x14a, 0x0001);
+  word(0x14e, access_control);
+  out.back() = '\x7f';
+  return out;
+}
+
+// A GPU and an RDMA device behind one PCIe switch.
+void add_switch(Tree& tree) {
+  tree.add(kGood);
+  tree.add(
+      "pci pci0000:50/0000:50:01.0/0000:51:00.0/0000:52:00.0/0000:53:00.0 class=0x030200 vendor=10de "
+      "device=20b5 numa=0 driver=nvidia\n"
+      "pci pci0000:50/0000:50:01.0/0000:51:00.0/0000:52:04.0/0000:54:00.0 class=0x020000 vendor=15b3 "
+      "device=101d numa=0 driver=mlx5_core net=eth5:1 carrier=1 rdma=mlx5_5:Ethernet:ACTIVE:LinkUp:5\n");
+}
+
+void write_config_space(const Tree& tree, const std::string& address, const std::string& bytes) {
+  const std::string folder = tree.root() + "/sys/bus/pci/devices/" + address;
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config", std::ios::binary) << bytes;
+}
+
+}  // namespace
+
+TEST_CASE("what PCI configuration space says of the way between GPU and NIC is read where root reads it") {
+  const auto found = [](unsigned device_control, unsigned access_control) {
+    Tree tree("");
+    add_switch(tree);
+    for (const char* bridge : {"0000:52:00.0", "0000:52:04.0"})
+      write_config_space(tree, bridge, config_space(0, bridge[9] == '4' ? access_control : 0));
+    write_config_space(tree, "0000:54:00.0", config_space(device_control, 0));
+    return std::pair(results_of("VF-N24", tree)[0], results_of("VF-N27", tree)[0]);
+  };
+  const auto good = found(0x2010, 0x1);
+  CHECK(good.first.finding == Finding::good);
+  CHECK(good.second.finding == Finding::good);
+  const auto bad = found(0x0000, 0x1d);
+  CHECK(bad.first.finding == Finding::advice);
+  CHECK(contains(bad.first.text, "to the root complex at 0000:52:04.0"));
+  CHECK_FALSE(contains(bad.first.text, "0000:51:00.0"));
+  CHECK(contains(bad.second.text, "reads of 128 bytes at most: 0000:54:00.0"));
+
+  Tree unreadable("");
+  add_switch(unreadable);
+  CHECK(results_of("VF-N24", unreadable)[0].finding == Finding::unknown);
+  CHECK(results_of("VF-N27", unreadable)[0].finding == Finding::unknown);
 }
