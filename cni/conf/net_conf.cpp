@@ -110,7 +110,7 @@ Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
   if (own.mac) return std::string("mac");
   if (own.mtu) return std::string("mtu");
   if (!own.vf.empty()) return std::string("settings of the VF");
-  if (own.pod.need_link()) return std::string("settings of the interface");
+  if (own.pod.need_link() || !own.tuning.empty()) return std::string("settings of the interface");
   return std::string(TRY(conf.text("guid"), "").value_or("").empty() ? "" : "guid");
 }
 
@@ -261,6 +261,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   TRY(read_vf_settings(conf, out), "");
   TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
   out.pod = TRY(read_pod_settings(conf), "");
+  out.tuning = TRY(read_tuning(conf), "");
   out.interface_key = TRY(find_interface_key(conf, out), "");
   TRY(read_pod_args(conf, out), "");
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text), "");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cni/conf/link_settings.h"
+#include "cni/conf/tuning.h"
 #include "common/ids.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -97,6 +98,7 @@ struct NetConf {
   std::string rdma_name;        // of the RDMA device in the pod; empty: as in the host
   bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot provide
   PodSettings pod;
+  Tuning tuning;
   LogLevel log_level = LogLevel::info;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
   std::string log_file;          // empty: stderr

@@ -34,6 +34,9 @@ constexpr std::array kOurs = {
     "sourceRouting", "vfioPciMode",
     "logLevel",      "logFile",
     "runtimeConfig", "ibKubernetesEnabled",
+    "queues",        "rings",
+    "coalesce",      "features",
+    "rps",           "xps",
 };
 
 // Keys of others (libcni, Multus, operators), which are not for this plugin.

@@ -281,9 +281,9 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   } else if (state.link) {
     TRY(check_host_use(conf, state), "");
     TRY(plan_link(request, conf, *state.link, plan), "");
-  } else if (conf.mtu || conf.pod.need_link()) {
+  } else if (conf.mtu || conf.pod.need_link() || !conf.tuning.empty()) {
     return Error{Errc::invalid, 0,
-                 "mtu, sysctl, sourceRouting and the settings of a link need an interface, which " +
+                 "mtu, sysctl, sourceRouting, tuning and the settings of a link need an interface, which " +
                      state.device.key() + " (driver " + state.device.driver.name() + ") does not have",
                  ErrorId::no_interface};
   }
@@ -292,6 +292,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
     TRY(plan_vf(request, conf, state, plan), "");
     TRY(plan_pod(conf.pod, state, plan), "");
   }
+  plan.tuning = conf.tuning;
   if (state.allocated) plan.cdi_spec = state.allocated->cdi_spec;
   TRY(plan_rdma(conf, state, plan), "");
   return plan;

@@ -55,6 +55,7 @@ struct AttachPlan {
   std::optional<uint32_t> mtu;            // to be set; nothing: keep
   LinkSettings settings;                  // to be set
   std::vector<std::string> own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): removed
+  Tuning tuning;                          // to be set in the host, before the move
   std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
   std::vector<RdmaDevice> rdma;           // to move
   std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host

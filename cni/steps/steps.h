@@ -33,6 +33,11 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world);
 // Errc::timeout after that.
 Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready);
 
+// Sets queues, rings, coalescing, features and packet steering of the netdev, in the host, before it moves:
+// drivers make their rings anew, for which the interface is best down. Undone by return_to_baseline(). The
+// error names the key, and what the driver answered.
+Result<> tune_device(const LinkBefore& link, const Tuning& tuning, World& world);
+
 // Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
 // refused.
 Result<> change_vf(Kernel& host, const VfPlan& plan);

@@ -168,6 +168,7 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
     TRY(move_rdma(record, plan, pod, world), "");
     TRY(follow_ipoib(record, plan, world), "");
   }
+  if (plan.link) TRY(tune_device(*plan.link, plan.tuning, world), "");
   std::optional<Link> link;
   if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
   if (link && link->index != record.index_in_pod) {

@@ -31,6 +31,8 @@ inline constexpr std::array kEthtoolGroups{
 
 const char* group_name(EthtoolGroup group);  // "rings"
 std::optional<EthtoolGroup> parse_group(std::string_view name);
+// The names of a group's numbers.
+std::vector<std::string> number_names(EthtoolGroup group);
 
 struct EthtoolSettings {
   std::map<std::string, uint32_t> numbers = {};  // "rx" -> 256
@@ -39,6 +41,7 @@ struct EthtoolSettings {
   std::vector<uint32_t> bits = {};
   std::vector<uint32_t> mask = {};  // of a change only: the bits that it is about
   uint32_t bit_count = 0;
+  std::map<std::string, bool> named_bits = {};  // of a change only: bits by the kernel's names, "rx-gro"
 
   // What to set so that `now` becomes this: only what differs. Empty if they are the same.
   std::optional<EthtoolSettings> change_from(const EthtoolSettings& now) const;

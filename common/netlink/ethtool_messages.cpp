@@ -118,6 +118,17 @@ void put_words(NlMessage& message, uint16_t attribute, const std::vector<uint32_
   message.put_bytes(attribute, std::span(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4));
 }
 
+void put_named_bits(NlMessage& message, const EthtoolSettings& change) {
+  message.nest(ETHTOOL_A_BITSET_BITS | NLA_F_NESTED, [&] {
+    for (const auto& [name, on] : change.named_bits) {
+      message.nest(ETHTOOL_A_BITSET_BITS_BIT | NLA_F_NESTED, [&, &name = name, on = on] {
+        message.put_text(ETHTOOL_A_BITSET_BIT_NAME, name);
+        if (on) message.put_bytes(ETHTOOL_A_BITSET_BIT_VALUE, {});  // a flag
+      });
+    }
+  });
+}
+
 std::vector<uint32_t> words_of(const nlattr* attribute) {
   std::vector<uint32_t> out(static_cast<size_t>(nla_len(attribute)) / 4);
   if (!out.empty()) std::memcpy(out.data(), nla_data(attribute), out.size() * 4);
@@ -138,6 +149,12 @@ bool read_bits(const nlattr* set, EthtoolSettings& out) {
 Result<Parts<genlmsghdr>> split_generic(NlBytes message) { return split<genlmsghdr>(message); }
 
 }  // namespace
+
+std::vector<std::string> number_names(EthtoolGroup group) {
+  std::vector<std::string> out;
+  for (const NumberRow& number : row_of(group).numbers) out.emplace_back(number.name);
+  return out;
+}
 
 NlMessage ethtool_family_message() {
   NlMessage message(GENL_ID_CTRL, 0);
@@ -171,6 +188,9 @@ NlMessage ethtool_set_message(uint16_t family, int link, EthtoolGroup group, con
     } else {
       message.put_u32(number.attribute, at->second);
     }
+  }
+  if (row.bits != 0 && !change.named_bits.empty()) {
+    message.nest(static_cast<uint16_t>(row.bits | NLA_F_NESTED), [&] { put_named_bits(message, change); });
   }
   if (row.bits != 0 && !change.mask.empty()) {
     message.nest(static_cast<uint16_t>(row.bits | NLA_F_NESTED), [&] {

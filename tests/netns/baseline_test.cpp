@@ -139,6 +139,50 @@ TEST_CASE("What a pod changed on its interface is restored at DEL, and nothing i
   CHECK(difference(before, node.settings()).empty());
 }
 
+TEST_CASE("The tuning of a network is in effect in the pod, and the device is as before after DEL") {
+  const Queues node;
+  const std::string before = node.settings();
+  Call call;
+  call.verb = "ADD";
+  call.netns = node.pod;
+  call.config = node.config();
+  call.config.set("queues", 1).set("rps", "1").set("features", *Json::parse(R"({"rx-gro":true})"));
+  const Outcome added = node.run(call);
+  INFO(added.out << added.err);
+  REQUIRE(added.status == 0);
+  auto kernel = kernel_at(node.pod);
+  const auto link = must_read(kernel->find_link("net1"), "find net1");
+  REQUIRE(link);
+  const auto family = must_read(kernel->ethtool_family(), "ethtool").value_or(0);
+  const auto channels = must_read(kernel->ethtool(family, link->index, EthtoolGroup::channels), "channels");
+  REQUIRE(channels);
+  CHECK(channels->numbers.at("rx") == 1);
+  CHECK(channels->numbers.at("tx") == 1);
+  REQUIRE(node.verb("DEL").status == 0);
+  CHECK(node.settings() == before);
+}
+
+TEST_CASE("A tuning that the driver cannot have is refused by its key, and nothing stays changed") {
+  const Queues node;
+  const std::string before = node.settings();
+  const auto refusal = [&](const std::string& key, const Json& value) {
+    Call call;
+    call.verb = "ADD";
+    call.netns = node.pod;
+    call.config = node.config();
+    call.config.set("queues", 1).set(key, value);
+    const Outcome refused = node.run(call);
+    CHECK(refused.status != 0);
+    CHECK(node.settings() == before);
+    return refused.out;
+  };
+  CHECK_THAT(refusal("rings", *Json::parse(R"({"rxMini":64})")), Catch::Contains("rings: "));
+  CHECK_THAT(refusal("coalesce", *Json::parse(R"({"rxUsecs":8})")),
+             Catch::Contains("coalesce: ") && Catch::Contains("does not support it"));
+  CHECK_THAT(refusal("features", *Json::parse(R"({"no-such-feature":true})")), Catch::Contains("features: "));
+  CHECK_THAT(refusal("rps", Json("numa")), Catch::Contains("the NUMA node of vf1 is not known"));
+}
+
 TEST_CASE("The host sees a device return under its own name, and no other") {
   Queues node;
   const std::string conf = GENERATE("down", "up");

@@ -160,6 +160,11 @@ class FakeKernel : public Kernel {
     const auto at = found->ethtool.find(group);
     if (at == found->ethtool.end() || found->refuses.contains(group)) return refuse(EOPNOTSUPP);
     for (const auto& [name, value] : change.numbers) at->second.numbers[name] = value;
+    for (const auto& [name, on] : change.named_bits) {
+      if (name != "rx-gro") return refuse(EINVAL);
+      constexpr uint32_t kGro = 1U << 14;  // NETIF_F_GRO_BIT
+      at->second.bits[0] = on ? at->second.bits[0] | kGro : at->second.bits[0] & ~kGro;
+    }
     for (size_t i = 0; i < change.mask.size(); ++i)
       at->second.bits[i] = (at->second.bits[i] & ~change.mask[i]) | (change.bits[i] & change.mask[i]);
     return world_.leave();

@@ -1,0 +1,136 @@
+#include "cni/steps/steps.h"
+#include "common/error_id.h"
+#include "common/netlink/ethtool.h"
+#include "common/unique_fd.h"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace vfrail {
+
+namespace {
+
+std::string driver_of(const LinkBefore& link, const World& world) {
+  const auto driver = world.sys.link_name("sys/class/net/" + link.name + "/device/driver").or_none();
+  return driver ? *driver : "the driver of " + link.name;
+}
+
+Error refused(const LinkBefore& link, const World& world, const std::string& key, const Error& error,
+              const std::string& remedy) {
+  const bool never = error.sys == EOPNOTSUPP;
+  return Error{never ? Errc::unsupported : error.code, error.sys,
+               key + ": " + driver_of(link, world) + (never ? " does not support it" : " refuses it") + " (" +
+                   error.text + "); " + (never ? "remove it from the network" : remedy),
+               ErrorId::link_setting_refused};
+}
+
+struct Group {
+  EthtoolGroup group;
+  const char* key;
+  const char* option;  // of ethtool(8), which shows it
+};
+// In the order of kEthtoolGroups.
+constexpr std::array kTuned{
+    Group{EthtoolGroup::channels, "queues", "-l"}, Group{EthtoolGroup::rings, "rings", "-g"},
+    Group{EthtoolGroup::features, "features", "-k"}, Group{EthtoolGroup::coalesce, "coalesce", "-c"}};
+
+// A driver has combined queues, or queues for each direction; "other" ones are its own.
+std::map<std::string, uint32_t> channels_of(uint32_t queues, const EthtoolSettings& now) {
+  if (now.numbers.contains("combined")) return {{"combined", queues}};
+  std::map<std::string, uint32_t> out;
+  for (const char* direction : {"rx", "tx"}) {
+    if (now.numbers.contains(direction)) out[direction] = queues;
+  }
+  return out;
+}
+
+EthtoolSettings wanted_of(EthtoolGroup group, const Tuning& tuning, const EthtoolSettings& now) {
+  EthtoolSettings out;
+  if (group == EthtoolGroup::channels && tuning.queues) out.numbers = channels_of(*tuning.queues, now);
+  if (group == EthtoolGroup::rings) out.numbers = tuning.rings;
+  if (group == EthtoolGroup::coalesce) out.numbers = tuning.coalesce;
+  if (group == EthtoolGroup::features) out.named_bits = tuning.features;
+  return out;
+}
+
+bool names_group(EthtoolGroup group, const Tuning& tuning) {
+  return (group == EthtoolGroup::channels && tuning.queues) ||
+         (group == EthtoolGroup::rings && !tuning.rings.empty()) ||
+         (group == EthtoolGroup::coalesce && !tuning.coalesce.empty()) ||
+         (group == EthtoolGroup::features && !tuning.features.empty());
+}
+
+Result<> tune_group(const Group& row, const LinkBefore& link, const Tuning& tuning, uint16_t family,
+                    World& world) {
+  const Error none{Errc::unsupported, EOPNOTSUPP, "EOPNOTSUPP"};
+  const auto now = TRY(world.host.ethtool(family, link.index, row.group), "");
+  const EthtoolSettings wanted = now ? wanted_of(row.group, tuning, *now) : EthtoolSettings();
+  if (wanted == EthtoolSettings()) return refused(link, world, row.key, none, "");
+  auto changed = world.host.change_ethtool(family, link.index, row.group, wanted);
+  if (changed) return {};
+  return refused(link, world, row.key, changed.error(),
+                 "ethtool " + std::string(row.option) + " " + link.name + " shows what it can");
+}
+
+// The CPUs of the device's NUMA node as sysfs writes them.
+Result<std::string> cpus_of(const std::string& key, const std::string& cpus, const LinkBefore& link,
+                            const World& world) {
+  if (cpus != kNumaCpus) return cpus;
+  const auto node = TRY(world.sys.number("sys/class/net/" + link.name + "/device/numa_node"), "");
+  if (!node || *node < 0)
+    return Error{Errc::invalid, 0,
+                 key + ": the NUMA node of " + link.name +
+                     " is not known; name the CPUs by a mask (\"ff\") in place of \"numa\""};
+  const std::string file = "sys/devices/system/node/node" + std::to_string(*node) + "/cpumap";
+  auto map = TRY(world.sys.text(file), "");
+  if (!map) return Error{Errc::not_found, 0, key + ": there is no " + world.sys.path(file)};
+  return *std::move(map);
+}
+
+Result<> write_mask(const std::string& path, const std::string& mask) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  if (::write(fd.get(), mask.data(), mask.size()) != static_cast<ssize_t>(mask.size()))
+    return Error::from_errno(errno, "write " + path);
+  return {};
+}
+
+// `queues` is "rx-" or "tx-". An interface with one queue for sending has no XPS (xps_cpus_store(): ENOENT).
+Result<> steer(const char* key, const std::string& queues, const std::string& file, const std::string& cpus,
+               const LinkBefore& link, const World& world) {
+  if (cpus.empty()) return {};
+  const std::string mask = TRY(cpus_of(key, cpus, link, world), "");
+  const std::string folder = "sys/class/net/" + link.name + "/queues";
+  for (const std::string& queue : TRY(world.sys.list(folder), "").value_or(SysRoot::Names())) {
+    if (!queue.starts_with(queues)) continue;
+    const auto written = write_mask(world.sys.path(folder + "/" + queue + "/" + file), mask);
+    if (written) continue;
+    const bool one_queue = written.error().sys == ENOENT;
+    return Error{one_queue ? Errc::unsupported : written.error().code, written.error().sys,
+                 std::string(key) + ": " + written.error().text +
+                     (one_queue ? ": " + link.name + " has one queue; remove it from the network"
+                                : ": see that the mask has only CPUs of this node"),
+                 ErrorId::link_setting_refused};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> tune_device(const LinkBefore& link, const Tuning& tuning, World& world) {
+  if (tuning.empty()) return {};
+  const uint16_t family = TRY(world.host.ethtool_family(), "").value_or(0);
+  for (const Group& row : kTuned) {
+    if (!names_group(row.group, tuning)) continue;
+    if (family == 0)
+      return Error{Errc::unsupported, 0,
+                   std::string(row.key) + ": this kernel has no ethtool netlink (Linux 5.6 or later)"};
+    TRY(tune_group(row, link, tuning, family, world), "");
+  }
+  TRY(steer("rps", "rx-", "rps_cpus", tuning.rps, link, world), "");
+  return steer("xps", "tx-", "xps_cpus", tuning.xps, link, world);
+}
+
+}  // namespace vfrail
