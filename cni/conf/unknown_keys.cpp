@@ -34,6 +34,7 @@ constexpr std::array kOurs = {
     "sourceRouting", "vfioPciMode",
     "logLevel",      "logFile",
     "runtimeConfig", "ibKubernetesEnabled",
+    "nccl",
 };
 
 // Keys of others (libcni, Multus, operators), which are not for this plugin.
