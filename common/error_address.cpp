@@ -47,6 +47,26 @@ constexpr ErrorRow kAddressErrors[] = {
      "sourceRouting has no routing table: the one that is named has routes already, or all are in use.",
      "Another network of the pod names the same table.",
      "Set \"sourceRouting\": true, which takes a free table, or name another one."},
+    {ErrorId::gid_missing, "VF-GID-MISSING",
+     "The RDMA device has no RoCE v2 GID of the pod's address yet. The pod has been attached.",
+     "The kernel makes GIDs a moment after the addresses, and more than two seconds after them on a node "
+     "that "
+     "is busy. Or the RDMA device is not that of the interface, so it never gets one.",
+     "`show_gids`, or the files below /sys/class/infiniband/DEVICE/ports/1/gids in the pod, show whether it "
+     "has come since. If not, have the driver of the VF bound again."},
+    {ErrorId::gid_index_moved, "VF-GID-INDEX-MOVED",
+     "The RoCE v2 GID of the pod's address has another index than on the other rails. The pod has been "
+     "attached.",
+     "Another entry was in the GID table before it: a link-local address that is not made of the MAC, an "
+     "address of a VLAN or macvlan on the interface, or a GID that a queue pair still uses.",
+     "The message names the entry. NCCL from 2.21 on finds the GID by itself; take NCCL_IB_GID_INDEX out of "
+     "the pod, or remove the entry and delete the pod."},
+    {ErrorId::pod_files, "VF-POD-FILES",
+     "The files of a pod below /run/vfrail/pods could not be written, or not removed. The attachment itself "
+     "is not affected.",
+     "/run is full or read-only, somebody else has a file there, or the CDI spec of the device is gone.",
+     "Make room below /run. The pod has its networks without the files; delete it if its programs need them. "
+     "What stays is removed by `/opt/cni/bin/vfrail sweep`."},
     {ErrorId::prev_result_missing, "VF-PREVRESULT-MISSING",
      "CHECK needs prevResult, and the runtime did not pass it.",
      "The runtime has lost its cache, or CHECK was called by hand.",

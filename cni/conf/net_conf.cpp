@@ -262,6 +262,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
   out.pod = TRY(read_pod_settings(conf), "");
   out.tuning = TRY(read_tuning(conf), "");
+  out.nccl = TRY(read_nccl(conf), "");
   out.interface_key = TRY(find_interface_key(conf, out), "");
   TRY(read_pod_args(conf, out), "");
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text), "");

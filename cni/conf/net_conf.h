@@ -77,6 +77,9 @@ struct PodSettings {
   bool need_link() const { return !link.empty() || !sysctls.empty() || source_routing; }
 };
 
+// Variables for NCCL, as they are written: ("NCCL_IB_TC", "106").
+using NcclSettings = std::vector<std::pair<std::string, std::string>>;
+
 struct NetConf {
   std::string cni_version;
   std::string network;  // "name"
@@ -99,6 +102,7 @@ struct NetConf {
   bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot provide
   PodSettings pod;
   Tuning tuning;
+  NcclSettings nccl;
   LogLevel log_level = LogLevel::info;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
   std::string log_file;          // empty: stderr
@@ -144,6 +148,9 @@ Result<> read_pod_args(ObjectReader& conf, NetConf& out);
 Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);
 // No value if absent or empty; all zero and multicast addresses are refused.
 Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key);
+
+// nccl_conf.cpp: each name once.
+Result<NcclSettings> read_nccl(ObjectReader& conf);
 
 // repeated_keys.cpp: of a text that is a JSON object.
 inline constexpr size_t kMaxSysctlKeys = 256;

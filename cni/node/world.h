@@ -37,6 +37,8 @@ struct World {
   std::chrono::milliseconds return_timeout{5000};
   // A holder needs some 20 ms for each device; a whole node's worth of pods can start at once.
   std::chrono::milliseconds lock_timeout{30'000};
+  // The kernel makes a GID some 0.5 ms after its address, and on an overloaded machine up to a second.
+  std::chrono::milliseconds gid_timeout{2000};
   // whereabouts allows itself 2 minutes for ADD.
   std::chrono::milliseconds ipam_timeout{150'000};
 

@@ -105,7 +105,11 @@ Result<> check_host_use(const NetConf& conf, const State& state) {
                ErrorId::host_uses_device};
 }
 
-Result<> plan_link(const Request& request, const NetConf& conf, const Link& link, AttachPlan& plan) {
+constexpr uint32_t kMinIpv6Mtu = 1280;  // RFC 8200
+
+Result<> plan_link(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
+  const Link& link = *state.link;
+  const bool roce = state.device.is_roce() && conf.rdma != RdmaPolicy::off;
   TRY(check_kind(link), "");
   TRY(check_mtu(conf, link), "");
   const auto mac = TRY(wanted_mac(request, conf), "");
@@ -120,6 +124,8 @@ Result<> plan_link(const Request& request, const NetConf& conf, const Link& link
   if (mac && *mac != link.mac) plan.mac = mac;
   if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
   plan.settings = conf.pod.link.differing_from(link);
+  // With less the interface has no IPv6, and the kernel refuses.
+  plan.eui64 = roce && std::min(link.mtu, conf.mtu.value_or(link.mtu)) >= kMinIpv6Mtu;
   std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
                [&](const std::string& name) { return name == request.ifname; });
   return {};
@@ -280,7 +286,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
     // Its properties are set by that plugin, also the MAC in CNI_ARGS, which every entry of a chain gets.
   } else if (state.link) {
     TRY(check_host_use(conf, state), "");
-    TRY(plan_link(request, conf, *state.link, plan), "");
+    TRY(plan_link(request, conf, state, plan), "");
   } else if (conf.mtu || conf.pod.need_link() || !conf.tuning.empty()) {
     return Error{Errc::invalid, 0,
                  "mtu, sysctl, sourceRouting, tuning and the settings of a link need an interface, which " +

@@ -49,11 +49,12 @@ struct VfPlan {
 
 struct AttachPlan {
   std::string ifname;
-  std::optional<VfPlan> vf;               // settings to change at the PF
-  std::optional<LinkBefore> link;         // the netdev to move; nothing for devices without one
-  std::optional<MacAddress> mac;          // to be set; nothing: keep
-  std::optional<uint32_t> mtu;            // to be set; nothing: keep
-  LinkSettings settings;                  // to be set
+  std::optional<VfPlan> vf;        // settings to change at the PF
+  std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
+  std::optional<MacAddress> mac;   // to be set; nothing: keep
+  std::optional<uint32_t> mtu;     // to be set; nothing: keep
+  LinkSettings settings;           // to be set
+  bool eui64 = false;              // its link-local address has to equal the default GID of its RDMA device
   std::vector<std::string> own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): removed
   Tuning tuning;                          // to be set in the host, before the move
   std::optional<uint32_t> routing_table;  // the attachment's own, with source routing

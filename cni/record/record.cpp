@@ -73,6 +73,11 @@ Result<FileLock> RecordStore::lock_attachment(const AttachmentName& name, const 
   return lock(lock_name(name), wait_at_most);
 }
 
+Result<FileLock> RecordStore::lock_pod(const std::string& container_id,
+                                       std::chrono::milliseconds wait_at_most) const {
+  return lock(std::string("pod") + kSeparator + container_id, wait_at_most);
+}
+
 Result<FileLock> RecordStore::lock_device(const std::string& key,
                                           std::chrono::milliseconds wait_at_most) const {
   return lock(key, wait_at_most);

@@ -5,10 +5,11 @@
 //   LOCKS/                                 0700, /run/vfrail/locks: DEL must get them on a full or read-only
 //   disk
 //     attachment:CONTAINER:IFNAME          flock'd for the whole of an ADD, of a DEL, and of a clean-up
+//     pod:CONTAINER                        flock'd while the files of a pod are written or removed
 //     KEY                                  flock'd while a device is attached or restored, never across IPAM
 //     ipam:CONTAINER:IFNAME                flock'd while an IPAM plugin gives it an address, by that plugin
 //     rdma                                 flock'd for the moment of an RDMA move
-//   They are taken in this order, and each at most once.
+//   They are taken in this order, and no two of a kind at once.
 #pragma once
 
 #include "common/files.h"
@@ -37,6 +38,8 @@ class RecordStore : public Attachments {
   // for the error of those who wait for it, or for a lock that is taken later.
   Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb,
                                    std::chrono::milliseconds wait_at_most);
+  // The files of a pod, and the mounts of them in the CDI specs of its devices.
+  Result<FileLock> lock_pod(const std::string& container_id, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_ipam(const AttachmentName& name, std::chrono::milliseconds wait_at_most) const;

@@ -81,8 +81,11 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   }
   // Before the addresses, which some are about (accept_dad), and after our own, so that they win.
   TRY(write_sysctls(pod, link.name, settings.sysctls), "");
-  for (const AssignedIp& ip : assignment.ips) {
-    TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
+  for (const bool v6 : {false, true}) {
+    for (const AssignedIp& ip : assignment.ips) {
+      if (ip.address.v6() != v6) continue;
+      TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
+    }
   }
   // A route through a gateway over a tentative source address would be refused or lost.
   if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link), "");

@@ -4,6 +4,7 @@
 #include "common/error_id.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace vfrail {
@@ -291,7 +292,12 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   change.mtu = plan.mtu;
   plan.settings.put_into(change);
   change.up = true;
+  change.eui64 = plan.eui64;
   auto moved = host.change_link(before.index, change);
+  if (!moved && change.eui64 && moved.error().sys == EAFNOSUPPORT) {  // a kernel without IPv6
+    change.eui64 = false;
+    moved = host.change_link(before.index, change);
+  }
   if (!moved && change.mac) moved = finish_without_mac(record, change, host, pod, std::move(moved).error());
   TRY(with_id(ErrorId::link_setting_refused, std::move(moved)),
       "move " + before.name + " into the pod as " + plan.ifname);

@@ -7,8 +7,10 @@
 #include "cni/plan/plan.h"
 #include "cni/record/record.h"
 #include "common/netlink/kernel.h"
+#include "common/node/gid_table.h"
 #include "common/result.h"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,13 +62,32 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
 Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
                                                    const World& world);
 
-// Sysctls, addresses and routes of the link in the pod. Undone by moving the link: the kernel drops them.
-// (Sysctls that are not the link's end with the pod's namespace.)
+// Sysctls, addresses and routes of the link in the pod. IPv4 addresses come first, in the order of IPAM
+// within each family, because GIDs are in the order of the addresses. Undone by moving the link: the kernel
+// drops them. (Sysctls that are not the link's end with the pod's namespace.)
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table);
 
+// The address of which the GID is the pod's: the first IPv4 address, or without one the first.
+std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses);
+// Where the RoCE v2 GID of that address is, once the kernel has made it, or at the end of the time. Nothing
+// is waited for where there can be none: no RDMA device, no address, or no table that could be read.
+Result<GidSearch> wait_for_gid(const Record& record, const InPod& in_pod, std::chrono::milliseconds at_most,
+                               Kernel& pod, const World& world);
+
 // Announces the link's IPv4 addresses to the neighbours. Errors are logged.
 void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& log);
+
+// Writes the files of a pod (cni/plan/pod_files.h) from the records of all its attachments, then gives them
+// to the containers with one of its devices, by their CDI specs. The files come first: a mount without a
+// source stops a container. Under a lock of the pod.
+Result<> write_pod_files(const std::string& container_id, World& world);
+// The inverse for one attachment, whose record is still there: its device's containers get the default again,
+// and the files no longer have it. With the pod's last attachment the folder goes.
+Result<> leave_pod_files(const Record& leaving, World& world);
+// Folders of pods that have no record any more, and the removal of one. False: it has one again.
+Result<std::vector<std::string>> abandoned_pod_folders(const World& world);
+Result<bool> remove_abandoned_pod_folder(const std::string& container_id, World& world);
 
 // The tables that have a rule or a route in the pod.
 Result<std::vector<uint32_t>> tables_in_use(Kernel& pod);

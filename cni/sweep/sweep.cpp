@@ -111,6 +111,22 @@ Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport&
   return {};
 }
 
+Result<> sweep_pod_folders(World& world, const SweepOptions& options, SweepReport& report) {
+  for (const std::string& container_id : TRY(abandoned_pod_folders(world), "")) {
+    SweepLine line{SweepAction::removed, "files of container " + container_id,
+                   "it has no attachment any more"};
+    const auto removed =
+        options.dry_run ? Result<bool>(true) : remove_abandoned_pod_folder(container_id, world);
+    if (removed.ok() && !*removed) continue;
+    if (!removed.ok()) {
+      line.action = SweepAction::failed;
+      line.why = removed.error().text_with_id();
+    }
+    report.lines.push_back(std::move(line));
+  }
+  return {};
+}
+
 const char* action_text(SweepAction action, bool dry_run) {
   switch (action) {
     case SweepAction::left_alone:
@@ -165,6 +181,7 @@ Result<SweepReport> sweep(World& world, const SweepOptions& options) {
   const auto names = TRY(world.store.list(), "");
   sweep_records(world, options, names, report);
   TRY(sweep_leftovers(world, options, report), "");
+  TRY(sweep_pod_folders(world, options, report), "");
   TRY(sweep_baselines(world, options, report), "");
   TRY(sweep_others(world, options, report), "");
   return report;

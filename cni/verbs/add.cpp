@@ -6,6 +6,7 @@
 #include "cni/steps/steps.h"
 #include "cni/steps/transaction.h"
 #include "cni/verbs/chained.h"
+#include "cni/verbs/in_pod.h"
 #include "cni/verbs/read_state.h"
 #include "cni/verbs/verbs.h"
 #include "common/error_id.h"
@@ -20,6 +21,7 @@ namespace {
 struct Attached {
   Record record;
   std::optional<Link> link;
+  InPod in_pod;
   bool address_asked = false;  // the IPAM plugin has been run, or is about to be
 };
 
@@ -212,6 +214,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
 
+  out.in_pod = TRY(read_rdma_before_move(conf, before, world), "");
   out.record = make_record(request, conf, before, plan);
   out.record.netns_id = pod.netns_id();
   out.record.boot_id = TRY(boot_id(world.sys), "");
@@ -294,6 +297,10 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
                               {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
   correct_device_info(conf, attached.record, world);
   warn_of_carrier(attached, world);
+  // Last, so that the kernel makes the GID meanwhile.
+  record_in_pod({request, conf, chained, attached.link, out.assignment, attached.in_pod}, pod, world,
+                attached.record);
+  describe_to_pod(attached.record, world);
   return chained == Chained::rdma ? pass_on(conf) : out;
 }
 

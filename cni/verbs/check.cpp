@@ -166,6 +166,19 @@ Result<> compare_rdma(const Record& record, Kernel& pod, const World& world, Dif
   return {};
 }
 
+// Programs in the pod were given the index.
+Result<> compare_gid(const Record& record, Kernel& pod, const World& world, Differences& out) {
+  if (!record.in_pod || !record.in_pod->gid_index) return {};
+  const InPod& had = *record.in_pod;
+  const auto found = TRY(wait_for_gid(record, had, {}, pod, world), "");
+  // Without a table the device is not in the pod, which is a difference of its own.
+  if (!found.has_table || (found.place && found.place->index == *had.gid_index)) return {};
+  const std::string now = found.place ? "has index " + std::to_string(found.place->index) : "is gone";
+  out.add("the RoCE v2 GID of " + first_for_gid(had.addresses)->text() + " in " + had.rdma + " " + now +
+          ", it had index " + std::to_string(*had.gid_index));
+  return {};
+}
+
 // whereabouts answers every CHECK with this error, so it says nothing about the pod (its cmdCheck()).
 bool is_not_implemented(const NetConf& conf, const Error& error) {
   return conf.ipam_type == "whereabouts" && error.code == Errc::peer &&
@@ -218,6 +231,7 @@ Result<> check(const Request& request, World& world) {
   }
   TRY(compare_vf(*record, conf, request, world, differences), "");
   TRY(compare_rdma(*record, *pod, world, differences), "");
+  TRY(compare_gid(*record, *pod, world, differences), "");
   TRY(differences.result(), "");
   return check_ipam(request, conf, world);
 }

@@ -220,6 +220,14 @@ Result<> release_address(const Holdings& held, World& world) {
   return {};
 }
 
+// What a failure leaves is removed by a sweep: no pod has to wait for it.
+void leave_files(const Record& record, World& world) {
+  const auto left = with_id(ErrorId::pod_files, leave_pod_files(record, world));
+  if (!left)
+    world.log.warning("the files of the pod still have this attachment",
+                      {{"reason", left.error().text}, {"id", left.error().id_text()}});
+}
+
 }  // namespace
 
 Result<> release(const Holdings& held, World& world) {
@@ -238,6 +246,7 @@ Result<> release(const Holdings& held, World& world) {
                    : detach_unrecorded(held.request, held.network, world));
   // Any other address that is still live in the pod must not be assigned again.
   if (!address_first) note(release_address(held, world));
+  if (held.record) leave_files(*held.record, world);
   // Last, and only if nothing is left for a retry, a later ADD of the device, or GC.
   if (held.record && !failure) note(world.store.remove(*held.record));
   return failure ? Result<>(std::move(*failure)) : Result<>();

@@ -110,6 +110,11 @@ struct LinkChange {
   std::optional<bool> promisc = std::nullopt;
   std::optional<bool> allmulti = std::nullopt;
   LinkOptions options = {};
+  // Its IPv6 link-local address is made of its MAC from here on (IFLA_INET6_ADDR_GEN_MODE), whatever the
+  // namespace's default is. EAFNOSUPPORT, and nothing has changed, without IPv6 in the kernel or with an MTU
+  // below 1280. The kernel applies it last, after the link is up: an interface that has its carrier at that
+  // moment (veth) has made its address already, that of a NIC comes later.
+  bool eui64 = false;
   bool operator==(const LinkChange&) const = default;
 };
 
@@ -249,6 +254,9 @@ class Kernel {
   // exist.
   virtual Result<std::optional<std::string>> read_sysctl(std::string_view name) = 0;
   virtual Result<> write_sysctl(std::string_view name, std::string_view value) = 0;
+  // A folder with sysfs as this namespace has it, where "class/infiniband" has its RDMA devices; it exists as
+  // long as this object. No value if the kernel shows it through a mount point only (before 5.2).
+  virtual Result<std::optional<std::string>> sysfs() = 0;
 
   // Has the kernel ask for an IPv4 address that the link has itself, at once and, unanswered, twice more a
   // second apart (RTM_NEWNEIGH with NTF_USE, neigh_event_send()): a gratuitous ARP, from the first address of

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <string>
+#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include <linux/if_addr.h>
@@ -70,6 +71,20 @@ void put_vf_info(NlMessage& message, uint32_t vf, const VfSettings& change) {
     if (change.node_guid) put_struct(message, IFLA_VF_IB_NODE_GUID, ifla_vf_guid{vf, *change.node_guid});
     if (change.port_guid) put_struct(message, IFLA_VF_IB_PORT_GUID, ifla_vf_guid{vf, *change.port_guid});
   });
+}
+
+// The root of a mount of sysfs that no path leads to, for the namespace that the thread is in; unmounted with
+// the descriptor. No value without fsopen(2) (before 5.2).
+Result<std::optional<UniqueFd>> mount_sysfs() {
+  const UniqueFd context(::fsopen("sysfs", FSOPEN_CLOEXEC));
+  if (!context.valid() && errno == ENOSYS) return std::optional<UniqueFd>();
+  if (!context.valid()) return Error::from_errno(errno, "open a sysfs of the namespace");
+  if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+    return Error::from_errno(errno, "make a sysfs of the namespace");
+  constexpr unsigned kFlags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+  UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC, kFlags));
+  if (!root.valid()) return Error::from_errno(errno, "mount a sysfs of the namespace");
+  return std::optional(std::move(root));
 }
 
 std::string sysctl_path(std::string_view name) { return "/proc/sys/net/" + std::string(name); }
@@ -157,6 +172,11 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
   if (change.tx_queue_len) message.put_u32(IFLA_TXQLEN, *change.tx_queue_len);
   if (change.alias) message.put_text(IFLA_IFALIAS, *change.alias);
   put_link_options(message, change.options);
+  if (change.eui64) {
+    message.nest(IFLA_AF_SPEC, [&] {
+      message.nest(AF_INET6, [&] { message.put_u8(IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_EUI64); });
+    });
+  }
   return route_.request(message);
 }
 
@@ -281,6 +301,16 @@ Result<> NetlinkKernel::write_sysctl(std::string_view name, std::string_view val
   const ssize_t written = ::write(fd.get(), value.data(), value.size());
   if (written != static_cast<ssize_t>(value.size())) return Error::from_errno(errno, "write " + path);
   return {};
+}
+
+Result<std::optional<std::string>> NetlinkKernel::sysfs() {
+  if (!sysfs_.valid()) {
+    const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
+    auto mounted = TRY(mount_sysfs(), "");
+    if (!mounted) return std::optional<std::string>();
+    sysfs_ = std::move(*mounted);
+  }
+  return std::optional("/proc/self/fd/" + std::to_string(sysfs_.get()));
 }
 
 Result<> NetlinkKernel::announce(int link, const IpAddress& address) {

@@ -4,6 +4,7 @@
 #include "common/netlink/kernel.h"
 #include "common/netlink/netlink.h"
 #include "common/netlink/netns.h"
+#include "common/unique_fd.h"
 
 #include <cstdint>
 #include <memory>
@@ -51,6 +52,7 @@ class NetlinkKernel : public Kernel {
   Result<> remove_rule(const RoutingRule& rule) override;
   Result<std::optional<std::string>> read_sysctl(std::string_view name) override;
   Result<> write_sysctl(std::string_view name, std::string_view value) override;
+  Result<std::optional<std::string>> sysfs() override;
   Result<> announce(int link, const IpAddress& address) override;
 
   Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() override;
@@ -76,6 +78,7 @@ class NetlinkKernel : public Kernel {
   NlSocket route_;
   std::optional<NlSocket> rdma_;
   std::optional<NlSocket> generic_;
+  UniqueFd sysfs_;  // mounted when first needed
 };
 
 }  // namespace vfrail

@@ -109,6 +109,45 @@ Result<std::vector<uint32_t>> indices_of(ObjectReader& reader) {
   return out;
 }
 
+Json format_in_pod(const InPod& in_pod) {
+  Json addresses = Json::array();
+  for (const IpAddress& one : in_pod.addresses) addresses.push(one.cidr());
+  Json out;
+  out.set("mac", in_pod.mac.text()).set("mtu", in_pod.mtu).set("addresses", std::move(addresses));
+  out.set("rdma", in_pod.rdma).set("uverbs", in_pod.uverbs).set("linkLayer", in_pod.link_layer);
+  out.set("rdmaPort", in_pod.rdma_port);
+  if (in_pod.gid_index) out.set("gidIndex", *in_pod.gid_index);
+  if (in_pod.pf) out.set("pf", in_pod.pf->text());
+  if (in_pod.numa_node) out.set("numaNode", *in_pod.numa_node);
+  return out.set("defaultInterface", in_pod.default_interface);
+}
+
+Result<InPod> parse_in_pod(const Json::Object& object) {
+  ObjectReader reader(object, "inPod");
+  InPod out;
+  out.mac = TRY(mac_of(reader, "mac"), "");
+  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
+  for (const std::string& text : TRY(reader.texts("addresses"), "").value_or(std::vector<std::string>())) {
+    const auto address = IpAddress::parse_cidr(text);
+    if (!address) return reader.error("addresses", "no address with a prefix");
+    out.addresses.push_back(*address);
+  }
+  out.rdma = TRY(text_of(reader, "rdma"), "");
+  out.uverbs = TRY(text_of(reader, "uverbs"), "");
+  out.link_layer = TRY(text_of(reader, "linkLayer"), "");
+  out.rdma_port = static_cast<uint32_t>(TRY(number_of(reader, "rdmaPort", UINT32_MAX), ""));
+  if (const auto index = TRY(reader.integer("gidIndex", 0, UINT32_MAX), ""))
+    out.gid_index = static_cast<uint32_t>(*index);
+  if (const auto pf = TRY(reader.text("pf"), "")) {
+    out.pf = PciAddress::parse(*pf);
+    if (!out.pf) return reader.error("pf", "no PCI address");
+  }
+  if (const auto node = TRY(reader.integer("numaNode", 0, INT32_MAX), ""))
+    out.numa_node = static_cast<int>(*node);
+  out.default_interface = TRY(text_of(reader, "defaultInterface"), "");
+  return out;
+}
+
 Result<NetnsId> parse_netns_id(ObjectReader& reader) {
   // Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
   const std::string text = TRY(text_of(reader, "netnsId"), "");
@@ -221,6 +260,7 @@ std::string format_record(const Record& record) {
   Json indices = Json::array();
   for (const uint32_t index : record.rdma_index) indices.push(Json(index));
   out.set("rdmaIndex", indices).set("indexInPod", record.index_in_pod);
+  if (record.in_pod) out.set("inPod", format_in_pod(*record.in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
 }
@@ -259,6 +299,8 @@ Result<Record> parse_record(std::string_view text) {
   // Records of older versions do not have it; the kernel keeps an index where it can.
   const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
   out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;
+  if (const Json::Object* in_pod = TRY(reader.object("inPod"), ""))
+    out.in_pod = TRY(parse_in_pod(*in_pod), "");
   out.config = TRY(text_of(reader, "config"), "");
   out.cni_args = TRY(text_of(reader, "cniArgs"), "");
   out.cni_path = TRY(text_of(reader, "cniPath"), "");

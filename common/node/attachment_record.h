@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "common/ip_address.h"
 #include "common/json.h"
 #include "common/netlink/kernel.h"
 #include "common/netlink/netns.h"
@@ -68,6 +69,24 @@ struct VfBefore {
   bool operator==(const VfBefore&) const = default;
 };
 
+// What the pod has got, for those who describe it: its files (cni/plan/pod_files.h), CHECK, reports.
+struct InPod {
+  MacAddress mac;                         // empty: no interface
+  uint32_t mtu = 0;                       // 0: no interface
+  std::vector<IpAddress> addresses = {};  // in the order of the IPAM plugin
+  std::string rdma = {};                  // its first RDMA device, by its name in the pod; empty: none
+  std::string uverbs = {};                // "uverbs4"
+  std::string link_layer = {};            // "Ethernet", "InfiniBand"
+  uint32_t rdma_port = 1;
+  // Of the RoCE v2 GID of the first address, in the table of that port. No value: it is not RoCE, has no
+  // address, or its GID had not come.
+  std::optional<uint32_t> gid_index = std::nullopt;
+  std::optional<PciAddress> pf = std::nullopt;
+  std::optional<int> numa_node = std::nullopt;
+  std::string default_interface = {};  // that of the pod's default route; empty: none, or not asked
+  bool operator==(const InPod&) const = default;
+};
+
 struct Record {
   AttachmentName attachment;
   std::string network;
@@ -87,6 +106,7 @@ struct Record {
   // rdma_dev_change_netns()); empty: the record is an older version's.
   std::vector<uint32_t> rdma_index;
   std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: the same
+  std::optional<InPod> in_pod;  // no value while ADD is at work, and in the records of older versions
   // What the IPAM plugin needs to release the address when the runtime never asks for it.
   std::string config;
   std::string cni_args;

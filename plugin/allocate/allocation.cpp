@@ -3,6 +3,7 @@
 #include "common/error_id.h"
 #include "common/json.h"
 #include "common/node/driver.h"
+#include "common/node/pod_folder.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -203,6 +204,20 @@ std::vector<std::string> allocated(const PoolDevice& device) {
   return out;
 }
 
+// With CDI a spec has the default folder until vfrail-cni knows better. Without, each device has a folder,
+// and the container gets that of its first one: vfrail-cni writes the same into all.
+void add_pod_files(const PodFileMounts& wanted, const NodeFacts& node, const std::vector<std::string>& ids,
+                   Allocation& out) {
+  if (!wanted.any()) return;
+  for (const std::string& id : ids)
+    out.edits_of[id].mounts = pod_mounts(default_folder(node.run_folder), wanted.nccl);
+  out.edits.mounts = pod_mounts(device_files_folder(node.run_folder, ids.front()), wanted.nccl);
+  // In kubelet's answer, over which the pod's own env wins; over that of a CDI spec it does not.
+  const std::string mount = kPodMount;
+  if (wanted.ucx) out.edits.env.emplace("UCX_CONFIG_DIR", mount);
+  if (wanted.nccl_conf_file) out.edits.env.emplace("NCCL_CONF_FILE", mount + "/" + kNcclFile);
+}
+
 // What another pod may use as well: nodes alone. The peers give a shared pool no environment, and the pod
 // opens what it finds; a pod with one device of several gets its address.
 Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
@@ -238,11 +253,13 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
     out.edits_of.emplace(device.id(), own_edits(pool, device, node));
     nodes.add_all(out.edits_of.at(device.id()).nodes);
     if (device.facts.kind != FunctionKind::accelerator) out.files.push_back(device_info(pool, device));
-    if (device.rdma) out.allocated_nodes.emplace(device.id(), allocated(device));
+    if (device.rdma || pool.config.pod_files.any())
+      out.allocated_nodes.emplace(device.id(), device.rdma ? allocated(device) : std::vector<std::string>());
   }
   out.edits.env.emplace(env_name(pool.config), joined(ids, ","));
   out.edits.env.emplace(env_name(pool.config) + "_INFO", info.go_text());
   out.edits.nodes = std::move(nodes).take();
+  add_pod_files(pool.config.pod_files, node, ids, out);
   return out;
 }
 

@@ -2,6 +2,7 @@
 // read in, edits and the content of the files that belong to them out.
 #pragma once
 
+#include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
 #include "common/node/container_edits.h"
 #include "plugin/match/pools.h"
@@ -22,7 +23,8 @@ struct Allocation {
   std::map<std::string, ContainerEdits> edits_of;  // device id -> its own edits, maybe none
   std::map<std::string, CdiSpec> specs;            // device id -> with CDI, what carries its own
   std::vector<DeviceInfoFile> files;
-  // Device id -> its RDMA nodes, for common/node/allocated_nodes.h.
+  // Device id -> its RDMA nodes, of each device that has some or whose spec vfrail-cni has to find, for
+  // common/node/allocated_nodes.h.
   std::map<std::string, std::vector<std::string>> allocated_nodes;
 };
 
@@ -31,6 +33,7 @@ struct NodeFacts {
   bool rdma_cm = false;
   bool vhost_net = false;
   bool iommufd = false;  // /dev/iommu, if the resource asks for it
+  std::string run_folder = kRunFolder;
 };
 
 // `devices` are pool devices with facts just read. Errors: Errc::invalid for a duplicate or empty list.

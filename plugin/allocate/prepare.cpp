@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/device_folder.h"
+#include "common/node/pod_folder.h"
 #include "plugin/allocate/allocation.h"
 #include "plugin/allocate/cdi.h"
 #include "plugin/allocate/cdi_folder.h"
@@ -24,8 +25,10 @@ namespace {
 constexpr std::string_view kDev = "/dev/";
 
 // Read at each Allocate and not at the scan: loading vhost_net or rdma_ucm later needs no restart.
-Result<NodeFacts> read_node(const SysRoot& sys, const ResourceConfig& resource) {
+Result<NodeFacts> read_node(const AllocatePlaces& places, const ResourceConfig& resource) {
+  const SysRoot& sys = places.sys;
   NodeFacts out;
+  out.run_folder = places.run_dir;
   out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
   out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
   out.iommufd = resource.iommufd && TRY(has_device_node(sys, "iommu"), "");
@@ -89,8 +92,8 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
 
 Result<std::vector<Allocation>> compute(const PublishedPool& pool,
                                         const std::vector<std::vector<std::string>>& containers,
-                                        const SysRoot& sys) {
-  const NodeFacts node = TRY(read_node(sys, pool->config), "");
+                                        const AllocatePlaces& places) {
+  const NodeFacts node = TRY(read_node(places, pool->config), "");
   std::set<std::string> asked;
   std::vector<Allocation> out;
   for (const std::vector<std::string>& ids : containers) {
@@ -103,7 +106,7 @@ Result<std::vector<Allocation>> compute(const PublishedPool& pool,
         return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool->resource(),
                      ErrorId::not_advertised};
     }
-    const auto devices = TRY(read_devices(*pool, wanted, sys), "");
+    const auto devices = TRY(read_devices(*pool, wanted, places.sys), "");
     out.push_back(TRY(allocate(*pool, devices, node), "work out what the container gets"));
   }
   return out;
@@ -115,6 +118,21 @@ Result<> make_public_folder(const std::string& path) {
   if (::stat(path.c_str(), &there) == 0) return {};
   TRY(make_folder(path, 0755), "");
   if (::chmod(path.c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + path);
+  return {};
+}
+
+// The sources of the mounts have to be there before vfrail-cni fills them, and if it never does. What an
+// earlier pod has left is removed.
+Result<> make_pod_files(const Allocation& allocation, const AllocatePlaces& places) {
+  std::vector<std::string> folders{default_folder(places.run_dir)};
+  for (const auto& [device, edits] : allocation.edits_of) {
+    if (places.cdi_dir.empty()) folders.push_back(device_files_folder(places.run_dir, device));
+  }
+  for (const std::string& folder : folders) {
+    TRY(make_public_folder(folder), "");
+    for (const char* file : {kUcxFile, kPodFile}) TRY(remove_file(folder + "/" + file), "");
+    TRY(write_file(folder + "/" + kNcclFile, "", 0644, Durability::renamed), "");
+  }
   return {};
 }
 
@@ -176,13 +194,17 @@ class Written {
 Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places) {
-  auto allocations = TRY(compute(pool, containers, places.sys), "");
+  auto allocations = TRY(compute(pool, containers, places), "");
   for (Allocation& allocation : allocations) {
     if (!places.cdi_dir.empty()) use_cdi(pool->config, allocation);
   }
   TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
   Written written(places);
-  for (const Allocation& allocation : allocations) TRY(written.write(allocation), "");
+  for (const Allocation& allocation : allocations) {
+    if (pool->config.pod_files.any())
+      TRY(with_id(ErrorId::pod_files, make_pod_files(allocation, places)), "make the default files of pods");
+    TRY(written.write(allocation), "");
+  }
   written.keep();
   std::vector<ContainerEdits> out;
   for (Allocation& allocation : allocations) out.push_back(std::move(allocation.edits));

@@ -73,6 +73,17 @@ struct HealthPolicy {
   bool devlink = true;   // a devlink health reporter of the PF is in state "error"
 };
 
+// Which files about its networks a container gets (common/node/pod_folder.h). All false: none.
+struct PodFileMounts {
+  bool nccl = false;  // /etc/nccl.conf
+  bool ucx = false;   // UCX_CONFIG_DIR names the folder
+  bool nccl_conf_file =
+      false;  // NCCL_CONF_FILE names the file in the folder, /etc/nccl.conf stays the image's
+
+  bool any() const { return nccl || ucx || nccl_conf_file; }
+  bool operator==(const PodFileMounts&) const = default;
+};
+
 struct ResourceConfig {
   std::string prefix;  // "nvidia.com"
   std::string name;    // "hostdev"
@@ -82,6 +93,7 @@ struct ResourceConfig {
   std::string permissions = "rw";        // of device nodes: "rw", "rwm"
   bool iommufd = false;                  // also allocate /dev/iommu and the vfio character device
   std::vector<std::string> extra_nodes;  // "/dev/foo"; "cxi/*": /dev/X for each X in the device's folder cxi
+  PodFileMounts pod_files;
   Preference preference = Preference::none;
   HealthPolicy health;
   bool exclude_topology = false;

@@ -67,6 +67,33 @@ Result<> read_extra_nodes(ObjectReader& reader, std::vector<std::string>& out) {
   return reader.error("extraDeviceNodes", "more than " + std::to_string(kMaxExtraNodes) + " of them");
 }
 
+Error bad_pod_files(const ObjectReader& reader, const Json& value) {
+  return reader.error("podFiles", "must be false, \"env\", or a list of \"nccl\" and \"ucx\", got " +
+                                      value.text().substr(0, 60));
+}
+
+Result<> read_pod_files(ObjectReader& reader, ResourceConfig& out) {
+  const Json* value = reader.value("podFiles");
+  if (value == nullptr || *value == Json(false)) return {};
+  PodFileMounts& wanted = out.pod_files;
+  if (*value == Json("env")) {
+    wanted.nccl_conf_file = true;
+  } else if (value->as_array() == nullptr || value->as_array()->empty()) {
+    return bad_pod_files(reader, *value);
+  } else {
+    for (const Json& one : *value->as_array()) {
+      const std::string word = one.as_text() == nullptr ? "" : *one.as_text();
+      if (word != "nccl" && word != "ucx") return bad_pod_files(reader, *value);
+      (word == "nccl" ? wanted.nccl : wanted.ucx) = true;
+    }
+  }
+  if (!shares(out)) return {};
+  return reader.error(
+      "podFiles",
+      "vfrail-cni writes them when it attaches a device to a pod, and it attaches none of a shared "
+      "pool; take podFiles out, or set NCCL_IB_HCA in the pods");
+}
+
 }  // namespace
 
 Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
@@ -86,6 +113,7 @@ Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& 
       "");
   TRY(read_health(reader, out.health, warnings), "");
   TRY(read_extra_nodes(reader, out.extra_nodes), "");
+  TRY(read_pod_files(reader, out), "");
   return read_flag(reader, "registerEmpty", out.register_empty);
 }
 

@@ -62,6 +62,7 @@ struct FakeNode {
     outside.cdi_folders = {dir.path()};
     outside.return_timeout = std::chrono::milliseconds(50);
     outside.lock_timeout = std::chrono::milliseconds(50);
+    outside.gid_timeout = std::chrono::milliseconds(50);
     return work(outside);
   }
   template <class Verb>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include <catch2/catch.hpp>
 
@@ -47,13 +48,30 @@ void check_lookup(ContractBench& bench, const Link& before) {
   CHECK(errno_of(bench.host.change_link(999'999, {.up = true})) == ENODEV);
 }
 
+// Each namespace has its own devices in it.
+void check_sysfs(ContractBench& bench, const std::string& name_in_host) {
+  const auto host = bench.host.sysfs();
+  const auto pod = bench.pod.sysfs();
+  REQUIRE(host);
+  REQUIRE(pod);
+  if (!*host || !*pod) return;  // before Linux 5.2
+  const auto shows = [](const std::string& sysfs, const std::string& link) {
+    return std::filesystem::exists(sysfs + "/class/net/" + link);
+  };
+  CHECK(shows(**pod, "net1"));
+  CHECK_FALSE(shows(**host, "net1"));
+  CHECK_FALSE(shows(**pod, name_in_host));
+  CHECK(shows(**host, "lo"));
+}
+
 void check_move(ContractBench& bench, const Link& before) {
   REQUIRE(bench.host.add_altname(before.index, "contract-alternative-name"));
   REQUIRE(bench.host.add_address(before.index, cidr("192.0.2.1/24")));
   change(bench.host, before.index,
-         {.netns_fd = bench.pod.netns_fd(), .name = "net1", .mtu = 1400, .up = true});
+         {.netns_fd = bench.pod.netns_fd(), .name = "net1", .mtu = 1400, .up = true, .eui64 = true});
   CHECK_FALSE(has(bench.host, before.name));
   const Link moved = link_in(bench.pod, "net1");
+  check_sysfs(bench, before.name);
   CHECK(moved.mtu == 1400);
   CHECK(moved.up());
   CHECK(moved.mac == before.mac);

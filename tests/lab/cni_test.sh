@@ -31,6 +31,16 @@ finished() { wait "$1"; }
 open_node() { in_pod "$1" bash -c ": < /dev/infiniband/$2"; }
 node_of() { ls "$pci/$1/infiniband_verbs"; }
 
+# The index of the RoCE v2 GID of the pod's address: as the record has it, and as the pod sees it.
+recorded_index() { jq .inPod.gidIndex "/var/lib/cni/vfrail/attachments/$1:net1.json"; }
+gid_index() {
+    local ip
+    ip=$(answer "$1" '.ips[0].address')
+    IFS=. read -r -a bytes <<< "${ip%/*}"
+    in_pod "$1" grep -l "$(printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' "${bytes[@]}")" -r \
+        "/sys/class/infiniband/$2/ports/1/gids/" | sed 's,.*/,,'
+}
+
 # The IPAM plugin keeps the last address it gave out, and the folders it made; that is not ours to judge.
 ip link set "$(netdev $vf)" mtu 1400 txqueuelen 500 alias 'rail 0' up
 ip link property add dev "$(netdev $vf)" altname enp33s16f0-rail-0
@@ -57,12 +67,17 @@ else
     check 'the RDMA device is still visible in the host' has "$rdma" rdma dev show
     check 'its node opens in the pod' open_node a "$node"
 fi
+check 'the GID of its address is the first behind the default one' is 1 recorded_index a
+check 'the record has the index that the pod sees' is 1 gid_index a "$rdma"
+check 'the pod has an nccl.conf' is "# vfrail: net1 NCCL_IB_HCA==$rdma:1 NCCL_IB_GID_INDEX=1" \
+    paste -sd ' ' /run/vfrail/pods/a/nccl.conf
 jq --argjson p "$(< /tmp/a.answer)" -n '$p' > /tmp/prev
 check 'CHECK' cni CHECK a $vf ", \"mtu\": 1450, \"prevResult\": $(< /tmp/prev)"
 in_pod a ip link set net1 mtu 1300
 check 'CHECK names a changed MTU' refused_with 'net1 has MTU 1300, want 1450' \
     cni CHECK a $vf ", \"mtu\": 1450, \"prevResult\": $(< /tmp/prev)"
 check 'DEL' cni DEL a $vf
+check 'the files of the pod are gone' refused ls /run/vfrail/pods/a
 ip netns del a
 check 'the node is as before' unchanged
 

@@ -176,7 +176,8 @@ TEST_CASE("only installers write to the CNI folder, and the plugin only where ku
   }
   // kubelet opens the socket by the path that the plugin names.
   for (const char* path : {"/var/lib/kubelet/device-plugins", "/var/lib/kubelet/plugins_registry",
-                           "/var/run/k8s.cni.cncf.io/devinfo/dp", "/run/vfrail/promised"}) {
+                           "/var/run/k8s.cni.cncf.io/devinfo/dp", "/run/vfrail/promised", "/run/vfrail/none",
+                           "/run/vfrail/devices"}) {
     INFO(path);
     REQUIRE(mounted().contains(path));
     CHECK(mounted().at(path) == HostPath{path, true});

@@ -17,6 +17,7 @@ constexpr uint32_t kPromisc = 0x100;        // IFF_PROMISC
 constexpr uint32_t kAllmulti = 0x200;       // IFF_ALLMULTI
 constexpr uint32_t kLowerUp = 0x10000;      // IFF_LOWER_UP
 constexpr uint32_t kLegacyGsoSize = 65536;  // GSO_LEGACY_MAX_SIZE
+constexpr uint32_t kMinIpv6Mtu = 1280;
 constexpr uint16_t kEthtoolFamily = 21;
 constexpr int kFdOffset = 1000;  // so that a namespace's number is not taken for a real descriptor
 
@@ -96,6 +97,7 @@ class FakeKernel : public Kernel {
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     auto done = apply(*link, change);
+    world_.follow_gids();
     world_.write_sysfs();
     TRY(std::move(done), "");
     return world_.leave();
@@ -237,6 +239,8 @@ class FakeKernel : public Kernel {
       route.link = index;
       world_.routes_[self_].push_back(std::move(route));
     }
+    world_.follow_gids();
+    if (world_.rdma_mode == RdmaNetnsMode::shared) world_.write_sysfs();
     return world_.leave();
   }
   Result<std::vector<LinkAddress>> addresses(int index) override {
@@ -303,6 +307,23 @@ class FakeKernel : public Kernel {
     TRY(world_.enter("write_sysctl " + std::string(name)), "");
     world_.sysctls_[std::to_string(self_) + "/" + std::string(name)] = value;
     return world_.leave();
+  }
+
+  // A picture of the moment in which it is asked for.
+  Result<std::optional<std::string>> sysfs() override {
+    TRY(world_.enter("sysfs"), "");
+    const std::string folder = world_.root_ + "/sysfs-of-" + std::to_string(self_);
+    fs::remove_all(folder);
+    fs::create_directories(folder + "/class/net");
+    for (const auto& link : world_.links_) {
+      if (link->netns == self_) fs::create_directories(folder + "/class/net/" + link->link.name);
+    }
+    for (const FakeRdma& rdma : world_.rdma_) {
+      if (rdma.netns != self_ && world_.rdma_mode == RdmaNetnsMode::exclusive) continue;
+      rdma.gids.write(folder + "/bus/pci/devices/" + rdma.pci + "/infiniband/" + rdma.device.name +
+                      "/ports/1");
+    }
+    return std::optional(folder);
   }
 
   Result<> announce(int link, const IpAddress& address) override {
@@ -377,6 +398,7 @@ class FakeKernel : public Kernel {
 
  private:
   Result<> apply(FakeLink& link, const LinkChange& change) {
+    if (change.eui64 && (world_.no_ipv6 || link.link.mtu < kMinIpv6Mtu)) return refuse(EAFNOSUPPORT);
     const bool moves = change.netns_fd >= 0 && change.netns_fd - kFdOffset != self_;
     if (moves) TRY(world_.move_to(link, change.netns_fd - kFdOffset, change.name), "");
     if (change.mac) {
@@ -401,6 +423,9 @@ class FakeKernel : public Kernel {
     set_flag(link, change.promisc, kPromisc);
     set_flag(link, change.allmulti, kAllmulti);
     if (change.up && !*change.up) drop_routes(link);
+    const bool private_address = world_.stable_privacy.contains(link.netns) && !change.eui64;
+    if (change.up == true && private_address)
+      link.addresses.push_back({*IpAddress::parse_cidr("fe80::dead:beef/64"), DadState::done});
     set_options(link.link, change.options);
     if (change.tx_queue_len) link.link.tx_queue_len = *change.tx_queue_len;
     return {};
@@ -890,6 +915,17 @@ void FakeWorld::renumber(FakeRdma& rdma) {
   rdma.umad = lowest_free(&FakeRdma::umad);
 }
 
+void FakeWorld::follow_gids() {
+  for (FakeRdma& rdma : rdma_) {
+    const auto link = std::find_if(links_.begin(), links_.end(),
+                                   [&](const auto& one) { return one->link.parent_device == rdma.pci; });
+    if (link == links_.end() || (*link)->link.ipoib() || !rdma.makes_gids) continue;
+    std::vector<IpAddress> addresses;
+    for (const LinkAddress& one : (*link)->addresses) addresses.push_back(one.address);
+    rdma.gids.follow((*link)->link.mac, (*link)->link.name, addresses);
+  }
+}
+
 void FakeWorld::write_sysfs() const {
   const fs::path devices = root_ + "/sys/bus/pci/devices";
   const fs::path verbs = root_ + "/sys/class/infiniband_verbs";
@@ -917,7 +953,10 @@ void FakeWorld::write_sysfs() const {
     const fs::path folder = devices / rdma.pci;
     if (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared) {
       fs::create_directories(folder / "infiniband" / rdma.device.name / "ports/1");
-      std::ofstream(folder / "infiniband" / rdma.device.name / "ports/1/link_layer") << "Ethernet\n";
+      std::ofstream(folder / "infiniband" / rdma.device.name / "ports/1/link_layer")
+          << rdma.link_layer << "\n";
+      if (rdma_mode == RdmaNetnsMode::shared)
+        rdma.gids.write(folder / "infiniband" / rdma.device.name / "ports/1");
     }
     // Not tagged with the namespace: the host goes on seeing them.
     fs::create_directories(folder / "infiniband_mad" / ("umad" + std::to_string(rdma.umad)));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/netlink/kernel.h"
+#include "tests/support/fake_gids.h"
 
 #include <functional>
 #include <map>
@@ -45,6 +46,9 @@ struct FakeRdma {
   int uverbs = 0;
   int umad = 0;
   std::vector<NamedCounter> counters;  // of its one port; empty: the driver has none
+  FakeGids gids = FakeGids();
+  std::string link_layer = "Ethernet";
+  bool makes_gids = true;  // false: as a kernel that has not got to it
 };
 
 // A PF with the settings of its VFs, number by number.
@@ -126,6 +130,9 @@ class FakeWorld {
   RdmaNetnsMode rdma_mode = RdmaNetnsMode::exclusive;
   // Names of RDMA devices are unique in a namespace only, as since Linux 7.
   bool rdma_names_by_netns = false;
+  // Namespaces (of add_netns()) in which a link-local address is not made of the MAC.
+  std::set<int> stable_privacy;
+  bool no_ipv6 = false;                // of the kernel
   std::vector<std::string> announced;  // "10.9.0.2 at 02:00:00:00:00:07"
   // So many lists of RDMA devices miss the first one, as while other devices move.
   int rdma_lists_with_a_gap = 0;
@@ -153,6 +160,7 @@ class FakeWorld {
   void remove(const FakeLink* link);
   Result<> move_to(FakeLink& link, int netns, const std::optional<std::string>& fallback);
   void renumber(FakeRdma& rdma);
+  void follow_gids();
   FakePf* find_pf(int link);
   // The settings of the VF with that address; null if it has no PF.
   VfSettings* find_vf(const std::string& pci);

@@ -54,6 +54,18 @@ Record full_record() {
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.rdma_in_pod = {"rdma0", "rdma0_1"};
   out.rdma_index = {4, UINT32_MAX};
+  out.in_pod =
+      InPod{.mac = *MacAddress::parse("02:00:00:00:00:02"),
+            .mtu = 9000,
+            .addresses = {*IpAddress::parse_cidr("10.0.0.2/24"), *IpAddress::parse_cidr("fd00::2/64")},
+            .rdma = "rdma0",
+            .uverbs = "uverbs4",
+            .link_layer = "Ethernet",
+            .rdma_port = 2,
+            .gid_index = 3,
+            .pf = *PciAddress::parse("0000:03:00.0"),
+            .numa_node = 0,
+            .default_interface = "eth0"};
   out.config = "{\n\t\"name\": \"rail0\"}";
   out.cni_args = "A=1;B=2";
   out.cni_path = "/opt/cni/bin";

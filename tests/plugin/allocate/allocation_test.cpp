@@ -1,6 +1,7 @@
 #include "plugin/allocate/allocation.h"
 
 #include "common/json.h"
+#include "plugin/allocate/cdi.h"
 
 #include <catch2/catch.hpp>
 
@@ -238,4 +239,50 @@ TEST_CASE("a vfio device without an IOMMU group cannot be allocated") {
   const auto out = allocate(make_pool(), {make_device("0000:03:02.1", "vfio-pci")}, {});
   REQUIRE_FALSE(out);
   CHECK(out.error().text.find("has no IOMMU group") != std::string::npos);
+}
+
+TEST_CASE("containers get the files of their pod, of a default until vfrail-cni has written them") {
+  Pool pool = make_pool();
+  pool.config.pod_files = {.nccl = true, .ucx = true};
+  NodeFacts node;
+  node.run_folder = "/run/vfrail";
+  auto out = allocate(pool, {rdma_device("0000:03:02.1", 1), make_device("0000:03:02.2")}, node);
+  REQUIRE(out);
+  // Without CDI the answer to kubelet has the folder of the first device.
+  CHECK(out->edits.mounts ==
+        std::vector<Mount>{{"/run/vfrail/devices/0000:03:02.1", "/run/vfrail"},
+                           {"/run/vfrail/devices/0000:03:02.1/nccl.conf", "/etc/nccl.conf"}});
+  CHECK(out->edits.env.at("UCX_CONFIG_DIR") == "/run/vfrail");
+  // vfrail-cni finds the spec of each device by these, also of one without RDMA nodes.
+  CHECK(out->allocated_nodes.at("0000:03:02.1") == Texts{"issm1", "umad1", "uverbs1"});
+  CHECK(out->allocated_nodes.at("0000:03:02.2").empty());
+
+  use_cdi(pool.config, *out);
+  CHECK(out->edits.mounts.empty());
+  CHECK(out->edits.env.at("UCX_CONFIG_DIR") == "/run/vfrail");
+  REQUIRE(out->specs.size() == 2);
+  for (const auto& [device, spec] : out->specs) {
+    CHECK(spec.edits.mounts == std::vector<Mount>{{"/run/vfrail/none", "/run/vfrail"},
+                                                  {"/run/vfrail/none/nccl.conf", "/etc/nccl.conf"}});
+    // The env of a spec would win over that of the pod.
+    CHECK(spec.edits.env.empty());
+  }
+}
+
+TEST_CASE("with podFiles env the image keeps its own nccl.conf") {
+  Pool pool = make_pool();
+  pool.config.pod_files = {.nccl_conf_file = true};
+  auto out = allocate(pool, {make_device("0000:03:02.1")}, {});
+  REQUIRE(out);
+  CHECK(out->edits.mounts == std::vector<Mount>{{"/run/vfrail/devices/0000:03:02.1", "/run/vfrail"}});
+  CHECK(out->edits.env.at("NCCL_CONF_FILE") == "/run/vfrail/nccl.conf");
+  CHECK_FALSE(out->edits.env.contains("UCX_CONFIG_DIR"));
+}
+
+TEST_CASE("without podFiles a container gets no mount, and a device without nodes no spec") {
+  Allocation out = allocated({make_device("0000:03:02.1")}, {});
+  CHECK(out.edits.mounts.empty());
+  CHECK(out.allocated_nodes.empty());
+  use_cdi(make_pool().config, out);
+  CHECK(out.specs.empty());
 }

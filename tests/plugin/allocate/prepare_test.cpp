@@ -9,6 +9,9 @@
 #include "plugin/match/pools.h"
 #include "tests/plugin/tree.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
@@ -32,8 +35,8 @@ struct Node {
 
   Node() { REQUIRE(open_cdi_folder(places.cdi_dir)); }
 
-  Pool pool() const {
-    const auto config = parse_config(kConfig, {});
+  Pool pool(const char* text = kConfig) const {
+    const auto config = parse_config(text, {});
     REQUIRE(config);
     return match(*config, tree.scan()).pools.at(0);
   }
@@ -59,7 +62,39 @@ Result<Texts> prepare_claim(const std::string& claim, const Pool& pool, const Te
   return names;
 }
 
+constexpr const char* kWithFiles =
+    R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev", "podFiles": ["nccl"],
+                          "selectors": {"isRdma": true}}]})";
+
 }  // namespace
+
+TEST_CASE("the sources of the mounts are there before a container starts, and empty") {
+  Node node;
+  const std::string none = node.places.run_dir + "/none/nccl.conf";
+  const std::string device = node.places.run_dir + "/devices/0000:21:10.0/";
+  SECTION("with CDI") {
+    REQUIRE(prepare(node.pool(kWithFiles), {{"0000:21:10.0"}}, node.places));
+    CHECK(read_file(none, 1).value_or({}) == std::optional<std::string>(""));
+    CHECK_FALSE(std::filesystem::exists(device));
+    const auto spec = read_cdi_spec(node.places.cdi_dir + "/vfrail-nvidia.com-net-pci-0000:21:10.0.json");
+    REQUIRE(spec);
+    CHECK((*spec)->edits.mounts.at(1).host_path == none);
+  }
+  SECTION("without, for another pod than the last") {
+    node.places.cdi_dir.clear();
+    std::filesystem::create_directories(device);
+    for (const char* file : {"nccl.conf", "pod.json"}) std::ofstream(device + file) << "of the last pod";
+    const auto edits = prepare(node.pool(kWithFiles), {{"0000:21:10.0"}}, node.places);
+    REQUIRE(edits);
+    CHECK(edits->front().mounts.at(1).host_path == device + "nccl.conf");
+    CHECK(read_file(device + "nccl.conf", 1).value_or({}) == std::optional<std::string>(""));
+    CHECK_FALSE(std::filesystem::exists(device + "pod.json"));
+  }
+  SECTION("not where they are not asked for") {
+    REQUIRE(prepare(node.pool(), {{"0000:21:10.0"}}, node.places));
+    CHECK_FALSE(std::filesystem::exists(none));
+  }
+}
 
 TEST_CASE("a front end that answers with CDI names only has all that a container gets") {
   const Node node;

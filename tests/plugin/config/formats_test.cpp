@@ -156,6 +156,29 @@ TEST_CASE("keys that no peer has are read in both lists") {
   CHECK_FALSE(plain.health.carrier);
 }
 
+TEST_CASE("podFiles names the files that containers get") {
+  const auto files = [](const std::string& value) {
+    return first(listed(R"("selectors":{},"podFiles":)" + value)).pod_files;
+  };
+  CHECK(files(R"(["nccl","ucx"])") == PodFileMounts{.nccl = true, .ucx = true});
+  CHECK(files(R"(["ucx"])") == PodFileMounts{.ucx = true});
+  CHECK(files(R"("env")") == PodFileMounts{.nccl_conf_file = true});
+  CHECK_FALSE(files("false").any());
+  CHECK_FALSE(first(listed(R"("selectors":{})")).pod_files.any());
+}
+
+TEST_CASE("podFiles is refused with the reason") {
+  for (const char* value : {"true", "[]", R"(["nccl","gloo"])", R"(["env"])", R"("nccl")", "[1]", "{}"}) {
+    CAPTURE(value);
+    CHECK(error_of(listed(std::string(R"("selectors":{},"podFiles":)") + value))
+              .find("podFiles: must be false, \"env\", or a list") != std::string::npos);
+  }
+  // Of a shared pool nothing is attached, so nobody would write the files.
+  CHECK(error_of(shared(R"("rdmaHcaMax":1,"devices":["a"],"podFiles":["nccl"])"))
+            .find("podFiles: vfrail-cni writes") != std::string::npos);
+  CHECK_FALSE(first(shared(R"("rdmaHcaMax":1,"devices":["a"],"podFiles":false)")).pod_files.any());
+}
+
 TEST_CASE("each preference has its name, and a wrong one gets a suggestion") {
   for (const auto& [word, preference] :
        std::initializer_list<std::pair<std::string, Preference>>{{"none", Preference::none},

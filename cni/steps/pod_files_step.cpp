@@ -1,0 +1,219 @@
+#include "cni/plan/pod_files.h"
+#include "cni/steps/steps.h"
+#include "common/error_id.h"
+#include "common/files.h"
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
+#include "common/node/pod_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace vfrail {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kForAll = 0644;  // programs of any user read them
+
+// Those that are complete: an ADD that is at work writes the files again.
+Result<std::vector<DescribedAttachment>> find_described(const std::string& container_id,
+                                                        const std::optional<AttachmentName>& except,
+                                                        const World& world) {
+  std::vector<DescribedAttachment> out;
+  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+    if (name.container_id != container_id || name == except) continue;
+    auto record = TRY(world.store.load(name), "");
+    if (!record || !record->in_pod) continue;
+    const Configuration then(record->config);
+    DescribedAttachment one{std::move(*record)};
+    if (then.conf()) one.nccl = then.conf()->nccl;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+// `at` gives the path of a file in the folder. A fixed name for the temporary file, which a kill may leave:
+// nobody else writes there under the pod's lock.
+template <class At>
+Result<> write_all(const PodFiles& files, const At& at) {
+  for (const auto& [name, text] :
+       {std::pair(kNcclFile, &files.nccl_conf), std::pair(kUcxFile, &files.ucx_conf),
+        std::pair(kPodFile, &files.pod_json)}) {
+    const std::string file = name;
+    TRY(write_file(Replacement{at(file), at(file + ".new")}, *text, kForAll, Durability::renamed), "");
+  }
+  return {};
+}
+
+Result<> write_folder(const std::string& folder, const PodFiles& files) {
+  // Another process may remove the empty folder above it in between (remove_folder()).
+  for (int tries = 0; ::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST; ++tries) {
+    if (errno != ENOENT || tries == 3) return Error::from_errno(errno, "create folder " + folder);
+    TRY(make_folder(folder.substr(0, folder.rfind('/')), 0755), "");
+  }
+  // The umask may have taken bits away.
+  if (::chmod(folder.c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + folder);
+  return write_all(files, [&](const std::string& name) { return folder + "/" + name; });
+}
+
+// Of a device that was allocated without CDI. The device plugin has made it, which has fewer rights, so no
+// link in it is followed. No value: there is none.
+Result<std::optional<HeldFolder>> find_device_folder(const DeviceId& device, const World& world) {
+  const auto run = TRY(HeldFolder::open(world.run_folder), "");
+  const auto all = run ? TRY(run->enter(kDeviceFolders), "") : std::nullopt;
+  auto folder = all ? TRY(all->enter(device.text()), "") : std::nullopt;
+  if (folder) TRY(folder->check_owner(), "");
+  return folder;
+}
+
+Result<> write_device_folder(const DeviceId& device, const PodFiles& files, const World& world) {
+  const auto folder = TRY(find_device_folder(device, world), "");
+  if (!folder) return {};
+  return write_all(files, [&](const std::string& name) { return folder->at(name); });
+}
+
+// As the device plugin has made it.
+Result<> clear_device_folder(const DeviceId& device, const World& world) {
+  const auto folder = TRY(find_device_folder(device, world), "");
+  if (!folder) return {};
+  for (const char* file : {kUcxFile, kPodFile}) TRY(remove_file(folder->at(file)), "");
+  const std::string nccl = folder->at(kNcclFile);
+  return write_file(Replacement{nccl, nccl + ".new"}, "", kForAll, Durability::renamed);
+}
+
+bool is_of_a_pod(const std::string& folder, const World& world) {
+  return folder == default_folder(world.run_folder) ||
+         folder.starts_with(world.run_folder + "/" + kPodFolders + "/");
+}
+
+// The containers that get `from` (empty: any folder of a pod) by that spec get `to`. Under the device's lock,
+// as every change of it.
+Result<> move_mounts(const std::string& path, const std::string& from, const std::string& to, World& world) {
+  const auto file = TRY(find_cdi_spec(path, world.cdi_folders), "");
+  auto spec = file ? TRY(read_cdi_spec(file->path()), "") : std::nullopt;
+  if (!spec) return {};
+  const std::string now = mounted_pod_folder(spec->edits);
+  const bool wanted = from.empty() ? is_of_a_pod(now, world) : now == from;
+  if (!wanted || !move_pod_mounts(spec->edits, now, to)) return {};
+  return write_cdi_spec(file->path(), file->path() + ".new", *spec);
+}
+
+Result<> move_mounts_of(const Record& record, const std::string& from, const std::string& to, World& world) {
+  if (!record.device) return {};
+  const auto allocated = TRY(read_allocated_nodes(world.run_folder, *record.device), "");
+  if (!allocated || allocated->cdi_spec.empty()) return {};
+  const auto lock =
+      TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
+  return move_mounts(allocated->cdi_spec, from, to, world);
+}
+
+Result<> remove_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::remove_all(folder, failed);
+  // With the last pod nothing is left.
+  if (!failed) (void)::rmdir(folder.substr(0, folder.rfind('/')).c_str());
+  return failed ? Result<>(Error::from_errno(failed.value(), "remove " + folder)) : Result<>();
+}
+
+PodFiles files_of(const std::string& container_id, std::vector<DescribedAttachment> attachments,
+                  World& world) {
+  PodFiles out = make_pod_files(container_id, std::move(attachments));
+  for (const std::string& conflict : out.conflicts)
+    world.log.warning("two networks of the pod set a variable of NCCL differently", {{"reason", conflict}});
+  return out;
+}
+
+Result<> write_files(const std::string& container_id, const std::vector<DescribedAttachment>& attachments,
+                     World& world) {
+  const PodFiles files = files_of(container_id, attachments, world);
+  TRY(write_folder(pod_folder(world.run_folder, container_id), files), "");
+  for (const DescribedAttachment& one : attachments) {
+    if (one.record.device) TRY(write_device_folder(*one.record.device, files, world), "");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> write_pod_files(const std::string& container_id, World& world) {
+  const auto lock =
+      TRY(world.store.lock_pod(container_id, world.lock_timeout), "wait for the files of the pod");
+  const auto attachments = TRY(find_described(container_id, std::nullopt, world), "");
+  TRY(write_files(container_id, attachments, world), "");
+  const std::string folder = pod_folder(world.run_folder, container_id);
+  for (const DescribedAttachment& one : attachments)
+    TRY(move_mounts_of(one.record, "", folder, world), "CDI spec of " + one.record.device_key);
+  return {};
+}
+
+Result<> leave_pod_files(const Record& leaving, World& world) {
+  const std::string& container_id = leaving.attachment.container_id;
+  const auto lock =
+      TRY(world.store.lock_pod(container_id, world.lock_timeout), "wait for the files of the pod");
+  const std::string folder = pod_folder(world.run_folder, container_id);
+  TRY(move_mounts_of(leaving, folder, default_folder(world.run_folder), world),
+      "CDI spec of " + leaving.device_key);
+  if (leaving.device) TRY(clear_device_folder(*leaving.device, world), "");
+  const auto attachments = TRY(find_described(container_id, leaving.attachment, world), "");
+  return attachments.empty() ? remove_folder(folder) : write_files(container_id, attachments, world);
+}
+
+Result<std::vector<std::string>> abandoned_pod_folders(const World& world) {
+  std::vector<std::string> out;
+  const auto names = TRY(world.store.list(), "");
+  const std::string all = world.run_folder + "/" + kPodFolders;
+  std::error_code failed;
+  for (fs::directory_iterator at(all, failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string container_id = at->path().filename().string();
+    const bool known = std::any_of(names.begin(), names.end(), [&](const AttachmentName& name) {
+      return name.container_id == container_id;
+    });
+    if (!known && valid_container_id(container_id)) out.push_back(container_id);
+  }
+  if (failed && failed != std::errc::no_such_file_or_directory)
+    return Error::from_errno(failed.value(), "list " + all);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+namespace {
+
+// Every spec of ours that has the folder: without a record it is not known which devices these are of.
+Result<> restore_default_mounts(const std::string& folder, World& world) {
+  for (const std::string& specs : world.cdi_folders) {
+    std::error_code failed;
+    for (fs::directory_iterator at(specs, failed), end; !failed && at != end; at.increment(failed)) {
+      const std::string name = at->path().filename().string();
+      if (!name.starts_with(kCdiFilePrefix) || !name.ends_with(".json")) continue;
+      const auto spec = TRY(read_cdi_spec(at->path()), "");
+      if (!spec || mounted_pod_folder(spec->edits) != folder) continue;
+      const auto lock =
+          TRY(world.store.lock_device(spec->device, world.lock_timeout), "wait for " + spec->device);
+      TRY(move_mounts(at->path(), folder, default_folder(world.run_folder), world), "");
+    }
+    if (failed && failed != std::errc::no_such_file_or_directory)
+      return Error::from_errno(failed.value(), "list " + specs);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<bool> remove_abandoned_pod_folder(const std::string& container_id, World& world) {
+  auto locked = world.store.lock_pod(container_id, {});
+  if (!locked && locked.error().code == Errc::busy) return false;
+  const FileLock lock = TRY(std::move(locked), "");
+  const auto abandoned = TRY(abandoned_pod_folders(world), "");
+  if (std::find(abandoned.begin(), abandoned.end(), container_id) == abandoned.end()) return false;
+  const std::string folder = pod_folder(world.run_folder, container_id);
+  TRY(restore_default_mounts(folder, world), "");
+  TRY(remove_folder(folder), "");
+  return true;
+}
+
+}  // namespace vfrail

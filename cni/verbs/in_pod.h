@@ -1,0 +1,30 @@
+// What the pod has got, read for its record: it is what describes the attachment from then on.
+#pragma once
+
+#include "cni/plan/plan.h"
+#include "cni/verbs/chained.h"
+#include "cni/verbs/verbs.h"
+
+namespace vfrail {
+
+// Before the move, after which the host does not show it any more: the RDMA device, its port and link layer.
+Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, const World& world);
+
+// What ADD knows when everything is in place.
+struct AddedParts {
+  const Request& request;
+  const NetConf& conf;
+  Chained chained;
+  const std::optional<Link>& link;  // in the pod
+  const Assignment& assignment;
+  InPod in_pod;  // of read_rdma_before_move()
+};
+
+// Reads the rest, waits for the GID of the first address, and saves it all in the record. The pod has what it
+// has in any case, so a failure is logged and fails no pod; `record` is as it was then.
+void record_in_pod(AddedParts added, Kernel& pod, World& world, Record& record);
+
+// The files of the pod, which works without them: a failure is logged.
+void describe_to_pod(const Record& record, World& world);
+
+}  // namespace vfrail

@@ -1,0 +1,45 @@
+// The GID table of a port of an RDMA device, as sysfs shows it: where the RoCE v2 GID of an address is. Reads
+// only.
+//
+// The kernel fills it in this order (ib_core's roce_gid_mgmt.c): default GIDs, made of the MAC, one for each
+// RoCE type that the port has, at the front; then each further address of the interface, and of what stands
+// on it, takes the first free entry, once for each type, v1 before v2. The entries come a moment after the
+// addresses.
+#pragma once
+
+#include "common/ip_address.h"
+#include "common/node/sys_root.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace vfrail {
+
+struct WantedGid {
+  IpAddress address;
+  std::string netdev;  // the interface that has it, by its name in the namespace of the RDMA device
+};
+
+struct GidPlace {
+  uint32_t index = 0;
+  // Where it is if nothing but default GIDs was there before it.
+  uint32_t expected = 0;
+  // What is in that place instead: "fe80::1 of net1 (RoCE v1)"; empty if nothing is there any more.
+  std::string in_the_way = {};
+};
+
+// The first entries of a table are enough for the addresses of a pod; drivers have 1024 and more.
+inline constexpr uint32_t kFirstGids = 16;
+inline constexpr uint32_t kAllGids = 4096;
+
+struct GidSearch {
+  bool has_table = false;  // false: this namespace does not show the device, or it has no GIDs
+  std::optional<GidPlace> place = std::nullopt;
+};
+
+// `port` is the folder of the port: ".../infiniband/mlx5_2/ports/1". Reads as few files as it can.
+Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_t entries);
+
+}  // namespace vfrail

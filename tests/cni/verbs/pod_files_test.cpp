@@ -1,0 +1,223 @@
+// The files of a pod, and their way into its containers, over the verbs: after each ADD and DEL, without CDI,
+// and when something of it fails.
+#include "cni/sweep/sweep.h"
+#include "common/node/allocated_nodes.h"
+#include "common/node/cdi_spec.h"
+#include "common/node/pod_folder.h"
+#include "tests/cni/fake_node.h"
+
+#include <algorithm>
+
+namespace vfrail::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Contains;
+
+constexpr const char* kFirst = "0000:21:10.0";
+constexpr const char* kSecond = "0000:21:10.2";
+
+// A pod with two networks, whose devices were allocated with podFiles.
+struct FilesNode : TwoVfs {
+  explicit FilesNode(bool cdi = true) {
+    args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
+    install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
+    REQUIRE(log.open_file(dir.path("log")));
+    log.set_level(LogLevel::warning);
+    for (const char* device : {kFirst, kSecond}) cdi ? allocate_by_cdi(device) : allocate(device);
+  }
+  std::string run_folder() const { return dir.path("run"); }
+  std::string spec_path(const std::string& device) const { return dir.path("vfrail-" + device + ".json"); }
+  std::string folder() const { return pod_folder(run_folder(), container); }
+
+  // As the device plugin does it.
+  void allocate_by_cdi(const std::string& device) const {
+    const CdiSpec spec{
+        "nvidia.com/net-pci", device, {.mounts = pod_mounts(default_folder(run_folder()), true)}};
+    REQUIRE(write_cdi_spec(spec_path(device), dir.path("spec.new"), spec));
+    REQUIRE(write_allocated_nodes(run_folder(), *DeviceId::parse(device), {{}, spec_path(device)}));
+  }
+  void allocate(const std::string& device) const {
+    fs::create_directories(device_files_folder(run_folder(), device));
+    std::ofstream(device_files_folder(run_folder(), device) + "/" + kNcclFile);
+  }
+
+  auto verb(Command command, const std::string& ifname, const std::string& device) {
+    return process([&](World& outside) -> Result<> {
+      Request wanted = request(command, config(device));
+      wanted.ifname = ifname;
+      if (command == Command::del) return vfrail::del(wanted, outside);
+      const auto added = vfrail::add(wanted, outside);
+      return added ? Result<>() : added.error();
+    });
+  }
+  void add(const std::string& ifname, const std::string& device) {
+    const auto added = verb(Command::add, ifname, device);
+    if (!added) FAIL(added.error().text);
+  }
+  void del(const std::string& ifname, const std::string& device) {
+    const auto deleted = verb(Command::del, ifname, device);
+    if (!deleted) FAIL(deleted.error().text);
+  }
+  static std::string config(const std::string& device) {
+    return R"({"cniVersion":"1.0.0","name":"rail","type":"vfrail","nccl":{"NCCL_IB_TC":"106"},"deviceID":")" +
+           device + R"(","ipam":{"type":"fake-ipam"}})";
+  }
+  SweepReport sweep() {
+    return process([](World& outside) { return *vfrail::sweep(outside, {}); });
+  }
+
+  std::string file(const std::string& path) const {
+    std::ostringstream out;
+    out << std::ifstream(path).rdbuf();
+    return out.str();
+  }
+  std::string nccl() const { return file(folder() + "/nccl.conf"); }
+  // Where the containers with that device have their folder from; both mounts agree.
+  std::string source(const std::string& device) const {
+    const auto spec = read_cdi_spec(spec_path(device));
+    REQUIRE(spec);
+    REQUIRE(*spec);
+    const auto& mounts = (*spec)->edits.mounts;
+    REQUIRE(mounts.size() == 2);
+    CHECK(mounts[1].host_path == mounts[0].host_path + "/nccl.conf");
+    return mounts[0].host_path;
+  }
+};
+
+constexpr const char* kBoth =
+    "# vfrail: net1 net2\nNCCL_IB_HCA==mlx5_0:1,mlx5_1:1\nNCCL_IB_GID_INDEX=3\nNCCL_IB_TC=106\n";
+
+}  // namespace
+
+TEST_CASE("the files have all networks of the pod after each ADD and DEL, and end with the last one") {
+  FilesNode node;
+  const std::string none = default_folder(node.run_folder());
+  node.add("net1", kFirst);
+  CHECK(node.nccl() == "# vfrail: net1\nNCCL_IB_HCA==mlx5_0:1\nNCCL_IB_GID_INDEX=3\nNCCL_IB_TC=106\n");
+  CHECK(node.source(kFirst) == node.folder());
+  CHECK(node.source(kSecond) == none);
+  node.add("net2", kSecond);
+  CHECK(node.nccl() == kBoth);
+  CHECK(node.file(node.folder() + "/ucx.conf") == "# vfrail: net1 net2\nUCX_NET_DEVICES=mlx5_0:1,mlx5_1:1\n");
+  CHECK_THAT(node.file(node.folder() + "/pod.json"), Contains("\"train-0\"") && Contains("\"net2\""));
+  for (const char* device : {kFirst, kSecond}) CHECK(node.source(device) == node.folder());
+  CHECK((fs::status(node.folder()).permissions() & fs::perms::mask) == fs::perms(0755));
+  CHECK((fs::status(node.folder() + "/nccl.conf").permissions() & fs::perms::mask) == fs::perms(0644));
+  node.del("net1", kFirst);
+  CHECK(node.nccl() == "# vfrail: net2\nNCCL_IB_HCA==mlx5_1:1\nNCCL_IB_GID_INDEX=3\nNCCL_IB_TC=106\n");
+  CHECK(node.source(kFirst) == none);
+  CHECK(node.source(kSecond) == node.folder());
+  node.del("net2", kSecond);
+  CHECK_FALSE(fs::exists(node.folder()));
+  CHECK(node.source(kSecond) == none);
+  CHECK(node.no_state());
+  CHECK(node.text("log").empty());
+}
+
+TEST_CASE("a sandbox that is made again without another Allocate has its own files") {
+  FilesNode node;
+  node.add("net1", kFirst);
+  const std::string old = node.folder();
+  // Its DEL comes late, when another sandbox has the device already.
+  node.world.end_netns(kPod);
+  node.world.add_veth(node.world.add_netns(kPod), "eth0");
+  node.container = "c2";
+  node.add("net1", kFirst);
+  CHECK(node.source(kFirst) == node.folder());
+  node.container = "c1";
+  node.del("net1", kFirst);
+  CHECK_FALSE(fs::exists(old));
+  CHECK(node.source(kFirst) == pod_folder(node.run_folder(), "c2"));
+}
+
+TEST_CASE("without CDI each device's folder has the files of the whole pod, and is empty after DEL") {
+  FilesNode node(false);
+  node.add("net1", kFirst);
+  node.add("net2", kSecond);
+  for (const char* device : {kFirst, kSecond}) {
+    const std::string folder = device_files_folder(node.run_folder(), device);
+    CHECK(node.file(folder + "/nccl.conf") == kBoth);
+    CHECK(fs::exists(folder + "/pod.json"));
+  }
+  node.del("net1", kFirst);
+  const std::string folder = device_files_folder(node.run_folder(), kFirst);
+  CHECK(fs::file_size(folder + "/nccl.conf") == 0);
+  CHECK_FALSE(fs::exists(folder + "/pod.json"));
+  CHECK_THAT(node.file(device_files_folder(node.run_folder(), kSecond) + "/nccl.conf"),
+             Contains("# vfrail: net2\n"));
+}
+
+TEST_CASE("a folder of the device plugin that is a link leads nowhere") {
+  FilesNode node(false);
+  const std::string folder = device_files_folder(node.run_folder(), kFirst);
+  fs::remove_all(folder);
+  fs::create_directories(node.dir.path("elsewhere"));
+  fs::create_symlink(node.dir.path("elsewhere"), folder);
+  node.add("net1", kFirst);
+  CHECK(fs::is_empty(node.dir.path("elsewhere")));
+  CHECK_THAT(node.text("log"), Contains("VF-POD-FILES") && Contains("link"));
+}
+
+TEST_CASE("files that cannot be written fail no pod, and its containers keep the default") {
+  FilesNode node;
+  std::ofstream(node.dir.path("run/pods")) << "in the way";
+  node.add("net1", kFirst);
+  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+  CHECK_THAT(node.text("log"), Contains("VF-POD-FILES") && Contains("run/pods"));
+  node.del("net1", kFirst);
+  CHECK(node.no_state());
+}
+
+TEST_CASE("files that DEL cannot remove fail no DEL, and a sweep removes them") {
+  FilesNode node;
+  node.add("net1", kFirst);
+  // Somebody has broken the spec, and mends it later.
+  const std::string spec = node.file(node.spec_path(kFirst));
+  std::ofstream(node.spec_path(kFirst)) << "{";
+  node.del("net1", kFirst);
+  CHECK_THAT(node.text("log"), Contains("VF-POD-FILES"));
+  CHECK(node.no_state());
+  std::ofstream(node.spec_path(kFirst)) << spec;
+  CHECK(node.source(kFirst) == node.folder());
+  const SweepReport report = node.sweep();
+  CHECK(report.all_well());
+  CHECK_THAT(report.text(), Contains("files of container c1"));
+  CHECK_FALSE(fs::exists(node.folder()));
+  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+  CHECK_THAT(node.sweep().text(), !Contains("files of container"));
+}
+
+TEST_CASE("a mount of somebody else is left alone") {
+  FilesNode node;
+  auto spec = **read_cdi_spec(node.spec_path(kFirst));
+  spec.edits.mounts = {{"/opt/theirs", "/run/vfrail"}, {"/opt/nccl.conf", "/etc/nccl.conf"}};
+  REQUIRE(write_cdi_spec(node.spec_path(kFirst), node.dir.path("spec.new"), spec));
+  node.add("net1", kFirst);
+  CHECK((**read_cdi_spec(node.spec_path(kFirst))).edits == spec.edits);
+  CHECK_FALSE(node.nccl().empty());
+}
+
+TEST_CASE("an ADD that is rolled back leaves no files") {
+  FilesNode node;
+  node.print_result = [](const AddResult&) { return Error{Errc::system, 0, "the runtime is gone"}; };
+  CHECK_FALSE(node.verb(Command::add, "net1", kFirst));
+  CHECK_FALSE(fs::exists(node.folder()));
+  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+}
+
+TEST_CASE("an ADD that is killed at any call of the kernel leaves files that its DEL removes") {
+  for (int call = 1;; ++call) {
+    CAPTURE(call);
+    FilesNode node;
+    node.world.kill_call(call);
+    const bool died = killed([&] { (void)node.verb(Command::add, "net1", kFirst); });
+    node.world.forget_faults();
+    node.del("net1", kFirst);
+    CHECK_FALSE(fs::exists(node.folder()));
+    CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+    if (!died) return;
+  }
+}
+
+}  // namespace vfrail::test
