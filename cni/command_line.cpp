@@ -1,6 +1,7 @@
 #include "cni/command_line.h"
 
 #include "cni/environment.h"
+#include "cni/hook/memlock.h"
 #include "cni/install.h"
 #include "cni/sweep/sweep.h"
 #include "cni/uninstall.h"
@@ -8,17 +9,20 @@
 #include "common/error_id.h"
 #include "common/escape.h"
 #include "common/explain.h"
+#include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <unistd.h>
 
 namespace vfrail {
 
 namespace {
 
 constexpr const char* kProgram = "vfrail-cni";
+constexpr size_t kMaxHookState = 1 << 20;
 constexpr const char* kVersionLine = "vfrail-cni " VFRAIL_VERSION "\n";
 
 // Commands of the other program: users who call this one in /opt/cni/bin, where it is "vfrail", expect them
@@ -83,6 +87,24 @@ int run_uninstall(const CommandWords& words) {
   return 0;
 }
 
+Result<std::string> hook_memlock(const CommandWords& words) {
+  std::optional<LockedMemory> wanted;
+  if (words.arguments.size() > 1) wanted = TRY(parse_locked_memory(words.arguments[1]), "");
+  const std::string text = TRY(read_stream(STDIN_FILENO, kMaxHookState), "read stdin");
+  return raise_lock_limit(TRY(parse_oci_state(text), "state of the container"), wanted);
+}
+
+// A hook that fails makes its container fail, which then is worse off than without RDMA.
+int run_hook(const CommandText& program, const CommandText& command, const CommandWords& words) {
+  if (words.arguments[0] != "memlock")
+    return wrong_usage(program, "hook: \"" + words.arguments[0].substr(0, 60) + "\" is not memlock",
+                       help_text(command, kProgram));
+  const auto done = hook_memlock(words);
+  if (done) return print_text(escaped(*done) + "\n");
+  const int code = failed("hook memlock", done.error());
+  return words.has("--required") ? code : 0;
+}
+
 int run_explain(const CommandWords& words) {
   if (words.arguments.empty()) return print_text(error_list());
   const auto id = parse_error_id(words.arguments[0]);
@@ -104,6 +126,7 @@ int run_command(const CommandText& program, const CommandText& command, const Co
   if (command.name == "install") return run_install(words);
   if (command.name == "sweep") return run_sweep(words, environment);
   if (command.name == "uninstall") return run_uninstall(words);
+  if (command.name == "hook") return run_hook(program, command, words);
   return run_explain(words);
 }
 
@@ -130,6 +153,12 @@ CommandText command_line_text() {
         {{"--root"}, "DIR", "The node's files, those of the CNI plugins too, are below this folder (/)"},
         {{"--stay"}, "", "Wait for TERM when it is done, as a DaemonSet's container must"}},
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
+      {"hook",
+       "Run as a hook of a container runtime, which the plugin's CDI specs name: raise how much memory the "
+       "container may lock",
+       {help, {{"--required"}, "", "Fail, and with it the container, if it cannot be raised"}},
+       {{{}, "HOOK", "memlock, as createRuntime of the OCI specification; the state is on stdin", true},
+        {{}, "AMOUNT", "Bytes, or unlimited; without it the container's memory limit"}}},
       {"explain",
        "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all",
        {help},

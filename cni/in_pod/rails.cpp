@@ -153,7 +153,10 @@ Result<std::vector<VerbsNode>> read_verbs_nodes(const SysRoot& sys) {
   std::vector<VerbsNode> out;
   for (const std::string& name : TRY(names_in(sys, kVerbsClass), "")) {
     const SysRoot folder = sys.at(std::string(kVerbsClass) + "/" + name);
-    VerbsNode node{name, TRY(text_in(folder, "ibdev"), ""), {}, TRY(text_in(folder, "dev"), "")};
+    VerbsNode node;
+    node.name = name;
+    node.rdma = TRY(text_in(folder, "ibdev"), "");
+    node.number = TRY(text_in(folder, "dev"), "");
     if (node.rdma.empty()) continue;  // abi_version, which is a file of the class
     const std::string device = TRY(folder.link_name("device"), "").value_or("");
     if (PciAddress::parse(device)) node.pci = device;
