@@ -1,26 +1,28 @@
 #include "cni/command_line.h"
 
-#include "cni/command_words.h"
 #include "cni/environment.h"
+#include "cni/hook/memlock.h"
 #include "cni/install.h"
 #include "cni/sweep/sweep.h"
 #include "cni/uninstall.h"
-#include "common/completion.h"
+#include "common/command/standard_commands.h"
 #include "common/error_id.h"
 #include "common/escape.h"
 #include "common/explain.h"
-#include "common/manual.h"
+#include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <unistd.h>
 
 namespace vfrail {
 
 namespace {
 
 constexpr const char* kProgram = "vfrail-cni";
+constexpr size_t kMaxHookState = 1 << 20;
 constexpr const char* kVersionLine = "vfrail-cni " VFRAIL_VERSION "\n";
 
 // Commands of the other program: users who call this one in /opt/cni/bin, where it is "vfrail", expect them
@@ -32,15 +34,6 @@ constexpr const char* kWhereThePluginIs =
     "vfrail "
     "inspect\n  That is any node's pod; a node's own: kubectl -n kube-system get pods -l "
     "app.kubernetes.io/name=vfrail -o wide";
-
-int print(const std::string& text) {
-  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
-}
-
-int wrong_usage(const std::string& problem, const std::string& help) {
-  std::fprintf(stderr, "vfrail-cni: %s\n%s", escaped(problem).c_str(), help.c_str());
-  return 2;
-}
 
 int failed(const std::string& command, const Error& error) {
   std::fprintf(stderr, "vfrail-cni: %s: %s\n", command.c_str(), escaped(error.text_with_id()).c_str());
@@ -69,7 +62,7 @@ int run_sweep(const CommandWords& words, const Environment& environment) {
   options.adopt = words.has("--adopt");
   const auto report = sweep_node(options, environment);
   if (!report) return failed("sweep", report.error());
-  return print(report->text()) == 0 && report->all_well() ? 0 : 1;
+  return print_text(report->text()) == 0 && report->all_well() ? 0 : 1;
 }
 
 // PID 1 of a container gets TERM only with a handler for it.
@@ -89,58 +82,52 @@ int run_uninstall(const CommandWords& words) {
   if (!removed) return failed("uninstall", removed.error());
   std::string text;
   for (const std::string& path : *removed) text += "removed: " + escaped(path) + "\n";
-  if (print(text) != 0) return 1;
+  if (print_text(text) != 0) return 1;
   if (words.has("--stay")) wait_for_term();
   return 0;
 }
 
-int run_help(const CommandText& program, const CommandWords& words) {
-  if (words.arguments.empty()) return print(help_text(program, ""));
-  const CommandText* command = find_command(program, words.arguments[0]);
-  return print(command == nullptr ? help_text(program, "") : help_text(*command, kProgram));
+Result<std::string> hook_memlock(const CommandWords& words) {
+  std::optional<LockedMemory> wanted;
+  if (words.arguments.size() > 1) wanted = TRY(parse_locked_memory(words.arguments[1]), "");
+  const std::string text = TRY(read_stream(STDIN_FILENO, kMaxHookState), "read stdin");
+  return raise_lock_limit(TRY(parse_oci_state(text), "state of the container"), wanted);
+}
+
+// A hook that fails makes its container fail, which then is worse off than without RDMA.
+int run_hook(const CommandText& program, const CommandText& command, const CommandWords& words) {
+  if (words.arguments[0] != "memlock")
+    return wrong_usage(program, "hook: \"" + words.arguments[0].substr(0, 60) + "\" is not memlock",
+                       help_text(command, kProgram));
+  const auto done = hook_memlock(words);
+  if (done) return print_text(escaped(*done) + "\n");
+  const int code = failed("hook memlock", done.error());
+  return words.has("--required") ? code : 0;
 }
 
 int run_explain(const CommandWords& words) {
-  if (words.arguments.empty()) return print(error_list());
+  if (words.arguments.empty()) return print_text(error_list());
   const auto id = parse_error_id(words.arguments[0]);
-  return id ? print(explanation(row_of(*id))) : failed("explain", no_such_id(words.arguments[0]));
+  return id ? print_text(explanation(row_of(*id))) : failed("explain", no_such_id(words.arguments[0]));
 }
 
-int run_completion(const CommandText& program, const CommandWords& words) {
-  const auto script = completion_for(words.arguments[0], program);
-  if (script) return print(*script);
-  return wrong_usage("completion: \"" + words.arguments[0].substr(0, 60) + "\" is not one of " + kShells,
-                     help_text(completion_command(), kProgram));
-}
-
-int unknown_command(const CommandText& program, const std::string& name) {
+int no_command(const CommandText& program, const std::string& name) {
   const bool other =
       std::find(std::begin(kPluginCommands), std::end(kPluginCommands), name) != std::end(kPluginCommands);
-  if (other) {
-    std::fprintf(stderr, "vfrail-cni: \"%s\" is not a command of this CNI plugin; %s\n", name.c_str(),
-                 kWhereThePluginIs);
-    return 2;
-  }
-  std::vector<std::string> known;
-  for (const CommandText& command : program.commands) known.push_back(command.name);
-  const bool option = name.starts_with("-");
-  if (option) known = {"--help", "--version"};
-  return wrong_usage("\"" + name.substr(0, 60) + "\" is not " + (option ? "an option" : "a command") +
-                         suggestion(name, known),
-                     help_text(program, ""));
+  if (!other) return unknown_command(program, name);
+  std::fprintf(stderr, "vfrail-cni: \"%s\" is not a command of this CNI plugin; %s\n", name.c_str(),
+               kWhereThePluginIs);
+  return 2;
 }
 
 int run_command(const CommandText& program, const CommandText& command, const CommandWords& words,
                 const Environment& environment) {
-  if (words.has("--help")) return print(help_text(command, kProgram));
+  if (const auto done = run_standard_command(program, command, words, {8})) return *done;
   if (command.name == "install") return run_install(words);
   if (command.name == "sweep") return run_sweep(words, environment);
   if (command.name == "uninstall") return run_uninstall(words);
-  if (command.name == "explain") return run_explain(words);
-  if (command.name == "help") return run_help(program, words);
-  if (command.name == "completion") return run_completion(program, words);
-  if (command.name == "man") return print(manual_page(program, 8, VFRAIL_VERSION));
-  return print(kVersionLine);
+  if (command.name == "hook") return run_hook(program, command, words);
+  return run_explain(words);
 }
 
 }  // namespace
@@ -166,14 +153,17 @@ CommandText command_line_text() {
         {{"--root"}, "DIR", "The node's files, those of the CNI plugins too, are below this folder (/)"},
         {{"--stay"}, "", "Wait for TERM when it is done, as a DaemonSet's container must"}},
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
+      {"hook",
+       "Run as a hook of a container runtime, which the plugin's CDI specs name: raise how much memory the "
+       "container may lock",
+       {help, {{"--required"}, "", "Fail, and with it the container, if it cannot be raised"}},
+       {{{}, "HOOK", "memlock, as createRuntime of the OCI specification; the state is on stdin", true},
+        {{}, "AMOUNT", "Bytes, or unlimited; without it the container's memory limit"}}},
       {"explain",
        "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all",
        {help},
-       {{{}, "ID", "As it is in the message; also without VF-, in small letters"}}},
-      {"version", "Print the version", {help}},
-      {"help", "Print this, or the options of a command", {help}, {{{}, "COMMAND", "The command"}}},
-      completion_command(),
-      manual_command()};
+       {{{}, "ID", "As it is in the message; also without VF-, in small letters"}}}};
+  for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.sections = {{"CNI",
                    "A container runtime starts it, with CNI_COMMAND in the environment; CNI versions "
                    "0.1.0 to 1.1.0."},
@@ -191,12 +181,12 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
     return 0;
   }
   const std::string& name = arguments[0];
-  if (name == "-h" || name == "--help") return print(help_text(program, ""));
-  if (name == "--version") return print(kVersionLine);
+  if (name == "-h" || name == "--help") return print_text(help_text(program, ""));
+  if (name == "--version") return print_text(kVersionLine);
   const CommandText* command = find_command(program, name);
-  if (command == nullptr) return unknown_command(program, name);
+  if (command == nullptr) return no_command(program, name);
   const auto words = read_words(*command, {arguments.begin() + 1, arguments.end()});
-  if (!words) return wrong_usage(name + ": " + words.error().text, help_text(*command, kProgram));
+  if (!words) return wrong_usage(program, name + ": " + words.error().text, help_text(*command, kProgram));
   return run_command(program, *command, *words, environment);
 }
 

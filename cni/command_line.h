@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cni/conf/request.h"
-#include "common/command_text.h"
+#include "common/command/command_text.h"
 
 #include <string>
 #include <vector>

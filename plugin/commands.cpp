@@ -1,6 +1,6 @@
 #include "plugin/commands.h"
 
-#include "common/completion.h"
+#include "common/command/completion.h"
 #include "common/escape.h"
 #include "common/json.h"
 #include "plugin/command_line.h"
@@ -190,15 +190,15 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
           "Form of the answer")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("text|json");
-  const std::map<std::string, Finding> kFindings = {
-      {"fault", Finding::fault}, {"advice", Finding::advice}, {"note", Finding::note}};
   doctor
       ->add_option_function<std::string>(
           "--fail-on",
-          [&options, kFindings](const std::string& word) { options.fail_on = kFindings.at(word); },
+          [&options](const std::string& word) {
+            options.fail_on = parse_fail_on(word).value_or(Finding::fault);
+          },
           "The exit code is 1 from this on")
       ->check(CLI::IsMember({"fault", "advice", "note"}))
-      ->option_text("fault|advice|note");
+      ->option_text(kFailOn);
   add_text(doctor, "--root", options.root, "DIR", kRootAbout);
 }
 

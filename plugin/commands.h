@@ -2,7 +2,7 @@
 // description as CommandText for completion and the manual. Runs none of them.
 #pragma once
 
-#include "common/command_text.h"
+#include "common/command/command_text.h"
 #include "plugin/doctor/doctor.h"
 #include "plugin/doctor/explain_id.h"
 #include "plugin/report/check_config.h"

@@ -1,7 +1,7 @@
 // vfrail: the device plugin and the administrator's command line. Flags in, exit code out:
 // 0 done, 1 failed, 2 wrong usage or configuration.
-#include "common/completion.h"
-#include "common/manual.h"
+#include "common/command/completion.h"
+#include "common/command/manual.h"
 #include "plugin/command_line.h"
 #include "plugin/commands.h"
 #include "plugin/kubelet/pod_resources.h"

@@ -1,30 +1,14 @@
 // A check of the node: what an administrator should know before pods find out. Reads, and changes nothing.
 #pragma once
 
+#include "common/checks/check.h"
 #include "common/node/sys_root.h"
-#include "common/result.h"
 #include "plugin/inventory/inventory.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace vfrail {
-
-enum class Finding : uint8_t {
-  good,
-  unknown,  // cannot be read here
-  note,     // works; worth knowing
-  advice,   // works, but not as well as it could
-  fault,    // pods will fail, or do
-};
-
-struct CheckResult {
-  Finding finding = Finding::good;
-  std::string text;         // which object, and what was found
-  std::string remedy = {};  // what to do; of advice and faults
-};
-using CheckResults = std::vector<CheckResult>;
 
 struct CheckedNode {
   const SysRoot& sys;
@@ -34,14 +18,7 @@ struct CheckedNode {
   const SysRoot& kernel;
 };
 
-struct NodeCheck {
-  const char* id;     // "VF-N04", which never changes its meaning
-  const char* name;   // "rdma-netns-mode"
-  const char* holds;  // what is so when it finds nothing
-  // Nothing found: good. An error: what it needs cannot be read.
-  Result<CheckResults> (*run)(const CheckedNode&);
-};
-
+using NodeCheck = Check<CheckedNode>;
 using NodeChecks = std::vector<NodeCheck>;
 const NodeChecks& kernel_checks();
 const NodeChecks& driver_checks();

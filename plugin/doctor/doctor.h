@@ -12,15 +12,9 @@ namespace vfrail {
 // All of them, by id. A new check is a new row in one of the lists.
 std::vector<NodeCheck> node_checks();
 
-struct CheckReport {
-  NodeCheck check;
-  CheckResults results;  // at least one
-};
 std::vector<CheckReport> check_node(const CheckedNode& node);
-
-// A line for each result, its remedy below it, and how many there are of each kind.
-std::string render_checks(const std::vector<CheckReport>& reports);
-Json checks_json(const std::vector<CheckReport>& reports);
+// The whole answer of `-o json`.
+Json doctor_json(const std::vector<CheckReport>& reports);
 
 struct DoctorOptions {
   std::string root = "/";

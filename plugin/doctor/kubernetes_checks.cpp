@@ -1,11 +1,11 @@
 // Kubelet, CNI, the container runtime, and what it finds in /dev and in the CDI folders.
+#include "common/node/lock_limit.h"
 #include "common/text.h"
 #include "plugin/allocate/cdi_runtime.h"
 #include "plugin/doctor/check.h"
 #include "plugin/documents/yaml.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace vfrail {
@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kKubelet = "var/lib/kubelet";
 constexpr const char* kCniConfigurations = "etc/cni/net.d";
 constexpr const char* kCniPrograms = "opt/cni/bin";
-constexpr int64_t kLittleMemlock = 64 << 20;  // less than RDMA programs pin at their start
+constexpr uint64_t kLittleMemlock = 64 << 20;  // less than RDMA programs pin at their start
 
 CheckResults unknown(const SysRoot& sys, const std::string& folder) {
   return {{Finding::unknown, sys.path(folder) + " is not there"}};
@@ -211,19 +211,6 @@ Result<CheckResults> check_whereabouts(const CheckedNode& node) {
                        "run whereabouts' DaemonSet on this node, or name the file in the network's ipam"}};
 }
 
-// "Max locked memory         65536                65536                bytes".
-std::optional<int64_t> parse_memlock(const std::string& limits) {
-  for (const std::string& line : split(limits, "\n")) {
-    if (!line.starts_with("Max locked memory")) continue;
-    const auto words = split(line, " ");
-    if (words.size() < 4 || words[3] == "unlimited") return std::nullopt;
-    int64_t out = 0;
-    std::from_chars(words[3].data(), words[3].data() + words[3].size(), out);
-    return out;
-  }
-  return std::nullopt;
-}
-
 Result<CheckResults> check_memlock(const CheckedNode& node) {
   bool found = false;
   CheckResults out;
@@ -234,11 +221,11 @@ Result<CheckResults> check_memlock(const CheckedNode& node) {
     const auto limits = TRY(node.sys.text("proc/" + process + "/limits"), "");
     if (!limits) continue;
     found = true;
-    const auto memlock = parse_memlock(*limits);
-    if (!memlock || *memlock >= kLittleMemlock) continue;
+    const auto memlock = parse_lock_limit(*limits);
+    if (!memlock || memlock->allows(kLittleMemlock)) continue;
     out.push_back(
         {Finding::advice,
-         *program + " may lock " + std::to_string(*memlock >> 10) +
+         *program + " may lock " + std::to_string(memlock->bytes >> 10) +
              " KiB, and so may each container: memory of RDMA programs that do not run as root with "
              "IPC_LOCK cannot be registered",
          "LimitMEMLOCK=infinity in a drop-in of " + *program + ".service, and restart it"});

@@ -1,5 +1,5 @@
-// cni/command_words.h: flags as other programs take them.
-#include "cni/command_words.h"
+// common/command/command_words.h: flags as other programs take them.
+#include "common/command/command_words.h"
 
 #include "cni/command_line.h"
 

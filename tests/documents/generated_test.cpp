@@ -1,6 +1,7 @@
 // Parts of documents that come from the program, and lists that have to be complete. To update the former:
 //   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated parts of documents are up to date'
 #include "cni/conf/link_settings.h"
+#include "cni/in_pod/pod_report.h"
 #include "common/error_id.h"
 #include "plugin/config/selector_table.h"
 #include "plugin/doctor/doctor.h"
@@ -25,6 +26,7 @@ constexpr const char* kEnd = "<!-- end of generated -->\n";
 std::string generate(const std::string& name) {
   if (name == "selectors") return selectors_document();
   if (name == "link settings") return link_settings_document();
+  if (name == "pod checks") return pod_checks_document();
   if (name == "error ids") return errors_document();
   const ShellOutcome outcome = run_in_shell(name);
   INFO(name << "\n" << outcome.output);
@@ -120,10 +122,12 @@ TEST_CASE("every key of a network configuration is in the document") {
   CHECK(keys > 30);
 }
 
-// Of `vfrail doctor`: "VF-N04".
+// Of `vfrail doctor`, "VF-N04", or of vfrail-check, "VF-P04".
 bool is_check(const std::string& id) {
-  const auto checks = node_checks();
-  return std::any_of(checks.begin(), checks.end(), [&](const NodeCheck& check) { return check.id == id; });
+  const auto has_id = [&](const auto& check) { return check.id == id; };
+  const auto node = node_checks();
+  const auto pod = pod_checks();
+  return std::any_of(node.begin(), node.end(), has_id) || std::any_of(pod.begin(), pod.end(), has_id);
 }
 
 TEST_CASE("every id has its section in the troubleshooting, and documents name no other") {

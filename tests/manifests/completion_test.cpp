@@ -1,4 +1,4 @@
-// What both programs make of their own description: completion that the shells take, manual pages that groff
+// What the programs make of their own description: completion that the shells take, manual pages that groff
 // takes, and answers to what was not meant.
 #include "tests/support/shell.h"
 
@@ -54,14 +54,14 @@ Words options_of(const std::string& program, const std::string& command) {
   return out;
 }
 
-const char* const kPrograms[] = {"vfrail", "vfrail-cni"};
+const char* const kPrograms[] = {"vfrail", "vfrail-cni", "vfrail-check"};
 
 }  // namespace
 
 TEST_CASE("bash completes every command and every option that the help shows") {
   for (const std::string program : kPrograms) {
     const Words commands = commands_of(program);
-    CHECK(commands.size() >= 6);
+    CHECK(commands.size() >= 5);
     const Words first = offered(program, program + " ''");
     for (const std::string& command : commands) {
       INFO(program << " " << command);
@@ -92,6 +92,8 @@ TEST_CASE("bash completes partial words, choices, files and folders") {
   CHECK(offered("vfrail", "vfrail inspect --resource ''").empty());
   CHECK(offered("vfrail", "vfrail completion f") == Words{"fish"});
   CHECK(offered("vfrail-cni", "vfrail-cni sweep --d") == Words{"--dry-run"});
+  CHECK(offered("vfrail-check", "vfrail-check --fail-on ''") == Words{"fault", "advice", "note"});
+  CHECK(offered("vfrail-check", "vfrail-check -o json --ro") == Words{"--root"});
 }
 
 TEST_CASE("zsh and fish accept their scripts, and fish offers the same words") {
@@ -142,7 +144,7 @@ TEST_CASE("a manual page has every command and option, and groff reports no warn
   }
 }
 
-TEST_CASE("both programs print help and version and exit with 0, and with 2 for unknown arguments") {
+TEST_CASE("every program prints help and version and exits with 0, and with 2 for unknown arguments") {
   for (const std::string program : kPrograms) {
     INFO(program);
     const ShellOutcome version = run_in_shell(program + " --version");

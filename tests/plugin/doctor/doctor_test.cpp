@@ -22,7 +22,7 @@ namespace {
 CheckResults results_of(const std::string& id, const Tree& tree, const Inventory& inventory) {
   const SysRoot sys = tree.sys();
   for (auto& report : check_node({sys, inventory, sys})) {
-    if (report.check.id == id) return report.results;
+    if (report.id == id) return report.results;
   }
   FAIL("no check " << id);
   return {};
@@ -35,13 +35,13 @@ std::vector<std::string> findings(const Tree& tree) {
   const SysRoot sys = tree.sys();
   const Inventory inventory = tree.scan();
   std::vector<std::string> out;
-  for (const auto& [check, results] : check_node({sys, inventory, sys})) {
+  for (const auto& [id, name, results] : check_node({sys, inventory, sys})) {
     for (const CheckResult& result : results) {
       if (result.finding == Finding::good || result.finding == Finding::unknown) continue;
       const char* word = result.finding == Finding::fault    ? " fault: "
                          : result.finding == Finding::advice ? " advice: "
                                                              : " note: ";
-      out.push_back(check.id + std::string(word) + result.text);
+      out.push_back(id + word + result.text);
     }
   }
   return out;
@@ -245,10 +245,10 @@ TEST_CASE("a node where nothing is wrong has no finding, and every check can be 
   const SysRoot sys = tree.sys();
   const Inventory inventory = tree.scan();
   std::set<std::string> ids;
-  for (const auto& [check, results] : check_node({sys, inventory, sys})) {
-    CAPTURE(check.id, results[0].text);
-    CHECK(ids.insert(check.id).second);
-    CHECK(results[0].finding == Finding::good);
+  for (const CheckReport& report : check_node({sys, inventory, sys})) {
+    CAPTURE(report.id, report.results[0].text);
+    CHECK(ids.insert(report.id).second);
+    CHECK(report.results[0].finding == Finding::good);
   }
   CHECK(ids.size() == node_checks().size());
 }
@@ -341,7 +341,7 @@ TEST_CASE("the report has each finding with id and remedy, and how many there ar
   CHECK(contains(text, " unknown, "));
   std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
   const std::string schema{std::istreambuf_iterator<char>(file), {}};
-  CHECK(test::schema_violation(schema, checks_json(reports).text()) == "");
+  CHECK(test::schema_violation(schema, doctor_json(reports).text()) == "");
 }
 
 TEST_CASE("the exit code is 1 from the finding on that was asked for") {

@@ -1,4 +1,4 @@
-#include "common/command_text.h"
+#include "common/command/command_text.h"
 
 #include "common/text.h"
 
@@ -42,7 +42,7 @@ const CommandText* find_command(const CommandText& program, const std::string& n
 
 std::string usage_line(const CommandText& command, const std::string& parent) {
   std::string out = parent + (parent.empty() ? "" : " ") + command.name + " [OPTIONS]";
-  if (!command.commands.empty()) out += " COMMAND";
+  if (!command.commands.empty()) out += command.works_alone ? " [COMMAND]" : " COMMAND";
   for (const OptionText& argument : command.arguments) out += " " + argument_text(argument);
   return out;
 }

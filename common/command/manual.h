@@ -1,7 +1,7 @@
 // The manual page of a program, made from its CommandText, for `man`. Pure.
 #pragma once
 
-#include "common/command_text.h"
+#include "common/command/command_text.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "common/manual.h"
+#include "common/command/manual.h"
 
 #include "common/text.h"
 
@@ -51,6 +51,7 @@ std::string manual_page(const CommandText& program, int section, const std::stri
   std::string out = ".TH " + upper(plain(program.name)) + " " + std::to_string(section) + " \"\" \"" +
                     plain(program.name + " " + version) + "\"\n.SH NAME\n" + plain(program.name) + " \\- " +
                     plain(program.about) + "\n.SH SYNOPSIS\n";
+  if (program.works_alone) out += ".B " + plain(program.name) + " [OPTIONS]\n.br\n";
   for (const CommandText& command : program.commands)
     out += ".B " + plain(usage_line(command, program.name)) + "\n.br\n";
   out += ".SH OPTIONS\n" + entries(program) + ".SH COMMANDS\n";

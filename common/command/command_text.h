@@ -22,6 +22,7 @@ struct CommandText {
   std::vector<OptionText> arguments = {};  // those without a name, in their order
   std::vector<CommandText> commands = {};
   std::vector<std::pair<std::string, std::string>> sections = {};  // more of the manual: title, text
+  bool works_alone = false;  // of a program: without one of its commands, too
 };
 
 // The options that every command of either program has.

@@ -1,4 +1,4 @@
-#include "cni/command_words.h"
+#include "common/command/command_words.h"
 
 #include "common/json.h"
 

@@ -1,7 +1,7 @@
 // Shell completion of a program, made from its CommandText: a script for each shell. Pure.
 #pragma once
 
-#include "common/command_text.h"
+#include "common/command/command_text.h"
 
 #include <optional>
 #include <string>

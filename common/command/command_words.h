@@ -1,7 +1,7 @@
-// The arguments of a command of vfrail-cni, parsed by the command's own description. Pure.
+// The arguments of a command, parsed by the command's own description. Pure.
 #pragma once
 
-#include "common/command_text.h"
+#include "common/command/command_text.h"
 #include "common/result.h"
 
 #include <map>

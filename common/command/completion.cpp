@@ -1,4 +1,4 @@
-#include "common/completion.h"
+#include "common/command/completion.h"
 
 #include "common/text.h"
 
@@ -23,6 +23,13 @@ std::string function_name(const CommandText& program) {
 std::string header(const CommandText& program, const char* shell) {
   return "# Completion of " + program.name + " for " + shell + ", as `" + program.name + " completion " +
          shell + "` prints it.\n";
+}
+
+// "install|sweep".
+std::string command_names(const CommandText& program) {
+  std::vector<std::string> out;
+  for (const CommandText& one : program.commands) out.push_back(one.name);
+  return joined(out, "|");
 }
 
 std::string names_of(const CommandText& command) {
@@ -131,11 +138,15 @@ std::string bash_completion(const CommandText& program) {
     previous=${COMP_WORDS[COMP_CWORD-2]}
   fi
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    [[ $word == -* ]] || { command=$word; break; }
+    case $word in
+      )" + command_names(program) +
+                    R"() command=$word; break ;;
+    esac
   done
   COMPREPLY=()
   case "$command $previous" in
 )";
+  out += bash_options(program, "");
   for (const CommandText& command : program.commands) out += bash_options(command, command.name);
   out += "  esac\n  case $command in\n" + bash_words(program, "");
   for (const CommandText& command : program.commands) out += bash_words(command, command.name);

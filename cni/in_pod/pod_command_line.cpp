@@ -1,0 +1,125 @@
+#include "cni/in_pod/pod_command_line.h"
+
+#include "cni/in_pod/pod_report.h"
+#include "common/command/standard_commands.h"
+#include "common/error_id.h"
+#include "common/escape.h"
+#include "common/json.h"
+#include "common/netlink/netlink_kernel.h"
+
+#include <cstdio>
+
+namespace vfrail {
+
+namespace {
+
+struct PodCheckOptions {
+  std::string root = "/";
+  bool json = false;
+  Finding fail_on = Finding::fault;
+};
+
+Result<PodCheckOptions> read_options(const CommandWords& words) {
+  PodCheckOptions out;
+  for (const auto& [name, value] : words.options) {
+    if (name == "--root") out.root = value;
+    if (name == "--output") {
+      if (value != "text" && value != "json")
+        return Error{Errc::invalid, 0, "--output: \"" + value + "\" is not one of text|json"};
+      out.json = value == "json";
+    }
+    if (name == "--fail-on") {
+      const auto finding = parse_fail_on(value);
+      if (!finding) return Error{Errc::invalid, 0, "--fail-on: \"" + value + "\" is not one of " + kFailOn};
+      out.fail_on = *finding;
+    }
+  }
+  return out;
+}
+
+int run_checks(const PodCheckOptions& options, const PodEnvironment& environment, const Probe& probe) {
+  const bool live = options.root == "/";
+  // Without it the checks that need interfaces say what could not be read.
+  auto kernel =
+      live ? NetlinkKernel::open_current() : Result<std::unique_ptr<Kernel>>(std::unique_ptr<Kernel>());
+  CheckedPod pod = read_pod(SysRoot(options.root), live ? environment : PodEnvironment(),
+                            kernel ? kernel->get() : nullptr);
+  if (!kernel) pod.network = std::move(kernel).error();
+  if (live) pod.probes = probe(pod);
+  const auto reports = check_pod(pod);
+  const std::string text =
+      options.json ? escaped_json(pod_json(pod, reports).pretty()) + "\n" : render_pod(pod, reports);
+  return print_text(text) != 0 || reaches(reports, options.fail_on) ? 1 : 0;
+}
+
+// "VF-P07", also without VF- and in small letters.
+const PodCheck* find_check(const PodChecks& checks, const std::string& text) {
+  const std::string word = upper_id(text);
+  for (const PodCheck& check : checks) {
+    if (word == check.id || "VF-" + word == check.id) return &check;
+  }
+  return nullptr;
+}
+
+std::string explained(const PodCheck& check) {
+  return std::string(check.id) + " " + check.name + " is ok when " + check.holds + "\n";
+}
+
+int run_explain(const CommandText& program, const CommandWords& words) {
+  const PodChecks checks = pod_checks();
+  if (words.arguments.empty()) {
+    std::string all;
+    for (const PodCheck& check : checks) all += explained(check);
+    return print_text(all);
+  }
+  if (const PodCheck* check = find_check(checks, words.arguments[0])) return print_text(explained(*check));
+  std::fprintf(stderr, "%s: explain: \"%s\" is no id of a check; explain without an id lists all\n",
+               program.name.c_str(), escaped(words.arguments[0].substr(0, 60)).c_str());
+  return 1;
+}
+
+int run_command(const CommandText& program, const std::vector<std::string>& arguments) {
+  const CommandText* command = find_command(program, arguments[0]);
+  if (command == nullptr) return unknown_command(program, arguments[0]);
+  const auto words = read_words(*command, {arguments.begin() + 1, arguments.end()});
+  if (!words)
+    return wrong_usage(program, command->name + ": " + words.error().text, help_text(*command, program.name));
+  if (const auto done = run_standard_command(program, *command, *words, {1})) return *done;
+  return run_explain(program, *words);
+}
+
+}  // namespace
+
+CommandText pod_command_line_text() {
+  const OptionText help = help_option();
+  CommandText out{"vfrail-check", "Check this pod, and say whether its RDMA will work and why not"};
+  out.options = {
+      help,
+      {{"--version"}, "", "Print the version and exit"},
+      {{"-o", "--output"}, "text|json", "Form of the answer"},
+      {{"--fail-on"}, kFailOn, "The exit code is 1 from this on (fault)"},
+      {{"--root"}, "DIR", "Read sys, proc, dev, etc and run below this folder, and try nothing (/)"}};
+  out.commands = {{"explain",
+                   "Say what a check such as VF-P07 is about; without ID list them all",
+                   {help},
+                   {{{}, "ID", "As it is in the answer; also without VF-, in small letters"}}}};
+  for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
+  out.sections = {{"Without a command", "It checks the pod that it runs in."},
+                  {"Exit status", "0 done, 1 failed or a finding of --fail-on or worse, 2 wrong usage."}};
+  return out;
+}
+
+int run_pod_command_line(const std::vector<std::string>& arguments, const PodEnvironment& environment,
+                         const Probe& probe) {
+  const CommandText program = pod_command_line_text();
+  if (!arguments.empty() && !arguments[0].starts_with("-")) return run_command(program, arguments);
+  const auto words = read_words(program, arguments);
+  if (!words) return wrong_usage(program, words.error().text, help_text(program, ""));
+  if (words->has("--help")) return print_text(help_text(program, ""));
+  if (words->has("--version")) return print_text(program.name + " " VFRAIL_VERSION "\n");
+  const auto options = read_options(*words);
+  if (!options) return wrong_usage(program, options.error().text, help_text(program, ""));
+  return run_checks(*options, environment, probe);
+}
+
+}  // namespace vfrail

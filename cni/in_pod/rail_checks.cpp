@@ -1,0 +1,218 @@
+// The rails: their ports, interfaces, GIDs and MTUs, and where they are plugged in.
+#include "cni/in_pod/pod_check.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace vfrail {
+
+namespace {
+
+Result<CheckResults> check_port_states(const CheckedPod& pod) {
+  CheckResults out;
+  for (const Rail& rail : pod.own_rails()) {
+    for (const RailPort& port : rail.ports) {
+      if (port.is_active()) continue;
+      const bool waits = port.state == "INIT" || port.state == "ARMED";
+      out.push_back({Finding::fault,
+                     describe(rail) + ": port " + std::to_string(port.number) + " is " + port.state +
+                         (port.physical.empty() ? "" : ", " + port.physical) +
+                         ": NCCL leaves it out without a message",
+                     waits ? "no subnet manager has configured the port: check that one runs in the fabric"
+                           : "set its interface up; on the node: vfrail doctor, which shows the PF's port"});
+    }
+  }
+  return out;
+}
+
+Result<CheckResults> check_interfaces(const CheckedPod& pod) {
+  CheckResults out;
+  for (const Rail& rail : pod.own_rails()) {
+    const bool roce = std::any_of(rail.ports.begin(), rail.ports.end(),
+                                  [](const RailPort& port) { return port.is_roce(); });
+    if (roce && rail.netdevs.empty())
+      out.push_back({Finding::fault,
+                     rail.name + " has no interface in this pod: without one it has no GID, and RoCE and the "
+                                 "RDMA CM do not work",
+                     "attach the device by a network (the pod's annotation); with hostNetwork, or a resource "
+                     "without a network, interface and RDMA device stay in different namespaces"});
+  }
+  return out;
+}
+
+// The addresses of a rail that a peer could reach.
+std::vector<IpAddress> addresses_of(const Rail& rail, const PodNetwork& network) {
+  std::vector<IpAddress> out;
+  for (const std::string& name : rail.netdevs) {
+    const PodLink* link = network.find(name);
+    if (link == nullptr) continue;
+    for (const IpAddress& address : link->addresses) {
+      if (!is_link_local(address)) out.push_back(address);
+    }
+  }
+  return out;
+}
+
+std::string entry_text(const Gid& gid) {
+  const auto v4 = ipv4_of(gid.address);
+  return std::to_string(gid.index) + " (" + (v4 ? v4->text() : gid.address.text()) + ", RoCE v" +
+         std::to_string(gid.roce_version) + ")";
+}
+
+// "; before it is entry 2 (fd00::8, RoCE v1)": an address that got its entries first. Default GIDs, which are
+// equal to entry 0, always do.
+std::string moved_by(const RailPort& port, const Gid& gid) {
+  const Gid* first = port.find(0);
+  for (const Gid& before : port.gids) {
+    const bool is_default = first != nullptr && before.address == first->address;
+    if (before.index < gid.index && !is_default && before.address != gid.address)
+      return "; before it is entry " + entry_text(before);
+  }
+  return {};
+}
+
+void check_gids_of(const Rail& rail, const RailPort& port, const CheckedPod& pod, CheckResults& out) {
+  const auto addresses = addresses_of(rail, *pod.network);
+  if (addresses.empty())
+    out.push_back({Finding::fault, describe(rail) + " has no address, so no peer can reach it",
+                   "give the network an ipam section, and read the events of the pod"});
+  for (const IpAddress& address : addresses) {
+    if (port.find(address, 2) == nullptr)
+      out.push_back({Finding::fault, describe(rail) + " has no GID of RoCE v2 for " + address.text(),
+                     "the GID follows the address within a second: run vfrail-check again; else the driver "
+                     "has no RoCE v2"});
+  }
+  const DescribedInterface* attached = pod.attachment_of(rail);
+  if (attached == nullptr || !attached->gid_index || attached->addresses.empty()) return;
+  const Gid* now = port.find(attached->addresses.front(), 2);
+  if (now != nullptr && now->index != *attached->gid_index)
+    out.push_back({Finding::advice,
+                   describe(rail) + ": the GID of " + attached->addresses.front().text() + " is entry " +
+                       std::to_string(now->index) + ", and was " + std::to_string(*attached->gid_index) +
+                       " when the pod was attached" + moved_by(port, *now),
+                   "do not set NCCL_IB_GID_INDEX: NCCL from 2.21 on finds the entry by itself"});
+}
+
+Result<CheckResults> check_gids(const CheckedPod& pod) {
+  TRY(pod.network, "");
+  CheckResults out;
+  for (const Rail& rail : pod.own_rails()) {
+    for (const RailPort& port : rail.ports) {
+      if (port.is_roce() && !rail.netdevs.empty()) check_gids_of(rail, port, pod, out);
+    }
+  }
+  return out;
+}
+
+Result<CheckResults> check_mtus(const CheckedPod& pod) {
+  CheckResults out;
+  std::map<int64_t, std::vector<std::string>> by_mtu;
+  for (const Rail& rail : pod.own_rails()) {
+    if (rail.netdevs.empty()) continue;
+    const auto mtu = TRY(pod.sys.number("sys/class/net/" + rail.netdevs.front() + "/mtu"), "");
+    if (!mtu) continue;
+    by_mtu[*mtu].push_back(describe(rail));
+    const DescribedInterface* attached = pod.attachment_of(rail);
+    if (attached != nullptr && attached->mtu != 0 && *mtu != int64_t{attached->mtu})
+      out.push_back({Finding::advice,
+                     describe(rail) + " has MTU " + std::to_string(*mtu) + ", and had " +
+                         std::to_string(attached->mtu) + " when it was attached",
+                     "find out what changes it in the pod"});
+  }
+  std::map<int64_t, std::vector<std::string>> by_active;
+  for (const VerbsProbe& probe : pod.probes ? pod.probes->verbs : std::vector<VerbsProbe>()) {
+    if (probe.active_mtu != 0) by_active[probe.active_mtu].push_back(probe.device);
+  }
+  for (const auto& [what, groups] : {std::pair("MTU", by_mtu), std::pair("RDMA MTU", by_active)}) {
+    if (groups.size() < 2) continue;
+    std::vector<std::string> parts;
+    for (const auto& [mtu, names] : groups) parts.push_back(std::to_string(mtu) + ": " + first_few(names));
+    out.push_back({Finding::advice, std::string("the rails differ in ") + what + ": " + joined(parts, "; "),
+                   "the same \"mtu\" in every network: the smaller one counts between two peers"});
+  }
+  return out;
+}
+
+// NCCL_IB_MERGE_VFS, 1 by default: VFs of one PF are one card, and each counts with the full speed.
+Result<CheckResults> check_physical_functions(const CheckedPod& pod) {
+  std::map<std::string, std::vector<std::string>> by_pf;
+  for (const Rail& rail : pod.own_rails()) {
+    if (!rail.pf.empty()) by_pf[rail.pf].push_back(describe(rail));
+  }
+  CheckResults out;
+  for (const auto& [pf, names] : by_pf) {
+    if (names.size() > 1)
+      out.push_back({Finding::advice,
+                     first_few(names) + " are VFs of one PF, " + pf + ": NCCL counts its bandwidth " +
+                         std::to_string(names.size()) + " times",
+                     "request devices of different PFs: a resource for each PF"});
+  }
+  return out;
+}
+
+// "0-3,8": whether the number is in the list.
+bool in_ranges(const std::string& list, int64_t number) {
+  for (const std::string& part : split(list, ",")) {
+    const size_t dash = part.find('-');
+    const int64_t first = std::atoll(part.c_str());
+    const int64_t last = dash == std::string::npos ? first : std::atoll(part.c_str() + dash + 1);
+    if (number >= first && number <= last) return true;
+  }
+  return false;
+}
+
+bool overlap(const std::string& one, const std::string& other) {
+  for (const std::string& part : split(one, ",")) {
+    const size_t dash = part.find('-');
+    const int64_t first = std::atoll(part.c_str());
+    const int64_t last = dash == std::string::npos ? first : std::atoll(part.c_str() + dash + 1);
+    for (int64_t cpu = first; cpu <= last; ++cpu) {
+      if (in_ranges(other, cpu)) return true;
+    }
+  }
+  return false;
+}
+
+// "Cpus_allowed_list:	0-15".
+std::string allowed_cpus(const std::string& status) {
+  for (const std::string& line : split(status, "\n")) {
+    const auto words = split(line, ": \t");
+    if (words.size() > 1 && words[0] == "Cpus_allowed_list") return words[1];
+  }
+  return {};
+}
+
+Result<CheckResults> check_numa_nodes(const CheckedPod& pod) {
+  const std::string cpus = allowed_cpus(TRY(pod.sys.text("proc/self/status"), "").value_or(""));
+  CheckResults out;
+  for (const Rail& rail : pod.own_rails()) {
+    if (!rail.numa_node || cpus.empty()) continue;
+    const std::string file = "sys/devices/system/node/node" + std::to_string(*rail.numa_node) + "/cpulist";
+    const auto near = TRY(pod.sys.text(file), "");
+    if (near && !near->empty() && !overlap(*near, cpus))
+      out.push_back({Finding::advice,
+                     describe(rail) + " is on NUMA node " + std::to_string(*rail.numa_node) +
+                         ", and the CPUs of this container, " + cpus + ", are on others",
+                     "topologyManagerPolicy single-numa-node or best-effort in kubelet's configuration, with "
+                     "cpuManagerPolicy static"});
+  }
+  return out;
+}
+
+}  // namespace
+
+const PodChecks& rail_checks() {
+  static const PodChecks kChecks = {
+      {"VF-P06", "ports", "every port is ACTIVE", check_port_states},
+      {"VF-P07", "interfaces", "every RoCE device has its interface in this pod", check_interfaces},
+      {"VF-P08", "gids", "every rail has an address, with a GID of RoCE v2 where it was", check_gids},
+      {"VF-P15", "mtu", "all rails have one MTU, that of their networks", check_mtus},
+      {"VF-P20", "one-pf", "every rail is of a PF of its own", check_physical_functions},
+      {"VF-P22", "numa", "the container's CPUs are near its rails", check_numa_nodes},
+  };
+  return kChecks;
+}
+
+}  // namespace vfrail

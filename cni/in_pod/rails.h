@@ -1,0 +1,69 @@
+// Rails: the RDMA devices that a pod sees in sysfs, each with its ports, its table of GIDs, and what it has
+// of it: character device, network interface. Reads, and decides nothing.
+#pragma once
+
+#include "common/ip_address.h"
+#include "common/node/sys_root.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// An entry of a port's table that is in use.
+struct Gid {
+  uint32_t index = 0;
+  IpAddress address;     // of IPv4 addresses the mapped one, ::ffff:10.0.0.2
+  int roce_version = 0;  // 1, 2; 0: the port is no Ethernet port, or it cannot be read
+  std::string netdev;    // whose address it is
+};
+
+// "fe80::/64", which no router forwards.
+bool is_link_local(const IpAddress& gid);
+// 10.0.0.2 of ::ffff:10.0.0.2. No value for others.
+std::optional<IpAddress> ipv4_of(const IpAddress& gid);
+
+struct RailPort {
+  uint32_t number = 1;
+  std::string state;     // "ACTIVE"
+  std::string physical;  // "LinkUp"
+  std::string link_layer;
+  std::string rate;       // "100 Gb/sec (4X EDR)"
+  std::vector<Gid> gids;  // by index
+  bool is_roce() const { return link_layer == "Ethernet"; }
+  bool is_active() const { return state == "ACTIVE"; }
+  const Gid* find(uint32_t index) const;
+  // The entry of an address with that version of RoCE.
+  const Gid* find(const IpAddress& address, int roce_version) const;
+};
+
+struct Rail {
+  std::string name;                  // "mlx5_2"
+  std::string pci;                   // empty: software (rxe, siw)
+  std::string pf;                    // of VFs
+  std::string driver;                // "mlx5_core"; of software "rxe" or empty
+  std::string uverbs;                // "uverbs2"
+  bool has_node = false;             // /dev/infiniband/uverbs2 is there: programs can use the device
+  std::vector<std::string> netdevs;  // in this network namespace
+  std::optional<int64_t> numa_node;
+  std::vector<RailPort> ports;
+};
+
+// In the order of their PCI addresses, then names, which is NCCL's.
+Result<std::vector<Rail>> read_rails(const SysRoot& sys);
+
+// A verbs node of any device of the machine: sysfs shows all of them in every namespace.
+struct VerbsNode {
+  std::string name;    // "uverbs2"
+  std::string rdma;    // "mlx5_2"
+  std::string pci;     // empty: software
+  std::string number;  // "231:194", the device number of its device
+};
+Result<std::vector<VerbsNode>> read_verbs_nodes(const SysRoot& sys);
+// Names in /dev/infiniband; none if there is no such folder.
+Result<std::vector<std::string>> list_device_nodes(const SysRoot& sys);
+
+}  // namespace vfrail

@@ -1,0 +1,88 @@
+#include "common/checks/check.h"
+
+#include "common/escape.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace vfrail {
+
+namespace {
+
+std::string padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+std::string count_findings(const std::vector<CheckReport>& reports) {
+  std::map<Finding, size_t, std::greater<>> counts;
+  for (const CheckReport& report : reports) {
+    for (const CheckResult& result : report.results) ++counts[result.finding];
+  }
+  std::vector<std::string> out;
+  for (const auto& [finding, count] : counts) out.push_back(std::to_string(count) + " " + word_of(finding));
+  return joined(out);
+}
+
+}  // namespace
+
+const char* word_of(Finding finding) {
+  switch (finding) {
+    case Finding::good:
+      return "ok";
+    case Finding::unknown:
+      return "unknown";
+    case Finding::note:
+      return "note";
+    case Finding::advice:
+      return "advice";
+    case Finding::fault:
+      break;
+  }
+  return "fault";
+}
+
+std::optional<Finding> parse_fail_on(std::string_view word) {
+  for (const Finding finding : {Finding::note, Finding::advice, Finding::fault}) {
+    if (word == word_of(finding)) return finding;
+  }
+  return std::nullopt;
+}
+
+bool reaches(const std::vector<CheckReport>& reports, Finding finding) {
+  return std::any_of(reports.begin(), reports.end(), [&](const CheckReport& report) {
+    return std::any_of(report.results.begin(), report.results.end(),
+                       [&](const CheckResult& result) { return result.finding >= finding; });
+  });
+}
+
+std::string render_checks(const std::vector<CheckReport>& reports) {
+  std::string out;
+  for (const CheckReport& report : reports) {
+    for (const CheckResult& result : report.results) {
+      out += padded(word_of(result.finding), 8) + report.id + " " + padded(report.name, 19) + " " +
+             escaped(result.text) + "\n";
+      if (!result.remedy.empty()) out += "        remedy: " + escaped(result.remedy) + "\n";
+    }
+  }
+  return out + count_findings(reports) + "\n";
+}
+
+Json checks_json(const std::vector<CheckReport>& reports) {
+  Json out = Json::array();
+  for (const CheckReport& report : reports) {
+    for (const CheckResult& result : report.results) {
+      out.push(Json::object()
+                   .set("id", report.id)
+                   .set("name", report.name)
+                   .set("finding", word_of(result.finding))
+                   .set("text", result.text)
+                   .set("remedy", result.remedy));
+    }
+  }
+  return out;
+}
+
+}  // namespace vfrail
