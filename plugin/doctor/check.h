@@ -29,8 +29,8 @@ using CheckResults = std::vector<CheckResult>;
 struct CheckedNode {
   const SysRoot& sys;
   const Inventory& inventory;  // with unclean devices marked, as far as they can be read
-  // Where /proc/sys and /sys/kernel are. They are the machine's in every namespace: in the plugin's container,
-  // which has only some of the host's folders below `sys`, its own.
+  // Where /proc/sys and /sys/kernel are. They are the machine's in every namespace: in the plugin's
+  // container, which has only some of the host's folders below `sys`, its own.
   const SysRoot& kernel;
 };
 

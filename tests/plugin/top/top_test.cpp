@@ -168,7 +168,10 @@ TEST_CASE("of a shared device any of its pods can be asked for, and a name that 
   record.cni_args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
   test::write_attachment(Attachments(tree.root() + "/var/lib/cni/vfrail"), record);
   const auto top_of = [&](const std::string& pod, std::vector<std::string> devices) {
-    TopOptions options{.root = tree.root(), .devices = std::move(devices), .pod = pod};
+    TopOptions options;
+    options.root = tree.root();
+    options.devices = std::move(devices);
+    options.pod = pod;
     options.interval = 0.01;
     options.count = 1;
     options.json = true;
