@@ -303,7 +303,8 @@ std::vector<std::string> option_names(const CommandText& command) {
 
 CommandLine::CommandLine() : app_(std::make_unique<CLI::App>(kAbout, "vfrail")) {
   serve.config_file = default_config_file(is_there);
-  inspect.root = doctor.root = capture.root = top.root = advice.plan.root = default_root();
+  inspect.root = doctor.root = capture.root = top.root = advice.plan.root = advice.convert.root =
+      default_root();
   app_->require_subcommand(1);
   app_->get_formatter()->column_width(32);
   app_->option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

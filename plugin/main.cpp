@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   if (command == "doctor") return doctor(line.doctor);
   if (command == "top") return top(line.top, ask_kubelet);
   if (command == "plan") return plan(line.advice.plan);
+  if (command == "convert") return convert(line.advice.convert);
   if (command == "example") return example(line.advice.example);
   if (command == "explain") return explain(line.explain);
   if (command == "capture") return capture(line.capture);

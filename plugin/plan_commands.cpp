@@ -1,5 +1,6 @@
 #include "plugin/plan_commands.h"
 
+#include "plugin/plan/convert.h"
 #include "plugin/plan/jobs.h"
 
 #include <CLI/CLI.hpp>
@@ -61,11 +62,34 @@ void add_example(CLI::App& app, ExampleOptions& options) {
       ->type_name("PREFIX");
 }
 
+void add_convert(CLI::App& app, ConvertOptions& options) {
+  CLI::App* convert = app.add_subcommand(
+      "convert",
+      "Print what another plugin's configuration or network is as vfrail's, and what each selects here");
+  std::vector<std::string> names;
+  std::string choices;
+  for (const ConvertSource& source : convert_sources()) {
+    names.emplace_back(source.name);
+    choices += (choices.empty() ? "" : "|") + names.back();
+  }
+  convert->add_option("--from", options.from, "Whose file it is")
+      ->required()
+      ->check(CLI::IsMember(names))
+      ->option_text(choices);
+  convert->add_option("FILE", options.file, "The file, as it is or as objects of Kubernetes; - is stdin")
+      ->required()
+      ->option_text(" ");
+  convert->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
+      ->type_name("PREFIX");
+  convert->add_option("--root", options.root, "Read sys, proc and dev below this folder")->type_name("DIR");
+}
+
 }  // namespace
 
 void add_plan_commands(CLI::App& app, PlanCommands& options) {
   add_plan(app, options.plan);
   add_example(app, options.example);
+  add_convert(app, options.convert);
 }
 
 }  // namespace vfrail

@@ -2,6 +2,7 @@
 // plugin/commands has that of the others. Runs none of them.
 #pragma once
 
+#include "plugin/plan/convert_command.h"
 #include "plugin/plan/example_command.h"
 #include "plugin/plan/plan_command.h"
 
@@ -14,6 +15,7 @@ namespace vfrail {
 struct PlanCommands {
   PlanOptions plan;
   ExampleOptions example;
+  ConvertOptions convert;
 };
 
 void add_plan_commands(CLI::App& app, PlanCommands& options);

@@ -32,7 +32,7 @@ std::string say_speed(const PlanFacts& facts, const FabricPlan& plan) {
   return best.empty() ? "" : "; a pod that is alone has all of a port's " + best;
 }
 
-void choose(FabricPlan& plan, WayKind kind, std::string why) {
+void choose_way(FabricPlan& plan, WayKind kind, std::string why) {
   plan.recommended = kind;
   plan.why = std::move(why);
 }
@@ -54,27 +54,27 @@ void recommend(const PlanFacts& facts, FabricPlan& plan) {
   const bool exclusive = facts.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive;
   const size_t gpus = facts.inventory.gpus.size();
   if (!vfs.pool.devices.empty()) {
-    choose(plan, WayKind::vfs,
-           counted(vfs.pool.devices.size(), "VF") + (vfs.pool.devices.size() == 1 ? " is" : " are") +
-               " there: each pod has a device and an address of its own");
+    choose_way(plan, WayKind::vfs,
+               counted(vfs.pool.devices.size(), "VF") + (vfs.pool.devices.size() == 1 ? " is" : " are") +
+                   " there: each pod has a device and an address of its own");
   } else if (plan.fabric == Fabric::infiniband && !exclusive) {
-    choose(plan, WayKind::shared,
-           "nothing has to be changed on the node, and InfiniBand needs no interface in the pod" +
-               say_speed(facts, plan));
+    choose_way(plan, WayKind::shared,
+               "nothing has to be changed on the node, and InfiniBand needs no interface in the pod" +
+                   say_speed(facts, plan));
   } else if (!has_interfaces(plan) && !exclusive) {
-    choose(plan, WayKind::shared,
-           "the RDMA devices have no interface of their own that could go to a pod, and no VFs");
+    choose_way(plan, WayKind::shared,
+               "the RDMA devices have no interface of their own that could go to a pod, and no VFs");
   } else if (vfs_possible(plan) > 0 && (gpus == 0 || whole.pool.devices.size() < gpus)) {
-    choose(plan, WayKind::vfs,
-           "there are fewer PFs (" + std::to_string(whole.pool.devices.size()) +
-               ") than pods may want, and " + std::to_string(vfs_possible(plan)) +
-               " VFs can be enabled without a reboot");
+    choose_way(plan, WayKind::vfs,
+               "there are fewer PFs (" + std::to_string(whole.pool.devices.size()) +
+                   ") than pods may want, and " + std::to_string(vfs_possible(plan)) +
+                   " VFs can be enabled without a reboot");
   } else {
     const bool enough = gpus > 0 && whole.pool.devices.size() >= gpus;
-    choose(plan, WayKind::whole,
-           counted(whole.pool.devices.size(), "PF") + (enough ? " for " + say_gpus(facts) : "") +
-               ": a pod has a whole port, with an address of its own, and no VFs have to be set up" +
-               say_speed(facts, plan));
+    choose_way(plan, WayKind::whole,
+               counted(whole.pool.devices.size(), "PF") + (enough ? " for " + say_gpus(facts) : "") +
+                   ": a pod has a whole port, with an address of its own, and no VFs have to be set up" +
+                   say_speed(facts, plan));
   }
   say_later(plan);
 }

@@ -126,7 +126,7 @@ std::string names_of_faulty(const Pool& pool) {
   return first_few(out);
 }
 
-std::string pods_of(const Members& members, const Way& way) {
+std::string say_pods(const Members& members, const Way& way) {
   if (way.kind != WayKind::vfs && way.pool.devices.empty())
     return members.cards.empty() ? "0: no such PF" : "0: every PF has VFs";
   if (way.kind == WayKind::shared) {
@@ -154,7 +154,7 @@ Way make_way(const PlanFacts& facts, const Members& members, Fabric fabric, WayK
   if (const auto config = parse_config(out.config.text(), {.file = "plan"}))
     out.pool = match(*config, facts.inventory).pools.front();
   for (const Unit& unit : make_units(out.pool)) out.pods_now += unit.fault.empty() ? 1 : 0;
-  out.pods = pods_of(members, out);
+  out.pods = say_pods(members, out);
   out.isolation = isolation_of(facts, kind);
   out.address = address_of(members, fabric, kind);
   out.gpu_direct = gpu_direct_of(facts);
