@@ -303,7 +303,8 @@ std::vector<std::string> option_names(const CommandText& command) {
 
 CommandLine::CommandLine() : app_(std::make_unique<CLI::App>(kAbout, "vfrail")) {
   serve.config_file = default_config_file(is_there);
-  inspect.root = doctor.root = capture.root = top.root = default_root();
+  inspect.root = doctor.root = capture.root = top.root = advice.plan.root = advice.convert.root =
+      default_root();
   app_->require_subcommand(1);
   app_->get_formatter()->column_width(32);
   app_->option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -317,6 +318,7 @@ CommandLine::CommandLine() : app_(std::make_unique<CLI::App>(kAbout, "vfrail")) 
   add_explain(*app_, explain);
   add_capture(*app_, capture);
   add_top(*app_, top);
+  add_plan_commands(*app_, advice);
   CLI::App* completion = app_->add_subcommand("completion", completion_command().about);
   completion->add_option("SHELL", shell, "The shell: bash, zsh or fish")
       ->required()
@@ -383,6 +385,8 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& words) {
   }
   find_own_config("inspect", inspect.root, inspect.config_file);
   find_own_config("top", top.root, top.config_file);
+  find_own_config("plan", advice.plan.root, advice.plan.config_file);
+  if (advice.example.config_file.empty()) advice.example.config_file = default_config_file(is_there);
   if (check_config.files.empty()) check_config.files = {default_config_file(is_there)};
   return std::nullopt;
 }

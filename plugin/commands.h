@@ -5,6 +5,7 @@
 #include "common/command/command_text.h"
 #include "plugin/doctor/doctor.h"
 #include "plugin/doctor/explain_id.h"
+#include "plugin/plan_commands.h"
 #include "plugin/report/check_config.h"
 #include "plugin/report/inspect.h"
 #include "plugin/report/render.h"
@@ -43,6 +44,7 @@ class CommandLine {
   ExplainIdOptions explain;
   CaptureOptions capture;
   TopOptions top;
+  PlanCommands advice;
   std::string shell;  // of `completion`
 
  private:

@@ -32,6 +32,9 @@ int run(int argc, char** argv) {
   if (command == "render") return render(line.render);
   if (command == "doctor") return doctor(line.doctor);
   if (command == "top") return top(line.top, ask_kubelet);
+  if (command == "plan") return plan(line.advice.plan);
+  if (command == "convert") return convert(line.advice.convert);
+  if (command == "example") return example(line.advice.example);
   if (command == "explain") return explain(line.explain);
   if (command == "capture") return capture(line.capture);
   if (command == "completion") return print(completion_for(line.shell, line.text()).value_or(""));

@@ -28,7 +28,19 @@ bool is_plain(const std::string& text) {
          std::all_of(text.begin(), text.end(), is_harmless) && !is_ambiguous(text);
 }
 
+// Several lines that a block shows as they are: its style keeps the one line end at the end, and takes its
+// indentation from the first line.
+bool is_block(const std::string& text) {
+  const auto is_printed = [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); };
+  return text.find('\n') + 1 < text.size() && text.ends_with('\n') && !text.ends_with("\n\n") &&
+         text.front() != ' ' && text.front() != '\n' && std::all_of(text.begin(), text.end(), is_printed);
+}
+
 void emit_text(const std::string& text, YAML::Emitter& out) {
+  if (is_block(text)) {
+    out << YAML::Literal << text;
+    return;
+  }
   if (!is_plain(text)) out << YAML::DoubleQuoted;
   out << text;
 }

@@ -1,8 +1,12 @@
 #include "tests/manifests/documents.h"
 
+#include "plugin/plan/example.h"
+#include "plugin/plan/jobs.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -64,17 +68,74 @@ std::vector<std::string> files_with(const std::vector<std::string>& endings) {
   return files;
 }
 
-const std::vector<Document>& documents() {
+namespace {
+
+void load(const std::string& file, const std::string& text, std::vector<Document>& to) {
+  try {
+    for (const YAML::Node& node : YAML::LoadAll(text)) to.push_back({file, node});
+  } catch (const YAML::Exception& error) {
+    throw std::runtime_error(file + ": " + error.what() + "\n" + text);
+  }
+}
+
+const std::vector<Document>& file_documents() {
   static const std::vector<Document> all = [] {
     std::vector<Document> read;
-    for (const std::string& file : files_with({".yaml", ".yml"})) {
-      try {
-        for (const YAML::Node& node : YAML::LoadAll(file_text(file))) read.push_back({file, node});
-      } catch (const YAML::Exception& error) {
-        throw std::runtime_error(file + ": " + error.what());
-      }
-    }
+    for (const std::string& file : files_with({".yaml", ".yml"})) load(file, file_text(file), read);
     return read;
+  }();
+  return all;
+}
+
+// "default/hostdev" of a network of the files for that resource; empty: there is none.
+std::string find_network(const std::string& resource) {
+  for (const Document& one : file_documents()) {
+    if (one.kind() == "NetworkAttachmentDefinition" &&
+        below(one.node, {"metadata", "annotations", kResourceAnnotation}).as<std::string>("") == resource)
+      return one.name_space() + "/" + one.name();
+  }
+  return "";
+}
+
+// A kind of job for each resource, on a network of the files. Where they have none, the pod's text defines
+// it, and the jobs name it.
+void generate(const Config& config, const ResourceConfig& resource, std::vector<Document>& to) {
+  std::string network = needs_network(resource) ? find_network(resource.resource()) : "";
+  for (const JobKind& kind : job_kinds()) {
+    ExampleRequest request{.resource = resource.resource(), .kind = kind.name, .gpus = 4};
+    if (!network.empty()) request.networks = {network};
+    const auto text = make_example(config, request);
+    if (!text) throw std::runtime_error(text.error().text);
+    load("vfrail example --resource " + resource.resource() + " --kind " + kind.name, *text, to);
+    if (!network.empty() || !needs_network(resource)) continue;
+    for (const Document& one : to) {
+      if (below(one.node, {"metadata", "annotations", kResourceAnnotation}).as<std::string>("") ==
+          resource.resource())
+        network = one.name_space() + "/" + one.name();
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Document> generated_documents() {
+  std::vector<Document> out;
+  std::set<std::string> seen;
+  for (const auto& [file, text] : config_texts()) {
+    const auto config = parse_config(text, {.file = file, .strict = true});
+    if (!config) throw std::runtime_error(config.error().text);
+    for (const ResourceConfig& resource : config->resources) {
+      if (seen.insert(resource.resource()).second) generate(*config, resource, out);
+    }
+  }
+  return out;
+}
+
+const std::vector<Document>& documents() {
+  static const std::vector<Document> all = [] {
+    std::vector<Document> out = file_documents();
+    for (const Document& one : generated_documents()) out.push_back(one);
+    return out;
   }();
   return all;
 }
@@ -115,16 +176,19 @@ std::map<std::string, int> PodTemplate::devices() const {
   return sum;
 }
 
-std::vector<PodTemplate> pod_templates() {
+std::vector<PodTemplate> pod_templates(const std::vector<Document>& documents) {
   std::vector<PodTemplate> found;
-  for (const Document& one : documents()) find_pods(one.node, one.where(), found);
+  for (const Document& one : documents) find_pods(one.node, one.where(), found);
   return found;
 }
+
+std::vector<PodTemplate> pod_templates() { return pod_templates(documents()); }
 
 std::map<std::string, std::string> config_texts() {
   std::map<std::string, std::string> texts;
   for (const std::string& file : files_with({".json"})) texts[file] = file_text(file);
-  for (const Document& map : documents_of("ConfigMap")) {
+  for (const Document& map : file_documents()) {
+    if (map.kind() != "ConfigMap") continue;
     texts[map.where()] = map.node["data"]["config.json"].as<std::string>();
   }
   return texts;

@@ -1,4 +1,5 @@
-// The YAML and JSON files below manifests/ and examples/, as the tests read them. Reads only; checks nothing.
+// The YAML and JSON files below manifests/ and examples/, and what `vfrail example` prints for their
+// configurations, as the tests read them. Reads only; checks nothing.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -34,7 +35,9 @@ std::string file_text(const std::string& file);
 // sorted.
 std::vector<std::string> files_with(const std::vector<std::string>& endings);
 
-// Every document of every YAML file.
+// What `vfrail example` prints: every kind for every resource of the configurations below.
+std::vector<Document> generated_documents();
+// Every document of every YAML file, and the generated ones.
 const std::vector<Document>& documents();
 std::vector<Document> documents_of(const std::string& kind);
 // The only document of a file.
@@ -50,7 +53,8 @@ struct PodTemplate {
   // What all containers together ask for, of resources with a '/' in the name.
   std::map<std::string, int> devices() const;
 };
-std::vector<PodTemplate> pod_templates();
+std::vector<PodTemplate> pod_templates(const std::vector<Document>& documents);
+std::vector<PodTemplate> pod_templates();  // of documents()
 
 // Every configuration of the plugin: those below examples/, and the ConfigMap's. File -> text.
 std::map<std::string, std::string> config_texts();

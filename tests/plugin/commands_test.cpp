@@ -51,8 +51,8 @@ TEST_CASE("a captured tree is not shown with the configuration of this machine")
 
 TEST_CASE("the command line reference has every command with its options and choices") {
   const CommandText text = CommandLine().text();
-  for (const char* name :
-       {"serve", "inspect", "check-config", "doctor", "capture", "top", "completion", "man", "version"}) {
+  for (const char* name : {"serve", "inspect", "check-config", "doctor", "capture", "plan", "example",
+                           "convert", "top", "completion", "man", "version"}) {
     INFO(name);
     const CommandText* command = find_command(text, name);
     REQUIRE(command != nullptr);

@@ -399,7 +399,8 @@ TEST_CASE("in the plugin's container the kernel's own settings are read from its
   const SysRoot kernel = own.sys();
   const Inventory inventory = host.scan();
   std::map<std::string, std::string> found;
-  for (const auto& [check, results] : check_node({sys, inventory, kernel})) found[check.id] = results[0].text;
+  for (const CheckReport& report : check_node({sys, inventory, kernel}))
+    found[report.id] = report.results[0].text;
   CHECK(found["VF-N03"] == "Linux 4.18.0-553.el8 cannot move RDMA devices between network namespaces");
   CHECK(contains(found["VF-N40"], "numa_balancing is on"));
 }

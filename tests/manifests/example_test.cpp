@@ -1,0 +1,188 @@
+// `vfrail example` and the examples written by hand: the same objects, with the same parts of pods. That what
+// is generated fits together is what manifests_test.cpp checks of all documents.
+#include "plugin/plan/example.h"
+
+#include "plugin/plan/jobs.h"
+#include "tests/manifests/documents.h"
+#include "tests/support/shell.h"
+
+#include <algorithm>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+namespace {
+
+const char* const kConfig = R"({"resourceList":[
+  {"resourcePrefix":"nvidia.com","resourceName":"hostdev","selectors":{"vendors":["15b3"],"isRdma":true}},
+  {"resourcePrefix":"rdma","resourceName":"ib_pf","selectors":{"linkTypes":["infiniband"],"isPf":true,"isRdma":true}}],
+  "configList":[
+  {"resourceName":"roce","rdmaHcaMax":8,"selectors":{"linkTypes":["ether"]}},
+  {"resourceName":"ib","rdmaHcaMax":8,"selectors":{"linkTypes":["infiniband"]}}]})";
+
+Result<std::string> example_of(const ExampleRequest& request) {
+  const auto config = parse_config(kConfig, {.file = "config.json"});
+  REQUIRE(config);
+  return make_example(*config, request);
+}
+
+std::string text_of(const ExampleRequest& request) {
+  const auto text = example_of(request);
+  if (!text) FAIL(text.error().text);
+  return *text;
+}
+
+std::vector<Document> documents_in(const std::string& text) {
+  std::vector<Document> out;
+  for (const YAML::Node& node : YAML::LoadAll(text)) out.push_back({"generated", node});
+  return out;
+}
+
+// Of jobs alone: "batch.volcano.sh/v1alpha1 Job".
+std::vector<std::string> objects_of(const std::vector<Document>& documents) {
+  std::vector<std::string> out;
+  for (const Document& one : documents) {
+    if (one.kind() != "NetworkAttachmentDefinition") out.push_back(one.text("apiVersion") + " " + one.kind());
+  }
+  return out;
+}
+
+// Where in the job the templates are, whatever it is called: ".spec.tasks.template".
+std::vector<std::string> places_of(const std::vector<PodTemplate>& pods) {
+  std::vector<std::string> out;
+  for (const PodTemplate& pod : pods) {
+    const size_t at = pod.where.find(".spec.");
+    out.push_back(at == std::string::npos ? "" : pod.where.substr(at));
+  }
+  return out;
+}
+
+// What RDMA needs of the containers with devices: the security context but for the user, which the images of
+// the examples set themselves, and where memory is mounted.
+std::set<std::string> needs_of(const std::vector<PodTemplate>& pods) {
+  std::set<std::string> out;
+  for (const PodTemplate& pod : pods) {
+    if (pod.devices().empty()) continue;
+    if (below(pod.annotations, {kNetworksAnnotation}).IsDefined()) out.insert("annotation");
+    for (const YAML::Node& container : pod.containers()) {
+      for (const auto& one : below(container, {"securityContext", "capabilities", "add"}))
+        out.insert(one.as<std::string>());
+      for (const auto& mount : container["volumeMounts"]) {
+        if (mount["mountPath"].as<std::string>() == "/dev/shm") out.insert("/dev/shm");
+      }
+      for (const auto& variable : container["env"]) {
+        const auto name = variable["name"].as<std::string>();
+        if (name == "NCCL_DEBUG") out.insert(name);
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Document> documents_of_file(const std::string& file) {
+  std::vector<Document> out;
+  for (const Document& one : documents()) {
+    if (one.file == file) out.push_back(one);
+  }
+  return out;
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("what is generated and what is written by hand are the same objects with the same parts") {
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"pytorch-job", "examples/pytorch-job.yaml"},
+      {"train-job", "examples/trainjob.yaml"},
+      {"ray-cluster", "examples/raycluster.yaml"},
+      {"leader-worker-set", "examples/leaderworkerset.yaml"},
+      {"volcano-job", "examples/volcano-job.yaml"}};
+  for (const auto& [kind, file] : pairs) {
+    INFO(kind << " and " << file);
+    const auto made = documents_in(text_of({.resource = "nvidia.com/hostdev", .kind = kind, .gpus = 8}));
+    const auto written = documents_of_file(file);
+    CHECK(objects_of(made) == objects_of(written));
+    CHECK(places_of(pod_templates(made)) == places_of(pod_templates(written)));
+    CHECK(needs_of(pod_templates(made)) == needs_of(pod_templates(written)));
+  }
+  // Its variables are arguments of mpirun.
+  const auto mpi = documents_in(text_of({.resource = "nvidia.com/hostdev", .kind = "mpi-job", .gpus = 8}));
+  const auto nccl = documents_of_file("examples/nccl-tests-job.yaml");
+  CHECK(objects_of(mpi) == objects_of(nccl));
+  CHECK(places_of(pod_templates(mpi)) == places_of(pod_templates(nccl)));
+}
+
+TEST_CASE("the manifests' tests see every kind for resources of every sort") {
+  std::set<std::string> kinds;
+  for (const Document& one : generated_documents()) kinds.insert(one.kind());
+  for (const char* kind : {"Pod", "PyTorchJob", "TrainJob", "TrainingRuntime", "MPIJob", "RayCluster",
+                           "LeaderWorkerSet", "Job", "NetworkAttachmentDefinition"})
+    CHECK(kinds.contains(kind));
+  CHECK(job_kinds().size() == 7);
+}
+
+TEST_CASE("a pod asks for a device for each network that is named") {
+  const auto made = documents_in(
+      text_of({.resource = "rdma/ib_pf", .kind = "pod", .gpus = 2, .networks = {"rail0", "team/rail1"}}));
+  REQUIRE(made.size() == 1);  // the networks are there already
+  const auto pods = pod_templates(made);
+  REQUIRE(pods.size() == 1);
+  CHECK(pods[0].devices() == std::map<std::string, int>{{"rdma/ib_pf", 2}, {"nvidia.com/gpu", 2}});
+  CHECK(made[0].node["metadata"]["annotations"][kNetworksAnnotation].as<std::string>() == "rail0,team/rail1");
+}
+
+TEST_CASE("without a network one is printed with the pod, whose address range is called a placeholder") {
+  const std::string text = text_of({.resource = "rdma/ib_pf"});
+  const auto made = documents_in(text);
+  REQUIRE(made.size() == 2);
+  CHECK(made[0].kind() == "NetworkAttachmentDefinition");
+  CHECK(made[0].name() == "ib-pf");
+  CHECK(made[0].node["metadata"]["annotations"][kResourceAnnotation].as<std::string>() == "rdma/ib_pf");
+  CHECK(says(text, "192.168.100.0/24 is a placeholder"));
+}
+
+TEST_CASE("a shared resource needs no network; RoCE needs the host's, InfiniBand does not") {
+  const std::string roce = text_of({.resource = "rdma/roce"});
+  CHECK(documents_in(roce).front().node["spec"]["hostNetwork"].as<bool>());
+  CHECK_FALSE(says(roce, "k8s.v1.cni.cncf.io/networks"));
+  const std::string infiniband = text_of({.resource = "rdma/ib", .kind = "volcano-job", .gpus = 8});
+  CHECK_FALSE(says(infiniband, "hostNetwork"));
+  CHECK(says(infiniband, "NCCL_SOCKET_IFNAME"));
+  // The host's interface has another name.
+  CHECK_FALSE(says(text_of({.resource = "rdma/roce", .kind = "mpi-job", .gpus = 8}), "eth0"));
+}
+
+TEST_CASE("the text says what the image needs, how memory is pinned, and how to test it") {
+  const std::string text = text_of({.resource = "rdma/ib"});
+  for (const char* part : {"libibverbs1 and ibverbs-providers",
+                           "IPC_LOCK lifts the limit of pinned memory for a container that runs as root",
+                           "kubectl exec POD_B -- ib_write_bw --report_gbits -F ADDRESS", "name one with -d"})
+    CHECK(says(text, part));
+}
+
+TEST_CASE("what is not in the configuration is refused with what there is") {
+  const auto wrong = example_of({.resource = "rdma/ib_pg"});
+  REQUIRE_FALSE(wrong);
+  CHECK(says(wrong.error().text, "--resource rdma/ib_pg is not in the configuration"));
+  CHECK(says(wrong.error().text, "rdma/ib"));
+  CHECK_FALSE(example_of({.resource = "rdma/ib", .kind = "tfjob"}));
+}
+
+TEST_CASE("vfrail example prints what the plan's configuration offers") {
+  const std::string config = VFRAIL_SOURCE_DIR "/examples/configs/infiniband-a100-v100.json";
+  const std::string command = "vfrail example --config-file " + config + " --resource ";
+  const ShellOutcome job =
+      run_in_shell(command + "rdma/rdma_a100 --gpus 4 --kind volcano-job --network ib-a100");
+  INFO(job.output);
+  CHECK(job.status == 0);
+  const auto pods = pod_templates(documents_in(job.output));
+  REQUIRE(pods.size() == 2);
+  CHECK(pods[0].devices() == std::map<std::string, int>{{"rdma/rdma_a100", 1}, {"nvidia.com/gpu", 4}});
+  CHECK(run_in_shell(command + "rdma/none").status == 2);
+  CHECK(run_in_shell(command + "rdma/rdma_a100 --kind none").status == 2);
+  CHECK(run_in_shell("vfrail example").status == 2);
+}
+
+}  // namespace vfrail::test
