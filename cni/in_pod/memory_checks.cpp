@@ -81,8 +81,8 @@ std::string why_refused(const LockFacts& facts) {
 
 std::string lock_remedy(const LockFacts& facts) {
   const std::string raise =
-      "\"memlock\" of the resource in vfrail's configuration, or LimitMEMLOCK=infinity for the node's "
-      "containerd.service";
+      "LimitMEMLOCK=infinity for the node's containerd.service, or a createRuntime hook: vfrail-cni hook "
+      "memlock";
   if (facts.root && !facts.user_namespace) return "IPC_LOCK in the container's securityContext; or " + raise;
   return raise;
 }
