@@ -95,7 +95,7 @@ std::vector<Step> steps_of_sharing(const PlanFacts& facts, Fabric fabric) {
 
 const CheckResult* find_result(const PlanFacts& facts, std::string_view id) {
   for (const CheckReport& report : facts.checks) {
-    if (report.check.id == id) return &report.results.front();
+    if (report.id == id) return &report.results.front();
   }
   return nullptr;
 }
