@@ -52,7 +52,7 @@ Result<GidSearch> wait_for_gid(const Record& record, const InPod& in_pod, millis
     const bool last = std::chrono::steady_clock::now() >= deadline;
     auto found =
         TRY(find_gid(*port, wanted, last ? kAllGids : kFirstGids), "read the GIDs of " + in_pod.rdma);
-    if (found.place || !found.has_table || last) return found;
+    if (found.place || !found.has_table || !found.of_addresses || last) return found;
     std::this_thread::sleep_for(pause);
   }
 }

@@ -90,6 +90,7 @@ void await_gid(const Record& record, Kernel& pod, World& world, InPod& in_pod) {
   const std::string late = "the RDMA device has no RoCE v2 GID of the pod's address";
   if (!found) return warn(late, found.error().text, ErrorId::gid_missing);
   if (!found->has_table) return warn(late, "its GIDs cannot be read", ErrorId::gid_missing);
+  if (!found->of_addresses) return;
   if (!found->place)
     return warn(late, "none within " + std::to_string(world.gid_timeout.count()) + " ms",
                 ErrorId::gid_missing);

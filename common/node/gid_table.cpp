@@ -41,6 +41,9 @@ bool in_use(const std::vector<uint8_t>& gid) {
   return std::any_of(gid.begin(), gid.end(), [](uint8_t byte) { return byte != 0; });
 }
 
+// As default GIDs are (make_default_gid()), which come first.
+bool link_local(const std::vector<uint8_t>& gid) { return gid[0] == 0xfe && gid[1] == 0x80; }
+
 // "RoCE v2"; empty if the entry is not in use any more.
 Result<std::string> attribute(const SysRoot& port, const char* name, uint32_t index) {
   return TRY(port.text(std::string("gid_attrs/") + name + "/" + std::to_string(index)), "").value_or("");
@@ -63,6 +66,10 @@ Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_
     auto entry = TRY(read_gid(port, index), "");
     if (!entry) return out;
     out.has_table = true;
+    if (index == 0 && in_use(*entry) && !link_local(*entry)) {
+      out.of_addresses = false;
+      return out;
+    }
     table.push_back(std::move(*entry));
     if (table.back() != gid) continue;
     if (TRY(attribute(port, "types", index), "") != kRoceV2) continue;

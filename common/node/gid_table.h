@@ -36,6 +36,8 @@ inline constexpr uint32_t kAllGids = 4096;
 
 struct GidSearch {
   bool has_table = false;  // false: this namespace does not show the device, or it has no GIDs
+  // An iWARP device has one GID, which is its MAC, and addresses make none (irdma, erdma, siw).
+  bool of_addresses = true;
   std::optional<GidPlace> place = std::nullopt;
 };
 

@@ -84,6 +84,17 @@ TEST_CASE("a GID behind the first entries is found in the whole table only") {
   CHECK(port.find("10.0.0.2/24", kAllGids).place->index == 21);
 }
 
+TEST_CASE("an iWARP device has a GID of its MAC, and none to wait for") {
+  const TempDir dir;
+  std::filesystem::create_directories(dir.path("gids"));
+  std::ofstream(dir.path("gids/0")) << "0200:0000:0001:0000:0000:0000:0000:0000\n";
+  const auto found = find_gid(SysRoot(dir.path()), {ip("10.0.0.2/24"), "net1"}, kFirstGids);
+  REQUIRE(found);
+  CHECK(found->has_table);
+  CHECK_FALSE(found->of_addresses);
+  CHECK_FALSE(found->place);
+}
+
 TEST_CASE("no table, and one that is no table") {
   const TempDir dir;
   const SysRoot port(dir.path());
