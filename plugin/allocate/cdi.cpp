@@ -2,6 +2,7 @@
 
 #include "common/text.h"
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 
@@ -39,6 +40,16 @@ std::string hash_of(const std::string& text) {
   return out;
 }
 
+// A hook that hangs would hold the container: it reads two small files.
+constexpr std::chrono::seconds kHookTimeout{10};
+
+Hook memlock_hook(const std::string& amount) {
+  Hook out{.name = "createRuntime", .path = kHookProgram, .args = {"vfrail", "hook", "memlock"}};
+  if (!amount.empty()) out.args.push_back(amount);
+  out.timeout = kHookTimeout;
+  return out;
+}
+
 }  // namespace
 
 CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id) {
@@ -60,6 +71,7 @@ void use_cdi(const ResourceConfig& resource, Allocation& allocation) {
     if (edits == ContainerEdits()) continue;
     CdiSpec spec = cdi_name(resource, device);
     spec.edits = edits;
+    if (resource.memlock) spec.edits.hooks.push_back(memlock_hook(*resource.memlock));
     left.cdi_devices.push_back(spec.qualified_name());
     allocation.specs.emplace(device, std::move(spec));
   }

@@ -194,6 +194,11 @@ class Written {
 Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places) {
+  if (pool->config.memlock && places.cdi_dir.empty())
+    return Error{
+        Errc::invalid, 0,
+        "memlock of " + pool->resource() +
+            " needs CDI, whose specs carry its hook: start vfrail with --use-cdi, or remove the key"};
   auto allocations = TRY(compute(pool, containers, places), "");
   for (Allocation& allocation : allocations) {
     if (!places.cdi_dir.empty()) use_cdi(pool->config, allocation);

@@ -22,9 +22,9 @@ struct AllocatePlaces {
 
 // The edits of each container, in order; `containers` are the ids of the units that each asks for. With CDI
 // the edits of each device are in a spec that is written now, and the container's are its name and the
-// variables. An error has changed nothing: Errc::invalid for an empty list or an id that is requested twice,
-// Errc::not_found for one that is not in the pool or has vanished from the node. Concurrent requests are fine
-// as long as no device is in both, which kubelet and the scheduler ensure.
+// variables. An error has changed nothing: Errc::invalid for an empty list, an id that is requested twice or
+// a `memlock` without CDI, Errc::not_found for one that is not in the pool or has vanished from the node.
+// Concurrent requests are fine as long as no device is in both, which kubelet and the scheduler ensure.
 Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places);

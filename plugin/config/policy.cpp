@@ -3,6 +3,7 @@
 #include "common/text.h"
 
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 namespace vfrail {
@@ -94,6 +95,29 @@ Result<> read_pod_files(ObjectReader& reader, ResourceConfig& out) {
       "pool; take podFiles out, or set NCCL_IB_HCA in the pods");
 }
 
+// More digits are no number of bytes that a node has.
+constexpr size_t kMaxLockDigits = 18;
+
+bool is_lock_amount(const std::string& text) {
+  if (text == "unlimited") return true;
+  return !text.empty() && text.size() <= kMaxLockDigits && text.front() != '0' &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+Result<> read_memlock(ObjectReader& reader, std::optional<std::string>& out) {
+  const Json* value = reader.value("memlock");
+  if (value == nullptr) return {};
+  const bool* flag = value->as_bool();
+  const std::string* text = value->as_text();
+  if (flag != nullptr && !*flag) out.reset();
+  if (flag != nullptr && *flag) out.emplace();
+  if (text != nullptr && is_lock_amount(*text)) out = *text;
+  if (flag != nullptr || (text != nullptr && is_lock_amount(*text))) return {};
+  return reader.error("memlock",
+                      "must be true, false, \"unlimited\", or a number of bytes as a string: "
+                      "\"67108864\"");
+}
+
 }  // namespace
 
 Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
@@ -114,6 +138,7 @@ Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& 
   TRY(read_health(reader, out.health, warnings), "");
   TRY(read_extra_nodes(reader, out.extra_nodes), "");
   TRY(read_pod_files(reader, out), "");
+  TRY(read_memlock(reader, out.memlock), "");
   return read_flag(reader, "registerEmpty", out.register_empty);
 }
 

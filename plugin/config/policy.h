@@ -7,7 +7,8 @@
 
 namespace vfrail {
 
-// hostUse, preferredAllocation, health, extraDeviceNodes, registerEmpty. A missing key changes nothing.
+// hostUse, preferredAllocation, health, extraDeviceNodes, memlock, registerEmpty. A missing key changes
+// nothing.
 Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings);
 
 }  // namespace vfrail

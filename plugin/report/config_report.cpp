@@ -129,6 +129,8 @@ std::string describe_resource(const ResourceConfig& resource) {
   out += line("health", health_in_words(resource.health));
   if (resource.set_links_up)
     out += line("links", "interfaces that are administratively down are set up once");
+  if (resource.memlock)
+    out += line("memlock", resource.memlock->empty() ? "the container's memory limit" : *resource.memlock);
   for (const std::string& node : resource.extra_nodes) out += line("adds", node);
   if (!shares(resource)) out += line("host use", in_words(resource.host_use));
   if (resource.exclude_topology) out += line("topology", "NUMA nodes are not reported");

@@ -95,6 +95,26 @@ TEST_CASE("a device without nodes is not named, because CDI takes a device witho
   CHECK(cdi_annotations(make_resource(), none.edits.cdi_devices).empty());
 }
 
+TEST_CASE("with memlock each device's spec has the hook of vfrail-cni, with the amount if one was given") {
+  ResourceConfig resource = make_resource();
+  CHECK(by_cdi(resource, {{"0000:03:02.1", {"/dev/x"}}}).specs.begin()->second.edits.hooks.empty());
+  for (const auto& [amount, args] :
+       {std::pair(std::string(), Texts{"vfrail", "hook", "memlock"}),
+        std::pair(std::string("67108864"), Texts{"vfrail", "hook", "memlock", "67108864"})}) {
+    resource.memlock = amount;
+    const Allocation out =
+        by_cdi(resource, {{"0000:03:02.1", {"/dev/x"}}, {"0000:03:02.2", {"/dev/y"}}, {"0000:03:02.3", {}}});
+    CHECK(out.specs.size() == 2);  // none for a device without nodes
+    for (const auto& [device, spec] : out.specs) {
+      REQUIRE(spec.edits.hooks.size() == 1);
+      CHECK(spec.edits.hooks[0].name == "createRuntime");
+      CHECK(spec.edits.hooks[0].path == "/opt/cni/bin/vfrail");
+      CHECK(spec.edits.hooks[0].args == args);
+    }
+    CHECK(out.edits.hooks.empty());
+  }
+}
+
 TEST_CASE("the annotation has the same names as the field") {
   const Allocation out =
       by_cdi(make_resource(), {{"0000:03:02.1", {"/dev/x"}}, {"0000:03:02.2", {"/dev/y"}}});

@@ -96,6 +96,18 @@ TEST_CASE("the sources of the mounts are there before a container starts, and em
   }
 }
 
+TEST_CASE("memlock without CDI is refused with the reason") {
+  Node node;
+  Pool pool = node.pool();
+  pool.config.memlock = "unlimited";
+  const std::string device = pool.units.at(0).id;
+  REQUIRE(prepare(pool, {{device}}, node.places));
+  node.places.cdi_dir.clear();
+  const auto refused = prepare(pool, {{device}}, node.places);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("needs CDI") != std::string::npos);
+}
+
 TEST_CASE("a front end that answers with CDI names only has all that a container gets") {
   const Node node;
   const auto names = prepare_claim("c1", node.pool(), {"0000:21:10.0", "0000:41:10.2"}, node.places);

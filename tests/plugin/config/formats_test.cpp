@@ -136,7 +136,7 @@ TEST_CASE("one file may have a resourceList and a configList, but no name twice"
 
 TEST_CASE("keys that no peer has are read in both lists") {
   const std::string keys = R"("hostUse":"refuse","preferredAllocation":"distinctPF","registerEmpty":true,
-    "extraDeviceNodes":["/dev/knem","cxi/*"],
+    "extraDeviceNodes":["/dev/knem","cxi/*"],"memlock":"8589934592",
     "health":{"port":false,"carrier":true,"guid":true,"devlink":false})";
   for (const std::string& text :
        {listed(keys + R"(,"selectors":{})"), shared(keys + R"(,"rdmaHcaMax":1,"devices":["a"])")}) {
@@ -145,6 +145,7 @@ TEST_CASE("keys that no peer has are read in both lists") {
     CHECK(resource.preference == Preference::distinct_pf);
     CHECK(resource.register_empty);
     CHECK(resource.extra_nodes == Texts{"/dev/knem", "cxi/*"});
+    CHECK(resource.memlock == "8589934592");
     CHECK_FALSE(resource.health.port);
     CHECK(resource.health.carrier);
     CHECK(resource.health.guid);
@@ -191,6 +192,19 @@ TEST_CASE("each preference has its name, and a wrong one gets a suggestion") {
   }
   CHECK(error_of(listed(R"("selectors":{},"preferredAllocation":"pcei")")).find("did you mean \"pcie\"?") !=
         std::string::npos);
+}
+
+TEST_CASE("memlock is on, off, unlimited or a number of bytes") {
+  CHECK(first(listed(R"("selectors":{},"memlock":true)")).memlock == "");
+  CHECK_FALSE(first(listed(R"("selectors":{},"memlock":false)")).memlock);
+  CHECK_FALSE(first(listed(R"("selectors":{})")).memlock);
+  CHECK(first(listed(R"("selectors":{},"memlock":"unlimited")")).memlock == "unlimited");
+  for (const char* wrong : {"1", "\"\"", "\"64Mi\"", "\"0\"", "\"-1\"", "\"1234567890123456789\"", "[]"}) {
+    CAPTURE(wrong);
+    CHECK(
+        error_of(listed(R"("selectors":{},"memlock":)" + std::string(wrong))).find("memlock: must be true") !=
+        std::string::npos);
+  }
 }
 
 TEST_CASE("an extra device node outside of /dev is refused") {
