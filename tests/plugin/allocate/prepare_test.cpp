@@ -100,7 +100,7 @@ TEST_CASE("memlock without CDI is refused with the reason") {
   Node node;
   Pool pool = node.pool();
   pool.config.memlock = "unlimited";
-  const std::string device = pool.units.at(0).id;
+  const std::string device = pool.devices.at(0).id();
   REQUIRE(prepare(pool, {{device}}, node.places));
   node.places.cdi_dir.clear();
   const auto refused = prepare(pool, {{device}}, node.places);
