@@ -81,8 +81,8 @@ Result<std::map<std::string, bool>> read_features(ObjectReader& conf) {
 // bitmap_parse() of the kernel: groups of up to eight hexadecimal digits, with commas between.
 bool is_mask(const std::string& text) {
   size_t digits = 0;
-  for (const unsigned char c : text) {
-    if (c == ',' ? digits == 0 : std::isxdigit(c) == 0) return false;
+  for (const char c : text) {
+    if (c == ',' ? digits == 0 : std::isxdigit(static_cast<unsigned char>(c)) == 0) return false;
     digits = c == ',' ? 0 : digits + 1;
     if (digits > 8) return false;
   }

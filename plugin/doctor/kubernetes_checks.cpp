@@ -171,13 +171,13 @@ Result<CheckResults> check_cdi_hooks(const CheckedNode& node) {
   const auto specs = TRY(read_cdi_files(node.sys, out), "");
   if (!specs) return unknown(node.sys, "var/run/cdi");
   std::map<std::string, std::vector<std::string>> files_of;  // by the hook's path
-  for (const auto& [path, spec] : *specs) {
+  for (const CdiFile& file : *specs) {
     const auto add = [&](const Json& of) {
       for (const Json& hook : array_of(of.find("containerEdits"), "hooks"))
-        files_of[text_of(hook, "path")].push_back(path);
+        files_of[text_of(hook, "path")].push_back(file.path);
     };
-    add(spec);
-    for (const Json& device : array_of(&spec, "devices")) add(device);
+    add(file.spec);
+    for (const Json& device : array_of(&file.spec, "devices")) add(device);
   }
   for (const auto& [hook, files] : files_of) {
     if (!hook.starts_with("/") || TRY(node.sys.exists(hook.substr(1)), "")) continue;

@@ -7,6 +7,7 @@
 #include "tests/netns/node.h"
 #include "tests/netns/snapshot.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,10 @@ class Scene {
   const std::string& before() const { return before_; }
   const std::string& attached() const { return attached_; }
   const std::string& result() const { return result_; }
-  void require_before() const;
-  void require_attached() const;
+  // After a fault the files of a pod may not be what they were; what is left of them a sweep removes.
+  enum class PodFiles : uint8_t { whole, may_lack };
+  void require_before(PodFiles files = PodFiles::whole) const;
+  void require_attached(PodFiles files = PodFiles::whole) const;
   // The same by `ip`, which knows nothing of our reading of netlink: for the beginning and the end.
   std::string by_ip() const { return node_.world(); }
   std::string path(const std::string& below) const { return node_.path(below); }

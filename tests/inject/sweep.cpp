@@ -91,7 +91,7 @@ void judge_ending(const Hit& hit, int k, Tally& tally) {
 
 void judge_fault_in_add(const Hit& hit, Scene& scene, Tally& tally) {
   if (hit.outcome.status == 0) {
-    scene.require_attached();
+    scene.require_attached(Scene::PodFiles::may_lack);
     scene.require_corrected_spec();
     if (hit.outcome.out != scene.result())
       throw Lost("ADD said success with another result: " + hit.outcome.out);
@@ -124,7 +124,8 @@ bool try_point(const Sweep& sweep, int k, const std::string& injector, Scene& sc
       del(scene);  // after an error the runtime asks again; success must be true at once
     }
   }
-  scene.require_before();
+  const bool fault = hit.reached && !sweep.kills();
+  scene.require_before(fault ? Scene::PodFiles::may_lack : Scene::PodFiles::whole);
   return hit.reached;
 }
 

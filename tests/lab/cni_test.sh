@@ -350,15 +350,16 @@ plain() {
         <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"vfrail\", \"deviceID\": \"$vf\"${extra-}}"
 }
 # The exact numbers are the kernel's floor and what vfrail-cni has to know before it acts; more of either is a decision.
-# 10 of ADD are the netdev, default routes over it in both families, the RDMA mode, the list of RDMA devices, its name and
-# its alternative name in the pod, both moves, and the netdev as the pod sees it. 16 of DEL: the RDMA devices in the pod,
+# 12 of ADD are the netdev, default routes over it in both families, the RDMA mode, the list of RDMA devices, its name and
+# its alternative name in the pod, both moves, the netdev as the pod sees it, and the pod's default routes in both families,
+# for the pod's files. 16 of DEL: the RDMA devices in the pod,
 # their move, and the devices in the host; the netdev in the pod, its old name in the host, the renaming, which is done before
 # the move so that udev sees one name, the move; what stands on it (the netdev, and a dump of the other namespace); what it
 # is in the host now, and the six groups of ethtool's settings that igbvf has, to compare with the baseline. In shared mode
 # the RDMA device stays where it is.
-declare -A messages=([exclusive ADD]=10 [exclusive DEL]=16 [shared ADD]=8 [shared DEL]=13)
+declare -A messages=([exclusive ADD]=12 [exclusive DEL]=16 [shared ADD]=10 [shared DEL]=13)
 declare -A set_links=([ADD]=1 [DEL]=2) link_dumps=([ADD]=0 [DEL]=1)
-declare -A most_calls=([exclusive ADD]=215 [exclusive DEL]=400 [shared ADD]=185 [shared DEL]=350)
+declare -A most_calls=([exclusive ADD]=285 [exclusive DEL]=410 [shared ADD]=255 [shared DEL]=360)
 dumps() { grep -cE '^(0x12|RTM_GETLINK).*(0x300|DUMP)' /tmp/kinds || true; }
 # strace cannot tell the protocol of a socket of another namespace, so it prints the type as a number and attributes as
 # bytes: 0x12 RTM_GETLINK, 0x13 RTM_SETLINK, 0x14NN RDMA_NLDEV command NN; 0x300 NLM_F_DUMP; IFLA_EXT_MASK is 0x1d, its
@@ -380,7 +381,7 @@ for verb in ADD DEL; do
 done
 # Two more with a setting of the VF: one look at the PF's VFs, one message to the PF; on the way back the latter alone.
 vf_looks() { grep -cE 'RTEXT_FILTER_VF|\\x08\\x00\\x1d\\x00\\x[0-9a-f][13579bdf]' /tmp/sent || true; }
-declare -A looks=([ADD]=1 [DEL]=0) settings_sent=([exclusive ADD]=12 [exclusive DEL]=17 [shared ADD]=10 [shared DEL]=14)
+declare -A looks=([ADD]=1 [DEL]=0) settings_sent=([exclusive ADD]=14 [exclusive DEL]=17 [shared ADD]=12 [shared DEL]=14)
 for verb in ADD DEL; do
     extra=', "vlan": 100' check "$verb with a VLAN under strace" plain "$verb" strace -qq -s 512 -o /tmp/trace
     sent > /tmp/sent
