@@ -148,19 +148,22 @@ Program Node::start(const Call& call) const {
   };
   for (const auto& [name, value] : call.more_environment) environment[name] = value;
   std::vector<std::string> arguments = call.prefix;
-  const char* usual = kind_ == Kind::real ? "vfrail-cni" : VFRAIL_CNI;  // as installed, or as built
-  arguments.emplace_back(call.program.empty() ? usual : call.program);
+  arguments.emplace_back(call.program.empty() ? program() : call.program);
   // A text stands for itself, so that a test can send what is not JSON.
   return {arguments, environment, call.config.as_text() ? *call.config.as_text() : call.config.text()};
 }
 
+// As installed, or as built.
+std::string Node::program() const { return kind_ == Kind::real ? "vfrail-cni" : VFRAIL_CNI; }
+
 Program Node::command_line(std::vector<std::string> arguments) const {
-  arguments.insert(arguments.begin(), VFRAIL_CNI);
+  arguments.insert(arguments.begin(), program());
   return {arguments,
-          {{"CNI_PATH", path("bin") + ":/usr/lib/cni"},
-           {"VFRAIL_ROOT", path("root")},
+          {{"CNI_PATH", path("bin") + ":/usr/lib/cni:/usr/local/bin"},
+           {"VFRAIL_ROOT", root()},
            {"VFRAIL_STATE_DIR", path("state")},
-           {"VFRAIL_RUN_DIR", path("run")}},
+           {"VFRAIL_RUN_DIR", path("run")},
+           {"VFRAIL_CDI_DIR", dir_.path()}},
           ""};
 }
 

@@ -62,6 +62,7 @@ class Node {
   std::string root() const { return kind_ == Kind::real ? "/" : path("root"); }
 
  private:
+  std::string program() const;
   void show_mounts() const;
 
   Kind kind_;
