@@ -65,7 +65,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "The files of a pod below /run/vfrail/pods could not be written, or not removed. The attachment itself "
      "is not affected.",
      "/run is full or read-only, somebody else has a file there, or the CDI spec of the device is gone.",
-     "Make room below /run. The pod has its networks without the files; delete it if its programs need them. "
+     "Make room below /run. The pod runs without the files; delete it if its programs need them. "
      "What stays is removed by `/opt/cni/bin/vfrail sweep`."},
     {ErrorId::prev_result_missing, "VF-PREVRESULT-MISSING",
      "CHECK needs prevResult, and the runtime did not pass it.",

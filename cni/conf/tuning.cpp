@@ -70,7 +70,7 @@ Result<std::map<std::string, bool>> read_features(ObjectReader& conf) {
   ObjectReader reader(*object, conf.path("features"));
   for (const auto& [name, value] : *object) {
     if (name.empty() || name.size() > kLongestFeature)
-      return reader.error(name.substr(0, kLongestFeature), "must be a feature as ethtool -k has it (rx-gro)");
+      return reader.error(name.substr(0, kLongestFeature), "must be a name that ethtool -k lists (rx-gro)");
     const auto on = TRY(reader.boolean(name), "");
     if (!on) return reader.error(name, "must be true or false, got null");
     out[name] = *on;

@@ -11,14 +11,14 @@ namespace {
 
 constexpr size_t kMaxNcclDevices = 32;  // MAX_IB_DEVS
 
-struct WantedGid {
+struct NcclSearch {
   bool v4 = true;
   std::optional<IpAddress> range;
   int roce_version = 2;
 };
 
-WantedGid wanted_gid(const NcclSettings& settings) {
-  WantedGid out;
+NcclSearch wanted_gid(const NcclSettings& settings) {
+  NcclSearch out;
   out.v4 = settings.text("NCCL_IB_ADDR_FAMILY") != "AF_INET6";
   out.range = IpAddress::parse_cidr(settings.text("NCCL_IB_ADDR_RANGE"));
   if (out.range && out.range->v6() == out.v4) out.range.reset();  // of the other family: ignored
@@ -26,14 +26,14 @@ WantedGid wanted_gid(const NcclSettings& settings) {
   return out;
 }
 
-bool in_range(const IpAddress& gid, const WantedGid& wanted) {
+bool in_range(const IpAddress& gid, const NcclSearch& wanted) {
   if (!wanted.range) return true;
   const auto v4 = ipv4_of(gid);
   return share_subnet({v4 ? v4->bytes : gid.bytes, wanted.range->prefix}, *wanted.range);
 }
 
 // The first match, then a better version: a port's table has each address once for each version.
-bool is_better(const Gid& candidate, const Gid* chosen, const WantedGid& wanted) {
+bool is_better(const Gid& candidate, const Gid* chosen, const NcclSearch& wanted) {
   const bool v4 = ipv4_of(candidate.address).has_value();
   if (v4 != wanted.v4 || !in_range(candidate.address, wanted)) return false;
   const bool chosen_v4 = chosen != nullptr && ipv4_of(chosen->address).has_value();
@@ -89,7 +89,7 @@ bool NcclNames::takes(const std::string& name, uint32_t port) const {
 uint32_t choose_gid_index(const RailPort& port, const NcclSettings& settings) {
   const int64_t fixed = settings.number("NCCL_IB_GID_INDEX", -1);
   if (fixed >= 0) return static_cast<uint32_t>(fixed);
-  const WantedGid wanted = wanted_gid(settings);
+  const NcclSearch wanted = wanted_gid(settings);
   uint32_t out = 0;
   for (const Gid& candidate : port.gids) {
     if (candidate.index > 0 && is_better(candidate, port.find(out), wanted)) out = candidate.index;

@@ -78,18 +78,20 @@ void check_gids_of(const Rail& rail, const RailPort& port, const CheckedPod& pod
   if (addresses.empty())
     out.push_back({Finding::fault, describe(rail) + " has no address, so no peer can reach it",
                    "give the network an ipam section, and read the events of the pod"});
+  if (!port.has_gids_of_addresses()) return;
   for (const IpAddress& address : addresses) {
     if (port.find(address, 2) == nullptr)
       out.push_back({Finding::fault, describe(rail) + " has no GID of RoCE v2 for " + address.text(),
-                     "the GID follows the address within a second: run vfrail-check again; else the driver "
-                     "has no RoCE v2"});
+                     "the kernel adds the GID a moment after the address: run vfrail-check again; if it "
+                     "stays away, the driver has no RoCE v2"});
   }
   const DescribedInterface* attached = pod.attachment_of(rail);
-  if (attached == nullptr || !attached->gid_index || attached->addresses.empty()) return;
-  const Gid* now = port.find(attached->addresses.front(), 2);
+  const auto recorded = attached == nullptr ? std::nullopt : first_for_gid(attached->addresses);
+  if (!recorded || !attached->gid_index) return;
+  const Gid* now = port.find(*recorded, 2);
   if (now != nullptr && now->index != *attached->gid_index)
     out.push_back({Finding::advice,
-                   describe(rail) + ": the GID of " + attached->addresses.front().text() + " is entry " +
+                   describe(rail) + ": the GID of " + recorded->text() + " is entry " +
                        std::to_string(now->index) + ", and was " + std::to_string(*attached->gid_index) +
                        " when the pod was attached" + moved_by(port, *now),
                    "do not set NCCL_IB_GID_INDEX: NCCL from 2.21 on finds the entry by itself"});
@@ -206,7 +208,7 @@ Result<CheckResults> check_numa_nodes(const CheckedPod& pod) {
 const PodChecks& rail_checks() {
   static const PodChecks kChecks = {
       {"VF-P06", "ports", "every port is ACTIVE", check_port_states},
-      {"VF-P07", "interfaces", "every RoCE device has its interface in this pod", check_interfaces},
+      {"VF-P07", "interfaces", "the interface of every RoCE device is in this pod", check_interfaces},
       {"VF-P08", "gids", "every rail has an address, with a GID of RoCE v2 where it was", check_gids},
       {"VF-P15", "mtu", "all rails have one MTU, that of their networks", check_mtus},
       {"VF-P20", "one-pf", "every rail is of a PF of its own", check_physical_functions},

@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* kRdmaClass = "sys/class/infiniband";
 constexpr const char* kVerbsClass = "sys/class/infiniband_verbs";
-constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 Result<std::vector<std::string>> names_in(const SysRoot& sys, const std::string& folder) {
   return TRY(sys.list(folder), "").value_or(SysRoot::Names());
@@ -99,17 +98,6 @@ void add_netdevs_of_gids(Rail& rail) {
 }
 
 }  // namespace
-
-bool is_link_local(const IpAddress& gid) {
-  return gid.bytes.size() == 16 && gid.bytes[0] == 0xfe && gid.bytes[1] == 0x80 &&
-         std::all_of(gid.bytes.begin() + 2, gid.bytes.begin() + 8, [](uint8_t byte) { return byte == 0; });
-}
-
-std::optional<IpAddress> ipv4_of(const IpAddress& gid) {
-  if (gid.bytes.size() != 16 || !std::equal(std::begin(kMapped), std::end(kMapped), gid.bytes.begin()))
-    return std::nullopt;
-  return IpAddress{{gid.bytes.begin() + 12, gid.bytes.end()}, 32};
-}
 
 const Gid* RailPort::find(uint32_t index) const {
   const auto at = std::find_if(gids.begin(), gids.end(), [&](const Gid& gid) { return gid.index == index; });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/ip_address.h"
+#include "common/node/gid_table.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 
@@ -21,11 +22,6 @@ struct Gid {
   std::string netdev;    // whose address it is
 };
 
-// "fe80::/64", which no router forwards.
-bool is_link_local(const IpAddress& gid);
-// 10.0.0.2 of ::ffff:10.0.0.2. No value for others.
-std::optional<IpAddress> ipv4_of(const IpAddress& gid);
-
 struct RailPort {
   uint32_t number = 1;
   std::string state;     // "ACTIVE"
@@ -34,6 +30,10 @@ struct RailPort {
   std::string rate;       // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids;  // by index
   bool is_roce() const { return link_layer == "Ethernet"; }
+  // Not of iWARP, which has Ethernet as well (GidSearch::of_addresses).
+  bool has_gids_of_addresses() const {
+    return gids.empty() || gids.front().index != 0 || is_link_local(gids.front().address);
+  }
   bool is_active() const { return state == "ACTIVE"; }
   const Gid* find(uint32_t index) const;
   // The entry of an address with that version of RoCE.

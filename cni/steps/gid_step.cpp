@@ -33,13 +33,6 @@ Result<std::optional<SysRoot>> open_port(const Record& record, const InPod& in_p
 
 }  // namespace
 
-std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses) {
-  const auto v4 =
-      std::find_if(addresses.begin(), addresses.end(), [](const IpAddress& one) { return !one.v6(); });
-  if (v4 != addresses.end()) return *v4;
-  return addresses.empty() ? std::nullopt : std::optional(addresses.front());
-}
-
 Result<GidSearch> wait_for_gid(const Record& record, const InPod& in_pod, milliseconds at_most, Kernel& pod,
                                const World& world) {
   const auto address = first_for_gid(in_pod.addresses);

@@ -103,6 +103,7 @@ Result<> move_mounts(const std::string& path, const std::string& from, const std
   return write_cdi_spec(file->path(), file->path() + ".new", *spec);
 }
 
+// The containers with the record's device get `to` in place of `from`, as in move_mounts().
 Result<> move_mounts_of(const Record& record, const std::string& from, const std::string& to, World& world) {
   if (!record.device) return {};
   const auto allocated = TRY(read_allocated_nodes(world.run_folder, *record.device), "");
@@ -110,6 +111,16 @@ Result<> move_mounts_of(const Record& record, const std::string& from, const std
   const auto lock =
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
   return move_mounts(allocated->cdi_spec, from, to, world);
+}
+
+// Unless another attachment has the device by now: then the files there are its own.
+Result<> leave_device_folder(const Record& leaving, World& world) {
+  if (!leaving.device || !TRY(find_device_folder(*leaving.device, world), "")) return {};
+  const auto lock =
+      TRY(world.store.lock_device(leaving.device_key, world.lock_timeout), "wait for " + leaving.device_key);
+  const auto owner = TRY(world.store.owner(leaving.device_key), "");
+  if (owner && owner != leaving.attachment) return {};
+  return clear_device_folder(*leaving.device, world);
 }
 
 Result<> remove_folder(const std::string& folder) {
@@ -151,16 +162,16 @@ Result<> write_pod_files(const std::string& container_id, World& world) {
   return {};
 }
 
-Result<> leave_pod_files(const Record& leaving, World& world) {
+Result<FileLock> leave_pod_files(const Record& leaving, World& world) {
   const std::string& container_id = leaving.attachment.container_id;
-  const auto lock =
-      TRY(world.store.lock_pod(container_id, world.lock_timeout), "wait for the files of the pod");
+  auto lock = TRY(world.store.lock_pod(container_id, world.lock_timeout), "wait for the files of the pod");
   const std::string folder = pod_folder(world.run_folder, container_id);
   TRY(move_mounts_of(leaving, folder, default_folder(world.run_folder), world),
       "CDI spec of " + leaving.device_key);
-  if (leaving.device) TRY(clear_device_folder(*leaving.device, world), "");
+  TRY(leave_device_folder(leaving, world), "");
   const auto attachments = TRY(find_described(container_id, leaving.attachment, world), "");
-  return attachments.empty() ? remove_folder(folder) : write_files(container_id, attachments, world);
+  TRY(attachments.empty() ? remove_folder(folder) : write_files(container_id, attachments, world), "");
+  return lock;
 }
 
 Result<std::vector<std::string>> abandoned_pod_folders(const World& world) {
@@ -205,12 +216,13 @@ Result<> restore_default_mounts(const std::string& folder, World& world) {
 }  // namespace
 
 Result<bool> remove_abandoned_pod_folder(const std::string& container_id, World& world) {
+  const std::string folder = pod_folder(world.run_folder, container_id);
+  if (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT) return false;
   auto locked = world.store.lock_pod(container_id, {});
   if (!locked && locked.error().code == Errc::busy) return false;
   const FileLock lock = TRY(std::move(locked), "");
   const auto abandoned = TRY(abandoned_pod_folders(world), "");
   if (std::find(abandoned.begin(), abandoned.end(), container_id) == abandoned.end()) return false;
-  const std::string folder = pod_folder(world.run_folder, container_id);
   TRY(restore_default_mounts(folder, world), "");
   TRY(remove_folder(folder), "");
   return true;

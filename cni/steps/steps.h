@@ -68,10 +68,8 @@ Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t 
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table);
 
-// The address of which the GID is the pod's: the first IPv4 address, or without one the first.
-std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses);
-// Where the RoCE v2 GID of that address is, once the kernel has made it, or at the end of the time. Nothing
-// is waited for where there can be none: no RDMA device, no address, or no table that could be read.
+// Where the RoCE v2 GID of first_for_gid() is, once the kernel has made it, or at the end of the time.
+// Nothing is waited for where there can be none: no RDMA device, no address, or no table that could be read.
 Result<GidSearch> wait_for_gid(const Record& record, const InPod& in_pod, std::chrono::milliseconds at_most,
                                Kernel& pod, const World& world);
 
@@ -83,8 +81,10 @@ void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& 
 // source stops a container. Under a lock of the pod.
 Result<> write_pod_files(const std::string& container_id, World& world);
 // The inverse for one attachment, whose record is still there: its device's containers get the default again,
-// and the files no longer have it. With the pod's last attachment the folder goes.
-Result<> leave_pod_files(const Record& leaving, World& world);
+// and the files no longer have it. With the pod's last attachment the folder goes. The result is the lock of
+// the pod, to be held until the record is removed: a DEL of the pod's other network would write the files
+// with this attachment again, and leave them.
+Result<FileLock> leave_pod_files(const Record& leaving, World& world);
 // Folders of pods that have no record any more, and the removal of one. False: it has one again.
 Result<std::vector<std::string>> abandoned_pod_folders(const World& world);
 Result<bool> remove_abandoned_pod_folder(const std::string& container_id, World& world);

@@ -67,7 +67,7 @@ Result<> clear_own_stale_record(const AttachmentName& us, World& world) {
   const auto orphan = TRY(orphaned_record(us, us, world), "");
   if (!orphan) return {};
   TRY(detach(*orphan, orphan->netns, Allocation::kept, world), undoing(us));
-  return world.store.remove(*orphan);
+  return remove_record(*orphan, world);
 }
 
 // The attachment that has the device, by the records. Under the device's lock.

@@ -168,6 +168,14 @@ Result<> detach(const Record& record, const std::string& netns, Allocation alloc
   return world.store.release_device(record);
 }
 
+Result<> remove_record(const Record& record, World& world) {
+  const auto pod_lock = with_id(ErrorId::pod_files, leave_pod_files(record, world));
+  if (!pod_lock)
+    world.log.warning("the files of the pod still have this attachment",
+                      {{"reason", pod_lock.error().text}, {"id", pod_lock.error().id_text()}});
+  return world.store.remove(record);
+}
+
 Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world) {
   auto lock = world.store.lock_attachment(name, verb, world.lock_timeout);
   if (lock) return lock;
@@ -220,12 +228,12 @@ Result<> release_address(const Holdings& held, World& world) {
   return {};
 }
 
-// What a failure leaves is removed by a sweep: no pod has to wait for it.
-void leave_files(const Record& record, World& world) {
-  const auto left = with_id(ErrorId::pod_files, leave_pod_files(record, world));
-  if (!left)
-    world.log.warning("the files of the pod still have this attachment",
-                      {{"reason", left.error().text}, {"id", left.error().id_text()}});
+// The files of a killed verb, or of a record that could not be read.
+void remove_abandoned_files(const std::string& container_id, World& world) {
+  const auto removed = with_id(ErrorId::pod_files, remove_abandoned_pod_folder(container_id, world));
+  if (!removed.ok())
+    world.log.warning("the files of the container cannot be removed",
+                      {{"reason", removed.error().text}, {"id", removed.error().id_text()}});
 }
 
 }  // namespace
@@ -246,9 +254,9 @@ Result<> release(const Holdings& held, World& world) {
                    : detach_unrecorded(held.request, held.network, world));
   // Any other address that is still live in the pod must not be assigned again.
   if (!address_first) note(release_address(held, world));
-  if (held.record) leave_files(*held.record, world);
   // Last, and only if nothing is left for a retry, a later ADD of the device, or GC.
-  if (held.record && !failure) note(world.store.remove(*held.record));
+  if (held.record && !failure) note(remove_record(*held.record, world));
+  if (!held.record) remove_abandoned_files(held.request.container_id, world);
   return failure ? Result<>(std::move(*failure)) : Result<>();
 }
 

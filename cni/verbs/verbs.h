@@ -49,6 +49,10 @@ enum class Allocation : uint8_t {
 // `netns` is a hint where the pod's namespace may be, beside the record's own path.
 Result<> detach(const Record& record, const std::string& netns, Allocation allocation, World& world);
 
+// Removes the record of an attachment whose device is detached, and the attachment from the files of its pod.
+// What a failure leaves of the files is removed by a sweep: no pod has to wait for it.
+Result<> remove_record(const Record& record, World& world);
+
 // For messages about a path that leads to no namespace.
 inline constexpr const char* kPodHasEnded =
     ": the pod's sandbox has ended meanwhile (a retry by the runtime makes a new one), or the path is wrong";

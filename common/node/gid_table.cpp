@@ -20,10 +20,8 @@ std::vector<uint8_t> gid_of(const IpAddress& address) {
 }
 
 std::string text_of_gid(const std::vector<uint8_t>& gid) {
-  constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (std::equal(kMapped.begin(), kMapped.end(), gid.begin()))
-    return IpAddress{{gid.begin() + 12, gid.end()}}.text();
-  return IpAddress{gid}.text();
+  const IpAddress address{gid};
+  return ipv4_of(address).value_or(address).text();
 }
 
 // No value at the end of the table. An entry that is not in use is all zero.
@@ -41,9 +39,6 @@ bool in_use(const std::vector<uint8_t>& gid) {
   return std::any_of(gid.begin(), gid.end(), [](uint8_t byte) { return byte != 0; });
 }
 
-// As default GIDs are (make_default_gid()), which come first.
-bool link_local(const std::vector<uint8_t>& gid) { return gid[0] == 0xfe && gid[1] == 0x80; }
-
 // "RoCE v2"; empty if the entry is not in use any more.
 Result<std::string> attribute(const SysRoot& port, const char* name, uint32_t index) {
   return TRY(port.text(std::string("gid_attrs/") + name + "/" + std::to_string(index)), "").value_or("");
@@ -57,6 +52,24 @@ Result<std::string> describe_entry(const SysRoot& port, uint32_t index, const st
 
 }  // namespace
 
+bool is_link_local(const IpAddress& gid) {
+  return gid.v6() && gid.bytes[0] == 0xfe && gid.bytes[1] == 0x80 &&
+         std::all_of(gid.bytes.begin() + 2, gid.bytes.begin() + 8, [](uint8_t byte) { return byte == 0; });
+}
+
+std::optional<IpAddress> ipv4_of(const IpAddress& gid) {
+  constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (!gid.v6() || !std::equal(kMapped.begin(), kMapped.end(), gid.bytes.begin())) return std::nullopt;
+  return IpAddress{{gid.bytes.begin() + 12, gid.bytes.end()}, 32};
+}
+
+std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses) {
+  const auto v4 =
+      std::find_if(addresses.begin(), addresses.end(), [](const IpAddress& one) { return !one.v6(); });
+  if (v4 != addresses.end()) return *v4;
+  return addresses.empty() ? std::nullopt : std::optional(addresses.front());
+}
+
 Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_t entries) {
   GidSearch out;
   const auto gid = gid_of(wanted.address);
@@ -66,7 +79,7 @@ Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_
     auto entry = TRY(read_gid(port, index), "");
     if (!entry) return out;
     out.has_table = true;
-    if (index == 0 && in_use(*entry) && !link_local(*entry)) {
+    if (index == 0 && in_use(*entry) && !is_link_local(IpAddress{*entry})) {
       out.of_addresses = false;
       return out;
     }

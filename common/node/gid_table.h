@@ -14,8 +14,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfrail {
+
+// "fe80::/64", as default GIDs are (make_default_gid()); no router forwards it.
+bool is_link_local(const IpAddress& gid);
+// 10.0.0.2 of ::ffff:10.0.0.2; no value for others.
+std::optional<IpAddress> ipv4_of(const IpAddress& gid);
+// The address of an attachment whose GID is recorded: the first of IPv4, else the first.
+std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses);
 
 struct WantedGid {
   IpAddress address;

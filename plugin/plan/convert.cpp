@@ -37,7 +37,7 @@ std::string why_left_out(const Pools& pools, const std::string& resource, const 
     }
     return left.reasons.front().text;
   }
-  return "another resource has it";
+  return "another resource selects it";
 }
 
 // A resource that mixes both has its users' pods on either network.

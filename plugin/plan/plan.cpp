@@ -168,7 +168,7 @@ void add_errors(const PlanFacts& facts, Plan& out) {
         out.errors.push_back(
             {"IB device " + rdma.name + " not found",
              describe(function) + " is visible in the pod and is in no resource of it",
-             "ask for a resource that has it; without -d the first device of the pod is taken"});
+             "request a resource that selects it; without -d ib_write_bw uses the first device of the pod"});
     }
   }
   if (!out.fabrics.empty()) add_memory_error(facts, out);

@@ -275,6 +275,37 @@ TEST_CASE("each check of a pod finds its fault, alone, and names the object") {
   CHECK(found.size() == pod_checks().size());
 }
 
+namespace {
+
+bool has_gid_finding(const PodTree& tree) {
+  const auto found = findings(tree.read());
+  return std::any_of(found.begin(), found.end(),
+                     [](const std::string& one) { return one.starts_with("VF-P08"); });
+}
+
+}  // namespace
+
+TEST_CASE("the recorded GID is that of the first IPv4 address, in whatever order the addresses are listed") {
+  PodTree tree;
+  tree.add_gid(kPort, 4, "IB/RoCE v1", "net1", "fd00::2");
+  tree.add_gid(kPort, 5, "RoCE v2", "net1", "fd00::2");
+  tree.network.links[2].addresses.push_back(test::cidr("fd00::2/64"));
+  tree.write("run/vfrail/pod.json",
+             R"({"version":1,"container":"c1","interfaces":[{"name":"net1","network":"rail0",)"
+             R"("device":"0000:17:00.1","pf":"0000:17:00.0","rdma":"mlx5_2","uverbs":"uverbs2",)"
+             R"("link_layer":"Ethernet","mac":"02:00:00:00:00:01","mtu":9000,)"
+             R"("addresses":["fd00::2/64","10.0.0.2/24"],"gid_index":3,"numa_node":0}]})");
+  CHECK_FALSE(has_gid_finding(tree));
+}
+
+TEST_CASE("an iWARP device has no GID of its address, which is no fault") {
+  PodTree tree;
+  for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gids/" + entry);
+  CHECK(has_gid_finding(tree));
+  tree.add_gid(kPort, 0, "IB/RoCE v1", "net1", "200:0:1::");
+  CHECK_FALSE(has_gid_finding(tree));
+}
+
 TEST_CASE("what a check advises against is explained with a remedy") {
   for (const auto& cases : {device_cases(), rail_cases(), nccl_cases(), memory_cases()}) {
     for (const Case& one : cases) {

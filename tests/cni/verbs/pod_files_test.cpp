@@ -1,5 +1,6 @@
 // The files of a pod, and their way into its containers, over the verbs: after each ADD and DEL, without CDI,
 // and when something of it fails.
+#include "cni/steps/steps.h"
 #include "cni/sweep/sweep.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
@@ -186,6 +187,68 @@ TEST_CASE("files that DEL cannot remove fail no DEL, and a sweep removes them") 
   CHECK_FALSE(fs::exists(node.folder()));
   CHECK(node.source(kFirst) == default_folder(node.run_folder()));
   CHECK_THAT(node.sweep().text(), !Contains("files of container"));
+}
+
+TEST_CASE("a killed DEL, after which an ADD of the same name is refused, leaves no files") {
+  int refused_without_a_device = 0;
+  for (int call = 1;; ++call) {
+    CAPTURE(call);
+    FilesNode node;
+    node.add("net1", kFirst);
+    node.world.forget_faults();
+    node.world.kill_call(call);
+    const bool died = killed([&] { (void)node.verb(Command::del, "net1", kFirst); });
+    node.world.forget_faults();
+    const auto added = node.verb(Command::add, "net1", "0000:21:1f.7");
+    REQUIRE_FALSE(added);
+    if (added.error().code != Errc::exists) ++refused_without_a_device;
+    node.del("net1", kFirst);
+    CHECK_FALSE(fs::exists(node.folder()));
+    if (!died) break;
+  }
+  CHECK(refused_without_a_device > 5);
+}
+
+TEST_CASE("DEL of the last attachment, whose record cannot be read, removes the files") {
+  FilesNode node;
+  node.add("net1", kFirst);
+  for (const auto& record : fs::directory_iterator(node.dir.path("state/attachments")))
+    if (record.is_regular_file()) std::ofstream(record.path()) << "{";
+  node.del("net1", kFirst);
+  CHECK_FALSE(fs::exists(node.folder()));
+  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+}
+
+TEST_CASE("the pod's files are not written by another process until the record of a DEL is removed") {
+  FilesNode node;
+  node.add("net1", kFirst);
+  node.process([&](World& first) {
+    const auto record = *first.store.load({node.container, "net1"});
+    const auto lock = leave_pod_files(*record, first);
+    REQUIRE(lock);
+    node.process([&](World& second) {
+      CHECK(write_pod_files(node.container, second).error().code == Errc::busy);
+      return 0;
+    });
+    return 0;
+  });
+  CHECK_FALSE(fs::exists(node.folder()));
+}
+
+TEST_CASE("a late DEL without CDI leaves the files of the pod that has the device by now") {
+  FilesNode node(false);
+  node.add("net1", kFirst);
+  node.world.end_netns(kPod);
+  node.world.add_veth(node.world.add_netns(kPod), "eth0");
+  node.container = "c2";
+  node.add("net1", kFirst);
+  const std::string files = device_files_folder(node.run_folder(), kFirst) + "/";
+  const std::string before = node.file(files + kNcclFile);
+  CHECK_THAT(before, Contains("NCCL_IB_HCA"));
+  node.container = "c1";
+  node.del("net1", kFirst);
+  CHECK(node.file(files + kNcclFile) == before);
+  CHECK(fs::exists(files + kPodFile));
 }
 
 TEST_CASE("a mount of somebody else is left alone") {
