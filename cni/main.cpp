@@ -5,6 +5,7 @@
 #include "cni/conf/result.h"
 #include "cni/environment.h"
 #include "cni/ipam/ipam.h"
+#include "cni/verbs/rails.h"
 #include "cni/verbs/status.h"
 #include "cni/verbs/verbs.h"
 #include "common/error_id.h"
@@ -57,6 +58,20 @@ Result<> report(const Status& found) {
   return Error{Errc::peer, static_cast<int>(code), joined(all, "; also: "), found.id};
 }
 
+OwnWorlds own_worlds(const Environment& environment, const Log& log) {
+  const auto run = [&](const std::string& ifname, const std::function<Result<>(World&)>& work) -> Result<> {
+    const auto host = TRY(NetlinkKernel::open_current(), "");
+    auto store = open_store(environment);
+    if (!store) return with_remedy(std::move(store).error());
+    Log own;
+    own.continue_from(log);
+    own.add_context("rail", ifname);
+    World world = make_world(environment, *host, std::move(*store), own);
+    return work(world);
+  };
+  return {run};
+}
+
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
   const auto host = TRY(NetlinkKernel::open_current(), "");
   auto store = open_store(environment);
@@ -65,14 +80,17 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
   switch (request.command) {
     case Command::add: {
       world.print_result = [](const AddResult& result) { return print(format_result(result)); };
+      if (names_unit(request)) return add_rails(request, world, own_worlds(environment, log));
       TRY(add(request, world), "");
       return {};
     }
     case Command::del:
       // If a runtime at its timeout interrupted DEL here, the rest would be left to the next ADD.
       std::signal(SIGTERM, SIG_IGN);
+      if (may_have_rails(request)) return del_rails(request, world, own_worlds(environment, log));
       return del(request, world);
     case Command::check:
+      if (names_unit(request)) return check_rails(request, world, own_worlds(environment, log));
       return check(request, world);
     case Command::gc:
       return gc(request, world);

@@ -67,6 +67,14 @@ constexpr ErrorRow kAddressErrors[] = {
      "/run is full or read-only, somebody else has a file there, or the CDI spec of the device is gone.",
      "Make room below /run. The pod runs without the files; delete it if its programs need them. "
      "What stays is removed by `/opt/cni/bin/vfrail sweep`."},
+    {ErrorId::unit_unknown, "VF-UNIT-UNKNOWN",
+     "A pod with a bundle (`deviceID: bundle-3`) is not attached: its devices are not known.",
+     "vfrail-cni reads them from a file in /run/vfrail/units, which the device plugin writes when kubelet "
+     "allocates the bundle. The node has been booted since, another program's device plugin has allocated "
+     "the "
+     "unit, or two resources have a unit of that name.",
+     "Delete the pod, so that it is allocated again. If the message names two resources, name one of them in "
+     "the network: `\"rails\": {\"resource\": \"rdma/hca\"}`."},
     {ErrorId::prev_result_missing, "VF-PREVRESULT-MISSING",
      "CHECK needs prevResult, and the runtime did not pass it.",
      "The runtime has lost its cache, or CHECK was called by hand.",

@@ -84,6 +84,7 @@ enum class ErrorId : uint8_t {
   gid_missing,
   gid_index_moved,
   pod_files,
+  unit_unknown,
   prev_result_missing,
   not_attached,
   check_mismatch,

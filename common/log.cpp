@@ -103,6 +103,14 @@ Result<> Log::open_file(const std::string& path) {
   return Error::from_errno(errno, "open " + what);
 }
 
+void Log::continue_from(const Log& other) {
+  level_ = other.level_;
+  format_ = other.format_;
+  context_ = other.context_;
+  // Without a copy of the file, its lines go to stderr.
+  file_ = UniqueFd(other.file_.valid() ? ::fcntl(other.file_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+}
+
 void Log::add_context(std::string key, std::string value) {
   context_.emplace_back(std::move(key), std::move(value));
 }

@@ -37,6 +37,8 @@ class Log {
   void set_format(LogFormat format) { format_ = format; }
   // Appends to `path` (a regular file, made with 0600; or /dev/null) instead of stderr. Waits for nothing.
   Result<> open_file(const std::string& path);
+  // Level, format, file and context of another, whose lines and these do not mix.
+  void continue_from(const Log& other);
   // Fields that every later line carries (the container id, say).
   void add_context(std::string key, std::string value);
 

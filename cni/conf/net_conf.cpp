@@ -2,6 +2,7 @@
 
 #include "cni/conf/vf_conf.h"
 #include "common/error_id.h"
+#include "common/node/allocated_unit.h"
 
 #include <algorithm>
 #include <cctype>
@@ -51,12 +52,17 @@ Result<> add_device_id(ObjectReader& reader, std::string_view key, DeviceSelecto
                        std::string& first_key) {
   const auto text = TRY(reader.text(key), "");
   if (!text || text->empty()) return {};
-  const DeviceId id = TRY(DeviceId::parse(*text), reader.path(key));
-  if (out.id && *out.id != id) {
-    return reader.error(key, "it names " + id.text() + ", but " + first_key + " names " + out.id->text() +
+  const bool unit = is_unit(*text);
+  std::optional<DeviceId> id;
+  if (!unit) id = TRY(DeviceId::parse(*text), reader.path(key));
+  const std::string name = unit ? *text : id->text();
+  const std::string before = out.id ? out.id->text() : out.unit;
+  if (!before.empty() && before != name) {
+    return reader.error(key, "it names " + name + ", but " + first_key + " names " + before +
                                  "; one attachment has one device");
   }
   out.id = id;
+  out.unit = unit ? name : "";
   first_key = reader.path(key);
   return {};
 }
@@ -263,6 +269,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   out.pod = TRY(read_pod_settings(conf), "");
   out.tuning = TRY(read_tuning(conf), "");
   out.nccl = TRY(read_nccl(conf), "");
+  out.rails = TRY(read_rails(conf), "");
   out.interface_key = TRY(find_interface_key(conf, out), "");
   TRY(read_pod_args(conf, out), "");
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text), "");

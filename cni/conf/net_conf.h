@@ -30,13 +30,28 @@ enum class RdmaPolicy : uint8_t {
 // Which device. The scheduler's id wins; the others are for use without a device plugin.
 struct DeviceSelector {
   std::optional<DeviceId> id;     // deviceID, pciBusID, runtimeConfig.deviceID: all the same
+  std::string unit;               // in their place: a unit of several devices (common/node/allocated_unit.h)
   std::string name;               // device: name of the netdev in the host
   std::optional<MacAddress> mac;  // hwaddr
   std::string kernel_path;        // kernelpath: "/sys/devices/..."
   std::optional<uint32_t> port;   // dev_port of the netdev, where a function has several
 
-  bool empty() const { return !id && name.empty() && !mac && kernel_path.empty(); }
+  bool empty() const { return !id && unit.empty() && name.empty() && !mac && kernel_path.empty(); }
 };
+
+inline constexpr size_t kMaxRails = 64;
+
+// rails: how the devices of a unit are attached, of which each has an interface of its own.
+struct RailSettings {
+  std::string ifname = "IFNAMErRAIL";  // of all but the first, which has CNI_IFNAME: net1, net1r1, net1r2
+  std::string resource;                // "rdma/hca", where two resources of a node have such units
+  std::vector<Json> ipam;              // the keys of ipam that differ, one object for each rail; empty: none
+
+  std::string ifname_of(const std::string& first, size_t rail) const;
+};
+
+// With the number of the rail for RAIL.
+std::string with_rail(const std::string& text, size_t rail);
 
 struct Dns {
   std::vector<std::string> nameservers;
@@ -103,6 +118,7 @@ struct NetConf {
   PodSettings pod;
   Tuning tuning;
   NcclSettings nccl;
+  RailSettings rails;
   LogLevel log_level = LogLevel::info;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
   std::string log_file;          // empty: stderr
@@ -151,6 +167,9 @@ Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::s
 
 // nccl_conf.cpp: each name once.
 Result<NcclSettings> read_nccl(ObjectReader& conf);
+
+// rails_conf.cpp
+Result<RailSettings> read_rails(ObjectReader& conf);
 
 // repeated_keys.cpp: of a text that is a JSON object.
 inline constexpr size_t kMaxSysctlKeys = 256;

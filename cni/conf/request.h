@@ -25,6 +25,7 @@ struct Request {
   std::vector<std::string> path;  // CNI_PATH: absolute folders
   std::string raw_path;
   Configuration config;         // stdin
+  std::string rail_of;          // it is one of several rails of the attachment of that name; else empty
   bool netns_override = false;  // CNI_NETNS_OVERRIDE: the pod's namespace may be the plugin's own
 };
 

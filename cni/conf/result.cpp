@@ -9,8 +9,8 @@ namespace vfrail {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kVersions = {"0.1.0", "0.2.0", "0.3.0", "0.3.1",
-                                                       "0.4.0", "1.0.0", "1.1.0"};
+constexpr std::array<std::string_view, 7> kVersions = {"0.1.0", "0.2.0", "0.3.0",       "0.3.1",
+                                                       "0.4.0", "1.0.0", kNewestVersion};
 // More than any pod has; it bounds the work that an IPAM plugin can cause.
 constexpr size_t kMaxEntries = 1024;
 

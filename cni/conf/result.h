@@ -50,6 +50,7 @@ struct AddResult {
   std::string cni_version;
 };
 
+inline constexpr std::string_view kNewestVersion = "1.1.0";
 bool version_supported(std::string_view version);
 // -1, 0, 1; unknown texts are below all others.
 int compare_versions(std::string_view a, std::string_view b);

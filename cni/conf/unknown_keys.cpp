@@ -37,7 +37,7 @@ constexpr std::array kOurs = {
     "queues",        "rings",
     "coalesce",      "features",
     "rps",           "xps",
-    "nccl",
+    "nccl",          "rails",
 };
 
 // Keys of others (libcni, Multus, operators), which are not for this plugin.

@@ -307,6 +307,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
 Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan) {
   Record out;
   out.attachment = {request.container_id, request.ifname};
+  out.rail_of = request.rail_of;
   out.network = conf.network;
   out.netns = request.netns;
   out.device_key = state.device.key();

@@ -73,6 +73,8 @@ std::string missing_part(const Device& device, const NetConf& conf, bool netdev_
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
 
 // The refusals about what the pod gets beside the interface, and what is decided about it.
+// For source routing: the one that is wanted, else the lowest free one from 100 on.
+Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uint32_t>& in_use);
 Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
 
 // The address to set on the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as in

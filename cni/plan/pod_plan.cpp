@@ -76,6 +76,8 @@ Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::str
 }
 
 // Only one that is not in use: then DEL identifies its rules by the table.
+}  // namespace
+
 Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uint32_t>& in_use) {
   constexpr uint32_t kFirst = 100;  // sbr's
   constexpr uint32_t kEnd = 253;    // the kernel's own follow (linux/rtnetlink.h)
@@ -95,8 +97,6 @@ Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uin
   return Error{Errc::exists, 0, "sourceRouting: the tables 100 to 252 are all in use in the pod",
                ErrorId::routing_table_taken};
 }
-
-}  // namespace
 
 Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan) {
   if (wanted.source_routing) {

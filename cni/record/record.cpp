@@ -73,6 +73,12 @@ Result<FileLock> RecordStore::lock_attachment(const AttachmentName& name, const 
   return lock(lock_name(name), wait_at_most);
 }
 
+Result<FileLock> RecordStore::lock_rails(const AttachmentName& name, const std::string& verb,
+                                         std::chrono::milliseconds wait_at_most) {
+  purpose_ = verb + " of all rails of " + name.ifname + " of container " + name.container_id;
+  return lock(std::string("rails") + kSeparator + name.text(), wait_at_most);
+}
+
 Result<FileLock> RecordStore::lock_pod(const std::string& container_id,
                                        std::chrono::milliseconds wait_at_most) const {
   return lock(std::string("pod") + kSeparator + container_id, wait_at_most);

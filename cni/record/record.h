@@ -4,6 +4,7 @@
 //
 //   LOCKS/                                 0700, /run/vfrail/locks: DEL must get them on a full or read-only
 //   disk
+//     rails:CONTAINER:IFNAME               flock'd for the whole of an ADD or DEL of several rails
 //     attachment:CONTAINER:IFNAME          flock'd for the whole of an ADD, of a DEL, and of a clean-up
 //     pod:CONTAINER                        flock'd while the files of a pod are written or removed
 //     KEY                                  flock'd while a device is attached or restored, never across IPAM
@@ -38,6 +39,9 @@ class RecordStore : public Attachments {
   // for the error of those who wait for it, or for a lock that is taken later.
   Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb,
                                    std::chrono::milliseconds wait_at_most);
+  // One verb of a unit of several devices at a time; each of its rails has an attachment's lock, too.
+  Result<FileLock> lock_rails(const AttachmentName& name, const std::string& verb,
+                              std::chrono::milliseconds wait_at_most);
   // The files of a pod, and the mounts of them in the CDI specs of its devices.
   Result<FileLock> lock_pod(const std::string& container_id, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;

@@ -7,6 +7,16 @@
 
 namespace vfrail {
 
+namespace {
+
+// The runtime knows the attachment that a rail belongs to, and not the rail.
+bool is_rail_of_valid(const Record& record, const std::vector<AttachmentName>& valid) {
+  const AttachmentName whole{record.attachment.container_id, record.rail_of};
+  return !record.rail_of.empty() && std::find(valid.begin(), valid.end(), whole) != valid.end();
+}
+
+}  // namespace
+
 Result<> gc(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
   std::string failures;
@@ -21,6 +31,7 @@ Result<> gc(const Request& request, World& world) {
     for (const AttachmentName& name : TRY(world.store.list(), "")) {
       if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
       const auto record = world.store.load(name);
+      if (record && *record && is_rail_of_valid(**record, valid)) continue;
       if (!record) {
         note(record.error());
         // Truncated by a power cut: reported once, and then out of the way of this verb.

@@ -248,6 +248,7 @@ std::string format_record(const Record& record) {
   Json out;
   out.set("schema", kSchema);
   out.set("containerId", record.attachment.container_id).set("ifname", record.attachment.ifname);
+  if (!record.rail_of.empty()) out.set("railOf", record.rail_of);
   out.set("network", record.network).set("bootId", record.boot_id).set("netns", record.netns);
   out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
@@ -274,6 +275,7 @@ Result<Record> parse_record(std::string_view text) {
   Record out;
   out.attachment.container_id = TRY(text_of(reader, "containerId"), "");
   out.attachment.ifname = TRY(text_of(reader, "ifname"), "");
+  out.rail_of = TRY(reader.text("railOf"), "").value_or("");
   out.network = TRY(text_of(reader, "network"), "");
   out.boot_id = TRY(text_of(reader, "bootId"), "");
   out.netns = TRY(text_of(reader, "netns"), "");

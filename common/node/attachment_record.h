@@ -89,6 +89,9 @@ struct InPod {
 
 struct Record {
   AttachmentName attachment;
+  // The interface of the attachment that it is one of several rails of, as the runtime knows it; empty: it is
+  // one of its own.
+  std::string rail_of = {};
   std::string network;
   std::string boot_id;  // the state of devices does not outlive a boot
   std::string netns;

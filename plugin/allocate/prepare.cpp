@@ -3,6 +3,7 @@
 #include "common/error_id.h"
 #include "common/files.h"
 #include "common/node/allocated_nodes.h"
+#include "common/node/allocated_unit.h"
 #include "common/node/device_folder.h"
 #include "common/node/pod_folder.h"
 #include "plugin/allocate/allocation.h"
@@ -146,6 +147,13 @@ class Written {
   ~Written() {
     for (const std::string& path : files_) (void)remove_file(path);
     for (const DeviceId& id : allocated_nodes_) (void)remove_allocated_nodes(places_.run_dir, id);
+    for (const AllocatedUnit& unit : units_) (void)remove_allocated_unit(places_.run_dir, unit);
+  }
+
+  Result<> write(const AllocatedUnit& unit) {
+    TRY(write_allocated_unit(places_.run_dir, unit), "record the devices of " + unit.unit);
+    units_.push_back(unit);
+    return {};
   }
 
   Result<> write(const Allocation& allocation) {
@@ -171,6 +179,7 @@ class Written {
   void keep() {
     files_.clear();
     allocated_nodes_.clear();
+    units_.clear();
   }
 
  private:
@@ -187,7 +196,23 @@ class Written {
   const AllocatePlaces& places_;
   std::vector<std::string> files_;
   std::vector<DeviceId> allocated_nodes_;
+  std::vector<AllocatedUnit> units_;
 };
+
+// For vfrail-cni, to which Multus names the unit and not its devices.
+Result<> write_bundles(const PublishedPool& pool, const std::vector<std::vector<std::string>>& containers,
+                       Written& written) {
+  if (pool->config.unit != UnitKind::bundle) return {};
+  for (const std::vector<std::string>& ids : containers) {
+    for (const std::string& id : ids) {
+      AllocatedUnit unit{id, pool->resource(), {}};
+      for (const PoolDevice* device : pool.find_unit(id)->devices)
+        unit.devices.push_back(TRY(DeviceId::parse(device->id()), id));
+      TRY(written.write(unit), "");
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -210,6 +235,7 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
       TRY(with_id(ErrorId::pod_files, make_pod_files(allocation, places)), "make the default files of pods");
     TRY(written.write(allocation), "");
   }
+  TRY(write_bundles(pool, containers, written), "");
   written.keep();
   std::vector<ContainerEdits> out;
   for (Allocation& allocation : allocations) out.push_back(std::move(allocation.edits));

@@ -1,6 +1,6 @@
 // prepare(): prepares devices for containers, for kubelet's Allocate as for any other front end: checks every
 // device of every container, reads their facts again, works out what each container gets, and only then
-// writes CDI specs, device-info files and AllocatedNodes. Knows neither gRPC nor Protobuf.
+// writes CDI specs, device-info files, AllocatedNodes and AllocatedUnits. Knows neither gRPC nor Protobuf.
 #pragma once
 
 #include "common/node/container_edits.h"

@@ -1,5 +1,7 @@
 #include "plugin/match/units.h"
 
+#include "common/node/allocated_unit.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -61,7 +63,7 @@ std::vector<Unit> rail_sets(const Pool& pool) {
   }
   std::vector<Unit> out;
   for (const int index : indexes) {
-    Unit unit{"bundle-" + std::to_string(index), {}, {}, ""};
+    Unit unit{std::string(kBundlePrefix) + std::to_string(index), {}, {}, ""};
     for (const auto& [pf, rail] : rails) {
       const auto member = rail.find(index);
       const bool there = member != rail.end();

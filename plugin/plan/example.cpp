@@ -55,6 +55,8 @@ std::string own_network(const ResourceConfig& resource) {
 Json make_network(const ResourceConfig& resource, const std::string& name) {
   Json config = Json::object();
   config.set("cniVersion", "1.0.0").set("name", name).set("type", "vfrail");
+  // Several rails of one range: an answer has to leave by the rail of its address.
+  if (resource.unit == UnitKind::bundle) config.set("sourceRouting", true);
   config.set("ipam", Json::object().set("type", "whereabouts").set("range", kRange));
   Json annotations = Json::object();
   annotations.set("k8s.v1.cni.cncf.io/resourceName", resource.resource());
@@ -72,8 +74,15 @@ void comment(const std::string& text, std::string& out) { out += "# " + text + "
 void say_network(const ResourceConfig& resource, const ExampleRequest& request, const PodNeeds& needs,
                  std::string& out) {
   if (needs_network(resource)) {
-    comment("Multus attaches a device to each network of the annotation, which is in the pod's namespace.",
-            out);
+    comment(
+        resource.unit == UnitKind::bundle
+            ? "Multus attaches all devices of a unit, one of each rail, to each network of the annotation: "
+              "net1, "
+              "net1r1, net1r2 and so on. The network is in the pod's namespace."
+            : "Multus attaches a device to each network of the annotation, which is in the pod's namespace.",
+        out);
+    if (resource.unit == UnitKind::bundle && request.networks.empty())
+      comment("For a range of each rail: \"rails\": {\"ipam\": [{\"range\": ...}, ...]}.", out);
     if (request.networks.empty())
       comment(
           "The range " + std::string(kRange) + " is a placeholder: put in one that is free on that fabric.",
@@ -128,9 +137,7 @@ std::string header(const ResourceConfig& resource, const ExampleRequest& request
 
 }  // namespace
 
-bool needs_network(const ResourceConfig& resource) {
-  return !shares(resource) && resource.unit != UnitKind::bundle;
-}
+bool needs_network(const ResourceConfig& resource) { return !shares(resource); }
 
 Result<std::string> make_example(const Config& config, const ExampleRequest& request) {
   const ResourceConfig& resource = *TRY(find_resource(config, request.resource), "");
@@ -140,7 +147,7 @@ Result<std::string> make_example(const Config& config, const ExampleRequest& req
   needs.resource = resource.resource();
   needs.gpus = kind.needs_gpu ? std::max<uint32_t>(request.gpus, 1) : request.gpus;
   needs.networks = own ? std::vector<std::string>{own_network(resource)} : request.networks;
-  // Multus passes one device to each network.
+  // Multus passes one unit to each network.
   if (needs_network(resource)) needs.devices = static_cast<uint32_t>(needs.networks.size());
   needs.host_network = shares(resource) && request.networks.empty() && selects_only(resource, "ether");
   std::string out = header(resource, request, needs, kind);

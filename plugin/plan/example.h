@@ -18,8 +18,7 @@ struct ExampleRequest {
       {};  // one for each device; none: one that the text defines, where it needs one
 };
 
-// Whether Multus passes each device of such a resource to a network. Shared devices and bundles are device
-// nodes alone.
+// Whether Multus passes each unit of such a resource to a network. Shared devices are device nodes alone.
 bool needs_network(const ResourceConfig& resource);
 
 // Errors: the configuration has no such resource; the request contradicts it.

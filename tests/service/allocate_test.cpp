@@ -1,4 +1,5 @@
 #include "common/node/allocated_nodes.h"
+#include "common/node/allocated_unit.h"
 #include "plugin/allocate/prepare.h"
 #include "tests/service/support.h"
 
@@ -167,6 +168,11 @@ TEST_CASE("a bundle allocates one device of each rail, with what belongs to each
   CHECK(node.written() == std::vector<std::string>{"0000:21:10.2.json", "0000:41:10.2.json",
                                                    "nvidia.com-hostdev-0000:21:10.2-device.json",
                                                    "nvidia.com-hostdev-0000:41:10.2-device.json"});
+  const auto units = read_allocated_units(node.places().run_dir, "bundle-1");
+  REQUIRE((units && units->size() == 1));
+  CHECK(units->front().resource == pool.resource());
+  CHECK(units->front().devices ==
+        std::vector{*DeviceId::parse("0000:21:10.2"), *DeviceId::parse("0000:41:10.2")});
   pool.devices[1].fault = {FaultCode::port_down, "its port is down"};
   const auto ill = prepare(pool, {{"bundle-1"}}, node.places());
   REQUIRE_FALSE(ill);

@@ -1,0 +1,144 @@
+#include "cni/plan/rails.h"
+
+#include "cni/plan/plan.h"
+#include "common/error_id.h"
+
+#include <algorithm>
+#include <strings.h>
+
+namespace vfrail {
+
+namespace {
+
+Error refused(const std::string& what) { return Error{Errc::invalid, 0, what, ErrorId::network_config}; }
+
+bool same_key(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+// Keys match as in ObjectReader.
+void remove_key(Json& json, std::string_view key) {
+  if (json.as_object() != nullptr)
+    std::erase_if(*json.as_object(), [&](const auto& member) { return same_key(member.first, key); });
+}
+
+Json value_of(const Json& json, std::string_view key) {
+  Json out;
+  if (json.as_object() == nullptr) return out;
+  for (const auto& [name, value] : *json.as_object())
+    if (same_key(name, key)) out = value;
+  return out;
+}
+
+void replace_key(Json& json, std::string_view key, Json value) {
+  remove_key(json, key);
+  json.set(key, std::move(value));
+}
+
+// What several interfaces cannot have in common.
+Result<> check_shared(const Request& request, const NetConf& conf, size_t rails) {
+  if (conf.prev_result && request.command == Command::add)
+    return refused(
+        "prevResult: the entry that attaches a unit of several devices must be the first of its chain");
+  if (TRY(wanted_mac(request, conf), ""))
+    return refused("mac: the unit has " + std::to_string(rails) +
+                   " interfaces, which cannot have one address; take it out of the network and of the pod's "
+                   "annotation");
+  if (conf.guid)
+    return refused("guid: the unit has " + std::to_string(rails) + " ports, which cannot have one GUID");
+  if (!conf.rdma_name.empty() && with_rail(conf.rdma_name, 0) == conf.rdma_name)
+    return refused("rdmaName: the unit has " + std::to_string(rails) +
+                   " RDMA devices; put RAIL for the number of the rail into the name (rdmaRAIL)");
+  if (conf.ipam_type == "static" && conf.rails.ipam.empty())
+    return refused("rails.ipam: static would assign the same addresses to each of " + std::to_string(rails) +
+                   " rails; give each its own, [{\"addresses\": [...]}, ...]");
+  if (!conf.rails.ipam.empty() && conf.rails.ipam.size() < rails)
+    return refused("rails.ipam: it has " + std::to_string(conf.rails.ipam.size()) +
+                   " entries, the unit has " + std::to_string(rails) + " rails; add the others");
+  return {};
+}
+
+// The keys of the rail replace those of the network.
+Json ipam_of(Json ipam, const Json& of_rail) {
+  for (const auto& [key, value] : *of_rail.as_object()) replace_key(ipam, key, value);
+  return ipam;
+}
+
+Json config_of(const Json& config, const NetConf& conf, const DeviceId& device, size_t rail) {
+  Json out = config;
+  for (const char* key : {"rails", "pciBusID"}) remove_key(out, key);
+  replace_key(out, "deviceID", device.text());
+  Json runtime = value_of(out, "runtimeConfig");
+  remove_key(runtime, "deviceID");
+  // Multus has one file for the network: it describes the first.
+  if (rail > 0) remove_key(runtime, "CNIDeviceInfoFile");
+  if (!runtime.is_null()) replace_key(out, "runtimeConfig", std::move(runtime));
+  if (!conf.rails.ipam.empty())
+    replace_key(out, "ipam", ipam_of(value_of(out, "ipam"), conf.rails.ipam[rail]));
+  if (!conf.rdma_name.empty()) replace_key(out, "rdmaName", with_rail(conf.rdma_name, rail));
+  return out;
+}
+
+}  // namespace
+
+std::string describe(const std::vector<Rail>& rails, size_t rail) {
+  return "rail " + std::to_string(rail) + " (" + rails[rail].request.ifname + ", " +
+         rails[rail].device.text() + ")";
+}
+
+Result<std::vector<Rail>> plan_rails(const Request& request, const NetConf& conf, const AllocatedUnit& unit,
+                                     const std::vector<uint32_t>& tables) {
+  if (unit.devices.size() > kMaxRails)
+    return refused(unit.unit + " has " + std::to_string(unit.devices.size()) + " devices, at most " +
+                   std::to_string(kMaxRails) + " can be attached by one network");
+  TRY(check_shared(request, conf, unit.devices.size()), unit.unit);
+  const Json config = TRY(Json::parse_object(request.config.text()), "network configuration");
+  std::vector<uint32_t> in_use = tables;
+  std::vector<Rail> out;
+  for (size_t i = 0; i < unit.devices.size(); ++i) {
+    Rail rail{unit.devices[i], request};
+    rail.request.ifname = conf.rails.ifname_of(request.ifname, i);
+    if (!valid_ifname(rail.request.ifname))
+      return refused("rails.ifname: \"" + rail.request.ifname + "\" of rail " + std::to_string(i) +
+                     " is not an interface name (at most 15 bytes)");
+    rail.request.rail_of = request.ifname;
+    Json own = config_of(config, conf, rail.device, i);
+    if (conf.pod.source_routing) {
+      // Chosen here: rails that are attached at once would choose the same.
+      SourceRouting wanted = *conf.pod.source_routing;
+      if (wanted.table) *wanted.table += static_cast<uint32_t>(i);
+      in_use.push_back(TRY(choose_table(wanted, in_use), ""));
+      replace_key(own, "sourceRouting", Json::object().set("table", in_use.back()));
+    }
+    rail.request.config = Configuration(own.text());
+    TRY(rail.request.config.conf(), "rail " + std::to_string(i) + " of " + unit.unit);
+    out.push_back(std::move(rail));
+  }
+  return out;
+}
+
+Request request_of(const Record& record, const Request& request) {
+  Request out = request;
+  out.ifname = record.attachment.ifname;
+  out.rail_of = record.rail_of;
+  auto config = Json::parse_object(record.config);
+  if (!config) return out;  // DEL can do with another one
+  const auto& conf = request.config.conf();
+  if (conf && conf->prev_result) replace_key(*config, "prevResult", *conf->prev_result);
+  out.config = Configuration(config->text());
+  return out;
+}
+
+AddResult merged(std::vector<AddResult> results) {
+  AddResult out = std::move(results.front());
+  const std::string version = out.cni_version;
+  for (size_t i = 1; i < results.size(); ++i) {
+    out.cni_version = kNewestVersion;
+    results[i].prev_result = format_result(out);
+    out = std::move(results[i]);
+  }
+  out.cni_version = version;
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,35 @@
+// Rails: a unit of several devices, for which Multus makes one call of vfrail-cni, is so many attachments.
+// Each has an interface, a configuration and a record of its own, so that DEL, GC and a sweep restore what is
+// there, whatever became of the others. Pure.
+#pragma once
+
+#include "cni/conf/request.h"
+#include "cni/conf/result.h"
+#include "common/node/allocated_unit.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+struct Rail {
+  DeviceId device;
+  Request request;  // as if Multus had asked for this device alone
+};
+
+// "rail 3 (net1r3, 0000:65:00.3)".
+std::string describe(const std::vector<Rail>& rails, size_t rail);
+
+// The rails of ADD, in their order; `tables` are those that the pod has in use (source routing). The first
+// has CNI_IFNAME. Errc::invalid: a key that several interfaces cannot share, or that has too few values.
+Result<std::vector<Rail>> plan_rails(const Request& request, const NetConf& conf, const AllocatedUnit& unit,
+                                     const std::vector<uint32_t>& tables);
+
+// The request for a rail that has a record, with the configuration of its ADD and the prevResult of
+// `request`.
+Request request_of(const Record& record, const Request& request);
+
+// One result of all, in their order, in the version of the first.
+AddResult merged(std::vector<AddResult> results);
+
+}  // namespace vfrail

@@ -1,0 +1,204 @@
+#include "cni/verbs/rails.h"
+
+#include "cni/plan/rails.h"
+#include "cni/steps/steps.h"
+#include "cni/verbs/verbs.h"
+#include "common/error_id.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace vfrail {
+
+namespace {
+
+AttachmentName name_of(const Request& request) { return {request.container_id, request.ifname}; }
+
+Error unknown_unit(const std::string& unit) {
+  return Error{
+      Errc::not_found, 0,
+      "the devices of " + unit +
+          " are not known: the device plugin of this node has not allocated it since boot. Delete the "
+          "pod, so that it is allocated again",
+      ErrorId::unit_unknown};
+}
+
+Error ambiguous_unit(const std::vector<AllocatedUnit>& units) {
+  std::vector<std::string> resources;
+  for (const AllocatedUnit& unit : units) resources.push_back(unit.resource);
+  return Error{Errc::invalid, 0,
+               units.front().unit + " is a unit of " + joined(resources, " and of ") +
+                   "; name the resource of this network: \"rails\": {\"resource\": \"" + resources.front() +
+                   "\"}",
+               ErrorId::unit_unknown};
+}
+
+// No value: it is not known on this node.
+Result<std::optional<AllocatedUnit>> find_unit(const NetConf& conf, const World& world) {
+  auto units =
+      TRY(read_allocated_units(world.run_folder, conf.device.unit), "devices of " + conf.device.unit);
+  if (!conf.rails.resource.empty())
+    std::erase_if(units, [&](const AllocatedUnit& one) { return one.resource != conf.rails.resource; });
+  if (units.size() > 1) return ambiguous_unit(units);
+  return units.empty() ? std::nullopt : std::optional(std::move(units.front()));
+}
+
+Result<std::vector<uint32_t>> tables_of_pod(const Request& request, const NetConf& conf, World& world) {
+  if (!conf.pod.source_routing) return std::vector<uint32_t>();
+  const auto pod = TRY(world.open_netns(request.netns), "");
+  return pod ? tables_in_use(*pod) : std::vector<uint32_t>();
+}
+
+// The work of each rail, and its error.
+std::vector<Result<>> for_each_rail(const std::vector<Request>& rails, const OwnWorlds& worlds,
+                                    const std::function<Result<>(size_t rail, World&)>& work) {
+  std::vector<Result<>> out(rails.size());
+  const auto one = [&](size_t i) {
+    try {
+      out[i] = worlds.run(rails[i].ifname, [&](World& own) { return work(i, own); });
+    } catch (const std::bad_alloc&) {
+      out[i] = Error{Errc::system, ENOMEM, "out of memory"};
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < rails.size(); ++i) {
+    if (worlds.at_once && i + 1 < rails.size()) {
+      threads.emplace_back(one, i);
+    } else {
+      one(i);
+    }
+  }
+  threads.clear();  // each has ended
+  return out;
+}
+
+// All errors in one, with the id of the first.
+Result<> combined(const std::vector<Result<>>& results, const std::function<std::string(size_t)>& name) {
+  std::optional<Error> out;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i]) continue;
+    Error error = Error(results[i].error()).in(name(i));
+    if (out) {
+      (void)std::move(*out).and_also(error.text);
+    } else {
+      out = std::move(error);
+    }
+  }
+  return out ? Result<>(std::move(*out)) : Result<>();
+}
+
+// Leaves alone what has no record: then its own ADD has rolled back.
+Result<> roll_back(const Request& rail, World& world) {
+  const auto lock = TRY(lock_attachment(name_of(rail), "ADD", world), "");
+  const auto record = TRY(world.store.load(name_of(rail)), "");
+  if (!record) return {};
+  const NetConf conf = TRY(rail.config.conf(), "");
+  return release({.record = record, .request = rail, .network = conf, .allocation = Allocation::kept}, world);
+}
+
+std::vector<Request> requests_of(const std::vector<Rail>& rails) {
+  std::vector<Request> out;
+  for (const Rail& rail : rails) out.push_back(rail.request);
+  return out;
+}
+
+// Those that have a record, whatever the unit is now.
+Result<std::vector<Request>> recorded_rails(const Request& request, const World& world) {
+  std::vector<Request> out;
+  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+    if (name.container_id != request.container_id) continue;
+    const auto record = world.store.load(name);
+    if (!record || !*record || (*record)->rail_of != request.ifname) continue;
+    out.push_back(request_of(**record, request));
+  }
+  return out;
+}
+
+// Those that the unit has and that are not among `rails`.
+Result<> add_unrecorded(const Request& request, const World& world, std::vector<Request>& rails) {
+  const auto& conf = request.config.conf();
+  if (!conf || conf->device.unit.empty()) return {};
+  const auto unit = TRY(find_unit(*conf, world), "");
+  if (!unit) return {};
+  for (const Rail& rail : TRY(plan_rails(request, *conf, *unit, {}), "")) {
+    const bool known = std::any_of(rails.begin(), rails.end(),
+                                   [&](const Request& one) { return one.ifname == rail.request.ifname; });
+    if (!known) rails.push_back(rail.request);
+  }
+  return {};
+}
+
+auto interface_name(const std::vector<Request>& rails) {
+  return [&rails](size_t i) { return rails[i].ifname; };
+}
+
+}  // namespace
+
+bool names_unit(const Request& request) {
+  const auto& conf = request.config.conf();
+  return conf && !conf->device.unit.empty();
+}
+
+bool may_have_rails(const Request& request) {
+  const auto& conf = request.config.conf();
+  return !conf || !conf->device.unit.empty() || conf->device.empty();
+}
+
+Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds) {
+  const NetConf conf = TRY(request.config.conf(), "network configuration");
+  const auto lock = TRY(world.store.lock_rails(name_of(request), "ADD", world.lock_timeout), "");
+  const auto unit = TRY(find_unit(conf, world), "");
+  if (!unit) return unknown_unit(conf.device.unit);
+  const auto tables = TRY(tables_of_pod(request, conf, world), "");
+  const std::vector<Rail> rails = TRY(plan_rails(request, conf, *unit, tables), "");
+  const std::vector<Request> requests = requests_of(rails);
+  const auto name = [&](size_t i) { return describe(rails, i); };
+
+  std::vector<std::optional<AddResult>> results(rails.size());
+  Result<> done = combined(for_each_rail(requests, worlds,
+                                         [&](size_t i, World& own) -> Result<> {
+                                           results[i] = TRY(add(requests[i], own), "");
+                                           return {};
+                                         }),
+                           name);
+  if (done) {
+    std::vector<AddResult> all;
+    for (auto& result : results) all.push_back(*result);
+    done = world.print_result(merged(std::move(all)));
+  }
+  if (done) return {};
+  const auto undone = combined(for_each_rail(requests, worlds,
+                                             [&](size_t i, World& own) {
+                                               return results[i] ? roll_back(requests[i], own) : Result<>();
+                                             }),
+                               name);
+  if (undone) return done;
+  Error error = std::move(done).error();
+  error.text += "; rollback failed: " + undone.error().text;
+  return error;
+}
+
+Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds) {
+  const auto lock = TRY(world.store.lock_rails(name_of(request), "DEL", world.lock_timeout), "");
+  std::vector<Request> rails = TRY(recorded_rails(request, world), "");
+  // A unit that cannot be read keeps no rail that has a record.
+  const auto added = add_unrecorded(request, world, rails);
+  if (!added)
+    world.log.warning("the rails of the unit are not known, those that have a record are released",
+                      {{"reason", added.error().text}, {"id", added.error().id_text()}});
+  if (rails.empty()) return del(request, world);
+  return combined(for_each_rail(rails, worlds, [&](size_t i, World& own) { return del(rails[i], own); }),
+                  interface_name(rails));
+}
+
+Result<> check_rails(const Request& request, World& world, const OwnWorlds& worlds) {
+  std::vector<Request> rails = TRY(recorded_rails(request, world), "");
+  TRY(add_unrecorded(request, world, rails), "");
+  // Without rails the error of an attachment that is not there.
+  if (rails.empty()) return check(request, world);
+  return combined(for_each_rail(rails, worlds, [&](size_t i, World& own) { return check(rails[i], own); }),
+                  interface_name(rails));
+}
+
+}  // namespace vfrail

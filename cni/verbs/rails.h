@@ -1,0 +1,29 @@
+// ADD, DEL and CHECK of a unit of several devices (cni/plan/rails.h): the verbs of verbs.h for each of its
+// rails, all of them at once. An ADD that fails for one has attached none.
+#pragma once
+
+#include "cni/conf/request.h"
+#include "cni/node/world.h"
+
+#include <functional>
+#include <string>
+
+namespace vfrail {
+
+struct OwnWorlds {
+  // Runs the work with a World of its own, whose log has the name of the rail's interface.
+  std::function<Result<>(const std::string& ifname, const std::function<Result<>(World&)>& work)> run;
+  bool at_once = true;  // each rail in a thread of its own
+};
+
+// Multus names a unit, and no device.
+bool names_unit(const Request& request);
+// DEL: no device is named either, as when Multus has lost its cache, or the configuration is refused. Then
+// the records say which rails there are.
+bool may_have_rails(const Request& request);
+
+Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds);
+Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds);
+Result<> check_rails(const Request& request, World& world, const OwnWorlds& worlds);
+
+}  // namespace vfrail
