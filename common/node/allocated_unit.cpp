@@ -36,7 +36,9 @@ Result<std::optional<HeldFolder>> find_units(const std::string& run_folder) {
 Result<AllocatedUnit> parse_unit(const std::string& unit, const std::string& text, const std::string& path) {
   const Json json = TRY(Json::parse_object(text, kMaxUnitBytes), path);
   ObjectReader reader(*json.as_object(), path);
-  AllocatedUnit out{unit, TRY(reader.text("resource"), "").value_or(""), {}};
+  AllocatedUnit out;
+  out.unit = unit;
+  out.resource = TRY(reader.text("resource"), "").value_or("");
   const auto devices = TRY(reader.texts("devices"), "").value_or(std::vector<std::string>());
   if (devices.empty() || devices.size() > kMaxUnitDevices)
     return reader.error("devices", "must be 1 to " + std::to_string(kMaxUnitDevices) + " devices");

@@ -71,6 +71,25 @@ for parallel in 8 32; do
     all_subjects $parallel none
     rounds $((count / 4 + 1))
 done
+# Eight devices for one pod: one of them, all by one call (a bundle), and eight calls at the same time.
+eight_rails() {
+    local i unit=$bench/run/units devices
+    mkdir -p "$unit" && chmod 700 "$bench/run" "$unit"
+    devices=$(for ((i = 0; i < 8; i++)); do printf '"%s",' "$(address "$i")"; done)
+    echo "{\"resource\": \"rdma/hca\", \"devices\": [${devices%,}]}" > "$unit/bundle-0~rdma~hca.json"
+    for name in one bundle eight; do
+        subject $name "$vfrail_cni"
+        for ((i = 0; i < ($([ $name = eight ] && echo 8 || echo 1)); i++)); do
+            attachment "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"vfrail\",
+                \"deviceID\": \"$([ $name = bundle ] && echo bundle-0 || address "$i")\"$(ipam "$1" $((i + 1)))}" \
+                CNI_CONTAINERID=bench "CNI_NETNS=$bench/pods/0" "CNI_IFNAME=net$i" "VFRAIL_ROOT=$bench/root" \
+                "VFRAIL_STATE_DIR=$bench/state" "VFRAIL_RUN_DIR=$bench/run"
+        done
+    done
+}
+for kind in none host-local; do
+    scene "rails-$kind" "eight rails of one pod, IPAM $kind (x: to one)"; eight_rails $kind; rounds $((count / 4 + 1))
+done
 for vfs in 0 64 128; do
     more_vfs $vfs
     scene "vfs$vfs" "one attachment, PF with $vfs VFs (made up)"; all_subjects 1 none
