@@ -168,7 +168,7 @@ TEST_CASE("what several interfaces cannot share is refused by its key") {
              Contains("rdmaName") && Contains("RAIL"));
   CHECK_THAT(node.refusal(RailsNode::config(two)),
              Contains("rails.ipam: it has 1 entries, the unit has 2 rails"));
-  CHECK_THAT(node.refusal(RailsNode::config(R"(,"rails":{"ifname":"a-long-name-RAIL"})")),
+  CHECK_THAT(node.refusal(RailsNode::config(R"(,"rails":{"ifname":"a-much-longer-name-RAIL"})")),
              Contains("rails.ifname"));
   CHECK_THAT(node.refusal(RailsNode::config(R"(,"rails":{"ifname":"net2"})")), Contains("RAIL"));
   CHECK_THAT(node.refusal(RailsNode::config(R"(,"rails":{"ipams":[]})")), Contains("rails.ipams"));
