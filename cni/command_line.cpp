@@ -1,5 +1,6 @@
 #include "cni/command_line.h"
 
+#include "cni/check_network.h"
 #include "cni/environment.h"
 #include "cni/hook/memlock.h"
 #include "cni/install.h"
@@ -11,10 +12,12 @@
 #include "common/explain.h"
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <set>
 #include <unistd.h>
 
 namespace vfrail {
@@ -105,6 +108,27 @@ int run_hook(const CommandText& program, const CommandText& command, const Comma
   return words.has("--required") ? code : 0;
 }
 
+Result<NetworkReport> check_network(const CommandWords& words) {
+  std::set<std::string> types{"vfrail"};
+  if (const auto also = words.options.find("--as"); also != words.options.end()) {
+    for (const std::string& type : split(also->second, ",")) types.insert(type);
+  }
+  const std::string file = words.arguments.empty() ? "-" : words.arguments[0];
+  if (file == "-")
+    return check_networks(TRY(read_stream(STDIN_FILENO, kMaxNetworksBytes), "read stdin"), types);
+  const auto text = TRY(read_file(file, kMaxNetworksBytes), "");
+  if (!text) return Error{Errc::not_found, 0, file + ": there is no such file"};
+  auto report = check_networks(*text, types);
+  if (!report) return std::move(report.error()).in(file);
+  return report;
+}
+
+int run_check_network(const CommandWords& words) {
+  const auto report = check_network(words);
+  if (!report) return failed("check-network", report.error());
+  return print_text(report->text) == 0 && report->all_well ? 0 : 1;
+}
+
 int run_explain(const CommandWords& words) {
   if (words.arguments.empty()) return print_text(error_list());
   const auto id = parse_error_id(words.arguments[0]);
@@ -124,6 +148,7 @@ int run_command(const CommandText& program, const CommandText& command, const Co
                 const Environment& environment) {
   if (const auto done = run_standard_command(program, command, words, {8})) return *done;
   if (command.name == "install") return run_install(words);
+  if (command.name == "check-network") return run_check_network(words);
   if (command.name == "sweep") return run_sweep(words, environment);
   if (command.name == "uninstall") return run_uninstall(words);
   if (command.name == "hook") return run_hook(program, command, words);
@@ -141,6 +166,14 @@ CommandText command_line_text() {
        "Copy this program into a folder of CNI plugins; a file of that name is replaced at once",
        {help, {{"--as"}, "NAME", "The file's name, which is the \"type\" of networks (vfrail)"}},
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
+      {"check-network",
+       "Check network configurations: what ADD would refuse, and keys that it would ignore. kubectl get "
+       "network-attachment-definitions -A -o json | vfrail-cni check-network",
+       {help,
+        {{"--as"},
+         "TYPES",
+         "Also plugins of these types, with commas, as if they were vfrail: sriov,host-device"}},
+       {{{}, "FILE", "JSON: NetworkAttachmentDefinitions, or a file of /etc/cni/net.d; - or none is stdin"}}},
       {"sweep",
        "Release devices and addresses of attachments whose pod has ended without a DEL",
        {help,

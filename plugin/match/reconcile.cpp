@@ -48,6 +48,24 @@ PoolDevice missing_device(const std::string& id, Fault fault) {
   return out;
 }
 
+// Those that containers have, each by its own id: a unit of a bundle stands for several.
+std::set<std::string> devices_of(const DevicesInUse& in_use, const std::vector<PublishedPool>& pools) {
+  std::set<std::string> out;
+  for (const auto& [resource, devices] : in_use.resources) {
+    for (const auto& [id, container] : devices) out.insert(id);
+  }
+  for (const PublishedPool& pool : pools) {
+    const auto used = in_use.resources.find(pool->resource());
+    if (pool->config.unit != UnitKind::bundle || used == in_use.resources.end()) continue;
+    for (const auto& [id, container] : used->second) {
+      const Unit* unit = pool.find_unit(id);
+      if (unit == nullptr) continue;
+      for (const PoolDevice* device : unit->devices) out.insert(device->id());
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
@@ -92,13 +110,10 @@ bool use_changed(const Config& config, const DevicesInUse* before, const Devices
 std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
                                                  const DevicesInUse& in_use,
                                                  const AttachedDevices& attached) {
-  std::set<std::string> used;
-  for (const auto& [resource, devices] : in_use.resources) {
-    for (const auto& [id, container] : devices) used.insert(id);
-  }
+  const std::set<std::string> used = devices_of(in_use, pools);
   std::map<std::string, std::string> out;
   for (const auto& pool : pools) {
-    if (pool->config.unit != UnitKind::device) continue;
+    if (shares(pool->config)) continue;
     for (const PoolDevice& device : pool->devices) {
       const std::string id = device.id();
       if (used.contains(id)) continue;

@@ -31,6 +31,7 @@ spec:
           resources: {limits: {$RESOURCE: 1}}
 END
 check 'both pods of the Job run' eventually is 2 how_many_run
+check 'every unit is still advertised, healthy' is "$VFS" allocatable
 for creating in $(kubectl get pods -l app=test -o 'jsonpath={.items[*].metadata.name}'); do
     check "$creating: net1 is on the first rail" has 'inet 192\.168\.140\.' in_pod "$creating" ip address show net1
     check "$creating: net1r1 is on the second" has 'inet 192\.168\.141\.' in_pod "$creating" ip address show net1r1

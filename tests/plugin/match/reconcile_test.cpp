@@ -86,3 +86,14 @@ TEST_CASE("an orphaned device is missing or attached, and no container has it") 
                        {"not a device of ours", {"c3", "net1"}}}) ==
         Found{{"0000:41:10.0", "has the record of an attachment"}});
 }
+
+TEST_CASE("the devices of a bundle belong to the container that has the unit") {
+  Tree tree("igb_node");
+  for (const char* id : {"0000:21:10.0", "0000:41:10.0", "0000:21:10.2"}) tree.move_to_pod(id);
+  std::vector<PublishedPool> pools;
+  for (Pool& pool :
+       pools_of(tree, R"({"resourceName":"rails","bundle":true,"selectors":{"isRdma":true}})").pools)
+    pools.push_back(PublishedPool(std::move(pool)));
+  CHECK(find_orphaned(pools, in_use({"bundle-0", "bundle-99"}, "intel.com/rails"), {}) ==
+        std::map<std::string, std::string>{{"0000:21:10.2", "is in another network namespace"}});
+}
