@@ -100,7 +100,7 @@ Result<NetworkReport> check_networks(std::string_view text, const std::set<std::
   auto json = Json::parse_object(text, kMaxNetworksBytes);
   if (!json)
     return std::move(json.error())
-        .in("it must be JSON (kubectl get network-attachment-definitions -A -o json)");
+        .in("it must be JSON (kubectl get network-attachment-definitions --all-namespaces -o json)");
   Checks checks(types);
   const Json* items = json->find("items");
   if (items != nullptr && items->as_array() != nullptr) {

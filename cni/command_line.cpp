@@ -168,7 +168,7 @@ CommandText command_line_text() {
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
       {"check-network",
        "Check network configurations: what ADD would refuse, and keys that it would ignore. kubectl get "
-       "network-attachment-definitions -A -o json | vfrail-cni check-network",
+       "network-attachment-definitions --all-namespaces -o json | vfrail-cni check-network",
        {help,
         {{"--as"},
          "TYPES",

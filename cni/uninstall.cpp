@@ -3,6 +3,7 @@
 #include "cni/install.h"
 #include "cni/record/record.h"
 #include "common/error_id.h"
+#include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
 #include "common/text.h"
 
@@ -87,7 +88,7 @@ Result<> remove_cdi_specs(const std::string& folder, Removal& removal) {
 // since the boot, by their baselines.
 Result<> remove_device_info(const UninstallPlaces& places, Removal& removal) {
   std::vector<std::string> endings;
-  for (const std::string& folder : {places.run + "/promised", places.state + "/baselines"}) {
+  for (const std::string& folder : {places.run + "/" + kAllocatedFolder, places.state + "/baselines"}) {
     for (const fs::path& path : TRY(files_of(folder), "")) {
       const std::string name = path.filename().string();
       if (!name.ends_with(kDeviceFileEnding)) continue;

@@ -69,7 +69,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "What stays is removed by `/opt/cni/bin/vfrail sweep`."},
     {ErrorId::unit_unknown, "VF-UNIT-UNKNOWN",
      "A pod with a bundle (`deviceID: bundle-3`) is not attached: its devices are not known.",
-     "vfrail-cni reads them from a file in /run/vfrail/units, which the device plugin writes when kubelet "
+     "vfrail-cni reads them from a file in /run/vfrail/promised, which the device plugin writes when kubelet "
      "allocates the bundle. The node has been booted since, another program's device plugin has allocated "
      "the "
      "unit, or two resources have a unit of that name.",

@@ -11,14 +11,14 @@ namespace {
 constexpr size_t kMaxFileBytes = size_t{16} * 1024;
 
 std::string allocated_nodes_path(const std::string& run_folder, const DeviceId& device) {
-  return run_folder + "/promised/" + device.text() + ".json";
+  return run_folder + "/" + kAllocatedFolder + "/" + device.text() + ".json";
 }
 
 // Less trusted processes write below the run folder, so no symbolic link there is followed.
 Result<std::optional<HeldFile>> find_allocated_nodes(const std::string& run_folder, const DeviceId& device) {
   const auto run = TRY(HeldFolder::open(run_folder), "");
   if (!run) return std::optional<HeldFile>();
-  auto promised = TRY(run->enter("promised"), "");
+  auto promised = TRY(run->enter(kAllocatedFolder), "");
   if (!promised) return std::optional<HeldFile>();
   TRY(promised->check_owner(), "");
   return std::optional(HeldFile{std::move(*promised), device.text() + ".json"});
@@ -28,7 +28,7 @@ Result<std::optional<HeldFile>> find_allocated_nodes(const std::string& run_fold
 
 Result<> write_allocated_nodes(const std::string& run_folder, const DeviceId& device,
                                const AllocatedNodes& allocated) {
-  TRY(make_folder(run_folder + "/promised", 0700), "");
+  TRY(make_folder(run_folder + "/" + kAllocatedFolder, 0700), "");
   Json out;
   out.set("nodes", Json(allocated.nodes));
   if (!allocated.cdi_spec.empty()) out.set("cdiSpec", allocated.cdi_spec);

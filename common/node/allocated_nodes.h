@@ -14,6 +14,8 @@
 namespace vfrail {
 
 inline constexpr const char* kRunFolder = "/run/vfrail";
+// Below it; all that the device plugin writes for vfrail-cni is here, because a DaemonSet mounts it.
+inline constexpr const char* kAllocatedFolder = "promised";
 
 struct AllocatedNodes {
   std::vector<std::string> nodes;  // names below /dev/infiniband: "uverbs4"

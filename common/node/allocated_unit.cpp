@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/json.h"
+#include "common/node/allocated_nodes.h"
 #include "common/node/held_folder.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFolder = "units";
 constexpr size_t kMaxUnitBytes = size_t{64} << 10;
 constexpr size_t kMaxUnitDevices = 256;
 constexpr size_t kMaxDigits = 5;
@@ -26,11 +26,11 @@ std::string file_name(const AllocatedUnit& unit) {
 }
 
 // Less trusted processes write below the run folder, so no symbolic link there is followed.
-Result<std::optional<HeldFolder>> find_units(const std::string& run_folder) {
+Result<std::optional<HeldFolder>> find_folder(const std::string& run_folder) {
   const auto run = TRY(HeldFolder::open(run_folder), "");
-  auto units = run ? TRY(run->enter(kFolder), "") : std::nullopt;
-  if (units) TRY(units->check_owner(), "");
-  return units;
+  auto folder = run ? TRY(run->enter(kAllocatedFolder), "") : std::nullopt;
+  if (folder) TRY(folder->check_owner(), "");
+  return folder;
 }
 
 Result<AllocatedUnit> parse_unit(const std::string& unit, const std::string& text, const std::string& path) {
@@ -57,7 +57,7 @@ bool is_unit(std::string_view text) {
 }
 
 Result<> write_allocated_unit(const std::string& run_folder, const AllocatedUnit& unit) {
-  const std::string folder = run_folder + "/" + kFolder;
+  const std::string folder = run_folder + "/" + kAllocatedFolder;
   TRY(make_folder(folder, 0700), "");
   Json devices = Json::array();
   for (const DeviceId& device : unit.devices) devices.push(device.text());
@@ -67,14 +67,14 @@ Result<> write_allocated_unit(const std::string& run_folder, const AllocatedUnit
 }
 
 Result<> remove_allocated_unit(const std::string& run_folder, const AllocatedUnit& unit) {
-  const auto folder = TRY(find_units(run_folder), "");
+  const auto folder = TRY(find_folder(run_folder), "");
   return folder ? remove_file(folder->at(file_name(unit))) : Result<>();
 }
 
 Result<std::vector<AllocatedUnit>> read_allocated_units(const std::string& run_folder,
                                                         const std::string& unit) {
   std::vector<AllocatedUnit> out;
-  const auto folder = TRY(find_units(run_folder), "");
+  const auto folder = TRY(find_folder(run_folder), "");
   if (!folder) return out;
   std::error_code failed;
   for (fs::directory_iterator at(folder->at(""), failed), end; !failed && at != end; at.increment(failed)) {

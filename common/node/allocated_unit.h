@@ -2,7 +2,7 @@
 // rail). The device plugin writes it at Allocate. Multus passes the name of the unit to vfrail-cni, which
 // attaches all of them.
 //
-//   /run/vfrail/units/bundle-3~rdma~hca.json    of the resource rdma/hca
+//   /run/vfrail/promised/bundle-3~rdma~hca.json    of the resource rdma/hca
 #pragma once
 
 #include "common/ids.h"

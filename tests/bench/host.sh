@@ -73,7 +73,7 @@ for parallel in 8 32; do
 done
 # Eight devices for one pod: one of them, all by one call (a bundle), and eight calls at the same time.
 eight_rails() {
-    local i unit=$bench/run/units devices
+    local i unit=$bench/run/promised devices
     mkdir -p "$unit" && chmod 700 "$bench/run" "$unit"
     devices=$(for ((i = 0; i < 8; i++)); do printf '"%s",' "$(address "$i")"; done)
     echo "{\"resource\": \"rdma/hca\", \"devices\": [${devices%,}]}" > "$unit/bundle-0~rdma~hca.json"

@@ -55,6 +55,7 @@ function vfrail-cni {
             real "$programs/vfrail-cni" install --as "$3" "$PWD/opt/cni/bin"
             [ -x "opt/cni/bin/$3" ] || wrong "vfrail-cni $* installs nothing"
             ;;
+        check-network) real "$programs/vfrail-cni" "$@" ;;
         # On empty folders: the flags are parsed, and there is nothing to release.
         sweep) VFRAIL_STATE_DIR=$PWD/state VFRAIL_RUN_DIR=$PWD/run VFRAIL_ROOT=$tree real "$programs/vfrail-cni" "$@" ;;
         *) wrong "no check for vfrail-cni $*" ;;
@@ -227,7 +228,7 @@ cluster_networks() {
     real jq -n '{apiVersion: "v1", kind: "List", items: [
         {"host": {type: "host-device", ipam: {type: "static"}}}, {"vlan": {type: "sriov", vlan: 5}}, {"other": {type: "bridge"}},
         {"chain": {name: "chain", plugins: [{type: "ib-sriov"}, {type: "rdma"}, {type: "tuning"}]}}]
-        | map(to_entries[0] | {metadata: {name: .key, uid: "1", resourceVersion: "7"}, spec: {config: (.value | tojson)}})}'
+        | map(to_entries[0] | {kind: "NetworkAttachmentDefinition", metadata: {name: .key, uid: "1", resourceVersion: "7"}, spec: {config: (.value | tojson)}})}'
 }
 printed() { # what `kubectl get` prints of an object
     case "$1 $2" in

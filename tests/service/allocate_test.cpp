@@ -166,6 +166,7 @@ TEST_CASE("a bundle allocates one device of each rail, with what belongs to each
   REQUIRE(out);
   CHECK(out->front().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:41:10.2");
   CHECK(node.written() == std::vector<std::string>{"0000:21:10.2.json", "0000:41:10.2.json",
+                                                   "bundle-1~nvidia.com~hostdev.json",
                                                    "nvidia.com-hostdev-0000:21:10.2-device.json",
                                                    "nvidia.com-hostdev-0000:41:10.2-device.json"});
   const auto units = read_allocated_units(node.places().run_dir, "bundle-1");

@@ -195,7 +195,7 @@ TEST_CASE("DEL restores the recorded rails when neither the unit nor the configu
   RailsNode node;
   const std::string before = node.everything();
   REQUIRE(node.add());
-  fs::remove_all(node.dir.path("run/units"));
+  fs::remove_all(node.dir.path("run/promised"));
   const std::string text =
       GENERATE(as<std::string>(), RailsNode::config(), R"({"name":"x","type":"vfrail","cniVersion":"1.0.0"})",
                R"({"name":"rails","type":"vfrail","mtu":"wrong","ipam":{"type":"fake-ipam"}})");

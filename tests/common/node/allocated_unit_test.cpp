@@ -44,7 +44,7 @@ TEST_CASE("without a folder there is no unit, and what cannot be read is an erro
   const test::TempDir dir;
   CHECK(read_allocated_units(dir.path("run"), "bundle-0")->empty());
   REQUIRE(write_allocated_unit(dir.path("run"), unit("bundle-0", "rdma/hca", {"0000:03:00.1"})));
-  const std::string file = dir.path("run/units/bundle-0~rdma~hca.json");
+  const std::string file = dir.path("run/promised/bundle-0~rdma~hca.json");
   for (const char* text : {"{", R"({"resource":"rdma/hca","devices":[]})",
                            R"({"resource":"rdma/hca","devices":["/etc/passwd/x"]})"}) {
     std::ofstream(file) << text;
@@ -53,8 +53,8 @@ TEST_CASE("without a folder there is no unit, and what cannot be read is an erro
     CHECK_THAT(read.error().text, Contains("bundle-0~rdma~hca.json"));
   }
   // A less trusted process writes there.
-  std::filesystem::remove_all(dir.path("run/units"));
-  std::filesystem::create_directory_symlink("/etc", dir.path("run/units"));
+  std::filesystem::remove_all(dir.path("run/promised"));
+  std::filesystem::create_directory_symlink("/etc", dir.path("run/promised"));
   CHECK_FALSE(read_allocated_units(dir.path("run"), "bundle-0"));
 }
 
