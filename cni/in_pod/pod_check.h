@@ -7,6 +7,7 @@
 #include "cni/in_pod/pod_network.h"
 #include "cni/in_pod/probes.h"
 #include "cni/in_pod/rails.h"
+#include "cni/in_pod/traffic/traffic_outcome.h"
 #include "common/checks/check.h"
 #include "common/node/sys_root.h"
 
@@ -23,7 +24,8 @@ struct CheckedPod {
   Result<std::vector<Rail>> rails;
   Result<PodNetwork> network;
   Result<NcclSettings> nccl;
-  std::optional<Probes> probes;  // of the pod that this process is in; none of a captured tree
+  std::optional<Probes> probes;                // of the pod that this process is in; none of a captured tree
+  std::optional<TrafficOutcome> traffic = {};  // if a test was asked for
 
   // The rails that programs can use; of a failed read none.
   std::vector<Rail> own_rails() const;
@@ -40,6 +42,8 @@ const PodChecks& rail_checks();    // ports, interfaces, GIDs, MTU
 const PodChecks& nccl_checks();
 const PodChecks& memory_checks();   // limits of memory, rights
 const PodChecks& routing_checks();  // routes and rules of several rails
+const PodChecks& traffic_checks();  // of CheckedPod::traffic alone
+Json traffic_json(const TrafficOutcome& outcome);
 
 // "mlx5_2 (net1)".
 std::string describe(const Rail& rail);

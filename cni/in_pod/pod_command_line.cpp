@@ -1,12 +1,15 @@
 #include "cni/in_pod/pod_command_line.h"
 
 #include "cni/in_pod/pod_report.h"
+#include "cni/in_pod/traffic_command.h"
 #include "common/command/standard_commands.h"
 #include "common/error_id.h"
 #include "common/escape.h"
 #include "common/json.h"
 #include "common/netlink/netlink_kernel.h"
 
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 
 namespace vfrail {
@@ -17,6 +20,7 @@ struct PodCheckOptions {
   std::string root = "/";
   bool json = false;
   Finding fail_on = Finding::fault;
+  std::optional<TrafficCommand> traffic = {};
 };
 
 Result<PodCheckOptions> read_options(const CommandWords& words) {
@@ -34,21 +38,71 @@ Result<PodCheckOptions> read_options(const CommandWords& words) {
       out.fail_on = *finding;
     }
   }
+  out.traffic = TRY(read_traffic_command(words), "");
   return out;
 }
 
-int run_checks(const PodCheckOptions& options, const PodEnvironment& environment, const Probe& probe) {
+CheckedPod read_this_pod(const PodCheckOptions& options, const PodWorld& world) {
   const bool live = options.root == "/";
   // Without it the checks that need interfaces say what could not be read.
   auto kernel =
       live ? NetlinkKernel::open_current() : Result<std::unique_ptr<Kernel>>(std::unique_ptr<Kernel>());
-  CheckedPod pod = read_pod(SysRoot(options.root), live ? environment : PodEnvironment(),
+  CheckedPod pod = read_pod(SysRoot(options.root), live ? world.environment : PodEnvironment(),
                             kernel ? kernel->get() : nullptr);
   if (!kernel) pod.network = std::move(kernel).error();
-  if (live) pod.probes = probe(pod);
+  return pod;
+}
+
+int run_checks(const PodCheckOptions& options, const PodWorld& world) {
+  CheckedPod pod = read_this_pod(options, world);
+  if (options.root == "/") pod.probes = world.probe(pod);
   const auto reports = check_pod(pod);
   const std::string text =
       options.json ? escaped_json(pod_json(pod, reports).pretty()) + "\n" : render_pod(pod, reports);
+  return print_text(text) != 0 || reaches(reports, options.fail_on) ? 1 : 0;
+}
+
+// INT and TERM end a test, and what it has opened is released.
+TrafficClock clock_until_signal() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaddset(&signals, signal);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const auto is_signalled = [signals, came = false]() mutable {
+    const timespec now{};
+    came = came || ::sigtimedwait(&signals, nullptr, &now) > 0;
+    return came;
+  };
+  const auto seconds = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  return {seconds, is_signalled};
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "vfrail-check: %s\n", escaped(error.text).c_str());
+  return 1;
+}
+
+int run_traffic(const PodCheckOptions& options, const PodWorld& world) {
+  const TrafficCommand& command = *options.traffic;
+  const TrafficClock clock = clock_until_signal();
+  const auto say = [](const std::string& line) { std::fprintf(stderr, "%s\n", escaped(line).c_str()); };
+  CheckedPod pod = read_this_pod(options, world);
+  if (command.role == TrafficRole::listen) {
+    const auto listened = listen_for_traffic(command, pod, {world.devices, clock, say});
+    return listened ? 0 : fail(listened.error());
+  }
+  auto outcome = test_traffic(command, pod, {world.devices, clock, say});
+  if (!outcome) return fail(outcome.error());
+  if (clock.is_stopped()) return fail({Errc::peer, 0, "interrupted"});
+  pod.traffic = *std::move(outcome);
+  const auto reports = check_traffic_of(pod);
+  const Json json = Json::object()
+                        .set("schema_version", kPodReportVersion)
+                        .set("traffic", traffic_json(*pod.traffic))
+                        .set("checks", checks_json(reports));
+  const std::string text = options.json ? escaped_json(json.pretty()) + "\n" : render_checks(reports);
   return print_text(text) != 0 || reaches(reports, options.fail_on) ? 1 : 0;
 }
 
@@ -99,18 +153,21 @@ CommandText pod_command_line_text() {
       {{"-o", "--output"}, "text|json", "Form of the answer"},
       {{"--fail-on"}, kFailOn, "The exit code is 1 from this on (fault)"},
       {{"--root"}, "DIR", "Read sys, proc, dev, etc and run below this folder, and try nothing (/)"}};
+  for (OptionText& option : traffic_options()) out.options.push_back(std::move(option));
   out.commands = {{"explain",
                    "Say what a check such as VF-P07 is about; without ID list them all",
                    {help},
                    {{{}, "ID", "As it is in the answer; also without VF-, in small letters"}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
-  out.sections = {{"Without a command", "It checks the pod that it runs in."},
-                  {"Exit status", "0 done, 1 failed or a finding of --fail-on or worse, 2 wrong usage."}};
+  out.sections = {
+      {"Without a command",
+       "It checks the pod that it runs in; with --listen, --to or --loopback it tests the traffic "
+       "of its rails instead."},
+      {"Exit status", "0 done, 1 failed or a finding of --fail-on or worse, 2 wrong usage."}};
   return out;
 }
 
-int run_pod_command_line(const std::vector<std::string>& arguments, const PodEnvironment& environment,
-                         const Probe& probe) {
+int run_pod_command_line(const std::vector<std::string>& arguments, const PodWorld& world) {
   const CommandText program = pod_command_line_text();
   if (!arguments.empty() && !arguments[0].starts_with("-")) return run_command(program, arguments);
   const auto words = read_words(program, arguments);
@@ -119,7 +176,7 @@ int run_pod_command_line(const std::vector<std::string>& arguments, const PodEnv
   if (words->has("--version")) return print_text(program.name + " " VFRAIL_VERSION "\n");
   const auto options = read_options(*words);
   if (!options) return wrong_usage(program, options.error().text, help_text(program, ""));
-  return run_checks(*options, environment, probe);
+  return options->traffic ? run_traffic(*options, world) : run_checks(*options, world);
 }
 
 }  // namespace vfrail

@@ -38,12 +38,17 @@ std::vector<NcclRail> chosen_rails(const CheckedPod& pod) {
   return choose_rails(pod.own_rails(), NcclSettings());
 }
 
+bool is_of_traffic(const PodCheck& check) {
+  const PodChecks& all = traffic_checks();
+  return std::any_of(all.begin(), all.end(), [&](const PodCheck& one) { return one.run == check.run; });
+}
+
 }  // namespace
 
 PodChecks pod_checks() {
   PodChecks out;
-  for (const PodChecks* checks :
-       {&device_checks(), &rail_checks(), &nccl_checks(), &memory_checks(), &routing_checks()})
+  for (const PodChecks* checks : {&device_checks(), &rail_checks(), &nccl_checks(), &memory_checks(),
+                                  &routing_checks(), &traffic_checks()})
     out.insert(out.end(), checks->begin(), checks->end());
   std::sort(out.begin(), out.end(), [](const PodCheck& a, const PodCheck& b) {
     return std::string_view(a.id) < std::string_view(b.id);
@@ -53,7 +58,15 @@ PodChecks pod_checks() {
 
 std::vector<CheckReport> check_pod(const CheckedPod& pod) {
   std::vector<CheckReport> out;
-  for (const PodCheck& check : pod_checks()) out.push_back(run_check(check, pod));
+  for (const PodCheck& check : pod_checks()) {
+    if (!is_of_traffic(check)) out.push_back(run_check(check, pod));
+  }
+  return out;
+}
+
+std::vector<CheckReport> check_traffic_of(const CheckedPod& pod) {
+  std::vector<CheckReport> out;
+  for (const PodCheck& check : traffic_checks()) out.push_back(run_check(check, pod));
   return out;
 }
 

@@ -1,40 +1,12 @@
 #include "cni/in_pod/verbs_probe.h"
 
-#include <cerrno>
-#include <memory>
-#include <sys/mman.h>
+#include "cni/in_pod/traffic/verbs_held.h"
 
-#include <infiniband/verbs.h>
+#include <cerrno>
 
 namespace vfrail {
 
 namespace {
-
-struct CloseVerbs {
-  void operator()(ibv_device** list) const { ibv_free_device_list(list); }
-  void operator()(ibv_context* context) const { ibv_close_device(context); }
-  void operator()(ibv_pd* domain) const { ibv_dealloc_pd(domain); }
-  void operator()(ibv_mr* region) const { ibv_dereg_mr(region); }
-};
-template <class T>
-using Held = std::unique_ptr<T, CloseVerbs>;
-
-class Pages {
- public:
-  explicit Pages(uint64_t bytes)
-      : bytes_(bytes),
-        memory_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  ~Pages() {
-    if (memory_ != MAP_FAILED) ::munmap(memory_, bytes_);
-  }
-  void* memory() const { return memory_; }
-
- private:
-  uint64_t bytes_;
-  void* memory_;
-};
 
 void register_memory(ibv_context& context, uint64_t bytes, VerbsProbe& out) {
   const auto fail = [&out](const char* call) {
@@ -42,10 +14,10 @@ void register_memory(ibv_context& context, uint64_t bytes, VerbsProbe& out) {
     out.failed = call;
   };
   const Pages pages(bytes);
-  if (pages.memory() == MAP_FAILED) return fail("mmap");
-  const Held<ibv_pd> domain(ibv_alloc_pd(&context));
+  if (!pages.is_there()) return fail("mmap");
+  const HeldVerbs<ibv_pd> domain(ibv_alloc_pd(&context));
   if (domain == nullptr) return fail("ibv_alloc_pd");
-  const Held<ibv_mr> region(
+  const HeldVerbs<ibv_mr> region(
       ibv_reg_mr(domain.get(), pages.memory(), bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
   if (region == nullptr) return fail("ibv_reg_mr");
 }
@@ -53,7 +25,7 @@ void register_memory(ibv_context& context, uint64_t bytes, VerbsProbe& out) {
 VerbsProbe probe(ibv_device& device, uint64_t bytes) {
   VerbsProbe out;
   out.device = ibv_get_device_name(&device);
-  const Held<ibv_context> context(ibv_open_device(&device));
+  const HeldVerbs<ibv_context> context(ibv_open_device(&device));
   if (context == nullptr) {
     out.failed = "ibv_open_device";
     out.error = errno;
@@ -72,7 +44,7 @@ VerbsProbe probe(ibv_device& device, uint64_t bytes) {
 std::vector<VerbsProbe> probe_verbs(uint64_t bytes) {
   std::vector<VerbsProbe> out;
   int count = 0;
-  const Held<ibv_device*> devices(ibv_get_device_list(&count));
+  const HeldVerbs<ibv_device*> devices(ibv_get_device_list(&count));
   for (int i = 0; devices != nullptr && i < count; ++i) out.push_back(probe(*devices.get()[i], bytes));
   return out;
 }

@@ -248,7 +248,8 @@ TEST_CASE("a pod in which nothing is wrong has no finding, and every check reads
     CHECK(ids.insert(report.id).second);
     CHECK(report.results[0].finding == Finding::good);
   }
-  CHECK(ids.size() == pod_checks().size());
+  // All but those of traffic, which have to be asked for.
+  CHECK(ids.size() + traffic_checks().size() == pod_checks().size());
 }
 
 TEST_CASE("each check of a pod finds its fault, alone, and names the object") {
@@ -272,7 +273,7 @@ TEST_CASE("each check of a pod finds its fault, alone, and names the object") {
       found.insert(id);
     }
   }
-  CHECK(found.size() == pod_checks().size());
+  CHECK(found.size() + traffic_checks().size() == pod_checks().size());
 }
 
 namespace {
