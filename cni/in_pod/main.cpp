@@ -1,8 +1,8 @@
 // vfrail-check: whether RDMA will work in the pod that it runs in, and why not. See pod_report.h.
-#include "cni/in_pod/memory_probe.h"
 #include "cni/in_pod/pod_command_line.h"
+#include "cni/in_pod/probe/memory_probe.h"
+#include "cni/in_pod/probe/verbs_probe.h"
 #include "cni/in_pod/traffic/verbs_traffic.h"
-#include "cni/in_pod/verbs_probe.h"
 
 #include <cstdio>
 #include <exception>

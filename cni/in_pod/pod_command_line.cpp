@@ -1,6 +1,7 @@
 #include "cni/in_pod/pod_command_line.h"
 
 #include "cni/in_pod/pod_report.h"
+#include "cni/in_pod/pod_top.h"
 #include "cni/in_pod/traffic_command.h"
 #include "common/command/standard_commands.h"
 #include "common/error_id.h"
@@ -20,13 +21,16 @@ struct PodCheckOptions {
   std::string root = "/";
   bool json = false;
   Finding fail_on = Finding::fault;
+  std::string nccl_log = {};
   std::optional<TrafficCommand> traffic = {};
+  std::optional<WatchOptions> top = {};
 };
 
 Result<PodCheckOptions> read_options(const CommandWords& words) {
   PodCheckOptions out;
   for (const auto& [name, value] : words.options) {
     if (name == "--root") out.root = value;
+    if (name == "--nccl-log") out.nccl_log = value;
     if (name == "--output") {
       if (value != "text" && value != "json")
         return Error{Errc::invalid, 0, "--output: \"" + value + "\" is not one of text|json"};
@@ -39,6 +43,13 @@ Result<PodCheckOptions> read_options(const CommandWords& words) {
     }
   }
   out.traffic = TRY(read_traffic_command(words), "");
+  out.top = TRY(read_pod_top(words), "");
+  if (out.top && out.traffic)
+    return Error{Errc::invalid, 0, "--top shows what others send: start it beside the test"};
+  if (!out.nccl_log.empty() && (out.top || out.traffic))
+    return Error{Errc::invalid, 0,
+                 "--nccl-log belongs to the checks, which --top and tests of traffic leave out"};
+  if (out.top) out.top->json = out.json;
   return out;
 }
 
@@ -56,6 +67,7 @@ CheckedPod read_this_pod(const PodCheckOptions& options, const PodWorld& world) 
 int run_checks(const PodCheckOptions& options, const PodWorld& world) {
   CheckedPod pod = read_this_pod(options, world);
   if (options.root == "/") pod.probes = world.probe(pod);
+  if (!options.nccl_log.empty()) pod.nccl_log = read_nccl_log(options.nccl_log);
   const auto reports = check_pod(pod);
   const std::string text =
       options.json ? escaped_json(pod_json(pod, reports).pretty()) + "\n" : render_pod(pod, reports);
@@ -106,6 +118,21 @@ int run_traffic(const PodCheckOptions& options, const PodWorld& world) {
   return print_text(text) != 0 || reaches(reports, options.fail_on) ? 1 : 0;
 }
 
+int run_top(const PodCheckOptions& options, const PodWorld& world) {
+  const CheckedPod pod = read_this_pod(options, world);
+  if (!pod.rails) return fail(pod.rails.error());
+  const auto rails = pod.own_rails();
+  if (rails.empty())
+    return fail({Errc::not_found, 0, "there is no RDMA device in this pod: vfrail-check says why (VF-P02)"});
+  bool printed = true;
+  const auto watched = watch_traffic(
+      *options.top, {.read = [&] { return Result<Reading>(read_rail_traffic(pod.sys, rails)); },
+                     .wait = wait_until_signal(),
+                     .print = [&](const std::string& text) { printed = print_text(text) == 0; }});
+  if (!watched) return fail(watched.error());
+  return printed ? 0 : 1;
+}
+
 // "VF-P07", also without VF- and in small letters.
 const PodCheck* find_check(const PodChecks& checks, const std::string& text) {
   const std::string word = upper_id(text);
@@ -152,7 +179,9 @@ CommandText pod_command_line_text() {
       {{"--version"}, "", "Print the version and exit"},
       {{"-o", "--output"}, "text|json", "Form of the answer"},
       {{"--fail-on"}, kFailOn, "The exit code is 1 from this on (fault)"},
+      {{"--nccl-log"}, "FILE", "Also check what NCCL has printed there with NCCL_DEBUG=INFO (VF-P23)"},
       {{"--root"}, "DIR", "Read sys, proc, dev, etc and run below this folder, and try nothing (/)"}};
+  for (OptionText& option : pod_top_options()) out.options.push_back(std::move(option));
   for (OptionText& option : traffic_options()) out.options.push_back(std::move(option));
   out.commands = {{"explain",
                    "Say what a check such as VF-P07 is about; without ID list them all",
@@ -176,6 +205,7 @@ int run_pod_command_line(const std::vector<std::string>& arguments, const PodWor
   if (words->has("--version")) return print_text(program.name + " " VFRAIL_VERSION "\n");
   const auto options = read_options(*words);
   if (!options) return wrong_usage(program, options.error().text, help_text(program, ""));
+  if (options->top) return run_top(*options, world);
   return options->traffic ? run_traffic(*options, world) : run_checks(*options, world);
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
 namespace vfrail {
 
@@ -169,7 +168,7 @@ std::vector<TrafficRail> traffic_rails(const CheckedPod& pod, std::optional<uint
     const RailPort& port = rail.ports.front();
     TrafficRail& one = out.emplace_back(TrafficRail{rail.name, port.number, port.is_active(), {}, 0});
     if (port.is_roce()) one.gid_index = gid_index ? *gid_index : gid_index_of(rail, port, pod);
-    one.rate_gbits = std::strtod(port.rate.c_str(), nullptr);
+    one.rate_gbits = port.gbits();
   }
   return out;
 }

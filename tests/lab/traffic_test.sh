@@ -23,7 +23,7 @@ quick=(--message 64K --seconds 1)
 
 # A job of a script without job control ignores INT.
 start() { set -m; vfrail-check "$@" > $work/out 2> $work/err & started=$!; set +m; }
-stopped() { kill -"$1" $started; wait $started; echo "$? $(tail -n 1 $work/err)"; }
+stopped() { kill -"$1" $started; wait $started; ended="$? $(tail -n 1 $work/err)"; }
 pairs() { rdma resource show qp | grep 'comm vfrail-check' | wc -l; }
 
 section 'each rail with itself'
@@ -65,10 +65,12 @@ ip link set "$(netdev "$(vfs 0000:41:00.0)")" up
 section 'interrupted'
 start --listen
 eventually has listening cat $work/err
-check 'by ^C the listener ends, and says so' is '1 vfrail-check: interrupted' stopped INT
+stopped INT
+check 'by ^C the listener ends, and says so' is '1 vfrail-check: interrupted' echo "$ended"
 start --loopback --seconds 60
 check 'a test is under way' eventually refused is 0 pairs
-check 'and ends by TERM' is '1 vfrail-check: interrupted' stopped TERM
+stopped TERM
+check 'and ends by TERM' is '1 vfrail-check: interrupted' echo "$ended"
 check 'nothing is left of it' is 0 pairs
 
 section 'in a pod'

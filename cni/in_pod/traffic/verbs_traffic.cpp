@@ -1,6 +1,6 @@
 #include "cni/in_pod/traffic/verbs_traffic.h"
 
-#include "cni/in_pod/traffic/verbs_held.h"
+#include "cni/in_pod/probe/verbs_held.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #include "common/json.h"
 #include "plugin/documents/yaml_text.h"
 #include "plugin/report/report.h"
-#include "plugin/top/traffic.h"
+#include "common/traffic/traffic.h"
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"

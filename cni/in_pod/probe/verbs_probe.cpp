@@ -1,6 +1,6 @@
-#include "cni/in_pod/verbs_probe.h"
+#include "cni/in_pod/probe/verbs_probe.h"
 
-#include "cni/in_pod/traffic/verbs_held.h"
+#include "cni/in_pod/probe/verbs_held.h"
 
 #include <cerrno>
 
@@ -22,6 +22,16 @@ void register_memory(ibv_context& context, uint64_t bytes, VerbsProbe& out) {
   if (region == nullptr) return fail("ibv_reg_mr");
 }
 
+// A descriptor that is none is refused as such by drivers that have dma-buf, which is NCCL's test, too.
+std::optional<bool> has_dmabuf(ibv_context& context) {
+  const HeldVerbs<ibv_pd> domain(ibv_alloc_pd(&context));
+  if (domain == nullptr) return std::nullopt;
+  errno = 0;
+  const HeldVerbs<ibv_mr> region(ibv_reg_dmabuf_mr(domain.get(), 0, 1, 0, -1, 0));
+  if (errno == EBADF) return true;
+  return errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? std::optional(false) : std::nullopt;
+}
+
 VerbsProbe probe(ibv_device& device, uint64_t bytes) {
   VerbsProbe out;
   out.device = ibv_get_device_name(&device);
@@ -35,6 +45,7 @@ VerbsProbe probe(ibv_device& device, uint64_t bytes) {
   // IBV_MTU_256 is 1, and each next one twice as much.
   if (ibv_query_port(context.get(), 1, &port) == 0 && port.active_mtu >= IBV_MTU_256)
     out.active_mtu = 128U << static_cast<unsigned>(port.active_mtu);
+  out.dmabuf = has_dmabuf(*context);
   if (bytes > 0) register_memory(*context, bytes, out);
   return out;
 }
