@@ -110,6 +110,14 @@ std::string first_address(const CheckedPod& pod) {
   return "ADDRESS";
 }
 
+Result<TrafficSide> side_of(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
+  TRY(pod.rails, "");
+  TrafficSide out{traffic_rails(pod, command.gid_index), world.devices, world.clock};
+  if (out.rails.empty())
+    return Error{Errc::not_found, 0, "there is no RDMA device to test: vfrail-check says why (VF-P02)"};
+  return out;
+}
+
 }  // namespace
 
 std::vector<OptionText> traffic_options() {
@@ -175,10 +183,7 @@ std::vector<TrafficRail> traffic_rails(const CheckedPod& pod, std::optional<uint
 
 Result<TrafficOutcome> test_traffic(const TrafficCommand& command, const CheckedPod& pod,
                                     const TrafficWorld& world) {
-  TRY(pod.rails, "");
-  const TrafficSide side{traffic_rails(pod, command.gid_index), world.devices, world.clock};
-  if (side.rails.empty())
-    return Error{Errc::not_found, 0, "there is no RDMA device to test: vfrail-check says why (VF-P02)"};
+  const TrafficSide side = TRY(side_of(command, pod, world), "");
   if (command.role == TrafficRole::loop_back) return loop_back(side, command.size);
   auto channel = TRY(connect_to_listener(command.to, kConnectSeconds, world.clock), "");
   world.say("testing " + counted(side.rails.size(), "rail") + " with " + command.to.text());
@@ -188,8 +193,7 @@ Result<TrafficOutcome> test_traffic(const TrafficCommand& command, const Checked
 }
 
 Result<> listen_for_traffic(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
-  TRY(pod.rails, "");
-  const TrafficSide side{traffic_rails(pod, command.gid_index), world.devices, world.clock};
+  const TrafficSide side = TRY(side_of(command, pod, world), "");
   auto listener = TRY(TrafficListener::open(command.bind, command.to.port), "");
   const std::string address = command.bind ? command.bind->text() : first_address(pod);
   world.say("listening on " + (command.bind ? address : "all addresses") + ", port " +

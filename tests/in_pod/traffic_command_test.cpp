@@ -8,7 +8,6 @@
 #include "tests/support/shell.h"
 
 #include <cerrno>
-#include <chrono>
 #include <thread>
 #include <unistd.h>
 
@@ -154,12 +153,9 @@ TEST_CASE("VF-P24 names rails without a partner, and rails that are slow with th
 
 TEST_CASE("a listener is called over TCP, ignores who is no caller, and ends after one test") {
   const CheckedPod pod = PodTree().read();
-  test::FakeDevices devices;
-  const TrafficClock clock{
-      [] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-      },
-      [] { return false; }};
+  test::FakeTime time;
+  test::FakeDevices devices(time);
+  const TrafficClock clock = time.clock();
   TrafficCommand command;
   command.bind = IpAddress::parse("127.0.0.1");
   // Several runs of this test may be under way on one machine.
@@ -172,7 +168,7 @@ TEST_CASE("a listener is called over TCP, ignores who is no caller, and ends aft
     listened = listen_for_traffic(command, pod,
                                   {devices, clock, [&](const std::string& line) { said.push_back(line); }});
   });
-  test::FakeDevices own;
+  test::FakeDevices own(time);
   Result<TrafficOutcome> out = Error{Errc::system, 0, "not tried"};
   TrafficCommand call = command;
   call.role = TrafficRole::call;
@@ -193,22 +189,24 @@ TEST_CASE("a listener is called over TCP, ignores who is no caller, and ends aft
   CHECK(out->rails.size() == 2);
   CHECK(out->peer == "127.0.0.1");
   REQUIRE(said.size() == 3);
-  CHECK(said[0] ==
-        "listening on 127.0.0.1, port 42217, for 600 s; in the other pod: vfrail-check --to 127.0.0.1 --port "
-        "42217");
+  CHECK(said[0] == "listening on 127.0.0.1, port " + std::to_string(port) +
+                       ", for 600 s; in the other pod: vfrail-check --to 127.0.0.1 --port " +
+                       std::to_string(port));
   CHECK(said[1].find("127.0.0.1: no test: a line of the peer") == 0);
   CHECK(said[2] == "127.0.0.1: test done");
 }
 
 TEST_CASE("a listener that nobody calls says so") {
   const CheckedPod pod = PodTree().read();
-  test::FakeDevices devices;
+  test::FakeTime time;
+  test::FakeDevices devices(time);
   double now = 0;
   const TrafficClock clock{[&] { return now += 1; }, [] { return false; }};
   TrafficCommand command;
   command.bind = IpAddress::parse("127.0.0.1");
   command.to.port = 0;  // any
+  command.wait_seconds = 3;
   const auto listened = listen_for_traffic(command, pod, {devices, clock, [](const std::string&) {}});
   REQUIRE(!listened);
-  CHECK(listened.error().text.find("nobody has called in 600 s") == 0);
+  CHECK(listened.error().text.find("nobody has called in 3 s") == 0);
 }

@@ -23,6 +23,7 @@ class FakeDevices::End : public TrafficEnd {
     return {};
   }
   std::variant<uint32_t, TrafficFailure> poll() override {
+    devices_.time_.tick();
     if (const auto failure = fail_at(TrafficStage::complete)) return *failure;
     if (devices_.silent == rail_) return 0U;
     return std::exchange(under_way_, 0);

@@ -4,9 +4,7 @@
 
 #include "tests/in_pod/traffic_ends.h"
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <sys/socket.h>
 #include <thread>
 
@@ -14,28 +12,9 @@
 
 using namespace vfrail;
 using test::FakeDevices;
+using test::FakeTime;
 
 namespace {
-
-// A minute of the test takes a moment: each look at the clock is a hundredth of a second.
-class FastClock {
- public:
-  TrafficClock clock() {
-    return {[this] { return 0.01 * static_cast<double>(++looks_); }, [this] { return is_stopped_.load(); }};
-  }
-  void stop() { is_stopped_ = true; }
-
- private:
-  std::atomic<uint64_t> looks_{0};
-  std::atomic<bool> is_stopped_{false};
-};
-
-TrafficClock real_clock() {
-  return {[] {
-            return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-          },
-          [] { return false; }};
-}
 
 std::pair<UniqueFd, UniqueFd> socket_pair() {
   int both[2];
@@ -48,11 +27,12 @@ TrafficRail rail(const std::string& name, double rate = 100) { return {name, 1, 
 struct Sides {
   std::vector<TrafficRail> here = {rail("h0"), rail("h1")};
   std::vector<TrafficRail> there = {rail("t0", 200), rail("t1", 200)};
-  FakeDevices devices_here, devices_there;
+  FakeTime time;
+  FakeDevices devices_here{time}, devices_there{time};
 
   Result<TrafficOutcome> run() {
     auto [mine, theirs] = socket_pair();
-    const TrafficClock clock = real_clock();
+    const TrafficClock clock = time.clock();
     Result<> served;
     std::thread listener([&, socket = std::move(theirs)]() mutable {
       TrafficChannel channel(std::move(socket), clock);
@@ -78,11 +58,12 @@ struct Served {
 // What a listener makes of a peer that sends these bytes and closes.
 Served serve(const std::string& bytes) {
   auto [mine, theirs] = socket_pair();
-  const TrafficClock clock = real_clock();
+  FakeTime time;
+  const TrafficClock clock = time.clock();
   REQUIRE(::send(theirs.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   ::shutdown(theirs.get(), SHUT_WR);
   TrafficChannel channel(std::move(mine), clock);
-  FakeDevices devices;
+  FakeDevices devices(time);
   const TrafficSide side{{rail("t0")}, devices, clock};
   Served out{greet_caller(channel, side)};
   if (out.greeted) out.test = serve_traffic(channel, side, *out.greeted);
@@ -93,11 +74,12 @@ Served serve(const std::string& bytes) {
 // What a caller makes of a listener that answers with these bytes, whatever it is asked.
 std::string call(const std::string& bytes) {
   auto [mine, theirs] = socket_pair();
-  const TrafficClock clock = real_clock();
+  FakeTime time;
+  const TrafficClock clock = time.clock();
   REQUIRE(::send(theirs.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   ::shutdown(theirs.get(), SHUT_WR);
   TrafficChannel channel(std::move(mine), clock);
-  FakeDevices devices;
+  FakeDevices devices(time);
   const auto out = call_for_traffic(channel, {{rail("h0")}, devices, clock}, {65536, 1});
   return out ? "" : out.error().text;
 }
@@ -179,10 +161,10 @@ TEST_CASE("a port that is not ACTIVE is not opened") {
 }
 
 TEST_CASE("writes that neither complete nor fail end the measurement after a while") {
-  FakeDevices devices;
+  FakeTime time;
+  FakeDevices devices(time);
   devices.silent = "h0";
-  FastClock fast;
-  const TrafficClock clock = fast.clock();
+  const TrafficClock clock = time.clock();
   auto opened = devices.open(rail("h0"), {65536, 4});
   const auto results = write_all({std::get<0>(opened).get()}, {{65536, 4}, 2}, clock);
   CHECK(results.at(0).failure == TrafficFailure{TrafficStage::unfinished, 0});
@@ -190,10 +172,10 @@ TEST_CASE("writes that neither complete nor fail end the measurement after a whi
 }
 
 TEST_CASE("a signal ends writes and the wait for a line") {
-  FakeDevices devices;
-  FastClock fast;
-  fast.stop();
-  const TrafficClock clock = fast.clock();
+  FakeTime time;
+  FakeDevices devices(time);
+  time.stop();
+  const TrafficClock clock = time.clock();
   auto opened = devices.open(rail("h0"), {65536, 4});
   CHECK(write_all({std::get<0>(opened).get()}, {{65536, 4}, 2}, clock).at(0).bytes == 0);
   auto [mine, theirs] = socket_pair();
@@ -202,9 +184,10 @@ TEST_CASE("a signal ends writes and the wait for a line") {
 }
 
 TEST_CASE("a rail with itself needs no peer") {
-  FakeDevices devices;
+  FakeTime time;
+  FakeDevices devices(time);
   devices.failures["h1"] = {TrafficStage::rtr, ENODATA};
-  const TrafficClock clock = real_clock();
+  const TrafficClock clock = time.clock();
   const auto out = loop_back({{rail("h0"), rail("h1")}, devices, clock}, {65536, 1});
   CHECK(out.rails.at(0).alone.sent.gbits() > 0);
   CHECK(out.rails.at(1).alone.failure == TrafficFailure{TrafficStage::rtr, ENODATA});
@@ -246,7 +229,8 @@ TEST_CASE("a caller says what is wrong with a listener") {
 }
 
 TEST_CASE("who calls where nobody listens is told what to look at") {
-  const TrafficClock clock = real_clock();
+  FakeTime time;
+  const TrafficClock clock = time.clock();
   const auto local = IpAddress::parse("127.0.0.1");
   const auto refused = connect_to_listener({*local, 1}, 5, clock);
   REQUIRE(!refused);

@@ -69,6 +69,8 @@ stopped INT
 check 'by ^C the listener ends, and says so' is '1 vfrail-check: interrupted' echo "$ended"
 start --loopback --seconds 60
 check 'a test is under way' eventually refused is 0 pairs
+top() { vfrail-check --top --once -o json | jq '.traffic | length == 2 and .[0].per_second.rdma_tx_packets > 0'; }
+check '--top shows it' eventually is true top
 stopped TERM
 check 'and ends by TERM' is '1 vfrail-check: interrupted' echo "$ended"
 check 'nothing is left of it' is 0 pairs

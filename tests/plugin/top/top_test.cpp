@@ -2,7 +2,6 @@
 #include "plugin/top/top.h"
 
 #include "plugin/metrics/device_counters.h"
-
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
