@@ -1,5 +1,7 @@
 #include "tests/in_pod/traffic_ends.h"
 
+#include <utility>
+
 namespace vfrail::test {
 
 class FakeDevices::End : public TrafficEnd {
