@@ -1,7 +1,8 @@
 // vfrail-check: whether RDMA will work in the pod that it runs in, and why not. See pod_report.h.
-#include "cni/in_pod/memory_probe.h"
 #include "cni/in_pod/pod_command_line.h"
-#include "cni/in_pod/verbs_probe.h"
+#include "cni/in_pod/probe/memory_probe.h"
+#include "cni/in_pod/probe/verbs_probe.h"
+#include "cni/in_pod/traffic/verbs_traffic.h"
 
 #include <cstdio>
 #include <exception>
@@ -38,7 +39,8 @@ Probes probe(const CheckedPod& pod) {
 
 int main(int count, char** arguments) {
   try {
-    return run_pod_command_line({arguments + 1, arguments + count}, read_environment(), probe);
+    VerbsTraffic devices;
+    return run_pod_command_line({arguments + 1, arguments + count}, {read_environment(), probe, devices});
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "vfrail-check: %s\n", failure.what());
     return 1;

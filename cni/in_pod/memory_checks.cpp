@@ -1,6 +1,7 @@
 // Memory that a process may lock and use, and its rights.
-#include "cni/in_pod/memory_probe.h"
+#include "cni/in_pod/gpus.h"
 #include "cni/in_pod/pod_check.h"
+#include "cni/in_pod/probe/memory_probe.h"
 #include "common/node/lock_limit.h"
 #include "common/text.h"
 
@@ -164,7 +165,7 @@ Result<std::optional<uint64_t>> read_tmpfs_size(const SysRoot& sys, const std::s
 Result<CheckResults> check_shared_memory(const CheckedPod& pod) {
   const auto size = TRY(read_tmpfs_size(pod.sys, "/dev/shm"), "");
   if (!size) return CheckResults{{Finding::unknown, "/dev/shm is no tmpfs of this container"}};
-  const size_t gpus = TRY(pod.count_gpus(), "");
+  const size_t gpus = TRY(list_gpu_nodes(pod.sys), "").size();
   if (gpus == 0 || *size >= kSharedMemory) return CheckResults();
   return CheckResults{{Finding::fault,
                        "/dev/shm has " + size_text(*size) + " for " + counted(gpus, "GPU") +
@@ -174,7 +175,7 @@ Result<CheckResults> check_shared_memory(const CheckedPod& pod) {
 
 Result<CheckResults> check_memory(const CheckedPod& pod) {
   const auto limit = TRY(read_memory_limit(pod.sys), "");
-  const size_t gpus = TRY(pod.count_gpus(), "");
+  const size_t gpus = TRY(list_gpu_nodes(pod.sys), "").size();
   if (!limit || gpus == 0 || limit->bytes >= gpus * kMemoryForGpu) return CheckResults();
   return CheckResults{{Finding::advice,
                        "the memory limit is " + size_text(limit->bytes) + " for " + counted(gpus, "GPU") +

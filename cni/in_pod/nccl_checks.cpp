@@ -158,7 +158,53 @@ Result<CheckResults> check_default_route(const CheckedPod& pod) {
   return out;
 }
 
+std::string place(const NcclLogLine& line) {
+  return "line " + std::to_string(line.number) + ", \"" + line.text + "\": ";
+}
+
+void check_logged_devices(const CheckedPod& pod, const NcclLog& log, CheckResults& out) {
+  const size_t rails = active_ports(pod).size();
+  if (!log.fewest_devices || log.fewest_devices->names.size() >= rails) return;
+  const auto& names = log.fewest_devices->names;
+  out.push_back({Finding::advice,
+                 place(log.fewest_devices->line) + "NCCL takes " + counted(names.size(), "device") +
+                     ", and this pod has " + counted(rails, "rail"),
+                 "VF-P09 says what NCCL takes here, and by which setting"});
+}
+
+Result<CheckResults> check_nccl_log(const CheckedPod& pod) {
+  if (!pod.nccl_log) return Error{Errc::unsupported, 0, "vfrail-check --nccl-log FILE"};
+  const NcclLog log = TRY(*pod.nccl_log, "");
+  if (log.lines == 0)
+    return CheckResults{{Finding::unknown, "the log has no line of NCCL: run the job with NCCL_DEBUG=INFO"}};
+  CheckResults out;
+  if (log.no_device)
+    out.push_back({Finding::fault, place(*log.no_device) + "NCCL finds no RDMA device, and uses TCP",
+                   "VF-P02, VF-P05, VF-P06 and VF-P09, in the container of that process"});
+  if (log.socket_network)
+    out.push_back({Finding::fault, place(*log.socket_network) + "NCCL uses TCP",
+                   "VF-P09, in the container of that process, says why RDMA was not taken"});
+  if (log.without_gpu_rdma)
+    out.push_back(
+        {Finding::advice,
+         place(*log.without_gpu_rdma) + std::to_string(log.channels_without_gpu_rdma) + " of " +
+             counted(log.channels, "channel") + " over RDMA without GPUDirect (GDRDMA): through host memory",
+         "nvidia_peermem on the node, or dma-buf (open kernel modules of the GPU's driver); a GPU and a rail "
+         "near each other, or NCCL_NET_GDR_LEVEL"});
+  check_logged_devices(pod, log, out);
+  if (out.empty() && !log.fewest_devices && log.channels == 0)
+    return CheckResults{{Finding::unknown, "the log does not say which network NCCL takes"}};
+  return out;
+}
+
 }  // namespace
+
+const PodChecks& nccl_log_checks() {
+  static const PodChecks kChecks = {
+      {"VF-P23", "nccl-log", "by its log NCCL has taken RDMA, with all rails and GPUDirect", check_nccl_log},
+  };
+  return kChecks;
+}
 
 const PodChecks& nccl_checks() {
   static const PodChecks kChecks = {

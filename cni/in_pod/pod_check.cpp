@@ -20,13 +20,11 @@ const DescribedInterface* CheckedPod::attachment_of(const Rail& rail) const {
   return at == all.end() ? nullptr : &*at;
 }
 
-// /dev/nvidia0, /dev/nvidia1; not nvidiactl.
-Result<size_t> CheckedPod::count_gpus() const {
-  const auto names = TRY(sys.list("dev"), "").value_or(SysRoot::Names());
-  return static_cast<size_t>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
-    return name.starts_with("nvidia") && name.size() > 6 &&
-           name.find_first_not_of("0123456789", 6) == std::string::npos;
-  }));
+const VerbsProbe* CheckedPod::find_verbs_probe(const std::string& device) const {
+  if (!probes) return nullptr;
+  const auto at = std::find_if(probes->verbs.begin(), probes->verbs.end(),
+                               [&](const VerbsProbe& one) { return one.device == device; });
+  return at == probes->verbs.end() ? nullptr : &*at;
 }
 
 std::string describe(const Rail& rail) {

@@ -38,24 +38,39 @@ std::vector<NcclRail> chosen_rails(const CheckedPod& pod) {
   return choose_rails(pod.own_rails(), NcclSettings());
 }
 
-}  // namespace
+// The checks of what the caller has to give are left out where it is not given.
+std::vector<const PodChecks*> checks_of(const CheckedPod& pod) {
+  std::vector<const PodChecks*> out = {&device_checks(), &rail_checks(),   &gpu_checks(),
+                                       &nccl_checks(),   &memory_checks(), &routing_checks()};
+  if (pod.nccl_log) out.push_back(&nccl_log_checks());
+  return out;
+}
 
-PodChecks pod_checks() {
+PodChecks sorted(const std::vector<const PodChecks*>& lists) {
   PodChecks out;
-  for (const PodChecks* checks :
-       {&device_checks(), &rail_checks(), &nccl_checks(), &memory_checks(), &routing_checks()})
-    out.insert(out.end(), checks->begin(), checks->end());
+  for (const PodChecks* checks : lists) out.insert(out.end(), checks->begin(), checks->end());
   std::sort(out.begin(), out.end(), [](const PodCheck& a, const PodCheck& b) {
     return std::string_view(a.id) < std::string_view(b.id);
   });
   return out;
 }
 
-std::vector<CheckReport> check_pod(const CheckedPod& pod) {
+std::vector<CheckReport> run(const PodChecks& checks, const CheckedPod& pod) {
   std::vector<CheckReport> out;
-  for (const PodCheck& check : pod_checks()) out.push_back(run_check(check, pod));
+  for (const PodCheck& check : checks) out.push_back(run_check(check, pod));
   return out;
 }
+
+}  // namespace
+
+PodChecks pod_checks() {
+  return sorted({&device_checks(), &rail_checks(), &gpu_checks(), &nccl_checks(), &memory_checks(),
+                 &routing_checks(), &nccl_log_checks(), &traffic_checks()});
+}
+
+std::vector<CheckReport> check_pod(const CheckedPod& pod) { return run(sorted(checks_of(pod)), pod); }
+
+std::vector<CheckReport> check_traffic_of(const CheckedPod& pod) { return run(traffic_checks(), pod); }
 
 CheckedPod read_pod(const SysRoot& sys, PodEnvironment environment, Kernel* kernel) {
   auto nccl = read_nccl_settings(sys, environment);

@@ -13,7 +13,10 @@ inline constexpr int kPodReportVersion = 1;
 
 // All of them, by id. A new check is a new row in one of the lists.
 PodChecks pod_checks();
+// Those for which nothing has to be asked for.
 std::vector<CheckReport> check_pod(const CheckedPod& pod);
+// Of CheckedPod::traffic alone.
+std::vector<CheckReport> check_traffic_of(const CheckedPod& pod);
 
 // What the files of a pod, or of a copy of one, say; `kernel` is null for a copy, whose network is not here.
 // The probes are the caller's.

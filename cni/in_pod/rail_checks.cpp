@@ -1,6 +1,8 @@
 // The rails: their ports, interfaces, GIDs and MTUs, and where they are plugged in.
 #include "cni/in_pod/pod_check.h"
+#include "common/node/rdma_counters.h"
 #include "common/text.h"
+#include "common/traffic/traffic.h"
 
 #include <algorithm>
 #include <map>
@@ -154,6 +156,54 @@ Result<CheckResults> check_physical_functions(const CheckedPod& pod) {
   return out;
 }
 
+// What an RDMA device has counted that should not be there.
+struct CountedErrors {
+  std::vector<std::string> names;  // "out_of_sequence 4"
+  uint64_t errors = 0;
+  uint64_t packets = 0;
+  bool are_counted = false;
+};
+
+CountedErrors read_errors(const CheckedPod& pod, const Rail& rail) {
+  CountedErrors out;
+  for (const RdmaPortCounters& port :
+       read_rdma_counters(DeviceFolder(pod.sys.at(rail.folder())), "", rail.name)) {
+    for (const NamedCounter& counter : port.counters) {
+      const auto kind = kind_of(counter.name);
+      if (kind == Count::rdma_rx_packets || kind == Count::rdma_tx_packets) out.packets += counter.value;
+      if (kind != Count::retransmissions && kind != Count::out_of_sequence && kind != Count::discards)
+        continue;
+      out.are_counted = true;
+      out.errors += counter.value;
+      if (counter.value > 0) out.names.push_back(counter.name + " " + std::to_string(counter.value));
+    }
+  }
+  return out;
+}
+
+// The pod file has no counters of the time of the attachment, so these are all since the driver has the
+// device.
+Result<CheckResults> check_counters(const CheckedPod& pod) {
+  constexpr uint64_t kPacketsOfError = 10'000;  // above one error for so many packets RDMA slows down
+  CheckResults out;
+  bool are_counted = false;
+  for (const Rail& rail : pod.own_rails()) {
+    const CountedErrors counted = read_errors(pod, rail);
+    are_counted = are_counted || counted.are_counted;
+    if (counted.errors == 0) continue;
+    const bool many = counted.packets / kPacketsOfError < counted.errors;
+    out.push_back({many ? Finding::advice : Finding::note,
+                   describe(rail) + " has counted " + joined(counted.names) + ", with " +
+                       std::to_string(counted.packets) +
+                       " packets, since its driver has it, so also for pods before this one",
+                   "whether they grow: vfrail-check --top; then the fabric loses packets: PFC or ECN of the "
+                   "switches, cables, MTU"});
+  }
+  if (!are_counted && !pod.own_rails().empty())
+    return CheckResults{{Finding::unknown, "the drivers of the rails count no errors"}};
+  return out;
+}
+
 // "0-3,8": whether the number is in the list.
 bool in_ranges(const std::string& list, int64_t number) {
   for (const std::string& part : split(list, ",")) {
@@ -212,6 +262,8 @@ const PodChecks& rail_checks() {
       {"VF-P08", "gids", "every rail has an address, with a GID of RoCE v2 where it was", check_gids},
       {"VF-P15", "mtu", "all rails have one MTU, that of their networks", check_mtus},
       {"VF-P20", "one-pf", "every rail is of a PF of its own", check_physical_functions},
+      {"VF-P21", "counters", "the rails have counted no retransmissions, losses or damaged packets",
+       check_counters},
       {"VF-P22", "numa", "the container's CPUs are near its rails", check_numa_nodes},
   };
   return kChecks;

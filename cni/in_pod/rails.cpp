@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <tuple>
 
 namespace vfrail {
@@ -112,14 +113,18 @@ const Gid* RailPort::find(const IpAddress& address, int roce_version) const {
   return at == gids.end() ? nullptr : &*at;
 }
 
+double RailPort::gbits() const { return std::max(std::strtod(rate.c_str(), nullptr), 0.0); }
+
+std::string Rail::folder() const { return std::string(kRdmaClass) + "/" + name; }
+
 Result<std::vector<Rail>> read_rails(const SysRoot& sys) {
   const auto nodes = TRY(read_verbs_nodes(sys), "");
   const auto in_dev = TRY(list_device_nodes(sys), "");
   std::vector<Rail> out;
   for (const std::string& name : TRY(names_in(sys, kRdmaClass), "")) {
-    const SysRoot device = sys.at(std::string(kRdmaClass) + "/" + name);
     Rail rail;
     rail.name = name;
+    const SysRoot device = sys.at(rail.folder());
     TRY(read_place(sys, device, rail), name);
     for (const VerbsNode& node : nodes) {
       if (node.rdma == name) rail.uverbs = node.name;

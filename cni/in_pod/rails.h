@@ -35,6 +35,7 @@ struct RailPort {
     return gids.empty() || gids.front().index != 0 || is_link_local(gids.front().address);
   }
   bool is_active() const { return state == "ACTIVE"; }
+  double gbits() const;  // of `rate`; 0: it says none
   const Gid* find(uint32_t index) const;
   // The entry of an address with that version of RoCE.
   const Gid* find(const IpAddress& address, int roce_version) const;
@@ -50,6 +51,8 @@ struct Rail {
   std::vector<std::string> netdevs;  // in this network namespace
   std::optional<int64_t> numa_node;
   std::vector<RailPort> ports;
+  // In sysfs: "sys/class/infiniband/mlx5_2".
+  std::string folder() const;
 };
 
 // In the order of their PCI addresses, then names, which is NCCL's.

@@ -11,10 +11,6 @@ namespace vfrail {
 
 namespace {
 
-// Ports and counters of one RDMA device that are read; mlx5 has 1 and 80.
-constexpr uint32_t kMaxPorts = 4;
-constexpr size_t kMaxCountersOfPort = 128;
-
 // What one PF reports of its VFs.
 struct PfAnswer {
   bool in_reach = false;
@@ -103,7 +99,11 @@ class Reader {
 
   void read_rdma(const DeviceFolder& folder, DeviceCounters& out) {
     const Names names = folder.list(kRdmaDevices).value_or(Names());
-    for (const std::string& name : names) read_ports(folder, name, out);
+    for (const std::string& name : names) {
+      for (RdmaPortCounters& port :
+           read_rdma_counters(folder, std::string(kRdmaDevices) + "/" + name + "/", name))
+        out.rdma.push_back(std::move(port));
+    }
     if (!names.empty()) return;
     const Names verbs = folder.list(kVerbsNodes).value_or(Names());
     for (const std::string& name : read_rdma_names_anywhere(folder, verbs).value_or(Names())) {
@@ -116,23 +116,6 @@ class Reader {
       out.no_rdma = NoCounters::none_there;
     else
       out.no_rdma = pods().in_reach ? NoCounters::not_found : NoCounters::pod_out_of_reach;
-  }
-
-  static void read_ports(const DeviceFolder& folder, const std::string& device, DeviceCounters& out) {
-    for (uint32_t port = 1; port <= kMaxPorts; ++port) {
-      const std::string base = std::string(kRdmaDevices) + "/" + device + "/ports/" + std::to_string(port);
-      if (!folder.exists(base).value_or(false)) return;
-      RdmaPortCounters one{.device = device, .port = port, .counters = {}};
-      for (const char* kind : {"/counters/", "/hw_counters/"}) {
-        for (const std::string& name : folder.list(base + kind).value_or(Names())) {
-          if (name == "lifespan" || one.counters.size() == kMaxCountersOfPort) continue;
-          // Some have no number ("N/A (no PMA)" on VFs).
-          const auto value = folder.number(base + kind + name).or_none();
-          if (value && *value >= 0) one.counters.push_back({name, static_cast<uint64_t>(*value)});
-        }
-      }
-      out.rdma.push_back(std::move(one));
-    }
   }
 
   const PodNamespaces& pods() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/netlink/kernel.h"
+#include "common/node/rdma_counters.h"
 #include "common/node/sys_root.h"
 #include "plugin/match/published_pool.h"
 
@@ -15,12 +16,6 @@
 #include <vector>
 
 namespace vfrail {
-
-struct RdmaPortCounters {
-  std::string device;  // "mlx5_4"
-  uint32_t port = 1;
-  std::vector<NamedCounter> counters;  // by the kernel's names, in its units
-};
 
 // Why a device has no counters.
 enum class NoCounters : uint8_t {

@@ -71,21 +71,6 @@ std::string render_rates(const std::vector<DeviceRates>& rates, const Terminal& 
   return draw(traffic_columns(), rows, {.width = terminal.width}, hidden);
 }
 
-std::string rate_lines(const std::vector<DeviceRates>& rates, const std::string& time) {
-  std::string out;
-  for (const DeviceRates& one : rates) {
-    out += time + " " + escaped(one.device.id);
-    if (!one.device.pod.empty()) out += " pod=" + escaped(one.device.pod);
-    for (size_t i = 0; i < kCounts; ++i) {
-      if (one.rates[i])
-        out += " " + std::string(name_of(static_cast<Count>(i))) + "=" +
-               std::to_string(std::llround(*one.rates[i]));
-    }
-    out += "\n";
-  }
-  return out;
-}
-
 std::string render_summary(const Summary& summary) {
   std::vector<Row> rows = {{"DEVICE", "POD", "COUNTER", "TOTAL", "MOST/S", "AVERAGE/S", "LEAST/S"}};
   for (const auto& [id, line] : summary.lines()) {
@@ -100,29 +85,6 @@ std::string render_summary(const Summary& summary) {
   std::snprintf(seconds, sizeof seconds, "%.1f s", summary.seconds());
   if (rows.size() == 1) return std::string("In ") + seconds + " no device had traffic.\n";
   return std::string("In ") + seconds + ":\n" + align(std::move(rows));
-}
-
-Json rates_json(const std::vector<DeviceRates>& rates, double seconds) {
-  Json list = Json::array();
-  for (const DeviceRates& one : rates) {
-    Json counts = Json::object();
-    for (size_t i = 0; i < kCounts; ++i) {
-      if (one.rates[i])
-        counts.set(name_of(static_cast<Count>(i)), static_cast<int64_t>(std::llround(*one.rates[i])));
-    }
-    const auto percent = one.percent();
-    list.push(Json::object()
-                  .set("id", one.device.id)
-                  .set("names", one.device.names)
-                  .set("pod", one.device.pod)
-                  .set("speed_mbps", one.device.speed_mbps ? Json(int64_t{*one.device.speed_mbps}) : Json())
-                  .set("percent", percent ? Json(static_cast<int64_t>(std::lround(*percent))) : Json())
-                  .set("per_second", std::move(counts)));
-  }
-  return Json::object()
-      .set("schema_version", kSchemaVersion)
-      .set("interval_ms", static_cast<int64_t>(std::llround(seconds * 1000)))
-      .set("traffic", std::move(list));
 }
 
 }  // namespace vfrail

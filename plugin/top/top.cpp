@@ -14,9 +14,6 @@
 #include "plugin/report/scan_root.h"
 
 #include <algorithm>
-#include <cmath>
-#include <csignal>
-#include <ctime>
 #include <iostream>
 #include <set>
 #include <unistd.h>
@@ -107,7 +104,7 @@ class NodeReader {
       one.pod = joined(users);
       if (const auto known = hardware.find(id); known != hardware.end())
         one.speed_mbps = known->second.speed_mbps;
-      one.counts = counts_of(counters.at(id));
+      one.counts = counts_of(counters.at(id).traffic, counters.at(id).rdma);
     }
     return out;
   }
@@ -128,50 +125,7 @@ class NodeReader {
   bool is_first_ = true;
 };
 
-std::string time_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::localtime_r(&now, &parts);
-  char out[16];
-  std::strftime(out, sizeof out, "%H:%M:%S", &parts);
-  return out;
-}
-
-// INT and TERM end the wait, and the loop; both are blocked, so that the summary is still printed.
-bool wait_unless_signalled(const sigset_t& signals, double seconds) {
-  const double whole = std::floor(seconds);
-  const timespec wait{.tv_sec = static_cast<time_t>(whole),
-                      .tv_nsec = static_cast<long>((seconds - whole) * 1e9)};
-  return ::sigtimedwait(&signals, nullptr, &wait) < 0;
-}
-
 }  // namespace
-
-Result<> watch_traffic(const TopOptions& options, const TopWorld& world) {
-  Reading before = TRY(world.read(), "");
-  Summary summary;
-  Result<> out;
-  for (unsigned done = 0; options.count == 0 || done < options.count; ++done) {
-    if (!world.wait(options.interval)) break;
-    auto now = world.read();
-    if (!now) {
-      out = std::move(now.error());
-      break;
-    }
-    const double seconds = std::chrono::duration<double>(now->time - before.time).count();
-    const auto rates = rates_between(before, *now);
-    summary.add(rates, seconds);
-    if (options.json)
-      world.print(well_formed(rates_json(rates, seconds).text()) + "\n");
-    else if (world.is_terminal)
-      world.print((options.count == 1 ? "" : kClear) + render_rates(rates, world.terminal));
-    else
-      world.print(rate_lines(rates, time_now()));
-    before = *std::move(now);
-  }
-  if (!options.json) world.print("\n" + render_summary(summary));
-  return out;
-}
 
 int top(const TopOptions& options, const AskKubelet& ask_kubelet) {
   std::optional<Config> config;
@@ -180,17 +134,18 @@ int top(const TopOptions& options, const AskKubelet& ask_kubelet) {
     if (!loaded) return fail(kWrongConfig, loaded.error());
     config = *std::move(loaded);
   }
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM}) ::sigaddset(&signals, signal);
-  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   NodeReader reader(options, std::move(config), ask_kubelet);
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  const auto draw = [clear = options.count != 1,
+                     terminal = find_terminal()](const std::vector<DeviceRates>& rates) {
+    return (clear ? kClear : "") + render_rates(rates, terminal);
+  };
   const auto watched =
       watch_traffic(options, {.read = [&] { return reader.read(); },
-                              .wait = [&](double seconds) { return wait_unless_signalled(signals, seconds); },
+                              .wait = wait_until_signal(),
                               .print = [](const std::string& text) { std::cout << text << std::flush; },
-                              .is_terminal = ::isatty(STDOUT_FILENO) == 1,
-                              .terminal = find_terminal()});
+                              .draw = is_terminal ? draw : DrawRates(),
+                              .summarise = render_summary});
   if (!watched) return fail(kFailed, watched.error());
   return std::cout ? kDone : kFailed;
 }

@@ -1,6 +1,6 @@
 // cni/in_pod: what each check finds, and that it finds nothing where nothing is wrong.
-#include "cni/in_pod/memory_probe.h"
 #include "cni/in_pod/pod_report.h"
+#include "cni/in_pod/probe/memory_probe.h"
 #include "tests/in_pod/pod_tree.h"
 
 #include <cerrno>
@@ -110,6 +110,36 @@ std::vector<Case> device_cases() {
 
 const std::string kPort = test::kFirstPort;
 
+// Pods whose GPU is elsewhere, and without GPUDirect.
+void move_gpu(PodTree& tree, const std::string& target, const char* numa_node) {
+  tree.remove("sys/bus/pci/devices/0000:17:02.0");
+  tree.add("sys/bus/pci/devices/0000:17:02.0 -> ../../../devices/" + target + "\nsys/devices/" + target +
+           "/numa_node = " + numa_node + "\nsys/devices/" + target + "/class = 0x030200\n");
+}
+
+void try_dmabuf(CheckedPod& pod, bool works) {
+  pod.probes = Probes{{kProbedBytes, 0}, {}, {{"mlx5_2", "", 0, 4096, true}, {"mlx5_6", "", 0, 4096, works}}};
+}
+
+std::vector<Case> gpu_cases() {
+  return {
+      {"VF-P18 advice: nvidia0 (0000:17:02.0) is PHB from its nearest rails, mlx5_2 mlx5_6",
+       [](PodTree& tree) { move_gpu(tree, "pci0000:16/0000:16:02.0/0000:17:02.0", "0"); }},
+      {"VF-P18 advice: nvidia0 (0000:17:02.0) is NODE from its nearest rails",
+       [](PodTree& tree) { move_gpu(tree, "pci0000:40/0000:40:02.0/0000:17:02.0", "0"); }},
+      {"VF-P18 advice: nvidia0 (0000:17:02.0) is SYS from its nearest rails",
+       [](PodTree& tree) { move_gpu(tree, "pci0000:80/0000:80:02.0/0000:17:02.0", "1"); }},
+      {"VF-P19 advice: nvidia_peermem is not loaded, and the closed kernel modules",
+       [](PodTree& tree) {
+         tree.remove("sys/module/nvidia_peermem");
+         tree.add("proc/driver/nvidia/version = NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15\n");
+       }},
+      {"VF-P19 advice: nvidia_peermem is not loaded, and the driver of mlx5_6 (net2) cannot register dma-buf",
+       [](PodTree& tree) { tree.remove("sys/module/nvidia_peermem"); },
+       [](CheckedPod& pod) { try_dmabuf(pod, false); }},
+  };
+}
+
 std::vector<Case> rail_cases() {
   return {
       {"VF-P06 fault: mlx5_2 (net1): port 1 is DOWN, Disabled",
@@ -118,6 +148,14 @@ std::vector<Case> rail_cases() {
        [](PodTree& tree) {
          tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
          for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
+       }},
+      {"VF-P21 note: mlx5_2 (net1) has counted out_of_sequence 4, with 1000000 packets, since its driver has "
+       "it",
+       [](PodTree& tree) { tree.add(kPort + "hw_counters/out_of_sequence = 4\n"); }},
+      {"VF-P21 advice: mlx5_2 (net1) has counted local_ack_timeout_err 7, out_of_sequence 400, with 1000000",
+       [](PodTree& tree) {
+         tree.add(kPort + "hw_counters/out_of_sequence = 400\n" + kPort +
+                  "hw_counters/local_ack_timeout_err = 7\n");
        }},
       {"VF-P08 fault: mlx5_2 (net1) has no address",
        [](PodTree& tree) { tree.network.links[2].addresses.clear(); }},
@@ -248,12 +286,13 @@ TEST_CASE("a pod in which nothing is wrong has no finding, and every check reads
     CHECK(ids.insert(report.id).second);
     CHECK(report.results[0].finding == Finding::good);
   }
-  CHECK(ids.size() == pod_checks().size());
+  // All but those that have to be asked for.
+  CHECK(ids.size() + traffic_checks().size() + nccl_log_checks().size() == pod_checks().size());
 }
 
 TEST_CASE("each check of a pod finds its fault, alone, and names the object") {
   std::set<std::string> found;
-  for (const auto& cases : {device_cases(), rail_cases(), nccl_cases(), memory_cases()}) {
+  for (const auto& cases : {device_cases(), rail_cases(), gpu_cases(), nccl_cases(), memory_cases()}) {
     for (const Case& one : cases) {
       PodTree tree;
       one.break_tree(tree);
@@ -272,7 +311,30 @@ TEST_CASE("each check of a pod finds its fault, alone, and names the object") {
       found.insert(id);
     }
   }
-  CHECK(found.size() == pod_checks().size());
+  CHECK(found.size() + traffic_checks().size() + nccl_log_checks().size() == pod_checks().size());
+}
+
+TEST_CASE("what a pod cannot know of its GPUs is unknown, and neither good nor bad") {
+  const auto finding_of = [](const CheckedPod& pod, const std::string& id) {
+    for (const CheckReport& report : check_pod(pod)) {
+      if (report.id == id) return report.results.at(0).finding;
+    }
+    return Finding::fault;
+  };
+  PodTree tree;
+  tree.remove("sys/module/nvidia_peermem");
+  CheckedPod pod = tree.read();
+  CHECK(finding_of(pod, "VF-P19") == Finding::unknown);  // dma-buf was not tried
+  try_dmabuf(pod, true);
+  CHECK(finding_of(pod, "VF-P19") == Finding::good);
+  tree.remove("proc/driver/nvidia");
+  pod = tree.read();
+  try_dmabuf(pod, true);
+  CHECK(finding_of(pod, "VF-P19") == Finding::unknown);
+  CHECK(finding_of(pod, "VF-P18") == Finding::unknown);
+  tree.remove("dev/nvidia0");
+  CHECK(finding_of(tree.read(), "VF-P18") == Finding::good);
+  CHECK(finding_of(tree.read(), "VF-P19") == Finding::good);
 }
 
 namespace {

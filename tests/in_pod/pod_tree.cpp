@@ -78,6 +78,8 @@ PodTree::PodTree() : network(good_network()) {
   add(R"(
 dev/infiniband/rdma_cm/
 dev/nvidia0/
+proc/driver/nvidia/version = NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15
+sys/module/nvidia_peermem/version = 570.86.15
 dev/nvidiactl/
 etc/libibverbs.d/mlx5.driver = driver mlx5
 etc/passwd = root:x:0:0:root:/root:/bin/sh
@@ -90,6 +92,7 @@ proc/1/limits = Max locked memory         unlimited            unlimited        
 proc/self/uid_map =          0          0 4294967295
 proc/meminfo = MemTotal:       131072000 kB
 )");
+  add_gpu("0000:17:02.0", "0");
   write("run/vfrail/pod.json", kPodJson);
   write("proc/self/status",
         "Name:\tvfrail-check\nUid:\t0\t0\t0\t0\nCapEff:\t00000000a80425fb\nCapBnd:\t00000000a80425fb\n"
@@ -124,13 +127,25 @@ void PodTree::add_rail(const std::string& name, const std::string& pci, const st
   const std::string up = "../../" + std::string(kBus).substr(4) + pci;
   add("sys/class/infiniband/" + name + " -> " + up + "/infiniband/" + name + "\n" +
       "sys/class/infiniband_verbs/uverbs" + node + " -> " + up + "/infiniband_verbs/uverbs" + node + "\n" +
+      "sys/bus/pci/devices/" + pci + " -> ../../../" + std::string(kBus).substr(4) + pci + "\n" +
       "sys/class/net/" + netdev + " -> " + up + "/net/" + netdev + "\n" + rdma + "device -> ../../../" + pci +
       "\n" + rdma + "ports/1/state = 4: ACTIVE\n" + rdma + "ports/1/phys_state = 5: LinkUp\n" + rdma +
-      "ports/1/link_layer = Ethernet\n" + rdma + "ports/1/rate = 100 Gb/sec (4X EDR)\n" + verbs +
-      "device -> ../../../" + pci + "\n" + verbs + "ibdev = " + name + "\n" + verbs + "dev = 231:" + node +
-      "\n" + device + "net/" + netdev + "/mtu = 9000\n" + device + "physfn -> ../" + pf + "\n" + device +
+      "ports/1/link_layer = Ethernet\n" + rdma + "ports/1/rate = 100 Gb/sec (4X EDR)\n" + rdma +
+      "ports/1/counters/port_xmit_packets = 1000000\n" + rdma + "ports/1/counters/port_xmit_data = 1000\n" +
+      rdma + "ports/1/hw_counters/out_of_sequence = 0\n" + rdma +
+      "ports/1/hw_counters/local_ack_timeout_err = 0\n" + verbs + "device -> ../../../" + pci + "\n" + verbs +
+      "ibdev = " + name + "\n" + verbs + "dev = 231:" + node + "\n" + device + "net/" + netdev +
+      "/mtu = 9000\n" + device + "physfn -> ../" + pf + "\n" + device +
       "driver -> ../../../../bus/pci/drivers/mlx5_core\n" + device + "numa_node = 0\n" +
       "dev/infiniband/uverbs" + node + "/\n" + "dev/infiniband/umad" + node + "/\n");
+}
+
+void PodTree::add_gpu(const std::string& pci, const std::string& minor) {
+  const std::string device = kBus + pci + "/";
+  add("sys/bus/pci/devices/" + pci + " -> ../../../devices/pci0000:16/0000:16:01.0/" + pci + "\n" + device +
+      "class = 0x030200\n" + device + "numa_node = 0\n");
+  write("proc/driver/nvidia/gpus/" + pci + "/information",
+        "Model: \t\t NVIDIA H100\nBus Location: \t " + pci + "\nDevice Minor: \t " + minor + "\n");
 }
 
 CheckedPod PodTree::read() const {

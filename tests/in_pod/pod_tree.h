@@ -28,6 +28,8 @@ class PodTree {
 
   const std::string& root() const { return folder_.path(); }
   SysRoot sys() const { return SysRoot(folder_.path()); }
+  // Below the root port of the rails, as /dev/nvidia0 or another one.
+  void add_gpu(const std::string& pci, const std::string& minor);
   // As read, with the network of good_network(), without probes.
   CheckedPod read() const;
 

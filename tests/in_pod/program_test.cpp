@@ -34,7 +34,7 @@ TEST_CASE("the JSON has every check, perftest's lines and NCCL's") {
   const auto json = Json::parse(check(tree, "-o json").output);
   REQUIRE(json);
   CHECK(*json->find("schema_version")->as_int() == 1);
-  CHECK(json->find("checks")->as_array()->size() == 19);
+  CHECK(json->find("checks")->as_array()->size() == 22);
   const Json& first = json->find("checks")->as_array()->front();
   CHECK(*first.find("id")->as_text() == "VF-P01");
   CHECK(*first.find("finding")->as_text() == "ok");

@@ -1,9 +1,9 @@
 #include "plugin/report/inspect.h"
 
 #include "common/json.h"
+#include "common/traffic/traffic.h"
 #include "plugin/documents/yaml_text.h"
 #include "plugin/report/report.h"
-#include "plugin/top/traffic.h"
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"

@@ -1,6 +1,7 @@
 // plugin/top: rates of counters, and what the loop prints of them.
 #include "plugin/top/top.h"
 
+#include "plugin/metrics/device_counters.h"
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
@@ -29,7 +30,7 @@ DeviceReading reading(std::vector<NamedCounter> named) {
           .names = "mlx5_2",
           .pod = "team/train-0",
           .speed_mbps = 200'000,
-          .counts = counts_of(counters(std::move(named)))};
+          .counts = counts_of({}, counters(std::move(named)).rdma)};
 }
 
 Reading at(int milliseconds, std::vector<DeviceReading> devices) {
@@ -51,11 +52,14 @@ std::string watched(std::vector<Reading> readings, TopOptions options, bool is_t
   std::string out;
   size_t next = 0;
   options.count = static_cast<unsigned>(readings.size() - 1);
+  const DrawRates draw = [](const std::vector<DeviceRates>& rates) {
+    return render_rates(rates, {.width = 0});
+  };
   const auto ended = watch_traffic(options, {.read = [&]() -> Result<Reading> { return readings.at(next++); },
                                              .wait = [](double) { return true; },
                                              .print = [&](const std::string& text) { out += text; },
-                                             .is_terminal = is_terminal,
-                                             .terminal = {.width = 0}});
+                                             .draw = is_terminal ? draw : DrawRates(),
+                                             .summarise = render_summary});
   REQUIRE(ended);
   return out;
 }
@@ -63,9 +67,10 @@ std::string watched(std::vector<Reading> readings, TopOptions options, bool is_t
 }  // namespace
 
 TEST_CASE("words of InfiniBand's counters are bytes, and counters of one kind are added up") {
-  const Counts counts = counts_of(counters(
+  const DeviceCounters read = counters(
       {{"port_rcv_data", 10}, {"local_ack_timeout_err", 1}, {"packet_seq_err", 2}, {"unknown_to_us", 9}},
-      TrafficCounters{.rx_bytes = 7}));
+      TrafficCounters{.rx_bytes = 7});
+  const Counts counts = counts_of(read.traffic, read.rdma);
   const auto of = [&](Count count) { return counts[static_cast<size_t>(count)]; };
   CHECK(of(Count::rdma_rx_bytes) == 40);
   CHECK(of(Count::retransmissions) == 3);

@@ -1,7 +1,8 @@
 // Traffic of devices: what two readings of their counters, an interval apart, say about it. Pure.
 #pragma once
 
-#include "plugin/metrics/device_counters.h"
+#include "common/netlink/kernel.h"
+#include "common/node/rdma_counters.h"
 
 #include <array>
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vfrail {
@@ -32,7 +34,9 @@ const char* name_of(Count count);
 
 // A missing value: no counter of the device says it. Vendors name them differently, and some have none.
 using Counts = std::array<std::optional<uint64_t>, kCounts>;
-Counts counts_of(const DeviceCounters& counters);
+// What a counter of that name counts. No value: something else.
+std::optional<Count> kind_of(std::string_view counter);
+Counts counts_of(const std::optional<TrafficCounters>& netdev, const std::vector<RdmaPortCounters>& rdma);
 
 struct DeviceReading {
   std::string id;

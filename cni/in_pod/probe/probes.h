@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,11 @@ struct NodeProbe {
 
 // Of one RDMA device, by libibverbs and the drivers that are linked in.
 struct VerbsProbe {
-  std::string device;       // "mlx5_2"
-  std::string failed;       // which call failed: "open", "register"; empty: none
-  int error = 0;            // errno of that
-  uint32_t active_mtu = 0;  // of its first port, in bytes; 0: not read
+  std::string device;               // "mlx5_2"
+  std::string failed;               // which call failed: "open", "register"; empty: none
+  int error = 0;                    // errno of that
+  uint32_t active_mtu = 0;          // of its first port, in bytes; 0: not read
+  std::optional<bool> dmabuf = {};  // whether its driver registers dma-buf; no value: not known
 };
 
 struct Probes {

@@ -1,7 +1,7 @@
 // How much memory is worth locking, and locking it; opening device nodes. What is tried is undone at once.
 #pragma once
 
-#include "cni/in_pod/probes.h"
+#include "cni/in_pod/probe/probes.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 

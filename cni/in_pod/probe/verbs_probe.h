@@ -2,7 +2,7 @@
 // image without any answers, too. Registers memory and releases it.
 #pragma once
 
-#include "cni/in_pod/probes.h"
+#include "cni/in_pod/probe/probes.h"
 
 namespace vfrail {
 

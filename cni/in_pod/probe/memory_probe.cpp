@@ -1,4 +1,4 @@
-#include "cni/in_pod/memory_probe.h"
+#include "cni/in_pod/probe/memory_probe.h"
 
 #include "common/unique_fd.h"
 

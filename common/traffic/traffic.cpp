@@ -1,4 +1,4 @@
-#include "plugin/top/traffic.h"
+#include "common/traffic/traffic.h"
 
 #include <algorithm>
 #include <string_view>
@@ -43,6 +43,12 @@ constexpr CounterName kNames[] = {
     {"symbol_error", Count::discards},
 };
 
+const CounterName* find(std::string_view name) {
+  const auto* at = std::find_if(std::begin(kNames), std::end(kNames),
+                                [&](const CounterName& one) { return one.name == name; });
+  return at == std::end(kNames) ? nullptr : at;
+}
+
 void add(Counts& counts, Count count, uint64_t value) {
   auto& sum = counts[static_cast<size_t>(count)];
   sum = sum.value_or(0) + value;
@@ -57,17 +63,20 @@ const char* name_of(Count count) {
   return kCountNames[static_cast<size_t>(count)];
 }
 
-Counts counts_of(const DeviceCounters& counters) {
+std::optional<Count> kind_of(std::string_view counter) {
+  const CounterName* known = find(counter);
+  return known == nullptr ? std::nullopt : std::optional(known->count);
+}
+
+Counts counts_of(const std::optional<TrafficCounters>& netdev, const std::vector<RdmaPortCounters>& rdma) {
   Counts out;
-  if (counters.traffic) {
-    add(out, Count::net_rx_bytes, counters.traffic->rx_bytes);
-    add(out, Count::net_tx_bytes, counters.traffic->tx_bytes);
+  if (netdev) {
+    add(out, Count::net_rx_bytes, netdev->rx_bytes);
+    add(out, Count::net_tx_bytes, netdev->tx_bytes);
   }
-  for (const RdmaPortCounters& port : counters.rdma) {
+  for (const RdmaPortCounters& port : rdma) {
     for (const NamedCounter& counter : port.counters) {
-      const auto* known = std::find_if(std::begin(kNames), std::end(kNames),
-                                       [&](const CounterName& one) { return one.name == counter.name; });
-      if (known != std::end(kNames)) add(out, known->count, counter.value * known->unit);
+      if (const CounterName* known = find(counter.name)) add(out, known->count, counter.value * known->unit);
     }
   }
   return out;

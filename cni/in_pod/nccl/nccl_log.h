@@ -1,0 +1,45 @@
+// NcclLog: what a log of NCCL with NCCL_DEBUG=INFO says about the network that NCCL took, each fact with its
+// first line. The log can be that of several processes, whose lines are mixed.
+#pragma once
+
+#include "common/result.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfrail {
+
+struct NcclLogLine {
+  size_t number = 0;  // from 1 on
+  std::string text;   // from "NCCL" on, cut
+};
+
+// A line "NET/IB : Using [0]mlx5_2:1/RoCE ...".
+struct NcclDevices {
+  NcclLogLine line;
+  std::vector<std::string> names;  // "mlx5_2:1"
+};
+
+struct NcclLog {
+  size_t lines = 0;                             // of NCCL
+  std::optional<NcclLogLine> socket_network;    // "Using network Socket", or a channel "via NET/Socket"
+  std::optional<NcclLogLine> no_device;         // "NET/IB : No device found."
+  std::optional<NcclDevices> fewest_devices;    // of all such lines
+  std::optional<NcclLogLine> without_gpu_rdma;  // a channel "via NET/IB/0" without "/GDRDMA"
+  size_t channels_without_gpu_rdma = 0;
+  size_t channels = 0;  // via NET/IB
+};
+
+inline constexpr size_t kMaxNcclLine = 4096;            // what is longer is cut
+inline constexpr size_t kMaxNcclLog = size_t{1} << 28;  // bytes that are read
+
+// One more line of the log. Pure.
+void add_nccl_line(NcclLogLine line, NcclLog& log);
+
+// Errc::invalid: it is longer than kMaxNcclLog.
+Result<NcclLog> read_nccl_log(const std::string& path);
+
+}  // namespace vfrail

@@ -1,0 +1,38 @@
+// write_all: writes from several ends at once for a while, and measures each. Pure but for what the ends do.
+#pragma once
+
+#include "cni/in_pod/traffic/traffic_end.h"
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace vfrail {
+
+struct WriteResult {
+  uint64_t bytes = 0;
+  double seconds = 0;
+  std::optional<TrafficFailure> failure = {};
+  double gbits() const { return seconds > 0 ? static_cast<double>(bytes) * 8e-9 / seconds : 0; }
+  bool operator==(const WriteResult&) const = default;
+};
+
+// The world of a test: its time, and whether somebody wants it to end.
+struct TrafficClock {
+  std::function<double()> seconds;
+  std::function<bool()> is_stopped;
+};
+
+struct WriteRules {
+  EndSize size;
+  double seconds = 0;
+};
+
+// What is under way when the time is over may complete: NCCL's queue pairs, too, retry for a long time.
+inline constexpr double kDrainSeconds = 30;
+
+// One thread serves all: messages are large, so the devices, and not their caller, are busy.
+std::vector<WriteResult> write_all(const std::vector<TrafficEnd*>& ends, const WriteRules& rules,
+                                   const TrafficClock& clock);
+
+}  // namespace vfrail

@@ -1,0 +1,121 @@
+// --nccl-log: what a log of NCCL says, and what check VF-P23 makes of it.
+#include "cni/in_pod/nccl/nccl_log.h"
+
+#include "cni/in_pod/pod_report.h"
+#include "tests/in_pod/pod_tree.h"
+#include "tests/support/shell.h"
+
+#include <fstream>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using test::PodTree;
+
+namespace {
+
+constexpr const char* kGood = R"(epoch 1
+trainer-0:71:71 [0] NCCL INFO NET/IB : Using [0]mlx5_2:1/RoCE [1]mlx5_6:1/RoCE [RO]; OOB eth0:10.244.1.7<0>
+trainer-0:71:90 [0] NCCL INFO Using network IB
+trainer-0:71:90 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA
+trainer-0:71:90 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] via P2P/CUMEM
+)";
+
+NcclLog parse(const std::string& text) {
+  NcclLog out;
+  size_t number = 0, begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    add_nccl_line({++number, text.substr(begin, end - begin)}, out);
+    begin = end + 1;
+  }
+  return out;
+}
+
+// "advice: TEXT", a line each.
+std::string found(Result<NcclLog> log) {
+  CheckedPod pod = PodTree().read();
+  pod.nccl_log = std::move(log);
+  std::string out;
+  for (const CheckReport& report : check_pod(pod)) {
+    for (const CheckResult& result : report.results) {
+      if (report.id == "VF-P23") out += std::string(word_of(result.finding)) + ": " + result.text + "\n";
+    }
+  }
+  return out;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string out = kGood;
+  const size_t at = out.find(from);
+  REQUIRE(at != std::string::npos);
+  return out.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a log in which NCCL has taken all rails with GPUDirect has no finding") {
+  const NcclLog log = parse(kGood);
+  CHECK(log.lines == 4);
+  CHECK(log.channels == 1);
+  REQUIRE(log.fewest_devices);
+  CHECK(log.fewest_devices->names == std::vector<std::string>{"mlx5_2:1", "mlx5_6:1"});
+  CHECK(found(log) == "ok: by its log NCCL has taken RDMA, with all rails and GPUDirect\n");
+}
+
+TEST_CASE("what NCCL has not taken is found, with the line that says so") {
+  CHECK(contains(found(parse(changed("Using network IB", "Using network Socket"))),
+                 "fault: line 3, \"NCCL INFO Using network Socket\": NCCL uses TCP"));
+  CHECK(contains(found(parse(changed("NET/IB/0/GDRDMA", "NET/Socket/0"))), "fault: line 4, "));
+  CHECK(contains(found(parse(changed("Using [0]", "No device found. "))), "fault: line 2, "));
+  CHECK(contains(found(parse(changed("/GDRDMA", ""))),
+                 "[send] via NET/IB/0\": 1 of 1 channel over RDMA without GPUDirect"));
+  CHECK(contains(found(parse(changed(" [1]mlx5_6:1/RoCE", ""))),
+                 "NCCL takes 1 device, and this pod has 2 rails"));
+  // Of the processes of several pods that which takes fewest.
+  CHECK(contains(found(parse(std::string(kGood) + "NCCL INFO NET/IB : Using [0]mlx5_1:1/IB [RO]; OOB x\n")),
+                 "advice: line 6, "));
+}
+
+TEST_CASE("a log that says nothing about the network is unknown, and not good") {
+  CHECK(found(parse("")) == "unknown: the log has no line of NCCL: run the job with NCCL_DEBUG=INFO\n");
+  CHECK(found(parse("NCCL version 2.21.5\n")) == "unknown: the log does not say which network NCCL takes\n");
+  CHECK(found(Error{Errc::not_found, 0, "open /x: ENOENT"}) == "unknown: open /x: ENOENT\n");
+}
+
+TEST_CASE("damaged and endless lines are read within limits") {
+  std::mt19937 random(1);  // the same at each run
+  const std::string good = kGood;
+  for (int i = 0; i < 5000; ++i) {
+    std::string damaged = good;
+    damaged.erase(random() % damaged.size(), random() % 30);
+    damaged.insert(random() % damaged.size(), good.substr(random() % good.size(), random() % 60));
+    damaged[random() % damaged.size()] = static_cast<char>(random());
+    const NcclLog log = parse(damaged);
+    CHECK(log.channels_without_gpu_rdma <= log.channels);
+    if (log.fewest_devices) CHECK(log.fewest_devices->names.size() <= 64);
+  }
+  std::string many = "NCCL INFO NET/IB : Using";
+  for (int i = 0; i < 200; ++i) many += " [" + std::to_string(i) + "]a:1/IB";
+  CHECK(parse(many).fewest_devices->names.size() == 64);
+}
+
+TEST_CASE("a log is read from its file, long lines are cut, and a file that is not there is named") {
+  PodTree tree;
+  const std::string path = tree.root() + "/nccl.log";
+  std::ofstream(path) << std::string(100000, 'x') << "\n" << kGood << "NCCL INFO Using network Socket";
+  const auto log = read_nccl_log(path);
+  REQUIRE(log);
+  CHECK(log->lines == 5);
+  REQUIRE(log->socket_network);
+  CHECK(log->socket_network->number == 7);
+  CHECK(read_nccl_log(tree.root() + "/none").error().code == Errc::not_found);
+  const auto outcome =
+      test::run_in_shell("vfrail-check --root " + tree.root() + " --nccl-log " + path + " | grep -A1 VF-P23");
+  CHECK(contains(outcome.output, "line 7, \"NCCL INFO Using network Socket\": NCCL uses TCP"));
+}
