@@ -133,6 +133,9 @@ Result<CheckResults> check_nccl(const CheckedPod& pod) {
       check_fixed_gid(rail, settings, out);
   }
   check_socket(pod, settings, out);
+  if (!settings.doubt().empty())
+    out.push_back(
+        {Finding::note, settings.doubt(), "one file for both: /etc/nccl.conf, or set NCCL_CONF_FILE"});
   if (out.empty() && chosen.empty())
     return CheckResults{{Finding::unknown, "no port is ACTIVE and usable, so NCCL uses TCP"}};
   if (out.empty()) out.push_back({Finding::good, choice_text(pod, settings, chosen)});

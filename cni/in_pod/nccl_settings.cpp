@@ -44,6 +44,18 @@ Result<> add_nccl_path(const SysRoot& sys, const std::string& path, NcclSettings
   return {};
 }
 
+Result<bool> is_there(const SysRoot& sys, const std::string& path) {
+  return path.starts_with('/') ? sys.exists(path.substr(1)) : Result<bool>(false);
+}
+
+// A sentence, if it matters which of the two NCCL asks.
+Result<std::string> other_home(const SysRoot& sys, const std::string& own, const std::string& home) {
+  const std::string other = home.empty() ? "" : home + "/.nccl.conf";
+  if (other == own || (!TRY(is_there(sys, own), "") && !TRY(is_there(sys, other), ""))) return std::string();
+  return "NCCL reads " + (own.empty() ? "no file of a home" : own) + " before 2.30, and " +
+         (other.empty() ? "none" : other) + " ($HOME) since";
+}
+
 }  // namespace
 
 const NcclValue* NcclSettings::find(const std::string& name) const {
@@ -87,7 +99,9 @@ Result<NcclSettings> read_nccl_settings(const SysRoot& sys, const PodEnvironment
   } else {
     const std::string uid = own_uid(TRY(sys.text("proc/self/status"), "").value_or(""));
     const std::string home = home_of(uid, TRY(sys.text("etc/passwd"), "").value_or(""));
-    if (!home.empty()) TRY(add_nccl_path(sys, home + "/.nccl.conf", out), "");
+    const std::string own = home.empty() ? "" : home + "/.nccl.conf";
+    TRY(add_nccl_path(sys, own, out), "");
+    out.set_doubt(TRY(other_home(sys, own, out.text("HOME")), ""));
   }
   TRY(add_nccl_path(sys, kSystemFile, out), "");
   return out;

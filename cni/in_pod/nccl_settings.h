@@ -1,5 +1,6 @@
 // NcclSettings: what NCCL_* variables come to, as NCCL reads them: the environment, then $NCCL_CONF_FILE or
-// ~/.nccl.conf, then /etc/nccl.conf; each value with where it comes from.
+// ~/.nccl.conf, then /etc/nccl.conf; each value with where it comes from. Held against the real one by
+// tests/nccl/run.
 #pragma once
 
 #include "common/node/sys_root.h"
@@ -31,11 +32,15 @@ class NcclSettings {
   std::string text(const std::string& name) const;
   // A number as strtoll() reads it; `otherwise` if it is not set, or empty.
   int64_t number(const std::string& name, int64_t otherwise) const;
+  // What cannot be known without NCCL's version, a sentence; empty: nothing.
+  const std::string& doubt() const { return doubt_; }
+  void set_doubt(std::string doubt) { doubt_ = std::move(doubt); }
   // "NCCL_IB_HCA==mlx5_2:1 from /etc/nccl.conf".
   std::string describe(const std::string& name) const;
 
  private:
   std::map<std::string, NcclValue> values_;
+  std::string doubt_;
 };
 
 // One file: VAR=VALUE a line, '#' in the first column, nothing trimmed. A comment on the first line names the

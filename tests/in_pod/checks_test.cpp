@@ -228,6 +228,13 @@ std::vector<Case> nccl_cases() {
        set("NCCL_IB_GID_INDEX", "9")},
       {"VF-P09 advice: NCCL_IB_GID_INDEX=2 from the environment: that entry of mlx5_2:1 is of RoCE v1",
        set("NCCL_IB_GID_INDEX", "2")},
+      {"VF-P09 note: NCCL reads /root/.nccl.conf before 2.30, and /workspace/.nccl.conf ($HOME) since",
+       [](PodTree& tree) {
+         tree.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n");
+         tree.write("workspace/.nccl.conf", "NCCL_DEBUG=INFO\n");
+         tree.environment["HOME"] = "/workspace";
+         status(tree, "0", kNoLock);
+       }},
       {"VF-P09 fault: mlx5_2:1: NCCL's search ends at GID 0, fe80::ff:fe00:1, which no router forwards",
        [](PodTree& tree) {
          for (const char* entry : {"2", "3"}) {
