@@ -30,7 +30,7 @@ TEST_CASE("the counters of the pod's own rails and of their interfaces are read"
   CHECK(read_rail_traffic(tree.sys(), rails).devices.size() == 1);
 }
 
-TEST_CASE("--top prints a line for each rail, and JSON, and says what it cannot do") {
+TEST_CASE("with --top there is a line for each rail, or JSON, and it says what it cannot do") {
   PodTree tree;
   const std::string program = "vfrail-check --root " + tree.root() + " --top ";
   const auto lines = run_in_shell(program + "--once -i 0.1");
