@@ -1,6 +1,7 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace vfrail {
 
@@ -72,6 +73,13 @@ std::string first_few(const std::vector<std::string>& words) {
   const size_t shown = words.size() <= kFirstFew ? words.size() : kFirstFew - 1;
   for (size_t i = 0; i < shown; ++i) out += (i == 0 ? "" : " ") + words[i];
   if (shown < words.size()) out += " and " + std::to_string(words.size() - shown) + " more";
+  return out;
+}
+
+std::optional<uint32_t> parse_decimal(std::string_view text) {
+  uint32_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return out;
 }
 

@@ -1,6 +1,8 @@
 // Small text functions for messages. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,9 @@ std::string well_formed(std::string_view text);
 
 // The first few of a list: "0000:03:02.1 0000:03:02.2 and 30 more".
 std::string first_few(const std::vector<std::string>& words);
+
+// Decimal digits alone. No value: it is something else, or too large.
+std::optional<uint32_t> parse_decimal(std::string_view text);
 
 // "1 device", "2 devices".
 std::string counted(size_t number, std::string_view noun);

@@ -109,6 +109,7 @@ Result<Tuning> read_tuning(ObjectReader& conf) {
   out.features = TRY(read_features(conf), "");
   out.rps = TRY(read_cpus(conf, "rps"), "");
   out.xps = TRY(read_cpus(conf, "xps"), "");
+  out.irqs = TRY(read_cpus(conf, "irqs"), "");
   return out;
 }
 

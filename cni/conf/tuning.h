@@ -23,6 +23,7 @@ struct Tuning {
   // Receive and transmit packet steering: kNumaCpus, or the CPUs as sysfs takes them ("ff", "3,ffffffff").
   std::string rps;
   std::string xps;
+  std::string irqs;  // the CPUs of its interrupts, likewise
 
   bool empty() const { return *this == Tuning(); }
   bool operator==(const Tuning&) const = default;

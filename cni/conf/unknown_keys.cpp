@@ -37,7 +37,8 @@ constexpr std::array kOurs = {
     "queues",        "rings",
     "coalesce",      "features",
     "rps",           "xps",
-    "nccl",          "rails",
+    "irqs",          "nccl",
+    "rails",
 };
 
 // Keys of others (libcni, Multus, operators), which are not for this plugin.

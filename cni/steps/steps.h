@@ -39,6 +39,11 @@ Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& r
 // drivers make their rings anew, for which the interface is best down. Undone by return_to_baseline(). The
 // error names the key, and what the driver answered.
 Result<> tune_device(const LinkBefore& link, const Tuning& tuning, World& world);
+// The CPUs of its interrupts, saved in the record before. Where the device is does not matter, but many
+// drivers request interrupts when the interface comes up, and give them back when it goes down.
+Result<> steer_irqs(const std::string& cpus, Record& record, World& world);
+// Errors are logged: the next pod is not harmed by the CPUs of an interrupt.
+void restore_irqs(const Record& record, World& world);
 
 // Changes the settings of the VF at its PF, in one request. The error names the settings that the driver
 // refused.

@@ -1,6 +1,8 @@
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 #include "common/netlink/ethtool.h"
+#include "common/node/device_folder.h"
+#include "common/text.h"
 #include "common/unique_fd.h"
 
 #include <array>
@@ -74,14 +76,15 @@ Result<> tune_group(const Group& row, const LinkBefore& link, const Tuning& tuni
                  "ethtool " + std::string(row.option) + " " + link.name + " shows what it can");
 }
 
-// The CPUs of the device's NUMA node as sysfs writes them.
-Result<std::string> cpus_of(const std::string& key, const std::string& cpus, const LinkBefore& link,
-                            const World& world) {
+// The CPUs of the device's NUMA node as sysfs writes them. `folder` is the device's, `name` what people call
+// it.
+Result<std::string> cpus_of(const std::string& key, const std::string& cpus, const std::string& folder,
+                            const std::string& name, const World& world) {
   if (cpus != kNumaCpus) return cpus;
-  const auto node = TRY(world.sys.number("sys/class/net/" + link.name + "/device/numa_node"), "");
+  const auto node = TRY(world.sys.number(folder + "/numa_node"), "");
   if (!node || *node < 0)
     return Error{Errc::invalid, 0,
-                 key + ": the NUMA node of " + link.name +
+                 key + ": the NUMA node of " + name +
                      " is not known; name the CPUs by a mask (\"ff\") in place of \"numa\""};
   const std::string file = "sys/devices/system/node/node" + std::to_string(*node) + "/cpumap";
   auto map = TRY(world.sys.text(file), "");
@@ -101,7 +104,8 @@ Result<> write_mask(const std::string& path, const std::string& mask) {
 Result<> steer(const char* key, const std::string& queues, const std::string& file, const std::string& cpus,
                const LinkBefore& link, const World& world) {
   if (cpus.empty()) return {};
-  const std::string mask = TRY(cpus_of(key, cpus, link, world), "");
+  const std::string mask =
+      TRY(cpus_of(key, cpus, "sys/class/net/" + link.name + "/device", link.name, world), "");
   const std::string folder = "sys/class/net/" + link.name + "/queues";
   for (const std::string& queue : TRY(world.sys.list(folder), "").value_or(SysRoot::Names())) {
     if (!queue.starts_with(queues)) continue;
@@ -117,7 +121,62 @@ Result<> steer(const char* key, const std::string& queues, const std::string& fi
   return {};
 }
 
+std::string affinity_file(uint32_t irq) { return "proc/irq/" + std::to_string(irq) + "/smp_affinity"; }
+
+// The interrupts of the device that a driver has requested, with the CPUs that each may interrupt now. Others
+// have no such file (register_irq_proc() is called by request_irq()).
+Result<std::map<uint32_t, std::string>> read_irqs(const DeviceId& device, const World& world) {
+  std::map<uint32_t, std::string> out;
+  const auto numbers = TRY(world.sys.list(device_folder(device) + "/msi_irqs"), "");
+  for (const std::string& name : numbers.value_or(SysRoot::Names())) {
+    const auto irq = parse_decimal(name);
+    if (!irq) continue;
+    auto mask = TRY(world.sys.text(affinity_file(*irq)), "");
+    if (mask) out[*irq] = std::move(*mask);
+  }
+  return out;
+}
+
 }  // namespace
+
+Result<> steer_irqs(const std::string& cpus, Record& record, World& world) {
+  if (cpus.empty() || !record.device) return {};
+  const std::string folder = device_folder(*record.device);
+  const std::string mask = TRY(cpus_of("irqs", cpus, folder, record.device_key, world), "");
+  record.irqs = TRY(read_irqs(*record.device, world), "");
+  if (record.irqs.empty())
+    return Error{
+        Errc::unsupported, 0,
+        "irqs: " + record.device_key + " has no interrupts of its own (msi_irqs); remove it from the network",
+        ErrorId::link_setting_refused};
+  TRY(world.store.save(record), "save the CPUs of its interrupts");
+  for (const auto& [irq, before] : record.irqs) {
+    const auto written = write_mask(world.sys.path(affinity_file(irq)), mask);
+    if (written) continue;
+    const bool managed = written.error().sys == EIO || written.error().sys == EPERM;
+    return Error{
+        managed ? Errc::unsupported : written.error().code, written.error().sys,
+        "irqs: " + written.error().text +
+            (managed ? ": the kernel itself spreads this interrupt of the driver; remove it from the network"
+                     : ": see that the mask has only CPUs of this node"),
+        ErrorId::link_setting_refused};
+  }
+  return {};
+}
+
+void restore_irqs(const Record& record, World& world) {
+  if (record.irqs.empty() || !record.device) return;
+  const auto now = read_irqs(*record.device, world);
+  for (const auto& [irq, mask] : record.irqs) {
+    // One that the driver has released since is another's, or nobody's.
+    if (now && !now->contains(irq)) continue;
+    const auto written = now ? write_mask(world.sys.path(affinity_file(irq)), mask) : Result<>(now.error());
+    if (written) continue;
+    world.log.warning(
+        "the CPUs of an interrupt are not as before",
+        {{"device", record.device_key}, {"irq", std::to_string(irq)}, {"reason", written.error().text}});
+  }
+}
 
 Result<> tune_device(const LinkBefore& link, const Tuning& tuning, World& world) {
   if (tuning.empty()) return {};

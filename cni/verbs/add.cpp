@@ -178,6 +178,7 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
     record.index_in_pod = link->index;
     TRY(world.store.save(record), "save the interface's index in the pod");
   }
+  if (link) TRY(steer_irqs(plan.tuning.irqs, record, world), "");
   if (link && link->xdp_modes != 0) {
     world.log.warning("an XDP program that the device had in the host is detached",
                       {{"device", record.device_key}});

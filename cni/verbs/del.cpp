@@ -140,6 +140,7 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   // Nothing is touched before it is in the host: another plugin may have attached a device that does not
   // return.
   if (!pod) TRY(wait_for_return(record, world), "");
+  restore_irqs(record, world);  // while the interface is up
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");
   TRY(restore_vf_identity(record, world), "");

@@ -244,6 +244,29 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   return out;
 }
 
+namespace {
+
+Json format_irqs(const std::map<uint32_t, std::string>& irqs) {
+  Json out = Json::object();
+  for (const auto& [irq, mask] : irqs) out.set(std::to_string(irq), mask);
+  return out;
+}
+
+Result<std::map<uint32_t, std::string>> parse_irqs(ObjectReader& record) {
+  std::map<uint32_t, std::string> out;
+  const Json::Object* object = TRY(record.object("irqs"), "");
+  if (object == nullptr) return out;
+  ObjectReader reader(*object, record.path("irqs"));
+  for (const auto& [name, value] : *object) {
+    const auto irq = parse_decimal(name);
+    if (!irq) return reader.error(name, "no number of an interrupt");
+    out[*irq] = TRY(reader.text(name), "").value_or("");
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string format_record(const Record& record) {
   Json out;
   out.set("schema", kSchema);
@@ -255,6 +278,7 @@ std::string format_record(const Record& record) {
   out.set("link", record.link ? format_link(*record.link) : Json());
   out.set("vf", record.vf ? format_vf(*record.vf) : Json());
   if (record.routing_table) out.set("routingTable", *record.routing_table);
+  if (!record.irqs.empty()) out.set("irqs", format_irqs(record.irqs));
   out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("rdmaInPod", Json(record.rdma_in_pod));
@@ -288,6 +312,7 @@ Result<Record> parse_record(std::string_view text) {
   if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
   if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX), ""))
     out.routing_table = static_cast<uint32_t>(*table);
+  out.irqs = TRY(parse_irqs(reader), "");
   if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
     out.port = static_cast<uint32_t>(*port);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");

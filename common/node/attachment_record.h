@@ -103,8 +103,10 @@ struct Record {
   std::optional<uint32_t> port;           // dev_port of the netdev: which one, where the function has several
   std::optional<VfBefore> vf;             // no value: no setting was to be changed
   std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
-  MacAddress pod_mac;                     // the address it has in the pod
-  std::vector<std::string> rdma;          // RDMA devices that move
+  std::map<uint32_t, std::string> irqs =
+      {};                         // interrupt -> mask of its CPUs before; of those that were changed
+  MacAddress pod_mac;             // the address it has in the pod
+  std::vector<std::string> rdma;  // RDMA devices that move
   // Their indices, one for each, which neither a move nor a renaming changes (ib_device_rename(),
   // rdma_dev_change_netns()); empty: the record is an older version's.
   std::vector<uint32_t> rdma_index;

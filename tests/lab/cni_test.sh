@@ -105,6 +105,20 @@ check 'DEL' cni DEL a $vf
 ip netns del a
 check 'the node is as before' unchanged
 
+section 'interrupts and packet steering'
+# Of those that the driver has requested; the others have no such file.
+affinities() { for irq in "$pci/$vf/msi_irqs"/*; do cat "/proc/irq/${irq##*/}/smp_affinity" 2> /dev/null; done; }
+steered() { affinities | tr -d '0,' | sort -u; }
+was=$(affinities)
+pod a
+check 'ADD' cni ADD a $vf ', "irqs": "2", "rps": "2"'
+check 'every interrupt of the VF is on the CPU of the mask' is 2 steered
+check 'the packets too' is 2 in_pod a bash -c "cat /sys/class/net/net1/queues/rx-*/rps_cpus | tr -d '0,' | sort -u"
+check 'DEL' cni DEL a $vf
+check 'the interrupts are where they were' is "$was" affinities
+ip netns del a
+check 'the node is as before' unchanged
+
 section 'settings of the VF at its PF'
 vf_line() { ip link show "$(pf_of $vf)" | grep "^ *vf 0 "; }
 pf_of() { ls "$pci/$1/physfn/net"; }

@@ -162,6 +162,43 @@ TEST_CASE("The tuning of a network is in effect in the pod, and the device is as
   CHECK(node.settings() == before);
 }
 
+TEST_CASE("The interrupts of the device are on the CPUs that the network names, and as before after DEL") {
+  const Queues node;
+  const std::string device = "sys/bus/pci/devices/0000:03:02.1/";
+  for (const char* irq : {"40", "41", "42"})
+    write_tree(node.path("root"), device + "msi_irqs/" + irq + " = msix\n");
+  write_tree(node.path("root"), device +
+                                    "numa_node = 0\n"
+                                    "proc/irq/40/smp_affinity = ff\n"
+                                    "proc/irq/41/smp_affinity = 01\n"
+                                    "proc/irq/43/smp_affinity = ff\n"
+                                    "sys/devices/system/node/node0/cpumap = 0f\n");
+  const auto affinities = [&] {
+    std::string out;
+    for (const char* irq : {"40", "41", "43"})
+      out += read_text(node.path("root/proc/irq/" + std::string(irq) + "/smp_affinity")) + " ";
+    std::erase(out, '\n');
+    return out;
+  };
+  const std::string before = affinities();
+  Call call;
+  call.verb = "ADD";
+  call.netns = node.pod;
+  call.config = node.config();
+  call.config.set("irqs", "numa");
+  const Outcome added = node.run(call);
+  INFO(added.out << added.err);
+  REQUIRE(added.status == 0);
+  CHECK(affinities() == "0f 0f ff ");
+  REQUIRE(node.verb("DEL").status == 0);
+  CHECK(affinities() == before);
+  INFO("one that is another device's by now is left alone");
+  REQUIRE(node.run(call).status == 0);
+  std::filesystem::remove(node.path("root/" + device + "msi_irqs/41"));
+  REQUIRE(node.verb("DEL").status == 0);
+  CHECK(affinities() == "ff 0f ff ");
+}
+
 TEST_CASE("A tuning that the driver cannot have is refused by its key, and nothing stays changed") {
   const Queues node;
   const std::string before = node.settings();
@@ -181,6 +218,7 @@ TEST_CASE("A tuning that the driver cannot have is refused by its key, and nothi
              Catch::Contains("coalesce: ") && Catch::Contains("does not support it"));
   CHECK_THAT(refusal("features", *Json::parse(R"({"no-such-feature":true})")), Catch::Contains("features: "));
   CHECK_THAT(refusal("rps", Json("numa")), Catch::Contains("the NUMA node of vf1 is not known"));
+  CHECK_THAT(refusal("irqs", Json("1")), Catch::Contains("irqs: 0000:03:02.1 has no interrupts of its own"));
 }
 
 TEST_CASE("The host sees a device return under its own name, and no other") {

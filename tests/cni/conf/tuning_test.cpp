@@ -23,7 +23,7 @@ std::string refusal(const std::string& keys) {
 TEST_CASE("the tuning of a device is read, in ethtool's spelling, too") {
   const auto parsed = conf(
       R"("queues":4,"rings":{"rx":4096,"rx-mini":8},"coalesce":{"rx-usecs":8,"adaptiveRx":true,"txUsecs":0},)"
-      R"("features":{"rx-gro":false},"rps":"numa","xps":"3,ffffffff")");
+      R"("features":{"rx-gro":false},"rps":"numa","xps":"3,ffffffff","irqs":"f0")");
   REQUIRE(parsed);
   CHECK(parsed->warnings.empty());
   CHECK(parsed->tuning == Tuning{.queues = 4,
@@ -31,7 +31,8 @@ TEST_CASE("the tuning of a device is read, in ethtool's spelling, too") {
                                  .coalesce = {{"rxUsecs", 8}, {"adaptiveRx", 1}, {"txUsecs", 0}},
                                  .features = {{"rx-gro", false}},
                                  .rps = "numa",
-                                 .xps = "3,ffffffff"});
+                                 .xps = "3,ffffffff",
+                                 .irqs = "f0"});
   CHECK(parsed->interface_key == "settings of the interface");
   CHECK(conf(R"("mtu":1500)")->tuning.empty());
 }

@@ -50,6 +50,8 @@ Record full_record() {
   out.link->permanent_mac = *MacAddress::parse("02:00:00:00:00:0f");
   out.index_in_pod = 9;
   out.routing_table = 100;
+  out.rail_of = "net1";
+  out.irqs = {{40, "ff"}, {4000000000, "3,ffffffff"}};
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.rdma_in_pod = {"rdma0", "rdma0_1"};
