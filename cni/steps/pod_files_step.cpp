@@ -216,11 +216,12 @@ Result<> restore_default_mounts(const std::string& folder, World& world) {
 }  // namespace
 
 Result<bool> remove_abandoned_pod_folder(const std::string& container_id, World& world) {
-  const std::string folder = pod_folder(world.run_folder, container_id);
-  if (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+  // Also without a folder: releasing the lock removes its file, which a killed DEL has left.
   auto locked = world.store.lock_pod(container_id, {});
   if (!locked && locked.error().code == Errc::busy) return false;
   const FileLock lock = TRY(std::move(locked), "");
+  const std::string folder = pod_folder(world.run_folder, container_id);
+  if (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT) return false;
   const auto abandoned = TRY(abandoned_pod_folders(world), "");
   if (std::find(abandoned.begin(), abandoned.end(), container_id) == abandoned.end()) return false;
   TRY(restore_default_mounts(folder, world), "");
