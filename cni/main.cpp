@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <malloc.h>
 #include <new>
 
 extern char** environ;
@@ -26,6 +27,7 @@ namespace vfrail {
 namespace {
 
 constexpr size_t kMaxStdin = 1 << 20;
+constexpr int kHeap = 1 << 20;  // more than a verb uses; pages that are not touched cost nothing
 
 Environment read_environment() {
   Environment out;
@@ -147,6 +149,9 @@ std::optional<int> answer_itself(const Request& request, const Environment& envi
 }
 
 int run_cni(const Environment& environment) {
+  // A process of some milliseconds asks for its heap once, and gives nothing back before its end.
+  ::mallopt(M_TOP_PAD, kHeap);
+  ::mallopt(M_TRIM_THRESHOLD, kHeap);
   std::signal(SIGPIPE, SIG_IGN);
   auto text = read_stream(STDIN_FILENO, kMaxStdin);
   if (!text) return print_error("1.1.0", std::move(text.error()).in("read stdin"), CniCode::io_failure);
