@@ -34,7 +34,8 @@ class Checks {
       // As libcni does (buildOneConfig()).
       for (const char* key : {"name", "cniVersion"})
         if (const Json* value = config.find(key)) one.set(key, *value);
-      plugin(place, one, has_resource);
+      // Of a chain only the first entry needs the device.
+      plugin(place, one, has_resource || i > 0);
     }
   }
 
@@ -62,15 +63,14 @@ class Checks {
   NetworkReport report() && { return {std::move(text_), all_well_}; }
 
  private:
-  void plugin(const std::string& name, const Json& config, bool has_resource) {
+  void plugin(const std::string& name, const Json& config, bool has_device) {
     const std::string* type = text_at(&config, "type");
     if (type == nullptr) return error(name, "type: missing");
     if (!types_.contains(*type)) return note(name, "not checked, it is of type " + *type);
     const auto conf = parse_net_conf(config.text());
     if (!conf) return error(name, conf.error().text_with_id());
     for (const std::string& warning : conf->warnings) complain(name, "warning: " + warning);
-    const bool chained = name.find(", plugins[") != std::string::npos && !name.ends_with("plugins[0]");
-    if (conf->device.empty() && !has_resource && !chained)
+    if (conf->device.empty() && !has_device)
       complain(name,
                std::string("warning: no device: Multus adds one if the definition has the annotation ") +
                    kResourceAnnotation);

@@ -195,7 +195,7 @@ Result<CheckResults> check_counters(const CheckedPod& pod) {
     out.push_back({many ? Finding::advice : Finding::note,
                    describe(rail) + " has counted " + joined(counted.names) + ", with " +
                        std::to_string(counted.packets) +
-                       " packets, since its driver has it, so also for pods before this one",
+                       " packets since the driver was bound, earlier pods included",
                    "whether they grow: vfrail-check --top; then the fabric loses packets: PFC or ECN of the "
                    "switches, cables, MTU"});
   }

@@ -7,6 +7,7 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 namespace vfrail {
@@ -57,17 +58,22 @@ std::vector<Result<>> for_each_rail(const std::vector<Request>& rails, const Own
   const auto one = [&](size_t i) {
     try {
       out[i] = worlds.run(rails[i].ifname, [&](World& own) { return work(i, own); });
-    } catch (const std::bad_alloc&) {
-      out[i] = Error{Errc::system, ENOMEM, "out of memory"};
+    } catch (const std::exception& error) {
+      out[i] = Error{Errc::system, 0, std::string("unexpected: ") + error.what()};
     }
   };
   std::vector<std::jthread> threads;
-  for (size_t i = 0; i < rails.size(); ++i) {
-    if (worlds.at_once && i + 1 < rails.size()) {
+  const auto start = [&](size_t i) {
+    if (!worlds.at_once || i + 1 == rails.size()) return false;
+    try {
       threads.emplace_back(one, i);
-    } else {
-      one(i);
+      return true;
+    } catch (const std::system_error&) {
+      return false;  // EAGAIN, by a limit of processes: then one after the other
     }
+  };
+  for (size_t i = 0; i < rails.size(); ++i) {
+    if (!start(i)) one(i);
   }
   threads.clear();  // each has ended
   return out;
@@ -109,6 +115,8 @@ Result<std::vector<Request>> recorded_rails(const Request& request, const World&
   for (const AttachmentName& name : TRY(world.store.list(), "")) {
     if (name.container_id != request.container_id) continue;
     const auto record = world.store.load(name);
+    // One that is malformed is quarantined by the DEL of its rail, or by a sweep.
+    if (!record && record.error().code != Errc::protocol) return record.error();
     if (!record || !*record || (*record)->rail_of != request.ifname) continue;
     out.push_back(request_of(**record, request));
   }

@@ -228,7 +228,7 @@ TEST_CASE("a caller says what is wrong with a listener") {
         "h0: the peer's results lack a rail");
 }
 
-TEST_CASE("who calls where nobody listens is told what to look at") {
+TEST_CASE("a refused connection is reported with what to check") {
   FakeTime time;
   const TrafficClock clock = time.clock();
   const auto local = IpAddress::parse("127.0.0.1");

@@ -192,7 +192,7 @@ TEST_CASE("The interrupts of the device are on the CPUs that the network names, 
   CHECK(affinities() == "0f 0f ff ");
   REQUIRE(node.verb("DEL").status == 0);
   CHECK(affinities() == before);
-  INFO("one that is another device's by now is left alone");
+  INFO("an interrupt that the device no longer has is not written");
   REQUIRE(node.run(call).status == 0);
   std::filesystem::remove(node.path("root/" + device + "msi_irqs/41"));
   REQUIRE(node.verb("DEL").status == 0);

@@ -79,10 +79,11 @@ std::string address_text(const sockaddr_storage& from) {
 
 Error unreachable(const TrafficAddress& listener, int error) {
   Error out = Error::from_errno(error, "connect to " + listener.text());
-  out.text += error == ECONNREFUSED ? ": nobody listens there: start vfrail-check --listen in the other pod, "
-                                      "with the same --port"
-                                    : ": the address must be one of the other pod's, and a NetworkPolicy "
-                                      "must let TCP to this port pass";
+  out.text += error == ECONNREFUSED
+                  ? ": no process listens on that port: start vfrail-check --listen in the other pod, "
+                    "with the same --port"
+                  : ": the address must be one of the other pod's, and a NetworkPolicy "
+                    "must let TCP to this port pass";
   return out;
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("an ADD of a unit that is attached already changes nothing") {
   CHECK(node.everything() == before);
 }
 
-TEST_CASE("each rail has its own addresses, names and tables where the network names them") {
+TEST_CASE("each rail has the addresses, names and routing table that the network sets for it") {
   RailsNode node;
   node.install_ipam("shows",
                     "cat > $node/asked.$CNI_IFNAME; [ $CNI_COMMAND != ADD ] || echo "
@@ -204,6 +204,22 @@ TEST_CASE("DEL restores the recorded rails when neither the unit nor the configu
   REQUIRE(node.del(text));
   CHECK(node.everything() == before);
   CHECK_FALSE(may_have_rails(node.request(Command::del, RailsNode::config("", kFirst))));
+}
+
+TEST_CASE("a DEL that cannot read a record of the container fails, and is completed when it can") {
+  RailsNode node;
+  const std::string before = node.everything();
+  REQUIRE(node.add());
+  fs::remove_all(node.dir.path("run/promised"));
+  const std::string record = node.dir.path("state/attachments/c1:net1r1.json");
+  fs::rename(record, record + ".away");
+  fs::create_directory(record);
+  CHECK_FALSE(node.del());
+  CHECK(node.in_pod("net1r1").parent_device == kSecond);
+  fs::remove(record);
+  fs::rename(record + ".away", record);
+  REQUIRE(node.del());
+  CHECK(node.everything() == before);
 }
 
 TEST_CASE("a DEL that fails for one rail restores the others, and completes when it is repeated") {
