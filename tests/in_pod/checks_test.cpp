@@ -149,8 +149,8 @@ std::vector<Case> rail_cases() {
          tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
          for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
        }},
-      {"VF-P21 note: mlx5_2 (net1) has counted out_of_sequence 4, with 1000000 packets, since its driver has "
-       "it",
+      {"VF-P21 note: mlx5_2 (net1) has counted out_of_sequence 4, with 1000000 packets since the driver was "
+       "bound, earlier pods included",
        [](PodTree& tree) { tree.add(kPort + "hw_counters/out_of_sequence = 4\n"); }},
       {"VF-P21 advice: mlx5_2 (net1) has counted local_ack_timeout_err 7, out_of_sequence 400, with 1000000",
        [](PodTree& tree) {
