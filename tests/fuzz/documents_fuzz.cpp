@@ -37,20 +37,28 @@ void check_network(const Document& document) {
   }
 }
 
+void check_limits(std::string_view text) {
+  const auto yaml = read_yaml(text);
+  if (!yaml) return check_error(yaml.error());
+  size_t values = 0;
+  for (const Json& document : *yaml) values += values_in(document);
+  MUST(values <= kMaxYamlValues + kMaxYamlDocuments && yaml->size() <= kMaxYamlDocuments);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = text_of(data, size);
-  const auto yaml = read_yaml(text);
-  if (yaml) {
-    size_t values = 0;
-    for (const Json& document : *yaml) values += values_in(document);
-    MUST(values <= kMaxYamlValues + kMaxYamlDocuments && yaml->size() <= kMaxYamlDocuments);
-  } else {
-    check_error(yaml.error());
+  // The parser of YAML takes nearly all of the time, so each input goes through it once.
+  if (size % 4 == 0) {
+    check_limits(text);
+    return 0;
   }
   const auto documents = read_documents(text, "all.yaml");
-  if (!documents) return 0;
+  if (!documents) {
+    check_error(documents.error());
+    return 0;
+  }
   for (const Document& document : *documents) {
     if (is_network(document)) check_network(document);
   }

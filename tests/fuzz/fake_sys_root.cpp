@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 namespace vfrail {
 
@@ -18,7 +17,7 @@ const FakeFiles* changed = nullptr;
 
 const FakeFile* find(std::string_view path) {
   for (const FakeFiles* files : {changed, always}) {
-    if (const auto at = files->find(path); at != files->end()) return &at->second;
+    if (const FakeFile* file = files->find(path)) return file;
   }
   return nullptr;
 }
@@ -34,12 +33,6 @@ std::string_view inside(std::string_view path) {
 Result<> failure_of(const FakeFile* file, const std::string& path) {
   if (file == nullptr || file->kind != FakeFile::Kind::failure) return {};
   return Error::from_errno(file->error, "read " + path);
-}
-
-template <class Visit>
-void each_below(const FakeFiles& files, const std::string& folder, Visit&& visit) {
-  for (auto at = files.lower_bound(folder); at != files.end() && at->first.starts_with(folder); ++at)
-    visit(std::string_view(at->first).substr(folder.size()));
 }
 
 }  // namespace
@@ -98,18 +91,41 @@ Result<std::optional<std::string>> SysRoot::resolve(std::string_view below) cons
 Result<std::optional<SysRoot::Names>> SysRoot::list(std::string_view below) const {
   const std::string name = path(below);
   TRY(failure_of(find(inside(name)), name), "");
-  const std::string folder = std::string(inside(name)) + "/";
-  std::set<std::string_view> names;
-  for (const FakeFiles* files : {always, changed}) {
-    each_below(*files, folder, [&](std::string_view rest) { names.insert(rest.substr(0, rest.find('/'))); });
-  }
+  Names names = always->list(inside(name));
+  const Names& more = changed->list(inside(name));
+  names.insert(names.end(), more.begin(), more.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   const FakeFile* file = find(inside(name));
   if (names.empty() && (file == nullptr || file->kind != FakeFile::Kind::folder))
     return std::optional<Names>();
-  return std::optional(Names(names.begin(), names.end()));
+  return std::optional(std::move(names));
 }
 
 namespace fuzz {
+
+void FakeFiles::set(const std::string& path, FakeFile file) { place(path).file = std::move(file); }
+
+const FakeFile* FakeFiles::find(std::string_view path) const {
+  const auto at = places_.find(path);
+  return at == places_.end() || !at->second.file ? nullptr : &*at->second.file;
+}
+
+const std::vector<std::string>& FakeFiles::list(std::string_view folder) const {
+  static const std::vector<std::string> kNone;
+  const auto at = places_.find(folder);
+  return at == places_.end() ? kNone : at->second.names;
+}
+
+FakeFiles::Place& FakeFiles::place(const std::string& path) {
+  const auto [at, is_new] = places_.try_emplace(path);
+  Place& out = at->second;
+  if (is_new && !path.empty()) {
+    const size_t slash = path.rfind('/');
+    place(slash == std::string::npos ? "" : path.substr(0, slash)).names.push_back(path.substr(slash + 1));
+  }
+  return out;
+}
 
 namespace {
 
@@ -123,15 +139,19 @@ std::string with_line_ends(std::string_view text) {
   return out;
 }
 
-// As the kernel names files: no empty component, no zero, and PCI functions in lower case.
+// As the kernel names files: no empty component, none that goes nowhere or up, no zero, and PCI functions in
+// lower case.
 bool can_be_path(std::string_view path) {
   constexpr std::string_view kFunctions = "sys/bus/pci/devices/";
   if (path.starts_with(kFunctions)) {
     const std::string_view name = path.substr(kFunctions.size(), path.substr(kFunctions.size()).find('/'));
     if (std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'F'; })) return false;
   }
-  return !path.empty() && path.front() != '/' && path.find("//") == std::string_view::npos &&
-         path.find('\0') == std::string_view::npos;
+  // With a slash on both sides, so that each component has one.
+  const std::string whole = "/" + std::string(path) + "/";
+  constexpr std::string_view kNever[] = {"//", "/./", "/../", {"\0", 1}};
+  return std::none_of(std::begin(kNever), std::end(kNever),
+                      [&](std::string_view never) { return whole.find(never) != std::string::npos; });
 }
 
 }  // namespace

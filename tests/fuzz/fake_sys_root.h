@@ -2,10 +2,12 @@
 // program links this in place of common/node/sys_root.cpp.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace vfrail::fuzz {
 
@@ -18,7 +20,25 @@ struct FakeFile {
 
 // By the path that the product reads ("sys/bus/pci/devices/0000:03:00.0/uevent"): links are not followed, so
 // a file stands under each name that it is asked for.
-using FakeFiles = std::map<std::string, FakeFile, std::less<>>;
+class FakeFiles {
+ public:
+  // In place of what stood there.
+  void set(const std::string& path, FakeFile file);
+  const FakeFile* find(std::string_view path) const;  // null: there is none of this name
+  // The names in a folder, in no order.
+  const std::vector<std::string>& list(std::string_view folder) const;
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  struct Place {
+    std::optional<FakeFile> file;  // none: the folder of others
+    std::vector<std::string> names;
+  };
+  Place& place(const std::string& path);
+  std::unordered_map<std::string, Place, Hash, std::equal_to<>> places_;
+};
 
 // A line each, as in tests/data: "path = text" (\n in it is a line end), "path -> target" and "path/". And
 // "path ! 5", which cannot be read for that errno. Other lines are nothing.
