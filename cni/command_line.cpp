@@ -12,6 +12,7 @@
 #include "common/explain.h"
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
+#include "common/node/programs.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -45,7 +46,9 @@ int failed(const std::string& command, const Error& error) {
 
 int run_install(const CommandWords& words) {
   const auto name = words.options.find("--as");
-  const auto done = install(words.arguments[0], name == words.options.end() ? "vfrail" : name->second);
+  const auto check = words.options.find("--check");
+  auto done = install(words.arguments[0], name == words.options.end() ? kCniProgram : name->second);
+  if (done && check != words.options.end()) done = install_check(words.arguments[0], check->second);
   return done ? 0 : failed("install", done.error());
 }
 
@@ -164,7 +167,9 @@ CommandText command_line_text() {
   out.commands = {
       {"install",
        "Copy this program into a folder of CNI plugins; a file of that name is replaced at once",
-       {help, {{"--as"}, "NAME", "The file's name, which is the \"type\" of networks (vfrail)"}},
+       {help,
+        {{"--as"}, "NAME", "The file's name, which is the \"type\" of networks (vfrail)"},
+        {{"--check"}, "FILE", "Also copy this vfrail-check, for containers of resources with mountCheck"}},
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
       {"check-network",
        "Check network configurations: what ADD would refuse, and keys that it would ignore. kubectl get "

@@ -1,6 +1,7 @@
 #include "cni/install.h"
 
 #include "common/files.h"
+#include "common/node/programs.h"
 
 #include <sys/stat.h>
 
@@ -13,6 +14,12 @@ constexpr size_t kMaxProgramBytes = 256 << 20;
 Result<std::string> this_program() {
   const UniqueFd self = TRY(open_for_reading("/proc/self/exe"), "");
   return read_stream(self.get(), kMaxProgramBytes);
+}
+
+Result<> put_program(const std::string& path, const std::string& program) {
+  const auto there = read_file(path, kMaxProgramBytes);
+  if (there && *there == program) return {};
+  return write_file(path, program, 0755, Durability::synced);
 }
 
 }  // namespace
@@ -29,11 +36,13 @@ Result<bool> is_this_program(const std::string& path) {
 Result<> install(const std::string& folder, const std::string& name) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
   if (!plain) return Error{Errc::invalid, 0, "\"" + name + "\" is not a file name"};
-  const std::string program = TRY(this_program(), "read /proc/self/exe");
-  const std::string path = folder + "/" + name;
-  const auto there = read_file(path, kMaxProgramBytes);
-  if (there && *there == program) return {};
-  return write_file(path, program, 0755, Durability::synced);
+  return put_program(folder + "/" + name, TRY(this_program(), "read /proc/self/exe"));
+}
+
+Result<> install_check(const std::string& folder, const std::string& file) {
+  const auto program = TRY(read_file(file, kMaxProgramBytes), "");
+  if (!program) return Error{Errc::not_found, 0, file + " is not there"};
+  return put_program(folder + "/" + kCheckProgram, *program);
 }
 
 }  // namespace vfrail

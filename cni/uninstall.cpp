@@ -5,6 +5,7 @@
 #include "common/error_id.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
+#include "common/node/programs.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -71,7 +72,9 @@ Result<> refuse_attachments(const UninstallPlaces& places) {
 // Under any name: networks of host-device and others may use copies.
 Result<> remove_executables(const std::string& folder, Removal& removal) {
   for (const fs::path& path : TRY(files_of(folder), "")) {
-    if (path.filename() == "vfrail" || TRY(is_this_program(path.string()), "")) TRY(removal.remove(path), "");
+    const std::string name = path.filename().string();
+    if (name == kCniProgram || name == kCheckProgram || TRY(is_this_program(path.string()), ""))
+      TRY(removal.remove(path), "");
   }
   return {};
 }

@@ -110,6 +110,11 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
     return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed",
                  ErrorId::option_invalid};
   }
+  if (!options.cni_bin_dir.starts_with('/')) {
+    return Error{Errc::invalid, 0,
+                 "--cni-bin-dir: must be an absolute path, got \"" + options.cni_bin_dir + "\"",
+                 ErrorId::option_invalid};
+  }
   auto watched = TRY(choose_watched(options), "");
   const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
   auto config = TRY(ConfigSource::open({.file = options.config_file,
@@ -217,6 +222,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   const AllocatePlaces places{.sys = sys,
                               .device_info_dir = options.device_info_dir,
                               .run_dir = options.run_dir,
+                              .cni_dir = options.cni_bin_dir,
                               .cdi_dir = use_cdi ? options.cdi_dir : std::string()};
   if (use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);

@@ -2,6 +2,8 @@
 // (signals, memory, umask), and owns nothing afterwards.
 #pragma once
 
+#include "common/node/programs.h"
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@ struct ServeOptions {
   std::string registration = "auto";
   std::string device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";
   std::string run_dir = "/run/vfrail";
+  std::string cni_bin_dir = kCniFolder;
   std::string cni_state_dir = "/var/lib/cni/vfrail";
   std::string sweep_program;  // empty: orphaned attachments are only reported
   std::string root = "/";

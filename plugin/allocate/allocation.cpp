@@ -4,6 +4,7 @@
 #include "common/json.h"
 #include "common/node/driver.h"
 #include "common/node/pod_folder.h"
+#include "common/node/programs.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -218,6 +219,14 @@ void add_pod_files(const PodFileMounts& wanted, const NodeFacts& node, const std
   if (wanted.nccl_conf_file) out.edits.env.emplace("NCCL_CONF_FILE", mount + "/" + kNcclFile);
 }
 
+// By each device's spec, or by the container's answer; a runtime mounts the same file twice without harm.
+void add_check(const NodeFacts& node, Allocation& out) {
+  if (node.check_program.empty()) return;
+  const Mount mount{node.check_program, kCheckMount};
+  for (auto& [device, edits] : out.edits_of) edits.mounts.push_back(mount);
+  out.edits.mounts.push_back(mount);
+}
+
 // What another pod may use as well: nodes alone. The peers give a shared pool no environment, and the pod
 // opens what it finds; a pod with one device of several gets its address.
 Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
@@ -232,6 +241,7 @@ Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const
   if (pool.config.unit == UnitKind::shared_one)
     out.edits.env.emplace(env_name(pool.config), joined(ids, ","));
   out.edits.nodes = std::move(nodes).take();
+  add_check(node, out);
   return out;
 }
 
@@ -260,6 +270,7 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
   out.edits.env.emplace(env_name(pool.config) + "_INFO", info.go_text());
   out.edits.nodes = std::move(nodes).take();
   add_pod_files(pool.config.pod_files, node, ids, out);
+  add_check(node, out);
   return out;
 }
 

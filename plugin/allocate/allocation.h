@@ -34,6 +34,7 @@ struct NodeFacts {
   bool vhost_net = false;
   bool iommufd = false;  // /dev/iommu, if the resource asks for it
   std::string run_folder = kRunFolder;
+  std::string check_program = {};  // on the host, if the resource asks for it and it is there
 };
 
 // `devices` are pool devices with facts just read. Errors: Errc::invalid for a duplicate or empty list.

@@ -1,5 +1,6 @@
 #include "plugin/allocate/cdi.h"
 
+#include "common/node/programs.h"
 #include "common/text.h"
 
 #include <chrono>
@@ -43,8 +44,8 @@ std::string hash_of(const std::string& text) {
 // A hook that hangs would hold the container: it reads two small files.
 constexpr std::chrono::seconds kHookTimeout{10};
 
-Hook memlock_hook(const std::string& amount) {
-  Hook out{.name = "createRuntime", .path = kHookProgram, .args = {"vfrail", "hook", "memlock"}};
+Hook memlock_hook(const std::string& program, const std::string& amount) {
+  Hook out{.name = "createRuntime", .path = program, .args = {"vfrail", "hook", "memlock"}};
   if (!amount.empty()) out.args.push_back(amount);
   out.timeout = kHookTimeout;
   return out;
@@ -65,13 +66,14 @@ CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id) {
   return out;
 }
 
-void use_cdi(const ResourceConfig& resource, Allocation& allocation) {
+void use_cdi(const ResourceConfig& resource, const std::string& cni_folder, Allocation& allocation) {
+  const std::string program = cni_folder + "/" + kCniProgram;
   ContainerEdits left{.env = std::move(allocation.edits.env)};
   for (const auto& [device, edits] : allocation.edits_of) {
     if (edits == ContainerEdits()) continue;
     CdiSpec spec = cdi_name(resource, device);
     spec.edits = edits;
-    if (resource.memlock) spec.edits.hooks.push_back(memlock_hook(*resource.memlock));
+    if (resource.memlock) spec.edits.hooks.push_back(memlock_hook(program, *resource.memlock));
     left.cdi_devices.push_back(spec.qualified_name());
     allocation.specs.emplace(device, std::move(spec));
   }

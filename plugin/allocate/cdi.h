@@ -11,9 +11,6 @@
 
 namespace vfrail {
 
-// vfrail-cni on the host, where its install command puts it: the program of hooks.
-inline constexpr const char* kHookProgram = "/opt/cni/bin/vfrail";
-
 // A device's name in CDI: "nvidia.com/net-pci=0000:03:02.1" as sriov-network-device-plugin does. Shared pools
 // have the kind of k8s-rdma-shared-dev-plugin, and the resource in the name, because several of them may have
 // the same device: "nvidia.com/net-rdma=rdma:hca_a:0000:03:00.0".
@@ -21,8 +18,9 @@ CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id);
 
 // Moves each device's own edits into a spec; the rest is the variables, which are about all devices together,
 // and the specs' names. A device without edits gets no spec, and no name. A resource's `memlock` is a hook of
-// each spec: a runtime runs it once for each device, and only the first raises anything.
-void use_cdi(const ResourceConfig& resource, Allocation& allocation);
+// each spec, run by the vfrail-cni in `cni_folder` of the host: a runtime runs it once for each device, and
+// only the first raises anything.
+void use_cdi(const ResourceConfig& resource, const std::string& cni_folder, Allocation& allocation);
 
 // The names as the one annotation that kubelets before 1.28 pass on. kubelet keeps one value for a key, so
 // the key differs for each resource and each set of devices. Empty if there are no names.

@@ -33,6 +33,9 @@ Result<NodeFacts> read_node(const AllocatePlaces& places, const ResourceConfig& 
   out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
   out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
   out.iommufd = resource.iommufd && TRY(has_device_node(sys, "iommu"), "");
+  const std::string check = places.cni_dir + "/" + kCheckProgram;
+  // A mount without a source would stop the container.
+  if (resource.mount_check && TRY(sys.exists(check.substr(1)), "mountCheck")) out.check_program = check;
   return out;
 }
 
@@ -226,7 +229,7 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
             " needs CDI, whose specs carry its hook: start vfrail with --use-cdi, or remove the key"};
   auto allocations = TRY(compute(pool, containers, places), "");
   for (Allocation& allocation : allocations) {
-    if (!places.cdi_dir.empty()) use_cdi(pool->config, allocation);
+    if (!places.cdi_dir.empty()) use_cdi(pool->config, places.cni_dir, allocation);
   }
   TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
   Written written(places);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/node/container_edits.h"
+#include "common/node/programs.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 #include "plugin/match/published_pool.h"
@@ -14,10 +15,11 @@
 namespace vfrail {
 
 struct AllocatePlaces {
-  SysRoot sys;                  // the node
-  std::string device_info_dir;  // read by Multus: "/var/run/k8s.cni.cncf.io/devinfo/dp"
-  std::string run_dir;          // AllocatedNodes, for vfrail-cni: "/run/vfrail"
-  std::string cdi_dir{};        // read by the container runtime; empty: the front end passes all edits itself
+  SysRoot sys;                       // the node
+  std::string device_info_dir;       // read by Multus: "/var/run/k8s.cni.cncf.io/devinfo/dp"
+  std::string run_dir;               // AllocatedNodes, for vfrail-cni: "/run/vfrail"
+  std::string cni_dir = kCniFolder;  // on the host: vfrail-cni and vfrail-check
+  std::string cdi_dir{};  // read by the container runtime; empty: the front end passes all edits itself
 };
 
 // The edits of each container, in order; `containers` are the ids of the units that each asks for. With CDI

@@ -94,6 +94,7 @@ struct ResourceConfig {
   bool iommufd = false;                  // also allocate /dev/iommu and the vfio character device
   std::vector<std::string> extra_nodes;  // "/dev/foo"; "cxi/*": /dev/X for each X in the device's folder cxi
   PodFileMounts pod_files;
+  bool mount_check = false;  // containers get vfrail-check
   // What vfrail-cni's hook lets containers lock: bytes, "unlimited", or empty for the container's memory
   // limit. No value: no hook.
   std::optional<std::string> memlock;

@@ -139,6 +139,7 @@ Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& 
   TRY(read_extra_nodes(reader, out.extra_nodes), "");
   TRY(read_pod_files(reader, out), "");
   TRY(read_memlock(reader, out.memlock), "");
+  TRY(read_flag(reader, "mountCheck", out.mount_check), "");
   return read_flag(reader, "registerEmpty", out.register_empty);
 }
 

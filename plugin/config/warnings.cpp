@@ -17,7 +17,7 @@ const std::vector<std::string>& known_keys(KeyPlace place) {
       "resourceName",        "resourcePrefix", "deviceType",       "excludeTopology", "selectors",
       "additionalInfo",      "hostUse",        "bundle",           "rdmaHcaMax",      "hcaPerUnit",
       "preferredAllocation", "health",         "extraDeviceNodes", "registerEmpty",   "iommufd",
-      "setLinksUp",          "podFiles",       "memlock"};
+      "setLinksUp",          "podFiles",       "memlock",          "mountCheck"};
   static const std::vector<std::string> kHealth = {"port", "carrier", "guid", "devlink"};
   switch (place) {
     case KeyPlace::top_level:

@@ -1,5 +1,6 @@
 #include "plugin/report/config_report.h"
 
+#include "common/node/programs.h"
 #include "common/text.h"
 #include "plugin/config/selector_table.h"
 #include "plugin/match/pools.h"
@@ -132,6 +133,7 @@ std::string describe_resource(const ResourceConfig& resource) {
   if (resource.memlock)
     out += line("memlock", resource.memlock->empty() ? "the container's memory limit" : *resource.memlock);
   for (const std::string& node : resource.extra_nodes) out += line("adds", node);
+  if (resource.mount_check) out += line("adds", kCheckMount);
   if (!shares(resource)) out += line("host use", in_words(resource.host_use));
   if (resource.exclude_topology) out += line("topology", "NUMA nodes are not reported");
   if (resource.additional_info) out += describe_additional_info(*resource.additional_info);

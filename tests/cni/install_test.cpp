@@ -51,6 +51,20 @@ TEST_CASE("Installing replaces a symbolic link and does not write through it") {
   CHECK_FALSE(fs::is_symlink(dir.path("vfrail")));
 }
 
+TEST_CASE("vfrail-check is installed beside it, executable, and replaced when it differs") {
+  const test::TempDir dir;
+  std::ofstream(dir.path("new")) << "program";
+  REQUIRE(install_check(dir.path(), dir.path("new")));
+  CHECK(fs::file_size(dir.path("vfrail-check")) == 7);
+  CHECK((status_of(dir.path("vfrail-check")).st_mode & 07777) == 0755);
+  std::ofstream(dir.path("new")) << "newer one";
+  REQUIRE(install_check(dir.path(), dir.path("new")));
+  CHECK(fs::file_size(dir.path("vfrail-check")) == 9);
+  const auto missing = install_check(dir.path(), dir.path("none"));
+  CHECK(missing.error().code == Errc::not_found);
+  CHECK(missing.error().text == dir.path("none") + " is not there");
+}
+
 TEST_CASE("A name that leads out of the folder is refused") {
   const test::TempDir dir;
   for (const char* name : {"", ".", "..", "../x", "a/b", "/x"}) {

@@ -32,6 +32,7 @@ struct Node {
     fs::create_directories(places.cni_folder);
     REQUIRE(install(places.cni_folder, "vfrail"));
     REQUIRE(install(places.cni_folder, "host-device"));
+    write(places.cni_folder + "/vfrail-check");
     write(places.cni_folder + "/bridge");
     REQUIRE(RecordStore::open(places.state, places.run + "/locks"));
     REQUIRE(write_allocated_nodes(places.run, *DeviceId::parse("0000:21:10.0"), {{"uverbs0"}, ""}));
@@ -66,7 +67,7 @@ TEST_CASE("Uninstalling removes the files of vfrail under every name, and leaves
   const Node node;
   const auto removed = uninstall(node.places);
   REQUIRE(removed);
-  CHECK(removed->size() == 7);
+  CHECK(removed->size() == 8);
   CHECK(node.files() ==
         std::vector<std::string>{"/opt/cni/bin/bridge", "/run/cdi/nvidia.json",
                                  "/run/k8s.cni.cncf.io/devinfo/dp/intel.com-other-0000:22:10.0-device.json"});

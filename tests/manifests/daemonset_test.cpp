@@ -36,7 +36,7 @@ struct HostPath {
   bool operator==(const HostPath&) const = default;
 };
 
-// Host path -> where it is mounted, as the DaemonSet has it.
+// Host path -> where it is mounted, as the DaemonSet has it, and whether any container may write there.
 std::map<std::string, HostPath> mounted() {
   const YAML::Node spec = pod_spec(kDaemonSet);
   std::map<std::string, HostPath> paths;
@@ -47,7 +47,9 @@ std::map<std::string, HostPath> mounted() {
       for (const auto& container : spec[list]) {
         for (const auto& mount : container["volumeMounts"]) {
           if (mount["name"].as<std::string>() != volume["name"].as<std::string>()) continue;
-          paths[path] = {mount["mountPath"].as<std::string>(), !mount["readOnly"].as<bool>(false)};
+          HostPath& out = paths[path];
+          out.inside = mount["mountPath"].as<std::string>();
+          out.write = out.write || !mount["readOnly"].as<bool>(false);
         }
       }
     }
@@ -172,7 +174,9 @@ TEST_CASE("only installers write to the CNI folder, and the plugin only where ku
     CHECK(mount.inside == (path.starts_with("/var/lib/") ? path : "/host" + path));
   }
   for (const auto& container : pod_spec(kDaemonSet)["containers"]) {
-    for (const auto& mount : container["volumeMounts"]) CHECK(mount["name"].as<std::string>() != "cni-bin");
+    for (const auto& mount : container["volumeMounts"]) {
+      if (mount["name"].as<std::string>() == "cni-bin") CHECK(mount["readOnly"].as<bool>(false));
+    }
   }
   // kubelet opens the socket by the path that the plugin names.
   for (const char* path : {"/var/lib/kubelet/device-plugins", "/var/lib/kubelet/plugins_registry",

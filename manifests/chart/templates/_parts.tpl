@@ -19,7 +19,7 @@ app.kubernetes.io/component: device-plugin
 - name: {{ .name }}
   image: {{ include "vfrail.image" .root }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-  command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "install") (.as | empty | ternary list (list "--as" .as)) (list (printf "/host%s" .root.Values.cni.binDir)) | toJson }}
+  command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "install") (.as | empty | ternary (list "--check" "/usr/bin/vfrail-check") (list "--as" .as)) (list (printf "/host%s" .root.Values.cni.binDir)) | toJson }}
   securityContext:
     allowPrivilegeEscalation: false
     readOnlyRootFilesystem: true

@@ -1,6 +1,7 @@
 #include "plugin/allocate/allocation.h"
 
 #include "common/json.h"
+#include "common/node/programs.h"
 #include "plugin/allocate/cdi.h"
 
 #include <catch2/catch.hpp>
@@ -257,7 +258,7 @@ TEST_CASE("containers get the files of their pod, of a default until vfrail-cni 
   CHECK(out->allocated_nodes.at("0000:03:02.1") == Texts{"issm1", "umad1", "uverbs1"});
   CHECK(out->allocated_nodes.at("0000:03:02.2").empty());
 
-  use_cdi(pool.config, *out);
+  use_cdi(pool.config, kCniFolder, *out);
   CHECK(out->edits.mounts.empty());
   CHECK(out->edits.env.at("UCX_CONFIG_DIR") == "/run/vfrail");
   REQUIRE(out->specs.size() == 2);
@@ -283,6 +284,6 @@ TEST_CASE("without podFiles a container gets no mount, and a device without node
   Allocation out = allocated({make_device("0000:03:02.1")}, {});
   CHECK(out.edits.mounts.empty());
   CHECK(out.allocated_nodes.empty());
-  use_cdi(make_pool().config, out);
+  use_cdi(make_pool().config, kCniFolder, out);
   CHECK(out.specs.empty());
 }

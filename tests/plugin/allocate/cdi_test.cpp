@@ -36,7 +36,7 @@ Allocation make_allocation(const std::map<std::string, Texts>& devices) {
 
 Allocation by_cdi(const ResourceConfig& resource, const std::map<std::string, Texts>& devices) {
   Allocation out = make_allocation(devices);
-  use_cdi(resource, out);
+  use_cdi(resource, "/var/lib/cni/bin", out);
   return out;
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("with memlock each device's spec has the hook of vfrail-cni, with the 
     for (const auto& [device, spec] : out.specs) {
       REQUIRE(spec.edits.hooks.size() == 1);
       CHECK(spec.edits.hooks[0].name == "createRuntime");
-      CHECK(spec.edits.hooks[0].path == "/opt/cni/bin/vfrail");
+      CHECK(spec.edits.hooks[0].path == "/var/lib/cni/bin/vfrail");
       CHECK(spec.edits.hooks[0].args == args);
     }
     CHECK(out.edits.hooks.empty());

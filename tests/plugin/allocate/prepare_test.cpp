@@ -96,6 +96,31 @@ TEST_CASE("the sources of the mounts are there before a container starts, and em
   }
 }
 
+TEST_CASE("with mountCheck a container gets vfrail-check where it is installed, and else no mount") {
+  Node node;
+  const Pool pool = node.pool(R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
+                                                    "mountCheck": true, "selectors": {"isRdma": true}}]})");
+  node.places.cni_dir = "/var/lib/cni/bin";
+  const std::string spec = node.places.cdi_dir + "/vfrail-nvidia.com-net-pci-0000:21:10.0.json";
+  const auto mounts = [&] {
+    const auto edits = prepare(pool, {{"0000:21:10.0"}}, node.places);
+    REQUIRE(edits);
+    if (node.places.cdi_dir.empty()) return edits->front().mounts;
+    CHECK(edits->front().mounts.empty());
+    return (*read_cdi_spec(spec))->edits.mounts;
+  };
+  const std::string cdi_dir = node.places.cdi_dir;
+  for (const std::string& folder : {std::string(), cdi_dir}) {
+    node.places.cdi_dir = folder;
+    CHECK(mounts().empty());
+  }
+  node.tree.add("var/lib/cni/bin/vfrail-check = program");
+  for (const std::string& folder : {std::string(), cdi_dir}) {
+    node.places.cdi_dir = folder;
+    CHECK(mounts() == std::vector<Mount>{{"/var/lib/cni/bin/vfrail-check", "/usr/local/bin/vfrail-check"}});
+  }
+}
+
 TEST_CASE("memlock without CDI is refused with the reason") {
   Node node;
   Pool pool = node.pool();
