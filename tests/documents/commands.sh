@@ -117,7 +117,7 @@ function ctest {
     [ "$1 $2" = '--test-dir build/dev' ] || wrong "ctest $*"
     case $3 in
         -L) has "LABELS $4" $(cmake_files | real sed "s|^|$top/|") || wrong "no test has the label $4" ;;
-        -R) has "TEST_PREFIX \"(${4//[\^:]/}|\\\$\\{folder\\}):\"" $(cmake_files | real sed "s|^|$top/|") || wrong "no test is called $4" ;;
+        -R) has "(unit_tests|add_program_test)\\([a-z_]+ ${4//[\^\$]/}[ )]" $(cmake_files | real sed "s|^|$top/|") || wrong "no test is called $4" ;;
         *) wrong "ctest $*" ;;
     esac
 }
