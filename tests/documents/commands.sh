@@ -128,8 +128,8 @@ function docker {
         build) [ "$2 $4 $6" = '-f -t .' ] && there "$top/$3" || wrong "docker $*" ;;
         push) [[ $* =~ vfrail:0\.1\.0 ]] || wrong "docker $*" ;;
         run) [[ $* =~ vfrail:0\.1\.0 ]] || wrong "docker $*" ;;
-        create) [ "$2 $3 $4" = '--name vfrail vfrail:0.1.0' ] || wrong "docker $*" ;;
-        cp) [ "$2" = vfrail:/usr/bin/vfrail-check ] && real cp "$programs/vfrail-check" "$3" || wrong "docker $*" ;;
+        create) [ "$2 $3 $4" = '--name check vfrail:0.1.0' ] || wrong "docker $*" ;;
+        cp) [ "$2" = check:/usr/bin/vfrail-check ] && real cp "$programs/vfrail-check" "$3" || wrong "docker $*" ;;
         *) wrong "docker $*" ;;
     esac
 }
