@@ -50,7 +50,7 @@ constexpr const char* kWhere = "c.json: resourceList[0] (intel.com/a): ";
 
 TEST_CASE("a key in a selector that is no selector and no comment is a mistake") {
   CHECK(of(R"({"vendors":["15b3"],"interfaces":["eth0"]})") ==
-        std::string(kWhere) + "selectors.interfaces: unknown key, ignored");
+        std::string(kWhere) + "selectors.interfaces: unknown key, ignored [VF-CONFIG-MISTAKE]");
   CHECK(good(R"({"vendors":["15b3"],"comment":"eth0","_x":["a"],"#y":true,"z":null})"));
   CHECK(of(R"({"vendors":["15b3"]})", R"(,"hostUsage":"refuse")").find("did you mean \"hostUse\"?") !=
         std::string::npos);
@@ -66,10 +66,11 @@ TEST_CASE("selectors that have no effect with the deviceType are a mistake if th
 }
 
 TEST_CASE("a list that is empty is a mistake where nothing else selects") {
-  CHECK(of(R"({"vendors":[]})") ==
-        std::string(kWhere) +
-            "selectors.vendors: empty, and nothing else is selected by: every function "
-            "is; {} says so");
+  CHECK(
+      of(R"({"vendors":[]})") ==
+      std::string(kWhere) +
+          "selectors.vendors: empty, and there is no other selector, so every function is selected; write {} "
+          "if that is meant [VF-CONFIG-MISTAKE]");
   CHECK(of(R"([{"vendors":["15b3"]},{"pfNames":[],"needVhostNet":true}])")
             .find("selectors[1].pfNames: empty") != std::string::npos);
   CHECK(good("{}"));
