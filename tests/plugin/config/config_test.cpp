@@ -123,7 +123,8 @@ TEST_CASE("a comment in a selector is a warning: a key with a leading sign, or l
     CAPTURE(key);
     const Config config = parse(with_selectors("{\"" + std::string(key) + "\":\"x\",\"drivers\":[\"a\"]}"));
     REQUIRE(config.warnings.size() == 1);
-    CHECK(config.warnings[0].find(": unknown key, ignored [VF-CONFIG-UNKNOWN-KEY]") != std::string::npos);
+    CHECK(config.warnings[0].find(": unknown key, ignored") != std::string::npos);
+    CHECK(config.warnings[0].ends_with(" [VF-CONFIG-UNKNOWN-KEY]"));
   }
 }
 

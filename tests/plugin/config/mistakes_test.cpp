@@ -138,10 +138,11 @@ TEST_CASE("a resource for which an earlier one leaves nothing is a mistake") {
   const auto pair = [](const std::string& first, const std::string& second) {
     return mistakes(listed(first + "," + second));
   };
-  CHECK(pair(entry("a", R"({"vendors":["15b3"]})"), entry("b", R"({"vendors":["15b3"],"pfNames":["p0"]})")) ==
-        std::vector<std::string>{
-            "c.json: resourceList[1] (intel.com/b): selectors: matches nothing on any node: "
-            "intel.com/a, which comes before it, has every device that is selected here"});
+  CHECK(
+      pair(entry("a", R"({"vendors":["15b3"]})"), entry("b", R"({"vendors":["15b3"],"pfNames":["p0"]})")) ==
+      std::vector<std::string>{
+          "c.json: resourceList[1] (intel.com/b): selectors: matches nothing on any node: "
+          "intel.com/a, which comes before it, has every device that is selected here [VF-CONFIG-MISTAKE]"});
   CHECK(pair(entry("a", "{}"), entry("b", R"([{"vendors":["15b3"]},{"vendors":["8086"]}])")).size() == 1);
   CHECK(pair(entry("a", R"({"vendors":["15b3"]})"), entry("b", R"({"pfNames":["p0"]})")).empty());
   CHECK(pair(entry("a", R"({"vendors":["15b3"],"isRdma":true})"), entry("b", R"({"vendors":["15b3"]})"))
