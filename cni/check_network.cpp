@@ -1,6 +1,7 @@
 #include "cni/check_network.h"
 
 #include "cni/conf/net_conf.h"
+#include "common/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
 
@@ -69,11 +70,12 @@ class Checks {
     if (!types_.contains(*type)) return note(name, "not checked, it is of type " + *type);
     const auto conf = parse_net_conf(config.text());
     if (!conf) return error(name, conf.error().text_with_id());
-    for (const std::string& warning : conf->warnings) complain(name, "warning: " + warning);
+    for (const std::string& key : conf->warnings) warn(name, key, ErrorId::network_key_ignored);
     if (conf->device.empty() && !has_device)
-      complain(name,
-               std::string("warning: no device: Multus adds one if the definition has the annotation ") +
-                   kResourceAnnotation);
+      warn(name,
+           std::string("no device: Multus adds one if the definition has the annotation ") +
+               kResourceAnnotation,
+           ErrorId::no_device_named);
     note(name, "ADD accepts it");
   }
 
@@ -81,6 +83,9 @@ class Checks {
   void complain(const std::string& name, const std::string& what) {
     all_well_ = false;
     note(name, what);
+  }
+  void warn(const std::string& name, const std::string& what, ErrorId id) {
+    complain(name, "warning: " + text_with_id(what, id));
   }
   void error(const std::string& name, const std::string& what) { complain(name, "error: " + what); }
 

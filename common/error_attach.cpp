@@ -11,8 +11,8 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::network_config, "VF-NETWORK-CONFIG",
      "A value of the network configuration is refused. The message names the key.",
      "The value has the wrong type or is out of range, or two keys do not go together.",
-     "Correct the key in the NetworkAttachmentDefinition; cni/README.md has all keys. `vfrail check-config "
-     "FILE` checks it before."},
+     "Correct the key in the NetworkAttachmentDefinition; cni/README.md has all keys. `vfrail-cni "
+     "check-network` checks it before a pod does."},
     {ErrorId::vlan_trunk, "VF-VLAN-TRUNK", "vlanTrunk of the network is refused.",
      "The kernel has no way to give a VF a trunk of VLANs. Ignored, it would leave the pod in the wrong "
      "networks.",
@@ -129,6 +129,11 @@ constexpr ErrorRow kAttachErrors[] = {
      "The RDMA device cannot have the name that rdmaName gives.",
      "Another RDMA device of the node or of the pod has that name.",
      "Choose a name that no device of the node has: `rdma link` lists them."},
+    {ErrorId::network_key_ignored, "VF-NETWORK-KEY-IGNORED",
+     "A warning: a key of the network configuration has no effect.",
+     "It is misspelt, or vfrail has no such key.",
+     "Correct or remove it; cni/README.md has all keys. `vfrail-cni check-network` finds such keys before a "
+     "pod does."},
 };
 static_assert(kAttachErrors[0].id == ErrorId::network_config &&
               std::size(kAttachErrors) ==

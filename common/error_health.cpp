@@ -14,9 +14,12 @@ constexpr ErrorRow kHealthErrors[] = {
      "`ibstat` on the node shows the port's state: Polling is a missing cable, Initialize a missing subnet "
      "manager. \"health\": {\"port\": false} ignores it."},
     {ErrorId::admin_down, "VF-ADMIN-DOWN",
-     "The device is unhealthy: the interface of its port is administratively down.",
+     "The device is unhealthy, or as a shared RDMA device of no use: the interface of its port is "
+     "administratively down.",
      "Nobody has set it up, or somebody has set it down.",
-     "`ip link set NAME up` on the node, and in its network configuration."},
+     "`ip link set NAME up` on the node, and in its network configuration. Of a shared resource setLinksUp "
+     "does "
+     "it."},
     {ErrorId::no_carrier, "VF-NO-CARRIER", "The device is unhealthy: its Ethernet port has no carrier.",
      "Cable, transceiver or switch port.",
      "`ethtool NAME` on the node shows the link. \"health\": {\"carrier\": false} ignores it."},

@@ -25,6 +25,8 @@ std::string_view name_of(ErrorId id) { return row_of(id).name; }
 
 std::string id_text(ErrorId id) { return std::string(name_of(id)); }
 
+std::string text_with_id(const std::string& text, ErrorId id) { return text + " [" + id_text(id) + "]"; }
+
 std::vector<const ErrorRow*> all_errors() {
   std::vector<const ErrorRow*> out;
   for (const auto& part : error_parts()) {

@@ -69,6 +69,7 @@ enum class ErrorId : uint8_t {
   rdma_shared_mode,
   rdma_nodes_changed,
   rdma_name_taken,
+  network_key_ignored,
 
   // error_address.cpp: of vfrail-cni, from the address on.
   ipam_not_found,
@@ -115,6 +116,12 @@ enum class ErrorId : uint8_t {
   bundle_incomplete,
   no_iommu_group,
   extra_node_missing,
+  config_doubtful,
+  host_device_offered,
+  host_routes_unknown,
+  port_offered_twice,
+  rdma_exclusive_mode,
+  devlink_not_asked,
 
   // error_health.cpp: why a device is unhealthy, or in no resource.
   port_down,
@@ -151,6 +158,8 @@ std::span<const ErrorRow> health_errors();
 const ErrorRow& row_of(ErrorId id);
 std::string_view name_of(ErrorId id);
 std::string id_text(ErrorId id);  // the same, for messages and log fields
+// "the reason [VF-DEVICE-IN-USE]".
+std::string text_with_id(const std::string& text, ErrorId id);
 std::vector<const ErrorRow*> all_errors();
 
 // By its name, also without "VF-", in whatever case, with "_" for "-". Nothing for another text.

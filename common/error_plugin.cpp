@@ -89,8 +89,44 @@ constexpr ErrorRow kPluginErrors[] = {
     {ErrorId::no_iommu_group, "VF-NO-IOMMU-GROUP", "The device is bound to vfio-pci and has no IOMMU group.",
      "The IOMMU is switched off in the firmware or on the kernel's command line.",
      "Switch it on (intel_iommu=on or amd_iommu=on), or allow vfio without: enable_unsafe_noiommu_mode=1."},
-    {ErrorId::extra_node_missing, "VF-EXTRA-NODE-MISSING", "A node of extraDeviceNodes is not on this node.",
-     "The module that makes it is not loaded.", "Load the module, or take the path out of extraDeviceNodes."},
+    {ErrorId::extra_node_missing, "VF-EXTRA-NODE-MISSING",
+     "A device node that the resource wants, by extraDeviceNodes or needVhostNet, is not on this node.",
+     "The module that makes it is not loaded.",
+     "Load the module (`modprobe vhost_net tun` for needVhostNet), or take the path out of "
+     "extraDeviceNodes."},
+    {ErrorId::config_doubtful, "VF-CONFIG-DOUBTFUL",
+     "A warning: a value of the configuration is accepted, and has no effect or not the one it was written "
+     "for.",
+     "A list is empty, a value can match no device, or a key of another plugin's means something else here.",
+     "Correct it as the message says. `vfrail check-config FILE` shows what the configuration means."},
+    {ErrorId::host_device_offered, "VF-HOST-DEVICE-OFFERED",
+     "A warning: a resource advertises a device that the host uses.",
+     "The host has an address on it, and hostUse is not refuse; or hostUse is allow.",
+     "Narrow the selectors, or set \"hostUse\": \"refuse\" in the resource. If the host does not need the "
+     "device, "
+     "remove its addresses."},
+    {ErrorId::host_routes_unknown, "VF-HOST-ROUTES-UNKNOWN",
+     "A warning: not all default routes of the host are known, so a device that the host needs may be "
+     "advertised.",
+     "The plugin is not in the host's network namespace and reads the host's files, which do not name the "
+     "interface of a route outside the main table and are too long with many routes; or a file is missing.",
+     "Exclude the host's devices by selectors. Or run the plugin with hostNetwork: true and --root /, where "
+     "it "
+     "asks the kernel."},
+    {ErrorId::port_offered_twice, "VF-PORT-OFFERED-TWICE",
+     "A warning: a PF and its sub-function are both advertised, and a pod that gets the one takes the port "
+     "of the "
+     "other away.",
+     "The selectors of two resources match the PF and the sub-function.",
+     "Narrow the selectors, so that only one of the two is in a resource."},
+    {ErrorId::rdma_exclusive_mode, "VF-RDMA-EXCLUSIVE-MODE",
+     "A warning: a resource shares RDMA devices, and pods without hostNetwork cannot use them.",
+     "RDMA is in exclusive namespace mode: a device is seen in one network namespace only.",
+     "Give each pod a VF of its own. Or boot the node with \"options ib_core netns_mode=1\" in modprobe.d."},
+    {ErrorId::devlink_not_asked, "VF-DEVLINK-NOT-ASKED",
+     "A warning: the health of the cards is not known, because devlink cannot be asked.",
+     "The plugin is not in the host's network namespace; in the DaemonSet it is not.",
+     "\"health\": {\"devlink\": false} ends the warning. With hostNetwork: true and --root / it is asked."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

@@ -36,15 +36,19 @@ std::string error_list() {
   return out;
 }
 
+std::vector<std::string> all_error_names() {
+  std::vector<std::string> out;
+  for (const ErrorRow* row : all_errors()) out.emplace_back(row->name);
+  return out;
+}
+
 Error no_such_id(std::string_view text) {
   const std::string word(text.substr(0, kMaxWord));
   const std::string wanted = upper_id(word);
-  std::vector<std::string> known;
+  const std::vector<std::string> known = all_error_names();
   std::vector<std::string> with_word;
-  for (const ErrorRow* row : all_errors()) {
-    known.emplace_back(row->name);
-    if (wanted.size() > 2 && row->name.find(wanted) != std::string_view::npos)
-      with_word.emplace_back(row->name);
+  for (const std::string& name : known) {
+    if (wanted.size() > 2 && name.find(wanted) != std::string::npos) with_word.push_back(name);
   }
   const std::string meant = nearest_name(wanted.starts_with("VF-") ? wanted : "VF-" + wanted, known);
   std::string hint = "; explain without an id lists all";

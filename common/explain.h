@@ -16,6 +16,9 @@ std::string explanation(const ErrorRow& row);
 // A line for each: its name and the first sentence of its symptom.
 std::string error_list();
 
+// Every name, in the order of the list.
+std::vector<std::string> all_error_names();
+
 // Errc::not_found names the id that is nearest.
 Error no_such_id(std::string_view text);
 

@@ -73,7 +73,7 @@ ErrorId Error::id() const { return specific.value_or(generic_id(code)); }
 
 std::string Error::id_text() const { return vfrail::id_text(id()); }
 
-std::string Error::text_with_id() const { return text + " [" + id_text() + "]"; }
+std::string Error::text_with_id() const { return vfrail::text_with_id(text, id()); }
 
 Error&& Error::with_id(ErrorId id) && {
   if (!specific) specific = id;

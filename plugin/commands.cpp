@@ -336,6 +336,7 @@ CommandText CommandLine::text() const {
   CommandText out = describe(*app_);
   for (CommandText& command : out.commands) {
     if (command.name == "completion") command.arguments = completion_command().arguments;
+    if (command.name == "explain") command.arguments.front().words = explained_ids();
   }
   out.sections = {
       {"Exit status", "0 done, 1 failed, 2 wrong usage or configuration."},

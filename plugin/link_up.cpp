@@ -12,9 +12,10 @@ Result<> LinksUp::set_up(const std::string& name) {
 
 std::string LinksUp::say_down(const Pool& pool, const PoolDevice& device, const std::string& why) const {
   const std::string& name = device.facts.netdevs.front().name;
-  return pool.resource() + " shares " + device.id() + ", whose interface " + name +
-         " is administratively down, and RDMA over Ethernet needs it up" + (why.empty() ? "" : ": " + why) +
-         " (ip link set " + name + " up)";
+  return text_with_id(pool.resource() + " shares " + device.id() + ", whose interface " + name +
+                          " is administratively down, and RDMA over Ethernet needs it up" +
+                          (why.empty() ? "" : ": " + why) + " (ip link set " + name + " up)",
+                      ErrorId::admin_down);
 }
 
 std::vector<std::string> LinksUp::follow(const Pools& pools) {

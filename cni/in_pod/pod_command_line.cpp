@@ -142,6 +142,12 @@ const PodCheck* find_check(const PodChecks& checks, const std::string& text) {
   return nullptr;
 }
 
+std::vector<std::string> check_ids() {
+  std::vector<std::string> out;
+  for (const PodCheck& check : pod_checks()) out.emplace_back(check.id);
+  return out;
+}
+
 std::string explained(const PodCheck& check) {
   return std::string(check.id) + " " + check.name + " is ok when " + check.holds + "\n";
 }
@@ -183,11 +189,13 @@ CommandText pod_command_line_text() {
       {{"--root"}, "DIR", "Read sys, proc, dev, etc and run below this folder, and try nothing (/)"}};
   for (OptionText& option : pod_top_options()) out.options.push_back(std::move(option));
   for (OptionText& option : traffic_options()) out.options.push_back(std::move(option));
-  out.commands = {{"explain",
-                   "Say what a check such as VF-P07 is about; without ID list them all",
-                   {help},
-                   {{{}, "ID", "As it is in the answer; also without VF-, in small letters"}}}};
+  out.commands = {
+      {"explain",
+       "Say what a check such as VF-P07 is about; without ID list them all",
+       {help},
+       {{{}, "ID", "As it is in the answer; also without VF-, in small letters", false, check_ids()}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
+  out.works_alone = true;
   out.sections = {
       {"Without a command",
        "It checks the pod that it runs in; with --listen, --to or --loopback it tests the traffic "

@@ -49,7 +49,8 @@ Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& worl
   if (!record.vf || !record.device) return std::optional<VfPlace>();
   auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
   if (!found.place) {
-    world.log.warning("the VF's settings cannot be set back", {{"reason", found.why_not}});
+    world.log.warning("the VF's settings cannot be set back",
+                      {{"reason", found.why_not}, {"id", id_text(ErrorId::no_pf)}});
   }
   return std::move(found.place);
 }

@@ -263,8 +263,9 @@ void warn_of_carrier(const Attached& attached, World& world) {
   if (!attached.link || attached.link->carrier() || !attached.record.device) return;
   const std::string why = find_downed_pf(world.sys, *attached.record.device);
   if (!why.empty())
-    world.log.warning("the interface has no carrier in the pod",
-                      {{"device", attached.record.device_key}, {"reason", why}});
+    world.log.warning(
+        "the interface has no carrier in the pod",
+        {{"device", attached.record.device_key}, {"reason", why}, {"id", id_text(ErrorId::no_carrier)}});
 }
 
 Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
@@ -320,7 +321,8 @@ std::string without_repetition(std::string also, const std::string& first, const
 Result<AddResult> add(const Request& request, World& world) {
   NetConf conf = TRY(request.config.conf(), "network configuration");
   for (const std::string& warning : conf.warnings)
-    world.log.warning("a key of the network configuration asks for nothing", {{"reason", warning}});
+    world.log.warning("a key of the network configuration asks for nothing",
+                      {{"reason", warning}, {"id", id_text(ErrorId::network_key_ignored)}});
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod)
     return Error{Errc::wrong_netns, 0,

@@ -28,7 +28,7 @@ std::string argument_text(const OptionText& argument) {
 OptionText help_option() { return {{"-h", "--help"}, "", "Print this help and exit"}; }
 
 std::vector<std::string> choices(const OptionText& option) {
-  return option.value.find('|') == std::string::npos ? std::vector<std::string>() : split(option.value, "|");
+  return option.value.find('|') == std::string::npos ? option.words : split(option.value, "|");
 }
 
 bool is_file(const OptionText& option) { return option.value == "FILE"; }

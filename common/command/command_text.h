@@ -13,6 +13,7 @@ struct OptionText {
   std::string value = {};          // what stands behind: "FILE", "DIR", "table|wide"; empty: nothing does
   std::string about = {};
   bool required = false;
+  std::vector<std::string> words = {};  // that completion offers for it, where `value` does not show them
 };
 
 struct CommandText {
@@ -28,7 +29,7 @@ struct CommandText {
 // The options that every command of either program has.
 OptionText help_option();
 
-// The words that may stand for a value: of "table|wide" both, of "FILE" none.
+// The words that completion offers for a value: of "table|wide" both, of "FILE" none.
 std::vector<std::string> choices(const OptionText& option);
 bool is_file(const OptionText& option);
 bool is_folder(const OptionText& option);

@@ -177,7 +177,7 @@ Result<> ListEntry::read_entry(const std::string& default_prefix, Parse parse, s
   return {};
 }
 
-std::string SkippedEntry::text() const { return reason + " [" + id_text(id) + "]"; }
+std::string SkippedEntry::text() const { return text_with_id(reason, id); }
 
 namespace {
 

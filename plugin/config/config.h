@@ -129,7 +129,7 @@ struct Config {
   std::optional<uint32_t> rescan_seconds;
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
   std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does
-  std::vector<std::string> warnings;      // unknown keys, and values that can never match
+  std::vector<std::string> warnings;      // unknown keys, and values that can never match; each with its id
   // Those of the warnings that are errors for `vfrail check-config`: what makes a selection wider than it was
   // written, or empty for ever. `serve` accepts them, as the peers do.
   std::vector<std::string> mistakes;

@@ -18,11 +18,8 @@ void ignore_foreign_fields(ResourceConfig& resource, const ObjectReader& reader,
       const std::string what = std::string(field.key) + " has no effect with deviceType " +
                                type_name(resource.device_type) +
                                ", as in sriov-network-device-plugin: it is ignored";
-      if (field.matches) {
-        warnings.mistake(reader, "selectors", what);
-      } else {
-        warnings.remark(reader, "selectors", what);
-      }
+      warnings.remark(reader, "selectors", what,
+                      field.matches ? ErrorId::config_mistake : ErrorId::config_doubtful);
     }
   }
 }

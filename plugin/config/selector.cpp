@@ -23,7 +23,9 @@ Result<Selector> read_selector(const Json& json, const std::string& path, Config
   TRY(warnings.unknown_keys(reader, KeyPlace::selector), "");
   const std::string empty = first_empty_list(*json.as_object());
   if (depth == 0 && !empty.empty() && selects_every_function(out))
-    warnings.mistake(reader, empty, "empty, and nothing else is selected by: every function is; {} says so");
+    warnings.mistake(
+        reader, empty,
+        "empty, and there is no other selector, so every function is selected; write {} if that is meant");
   return out;
 }
 

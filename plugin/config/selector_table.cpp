@@ -45,7 +45,8 @@ void remark_values(SelectorInput& input, const char* key, const Texts& values, C
   const bool never = std::none_of(values.begin(), values.end(), can_match);
   for (const std::string& value : values) {
     if (!can_match(value))
-      input.warnings.remark(input.reader, key, "\"" + value + "\" can never match: " + wanted, never);
+      input.warnings.remark(input.reader, key, "\"" + value + "\" can never match: " + wanted,
+                            never ? ErrorId::config_mistake : ErrorId::config_doubtful);
   }
 }
 
@@ -151,7 +152,8 @@ SelectorField ranges(const FieldText& words, const SelectorForm& name_form, Name
     for (const std::string& value : values) {
       const std::string fault = device_range_fault(value);
       if (!fault.empty())
-        input.warnings.remark(input.reader, words.key, "\"" + value + "\": " + fault, never);
+        input.warnings.remark(input.reader, words.key, "\"" + value + "\": " + fault,
+                              never ? ErrorId::config_mistake : ErrorId::config_doubtful);
     }
     remark_values(
         input, words.key, values,

@@ -65,9 +65,9 @@ bool is_selector_name(const std::string& key) {
 }
 
 void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, std::string_view what,
-                            bool is_mistake) {
-  out_.warnings.push_back(where_ + ": " + reader.place(key) + ": " + std::string(what));
-  if (is_mistake) out_.mistakes.push_back(out_.warnings.back());
+                            ErrorId id) {
+  out_.warnings.push_back(text_with_id(where_ + ": " + reader.place(key) + ": " + std::string(what), id));
+  if (id == ErrorId::config_mistake) out_.mistakes.push_back(out_.warnings.back());
 }
 
 Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
@@ -80,7 +80,8 @@ Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
     }
     if (strict_)
       return reader.error(key, "unknown key" + hint(key, place)).with_id(ErrorId::config_unknown_key);
-    remark(reader, key, what, widens(key, *reader.value(key), place));
+    remark(reader, key, what,
+           widens(key, *reader.value(key), place) ? ErrorId::config_mistake : ErrorId::config_unknown_key);
   }
   return {};
 }

@@ -22,9 +22,9 @@ class ConfigWarnings {
 
   // "what" about the value of that key. A mistake is an error for check-config (Config::mistakes).
   void remark(const ObjectReader& reader, std::string_view key, std::string_view what,
-              bool is_mistake = false);
+              ErrorId id = ErrorId::config_doubtful);
   void mistake(const ObjectReader& reader, std::string_view key, std::string_view what) {
-    remark(reader, key, what, true);
+    remark(reader, key, what, ErrorId::config_mistake);
   }
   // One warning for each key that was never read from `reader` and that is not null; under strict the first
   // is an error. In a selector a key that is nearly one of the known ones is always an error: without it the

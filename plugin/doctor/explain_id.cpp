@@ -11,6 +11,7 @@
 #include "plugin/report/terminal.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <vector>
 
@@ -60,6 +61,18 @@ std::optional<NodeCheck> find_check(const std::string& text) {
   return std::nullopt;
 }
 
+// "VF-P07" of "p07": such ids are vfrail-check's. Empty for another text.
+std::string pod_check(const std::string& text) {
+  const std::string word = upper_id(text);
+  const std::string id = word.starts_with("VF-") ? word : "VF-" + word;
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  return id.size() == 6 && id[3] == 'P' && std::all_of(id.begin() + 4, id.end(), is_digit) ? id : "";
+}
+
+Error is_a_check(std::string_view id, const char* what, const std::string& command) {
+  return {Errc::not_found, 0, std::string(id) + " is " + what + ", no error: see " + command};
+}
+
 Json as_json(const Rows& rows) {
   Json list = Json::array();
   for (const ErrorRow* row : rows) {
@@ -92,15 +105,24 @@ std::string labelled(const char* label, std::string_view text) {
 }  // namespace
 
 Result<std::string> explain_id(const ExplainIdOptions& options, size_t width) {
-  if (const auto check = find_check(options.id); check && !options.json) {
+  if (const auto check = find_check(options.id)) {
+    if (options.json) return is_a_check(check->id, "a check of the node", "vfrail doctor -o json");
     return std::string(check->id) + " " + check->name + " is a check of the node, which is ok when " +
            check->holds + ". vfrail doctor shows what it found, and the remedy.\n";
   }
+  if (const std::string id = pod_check(options.id); !id.empty())
+    return is_a_check(id, "a check of a pod", "vfrail-check explain " + id);
   const Rows rows = TRY(find_rows(options.id), "");
   if (options.json) return as_json(rows).pretty() + "\n";
   if (options.id.empty()) return error_list();
   std::string out;
   for (const ErrorRow* row : rows) out += (out.empty() ? "" : "\n") + wrapped_lines(explanation(*row), width);
+  return out;
+}
+
+std::vector<std::string> explained_ids() {
+  std::vector<std::string> out = all_error_names();
+  for (const NodeCheck& check : node_checks()) out.emplace_back(check.id);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "common/result.h"
 
 #include <string>
+#include <vector>
 
 namespace vfrail {
 
@@ -15,6 +16,9 @@ struct ExplainIdOptions {
 
 // "port_down", the value of a label or a state, is as good as the id. Errc::not_found for another word.
 Result<std::string> explain_id(const ExplainIdOptions& options, size_t width);
+
+// The ids that it knows, in the order of its list; checks of the node behind errors.
+std::vector<std::string> explained_ids();
 
 // Exit code: 0 done, 1 there is no such id.
 int explain(const ExplainIdOptions& options);

@@ -22,8 +22,9 @@ const std::vector<std::string>& known_kinds() {
 void remark_kind(const Document& document, FoundConfig& out) {
   const std::string meant = nearest_name(document.kind, known_kinds());
   if (!meant.empty() && meant != document.kind)
-    out.warnings.push_back(document.where + ": kind" + in_line(document.value.find("kind")->line()) +
-                           ": ignored; did you mean \"" + meant + "\"?");
+    out.warn(document.where + ": kind" + in_line(document.value.find("kind")->line()) +
+                 ": ignored; did you mean \"" + meant + "\"?",
+             ErrorId::config_doubtful);
 }
 
 }  // namespace

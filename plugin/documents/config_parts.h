@@ -2,6 +2,7 @@
 // them. Pure.
 #pragma once
 
+#include "common/error_id.h"
 #include "plugin/documents/documents.h"
 
 #include <string>
@@ -16,9 +17,15 @@ struct ConfigPart {
 
 struct FoundConfig {
   std::vector<ConfigPart> parts;      // in the order of the file; policies behind the others
-  std::vector<std::string> warnings;  // of the objects around them
+  std::vector<std::string> warnings;  // of the objects around them, each with its id
   std::vector<std::string> mistakes;  // those of the warnings that make a selection wider than it was written
   std::vector<std::string> notes;     // what was taken, where there was a choice
+
+  void warn(const std::string& text, ErrorId id) { warnings.push_back(text_with_id(text, id)); }
+  void mistake(const std::string& text) {
+    warn(text, ErrorId::config_mistake);
+    mistakes.push_back(warnings.back());
+  }
 };
 
 // `policy_prefix` is that of the resources of SriovNetworkNodePolicies.

@@ -126,6 +126,8 @@ std::string Document::title() const {
 Result<std::vector<Document>> read_documents(std::string_view text, const std::string& file) {
   // As in Go: a byte that is not UTF-8 becomes U+FFFD.
   const std::string good = well_formed(text);
+  if (good.find_first_not_of(kBlanks) == std::string::npos)
+    return Error{Errc::invalid, 0, file + ": it is empty", ErrorId::config_empty};
   if (is_json(good, file)) return read_json(good, file);
   std::vector<Json> values = TRY(read_yaml(good), file);
   const auto shared = std::make_shared<const std::string>(good);

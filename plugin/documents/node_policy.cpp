@@ -43,7 +43,8 @@ Result<> check_keys(ObjectReader& reader, const std::vector<std::string>& known,
     const std::string meant = nearest_name(key, known);
     const std::string hint = meant.empty() ? "" : "; did you mean \"" + meant + "\"?";
     if (selector) return reader.error(key, "unknown key" + hint + " As it stands more is selected");
-    out.warnings.push_back(document.where + ": " + reader.place(key) + ": unknown key, ignored" + hint);
+    out.warn(document.where + ": " + reader.place(key) + ": unknown key, ignored" + hint,
+             ErrorId::config_unknown_key);
   }
   return {};
 }
@@ -72,11 +73,9 @@ Result<> add_device(ObjectReader& reader, bool has_vfs, const Document& document
     policy.lists.set("devices", Json(Json::Array{Json(device).at_line(line)}).at_line(line));
     return {};
   }
-  out.warnings.push_back(
-      document.where + ": " + reader.place("deviceID") + ": \"" + pf +
-      "\" is not a PF whose VFs' device is known: it selects nothing, so that VFs of every "
-      "model are selected");
-  out.mistakes.push_back(out.warnings.back());
+  out.mistake(document.where + ": " + reader.place("deviceID") + ": \"" + pf +
+              "\" is not a PF whose VFs' device is known: it selects nothing, so that VFs of every "
+              "model are selected");
   return {};
 }
 
@@ -95,9 +94,8 @@ Result<> read_nic_selector(ObjectReader& spec, bool has_vfs, const Document& doc
   TRY(check_keys(reader, {"vendor", "deviceID", "pfNames", "rootDevices", "netFilter"}, true, document, out),
       "");
   if (!policy.lists.as_object()->empty()) return {};
-  out.warnings.push_back(document.where + ": " + spec.place("nicSelector") +
-                         ": it selects by nothing, so that every function is selected");
-  out.mistakes.push_back(out.warnings.back());
+  out.mistake(document.where + ": " + spec.place("nicSelector") +
+              ": it selects by nothing, so that every function is selected");
   return {};
 }
 
@@ -112,10 +110,9 @@ Result<> read_kind(ObjectReader& spec, const Document& document, Policy& policy,
   }
   const bool rdma = TRY(spec.boolean("isRdma"), "").value_or(false);
   if (rdma && type == "vfio-pci") {
-    out.warnings.push_back(document.where + ": " + spec.place("isRdma") +
-                           ": matches nothing on any node: a VF bound to vfio-pci (deviceType) has no RDMA "
-                           "device");
-    out.mistakes.push_back(out.warnings.back());
+    out.mistake(document.where + ": " + spec.place("isRdma") +
+                ": matches nothing on any node: a VF bound to vfio-pci (deviceType) has no RDMA "
+                "device");
   }
   for (const char* key : {"isRdma", "needVhostNet"}) {
     if (TRY(spec.boolean(key), "").value_or(false)) policy.options.set(key, *spec.value(key));
@@ -182,12 +179,10 @@ ConfigPart make_resource(const std::vector<Policy>& policies, const Policy& firs
 
 void remark_nodes(const Policy& first, const Policy& other, FoundConfig& out) {
   if (first.node_selector == other.node_selector) return;
-  out.warnings.push_back(
-      other.document->where + ": spec.nodeSelector" + in_line(other.node_selector.line()) +
-      ": it is another than that of " + first.document->title() +
-      " with the same resourceName, and vfrail does not evaluate it: on every node both are "
-      "selected; give each group of nodes a file of its own");
-  out.mistakes.push_back(out.warnings.back());
+  out.mistake(other.document->where + ": spec.nodeSelector" + in_line(other.node_selector.line()) +
+              ": it is another than that of " + first.document->title() +
+              " with the same resourceName, and vfrail does not evaluate it: on every node both are "
+              "selected; give each group of nodes a file of its own");
 }
 
 void note_policies(const std::vector<Policy>& policies, const std::string& prefix, FoundConfig& out) {

@@ -1,5 +1,6 @@
 #include "plugin/inventory/host_network.h"
 
+#include "common/error_id.h"
 #include "common/ip_address.h"
 #include "common/unique_fd.h"
 
@@ -78,6 +79,10 @@ std::optional<uint32_t> hex(std::string_view text) {
   return value;
 }
 
+std::string unknown_routes(const std::string& what) {
+  return text_with_id(what, ErrorId::host_routes_unknown);
+}
+
 std::optional<IpAddress> hex_ipv6(std::string_view digits, std::string_view prefix) {
   const auto length = hex(prefix);
   if (digits.size() != 32 || !length || *length > 128) return std::nullopt;
@@ -105,10 +110,11 @@ class TrieReader {
     const bool is_default =
         columns.size() == 3 && columns[0] == "/0" && columns[2] == "UNICAST" && leaf_ == "0.0.0.0";
     if (!is_default || table_.empty()) return;
-    add_once(out_.warnings,
-             "table " + table_ +
-                 " has an IPv4 default route; its interface cannot be told without the host's network "
-                 "namespace, so nothing is left out because of it");
+    add_once(
+        out_.warnings,
+        unknown_routes("table " + table_ +
+                       " has an IPv4 default route; its interface is not known without the host's network "
+                       "namespace, so nothing is left out because of it"));
   }
 
  private:
@@ -173,9 +179,10 @@ Result<> read_other_tables(const std::string& path, HostNetwork& out) {
                  [&](std::string_view line) {
                    bytes += line.size() + 1;
                    if (bytes <= kMaxTrieBytes) return line != "Main:" && (reader.add(line), true);
-                   out.warnings.push_back("a routing table beside main is too long to be read in " + path +
-                                          ": default routes of further tables are not known; with the host's "
-                                          "network namespace (hostNetwork) they are");
+                   out.warnings.push_back(
+                       unknown_routes("a routing table beside main is too long to be read in " + path +
+                                      ": default routes of further tables are not known; with the host's "
+                                      "network namespace (hostNetwork) they are"));
                    return false;
                  }),
       "");
@@ -199,10 +206,11 @@ Result<std::optional<uint32_t>> count_ipv6_routes(const std::string& path) {
 Result<> read_ipv6_routes(const std::string& folder, HostNetwork& out) {
   const auto count = TRY(count_ipv6_routes(folder + "rt6_stats"), "");
   if (count.value_or(0) > kMaxIpv6Routes) {
-    out.warnings.push_back("the host has " + std::to_string(*count) +
-                           " IPv6 routes, which are too many to be read in " + folder +
-                           "ipv6_route: IPv6 default routes are not known; with the host's network namespace "
-                           "(hostNetwork) they are");
+    out.warnings.push_back(
+        unknown_routes("the host has " + std::to_string(*count) +
+                       " IPv6 routes, which are too many to be read in " + folder +
+                       "ipv6_route: IPv6 default routes are not known; with the host's network namespace "
+                       "(hostNetwork) they are"));
     return {};
   }
   TRY(read_file_by_lines(folder + "ipv6_route", parse_proc_ipv6_route, out), "");
@@ -214,7 +222,8 @@ Result<HostNetwork> read_files(const SysRoot& sys) {
   HostNetwork out;
   const std::string folder = sys.path(TRY(net_folder(sys), ""));
   if (!TRY(read_file_by_lines(folder + "route", parse_proc_route, out), "")) {
-    out.warnings.push_back("the host's IPv4 default routes are not known: there is no " + folder + "route");
+    out.warnings.push_back(
+        unknown_routes("the host's IPv4 default routes are not known: there is no " + folder + "route"));
   }
   TRY(read_other_tables(folder + "fib_trie", out), "");
   TRY(read_ipv6_routes(folder, out), "");
@@ -310,7 +319,7 @@ Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host) {
   auto asked = read_kernel(sys, *host);
   if (asked) return asked;
   HostNetwork out = TRY(read_files(sys), asked.error().text + "; read the host's routes from files instead");
-  out.warnings.push_back(asked.error().text + "; files are read instead");
+  out.warnings.push_back(unknown_routes(asked.error().text + "; files are read instead"));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "plugin/inventory/host_view.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ std::string mark_unseen(const HostView& view, Inventory& inventory) {
   const std::string what = "this is not the host's network namespace: the interfaces of " +
                            first_few(view.unseen) + " cannot be seen, nor the host's routes and addresses; " +
                            kRemedy;
-  inventory.warnings.push_back(what);
+  inventory.warnings.push_back(text_with_id(what, ErrorId::host_not_visible));
   return view.sees_interfaces ? std::string() : what;
 }
 

@@ -13,9 +13,11 @@ namespace {
 constexpr size_t kMaxReasons = 8;
 
 std::string say_risk(const ResourceConfig& resource, const PciFunction& function, const HostUseFact& fact) {
-  return resource.resource() + " offers " + function.address.text() +
-         (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: " : ", which the host uses: ") +
-         fact.what + "; a pod that gets it takes it away from the host";
+  return text_with_id(resource.resource() + " offers " + function.address.text() +
+                          (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: "
+                                                                  : ", which the host uses: ") +
+                          fact.what + "; a pod that gets it takes it away from the host",
+                      ErrorId::host_device_offered);
 }
 
 std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const PciFunction& function) {
@@ -111,9 +113,11 @@ void warn_about_parents(const Inventory& inventory, Pools& out) {
     if (function.kind != FunctionKind::sub_function) continue;
     const auto parent = pool_of.find(function.address.text());
     if (parent == pool_of.end() || !pool_of.contains(function.id.text())) continue;
-    out.warnings.push_back(parent->second->resource() + " offers " + function.address.text() +
-                           ", whose sub-function " + function.id.text() + " is offered as well; a pod " +
-                           "that gets the one takes the port of the other away");
+    out.warnings.push_back(text_with_id(parent->second->resource() + " offers " + function.address.text() +
+                                            ", whose sub-function " + function.id.text() +
+                                            " is offered as well; a pod " +
+                                            "that gets the one takes the port of the other away",
+                                        ErrorId::port_offered_twice));
   }
 }
 
@@ -122,10 +126,11 @@ void warn_about_sharing(const Inventory& inventory, Pools& out) {
   if (inventory.rdma_netns_mode != RdmaNetnsMode::exclusive) return;
   for (const Pool& pool : out.pools) {
     if (!shares(pool.config) || pool.devices.empty()) continue;
-    out.warnings.push_back(pool.resource() +
-                           " shares RDMA devices, but RDMA is in exclusive namespace mode: only pods with "
-                           "hostNetwork can use them; boot with \"options ib_core netns_mode=1\" to share "
-                           "them with all");
+    out.warnings.push_back(text_with_id(
+        pool.resource() + " shares RDMA devices, but RDMA is in exclusive namespace mode: only pods with "
+                          "hostNetwork can use them; boot with \"options ib_core netns_mode=1\" to share "
+                          "them with all",
+        ErrorId::rdma_exclusive_mode));
   }
 }
 
@@ -135,10 +140,11 @@ void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& o
     const bool wanted = std::any_of(resource.selectors.begin(), resource.selectors.end(),
                                     [](const Selector& selector) { return selector.need_vhost_net; });
     if (!wanted) continue;
-    out.warnings.push_back(
+    out.warnings.push_back(text_with_id(
         resource.resource() +
-        " has needVhostNet, but /dev/vhost-net or /dev/net/tun is not there, so neither is handed "
-        "out (modprobe vhost_net tun)");
+            " has needVhostNet, but /dev/vhost-net or /dev/net/tun is not there, so containers get neither "
+            "(modprobe vhost_net tun)",
+        ErrorId::extra_node_missing));
   }
 }
 

@@ -32,8 +32,6 @@ struct Findings {
   std::vector<Network> networks;
 };
 
-std::string with_id(const std::string& text, ErrorId id) { return text + " [" + id_text(id) + "]"; }
-
 void add_config(const Config& config, Findings& out) {
   out.has_config = true;
   for (const ResourceConfig& resource : config.resources) out.resources.insert(resource.resource());
@@ -41,7 +39,7 @@ void add_config(const Config& config, Findings& out) {
   const std::set<std::string> mistakes(config.mistakes.begin(), config.mistakes.end());
   for (const std::string& warning : config.warnings) {
     if (mistakes.contains(warning))
-      out.errors.push_back(with_id(warning, ErrorId::config_mistake));
+      out.errors.push_back(warning);
     else
       out.warnings.push_back(warning);
   }
@@ -73,7 +71,7 @@ Result<> check_file(const std::string& file, const CheckConfigOptions& options, 
 void check_networks(Findings& out) {
   for (const Network& network : out.networks) {
     for (const std::string& fault : network.faults)
-      out.errors.push_back(with_id(fault, ErrorId::network_config));
+      out.errors.push_back(text_with_id(fault, ErrorId::network_config));
     out.described += (out.described.empty() ? "" : "\n") + describe(network);
     if (network.resource.empty() || out.resources.contains(network.resource)) continue;
     const std::string place =
@@ -83,7 +81,7 @@ void check_networks(Findings& out) {
     } else {
       const std::vector<std::string> known(out.resources.begin(), out.resources.end());
       const std::string meant = nearest_name(network.resource, known);
-      out.errors.push_back(with_id(
+      out.errors.push_back(text_with_id(
           place + " is in no configuration that was given" +
               (meant.empty() ? "; there is " + first_few(known) : "; did you mean \"" + meant + "\"?"),
           ErrorId::network_resource));

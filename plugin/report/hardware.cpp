@@ -1,6 +1,7 @@
 #include "plugin/report/hardware.h"
 
 #include "common/files.h"
+#include "plugin/report/model_names.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -48,7 +49,8 @@ PciNames read_names(const std::vector<std::string>& files, const Inventory& inve
     out.emplace(function.vendor, "");
     out.emplace(function.vendor + function.device, "");
   }
-  find_names(first_text(files), out);
+  find_names(known_model_names(), out);
+  find_names(first_text(files), out);  // says more, and is the word where both know a model
   return out;
 }
 
@@ -92,7 +94,8 @@ HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& p
 std::vector<std::string> pci_ids_files(const std::string& root) {
   std::vector<std::string> out;
   for (const std::string& from : {root, std::string("/")}) {
-    for (const char* file : {"usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids"})
+    for (const char* file : {"usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "var/lib/pciutils/pci.ids",
+                             "usr/share/pci.ids"})
       out.push_back(SysRoot(from).path(file));
   }
   return out;

@@ -21,7 +21,8 @@ struct Hardware {
 
 // By the ids of functions. Unreadable facts are missing.
 using HardwareById = std::map<std::string, Hardware>;
-// `pci_ids`: files in the format of pci.ids; the first that is there counts.
+// `pci_ids`: files in the format of pci.ids; the first that is there counts. What it does not have, or where
+// none is there, has the name that the program knows (model_names.h).
 HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,
                            const Inventory& inventory);
 

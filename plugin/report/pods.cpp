@@ -1,5 +1,6 @@
 #include "plugin/report/pods.h"
 
+#include "common/error_id.h"
 #include "plugin/match/units.h"
 #include "plugin/report/scan_root.h"
 
@@ -33,8 +34,9 @@ void ask_for_pods(const PodSources& sources, const Pools& pools, PodsById& out,
   std::error_code failed;
   if (!std::filesystem::exists(folder, failed)) {
     if (failed)
-      warnings.push_back("kubelet is not asked which pod has which device: " + folder + ": " +
-                         failed.message());
+      warnings.push_back(
+          text_with_id("kubelet is not asked which pod has which device: " + folder + ": " + failed.message(),
+                       ErrorId::pod_resources));
     return;
   }
   const auto in_use = sources.ask_kubelet(sources.kubelet_root);

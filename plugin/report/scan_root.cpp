@@ -40,11 +40,12 @@ Result<Inventory> scan_root(const std::string& root) {
   if (const auto attached = Attachments(state).owners())
     mark_attached(*attached, out);
   else
-    out.warnings.push_back("which devices are attached to pods is not known: " + attached.error().text);
+    out.warnings.push_back("which devices are attached to pods is not known: " +
+                           attached.error().text_with_id());
   const auto read = add_unclean(sys, state, out);
   if (!read)
     out.warnings.push_back("which devices could not be restored after a pod is not known: " +
-                           read.error().text);
+                           read.error().text_with_id());
   return out;
 }
 

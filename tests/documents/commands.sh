@@ -121,10 +121,15 @@ function ctest {
         *) wrong "ctest $*" ;;
     esac
 }
+# Not expanded in a script; the programs behind it are the functions above.
+function alias { [[ $* =~ ^vfrail=docker\ run\ --rm\ -i\ -v\ .*PWD:/work:ro.\ -w\ /work\ (REGISTRY/)?vfrail:0\.1\.0$ ]] || wrong "alias $*"; }
 function docker {
     case $1 in
         build) [ "$2 $4 $6" = '-f -t .' ] && there "$top/$3" || wrong "docker $*" ;;
-        push | run) [[ $* =~ vfrail:0\.1\.0 ]] || wrong "docker $*" ;;
+        push) [[ $* =~ vfrail:0\.1\.0 ]] || wrong "docker $*" ;;
+        run) [[ $* =~ vfrail:0\.1\.0 ]] || wrong "docker $*" ;;
+        create) [ "$2 $3 $4" = '--name check vfrail:0.1.0' ] || wrong "docker $*" ;;
+        cp) [ "$2" = check:/usr/bin/vfrail-check ] && real cp "$programs/vfrail-check" "$3" || wrong "docker $*" ;;
         *) wrong "docker $*" ;;
     esac
 }
@@ -260,9 +265,14 @@ inside() {
         vfrail)
             config_of manifests/configmap.yaml > mounted.json
             for word in "$@"; do words+=("${word/#\/etc\/pcidp\/config.json/mounted.json}"); done
+            [ "$*" != 'vfrail check-config' ] || words+=(mounted.json)
             "${words[@]}"
             ;;
-        ip | sh) ;;
+        vfrail-cni) # 1: it has found something in cluster_networks
+            [ "${2:-}" = check-network ] || wrong "kubectl exec -- $*"
+            "$@" || [ $? = 1 ]
+            ;;
+        ip | sh | /tmp/vfrail-check) ;;
         ibv_devinfo) has 'ibverbs-utils' examples/Dockerfile ;;
         ib_write_bw) has 'perftest' examples/Dockerfile ;;
         *) wrong "kubectl exec -- $*" ;;
@@ -281,7 +291,7 @@ function kubectl {
             -c) has "name: $2\$" manifests/daemonset.yaml || wrong "no container is called $2"; shift ;;
             -p) real jq -e . <<< "$2" > /dev/null && shift ;;
             --patch-file) real jq -e .spec "$2" > /dev/null && shift ;;
-            --type=json | --type=merge | --all-namespaces | --for=condition=Ready) ;;
+            -i | --type=json | --type=merge | --all-namespaces | --for=condition=Ready) ;;
             --dry-run=client) dry=yes ;;
             --from-file=*) from=${1##*=} ;;
             --) shift && inner=("$@") && break ;;
@@ -302,6 +312,7 @@ function kubectl {
         'rollout status' | 'rollout undo') objects "${words[@]:2}" ;;
         'set image') [[ ${words[3]} =~ ^(.*)=REGISTRY/vfrail:0\.1\.0$ ]] && of_peers "${BASH_REMATCH[1]}" || wrong "kubectl ${words[*]}" ;;
         'exec '*) object_or_pod "${words[1]}" && inside "${inner[@]}" ;;
+        'cp '*) there "${words[1]}" && [ "${words[2]}" = NAME:/tmp/vfrail-check ] || wrong "kubectl ${words[*]}" ;;
         'logs ') ;; # by a label
         'logs '*) object_or_pod "${words[1]}" ;;
         'get '*) objects "${words[@]:1}" && printed "${words[1]}" "$output" "${words[2]:-}" ;;

@@ -96,6 +96,26 @@ TEST_CASE("bash completes partial words, choices, files and folders") {
   CHECK(offered("vfrail-check", "vfrail-check -o json --ro") == Words{"--root"});
 }
 
+TEST_CASE("completion offers the ids that explain knows, and each of them is explained") {
+  const Words errors = offered("vfrail-cni", "vfrail-cni explain VF-");
+  CHECK(errors.size() > 80);
+  const Words node = offered("vfrail", "vfrail explain VF-");
+  CHECK(node.contains("VF-N01"));
+  for (const std::string& id : errors) CHECK(node.contains(id));
+  const Words pod = offered("vfrail-check", "vfrail-check explain VF-");
+  CHECK(pod.contains("VF-P07"));
+  CHECK(offered("vfrail", "vfrail explain VF-PORT-D") == Words{"VF-PORT-DOWN"});
+  for (const auto& [program, ids] :
+       {std::pair{"vfrail", node}, {"vfrail-cni", errors}, {"vfrail-check", pod}}) {
+    std::string all = std::string("for id in");
+    for (const std::string& id : ids) all += " " + id;
+    const ShellOutcome outcome =
+        run_in_shell(all + "; do " + program + " explain $id > /dev/null || exit 1; done");
+    INFO(program << ": " << outcome.output);
+    CHECK(outcome.status == 0);
+  }
+}
+
 TEST_CASE("zsh and fish accept their scripts, and fish offers the same words") {
   for (const std::string program : kPrograms) {
     INFO(program);
@@ -108,6 +128,7 @@ TEST_CASE("zsh and fish accept their scripts, and fish offers the same words") {
     CHECK(zsh.status == 0);
     CHECK(zsh.output.find("function") != std::string::npos);
   }
+  CHECK(run_in_shell("vfrail completion zsh").output.find(":ID:(VF-INVALID-INPUT ") != std::string::npos);
   const auto fish = [](const std::string& words) {
     const ShellOutcome outcome = run_in_shell(
         "vfrail completion fish > script.fish && HOME=$PWD fish --no-config -c "
@@ -123,6 +144,7 @@ TEST_CASE("zsh and fish accept their scripts, and fish offers the same words") {
   CHECK(fish("vfrail insp") == Words{"inspect"});
   CHECK(fish("vfrail inspect -o ") == Words{"table", "wide", "name", "json", "yaml"});
   CHECK(fish("vfrail inspect --unh") == Words{"--unhealthy"});
+  CHECK(fish("vfrail explain VF-PORT-D") == Words{"VF-PORT-DOWN"});
 }
 
 TEST_CASE("a manual page has every command and option, and groff reports no warning") {

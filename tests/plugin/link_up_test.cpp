@@ -61,7 +61,7 @@ TEST_CASE("the interface of a shared device is set up when it is first seen, and
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0] ==
         "rdma/hca shares 0000:3b:00.0, whose interface eth0 is administratively down, and RDMA over Ethernet "
-        "needs it up (ip link set eth0 up)");
+        "needs it up (ip link set eth0 up) [VF-ADMIN-DOWN]");
 }
 
 TEST_CASE("an interface that was up and is set down stays down") {

@@ -100,7 +100,7 @@ TEST_CASE("an unknown key is a warning with the key that was probably meant") {
   REQUIRE(config.warnings.size() == 1);
   CHECK(config.warnings[0] ==
         "c.json: resourceList[0] (intel.com/a): excludeTopologie: unknown key, ignored; did you mean "
-        "\"excludeTopology\"?");
+        "\"excludeTopology\"? [VF-CONFIG-MISTAKE]");
 }
 
 TEST_CASE("a misspelt selector is an error, because without it more devices are selected") {
@@ -122,7 +122,9 @@ TEST_CASE("a comment in a selector is a warning: a key with a leading sign, or l
   for (const char* key : {"_vendors", "#pfNames", "note", "comment", "description"}) {
     CAPTURE(key);
     const Config config = parse(with_selectors("{\"" + std::string(key) + "\":\"x\",\"drivers\":[\"a\"]}"));
-    CHECK(config.warnings.size() == 1);
+    REQUIRE(config.warnings.size() == 1);
+    CHECK(config.warnings[0].find(": unknown key, ignored") != std::string::npos);
+    CHECK(config.warnings[0].ends_with(" [VF-CONFIG-UNKNOWN-KEY]"));
   }
 }
 
@@ -135,9 +137,9 @@ TEST_CASE("a selector one level too high is named, and an error where everything
   const Config config = parse(
       R"({"resourceList":[{"resourceName":"a","vendors":["15b3"],"selectors":{"drivers":["mlx5_core"]}}]})");
   REQUIRE(config.warnings.size() == 1);
-  CHECK(
-      config.warnings[0] ==
-      "c.json: resourceList[0] (intel.com/a): vendors: unknown key, ignored; it belongs into \"selectors\"");
+  CHECK(config.warnings[0] ==
+        "c.json: resourceList[0] (intel.com/a): vendors: unknown key, ignored; it belongs into \"selectors\" "
+        "[VF-CONFIG-MISTAKE]");
   CHECK(error_of(resource(R"("resourceName":"a","vendors":["15b3"])")).text ==
         "c.json: resourceList[0] (intel.com/a): vendors: it belongs into \"selectors\", which select every "
         "device without it");
@@ -218,7 +220,7 @@ TEST_CASE("values that can never match are warnings, so that the peer's configur
   CHECK(
       config.warnings[0] ==
       "c.json: resourceList[0] (intel.com/a): selectors.vendors: \"0x15b3\" can never match: four lower-case "
-      "hexadecimal digits, like 15b3, are compared");
+      "hexadecimal digits, like 15b3, are compared [VF-CONFIG-MISTAKE]");
   CHECK(config.warnings[2].find("selectors.pfNames: \"eth0#5-3\": the range 5-3 is empty") !=
         std::string::npos);
   CHECK(config.warnings[3].find("\"ethernet\" can never match: devices have ether or infiniband") !=
@@ -284,7 +286,7 @@ TEST_CASE("a vDPA type that does not exist selects nothing, and a warning says s
   CHECK(
       config.warnings.at(0) ==
       "c.json: resourceList[0] (intel.com/a): selectors.vdpaType: \"vhost-user\" can never match: there are "
-      "\"virtio\" and \"vhost\"");
+      "\"virtio\" and \"vhost\" [VF-CONFIG-MISTAKE]");
 }
 
 TEST_CASE("RDMA and vDPA exclude each other") {

@@ -82,6 +82,7 @@ TEST_CASE("an impossible number of units is refused, and a missing one is a warn
   const Config config = parse(shared(R"("devices":["a"])"), false);
   CHECK(config.resources.at(0).units == 0);
   CHECK(config.warnings.at(0).find("rdmaHcaMax: 0 or missing") != std::string::npos);
+  CHECK(config.warnings.at(0).ends_with(" [VF-CONFIG-DOUBTFUL]"));
 }
 
 TEST_CASE("a shared pool can give each unit one device, and report NUMA nodes") {
@@ -238,7 +239,7 @@ TEST_CASE("selectors that the peer does not have for a deviceType are ignored wi
   CHECK(aux.warnings.size() == 4);
   CHECK(aux.warnings[0] ==
         "c.json: resourceList[0] (intel.com/a): selectors: pciAddresses has no effect with deviceType "
-        "auxNetDevice, as in sriov-network-device-plugin: it is ignored");
+        "auxNetDevice, as in sriov-network-device-plugin: it is ignored [VF-CONFIG-MISTAKE]");
   CHECK(aux.resources[0].selectors[0].list("pciAddresses").empty());
   CHECK(aux.resources[0].selectors[0].is_rdma);
   const Config accelerator =

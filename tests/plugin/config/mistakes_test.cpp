@@ -50,7 +50,7 @@ constexpr const char* kWhere = "c.json: resourceList[0] (intel.com/a): ";
 
 TEST_CASE("a key in a selector that is no selector and no comment is a mistake") {
   CHECK(of(R"({"vendors":["15b3"],"interfaces":["eth0"]})") ==
-        std::string(kWhere) + "selectors.interfaces: unknown key, ignored");
+        std::string(kWhere) + "selectors.interfaces: unknown key, ignored [VF-CONFIG-MISTAKE]");
   CHECK(good(R"({"vendors":["15b3"],"comment":"eth0","_x":["a"],"#y":true,"z":null})"));
   CHECK(of(R"({"vendors":["15b3"]})", R"(,"hostUsage":"refuse")").find("did you mean \"hostUse\"?") !=
         std::string::npos);
@@ -66,10 +66,11 @@ TEST_CASE("selectors that have no effect with the deviceType are a mistake if th
 }
 
 TEST_CASE("a list that is empty is a mistake where nothing else selects") {
-  CHECK(of(R"({"vendors":[]})") ==
-        std::string(kWhere) +
-            "selectors.vendors: empty, and nothing else is selected by: every function "
-            "is; {} says so");
+  CHECK(
+      of(R"({"vendors":[]})") ==
+      std::string(kWhere) +
+          "selectors.vendors: empty, and there is no other selector, so every function is selected; write {} "
+          "if that is meant [VF-CONFIG-MISTAKE]");
   CHECK(of(R"([{"vendors":["15b3"]},{"pfNames":[],"needVhostNet":true}])")
             .find("selectors[1].pfNames: empty") != std::string::npos);
   CHECK(good("{}"));
@@ -137,10 +138,11 @@ TEST_CASE("a resource for which an earlier one leaves nothing is a mistake") {
   const auto pair = [](const std::string& first, const std::string& second) {
     return mistakes(listed(first + "," + second));
   };
-  CHECK(pair(entry("a", R"({"vendors":["15b3"]})"), entry("b", R"({"vendors":["15b3"],"pfNames":["p0"]})")) ==
-        std::vector<std::string>{
-            "c.json: resourceList[1] (intel.com/b): selectors: matches nothing on any node: "
-            "intel.com/a, which comes before it, has every device that is selected here"});
+  CHECK(
+      pair(entry("a", R"({"vendors":["15b3"]})"), entry("b", R"({"vendors":["15b3"],"pfNames":["p0"]})")) ==
+      std::vector<std::string>{
+          "c.json: resourceList[1] (intel.com/b): selectors: matches nothing on any node: "
+          "intel.com/a, which comes before it, has every device that is selected here [VF-CONFIG-MISTAKE]"});
   CHECK(pair(entry("a", "{}"), entry("b", R"([{"vendors":["15b3"]},{"vendors":["8086"]}])")).size() == 1);
   CHECK(pair(entry("a", R"({"vendors":["15b3"]})"), entry("b", R"({"pfNames":["p0"]})")).empty());
   CHECK(pair(entry("a", R"({"vendors":["15b3"],"isRdma":true})"), entry("b", R"({"vendors":["15b3"]})"))

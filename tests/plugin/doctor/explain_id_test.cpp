@@ -91,6 +91,17 @@ TEST_CASE("the id of a check of doctor is explained by what it checks") {
     REQUIRE(text);
     CHECK(text->starts_with("VF-N04 rdma-netns-mode is a check of the node"));
   }
+  const auto json = explain_id({.id = "VF-N04", .json = true}, 0);
+  REQUIRE_FALSE(json);
+  CHECK(json.error().text == "VF-N04 is a check of the node, no error: see vfrail doctor -o json");
+}
+
+TEST_CASE("the id of a check of a pod leads to the program that explains it") {
+  for (const char* id : {"VF-P07", "p07"}) {
+    const auto text = explain_id({.id = id}, 0);
+    REQUIRE_FALSE(text);
+    CHECK(text.error().text == "VF-P07 is a check of a pod, no error: see vfrail-check explain VF-P07");
+  }
 }
 
 }  // namespace vfrail::test

@@ -164,7 +164,7 @@ TEST_CASE("several documents are one configuration, in their order, and names ar
 TEST_CASE("a kind that is nearly a known one is named") {
   const Config config = parse(kHead + with("config") + "---\napiVersion: v1\nkind: Configmap\n");
   CHECK(config.warnings == Texts{"f.yaml: document 2 (Configmap without a name): kind (line 11): ignored; "
-                                 "did you mean \"ConfigMap\"?"});
+                                 "did you mean \"ConfigMap\"? [VF-CONFIG-DOUBTFUL]"});
 }
 
 TEST_CASE("SriovNetworkNodePolicies make the resources that their operator makes") {

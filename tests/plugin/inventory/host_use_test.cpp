@@ -86,6 +86,7 @@ TEST_CASE("a default route in another table is a warning when only files can be 
   const Inventory inventory = Tree("management").scan();
   REQUIRE(inventory.warnings.size() == 1);
   CHECK(inventory.warnings[0].find("table 200 has an IPv4 default route") == 0);
+  CHECK(inventory.warnings[0].ends_with(" [VF-HOST-ROUTES-UNKNOWN]"));
 }
 
 TEST_CASE("routes that cannot be read are a warning, not silence") {
@@ -162,6 +163,7 @@ TEST_CASE("a router's routes are read line by line, and without what is slow in 
   REQUIRE(network.warnings.size() == 2);
   CHECK(network.warnings[0].find("a routing table beside main is too long to be read") == 0);
   CHECK(network.warnings[1].find("the host has 30006 IPv6 routes") == 0);
+  for (const std::string& warning : network.warnings) CHECK(warning.ends_with(" [VF-HOST-ROUTES-UNKNOWN]"));
 }
 
 TEST_CASE("lines that cannot be parsed are skipped") {

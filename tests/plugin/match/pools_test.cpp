@@ -164,6 +164,7 @@ TEST_CASE("a function that merely has host addresses is advertised with a warnin
   const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
   REQUIRE(pools.warnings.size() == 1);
   CHECK(pools.warnings[0].find("intel.com/a offers 0000:02:00.1, which the host uses: eno4 has ") == 0);
+  CHECK(pools.warnings[0].ends_with(" [VF-HOST-DEVICE-OFFERED]"));
 }
 
 TEST_CASE("hostUse refuse leaves out functions with addresses, too") {
@@ -249,6 +250,7 @@ TEST_CASE("needVhostNet is a warning where the nodes do not exist") {
   const Pools pools = match(wanted, Tree("mlx5_switchdev").scan());
   REQUIRE(pools.warnings.size() == 1);
   CHECK(pools.warnings[0].find("intel.com/a has needVhostNet, but ") == 0);
+  CHECK(pools.warnings[0].ends_with(" [VF-EXTRA-NODE-MISSING]"));
 }
 
 TEST_CASE("a shared pool has PFs and VFs alike, and claims none of them") {
@@ -263,6 +265,7 @@ TEST_CASE("a shared pool has PFs and VFs alike, and claims none of them") {
   CHECK(ids(pools.pools[2]) == Ids{"0000:41:10.4"});
   CHECK(pools.warnings.size() == 2);  // this node's RDMA is in exclusive mode
   CHECK(pools.warnings[0].find("rdma/all shares RDMA devices, but RDMA is in exclusive namespace mode") == 0);
+  CHECK(pools.warnings[0].ends_with(" [VF-RDMA-EXCLUSIVE-MODE]"));
 }
 
 namespace {
@@ -357,6 +360,7 @@ TEST_CASE("a PF and its sub-functions in two pools are warned about") {
   const Pools pools = match(config(resource("pf", "{}") + "," + aux(R"({"auxTypes":["sf"]})")), tree.scan());
   REQUIRE(pools.warnings.size() == 2);
   CHECK(pools.warnings[0].find("intel.com/pf offers 0000:03:00.0, whose sub-function mlx5_core.sf.10") == 0);
+  CHECK(pools.warnings[0].ends_with(" [VF-PORT-OFFERED-TWICE]"));
 }
 
 TEST_CASE("VFs are selected by their index, whatever the name of their PF") {

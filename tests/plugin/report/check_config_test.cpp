@@ -186,7 +186,11 @@ TEST_CASE("check-config exits with 2 for a file with neither a configuration nor
   const Run result = check({write(folder, "pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n")});
   CHECK(result.code == 2);
   CHECK(result.err.find("no configuration: there is Pod p; expected") != std::string::npos);
-  CHECK(check({write(folder, "none.yaml", "")}).err.find("none.yaml: it is empty") != std::string::npos);
+  for (const char* file : {"none.yaml", "none.json"}) {
+    CHECK(
+        check({write(folder, file, "\n")}).err.find(std::string(file) + ": it is empty [VF-CONFIG-EMPTY]") !=
+        std::string::npos);
+  }
 }
 
 TEST_CASE("check-config and render read stdin") {

@@ -213,28 +213,6 @@ TEST_CASE("the JSON has each device with state, resources, reasons and pods, and
   CHECK(*json.find("warnings")->as_array()->at(0).as_text() == "something is odd");
 }
 
-TEST_CASE("names are those of the list of PCI ids, and speeds those of port and rate") {
-  Tree tree("dgx_h100");
-  tree.add("usr/share/misc/pci.ids | # a list");
-  for (const char* line : {"15b2  Another", "15b3  Mellanox Technologies",
-                           "\t101e  ConnectX Virtual Function", "\t1021  MT2910 Family [ConnectX-7]",
-                           "\t\t15b3 1021  A subsystem", "C 02  Network controller", "\t1021  Not a device"})
-    tree.add(std::string("usr/share/misc/pci.ids | ") + line);
-  tree.add("sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/rate = 400 Gb/sec (4X NDR)");
-  tree.add("sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/state = 4: ACTIVE");
-  tree.add("sys/class/net/enp41s0f0np0/speed = 25000");
-  tree.add("sys/class/net/enp41s0f1np1/speed = -1");
-  const Inventory inventory = tree.scan();
-  const auto all = read_hardware(tree.sys(), pci_ids_files(tree.root()), inventory);
-  CHECK(all.at("0000:18:00.0").vendor_name == "Mellanox Technologies");
-  CHECK(all.at("0000:18:00.0").device_name == "MT2910 Family [ConnectX-7]");
-  CHECK(all.at("0000:18:00.1").device_name == "ConnectX Virtual Function");
-  CHECK(all.at("0000:18:00.0").speed_mbps == 400000U);
-  CHECK(all.at("0000:29:00.0").speed_mbps == 25000U);
-  CHECK_FALSE(all.at("0000:29:00.1").speed_mbps);
-  CHECK(read_hardware(tree.sys(), {"/not/there"}, inventory).at("0000:18:00.0").device_name.empty());
-}
-
 TEST_CASE("a text is wrapped at blanks, and a word that is too long stays whole") {
   CHECK(wrapped("one two three", 8, 2) == "one two\n  three");
   CHECK(wrapped("one two three", 0, 2) == "one two three");
