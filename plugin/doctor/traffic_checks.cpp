@@ -275,8 +275,8 @@ Result<CheckResults> check_congestion_control(const CheckedNode& node) {
     }
     if (!shown)
       found.add({Finding::unknown,
-                 "the driver does not show whether ECN is on: only that of OFED and DOCA has "
-                 "/sys/class/net/INTERFACE/ecn"},
+                 "the driver does not show whether ECN is on: in /sys/class/net/INTERFACE only that of "
+                 "OFED and DOCA has ecn"},
                 interface);
   }
   return found.take();
