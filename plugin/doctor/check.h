@@ -30,7 +30,7 @@ const NodeChecks& driver_checks();
 const NodeChecks& config_space_checks();  // of PCI
 const NodeChecks& port_checks();          // of PFs, VFs and their ports
 const NodeChecks& fabric_checks();        // InfiniBand's partitions and subnet manager
-const NodeChecks& traffic_checks();       // what carries RoCE: ARP, lossless classes, congestion control
+const NodeChecks& transport_checks();     // what carries RoCE: ARP, lossless classes, congestion control
 const NodeChecks& log_checks();           // of the kernel
 const NodeChecks& placement_checks();     // PCIe, NUMA and GPUs
 const NodeChecks& resource_checks();      // what the configuration selects

@@ -30,7 +30,7 @@ Result<ReadDcb> open_dcb(const std::string& root) {
 std::vector<NodeCheck> node_checks() {
   std::vector<NodeCheck> out;
   for (const NodeChecks* checks :
-       {&kernel_checks(), &driver_checks(), &port_checks(), &fabric_checks(), &traffic_checks(),
+       {&kernel_checks(), &driver_checks(), &port_checks(), &fabric_checks(), &transport_checks(),
         &log_checks(), &placement_checks(), &config_space_checks(), &resource_checks(), &kubernetes_checks()})
     out.insert(out.end(), checks->begin(), checks->end());
   std::sort(out.begin(), out.end(), [](const NodeCheck& a, const NodeCheck& b) {

@@ -284,7 +284,7 @@ Result<CheckResults> check_congestion_control(const CheckedNode& node) {
 
 }  // namespace
 
-const NodeChecks& traffic_checks() {
+const NodeChecks& transport_checks() {
   static const NodeChecks kChecks = {
       {"VF-N17", "lossless", "RoCE has a lossless priority and uses it, where its driver says",
        check_lossless},
