@@ -201,6 +201,9 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
           "The exit code is 1 from this on")
       ->check(CLI::IsMember({"fault", "advice", "note"}))
       ->option_text(kFailOn);
+  add_text(doctor, "--config-file", options.config_file, "FILE",
+           "The configuration; by default that of serve, '' for none");
+  add_text(doctor, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);
   add_text(doctor, "--root", options.root, "DIR", kRootAbout);
 }
 
@@ -387,6 +390,7 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& words) {
     return app_->exit(error) == 0 ? 0 : 2;
   }
   find_own_config("inspect", inspect.root, inspect.config_file);
+  find_own_config("doctor", doctor.root, doctor.config_file);
   find_own_config("top", top.root, top.config_file);
   find_own_config("plan", advice.plan.root, advice.plan.config_file);
   if (advice.example.config_file.empty()) advice.example.config_file = default_config_file(is_there);

@@ -2,6 +2,7 @@
 
 #include "common/text.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr const char* kNetwork = "000200C0";  // 192.0.2.0 as proc/net/route has it
 constexpr const char* kGateway = "010200C0";
+constexpr std::string_view kDocumentationIpv4 = "192.0.2.1";
 constexpr const char* kDocumentation = "20010db8000000000000000000000001";
 constexpr const char* kLinkLocal = "fe800000000000000000000000000001";
 
@@ -28,6 +30,15 @@ std::string ipv6(std::string_view digits) {
   if (zero(digits) || digits.starts_with("ff") || zero(digits.substr(0, digits.size() - 1)))
     return std::string(digits);  // none, multicast, loopback
   return digits.starts_with("fe8") ? kLinkLocal : kDocumentation;
+}
+
+// The first is 192.0.2.0, the others are of 198.18.0.0/15, which is for tests as well (RFC 2544).
+std::string made_up_network(size_t number) {
+  if (number == 0 || number >= (size_t{1} << 17)) return kNetwork;
+  char out[9];
+  std::snprintf(out, sizeof out, "%02zX%02zX%02zXC6", number & 0xff, number >> 8 & 0xff,
+                0x12 + (number >> 16));
+  return out;
 }
 
 // Changes the words of each line, and puts one space between them.
@@ -63,10 +74,34 @@ std::string Anonymous::hardware(std::string_view text) {
   return out;
 }
 
+std::string Anonymous::message(std::string_view text) {
+  constexpr std::string_view kOfAddresses = "0123456789abcdefABCDEF:.";
+  std::string out;
+  while (!text.empty()) {
+    const size_t begin = std::min(text.find_first_of(kOfAddresses), text.size());
+    out += text.substr(0, begin);
+    text.remove_prefix(begin);
+    const size_t end = std::min(text.find_first_not_of(kOfAddresses), text.size());
+    const std::string_view run = text.substr(0, end);
+    const std::string_view address = run.substr(0, run.find_last_not_of(":.") + 1);
+    const auto count = [&](char c) { return std::count(address.begin(), address.end(), c); };
+    // 0000:17:00.0 has two colons.
+    if (count(':') > 2 || address.find("::") != std::string_view::npos)
+      out += hardware(address);
+    else
+      out += count('.') == 3 ? kDocumentationIpv4 : address;
+    out += run.substr(address.size());
+    text.remove_prefix(end);
+  }
+  return out;
+}
+
 std::string Anonymous::route(std::string_view text) {
-  return each_line(text, [](std::vector<std::string>& words) {
+  std::map<std::string, std::string> networks;  // whether two interfaces are in one stays true
+  return each_line(text, [&](std::vector<std::string>& words) {
     if (words.size() < 8 || words[1].size() != 8) return;
-    if (!zero(words[1]) && !special_ipv4(words[1])) words[1] = kNetwork;
+    if (!zero(words[1]) && !special_ipv4(words[1]))
+      words[1] = networks.emplace(words[1], made_up_network(networks.size())).first->second;
     if (!zero(words[2])) words[2] = kGateway;
   });
 }

@@ -15,6 +15,9 @@ class Anonymous {
   // all zero stays.
   std::string hardware(std::string_view text);
 
+  // A message of the kernel: the MAC addresses, GIDs and IP addresses in it. PCI addresses stay.
+  std::string message(std::string_view text);
+
   // The files of proc/1/net that host_network.h reads. Addresses become those for documentation (RFC 5737,
   // RFC 3849); of fib_trie only tables and default routes stay.
   static std::string route(std::string_view text);

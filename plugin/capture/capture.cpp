@@ -6,11 +6,14 @@
 #include "common/node/device_folder.h"
 #include "common/text.h"
 #include "plugin/capture/anonymous.h"
+#include "plugin/inventory/kernel_log.h"
 #include "plugin/inventory/node_devices.h"
+#include "plugin/inventory/udev_rules.h"
 
 #include <cerrno>
 #include <filesystem>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <unistd.h>
 
@@ -69,12 +72,15 @@ class Copy {
   Result<> what_hangs_on(const std::string& base);
   Result<> netdev(const std::string& base);
   Result<> rdma(const std::string& base);
+  Result<> partitions(const std::string& base);
   Result<> pci_devices();
   Result<> other_devices(const std::string& bus);
   Result<> interfaces();
   Result<> node_files();
   Result<> kernel_facts();
   Result<> kubernetes_facts();
+  Result<> udev_rules();
+  Result<> kernel_log();
 
   const SysRoot& sys_;
   const std::string folder_;
@@ -94,10 +100,23 @@ Result<> Copy::netdev(const std::string& base) {
                    "carrier_changes", "phys_port_name", "bonding/mode", "bonding/slaves"}),
       "");
   TRY(hardware_files(base, {"address", "phys_switch_id"}), "");
+  for (const char* end : {"/ecn/roce_np/enable", "/ecn/roce_rp/enable"}) {
+    for (const std::string& priority : TRY(names(base + end), ""))
+      TRY(files(base + end, {priority.c_str()}), "");
+  }
   for (const std::string& entry : TRY(names(base), "")) {
     if (entry == "bridge") TRY(folder(base + "/bridge"), "");
     const bool relation = entry == "master" || entry.starts_with("upper_") || entry.starts_with("lower_");
     if (relation) TRY(link(base + "/" + entry), "");
+  }
+  return {};
+}
+
+// Most of the 128 entries of a port are free.
+Result<> Copy::partitions(const std::string& base) {
+  for (const std::string& entry : TRY(names(base), "")) {
+    const auto pkey = sys_.text(base + "/" + entry).or_none();
+    if (pkey && *pkey != "0x0000") TRY(write(base + "/" + entry, *pkey), "");
   }
   return {};
 }
@@ -112,11 +131,15 @@ Result<> Copy::rdma(const std::string& base) {
     const std::string at = base + "/infiniband/" + device;
     TRY(folder(at), "");
     TRY(hardware_files(at, {"node_guid"}), "");
-    for (const std::string& port : TRY(names(at + "/ports"), ""))
+    for (const std::string& port : TRY(names(at + "/ports"), "")) {
       TRY(files(at + "/ports/" + port,
                 {"state", "phys_state", "link_layer", "rate", "pkeys/0", "counters/symbol_error",
-                 "counters/link_downed", "counters/port_rcv_errors", "counters/local_link_integrity_errors"}),
+                 "counters/link_downed", "counters/port_rcv_errors", "counters/local_link_integrity_errors",
+                 "sm_lid"}),
           "");
+      TRY(files(at + "/tc/" + port, {"traffic_class"}), "");
+      TRY(partitions(at + "/ports/" + port + "/pkeys"), "");
+    }
   }
   for (const char* kind : {"infiniband_verbs", "infiniband_mad", "infiniband_cm"}) {
     for (const std::string& node : TRY(names(base + "/" + kind), ""))
@@ -225,6 +248,9 @@ Result<> Copy::kernel_facts() {
   for (const std::string& name : TRY(names("sys/devices/system/node"), "")) {
     if (name.starts_with("node")) TRY(folder("sys/devices/system/node/" + name), "");
   }
+  for (const std::string& interface : TRY(names("proc/sys/net/ipv4/conf"), ""))
+    TRY(files("proc/sys/net/ipv4/conf/" + interface, {"rp_filter", "arp_ignore", "arp_announce"}), "");
+  TRY(files("proc/sys/net/core", {"netdev_max_backlog"}), "");
   for (const std::string& size : TRY(names("sys/kernel/mm/hugepages"), ""))
     TRY(files("sys/kernel/mm/hugepages/" + size, {"nr_hugepages"}), "");
   for (const std::string name :
@@ -257,6 +283,27 @@ Result<> Copy::kubernetes_facts() {
   return {};
 }
 
+// Of each file the rules that rename RDMA devices, without their conditions, which can have GUIDs.
+Result<> Copy::udev_rules() {
+  for (const char* below : kUdevRules) {
+    if (TRY(sys_.list(below), "")) TRY(folder(below), "");
+  }
+  const auto rules = read_rename_rules(sys_);
+  if (!rules || !*rules) return {};
+  std::map<std::string, std::string> texts;  // by file
+  for (const RenameRule& rule : **rules) texts[rule.file] += rename_rule(rule.mode) + "\n";
+  for (const auto& [file, text] : texts) TRY(write(file, text), "");
+  return {};
+}
+
+// The messages that `vfrail doctor` shows, and no others.
+Result<> Copy::kernel_log() {
+  auto log = read_kernel_log(sys_);
+  if (!log || !*log) return {};
+  for (LogLine& line : (*log)->lines) line.text = anonymous_.message(line.text);
+  return write(kKernelLog, format_kernel_log(**log));
+}
+
 Result<> Copy::node() {
   TRY(pci_devices(), "copy the PCI functions");
   TRY(other_devices("auxiliary"), "copy the sub-functions");
@@ -264,6 +311,8 @@ Result<> Copy::node() {
   TRY(interfaces(), "copy the interfaces");
   TRY(kernel_facts(), "copy the kernel's settings");
   TRY(kubernetes_facts(), "copy what Kubernetes has on the node");
+  TRY(udev_rules(), "copy udev's rules for names");
+  TRY(kernel_log(), "copy the kernel's messages about devices");
   return node_files();
 }
 

@@ -1,20 +1,37 @@
 #include "plugin/doctor/doctor.h"
 
 #include "common/text.h"
+#include "plugin/config/file.h"
 #include "plugin/report/exit.h"
 #include "plugin/report/report.h"
 #include "plugin/report/scan_root.h"
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string_view>
+
+#include <linux/netlink.h>
 
 namespace vfrail {
 
+namespace {
+
+// The kernel answers for the interfaces of our own network namespace, which are the host's with this root.
+Result<ReadDcb> open_dcb(const std::string& root) {
+  if (root != "/") return ReadDcb();
+  auto socket = std::make_shared<NlSocket>(TRY(NlSocket::open(NETLINK_ROUTE), "open netlink"));
+  return ReadDcb([socket](const std::string& interface) { return read_dcb(*socket, interface); });
+}
+
+}  // namespace
+
 std::vector<NodeCheck> node_checks() {
   std::vector<NodeCheck> out;
-  for (const NodeChecks* checks : {&kernel_checks(), &driver_checks(), &port_checks(), &placement_checks(),
-                                   &config_space_checks(), &kubernetes_checks()})
+  for (const NodeChecks* checks :
+       {&kernel_checks(), &driver_checks(), &port_checks(), &fabric_checks(), &transport_checks(),
+        &log_checks(), &placement_checks(), &config_space_checks(), &resource_checks(), &kubernetes_checks()})
     out.insert(out.end(), checks->begin(), checks->end());
   std::sort(out.begin(), out.end(), [](const NodeCheck& a, const NodeCheck& b) {
     return std::string_view(a.id) < std::string_view(b.id);
@@ -33,15 +50,27 @@ Json doctor_json(const std::vector<CheckReport>& reports) {
 }
 
 int doctor(const DoctorOptions& options) {
+  // The checks that need none are of use without it: they are made, and the error is the last line.
+  std::optional<Result<Config>> config;
+  if (!options.config_file.empty())
+    config = load_config({.file = options.config_file, .default_prefix = options.resource_prefix});
   const auto inventory = scan_root(options.root);
   if (!inventory) {
     return fail(kFailed, inventory.error());
   }
+  auto dcb = open_dcb(options.root);
+  if (!dcb) return fail(kFailed, dcb.error());
   const SysRoot sys(options.root);
   const SysRoot own;
-  const auto reports = check_node({sys, *inventory, is_live(options.root) ? own : sys});
+  const auto reports = check_node({.sys = sys,
+                                   .inventory = *inventory,
+                                   .kernel = is_live(options.root) ? own : sys,
+                                   .config = config && *config ? &**config : nullptr,
+                                   .read_dcb = *std::move(dcb),
+                                   .cni_state = cni_state_dir(options.root)});
   std::cout << (options.json ? well_formed(doctor_json(reports).pretty()) + "\n" : render_checks(reports));
   std::cout.flush();
+  if (config && !*config) return fail(kWrongConfig, config->error());
   return reaches(reports, options.fail_on) || !std::cout ? 1 : 0;
 }
 

@@ -20,9 +20,12 @@ struct DoctorOptions {
   std::string root = "/";
   bool json = false;
   Finding fail_on = Finding::fault;
+  std::string config_file = {};  // empty: none to check
+  std::string resource_prefix = kPeersPrefix;
 };
 
-// Exit code: 0; 1: a finding of `fail_on` or worse, or the node cannot be read.
+// Exit code: 0; 1: a finding of `fail_on` or worse, or the node cannot be read; 2: the configuration is
+// wrong.
 int doctor(const DoctorOptions& options);
 
 }  // namespace vfrail

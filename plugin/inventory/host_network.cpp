@@ -255,33 +255,58 @@ Result<HostNetwork> read_kernel(const SysRoot& sys, Kernel& host) {
   return out;
 }
 
-}  // namespace
+struct ProcRoute {
+  std::string interface;
+  IpAddress destination;
+  bool by_gateway = false;
+};
 
 // Iface Destination Gateway Flags RefCnt Use Metric Mask ...: addresses are %08X of the number in memory
-// (fib_route_seq_show() in net/ipv4/fib_trie.c).
+// (fib_route_seq_show() in net/ipv4/fib_trie.c). No value: not a route of an interface.
+std::optional<ProcRoute> parse_route_line(std::string_view line) {
+  const auto columns = words(line);
+  if (columns.size() < 8 || columns[0] == "*" || columns[0] == "lo") return std::nullopt;
+  const auto destination = hex(columns[1]);
+  const auto gateway = hex(columns[2]);
+  const auto flags = hex(columns[3]);
+  const auto mask = hex(columns[7]);
+  if (!destination || !gateway || !flags || !mask || (*flags & RTF_REJECT) != 0) return std::nullopt;
+  ProcRoute out{.interface = std::string(columns[0]), .destination = {}, .by_gateway = *gateway != 0};
+  out.destination.bytes.resize(4);
+  std::memcpy(out.destination.bytes.data(), &*destination, 4);
+  out.destination.prefix = static_cast<uint8_t>(__builtin_popcount(*mask));
+  return out;
+}
+
+bool is_connected_network(const ProcRoute& route) {
+  return route.destination.prefix != 0 && !route.by_gateway && is_relevant(route.destination);
+}
+
+}  // namespace
+
 void parse_proc_route(std::string_view text, HostNetwork& out) {
   each_line(text, [&](std::string_view line) {
-    const auto columns = words(line);
-    if (columns.size() < 8) return;
-    const auto destination = hex(columns[1]);
-    const auto gateway = hex(columns[2]);
-    const auto flags = hex(columns[3]);
-    const auto mask = hex(columns[7]);
-    const std::string name(columns[0]);
-    if (!destination || !gateway || !flags || !mask || (*flags & RTF_REJECT) != 0 || name == "*" ||
-        name == "lo") {
-      return;
-    }
-    if (*mask == 0) {
-      add_once(out.default_routes[name], default_route(false, RT_TABLE_MAIN));
-    } else if (*gateway == 0) {
-      IpAddress network;
-      network.bytes.resize(4);
-      std::memcpy(network.bytes.data(), &*destination, 4);
-      network.prefix = static_cast<uint8_t>(__builtin_popcount(*mask));
-      if (is_relevant(network)) add_once(out.addresses[name], "the connected network " + network.cidr());
-    }
+    const auto route = parse_route_line(line);
+    if (!route) return;
+    if (route->destination.prefix == 0)
+      add_once(out.default_routes[route->interface], default_route(false, RT_TABLE_MAIN));
+    else if (is_connected_network(*route))
+      add_once(out.addresses[route->interface], "the connected network " + route->destination.cidr());
   });
+}
+
+Result<std::optional<ConnectedNetworks>> read_connected_networks(const SysRoot& sys) {
+  ConnectedNetworks out;
+  const bool there = TRY(read_lines(sys.path(TRY(net_folder(sys), "")) + "route",
+                                    [&](std::string_view line) {
+                                      const auto route = parse_route_line(line);
+                                      if (!route || !is_connected_network(*route)) return true;
+                                      auto& networks = out[route->interface];
+                                      if (networks.size() < kMaxFacts) networks.push_back(route->destination);
+                                      return true;
+                                    }),
+                         "");
+  return there ? std::optional(std::move(out)) : std::nullopt;
 }
 
 // Destination, its prefix, source, its prefix, next hop, metric, reference count, use, flags, interface

@@ -6,6 +6,7 @@
 #include "common/node/sys_root.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,11 @@ struct HostNetwork {
 // time that does not grow faster than the number of routes. Files that exist and cannot be read are an error:
 // another namespace's routes would be wrong, and without any the uplink would be advertised.
 Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host);
+
+// The directly connected IPv4 networks of the main table, by interface; from the file. No value: there is
+// none.
+using ConnectedNetworks = std::map<std::string, std::vector<IpAddress>>;
+Result<std::optional<ConnectedNetworks>> read_connected_networks(const SysRoot& sys);
 
 // The files, each a pure function of its text.
 void parse_proc_route(std::string_view text, HostNetwork& out);       // IPv4, main table

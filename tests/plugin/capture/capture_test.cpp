@@ -76,16 +76,33 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
       "sys/devices/system/node/node0/\nsys/devices/system/node/node1/\nsys/module/nvidia/\n"
       "etc/cni/net.d/00-cilium.conf = {\"token\":\"secret\"}\nopt/cni/bin/bridge/\n"
       "var/lib/kubelet/device-plugins/a.sock = socket\n"
+      "usr/lib/udev/rules.d/60-rdma.rules = ATTR{node_guid}==\"secret\", PROGRAM=\"rdma_rename %k "
+      "NAME_PCI\"\n"
+      "dev/kmsg | 6,0,0,-;Command line: root=secret\n"
+      "dev/kmsg | 3,12,3000000,-;mlx5_core 0000:4b:00.0: Health issue observed, firmware\n"
+      "dev/kmsg | 4,13,4000000,-;pcieport 0000:4a:02.0: AER: Corrected error received: 0000:4b:00.0\n"
+      "proc/1/net/route | ibp75s0 0000010A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
+      "proc/1/net/route | ibp178s0 0000010A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
+      "proc/1/net/route | eno1 0000020A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
+      "proc/sys/net/core/netdev_max_backlog = 1000\n"
+      "etc/udev/rules.d/10-local.rules = ENV{TOKEN}=\"secret\"\n"
       "var/lib/kubelet/config.yaml = topologyManagerPolicy: best-effort\n");
   const TempDir folder;
+  for (const char* rail : {"all", "ibp75s0", "ibp178s0"}) {
+    for (const char* setting : {"arp_ignore", "arp_announce", "rp_filter"})
+      tree.add(std::string("proc/sys/net/ipv4/conf/") + rail + "/" + setting + " = 0\n");
+  }
   REQUIRE(capture(tree.sys(), folder.path("captured")));
   const SysRoot captured(folder.path("captured"));
   const auto found = [](const SysRoot& sys) {
     const auto inventory = scan(sys, nullptr);
     REQUIRE(inventory);
     std::string out = render_checks(check_node({sys, *inventory, sys}));
-    for (size_t at = 0; (at = out.find(sys.path(""), at)) != std::string::npos;)
-      out.erase(at, sys.path("").size());
+    // Where it is, and the networks, which are others in the copy.
+    for (const std::string& other : {sys.path(""), std::string("10.1.0.0"), std::string("10.2.0.0"),
+                                     std::string("192.0.2.0"), std::string("198.18.0.1")}) {
+      for (size_t at = 0; (at = out.find(other, at)) != std::string::npos;) out.erase(at, other.size());
+    }
     return out;
   };
   CHECK(found(captured) == found(tree.sys()));
@@ -134,6 +151,15 @@ TEST_CASE("a folder that is not empty is not written to") {
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::exists);
   CHECK(refused.error().text == folder.path() + " is there and not empty; name a new folder");
+}
+
+TEST_CASE("messages of the kernel lose MAC addresses, GIDs and IP addresses, and keep PCI addresses") {
+  Anonymous anonymous;
+  CHECK(anonymous.message("mlx5_core 0000:17:00.0: DMAR: [17:00.0] addr 0xdead, 5.4 s, eth1: up") ==
+        "mlx5_core 0000:17:00.0: DMAR: [17:00.0] addr 0xdead, 5.4 s, eth1: up");
+  CHECK(anonymous.message("gid fe80:0000:0000:0000:0211:22ff:fe33:4455, mac b8:59:9f:03:00:a8: 10.1.2.3.") ==
+        "gid 0000:0000:0000:0000:0000:0000:0000:0001, mac 02:00:00:00:00:02: 192.0.2.1.");
+  CHECK(anonymous.message("2001:db8::5 and fe80::1").find("db8") == std::string::npos);
 }
 
 TEST_CASE("replaced hardware addresses are equal where the real ones are, and zero where they are") {

@@ -4,6 +4,7 @@
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/write_attachment.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -19,13 +20,30 @@ using test::Tree;
 
 namespace {
 
-CheckResults results_of(const std::string& id, const Tree& tree, const Inventory& inventory) {
-  const SysRoot sys = tree.sys();
-  for (auto& report : check_node({sys, inventory, sys})) {
+// PFC for priority 3, which DSCP 26 is, and trust in DSCP.
+Result<std::optional<DcbSettings>> good_dcb(const std::string& /*interface*/) {
+  return std::optional(DcbSettings{.lossless = 0x08, .dscp = {{26, 3}}});
+}
+
+CheckResults results_of(const std::string& id, const CheckedNode& node) {
+  for (auto& report : check_node(node)) {
     if (report.id == id) return report.results;
   }
   FAIL("no check " << id);
   return {};
+}
+
+CheckResults results_of(const std::string& id, const Tree& tree, const Inventory& inventory,
+                        const std::string& config = "", const ReadDcb& read_dcb = good_dcb) {
+  const SysRoot sys = tree.sys();
+  const Result<Config> parsed =
+      config.empty() ? Result<Config>(Config()) : parse_config(config, {.file = "c.json"});
+  if (!parsed) FAIL(parsed.error().text);
+  return results_of(id, {.sys = sys,
+                         .inventory = inventory,
+                         .kernel = sys,
+                         .config = config.empty() ? nullptr : &*parsed,
+                         .read_dcb = read_dcb});
 }
 
 CheckResults results_of(const std::string& id, const Tree& tree) { return results_of(id, tree, tree.scan()); }
@@ -56,6 +74,8 @@ const std::string kGood = R"(
 pci pci0000:16/0000:16:01.0/0000:17:00.0 class=0x020000 vendor=15b3 device=101d numa=0 driver=mlx5_core net=eth1:1 carrier=1 rdma=mlx5_0:Ethernet:ACTIVE:LinkUp:0 vfs=0000:17:00.1,0000:17:00.2 vf_device=101e
 sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/flags = 0x1003
 sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/mtu = 9000
+sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/ecn/roce_np/enable/3 = 1
+sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/ecn/roce_rp/enable/3 = 1
 sys/module/ib_core/parameters/netns_mode = N
 sys/module/mlx5_core/
 sys/module/mlx5_ib/
@@ -72,14 +92,61 @@ etc/cni/net.d/10-calico.conflist = {}
 opt/cni/bin/vfrail/
 etc/containerd/config.toml = version = 3
 var/run/cdi/
+dev/kmsg = 6,0,0,-;Linux version 6.1.0-13-amd64
+proc/1/net/route = Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
+usr/lib/udev/rules.d/60-rdma-persistent-naming.rules = PROGRAM="rdma_rename %k NAME_KERNEL"
 )";
 const std::string kPf = "sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/";
+
+const std::string kRenaming =
+    "etc/udev/rules.d/60-rdma-persistent-naming.rules = ACTION==\"add\", SUBSYSTEM==\"infiniband\", "
+    "PROGRAM=\"/usr/lib/udev/rdma_rename %k NAME_FALLBACK\"\n";
+
+// Beside the Ethernet card of kGood, one of InfiniBand.
+const std::string kInfiniband =
+    "pci pci0000:17/0000:18:00.0 class=0x020700 vendor=15b3 device=101b driver=mlx5_core net=ib0:32 "
+    "carrier=1 "
+    "rdma=mlx5_1:InfiniBand:ACTIVE:LinkUp:1\n";
+
+const std::string kRailSettings = "proc/sys/net/ipv4/conf/";
+// A second RoCE card, and both in one network.
+const std::string kTwoRails =
+    "pci pci0000:17/0000:18:00.0 class=0x020000 vendor=15b3 device=101d driver=mlx5_core net=eth2:1 "
+    "carrier=1 "
+    "rdma=mlx5_1:Ethernet:ACTIVE:LinkUp:1\n"
+    "proc/1/net/route | eth1 0000010A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
+    "proc/1/net/route | eth2 0000010A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
+    "proc/1/net/route | eth3 0000010A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
+    "proc/sys/net/core/netdev_max_backlog = 1000\n" +
+    kRailSettings + "all/arp_ignore = 0\n" + kRailSettings + "all/arp_announce = 0\n" + kRailSettings +
+    "all/rp_filter = 0\n" + kRailSettings + "eth1/arp_ignore = 0\n" + kRailSettings +
+    "eth1/arp_announce = 0\n" + kRailSettings + "eth1/rp_filter = 2\n" + kRailSettings +
+    "eth2/arp_ignore = 0\n" + kRailSettings + "eth2/arp_announce = 2\n" + kRailSettings +
+    "eth2/rp_filter = 1\n";
+
+const std::string kInfinibandPort = "sys/devices/pci0000:17/0000:18:00.0/infiniband/mlx5_1/ports/1/";
+const std::string kPartitions = kInfinibandPort + "pkeys/0 = 0xffff\n" + kInfinibandPort +
+                                "pkeys/1 = 0x0004\n" + kInfinibandPort + "pkeys/2 = 0x0000\n" +
+                                kInfinibandPort + "sm_lid = 0x1\n";
+
+const std::string kHealthLog =
+    "dev/kmsg | 3,900,95000000,-;mlx5_core 0000:17:00.0: poll_health:825:(pid 0): device's health "
+    "compromised "
+    "- reached miss count\n";
+const std::string kGidLog =
+    "dev/kmsg | 3,901,1000000,-;infiniband mlx5_0: add_roce_gid GID add failed port=1 index=0\n"
+    "dev/kmsg | 4,902,2000000,-;__ib_cache_gid_add: unable to add gid "
+    "fe80:0000:0000:0000:0211:22ff:fe33:4455 error=-22\n"
+    "dev/kmsg | 3,903,3000000,-;infiniband mlx5_0: \x1b"
+    "add_roce_gid GID add failed port=1 index=1\n"
+    "dev/kmsg | 3,904,4000000,-;infiniband mlx5_0: add_roce_gid GID add failed port=1 index=2\n";
 
 struct Case {
   const char* id;
   Finding finding;
   std::string added;  // to kGood
   const char* text;   // a part of what is found
+  std::string config = {};
 };
 
 const std::vector<Case>& cases() {
@@ -115,6 +182,9 @@ const std::vector<Case>& cases() {
              "rdma=mlx5_1:Ethernet:ACTIVE:LinkUp:1\n"
              "sys/devices/pci0000:17/0000:18:00.0/infiniband/mlx5_1/ports/1/rate = 100 Gb/sec (4X EDR)\n",
        "0000:17:00.0 (eth1, mlx5_0) runs at 25 Gb/sec"},
+      {"VF-N12", Finding::advice, kInfiniband,
+       "intel.com/rdma has devices of Ethernet (0000:17:00.1 0000:17:00.2) and of InfiniBand (0000:18:00.0)",
+       R"({"resourceList":[{"resourceName":"rdma","selectors":{"drivers":["mlx5_core"]}}]})"},
       {"VF-N13", Finding::note,
        kPf + "infiniband/mlx5_0/ports/1/counters/symbol_error = 0\n" + kPf +
            "infiniband/mlx5_0/ports/1/counters/link_downed = 3\n",
@@ -127,6 +197,8 @@ const std::vector<Case>& cases() {
        "rdma=mlx5_1:InfiniBand:ACTIVE:LinkUp:1\nsys/devices/pci0000:17/0000:18:00.0/vpd = SW_MNG\n",
        "0000:18:00.0 (ib0, mlx5_1): they manage NVLink"},
       {"VF-N16", Finding::advice, kPf + "net/eth1/mtu = 1500\n", "has MTU 1500"},
+      {"VF-N18", Finding::advice, kPf + "net/eth1/ecn/roce_rp/enable/3 = 0\n",
+       "eth1: congestion control (ECN) is off for lossless priority 3 (roce_rp)"},
       {"VF-N20", Finding::note,
        kPf + "net/eth1_0/flags = 0x1002\n" + kPf + "net/eth1_0/type = 1\n" + kPf +
            "net/eth1_0/dev_port = 1\nsys/class/net/eth1_0/phys_port_name = pf0vf0\n",
@@ -167,6 +239,11 @@ const std::vector<Case>& cases() {
        R"({"hooks":[{"hookName":"createRuntime","path":"/opt/none/hook"}]}}]})"
        "\n",
        "the CDI hook /opt/none/hook of "},
+      {"VF-N38", Finding::note, kRenaming,
+       "rules.d/60-rdma-persistent-naming.rules names RDMA devices by their slot or GUID (rdma_rename "
+       "NAME_FALLBACK), so names differ between nodes, and change when udev runs: mlx5_0"},
+      {"VF-N38", Finding::advice, kRenaming, "; selected by name are the devices of intel.com/rdma (mlx5_0)",
+       R"({"resourceList":[{"resourceName":"rdma","selectors":{"rdmaDevices":["mlx5_0","*"]}}]})"},
       {"VF-N40", Finding::note, "proc/sys/kernel/numa_balancing = 1\n", "numa_balancing is on"},
       {"VF-N41", Finding::advice,
        "pci pci0000:17/0000:18:00.0 class=0x020000 vendor=8086 device=1889 driver=vfio-pci\n"
@@ -177,6 +254,22 @@ const std::vector<Case>& cases() {
        "sys/devices/pci0000:17/0000:18:00.0/iommu_group -> ../../../kernel/iommu_groups/9\n" +
            kPf + "iommu_group -> ../../../../kernel/iommu_groups/9\nsys/kernel/iommu_groups/9/type = DMA\n",
        "IOMMU group 9 has functions for VFIO and 0000:17:00.0"},
+      {"VF-N43", Finding::advice, kTwoRails,
+       "eth1 eth2 are in one network, 10.1.0.0/16: arp_ignore (eth1 0 eth2 0): any rail answers ARP for the "
+       "addresses of the others, so packets arrive at the wrong port; arp_announce (eth1 0): ARP requests of "
+       "a rail can have the address of another; rp_filter (eth2 1): packets are dropped"},
+      {"VF-N44", Finding::advice, kInfiniband + kInfinibandPort + "sm_lid = 0x0\n",
+       "0000:18:00.0 (ib0, mlx5_1): port 1 of mlx5_1 is active and knows no subnet manager (sm_lid 0)"},
+      {"VF-N44", Finding::advice, kInfiniband + kPartitions,
+       "intel.com/ib selects partition 0x0005, which is not in the table of any port here",
+       R"({"resourceList":[{"resourceName":"ib","selectors":{"pKeys":["0x8004","0x0005"]}}]})"},
+      {"VF-N45", Finding::advice, kHealthLog,
+       "the kernel has logged 1 message about the health of mlx5 devices: [95 s] mlx5_core 0000:17:00.0: "
+       "poll_health:825:(pid 0): device's health compromised - reached miss count"},
+      {"VF-N45", Finding::advice, kGidLog,
+       "the kernel has logged 4 messages about GIDs that could not be set: RoCE does not work from these "
+       "addresses; the last: [2 s] __ib_cache_gid_add: unable to add gid "
+       "fe80:0000:0000:0000:0211:22ff:fe33:4455 error=-22; [3 s] infiniband mlx5_0: \\x1badd_roce_gid"},
   };
   return kCases;
 }
@@ -245,7 +338,8 @@ TEST_CASE("a node where nothing is wrong has no finding, and every check can be 
   const SysRoot sys = tree.sys();
   const Inventory inventory = tree.scan();
   std::set<std::string> ids;
-  for (const CheckReport& report : check_node({sys, inventory, sys})) {
+  for (const CheckReport& report :
+       check_node({.sys = sys, .inventory = inventory, .kernel = sys, .read_dcb = good_dcb})) {
     CAPTURE(report.id, report.results[0].text);
     CHECK(ids.insert(report.id).second);
     CHECK(report.results[0].finding == Finding::good);
@@ -259,7 +353,7 @@ TEST_CASE("each check finds its fault, names the object, and has a remedy where 
     tree.add(kGood);
     prepare(one, tree);
     tree.add(one.added);
-    const CheckResults found = results_of(one.id, tree);
+    const CheckResults found = results_of(one.id, tree, tree.scan(), one.config);
     CAPTURE(one.id, one.text, found[0].text);
     const bool named = std::any_of(found.begin(), found.end(), [&](const CheckResult& result) {
       return result.finding == one.finding && contains(result.text, one.text) &&
@@ -282,13 +376,231 @@ TEST_CASE("each check finds its fault, names the object, and has a remedy where 
 }
 
 TEST_CASE("no check is without a case of its own") {
-  std::set<std::string> shown = {"VF-N24", "VF-N27"};  // below: their files are binary
+  // Below: the files of these are binary, and this one is asked by netlink.
+  std::set<std::string> shown = {"VF-N24", "VF-N27", "VF-N17"};
   for (const Case& one : cases()) shown.insert(one.id);
   for (const Change& one : changes()) shown.insert(one.id);
   for (const NodeCheck& check : node_checks()) {
     CAPTURE(check.id);
     CHECK(shown.contains(check.id));
   }
+}
+
+TEST_CASE(
+    "resources of one link layer each are good, and which there are is unknown without a configuration") {
+  Tree tree("");
+  tree.add(kGood + kInfiniband);
+  const Inventory inventory = tree.scan();
+  const CheckResults split =
+      results_of("VF-N12", tree, inventory,
+                 R"({"resourceList":[{"resourceName":"roce","selectors":{"linkTypes":["ether"]}},)"
+                 R"({"resourceName":"ib","selectors":{"linkTypes":["infiniband"]}}]})");
+  CHECK(split[0].finding == Finding::good);
+  const CheckResults without = results_of("VF-N12", tree, inventory);
+  CHECK(without[0].finding == Finding::unknown);
+  CHECK(contains(without[0].text, "--config-file"));
+}
+
+TEST_CASE("udev's rules: the first folder's file counts, comments and names of the administrator do not") {
+  const auto found = [](const std::string& added) {
+    Tree tree("");
+    tree.add(kGood);
+    tree.add(added);
+    return results_of("VF-N38", tree)[0].finding;
+  };
+  const std::string rule = "PROGRAM=\"rdma_rename %k NAME_";
+  const std::string own = "etc/udev/rules.d/60-rdma-persistent-naming.rules | ";
+  CHECK(found(kRenaming) == Finding::note);
+  CHECK(found("usr/lib/udev/rules.d/70-more.rules = " + rule + "PCI\"\n") == Finding::note);
+  CHECK(found(own + "SUBSYSTEM==\"infiniband\", \\\n" + own + "  " + rule + "GUID\"\n") == Finding::note);
+  CHECK(found(own + "  # " + rule + "PCI\"\n") == Finding::good);
+  CHECK(found(own + rule + "FIXED rail0\"\n") == Finding::good);
+  CHECK(found("usr/lib/udev/rules.d/70-more.txt = " + rule + "PCI\"\n") == Finding::good);
+  CHECK(found("lib/udev/rules.d/60-rdma-persistent-naming.rules = " + rule + "PCI\"\n") == Finding::good);
+
+  Tree tree("");
+  tree.add(kGood);
+  tree.remove("usr/lib/udev");
+  CHECK(results_of("VF-N38", tree)[0].finding == Finding::unknown);
+  tree.add("etc/udev/rules.d/10-loop.rules -> 10-loop.rules");
+  const CheckResults unread = results_of("VF-N38", tree);
+  CHECK(unread[0].finding == Finding::unknown);
+  CHECK(contains(unread[0].text, "ELOOP"));
+}
+
+TEST_CASE("rails in one network are good where the settings of all of them keep them apart") {
+  Tree tree("");
+  tree.add(kGood);
+  tree.add(kTwoRails);
+  for (const char* setting : {"arp_ignore = 1", "arp_announce = 2", "rp_filter = 2"})
+    tree.add(kRailSettings + "all/" + setting + "\n");
+  CHECK(results_of("VF-N43", tree)[0].finding == Finding::good);
+
+  Tree apart("");
+  apart.add(kGood);
+  apart.add(kTwoRails);
+  apart.add("proc/1/net/route = eth1 0000010A 00000000 0001 0 0 0 0000FFFF 0 0 0\n");
+  apart.add("proc/1/net/route | eth2 0000010A 00000000 0001 0 0 0 00FFFFFF 0 0 0\n");
+  CHECK(results_of("VF-N43", apart)[0].finding == Finding::good);
+}
+
+TEST_CASE("the settings of another network namespace, or of one rail alone, are not judged") {
+  for (const char* gone : {"proc/sys/net/core", "proc/sys/net/ipv4/conf/eth2", "proc/1/net/route"}) {
+    Tree tree("");
+    tree.add(kGood);
+    tree.add(kTwoRails);
+    tree.remove(gone);
+    CAPTURE(gone);
+    CHECK(results_of("VF-N43", tree)[0].finding == Finding::unknown);
+  }
+}
+
+TEST_CASE(
+    "of the kernel's log only faults count, and those of the devices here, and the kernel's own words") {
+  const auto found = [](const std::string& line) {
+    Tree tree("");
+    tree.add(kGood);
+    tree.add("dev/kmsg | " + line + "\n");
+    return results_of("VF-N45", tree)[0].finding;
+  };
+  CHECK(found("4,9,1,-;pcieport 0000:16:01.0: AER: Multiple Corrected error received: 0000:17:00.1") ==
+        Finding::advice);
+  CHECK(found("4,9,1,-;nvme 0000:99:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer") ==
+        Finding::good);
+  CHECK(found("4,9,1,-;mlx5_core 0000:17:00.0: PCIe Bus Error: severity=Corrected") == Finding::advice);
+  CHECK(found("6,9,1,-;pcieport 0000:16:01.0: AER: enabled with IRQ 24") == Finding::good);
+  CHECK(found("3,9,1,-;DMAR: [DMA Read NO_PASID] Request device [17:00.0] fault addr 0xdead000") ==
+        Finding::advice);
+  CHECK(found("3,9,1,-;DMAR: [DMA Read NO_PASID] Request device [99:00.0] fault addr 0xdead000") ==
+        Finding::good);
+  CHECK(found("6,9,1,-;DMAR: Using default domain type") == Finding::good);
+  CHECK(found("3,9,1,-;mlx5_core 0000:17:00.0 AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000c]") ==
+        Finding::advice);
+  CHECK(found("30,9,1,-;a program says: GID add failed") == Finding::good);  // facility 3
+  CHECK(found(" SUBSYSTEM=GID add failed;") == Finding::good);               // of a record's dictionary
+}
+
+TEST_CASE("a kernel's log that is not there, not all there or none is never clean") {
+  Tree tree("");
+  tree.add(kGood);
+  tree.add("dev/kmsg = 6,7000,1,-;something\n");
+  CHECK(results_of("VF-N45", tree)[0].finding == Finding::unknown);
+  CHECK(contains(results_of("VF-N45", tree)[0].text, "overwritten"));
+  for (const char* entry :
+       {"dev/kmsg -> null", "dev/kmsg -> /dev/null", "dev/kmsg -> kmsg", "dev/kmsg -> none"}) {
+    CAPTURE(entry);
+    tree.add(entry);
+    CHECK(results_of("VF-N45", tree)[0].finding == Finding::unknown);
+  }
+  tree.remove("dev/kmsg");
+  tree.add("dev/kmsg = no record\n");
+  CHECK(results_of("VF-N45", tree)[0].finding == Finding::unknown);
+}
+
+TEST_CASE("the partition of an attached network is looked for in the table of its own port") {
+  Tree tree("");
+  tree.add(kGood + kInfiniband + kPartitions);
+  const Inventory inventory = tree.scan();
+  const SysRoot sys = tree.sys();
+  const auto attached = [&](const std::string& pkey) {
+    test::TempDir state;
+    Record record;
+    record.attachment = {"c1", "net1"};
+    record.device_key = "0000:18:00.0";
+    record.device = *DeviceId::parse(record.device_key);
+    record.config = R"({"type":"vfrail","pkey":")" + pkey + R"("})";
+    test::write_attachment(Attachments(state.path()), record);
+    return results_of("VF-N44",
+                      {.sys = sys, .inventory = inventory, .kernel = sys, .cni_state = state.path()})[0];
+  };
+  CHECK(attached("0x8004").finding == Finding::good);
+  const CheckResult missing = attached("0x8005");
+  CHECK(missing.finding == Finding::advice);
+  CHECK(contains(missing.text, "partition 0x8005, which is not in the table of 0000:18:00.0"));
+}
+
+TEST_CASE("what of a fabric is not there is not judged: neither a file of the kernel nor a table") {
+  Tree tree("");
+  tree.add(kGood + kInfiniband);
+  const std::string wanted = R"({"resourceList":[{"resourceName":"ib","selectors":{"pKeys":["0x0005"]}}]})";
+  CHECK(results_of("VF-N44", tree)[0].finding == Finding::good);
+  CHECK(results_of("VF-N44", tree, tree.scan(), wanted)[0].finding == Finding::unknown);
+  tree.add(kInfinibandPort + "sm_lid -> sm_lid\n");
+  CHECK(results_of("VF-N44", tree)[0].finding == Finding::unknown);
+  // A port without a subnet manager is one finding, that of its state.
+  tree.add(kInfinibandPort + "state = 2: INIT\n");
+  CHECK(results_of("VF-N44", tree, tree.scan(), wanted)[0].finding == Finding::good);
+}
+
+TEST_CASE("lossless: what PFC, trust and the traffic class of RoCE are together") {
+  const auto found = [](const DcbSettings& dcb, const std::string& added = "") {
+    Tree tree("");
+    tree.add(kGood);
+    tree.add(added);
+    return results_of("VF-N17", tree, tree.scan(), "", [&](const std::string& interface) {
+      CHECK(interface == "eth1");
+      return Result<std::optional<DcbSettings>>(std::optional(dcb));
+    });
+  };
+  const std::string tclass = kPf + "infiniband/mlx5_0/tc/1/traffic_class = Global tclass=106\n";  // DSCP 26
+  const std::string tos = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos = 106\n";
+  const std::map<uint8_t, uint8_t> dscp = {{26, 3}};
+
+  const CheckResults off = found({.lossless = 0});
+  CHECK(off[0].finding == Finding::note);
+  CHECK(contains(off[0].text, "eth1: no priority is lossless (PFC is off)"));
+  CHECK(found({})[0].finding == Finding::good);  // the driver does not say
+  CHECK(found({.lossless = 0x08, .dscp = dscp}, tclass)[0].finding == Finding::good);
+  CHECK(found({.lossless = 0x08, .dscp = dscp})[0].finding == Finding::good);
+  CHECK(found({.lossless = 0x09})[0].finding == Finding::good);  // with or without a VLAN
+
+  const CheckResults other = found({.lossless = 0x20, .dscp = dscp}, tos);
+  CHECK(other[0].finding == Finding::advice);
+  CHECK(contains(other[0].text,
+                 "eth1: RoCE is sent with traffic class 106, DSCP 26, which is priority 3; "
+                 "lossless is priority 5"));
+  const CheckResults ignored = found({.lossless = 0x08}, tclass);
+  CHECK(ignored[0].finding == Finding::advice);
+  CHECK(contains(ignored[0].text, "traffic class 106, which the port does not look at"));
+  const CheckResults untagged = found({.lossless = 0x18});
+  CHECK(untagged[0].finding == Finding::note);
+  CHECK(contains(untagged[0].text, "packets without a VLAN have priority 0; lossless is priorities 3, 4"));
+
+  const std::array<uint8_t, 8> apart = {0, 0, 0, 3, 0, 0, 0, 0};
+  CHECK(found({.lossless = 0x08, .traffic_class = apart, .dscp = dscp})[0].finding == Finding::good);
+  const CheckResults together = found({.lossless = 0x10, .traffic_class = apart, .dscp = dscp});
+  CHECK(contains(together[0].text, "lossless priority 4 shares traffic class 0"));
+}
+
+TEST_CASE(
+    "lossless: a driver without DCB has nothing to say, and where netlink is not asked nothing is known") {
+  Tree tree("");
+  tree.add(kGood);
+  const Inventory inventory = tree.scan();
+  const auto none = [](const std::string&) {
+    return Result<std::optional<DcbSettings>>(std::optional<DcbSettings>());
+  };
+  const auto failing = [](const std::string&) {
+    return Result<std::optional<DcbSettings>>(Error{Errc::system, EIO, "EIO"});
+  };
+  CHECK(results_of("VF-N17", tree, inventory, "", none)[0].finding == Finding::good);
+  CHECK(results_of("VF-N17", tree, inventory, "", failing)[0].finding == Finding::unknown);
+  CHECK(results_of("VF-N17", tree, inventory, "", ReadDcb())[0].finding == Finding::unknown);
+}
+
+TEST_CASE("congestion control: off for all priorities, or not shown by the driver") {
+  Tree tree("");
+  tree.add(kGood);
+  const Inventory inventory = tree.scan();
+  tree.add(kPf + "net/eth1/ecn/roce_np/enable/0 = 1\n" + kPf + "net/eth1/ecn/roce_np/enable/3 = 0\n");
+  // Which priority RoCE has is not known without DCB.
+  CHECK(results_of("VF-N18", tree, inventory, "", ReadDcb())[0].finding == Finding::good);
+  tree.add(kPf + "net/eth1/ecn/roce_np/enable/0 = 0\n");
+  const CheckResults off = results_of("VF-N18", tree, inventory, "", ReadDcb());
+  CHECK(off[0].finding == Finding::advice);
+  CHECK(contains(off[0].text, "eth1: congestion control (ECN) is off for all priorities (roce_np)"));
+  tree.remove(kPf + "net/eth1/ecn");
+  CHECK(results_of("VF-N18", tree, inventory)[0].finding == Finding::unknown);
 }
 
 TEST_CASE("the RDMA port of a free VF or sub-function is down with its netdev, which is no fault") {
@@ -352,6 +664,18 @@ TEST_CASE("the exit code is 1 from the finding on that was asked for") {
   CHECK(test::run([&] { return doctor(options); }).code == 0);
   options.fail_on = Finding::advice;
   CHECK(test::run([&] { return doctor(options); }).code == 1);
+}
+
+TEST_CASE("a wrong configuration hides no check, and the exit code is 2") {
+  Tree tree("");
+  tree.add(kGood + "wrong.json = {\n");
+  DoctorOptions options;
+  options.root = tree.root();
+  options.config_file = tree.root() + "/wrong.json";
+  const test::Run found = test::run([&] { return doctor(options); });
+  CHECK(found.code == 2);
+  CHECK(contains(found.out, "VF-N04"));
+  CHECK(contains(found.err, "wrong.json"));
 }
 
 // The nodes of tests/data: what each has that a good one has not, as far as its tree shows it.

@@ -1,0 +1,116 @@
+// What the configuration selects on this node, and whether it fits together.
+#include "common/text.h"
+#include "plugin/doctor/check.h"
+#include "plugin/inventory/udev_rules.h"
+#include "plugin/match/pools.h"
+
+#include <algorithm>
+#include <map>
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kNoConfig = "no configuration is here to be checked: name it by --config-file";
+
+// "Ethernet", "InfiniBand", as the kernel names them; empty if it is not known.
+std::string link_layer(const PciFunction& function) {
+  if (function.link_type == "ether") return "Ethernet";
+  if (function.link_type == "infiniband") return "InfiniBand";
+  if (function.rdma.empty() || function.rdma.front().ports.empty()) return "";
+  return function.rdma.front().ports.front().link_layer;
+}
+
+using ByLinkLayer = std::map<std::string, std::vector<std::string>>;
+
+bool has_both(const ByLinkLayer& devices) {
+  return devices.contains("Ethernet") && devices.contains("InfiniBand");
+}
+
+// No setting of a network is for both: a VLAN and a MAC address, or a GUID and a partition.
+Result<CheckResults> check_link_layers(const CheckedNode& node) {
+  ByLinkLayer all;
+  for (const PciFunction& function : node.inventory.functions)
+    all[link_layer(function)].push_back(function.id.text());
+  if (!has_both(all)) return CheckResults();
+  if (node.config == nullptr) return CheckResults{{Finding::unknown, kNoConfig}};
+  CheckResults out;
+  for (const Pool& pool : match(*node.config, node.inventory).pools) {
+    ByLinkLayer devices;
+    for (const PoolDevice& device : pool.devices) devices[link_layer(device.facts)].push_back(device.id());
+    if (!has_both(devices)) continue;
+    out.push_back({Finding::advice,
+                   pool.resource() + " has devices of Ethernet (" + first_few(devices["Ethernet"]) +
+                       ") and of InfiniBand (" + first_few(devices["InfiniBand"]) +
+                       "): no network fits both, and the two do not reach each other",
+                   "two resources: one with the selector linkTypes [\"ether\"], one with [\"infiniband\"]"});
+  }
+  return out;
+}
+
+// NAME_KERNEL leaves the name, NAME_FIXED is one that the administrator chose; the others make it of the slot
+// or the GUID, so it is another one on the next node (rdma-core's kernel-boot/rdma-persistent-naming.rules).
+bool differs_between_nodes(const RenameRule& rule) {
+  return rule.mode != "NAME_KERNEL" && rule.mode != "NAME_FIXED";
+}
+
+// "mlx5_0": a driver's own name, where rdma_rename makes "ibp75s0" or "rocex525400c0fe123455".
+bool is_kernel_name(const std::string& name) {
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  return digits >= 2 && digits < name.size() && name[digits - 1] == '_' &&
+         name.find("bond") == std::string::npos;
+}
+
+// "nvidia.com/hostdev (mlx5_0 mlx5_1)" of each resource that selects by names of RDMA devices.
+std::vector<std::string> selected_by_name(const Config& config) {
+  std::vector<std::string> out;
+  for (const ResourceConfig& resource : config.resources) {
+    std::vector<std::string> names;
+    for (const Selector& selector : resource.selectors) {
+      for (const std::string& name : selector.list("rdmaDevices"))
+        if (name.find_first_not_of('*') != std::string::npos) names.push_back(name);
+    }
+    if (!names.empty()) out.push_back(resource.resource() + " (" + first_few(names) + ")");
+  }
+  return out;
+}
+
+std::vector<std::string> not_yet_renamed(const Inventory& inventory) {
+  std::vector<std::string> out;
+  for (const PciFunction& function : inventory.functions) {
+    for (const std::string& name : function.rdma_names())
+      if (is_kernel_name(name)) out.push_back(name);
+  }
+  return out;
+}
+
+Result<CheckResults> check_rdma_names(const CheckedNode& node) {
+  if (!has_rdma(node.inventory)) return CheckResults();
+  const auto rules = TRY(read_rename_rules(node.sys), "");
+  if (!rules) return CheckResults{{Finding::unknown, node.sys.path(kUdevRules[0]) + " is not there"}};
+  const auto rule = std::find_if(rules->begin(), rules->end(), differs_between_nodes);
+  if (rule == rules->end()) return CheckResults();
+  const auto pending = not_yet_renamed(node.inventory);
+  const std::string what = node.sys.path(rule->file) +
+                           " names RDMA devices by their slot or GUID (rdma_rename " + rule->mode +
+                           "), so names differ between nodes" +
+                           (pending.empty() ? "" : ", and change when udev runs: " + first_few(pending));
+  const auto named = node.config == nullptr ? std::vector<std::string>() : selected_by_name(*node.config);
+  if (named.empty()) return CheckResults{{Finding::note, what}};
+  return CheckResults{{Finding::advice, what + "; selected by name are the devices of " + joined(named, "; "),
+                       "select by what does not change: pciAddresses, rootDevices, linkTypes, vendors, "
+                       "devices; or a rule with NAME_KERNEL or NAME_FIXED in /etc/udev/rules.d"}};
+}
+
+}  // namespace
+
+const NodeChecks& resource_checks() {
+  static const NodeChecks kChecks = {
+      {"VF-N12", "link-layers", "no resource has devices of both Ethernet and InfiniBand", check_link_layers},
+      {"VF-N38", "rdma-names", "RDMA devices have the names that the kernel or the administrator gave them",
+       check_rdma_names},
+  };
+  return kChecks;
+}
+
+}  // namespace vfrail
