@@ -63,8 +63,7 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
   add_text(serve, "--run-dir", options.run_dir, "DIR", "Shared with vfrail-cni on this node");
   add_text(serve, "--cni-state-dir", options.cni_state_dir, "DIR",
            "Where vfrail-cni has its records; one that outlives its pod is reported");
-  add_text(serve, "--cni-bin-dir", options.cni_bin_dir, "DIR",
-           "Where vfrail-cni is installed, as on the host: for memlock and mountCheck");
+  add_text(serve, "--cni-bin-dir", options.cni_bin_dir, "DIR", "Where vfrail-cni is, as on the host");
   add_text(serve, "--root", options.root, "DIR", kRootAbout);
   add_text(serve, "--cdi-dir", options.cdi_dir, "DIR", "Where the runtime reads CDI specs");
 }
