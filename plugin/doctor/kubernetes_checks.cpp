@@ -1,5 +1,6 @@
 // Kubelet, CNI, the container runtime, and what it finds in /dev and in the CDI folders.
 #include "common/node/lock_limit.h"
+#include "common/node/programs.h"
 #include "common/text.h"
 #include "plugin/allocate/cdi_runtime.h"
 #include "plugin/doctor/check.h"
@@ -77,12 +78,21 @@ Result<CheckResults> check_multus(const CheckedNode& node) {
 Result<CheckResults> check_programs(const CheckedNode& node) {
   const auto names = TRY(node.sys.list(kCniPrograms), "");
   if (!names) return unknown(node.sys, kCniPrograms);
-  const bool there = std::any_of(names->begin(), names->end(), [](const std::string& name) {
-    return name == "vfrail" || name == "vfrail-cni";
-  });
-  if (there) return CheckResults();
-  return CheckResults{{Finding::fault, node.sys.path(kCniPrograms) + " has neither vfrail nor vfrail-cni",
-                       "the DaemonSet's container vfrail-cni installs it; by hand: vfrail-cni install DIR"}};
+  const auto has = [&](const char* name) {
+    return std::find(names->begin(), names->end(), name) != names->end();
+  };
+  CheckResults out;
+  if (!has(kCniProgram) && !has("vfrail-cni"))
+    out.push_back({Finding::fault, node.sys.path(kCniPrograms) + " has neither vfrail nor vfrail-cni",
+                   "the DaemonSet's container install-cni installs it; by hand: vfrail-cni install DIR"});
+  const bool mounts_check = node.config != nullptr &&
+                            std::any_of(node.config->resources.begin(), node.config->resources.end(),
+                                        [](const ResourceConfig& resource) { return resource.mount_check; });
+  if (mounts_check && !has(kCheckProgram))
+    out.push_back({Finding::advice,
+                   node.sys.path(kCniPrograms) + " has no vfrail-check, so containers get none (mountCheck)",
+                   "vfrail-cni install --check /usr/bin/vfrail-check DIR"});
+  return out;
 }
 
 Result<CheckResults> check_cni(const CheckedNode& node) {

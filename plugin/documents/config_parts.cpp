@@ -8,7 +8,7 @@ namespace vfrail {
 
 namespace {
 
-constexpr const char* kNvidia = "mellanox.com";
+constexpr const char* kNvidiaGroup = "mellanox.com";
 constexpr const char* kSriov = "sriovnetwork.openshift.io";
 
 const std::vector<std::string>& known_kinds() {
@@ -37,7 +37,7 @@ Result<FoundConfig> find_config(const std::vector<Document>& documents, const st
       out.parts.push_back({document.where, document.value});
     } else if (document.is("", "ConfigMap")) {
       TRY(add_config_map(document, out), "");
-    } else if (document.is(kNvidia, "NicClusterPolicy") || document.is(kNvidia, "NicNodePolicy")) {
+    } else if (document.is(kNvidiaGroup, "NicClusterPolicy") || document.is(kNvidiaGroup, "NicNodePolicy")) {
       TRY(add_nic_policy(document, out), "");
     } else if (document.is(kSriov, "SriovNetworkNodePolicy")) {
       policies.push_back(&document);

@@ -666,6 +666,20 @@ TEST_CASE("the exit code is 1 from the finding on that was asked for") {
   CHECK(test::run([&] { return doctor(options); }).code == 1);
 }
 
+TEST_CASE("a configuration with mountCheck wants vfrail-check beside the CNI executable") {
+  Tree tree("");
+  tree.add(kGood);
+  const std::string config =
+      R"({"resourceList":[{"resourceName":"x","mountCheck":true,"selectors":{"isRdma":true}}]})";
+  const CheckResults found = results_of("VF-N31", tree, tree.scan(), config);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].finding == Finding::advice);
+  CHECK(contains(found[0].text, "has no vfrail-check"));
+  CHECK(results_of("VF-N31", tree).front().finding == Finding::good);
+  tree.add("opt/cni/bin/vfrail-check/\n");
+  CHECK(results_of("VF-N31", tree, tree.scan(), config).front().finding == Finding::good);
+}
+
 TEST_CASE("a wrong configuration hides no check, and the exit code is 2") {
   Tree tree("");
   tree.add(kGood + "wrong.json = {\n");
