@@ -99,6 +99,8 @@ void say_network(const ResourceConfig& resource, const ExampleRequest& request, 
 }
 
 void say_test(const ResourceConfig& resource, const JobKind& kind, std::string& out) {
+  if (resource.mount_check)
+    comment("Whether RDMA works in a pod, and if not, why: kubectl exec POD -- vfrail-check", out);
   if (std::string_view(kind.name) != "pod") {
     if (kind.needs_gpu)
       comment("RDMA is used if the log of a rank says NET/IB; NET/Socket means TCP.", out);
@@ -107,8 +109,11 @@ void say_test(const ResourceConfig& resource, const JobKind& kind, std::string& 
     return;
   }
   comment("Test, with two such pods on two nodes and ADDRESS of the first (kubectl get pod -o wide):", out);
-  comment("  kubectl exec POD_A -- ib_write_bw --report_gbits -F", out);
-  comment("  kubectl exec POD_B -- ib_write_bw --report_gbits -F ADDRESS", out);
+  const char* listens = resource.mount_check ? "vfrail-check --listen" : "ib_write_bw --report_gbits -F";
+  const char* calls =
+      resource.mount_check ? "vfrail-check --to ADDRESS" : "ib_write_bw --report_gbits -F ADDRESS";
+  comment(std::string("  kubectl exec POD_A -- ") + listens, out);
+  comment(std::string("  kubectl exec POD_B -- ") + calls, out);
   comment(shares(resource) ? "The result is near the speed of the port that vfrail plan shows. Where a port "
                              "is down or a device is not the pod's, name one with -d."
                            : "The result is near the speed of the port that vfrail plan shows.",

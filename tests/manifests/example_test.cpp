@@ -162,6 +162,21 @@ TEST_CASE("the text says what the image needs, how memory is pinned, and how to 
     CHECK(says(text, part));
 }
 
+TEST_CASE("a resource with mountCheck is tested by vfrail-check") {
+  const auto config =
+      parse_config(R"({"resourceList":[{"resourceName":"x","mountCheck":true,"selectors":{"isRdma":true}}]})",
+                   {.file = "config.json"});
+  REQUIRE(config);
+  for (const char* kind : {"pod", "volcano-job"}) {
+    const auto text = make_example(*config, {.resource = "intel.com/x", .kind = kind});
+    REQUIRE(text);
+    CHECK(says(*text, "kubectl exec POD -- vfrail-check\n"));
+  }
+  const auto pod = make_example(*config, {.resource = "intel.com/x"});
+  CHECK(says(*pod, "kubectl exec POD_A -- vfrail-check --listen\n"));
+  CHECK(says(*pod, "kubectl exec POD_B -- vfrail-check --to ADDRESS\n"));
+}
+
 TEST_CASE("what is not in the configuration is refused with what there is") {
   const auto wrong = example_of({.resource = "rdma/ib_pg"});
   REQUIRE_FALSE(wrong);
