@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kKubelet = "var/lib/kubelet";
 constexpr const char* kCniConfigurations = "etc/cni/net.d";
-constexpr const char* kCniPrograms = "opt/cni/bin";
-constexpr uint64_t kLittleMemlock = 64 << 20;  // less than RDMA programs pin at their start
+constexpr const char* kCniPrograms = kCniFolder + 1;  // below the root
+constexpr uint64_t kLittleMemlock = 64 << 20;         // less than RDMA programs pin at their start
 
 CheckResults unknown(const SysRoot& sys, const std::string& folder) {
   return {{Finding::unknown, sys.path(folder) + " is not there"}};

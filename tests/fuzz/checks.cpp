@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 // The sanitizer's queue of freed memory and the call stacks of allocations took half of the time: memory that
 // was just freed is in no cache. Without the queue freed memory is poisoned until it is taken again, and
@@ -18,6 +19,16 @@ extern "C" const char* __asan_default_options() {
 namespace vfrail::fuzz {
 
 namespace {
+
+// libFuzzer has one hook for its arguments, which json_mutator.cpp has.
+bool has_limit_of_new_inputs() {
+  std::ifstream arguments("/proc/self/cmdline");
+  for (std::string argument; std::getline(arguments, argument, '\0');) {
+    const bool is_limit = argument.starts_with("-runs=") || argument.starts_with("-max_total_time=");
+    if (is_limit && !argument.ends_with("=0")) return true;
+  }
+  return false;
+}
 
 constexpr size_t kMaxText = 16 << 20;  // more than any input here can become
 constexpr size_t kMaxDepth = 64;       // json.h
@@ -44,6 +55,11 @@ void fail(const char* file, int line, const char* condition) {
 
 std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
+}
+
+bool tries_new_inputs() {
+  static const bool limited = has_limit_of_new_inputs();
+  return limited;
 }
 
 bool is_file_name(std::string_view name) {

@@ -22,6 +22,11 @@ namespace vfrail::fuzz {
 
 [[noreturn]] void fail(const char* file, int line, const char* condition);
 
+// While libFuzzer tries new inputs (-runs, -max_total_time), each goes through a part of what the target
+// does, because the whole takes several times as long. A replay of inputs, which are known for what they once
+// broke, goes through everything.
+bool tries_new_inputs();
+
 std::string_view text_of(const uint8_t* data, size_t size);
 
 // Can be one component of a path: it neither leaves its folder nor is cut short by a zero.
