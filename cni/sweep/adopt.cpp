@@ -332,12 +332,12 @@ Result<std::optional<SweepLine>> sweep_foreign(const ForeignAttachment& attachme
   const std::string owner = attachment.owner->name;
   SweepLine line{SweepAction::left_alone,
                  attachment_text(seen->device_key, attachment.name, attachment.network),
-                 "made by " + owner + ", can be taken over with --adopt"};
+                 "attached by " + owner + ", can be taken over with --adopt"};
   if (!options.adopt) return std::optional(std::move(line));
   if (!options.dry_run && !TRY(adopt(attachment, *seen, options, world), ""))
     return std::optional<SweepLine>();
   line.action = SweepAction::adopted;
-  line.why = "made by " + owner + ", whose files stay as they are";
+  line.why = "attached by " + owner + ", whose files stay as they are";
   return std::optional(std::move(line));
 }
 

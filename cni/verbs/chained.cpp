@@ -70,7 +70,7 @@ Result<> refuse_interface_keys(const NetConf& conf) {
   return Error{
       Errc::invalid, 0,
       conf.interface_key +
-          ": the interface was made by an earlier entry of this chain, and that one sets it; take it out "
+          ": the interface was created by an earlier entry of this chain, and that one sets it; take it out "
           "of this entry",
       ErrorId::chain_conflict};
 }

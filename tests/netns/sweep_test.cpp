@@ -186,7 +186,7 @@ struct Migrating : Swept {
 
 TEST_CASE("A pod of the real host-device is adopted, and its DEL by vfrail under that name detaches it") {
   Migrating node;
-  CHECK_THAT(node.sweep(), Contains("made by host-device, can be taken over with --adopt"));
+  CHECK_THAT(node.sweep(), Contains("attached by host-device, can be taken over with --adopt"));
   CHECK_THAT(node.sweep({"--adopt", "--dry-run"}),
              Contains("would be taken over: netdev.vf1 (net1 of container pod1"));
   CHECK_THAT(node.sweep({"--adopt"}),

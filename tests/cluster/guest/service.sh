@@ -78,15 +78,16 @@ sees_its_own() {
 
 # Logs: kubelet, the runtime, Multus, whereabouts, and those of the containers of vfrail's pods.
 log_files() { ls /var/log/*.log /var/log/pods/kube-system_vfrail-*/*/*.log 2>/dev/null; }
-# log_mark: log_since prints what was written after this, each line behind the name of its file.
+# log_mark: log_since prints what was written after this, each line behind the name of its file. kubelet may remove the log
+# of a container that has ended between the two steps here.
 log_mark() {
     local file
-    for file in $(log_files); do echo "$(stat -c %s "$file") $file"; done > /node/log-marks
+    for file in $(log_files); do stat -c '%s %n' "$file" 2> /dev/null; done > /node/log-marks
 }
 log_since() {
     local file size
     for file in $(log_files); do
         size=$(awk -v file="$file" '$2 == file { print $1 }' /node/log-marks)
-        tail -c "+$((${size:-0} + 1))" "$file" | sed "s|^|${file#/var/log/}: |"
+        tail -c "+$((${size:-0} + 1))" "$file" 2> /dev/null | sed "s|^|${file#/var/log/}: |"
     done
 }

@@ -7,11 +7,14 @@ for name in stays goes; do pod $name hostdev 1; done
 check 'two pods run' eventually is 2 how_many_run
 check 'two addresses are assigned' is 2 addresses_assigned
 
-# "goes" gets no DEL, which vfrail reports until the sweep. And kubelet, which has found the socket of before the power loss
-# and still tries it, may reach the new socket of that name: it registers it, sees two seconds later that the file is
-# another one, ends that registration and makes a new one.
-explained_here='^pods/kube-system_vfrail-.* warning .* has the record of an attachment .*pod default/goes|'
-explained_here+='^kubelet.log: .*"ListAndWatch ended unexpectedly for device plugin" .*the client connection is closing'
+# "goes" gets no DEL, which vfrail reports until the sweep.
+explained_here='^pods/kube-system_vfrail-.* warning .* has the record of an attachment .*pod default/goes'
+# kubelet finds the socket of before the power loss, and tries it. If it reaches the new socket of that name with such a try,
+# it registers it, sees two seconds later that the file is another one, ends that registration and makes a new one.
+explained_here+='|^kubelet.log: .*RegisterPlugin error -- dial failed at socket'
+explained_here+='|^kubelet.log: .*"ListAndWatch ended unexpectedly for device plugin" .*the client connection is closing'
+# It wants to start the pods that it knows before it has looked at their ConfigMaps.
+explained_here+='|^kubelet.log: .*object "kube-system"/"vfrail-config" not registered'
 # A write that is a moment old may be lost with the power, and the programs of this disk must not be.
 on_node sync
 node_power_off

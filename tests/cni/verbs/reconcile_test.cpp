@@ -465,7 +465,7 @@ TEST_CASE("an attachment of sriov-cni is reported, and adopted only on demand") 
   node.write(kCache, cache_of(node.config("sriov")));
   const std::string during = node.everything();
   CHECK(node.sweep() ==
-        "kept: 0000:21:10.0 (net1 of container c1, network rail0): made by sriov-cni, can be taken over "
+        "kept: 0000:21:10.0 (net1 of container c1, network rail0): attached by sriov-cni, can be taken over "
         "with --adopt\n1 kept\n");
   CHECK_THAT(node.sweep({.dry_run = true, .adopt = true}), Contains("would be taken over: 0000:21:10.0"));
   CHECK(node.everything() == during);
@@ -591,7 +591,7 @@ TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted an
       R"({"cniVersion":"1.0.0","name":"rail0","type":"ib-sriov-cni","deviceID":"0000:21:10.2"})";
   node.write(kCache, cache_of(config));
   CHECK_THAT(node.sweep({.adopt = true}),
-             Contains("taken over: 0000:21:10.2") && Contains("made by ib-sriov-cni"));
+             Contains("taken over: 0000:21:10.2") && Contains("attached by ib-sriov-cni"));
   REQUIRE(node.process([&](World& w) { return vfrail::del(node.request(Command::del, config), w); }));
   CHECK(node.everything() == before);
 }
@@ -610,7 +610,7 @@ TEST_CASE("an interface of host-device, chained with rdma-cni, is adopted by its
   node.write(kCache, cache_of(R"({"cniVersion":"1.0.0","name":"rail0","plugins":[)"
                               R"({"type":"host-device","device":"enp1s0f0v0"},{"type":"rdma"}]})"));
   CHECK_THAT(node.sweep({.adopt = true}),
-             Contains("taken over: 0000:21:10.0") && Contains("made by host-device"));
+             Contains("taken over: 0000:21:10.0") && Contains("attached by host-device"));
   node.world.end_netns(kPod);
   CHECK_THAT(node.sweep(), Contains("1 released"));
   CHECK(node.world.snapshot() == before);
