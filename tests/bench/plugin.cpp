@@ -126,7 +126,7 @@ class Node {
   size_t vfs() const { return vfs_; }
 
  private:
-  const TempDir folder_{TempDir::On::memory};
+  const TempDir folder_;
   const size_t vfs_;
   const std::string program_;
 };

@@ -105,7 +105,7 @@ struct FakeNode {
     return out.str();
   }
 
-  TempDir dir{TempDir::On::memory};
+  TempDir dir;
   FakeWorld world;
   Log log;
   std::string container = "c1";

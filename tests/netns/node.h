@@ -66,7 +66,7 @@ class Node {
   void show_mounts() const;
 
   Kind kind_;
-  TempDir dir_;
+  TempDir dir_{TempDir::On::disk};
   std::vector<std::string> pods_;
   int home_ = -1;
 };

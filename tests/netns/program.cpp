@@ -2,9 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -37,9 +35,8 @@ void write_text(const std::string& path, const std::string& text) { std::ofstrea
 // Input and output are files: no pipe to fill up, whatever the order of reads and writes.
 Program::Program(std::vector<std::string> arguments, const std::map<std::string, std::string>& environment,
                  const std::string& input)
-    : folder_((std::filesystem::temp_directory_path() / "vfrail-program-XXXXXX").string()) {
-  if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("cannot create " + folder_);
-  write_text(folder_ + "/in", input);
+    : folder_(std::make_unique<TempDir>()) {
+  write_text(folder_->path("in"), input);
   std::vector<std::string> texts{std::string("PATH=") + kPath};
   for (const auto& [name, value] : environment) texts.push_back(name + "=" + value);
   std::vector<char*> env;
@@ -51,23 +48,21 @@ Program::Program(std::vector<std::string> arguments, const std::map<std::string,
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("cannot fork");
   if (pid_ != 0) return;
-  redirect(folder_ + "/in", O_RDONLY, STDIN_FILENO);
-  redirect(folder_ + "/out", O_WRONLY | O_CREAT, STDOUT_FILENO);
-  redirect(folder_ + "/err", O_WRONLY | O_CREAT, STDERR_FILENO);
+  redirect(folder_->path("in"), O_RDONLY, STDIN_FILENO);
+  redirect(folder_->path("out"), O_WRONLY | O_CREAT, STDOUT_FILENO);
+  redirect(folder_->path("err"), O_WRONLY | O_CREAT, STDERR_FILENO);
   ::execvpe(argv[0], argv.data(), env.data());
   ::_exit(127);
 }
 
 Program::Program(Program&& other) noexcept
-    : folder_(std::exchange(other.folder_, {})), pid_(std::exchange(other.pid_, -1)) {}
+    : folder_(std::move(other.folder_)), pid_(std::exchange(other.pid_, -1)) {}
 
 Program::~Program() {
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
     wait();
   }
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
 Outcome Program::wait() {
@@ -75,8 +70,8 @@ Outcome Program::wait() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_text(folder_ + "/out"),
-          read_text(folder_ + "/err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_text(folder_->path("out")),
+          read_text(folder_->path("err"))};
 }
 
 std::string shell(const std::string& command) {

@@ -1,7 +1,10 @@
 // Program: a child process with its input, output and environment, for tests that run real executables.
 #pragma once
 
+#include "tests/support/temp_dir.h"
+
 #include <map>
+#include <memory>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -27,7 +30,7 @@ class Program {
   Outcome wait();
 
  private:
-  std::string folder_;
+  std::unique_ptr<TempDir> folder_;
   pid_t pid_ = -1;
 };
 

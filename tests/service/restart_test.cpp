@@ -307,16 +307,16 @@ void play(Registration way, const Play& how) {
 
 }  // namespace
 
-TEST_CASE("450 restarts of either side change nothing for the plugin watcher, the first half") {
+TEST_CASE("450 restarts of either side change nothing for the plugin watcher, the first half", "[sweep]") {
   play(Registration::watcher, {.rounds = 225});
 }
-TEST_CASE("450 restarts of either side change nothing for the plugin watcher, the second half") {
+TEST_CASE("450 restarts of either side change nothing for the plugin watcher, the second half", "[sweep]") {
   play(Registration::watcher, {.rounds = 225, .seed = 1});
 }
-TEST_CASE("450 restarts of either side change nothing for legacy registration, the first half") {
+TEST_CASE("450 restarts of either side change nothing for legacy registration, the first half", "[sweep]") {
   play(Registration::legacy, {.rounds = 225});
 }
-TEST_CASE("450 restarts of either side change nothing for legacy registration, the second half") {
+TEST_CASE("450 restarts of either side change nothing for legacy registration, the second half", "[sweep]") {
   play(Registration::legacy, {.rounds = 225, .seed = 1});
 }
 

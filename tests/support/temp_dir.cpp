@@ -7,14 +7,28 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <sys/statvfs.h>
 
 namespace vfrail::test {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Tests run programs from there, and a container's own can be as small as 64 MiB.
+bool is_of_use(const char* tmpfs) {
+  constexpr uint64_t kEnough = 256 << 20;
+  struct statvfs found = {};
+  return ::statvfs(tmpfs, &found) == 0 && (found.f_flag & ST_NOEXEC) == 0 &&
+         uint64_t{found.f_bavail} * found.f_frsize >= kEnough;
+}
+
+}  // namespace
+
 TempDir::TempDir(On on) {
-  const bool in_memory = on == On::memory && fs::is_directory("/dev/shm");
-  path_ = ((in_memory ? fs::path("/dev/shm") : fs::temp_directory_path()) / "vfrail-test-XXXXXX").string();
+  constexpr const char* kTmpfs = "/dev/shm";
+  const bool in_memory = on == On::memory && is_of_use(kTmpfs);
+  path_ = ((in_memory ? fs::path(kTmpfs) : fs::temp_directory_path()) / "vfrail-test-XXXXXX").string();
   if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot create " + path_);
 }
 

@@ -22,7 +22,7 @@ check 'a fourth pod gets a free device' eventually running d
 check 'each of the four has an address of its own' is 4 bash -c 'sort -u <<< "$1" | wc -l' - "$(pod_addresses)"
 
 # Without containerd kubelet can do nothing, and says so for everything that it tries.
-explained_here='^kubelet.log: .*(error reading from server: EOF|/run/containerd/containerd.sock: connect: )'
+explained_here='^kubelet.log: .*(error reading from server: EOF|server is not initialized yet|/run/containerd/containerd.sock: connect: )'
 on_node 'service_restart containerd; eventually ctr version > /dev/null'
 check 'containerd is back' eventually is True kubectl get node "$NODE" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
 check 'a pod still has what it had' eventually is "$before_restarts" in_pod a ip -brief address show net1

@@ -62,7 +62,7 @@ struct GidBench {
   }
   static std::string ifname(size_t device) { return "net" + std::to_string(device); }
 
-  TempDir dir{TempDir::On::memory};
+  TempDir dir;
   FakeWorld fake{dir.path("root")};
   std::vector<std::string> pcis{"0000:21:10.0", "0000:21:10.2"};
   std::unique_ptr<Kernel> host = fake.open(FakeWorld::kHost);

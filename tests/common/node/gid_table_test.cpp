@@ -25,7 +25,7 @@ struct Port {
   }
   void has(std::vector<IpAddress> addresses) { gids.follow(mac, "net1", addresses); }
 
-  TempDir dir{TempDir::On::memory};
+  TempDir dir;
   FakeGids gids;
   MacAddress mac = *MacAddress::parse("02:00:00:00:00:01");
 };
