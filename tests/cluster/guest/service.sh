@@ -25,9 +25,10 @@ service_restart() { service_stop "$1"; service_start "$1"; }
 
 # baseline: what must be the same whenever no pod of a test is there (/node/baseline is that of the boot): every function
 # with its netdev, driver and RDMA device, every setting of it. The numbers of uverbs and umad nodes change with each move of an RDMA device, which is the
-# kernel's way. The rest of node_state belongs to the pod network and to vfrail's own pod.
+# kernel's way. The rest of node_state belongs to the pod network and to vfrail's own pod, which in shared mode sees each
+# RDMA device, as every pod does.
 baseline() {
-    node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE '^(link|address) (veth|cni0)' |
+    node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE '^(link|address) (veth|cni0)|^rdma .* in cni-' |
         sed -E 's/(uverbs|umad)[0-9]+/\1N/g'
 }
 
