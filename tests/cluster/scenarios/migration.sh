@@ -31,6 +31,11 @@ network rail '{"type": "sriov", "spoofchk": "off", "ipam": {"type": "whereabouts
 for name in a b; do pod $name rail 1; done
 check 'two pods of the peers run' eventually is 2 how_many_run
 old_address=$(in_pod b ip -brief address show net1)
+# What a pod's programs, and others by the network status, see of its device: without the numbers, which are others each time.
+without_numbers() { sed -E 's/0000:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/FUNCTION/g; s/(uverbs|umad|issm|mlx5_)[0-9]+/\1N/g'; }
+variables() { in_pod "$1" env | grep ^PCIDEVICE_ | sort | without_numbers; }
+device_info() { network_status "$1" | jq -cS '.[] | select(.interface == "net1")["device-info"]' | without_numbers; }
+old_variables=$(variables b) old_info=$(device_info b)
 
 section 'to vfrail'
 on_node 'service_stop sriovdp'
@@ -48,6 +53,8 @@ check 'a new pod runs' eventually running c
 check 'with a device that no other has' is 3 bash -c 'sort -u <<< "$1" | wc -l' - "$(in_use)"
 check 'and an address that no other has' is 3 bash -c 'sort -u <<< "$1" | wc -l' - "$(pod_addresses)"
 check 'its RDMA device is active' has PORT_ACTIVE in_pod c ibv_devinfo
+check 'it has the variables that pods of the peer have' is "$old_variables" variables c
+check 'and the device-info' is "$old_info" device_info c
 kubectl delete pod a c --wait=false > /dev/null
 check 'a pod of each ends' eventually is 1 how_many_run
 check 'their addresses are released' eventually is 1 addresses_assigned

@@ -2,14 +2,16 @@
 /*
  * rdma_lab_shim - lets Soft-RoCE (rxe) stand in for the RDMA half of a NIC.
  *
- * A test lab has no RDMA hardware, only rxe on top of a netdev. Three things
+ * A test lab has no RDMA hardware, only rxe on top of a netdev. Four things
  * about rxe give it away; each has a section below and a parameter that brings
  * rxe's own behaviour back:
  *
  *   movable  rxe cannot change its network namespace, a NIC's device can;
  *   follow   rxe dies when its netdev changes namespace, a NIC's device stays;
  *   parent   rxe hangs under /sys/devices/virtual, a NIC's device under its
- *            PCI function, which is where everybody looks for it.
+ *            PCI function, which is where everybody looks for it;
+ *   sockets  from Linux 7 on rxe sends and receives in the namespace where it
+ *            was added and in no other.
  *
  * Load it before the first "rdma link add". It is no part of the product and
  * must not run on a machine that does real work.
@@ -19,6 +21,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
+#include <linux/version.h>
 #include <rdma/ib_verbs.h>
 
 #ifndef CONFIG_X86_64
@@ -36,6 +39,10 @@ MODULE_PARM_DESC(follow, "rxe survives its netdev's change of namespace");
 static bool parent = true;
 module_param(parent, bool, 0444);
 MODULE_PARM_DESC(parent, "rxe is a child of its netdev's PCI function");
+
+static bool sockets = true;
+module_param(sockets, bool, 0444);
+MODULE_PARM_DESC(sockets, "rxe takes its UDP sockets along into another namespace");
 
 /*
  * movable: the RDMA core refuses a move (EOPNOTSUPP) unless the driver can take
@@ -85,6 +92,75 @@ static struct kprobe follow_probe = {
 	.symbol_name = "rxe_notify",
 	.pre_handler = before_rxe_notify,
 };
+
+/*
+ * sockets: since Linux 7.0 (f1327abd6abe) rxe has a UDP socket in each network
+ * namespace, made by "rdma link add" in that of the netdev and never again. So
+ * a device that moves has to let go of the old namespace's and take the new
+ * one's. rxe_net_init() and rxe_net_del() are rxe's own, global, not exported.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+static int (*take_sockets)(struct net_device *ndev);
+static void (*put_sockets)(struct ib_device *ibdev);
+
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(info);
+	struct ib_device *ibdev;
+
+	if (event != NETDEV_REGISTER &&
+	    !(event == NETDEV_UNREGISTER && ndev->reg_state == NETREG_REGISTERED))
+		return NOTIFY_DONE;
+	ibdev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
+	if (!ibdev)
+		return NOTIFY_DONE;
+	if (event == NETDEV_UNREGISTER)
+		put_sockets(ibdev);
+	else if (take_sockets(ndev))
+		pr_err("no sockets for %s\n", ndev->name);
+	ib_device_put(ibdev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_listener = {
+	.notifier_call = netdev_event,
+};
+
+static void *address_of(const char *symbol)
+{
+	struct kprobe probe = { .symbol_name = symbol };
+	void *address;
+
+	if (register_kprobe(&probe))
+		return NULL;
+	address = probe.addr;
+	unregister_kprobe(&probe);
+	return address;
+}
+
+static int follow_with_sockets(void)
+{
+	take_sockets = address_of("rxe_net_init");
+	put_sockets = address_of("rxe_net_del");
+	if (!take_sockets || !put_sockets)
+		return -ENOENT;
+	return register_netdevice_notifier(&netdev_listener);
+}
+
+static void stay_without_sockets(void)
+{
+	unregister_netdevice_notifier(&netdev_listener);
+}
+#else
+static int follow_with_sockets(void)
+{
+	return 0;
+}
+
+static void stay_without_sockets(void)
+{
+}
+#endif
 
 /*
  * parent: rxe registers without a parent device. Set one just before.
@@ -156,6 +232,13 @@ static int __init shim_init(void)
 		if (err)
 			goto no_listener;
 	}
+	if (sockets) {
+		err = follow_with_sockets();
+		if (err) {
+			pr_err("rxe has no rxe_net_init or rxe_net_del: %d\n", err);
+			goto no_sockets;
+		}
+	}
 	if (movable) {
 		err = ib_register_client(&movable_client);
 		if (err)
@@ -164,6 +247,9 @@ static int __init shim_init(void)
 	return 0;
 
 no_client:
+	if (sockets)
+		stay_without_sockets();
+no_sockets:
 	if (parent)
 		bus_unregister_notifier(&pci_bus_type, &pci_listener);
 no_listener:
