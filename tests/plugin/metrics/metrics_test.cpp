@@ -1,4 +1,4 @@
-// The text of /metrics. That it is what Prometheus takes is promtool's word, here and in watched_test.cpp.
+// The text of /metrics. That it is what Prometheus takes is promtool's word, here and in serve_test.cpp.
 #include "plugin/metrics/metrics.h"
 
 #include "plugin/metrics/metrics_text.h"
