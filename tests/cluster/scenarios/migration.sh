@@ -33,7 +33,8 @@ check 'two pods of the peers run' eventually is 2 how_many_run
 old_address=$(in_pod b ip -brief address show net1)
 # What a pod's programs, and others by the network status, see of its device: without the numbers, which are others each time.
 without_numbers() { sed -E 's/0000:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/FUNCTION/g; s/(uverbs|umad|issm|mlx5_)[0-9]+/\1N/g'; }
-variables() { in_pod "$1" env | grep ^PCIDEVICE_ | sort | without_numbers; }
+# (The peer has rdma_dev after 3.9.0.)
+variables() { in_pod "$1" env | grep ^PCIDEVICE_ | sort | without_numbers | sed 's/"rdma_dev":"mlx5_N",//'; }
 device_info() { network_status "$1" | jq -cS '.[] | select(.interface == "net1")["device-info"]' | without_numbers; }
 old_variables=$(variables b) old_info=$(device_info b)
 
