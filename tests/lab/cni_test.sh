@@ -284,7 +284,7 @@ END
 name=$(netdev $vf)
 pod a
 check 'a VF of sriov-cni' attach_as_sriov_cni "$(pf_of $vf)" "$name"
-check 'a sweep tells it' has "kept: $vf .*made by sriov-cni" sweep
+check 'a sweep tells it' has "kept: $vf .*attached by sriov-cni" sweep
 check 'and takes it over on demand' has "^taken over: $vf" sweep --adopt
 check 'DEL' cni DEL a $vf
 ip netns del a
