@@ -51,6 +51,9 @@ for kind in rc uc ud; do
 done
 
 section 'vfrail-check, RDMA writes both ways'
+# In shared mode each namespace has both RDMA devices; the nodes are kept from others by containers, which are not here.
+rails=1
+[ "$mode" = exclusive ] || rails=2
 for ways in 'a b' 'b a'; do
     read -r listener caller <<< "$ways"
     for ((i = 1; i <= times; i++)); do
@@ -58,7 +61,7 @@ for ways in 'a b' 'b a'; do
         eventually has listening cat /tmp/listener
         in_pod "$caller" vfrail-check --to "${address[$listener]}" --message 64K --seconds 1 -o json > /tmp/call.json
         wait $!
-        check "$caller to $listener: $i" is true jq '.traffic.rails | length == 1 and
+        check "$caller to $listener: $i" is true jq --argjson rails $rails '.traffic.rails | length == $rails and
             all(.alone | .sent.gbits > 0 and .received.gbits > 0 and .failed == null)' /tmp/call.json || cat /tmp/call.json /tmp/listener
     done
 done
