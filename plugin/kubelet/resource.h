@@ -43,7 +43,7 @@ class Resource {
     AllocatePlaces places;
     Counters* counters = nullptr;                 // outlives this; null: not counted
     std::shared_ptr<grpc::ResourceQuota> memory;  // for the calls of all resources
-    // Called on gRPC threads: posts a call of verdict() to the owner thread. `attempt` is to be passed on.
+    // Called on gRPC threads: posts a call of result() to the owner thread. `attempt` is to be passed on.
     std::function<void(uint64_t attempt, RegistrationResult)> on_registration;
     // Called on a gRPC thread: a stream has ended, reconcile() may have something to do.
     std::function<void()> on_stream_end = {};

@@ -28,7 +28,7 @@ class Resources {
     AllocatePlaces places;
     Counters* counters = nullptr;  // outlives this; null: not counted
     std::chrono::milliseconds stream_patience{3000};
-    // Both are called on gRPC threads: the first posts a call of verdict() to the owner thread, the second
+    // Both are called on gRPC threads: the first posts a call of result() to the owner thread, the second
     // one of reconcile().
     std::function<void(const std::string& resource, uint64_t attempt, RegistrationResult)> on_registration;
     std::function<void()> on_stream_end;
