@@ -24,12 +24,12 @@ class Checks {
   void network(const std::string& name, const Json& config, bool has_resource) {
     const Json* plugins = config.find("plugins");
     if (plugins == nullptr) return plugin(name, config, has_resource);
-    if (plugins->as_array() == nullptr) return error(name, "plugins: must be a list");
+    if (plugins->as_array() == nullptr) return wrong(name, "plugins: must be a list");
     for (size_t i = 0; i < plugins->as_array()->size(); ++i) {
       Json one = (*plugins->as_array())[i];
       const std::string place = name + ", plugins[" + std::to_string(i) + "]";
       if (one.as_object() == nullptr) {
-        error(place, "must be an object");
+        wrong(place, "must be an object");
         continue;
       }
       // As libcni does (buildOneConfig()).
@@ -54,7 +54,7 @@ class Checks {
     if (auto json = Json::parse_object(*config)) {
       decoded = std::move(*json);
     } else {
-      return error(name, "spec.config: " + json.error().text);
+      return error(name, text_with_id("spec.config: " + json.error().text, ErrorId::config_syntax));
     }
     if (decoded.find("name") == nullptr && own != nullptr) decoded.set("name", *own);  // Multus does it
     const Json* annotations = metadata == nullptr ? nullptr : metadata->find("annotations");
@@ -66,17 +66,17 @@ class Checks {
  private:
   void plugin(const std::string& name, const Json& config, bool has_device) {
     const std::string* type = text_at(&config, "type");
-    if (type == nullptr) return error(name, "type: missing");
+    if (type == nullptr) return wrong(name, "type: missing");
     if (!types_.contains(*type)) return note(name, "not checked, it is of type " + *type);
     const auto conf = parse_net_conf(config.text());
     if (!conf) return error(name, conf.error().text_with_id());
     for (const std::string& key : conf->warnings) warn(name, key, ErrorId::network_key_ignored);
     if (conf->device.empty() && !has_device)
-      warn(name,
-           std::string("no device: Multus adds one if the definition has the annotation ") +
-               kResourceAnnotation,
-           ErrorId::no_device_named);
-    note(name, "ADD accepts it");
+      return warn(name,
+                  std::string("no device: Multus adds one if the definition has the annotation ") +
+                      kResourceAnnotation,
+                  ErrorId::no_device_named);
+    note(name, "no error found");
   }
 
   void note(const std::string& name, const std::string& what) { text_ += escaped(name + ": " + what) + "\n"; }
@@ -88,6 +88,9 @@ class Checks {
     complain(name, "warning: " + text_with_id(what, id));
   }
   void error(const std::string& name, const std::string& what) { complain(name, "error: " + what); }
+  void wrong(const std::string& name, const std::string& what) {
+    error(name, text_with_id(what, ErrorId::network_config));
+  }
 
   const std::set<std::string>& types_;
   std::string text_;
@@ -118,7 +121,7 @@ Result<NetworkReport> check_networks(std::string_view text, const std::set<std::
     checks.network(name == nullptr ? "the configuration" : *name, *json, false);
   } else {
     return Error{Errc::invalid, 0,
-                 "it is no network configuration, NetworkAttachmentDefinition or List of them"};
+                 "it is not a network configuration, a NetworkAttachmentDefinition or a List of them"};
   }
   NetworkReport out = std::move(checks).report();
   if (out.text.empty()) out.text = "there is no NetworkAttachmentDefinition in it\n";

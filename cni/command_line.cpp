@@ -200,11 +200,7 @@ CommandText command_line_text() {
       {"explain",
        "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all",
        {help},
-       {{{},
-         "ID",
-         "As it is in the message; also without VF-, in small letters",
-         false,
-         all_error_names()}}}};
+       {{{}, "ID", "As it is in the message; also without VF-, in lower case", false, all_error_names()}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.sections = {{"CNI",
                    "A container runtime starts it, with CNI_COMMAND in the environment; CNI versions "

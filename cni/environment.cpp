@@ -33,7 +33,7 @@ Result<RecordStore> open_store(const Environment& environment) {
 }
 
 RecordStore open_store_read_only(const Environment& environment) {
-  return RecordStore::look(state_folder(environment), run_folder(environment) + "/locks");
+  return RecordStore::open_read_only(state_folder(environment), run_folder(environment) + "/locks");
 }
 
 World make_world(const Environment& environment, Kernel& host, RecordStore store, Log& log) {

@@ -153,7 +153,7 @@ int run_cni(const Environment& environment) {
   ::mallopt(M_TOP_PAD, kHeap);
   ::mallopt(M_TRIM_THRESHOLD, kHeap);
   std::signal(SIGPIPE, SIG_IGN);
-  auto text = read_stream(STDIN_FILENO, kMaxStdin);
+  auto text = has_configuration(environment) ? read_stream(STDIN_FILENO, kMaxStdin) : std::string();
   if (!text) return print_error("1.1.0", std::move(text.error()).in("read stdin"), CniCode::io_failure);
   Configuration config(std::move(*text));
   const std::string version = config.version();
@@ -172,7 +172,9 @@ int run_cni(const Environment& environment) {
   }
   // DEL can do without: it uses the configuration in its record, and without a record a refused configuration
   // has attached nothing. Multus takes a failed DEL for a pod that must not end.
-  if (!conf && !is_del) return print_error(version, conf.error(), CniCode::invalid_config);
+  const bool mistyped = request->config.is_mistyped();
+  if (!conf && !is_del)
+    return print_error(version, conf.error(), mistyped ? CniCode::decode_failure : CniCode::invalid_config);
 
   Log log;
   if (conf) log.set_level(conf->log_level);
@@ -183,6 +185,11 @@ int run_cni(const Environment& environment) {
   log.add_context("cmd", command_name(request->command));
   log.add_context("cid", request->container_id);
   log.add_context("ifname", request->ifname);
+  if (!request->never_attached.empty()) {
+    log.warning("nothing is attached, and under these names nothing can have been",
+                {{"reason", request->never_attached}, {"id", id_text(ErrorId::cni_environment)}});
+    return 0;
+  }
   const auto done = run_verb(*request, environment, log);
   if (done) return 0;
   log.error(done.error().text, {{"id", done.error().id_text()}});

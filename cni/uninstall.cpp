@@ -52,7 +52,7 @@ class Removal {
 };
 
 Result<> refuse_attachments(const UninstallPlaces& places) {
-  const auto names = TRY(RecordStore::look(places.state, places.run + "/locks").list(), "");
+  const auto names = TRY(RecordStore::open_read_only(places.state, places.run + "/locks").list(), "");
   if (names.empty()) return {};
   std::vector<std::string> some;
   for (const AttachmentName& name : names) {
@@ -123,6 +123,8 @@ Result<std::vector<std::string>> uninstall(const UninstallPlaces& places) {
   TRY(refuse_attachments(places), "");
   Removal removal;
   TRY(remove_executables(places.cni_folder, removal), "");
+  // From here on no ADD begins. One that had begun may have recorded its device meanwhile.
+  TRY(refuse_attachments(places), "vfrail-cni is removed, but a pod was being started; install it again");
   TRY(remove_cdi_specs(places.cdi, removal), "");
   TRY(remove_device_info(places, removal), "");
   TRY(removal.remove(places.run), "");

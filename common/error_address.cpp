@@ -27,7 +27,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "Kubelet tries again. If it stays so, see the plugin's own log."},
     {ErrorId::ipam_answer, "VF-IPAM-ANSWER",
      "The answer of the IPAM plugin is not a CNI result with an address.",
-     "The plugin is no IPAM plugin, or prints more than its result on stdout.",
+     "The plugin is not an IPAM plugin, or prints more than its result on stdout.",
      "Check ipam.type, and the plugin's version."},
     {ErrorId::address_in_use, "VF-ADDRESS-IN-USE",
      "Another host of the network already has the address (duplicate address detection).",
@@ -53,7 +53,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "that "
      "is busy. Or the RDMA device is not that of the interface, so it never gets one.",
      "`show_gids`, or the files below /sys/class/infiniband/DEVICE/ports/1/gids in the pod, show whether it "
-     "has come since. If not, have the driver of the VF bound again."},
+     "has come since. If not, rebind the driver of the VF."},
     {ErrorId::gid_index_moved, "VF-GID-INDEX-MOVED",
      "The RoCE v2 GID of the pod's address has another index than on the other rails. The pod has been "
      "attached.",
@@ -87,17 +87,27 @@ constexpr ErrorRow kAddressErrors[] = {
      "Something in the pod or on the node changed the interface, its addresses, its routes or the VF.",
      "Find out who changed it, or delete the pod."},
     {ErrorId::device_lost, "VF-DEVICE-LOST", "STATUS: a running pod has lost its device, or a part of it.",
-     "The PF or the VF was removed, the VFs were made anew, or the driver was unbound while the pod ran.",
+     "The PF or the VF was removed, the VFs were created again, or the driver was unbound while the pod ran.",
      "Delete the pod, so that it gets another device. Change VFs only on drained nodes."},
     {ErrorId::device_not_returned, "VF-DEVICE-NOT-RETURNED",
      "The device has not come back from the namespace of its pod. CNI code 11.",
      "A process of the pod still runs and keeps the namespace, or the kernel has not ended it yet.",
      "DEL is tried again. `lsns -t net` on the node shows the process; end it."},
     {ErrorId::device_not_clear, "VF-DEVICE-NOT-CLEAR",
-     "Something that the pod has set upon its device cannot be removed. CNI code 11.",
-     "A pod with NET_ADMIN has made VLANs, macvlans or programs upon it, which the kernel keeps.",
-     "DEL is tried again. If it stays so, remove what the message names, or bind the driver of the VF "
-     "again."},
+     "Something that the pod has stacked on its device cannot be removed. CNI code 11.",
+     "A pod with NET_ADMIN has stacked VLANs, macvlans or programs on it, which the kernel keeps.",
+     "DEL is tried again. If it stays so, remove what the message names, or rebind the driver of the VF."},
+    {ErrorId::pod_changes_undone, "VF-POD-CHANGES-UNDONE",
+     "A warning: a pod had changed its device, and this was undone when the device was released.",
+     "A pod with NET_ADMIN has moved the interface to another network namespace, stacked interfaces on it, "
+     "or attached programs to it.",
+     "Nothing. If pods should not do this, take NET_ADMIN away from them."},
+    {ErrorId::host_name_taken, "VF-HOST-NAME-TAKEN",
+     "A warning: a device returned to the host, and another interface or RDMA device of the host has its "
+     "name, or one of its alternative names.",
+     "While the pod had the device, that name was given to the other, mostly by a rule of udev.",
+     "Rename the other one, then this one: `ip link set NAME name OLD-NAME`, `rdma dev set NAME name "
+     "OLD-NAME`. The message has the names."},
     {ErrorId::orphaned_attachment, "VF-ORPHANED-ATTACHMENT",
      "A device has an attachment, and kubelet has given it to no pod.",
      "The pod has ended and DEL was never called, or it failed: the node lost power, or Multus lost its "
@@ -106,7 +116,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "sweep --dry-run`, then `/opt/cni/bin/vfrail sweep`."},
     {ErrorId::attachments_left, "VF-ATTACHMENTS-LEFT",
      "`vfrail-cni uninstall` refuses, because pods have devices.",
-     "Records of attachments are there. Without vfrail-cni nobody could give their devices back.",
+     "Records of attachments are there. Without vfrail-cni nothing could release their devices.",
      "Delete the pods that have devices. If there are none any more, run `/opt/cni/bin/vfrail sweep` on the "
      "node, and try again."},
 };

@@ -26,7 +26,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "CNI_IFNAME or CNI_NETNS as the CNI specification says.",
      "By hand, set them all. From a runtime, report it with the runtime's version."},
     {ErrorId::log_file, "VF-LOG-FILE", "The logFile of the network cannot be used; the log goes to stderr.",
-     "The file is not below /var/log or /tmp, its folder is not there, or it is no regular file.",
+     "The file is not below /var/log or /tmp, its folder is not there, or it is not a regular file.",
      "Set logFile to a file such as /var/log/vfrail-cni.log, or leave it out."},
     {ErrorId::no_device_named, "VF-NO-DEVICE-NAMED", "The configuration names no device.",
      "Multus passed none: the annotation k8s.v1.cni.cncf.io/resourceName of the network is missing, the pod "
@@ -45,8 +45,8 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::device_in_use, "VF-DEVICE-IN-USE",
      "The device belongs to another attachment that still runs. CNI code 11.",
      "Two device plugins advertise the same device, or two pods use a network with a static device.",
-     "`vfrail inspect` on the node shows which pod has the device. Remove the second device plugin, or the "
-     "static device from the network."},
+     "`vfrail inspect` in the vfrail pod of that node shows which pod has the device. Remove the second "
+     "device plugin, or the static device from the network."},
     {ErrorId::attached_already, "VF-ATTACHED-ALREADY",
      "The pod already has the device under this interface name.",
      "The runtime called ADD twice for the same attachment without a DEL.",
@@ -75,16 +75,23 @@ constexpr ErrorRow kAttachErrors[] = {
      "The driver has a limit, which can depend on the MTU of the PF.",
      "Set the MTU of the PF first (`ip link set PF mtu 9000`), or the value that the message names."},
     {ErrorId::mac_invalid, "VF-MAC-INVALID",
-     "The MAC address that is asked for is none that the interface can have.",
+     "The MAC address that is asked for is not one that the interface can have.",
      "It is malformed, a multicast address, or not as long as the interface's own.",
      "Correct mac in the pod's annotation, in the network, or MAC in CNI_ARGS: 02:00:00:00:00:01."},
+    {ErrorId::mac_in_use, "VF-MAC-IN-USE",
+     "A warning: the requested MAC address is already in use on this node.",
+     "Another VF of the PF, another attachment or an interface of the host uses it: two pods request one "
+     "address, or a pod requests one of the node. The address is set nevertheless, and the switch then "
+     "delivers packets to one of the two, or to neither.",
+     "The message names what uses it. Give each pod its own address, in its annotation (mac) rather than in "
+     "the network, which all its pods share; or leave mac out."},
     {ErrorId::link_setting_refused, "VF-LINK-SETTING-REFUSED",
      "The kernel refuses to move the interface, or one of its settings.",
      "The driver does not have the setting or the value, or the name is taken by an alternative name.",
      "The message has the kernel's error. Try the settings one by one: name, mac, mtu and the settings of a "
      "link in cni/README.md."},
     {ErrorId::no_pf, "VF-NO-PF", "Only the PF can make this setting, and it cannot be reached.",
-     "The device is no VF, the PF has no interface in the host, or this is a VM and the PF is the "
+     "The device is not a VF, the PF has no interface in the host, or this is a VM and the PF is the "
      "hypervisor's.",
      "Take vlan, rates, spoofchk, trust, link_state and guid out of the network, or let the hypervisor set "
      "them."},
@@ -100,7 +107,7 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::guid_missing, "VF-GUID-MISSING",
      "The InfiniBand VF has no valid GUID, and the network gives none.",
      "Nobody has set node_guid and port_guid of the VF.",
-     "Set them at the PF and bind the VF's driver again: `ip link set PF vf N node_guid GUID`, likewise "
+     "Set them at the PF and rebind the VF's driver: `ip link set PF vf N node_guid GUID`, likewise "
      "port_guid. Or set guid in the network, or use ib-kubernetes."},
     {ErrorId::ib_kubernetes_pending, "VF-IB-KUBERNETES-PENDING",
      "ib-kubernetes has not configured this pod yet. CNI code 11.",
@@ -116,10 +123,11 @@ constexpr ErrorRow kAttachErrors[] = {
      "Load the driver (`modprobe mlx5_ib`, `modprobe irdma`, `modprobe bnxt_re`), and add \"isRdma\": true "
      "to the selectors. Without RDMA set \"rdma\": \"off\"."},
     {ErrorId::rdma_shared_mode, "VF-RDMA-SHARED-MODE",
-     "The network wants RDMA devices of the pod's own, and RDMA is in shared namespace mode.",
+     "The network requires that the RDMA device move into the pod, and RDMA is in shared namespace mode.",
      "rdmaName or rdmaIsolation is set, and the node's ib_core has netns_mode=1.",
-     "`rdma system set netns exclusive` while no pod has RDMA, and \"options ib_core netns_mode=0\" in "
-     "modprobe.d for the next boot. Or remove the key."},
+     "Put \"options ib_core netns_mode=0\" into /etc/modprobe.d and reboot. (`rdma system set netns "
+     "exclusive` works only while the node has no other network namespace, that is no pod.) Or remove the "
+     "key."},
     {ErrorId::rdma_nodes_changed, "VF-RDMA-NODES-CHANGED",
      "The RDMA device has other device nodes than the container was allocated. CNI code 11.",
      "In exclusive mode a move gives it the lowest free numbers, and a lower one became free after Allocate. "
@@ -131,7 +139,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "Choose a name that no device of the node has: `rdma link` lists them."},
     {ErrorId::network_key_ignored, "VF-NETWORK-KEY-IGNORED",
      "A warning: a key of the network configuration has no effect.",
-     "It is misspelt, or vfrail has no such key.",
+     "It is misspelt, vfrail has no such key, or its value means nothing for this device.",
      "Correct or remove it; cni/README.md has all keys. `vfrail-cni check-network` finds such keys before a "
      "pod does."},
 };

@@ -73,8 +73,8 @@ constexpr ErrorRow kGeneralErrors[] = {
      "you have seen it."},
     {ErrorId::cdi_spec, "VF-CDI-SPEC", "A CDI spec cannot be read or written, or is not one of vfrail.",
      "The folder is not writable or is not mounted, or the file was changed by somebody else.",
-     "Mount /var/run/cdi into the DaemonSet as manifests/daemonset.yaml does. If the runtime uses another "
-     "folder, set --cdi-dir, and VFRAIL_CDI_DIR in the runtime's environment."},
+     "Mount /var/run/cdi into the DaemonSet as examples/cdi does. If the runtime uses another folder, set "
+     "--cdi-dir, and VFRAIL_CDI_DIR in the runtime's environment."},
     {ErrorId::rdma_not_loaded, "VF-RDMA-NOT-LOADED", "The kernel has no RDMA subsystem.",
      "The module ib_core is not loaded, or the kernel was built without it.",
      "Load the RDMA driver of the card on the node: `modprobe mlx5_ib`, `modprobe irdma`, `modprobe "
@@ -88,12 +88,13 @@ constexpr ErrorRow kGeneralErrors[] = {
      "The device's interface or RDMA device is not in the host. CNI code 11.",
      "It has not come back from the last pod, somebody else moved it, or its driver is just starting.",
      "Kubelet tries again, which usually helps. If not, find the process that keeps the old namespace: `lsns "
-     "-t net`. End it, or bind the driver of the VF again."},
+     "-t net`. End it, or rebind the driver of the VF."},
     {ErrorId::no_driver, "VF-NO-DRIVER",
      "No driver is bound to the device, so it has neither an interface nor an RDMA device.",
      "The driver is not loaded, or sriov_drivers_autoprobe of the PF is 0.",
-     "Load the driver, or bind the device: `echo ADDRESS | tee /sys/bus/pci/drivers_probe`. For DPDK bind it "
-     "to vfio-pci and select that driver."},
+     "Load the driver. If sriov_drivers_autoprobe of the PF is 0: `echo 1 | "
+     "tee /sys/bus/pci/devices/PF/sriov_drivers_autoprobe`. Then `echo ADDRESS | "
+     "tee /sys/bus/pci/drivers_probe`. For DPDK bind it to vfio-pci and select that driver."},
     {ErrorId::host_uses_device, "VF-HOST-USES-DEVICE",
      "The device is given to no pod, because the host uses it.",
      "A default route goes over it, it is in a bond or a bridge, or it is the PF of VFs.",
@@ -101,9 +102,9 @@ constexpr ErrorRow kGeneralErrors[] = {
      "the network."},
     {ErrorId::device_unclean, "VF-DEVICE-UNCLEAN",
      "The device is not what it was before its last pod, and could not be restored. No pod gets it.",
-     "A pod with NET_ADMIN changed something of its interface that the driver does not take back.",
-     "On the node: `/opt/cni/bin/vfrail sweep`. If that does not help, bind the driver of the VF again, "
-     "which makes its interface anew."},
+     "A pod with NET_ADMIN changed something of its interface that the driver refuses to restore.",
+     "On the node: `/opt/cni/bin/vfrail sweep`. If that does not help, rebind the driver of the VF, which "
+     "creates a new interface."},
 };
 static_assert(kGeneralErrors[0].id == ErrorId{} &&
               std::size(kGeneralErrors) == static_cast<size_t>(ErrorId::network_config));

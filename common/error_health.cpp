@@ -16,24 +16,24 @@ constexpr ErrorRow kHealthErrors[] = {
     {ErrorId::admin_down, "VF-ADMIN-DOWN",
      "The device is unhealthy, or as a shared RDMA device of no use: the interface of its port is "
      "administratively down.",
-     "Nobody has set it up, or somebody has set it down.",
-     "`ip link set NAME up` on the node, and in its network configuration. Of a shared resource setLinksUp "
-     "does "
-     "it."},
+     "Nobody has brought it up, or somebody has taken it down.",
+     "`ip link set NAME up` on the node, and in its network configuration. `setLinksUp` of a shared resource "
+     "does it where vfrail is in the host's network namespace with NET_ADMIN: as a service of the node, or "
+     "as a DaemonSet with the chart's values hostNetwork and setLinksUp."},
     {ErrorId::no_carrier, "VF-NO-CARRIER", "The device is unhealthy: its Ethernet port has no carrier.",
      "Cable, transceiver or switch port.",
      "`ethtool NAME` on the node shows the link. \"health\": {\"carrier\": false} ignores it."},
     {ErrorId::guid_unset, "VF-GUID-UNSET",
      "The device is unhealthy: it is an InfiniBand VF without a GUID, which cannot join the fabric.",
      "Nobody has set node_guid and port_guid of the VF.",
-     "`ip link set PF vf N node_guid GUID`, likewise port_guid; then bind the driver of the VF again."},
+     "`ip link set PF vf N node_guid GUID`, likewise port_guid; then rebind the driver of the VF."},
     {ErrorId::devlink_error, "VF-DEVLINK-ERROR",
      "The device is unhealthy: a devlink health reporter is in state error.",
      "The firmware or the driver has reported a fault of the card.",
      "`devlink health show` names it. Recover it (`devlink health recover`), or reset the card."},
     {ErrorId::device_gone, "VF-DEVICE-GONE",
      "A device that a container has, or that is being allocated, has vanished from the node.",
-     "The VFs were destroyed or made anew, or the card is gone.",
+     "The VFs were destroyed or created again, or the card is gone.",
      "Delete the pod. Change the number of VFs only on drained nodes."},
     {ErrorId::no_longer_selected, "VF-NO-LONGER-SELECTED",
      "The device is unhealthy: it is allocated to a container, and the configuration no longer gives it to "

@@ -58,6 +58,7 @@ enum class ErrorId : uint8_t {
   host_netns,
   mtu_out_of_range,
   mac_invalid,
+  mac_in_use,
   link_setting_refused,
   no_pf,
   vf_setting_refused,
@@ -92,6 +93,8 @@ enum class ErrorId : uint8_t {
   device_lost,
   device_not_returned,
   device_not_clear,
+  pod_changes_undone,
+  host_name_taken,
   orphaned_attachment,
   attachments_left,
 

@@ -34,7 +34,8 @@ constexpr ErrorRow kPluginErrors[] = {
      "check-config: an entry cannot have been meant as it is written.",
      "It selects more than was written for, or nothing on any node: a key that is not read, an empty list, "
      "conditions that exclude each other.",
-     "Correct it as the message says. `vfrail serve` warns and goes on, as the peers do."},
+     "Correct it as the message says. `vfrail serve` warns and goes on, as sriov-network-device-plugin "
+     "does."},
     {ErrorId::network_resource, "VF-NETWORK-RESOURCE",
      "check-config: a network names a resource that no configuration has.",
      "The annotation k8s.v1.cni.cncf.io/resourceName is misspelt, or the resource has another prefix.",
@@ -42,8 +43,8 @@ constexpr ErrorRow kPluginErrors[] = {
     {ErrorId::host_not_visible, "VF-HOST-NOT-VISIBLE",
      "The plugin cannot see what the host uses, so it advertises nothing.",
      "It runs in a network namespace of its own, and the host's files are not mounted.",
-     "Mount the host's / and add --root /host, as manifests/daemonset.yaml does, or run it with hostNetwork: "
-     "true."},
+     "Mount the host's folders below /host as manifests/daemonset.yaml does, with --root /host; or run it "
+     "with hostNetwork: true and --root /."},
     {ErrorId::node_not_read, "VF-NODE-NOT-READ",
      "The node's devices cannot be read. What was read last stays advertised.",
      "sysfs is not mounted below the root that is given, or reading it fails.",
@@ -51,10 +52,10 @@ constexpr ErrorRow kPluginErrors[] = {
     {ErrorId::device_not_read, "VF-DEVICE-NOT-READ",
      "A device cannot be read. It stays advertised as it was read last.",
      "The device or its driver is failing, or it is being removed.",
-     "See the kernel's log: `dmesg`. Bind its driver again, or reset the card."},
+     "See the kernel's log: `dmesg`. Rebind its driver, or reset the card."},
     {ErrorId::endpoint_taken, "VF-ENDPOINT-TAKEN",
      "A socket or address cannot be served, because another process uses it.",
-     "Another process listens there, or a file that is no socket has its name.",
+     "Another process listens there, or a file that is not a socket exists at that path.",
      "End the other process, remove the file, or choose another address."},
     {ErrorId::kubelet_not_reached, "VF-KUBELET-NOT-REACHED",
      "Kubelet cannot be reached at its socket, or does not answer.",
@@ -90,9 +91,9 @@ constexpr ErrorRow kPluginErrors[] = {
      "The IOMMU is switched off in the firmware or on the kernel's command line.",
      "Switch it on (intel_iommu=on or amd_iommu=on), or allow vfio without: enable_unsafe_noiommu_mode=1."},
     {ErrorId::extra_node_missing, "VF-EXTRA-NODE-MISSING",
-     "A device node that the resource wants, by extraDeviceNodes or needVhostNet, is not on this node.",
+     "A device node that the resource requires, by extraDeviceNodes or needVhostNet, is not on this node.",
      "The module that makes it is not loaded.",
-     "Load the module (`modprobe vhost_net tun` for needVhostNet), or take the path out of "
+     "Load the module (`modprobe -a vhost_net tun` for needVhostNet), or take the path out of "
      "extraDeviceNodes."},
     {ErrorId::config_doubtful, "VF-CONFIG-DOUBTFUL",
      "A warning: a value of the configuration is accepted, and has no effect or not the one it was written "
@@ -110,8 +111,7 @@ constexpr ErrorRow kPluginErrors[] = {
      "advertised.",
      "The plugin is not in the host's network namespace and reads the host's files, which do not name the "
      "interface of a route outside the main table and are too long with many routes; or a file is missing.",
-     "Exclude the host's devices by selectors. Or run the plugin with hostNetwork: true and --root /, where "
-     "it "
+     "Exclude the host's devices by selectors. Or run the plugin with hostNetwork: true, where it "
      "asks the kernel."},
     {ErrorId::port_offered_twice, "VF-PORT-OFFERED-TWICE",
      "A warning: a PF and its sub-function are both advertised, and a pod that gets the one takes the port "
@@ -126,7 +126,7 @@ constexpr ErrorRow kPluginErrors[] = {
     {ErrorId::devlink_not_asked, "VF-DEVLINK-NOT-ASKED",
      "A warning: the health of the cards is not known, because devlink cannot be asked.",
      "The plugin is not in the host's network namespace; in the DaemonSet it is not.",
-     "\"health\": {\"devlink\": false} ends the warning. With hostNetwork: true and --root / it is asked."},
+     "\"health\": {\"devlink\": false} ends the warning. With hostNetwork: true it is asked."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

@@ -54,7 +54,7 @@ Error no_such_id(std::string_view text) {
   std::string hint = "; explain without an id lists all";
   if (!with_word.empty()) hint = "; there are " + first_few(with_word);
   if (!meant.empty()) hint = "; \"" + meant + "\" is probably meant";
-  return {Errc::not_found, 0, "\"" + word + "\" is no id" + hint};
+  return {Errc::not_found, 0, "\"" + word + "\" is not a known id" + hint};
 }
 
 }  // namespace vfrail

@@ -109,7 +109,10 @@ class ObjectReader {
   Result<std::optional<int64_t>> integer(std::string_view key,
                                          int64_t min = std::numeric_limits<int64_t>::min(),
                                          int64_t max = std::numeric_limits<int64_t>::max());
-  Result<std::optional<std::vector<std::string>>> texts(std::string_view key);
+  // A null in a list is an error, or "" as in Go, whose decoder leaves such an entry empty.
+  enum class NullText : uint8_t { refused, empty };
+  Result<std::optional<std::vector<std::string>>> texts(std::string_view key,
+                                                        NullText null = NullText::refused);
   Result<const Json::Object*> object(std::string_view key);  // null when absent
   Result<const Json::Array*> array(std::string_view key);    // null when absent
 

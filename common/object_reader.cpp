@@ -92,7 +92,7 @@ Result<std::optional<int64_t>> ObjectReader::integer(std::string_view key, int64
   return number;
 }
 
-Result<std::optional<std::vector<std::string>>> ObjectReader::texts(std::string_view key) {
+Result<std::optional<std::vector<std::string>>> ObjectReader::texts(std::string_view key, NullText null) {
   const Json* found = value(key);
   if (found == nullptr) return std::optional<std::vector<std::string>>();
   const Json::Array* list = found->as_array();
@@ -102,6 +102,10 @@ Result<std::optional<std::vector<std::string>>> ObjectReader::texts(std::string_
   }
   std::vector<std::string> out;
   for (size_t i = 0; i < list->size(); ++i) {
+    if (null == NullText::empty && (*list)[i].is_null()) {
+      out.emplace_back();
+      continue;
+    }
     const std::string* text = (*list)[i].as_text();
     if (text == nullptr) {
       return error(

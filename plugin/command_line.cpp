@@ -25,6 +25,23 @@ bool is_peers_name(std::string_view program) {
   return name == "sriovdp" || name == "k8s-rdma-shared-dp";
 }
 
+// What is the same for all commands of a container.
+constexpr const char* kShared[] = {"--config-file", "--resource-prefix", "--kubelet-root", "--cni-bin-dir"};
+
+bool is_daemon(const std::vector<std::string>& argv) {
+  if (argv.empty()) return false;
+  const std::string program = argv[0].substr(argv[0].rfind('/') + 1);
+  if (program != "vfrail" && !is_peers_name(program)) return false;
+  const auto words = read_command_line(argv);
+  return !words.empty() && words[0] == "serve";
+}
+
+bool has(const std::vector<std::string>& words, std::string_view word) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& each) {
+    return each == word || (each.starts_with(word) && each[word.size()] == '=');
+  });
+}
+
 bool asks_for_help(std::string_view word) { return word == "-h" || word == "--help" || word == "-help"; }
 
 }  // namespace
@@ -41,6 +58,23 @@ std::vector<std::string> read_command_line(const std::vector<std::string>& argv)
   const bool flag = !out.empty() && out[0].starts_with("-") && !asks_for_help(out[0]);
   if (flag || (peer && (out.empty() || asks_for_help(out[0])))) out.insert(out.begin(), "serve");
   return out;
+}
+
+std::vector<std::string> with_options_of(const std::vector<std::string>& daemon,
+                                         std::vector<std::string> words,
+                                         const std::vector<std::string>& options) {
+  if (!is_daemon(daemon) || words.empty() || words[0] == "serve" || has(words, "--root")) return words;
+  const auto own = read_command_line(daemon);
+  std::vector<std::string> inherited;
+  for (const std::string name : kShared) {
+    if (!has(options, name)) continue;
+    for (size_t i = 1; i < own.size(); ++i) {
+      if (own[i] == name && i + 1 < own.size()) inherited.push_back(name + "=" + own[i + 1]);
+      if (own[i].starts_with(name + "=")) inherited.push_back(own[i]);
+    }
+  }
+  words.insert(words.begin() + 1, inherited.begin(), inherited.end());
+  return words;
 }
 
 }  // namespace vfrail

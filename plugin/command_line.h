@@ -15,6 +15,14 @@ namespace vfrail {
 // "--version", and "-v" without a number (k8s-rdma-shared-dev-plugin's word for it), is "version".
 std::vector<std::string> read_command_line(const std::vector<std::string>& argv);
 
+// `words` with the options of the daemon that `daemon` is the command line of (argv; empty, or of something
+// else: as they are), in front of their own, which win: the configuration, the prefix and the folders that
+// `serve` was started with are what the other commands of its container are about. Only those of the
+// `options` that the command has; none when --root names another tree.
+std::vector<std::string> with_options_of(const std::vector<std::string>& daemon,
+                                         std::vector<std::string> words,
+                                         const std::vector<std::string>& options);
+
 // The default path of the configuration: the first that `exists`, of sriov-network-device-plugin's,
 // k8s-rdma-shared-dev-plugin's and k8s-rdma-sriov-dev-plugin's files; the first of all if none exists.
 inline constexpr const char* kDefaultConfigFiles[] = {"/etc/pcidp/config.json",

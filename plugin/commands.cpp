@@ -21,6 +21,8 @@ constexpr const char* kAbout =
     "SR-IOV virtual functions with their RDMA devices for Kubernetes pods: the node's device plugin";
 constexpr const char* kRootAbout = "Read sys, proc and dev below this folder";
 constexpr const char* kPrefixAbout = "For resources without a resourcePrefix";
+constexpr const char* kKubeletAbout = "Kubelet's folder, as on the host";
+constexpr const char* kCniBinAbout = "Where vfrail-cni is, as on the host";
 
 bool is_there(const std::string& file) {
   std::error_code unknown;
@@ -57,13 +59,13 @@ std::string seconds_of(std::string text) {
 }
 
 void add_serve_folders(CLI::App* serve, ServeOptions& options) {
-  add_text(serve, "--kubelet-root", options.kubelet_root, "DIR", "Kubelet's folder, as on the host");
+  add_text(serve, "--kubelet-root", options.kubelet_root, "DIR", kKubeletAbout);
   add_text(serve, "--device-info-dir", options.device_info_dir, "DIR",
            "Where Multus reads device information");
   add_text(serve, "--run-dir", options.run_dir, "DIR", "Shared with vfrail-cni on this node");
   add_text(serve, "--cni-state-dir", options.cni_state_dir, "DIR",
            "Where vfrail-cni has its records; one that outlives its pod is reported");
-  add_text(serve, "--cni-bin-dir", options.cni_bin_dir, "DIR", "Where vfrail-cni is, as on the host");
+  add_text(serve, "--cni-bin-dir", options.cni_bin_dir, "DIR", kCniBinAbout);
   add_text(serve, "--root", options.root, "DIR", kRootAbout);
   add_text(serve, "--cdi-dir", options.cdi_dir, "DIR", "Where the runtime reads CDI specs");
 }
@@ -71,17 +73,17 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
 void add_serve(CLI::App& app, ServeOptions& options) {
   CLI::App* serve =
       app.add_subcommand("serve", "Advertise this node's functions to kubelet until TERM or INT");
-  add_text(serve, "--config-file", options.config_file, "FILE", "Which functions to advertise, as what");
+  add_text(serve, "--config-file", options.config_file, "FILE", "Which devices to advertise, as what");
   add_text(serve, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);
   serve->add_flag("--strict-config", options.strict_config,
-                  "Unknown keys in the configuration are errors, and a faulty entry refuses it");
+                  "Unknown keys are errors, and one faulty entry makes the whole file invalid");
   serve
       ->add_option("--registration", options.registration,
                    "How to register; auto: watcher if KUBELET_ROOT/plugins_registry exists")
       ->option_text("auto|watcher|legacy");
   add_serve_folders(serve, options);
   add_text(serve, "--sweep", options.sweep_program, "FILE",
-           "The installed vfrail-cni, to run its sweep with when pods have ended without a DEL");
+           "Path of the installed vfrail-cni; runs its sweep when pods have ended without a DEL");
   serve
       ->add_option("--rescan-interval", options.rescan_interval,
                    "Seconds between rescans, also as 90s or 2m (HUP: now); by default 60, or 600 where the "
@@ -95,8 +97,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
   add_text(serve, "--probe-address", options.probe_address, "ADDRESS",
            "Serve /healthz and /readyz there, without /metrics");
   add_text(serve, "--log-level", options.log_level, "LEVEL",
-           "error, warning, info or debug; or a number as of glog's -v (from 4: debug)");
-  serve->add_option("--log-format", options.log_format, "Form of the log")->option_text("text|json");
+           "error, warning, info or debug; or a glog verbosity (4 and above: debug)");
+  serve->add_option("--log-format", options.log_format, "Log format")->option_text("text|json");
   serve->add_flag("--use-cdi", options.use_cdi,
                   "Pass device nodes to the container runtime by CDI, not by kubelet");
   add_peers_flags(*serve, options);
@@ -188,7 +190,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
   doctor
       ->add_option_function<std::string>(
           "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
-          "Form of the answer")
+          "Output format")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("text|json");
   doctor
@@ -197,12 +199,14 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
           [&options](const std::string& word) {
             options.fail_on = parse_fail_on(word).value_or(Finding::fault);
           },
-          "The exit code is 1 from this on")
+          "Exit with 1 if a finding is at least this severe")
       ->check(CLI::IsMember({"fault", "advice", "note"}))
       ->option_text(kFailOn);
   add_text(doctor, "--config-file", options.config_file, "FILE",
            "The configuration; by default that of serve, '' for none");
   add_text(doctor, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);
+  add_text(doctor, "--kubelet-root", options.kubelet_root, "DIR", kKubeletAbout);
+  add_text(doctor, "--cni-bin-dir", options.cni_bin_dir, "DIR", kCniBinAbout);
   add_text(doctor, "--root", options.root, "DIR", kRootAbout);
 }
 
@@ -216,12 +220,12 @@ void add_top(CLI::App& app, TopOptions& options) {
   top->add_option("-i,--interval", options.interval, "Seconds between two readings, from 0.1 on")
       ->check(CLI::Range(0.1, 3600.0))
       ->option_text("SECONDS");
-  top->add_option("-n,--count", options.count, "End after so many intervals")->option_text("NUMBER");
+  top->add_option("-n,--count", options.count, "Stop after this many intervals")->option_text("NUMBER");
   top->add_flag_callback(
       "--once", [&options] { options.count = 1; }, "End after one interval");
   top->add_option_function<std::string>(
          "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
-         "Form of the answer; json: a document on a line for each interval")
+         "Output format; json: a document on a line for each interval")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("text|json");
   add_text(top, "--config-file", options.config_file, "FILE",
@@ -236,14 +240,14 @@ void add_explain(CLI::App& app, ExplainIdOptions& options) {
   CLI::App* explain = app.add_subcommand(
       "explain", "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all");
   explain
-      ->add_option("ID", options.id,
-                   "As it is in the message, the log or inspect; also without VF-, in small letters, or a "
-                   "reason of the metrics")
+      ->add_option(
+          "ID", options.id,
+          "As in the message, the log or inspect; also without VF-, in lower case, or a metric's reason")
       ->option_text(" ");
   explain
       ->add_option_function<std::string>(
           "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
-          "Form of the answer")
+          "Output format")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("text|json");
 }
@@ -296,13 +300,6 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   return meant.empty() ? "" : "; \"" + meant + "\" is probably meant";
 }
 
-std::vector<std::string> option_names(const CommandText& command) {
-  std::vector<std::string> out;
-  for (const OptionText& option : command.options)
-    out.insert(out.end(), option.names.begin(), option.names.end());
-  return out;
-}
-
 }  // namespace
 
 CommandLine::CommandLine() : app_(std::make_unique<CLI::App>(kAbout, "vfrail")) {
@@ -343,7 +340,7 @@ CommandText CommandLine::text() const {
   out.sections = {
       {"Exit status", "0 done, 1 failed, 2 wrong usage or configuration."},
       {"Environment",
-       "COLUMNS is the width of tables where stdout is no terminal (80). NO_COLOR switches colours off."},
+       "COLUMNS is the width of tables where stdout is not a terminal (80). NO_COLOR switches colours off."},
       {"Files",
        "/etc/pcidp/config.json, else /k8s-rdma-shared-dev-plugin/config.json, else "
        "/k8s-rdma-sriov-dev-plugin/config.json: the configuration."}};
@@ -368,9 +365,12 @@ void CommandLine::find_own_config(const std::string& command, const std::string&
   if (is_there(own)) file = own;
 }
 
-std::optional<int> CommandLine::parse(const std::vector<std::string>& words) {
+std::optional<int> CommandLine::parse(std::vector<std::string> words,
+                                      const std::vector<std::string>& daemon) {
   const CommandText all = text();
-  if (!words.empty() && !words[0].starts_with("-") && find_command(all, words[0]) == nullptr) {
+  const CommandText* named = words.empty() ? nullptr : find_command(all, words[0]);
+  if (named != nullptr) words = with_options_of(daemon, std::move(words), option_names(*named));
+  if (!words.empty() && !words[0].starts_with("-") && named == nullptr) {
     std::vector<std::string> known;
     for (const CommandText& command : all.commands) known.push_back(command.name);
     return refuse("\"" + words[0] + "\" is not a command" + suggestion(words[0], known));
@@ -379,12 +379,11 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& words) {
     app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // last first, as CLI11 expects them
   } catch (const CLI::ExtrasError& error) {
     const auto extra = app_->remaining(true);
-    const CommandText* command = find_command(all, words.empty() ? "" : words[0]);
-    const bool option = !extra.empty() && extra[0].starts_with("-") && command != nullptr;
+    const bool option = !extra.empty() && extra[0].starts_with("-") && named != nullptr;
     if (!option) return app_->exit(error) == 0 ? 0 : 2;
     const std::string name = extra[0].substr(0, extra[0].find('='));
-    return refuse(command->name + ": \"" + name + "\" is not an option" +
-                  suggestion(name, option_names(*command)));
+    return refuse(named->name + ": \"" + name + "\" is not an option" +
+                  suggestion(name, option_names(*named)));
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0 ? 0 : 2;
   }

@@ -28,9 +28,10 @@ class CommandLine {
   CommandLine();
   ~CommandLine();
 
-  // Arguments as read_command_line() makes them. An exit code when there is nothing to run: help was
-  // requested, or the arguments are wrong, which stderr reports.
-  std::optional<int> parse(const std::vector<std::string>& words);
+  // Arguments as read_command_line() makes them, and the command line of the daemon in whose container this
+  // runs (argv; empty: none). An exit code when there is nothing to run: help was requested, or the arguments
+  // are wrong, which stderr reports.
+  std::optional<int> parse(std::vector<std::string> words, const std::vector<std::string>& daemon = {});
   // "inspect"; once parse() has found it.
   std::string command() const;
 

@@ -144,7 +144,7 @@ Daemon::Ready Daemon::wait(Time until, int kubelet_watch) const {
 void Daemon::read_events() {
   if (options_.events == nullptr) return;
   const auto what = options_.events->read();
-  if (what) log_.debug("the kernel says", {{"event", *what}});
+  if (what) log_.debug("kernel event", {{"event", *what}});
   kernel_.note_event(steady_clock::now(), what.has_value());
 }
 
@@ -195,6 +195,8 @@ void Daemon::scan_node() {
   if (!whole) note_failed_scan(unread_text(pools->unread), ErrorId::device_not_read, now);
   // The first list is whole, or as whole as it will be.
   if (!whole && !scanned_at_ && now < patient_until_) return;
+  // Whose a device is that a pod may have, kubelet alone knows at start: its own selectors may not see it.
+  if (!scanned_at_ && !departures_.has_heard() && is_any_partly_away(*pools)) return;
   if (whole) note_complete_scan();
   note_scan(*pools, now);
   remark("node", pools->warnings);
@@ -235,13 +237,7 @@ void Daemon::note_scan(const Pools& pools, Time now) {
   left_out_.clear();
   for (const LeftOut& function : pools.left_out) ++left_out_[function.kind];
   unread_ = pools.unread.size();
-  if (!options_.tidy) return;
-  there_.clear();
-  for (const LeftOut& function : pools.left_out) there_.insert(function.id);
-  for (const UnreadDevice& device : pools.unread) there_.insert(device.id);
-  for (const Pool& pool : pools.pools) {
-    for (const PoolDevice& device : pool.devices) there_.insert(device.id());
-  }
+  if (options_.tidy) there_ = ids_of_all(pools);
 }
 
 void Daemon::ask_kubelet(Time now) {
@@ -259,12 +255,13 @@ void Daemon::ask_kubelet(Time now) {
 
 void Daemon::take_answer(Result<DevicesInUse> answer) {
   asking_.reset();
-  if (departures_.wait_for_kubelet()) rescan_at_ = {};
+  if (departures_.wait_for_kubelet() || !scanned_at_) rescan_at_ = {};
   if (!answer) {
     departures_.not_answered();
     // Kubelet's last answer stays: a pod does not lose its devices because kubelet restarts.
     if (answer.error().text != kubelet_complaint_)
-      log_.info("pod-resources API unavailable", {{"reason", answer.error().text}});
+      log_.info("pod-resources API unavailable",
+                {{"reason", answer.error().text}, {"id", id_text(ErrorId::pod_resources)}});
     kubelet_complaint_ = answer.error().text;
     return;
   }
@@ -273,15 +270,16 @@ void Daemon::take_answer(Result<DevicesInUse> answer) {
   const bool changed = use_changed(options_.config.now(), in_use_ ? &*in_use_ : nullptr, *answer);
   in_use_ = *std::move(answer);
   if (changed) rescan_at_ = {};
-  if (options_.tidy && scanned_at_ && asked_at_ >= *scanned_at_) options_.tidy(there_, *in_use_);
-  remark_unread_specs();
+  const DevicesInUse devices = with_devices_of_units(*in_use_, published_);
+  if (options_.tidy && scanned_at_ && asked_at_ >= *scanned_at_) options_.tidy(there_, devices);
+  remark_unread_specs(devices);
   find_orphans(steady_clock::now());
 }
 
-void Daemon::remark_unread_specs() {
+void Daemon::remark_unread_specs(const DevicesInUse& devices) {
   if (options_.places.cdi_dir.empty()) return;
-  const auto used = [this](const std::string& id) {
-    return std::any_of(in_use_->resources.begin(), in_use_->resources.end(),
+  const auto used = [&](const std::string& id) {
+    return std::any_of(devices.resources.begin(), devices.resources.end(),
                        [&](const auto& resource) { return resource.second.contains(id); });
   };
   std::vector<std::string> remarks;
@@ -312,11 +310,8 @@ void Daemon::find_orphans(Time now) {
     }
     lasting.insert(id);
     const auto owner = attached_.find(id);
-    remarks.push_back(
-        id + " " + what +
-        (owner == attached_.end() ? "" : " (" + describe_owner(attachments, owner->second) + ")") +
-        ", but kubelet has given it to no pod: see \"vfrail-cni sweep --dry-run\" on the node [" +
-        id_text(ErrorId::orphaned_attachment) + "]");
+    remarks.push_back(orphan_text(
+        id + " " + what, owner == attached_.end() ? "" : describe_owner(attachments, owner->second)));
   }
   remark("orphaned", remarks);
   // A sweep would leave alone again what it has left alone.
@@ -336,11 +331,11 @@ void Daemon::finish_sweep() {
   const SweepRun::Outcome outcome = sweep_->finish();
   sweep_.reset();
   if (outcome.exit_code == 0) {
-    log_.info("orphaned attachments were released", {{"said", outcome.output}});
+    log_.info("orphaned attachments were released", {{"output", outcome.output}});
   } else {
     log_.warning("orphaned attachments could not be released",
                  {{"exit_code", std::to_string(outcome.exit_code)},
-                  {"said", outcome.output},
+                  {"output", outcome.output},
                   {"id", id_text(ErrorId::orphaned_attachment)}});
   }
 }
@@ -378,7 +373,7 @@ bool Daemon::read_signals() {
   while (::read(options_.signal_fd, &signal, sizeof signal) == sizeof signal) {
     const int number = static_cast<int>(signal.ssi_signo);
     if (number == SIGHUP) {
-      log_.info("looking at the configuration and the devices again");
+      log_.info("reloading the configuration and rescanning the devices");
       reload();
       rescan_at_ = {};
       continue;

@@ -57,7 +57,8 @@ class Daemon {
     // The result of that configuration for the present node. Runs on the owner thread.
     std::function<Result<Pools>(const Config&)> read_pools;
     // Called when kubelet has answered a request that was sent after the last scan: the ids of all devices
-    // that the node had then, and which devices containers have. Runs on the owner thread.
+    // that the node had then, and which devices containers have, those of units included. Runs on the owner
+    // thread.
     using Tidy = std::function<void(const std::set<std::string>& there, const DevicesInUse&)>;
     Tidy tidy = {};
     ConfigSource& config;            // outlives the daemon, which alone uses it from now on
@@ -104,7 +105,7 @@ class Daemon {
   void ask_kubelet(Time now);
   void take_answer(Result<DevicesInUse> answer);
   // Of devices in use: those that probably no runtime has put into a container.
-  void remark_unread_specs();
+  void remark_unread_specs(const DevicesInUse& devices);
   // Reports orphaned attachments, and has them swept.
   void find_orphans(Time now);
   void sweep();

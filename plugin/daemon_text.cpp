@@ -1,5 +1,6 @@
 #include "plugin/daemon_text.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 #include "plugin/match/pool_change.h"
 
@@ -20,7 +21,7 @@ std::vector<std::string> find_refusals(const Pools& pools) {
   std::vector<std::string> out;
   for (const LeftOut& function : pools.left_out) {
     if (function.kind == LeftOut::Kind::host_use)
-      out.push_back(function.id + " is not offered: " + joined(texts_of(function.reasons), "; ") + " [" +
+      out.push_back(function.id + " is not advertised: " + joined(texts_of(function.reasons), "; ") + " [" +
                     joined(ids_of(function.reasons)) + "]");
   }
   return out;
@@ -28,10 +29,16 @@ std::vector<std::string> find_refusals(const Pools& pools) {
 
 std::string unread_spec_text(const std::string& name) {
   return "no container runtime has read the CDI spec " + name +
-         " since its device was allocated: if the pod runs, it has no device nodes; does the runtime have "
-         "CDI "
-         "(containerd 2.0, or 1.7 with enable_cdi = true; CRI-O 1.23)? [" +
+         " since its device was allocated, so the pod probably has no device nodes; enable CDI in the "
+         "runtime (containerd 2.0, or 1.7 with enable_cdi = true; CRI-O 1.23), or remove --use-cdi [" +
          id_text(ErrorId::cdi_not_supported) + "]";
+}
+
+std::string orphan_text(const std::string& what, const std::string& owner) {
+  return text_with_id(
+      what + (owner.empty() ? "" : " (" + owner + ")") +
+          ", but kubelet has given it to no pod: run \"/opt/cni/bin/vfrail sweep --dry-run\" on the node",
+      ErrorId::orphaned_attachment);
 }
 
 std::string unread_text(const std::vector<UnreadDevice>& unread) {

@@ -18,6 +18,9 @@ std::vector<std::string> find_refusals(const Pools& pools);
 // That no container runtime has read that CDI spec.
 std::string unread_spec_text(const std::string& name);
 
+// What is attached, and to whom (empty: that is not known), although kubelet has given it to no pod.
+std::string orphan_text(const std::string& what, const std::string& owner);
+
 // The unreadable devices and the reasons, the first few.
 std::string unread_text(const std::vector<UnreadDevice>& unread);
 

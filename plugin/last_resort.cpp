@@ -26,21 +26,19 @@ void say(std::string_view text) {
     } catch (...) {
     }
   }
-  say("vfrail: cannot go on: ");
+  say("vfrail: fatal: ");
   say(reason);
-  say(": check the limits of memory, processes and open files\n");
+  say("; check the limits of memory, processes and open files\n");
   ::_exit(1);
 }
 
 void on_abort(int) {
-  say("vfrail: cannot go on: a library ended the process: check the limits of memory, processes and open "
-      "files\n");
+  say("vfrail: fatal: a library ended the process; check the limits of memory, processes and open files\n");
   ::_exit(1);
 }
 
 void on_alarm(int) {
-  say("vfrail: does not come to an end by itself, is ended: check the limits of memory, processes and open "
-      "files\n");
+  say("vfrail: did not stop in time, exiting; check the limits of memory, processes and open files\n");
   ::_exit(1);
 }
 

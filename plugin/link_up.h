@@ -1,6 +1,6 @@
 // LinksUp: sets the interfaces of shared devices up, as k8s-rdma-shared-dev-plugin does at its start: a RoCE
 // port has no address, and its RDMA device no use, while its interface is administratively down. Once for
-// each interface, when it is first seen: whoever sets it down later has a reason. Changes nothing else.
+// each interface: whoever sets it down after it was up has a reason. Changes nothing else.
 #pragma once
 
 #include "common/log.h"
@@ -19,16 +19,16 @@ class LinksUp {
   // accessible from here.
   LinksUp(Kernel* host, Log& log) : host_(host), log_(log) {}
 
-  // A warning for each Ethernet device that is shared and whose interface stays down.
+  // A warning for each Ethernet device that is shared and whose interface stays down, with the reason if it
+  // was to be set up. What fails is tried again the next time.
   std::vector<std::string> follow(const Pools& pools);
 
  private:
   Result<> set_up(const std::string& name);
-  std::string say_down(const Pool& pool, const PoolDevice& device, const std::string& why) const;
 
   Kernel* host_;
   Log& log_;
-  std::set<std::string> seen_;  // "0000:3b:00.0 eth2"
+  std::set<std::string> settled_;  // "0000:3b:00.0 eth2": it was up, perhaps by us
 };
 
 }  // namespace vfrail

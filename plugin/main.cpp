@@ -2,6 +2,8 @@
 // 0 done, 1 failed, 2 wrong usage or configuration.
 #include "common/command/completion.h"
 #include "common/command/manual.h"
+#include "common/node/sys_root.h"
+#include "common/text.h"
 #include "plugin/command_line.h"
 #include "plugin/commands.h"
 #include "plugin/kubelet/pod_resources.h"
@@ -9,6 +11,8 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace {
 
@@ -22,9 +26,16 @@ Result<DevicesInUse> ask_kubelet(const std::string& kubelet_root) {
   return list_pod_resources({.socket = pod_resources_socket(kubelet_root), .resources = {}});
 }
 
+// Of the first process, which is the daemon in its own container: `kubectl exec` runs beside it.
+std::vector<std::string> daemon_command_line() {
+  const auto text = SysRoot("/").text("proc/1/cmdline");
+  return text && *text ? split(**text, std::string_view("\0", 1)) : std::vector<std::string>();
+}
+
 int run(int argc, char** argv) {
   CommandLine line;
-  if (const auto ended = line.parse(read_command_line({argv, argv + argc}))) return *ended;
+  if (const auto ended = line.parse(read_command_line({argv, argv + argc}), daemon_command_line()))
+    return *ended;
   const std::string command = line.command();
   if (command == "serve") return serve(line.serve);
   if (command == "inspect") return inspect(line.inspect, ask_kubelet);

@@ -15,7 +15,7 @@ void add_plan(CLI::App& app, PlanOptions& options) {
       "Show the ways to give this node's RDMA devices to pods, what each takes, and the recommended one");
   plan->add_option_function<std::string>(
           "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
-          "Form of the answer")
+          "Output format")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("text|json");
   plan->add_option("--config-file", options.config_file,

@@ -80,7 +80,7 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
 // Kubelet gives a terminating pod 30 s by default, our DaemonSet 10.
 constexpr std::chrono::seconds kMostEndTime{5};
 
-struct Watched {
+struct Monitoring {
   ListenAddress address;
   bool metrics = true;  // false: health and readiness alone
 };
@@ -88,17 +88,17 @@ struct Watched {
 struct Setup {
   Registration registration = Registration::watcher;
   ConfigSource config;
-  std::optional<Watched> watched;  // no value: no page is served
+  std::optional<Monitoring> monitoring;  // no value: no page is served
 };
 
-Result<std::optional<Watched>> choose_watched(const ServeOptions& options) {
+Result<std::optional<Monitoring>> choose_monitoring(const ServeOptions& options) {
   const bool metrics = !options.metrics_address.empty();
-  if (!metrics && options.probe_address.empty()) return std::optional<Watched>();
+  if (!metrics && options.probe_address.empty()) return std::optional<Monitoring>();
   if (metrics && !options.probe_address.empty())
     return Error{Errc::invalid, 0, "--probe-address: --metrics-address serves /healthz and /readyz as well",
                  ErrorId::option_invalid};
   const std::string& address = metrics ? options.metrics_address : options.probe_address;
-  return std::optional(Watched{
+  return std::optional(Monitoring{
       TRY(parse_listen_address(address), metrics ? "--metrics-address" : "--probe-address"), metrics});
 }
 
@@ -115,21 +115,21 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
                  "--cni-bin-dir: must be an absolute path, got \"" + options.cni_bin_dir + "\"",
                  ErrorId::option_invalid};
   }
-  auto watched = TRY(choose_watched(options), "");
+  auto monitoring = TRY(choose_monitoring(options), "");
   const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
   auto config = TRY(ConfigSource::open({.file = options.config_file,
                                         .default_prefix = options.resource_prefix,
                                         .strict = options.strict_config,
                                         .socket_folder = socket_folder(options.kubelet_root, registration)}),
                     "");
-  return Setup{registration, std::move(config), std::move(watched)};
+  return Setup{registration, std::move(config), std::move(monitoring)};
 }
 
 // Blocked before gRPC starts its threads, which inherit the mask: only the owner thread reads them.
 Result<UniqueFd> catch_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) sigaddset(&signals, number);
   if (const int failed = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); failed != 0) {
     return Error::from_errno(failed, "block signals");
   }
@@ -157,13 +157,14 @@ void set_up_process() {
 bool runtime_takes_cdi(const SysRoot& sys, Log& log) {
   const auto runtime = find_cdi_runtime(sys);
   if (!runtime) {
-    log.info("cannot find out whether the container runtime has CDI", {{"reason", runtime.error().text}});
+    log.info("cannot find out whether the container runtime has CDI",
+             {{"reason", runtime.error().text}, {"id", id_text(ErrorId::cdi_not_supported)}});
     return true;
   }
   if (runtime->support != CdiSupport::no) {
     log.info(runtime->support == CdiSupport::yes ? "the container runtime has CDI"
                                                  : "whether the container runtime has CDI is not known",
-             {{"reason", runtime->why}});
+             {{"reason", runtime->why}, {"id", id_text(ErrorId::cdi_not_supported)}});
     return true;
   }
   log.warning(
@@ -186,6 +187,7 @@ Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& 
     pools = match(config, inventory);
     pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
     for (std::string& gap : find_devlink_gaps(sys, config)) pools.warnings.push_back(std::move(gap));
+    for (std::string& gap : find_ddp_gaps(config, inventory)) pools.warnings.push_back(std::move(gap));
     for (std::string& warning : links.follow(pools)) pools.warnings.push_back(std::move(warning));
   }
   // The inventory of a thousand functions is several times what stays.
@@ -193,20 +195,35 @@ Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& 
   return pools;
 }
 
+// As host_kernel(). Not knowing whether this is the host's network namespace is as being in another one: the
+// devices are served.
+Result<std::unique_ptr<Kernel>> open_kernel(const ServeOptions& options, Log& log) {
+  if (options.root != "/") {
+    if (const auto is_host = is_host_netns(SysRoot(options.root)); !is_host.ok()) {
+      log.warning(
+          "whether this is the host's network namespace is not known; its interfaces stay as they are",
+          {{"reason", is_host.error().text}, {"id", is_host.error().id_text()}});
+      return std::unique_ptr<Kernel>();
+    }
+  }
+  return TRY(host_kernel(options.root), "open the kernel's network interface");
+}
+
 // Null: no monitoring.
-Result<std::unique_ptr<MonitoringServer>> watch(const ServeOptions& options, const Setup& setup,
-                                                const Counters& counters, Status& status, Log& log) {
-  if (!setup.watched) return std::unique_ptr<MonitoringServer>();
-  auto out = TRY(MonitoringServer::start({.address = setup.watched->address,
-                                          .metrics = setup.watched->metrics,
+Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& options, const Setup& setup,
+                                                           const Counters& counters, Status& status,
+                                                           Log& log) {
+  if (!setup.monitoring) return std::unique_ptr<MonitoringServer>();
+  auto out = TRY(MonitoringServer::start({.address = setup.monitoring->address,
+                                          .metrics = setup.monitoring->metrics,
                                           .sys = SysRoot(options.root),
                                           .own_host = options.root == "/",
                                           .kubelet_root = options.kubelet_root},
                                          counters, status, log),
                  "");
-  if (!setup.watched->metrics) {
+  if (!setup.monitoring->metrics) {
     log.info("probes are served", {{"address", out->address().text()}});
-  } else if (setup.watched->address.local) {
+  } else if (setup.monitoring->address.local) {
     log.info("metrics are served", {{"address", out->address().text()}});
   } else {
     log.info("metrics are served, to other machines as well and without authentication",
@@ -216,7 +233,7 @@ Result<std::unique_ptr<MonitoringServer>> watch(const ServeOptions& options, con
 }
 
 Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
-  const auto kernel = TRY(host_kernel(options.root), "open the kernel's network interface");
+  const auto kernel = TRY(open_kernel(options, log), "");
   const SysRoot sys(options.root);
   const bool use_cdi = options.use_cdi && runtime_takes_cdi(sys, log);
   const AllocatePlaces places{.sys = sys,
@@ -231,9 +248,10 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
   Counters counters;
   Status status;
-  const auto monitoring = TRY(watch(options, setup, counters, status, log), "");
+  const auto monitoring = TRY(start_monitoring(options, setup, counters, status, log), "");
   const Daemon::Options::Tidy tidy = [&](const std::set<std::string>& there, const DevicesInUse& in_use) {
-    for (const std::string& name : remove_specs_of_gone_devices(places.cdi_dir, {there, in_use, sys}))
+    for (const std::string& name :
+         remove_specs_of_gone_devices(places.cdi_dir, {there, in_use, sys, places.run_dir}))
       log.info("a CDI spec is removed, its device is gone and no container has it", {{"file", name}});
   };
   Daemon daemon({.kubelet_root = options.kubelet_root,

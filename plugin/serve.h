@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/node/programs.h"
+#include "plugin/config/config.h"
 
 #include <chrono>
 #include <optional>
@@ -15,7 +16,7 @@ struct ServeOptions {
   std::string config_file;
   std::string resource_prefix = "intel.com";
   bool strict_config = false;
-  std::string kubelet_root = "/var/lib/kubelet";
+  std::string kubelet_root = kKubeletRoot;
   std::string registration = "auto";
   std::string device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";
   std::string run_dir = "/run/vfrail";

@@ -2,6 +2,7 @@
 
 #include "cni/baseline/baseline_store.h"
 #include "cni/node/boot.h"
+#include "cni/steps/stacked.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 #include "common/text.h"
@@ -19,10 +20,10 @@ bool keeps_settings(const Record& record) { return record.link && !record.link->
 std::string name_of(const Record& record) { return baseline_name(record.device_key, record.port); }
 
 // An unreadable baseline is treated as missing; the next one is written over it.
-Result<std::optional<Baseline>> load(const Record& record, World& world) {
-  auto known = BaselineStore(world.store).load(name_of(record));
+Result<std::optional<Baseline>> load(const std::string& name, World& world) {
+  auto known = BaselineStore(world.store).load(name);
   if (known || known.error().code != Errc::protocol) return known;
-  world.log.warning("a baseline cannot be read, it is made anew",
+  world.log.warning("a baseline cannot be read, it is made again",
                     {{"reason", known.error().text}, {"id", known.error().id_text()}});
   return std::optional<Baseline>();
 }
@@ -51,6 +52,7 @@ bool is_certainly(const LinkBefore& before, const Link& link) {
 }
 
 Result<std::optional<Link>> find_in_host(const Record& record, World& world) {
+  if (ended_with_its_host(record, world)) return std::optional<Link>();
   auto link = TRY(world.host.find_link(record.link->name), "find " + record.link->name);
   if (link && is_certainly(*record.link, *link)) return link;
   return find_link_in_host(record, world);
@@ -149,7 +151,7 @@ Result<Outcome> restore(const Record& record, const std::optional<Baseline>& kno
 
 // So that the next attempt has something to compare with, even if nothing was recorded at ADD (an attachment
 // of an older version).
-Baseline to_retry(const Record& record, std::optional<Baseline> known, int index) {
+Baseline to_retry(const Record& record, std::optional<Baseline> known, const VfSettings& refused, int index) {
   Baseline out = known ? std::move(*known)
                        : Baseline{.boot_id = record.boot_id,
                                   .device_key = record.device_key,
@@ -157,19 +159,24 @@ Baseline to_retry(const Record& record, std::optional<Baseline> known, int index
                                   .port = record.port};
   out.link = *record.link;
   out.link.index = index;
+  out.vf.reset();
+  if (!refused.empty()) out.vf = VfBefore{refused};
   return out;
 }
 
 // Writes the outcome to the files.
-Result<> write_down(const Record& record, std::optional<Baseline> known, const Outcome& outcome,
-                    World& world) {
+Result<> write_down(const Record& record, std::optional<Baseline> known, Outcome& outcome,
+                    const VfSettings& refused, World& world) {
   const BaselineStore store(world.store);
   const std::string name = name_of(record);
   if (!outcome.link) return store.forget(name);
-  const bool moved = known && known->link.index != outcome.link->index;
+  if (!refused.empty())
+    outcome.reasons.push_back("its PF's driver does not take this back, set it there by hand: " +
+                              refused.text());
+  const bool differs = known && (known->link.index != outcome.link->index || known->vf);
   const bool clean = outcome.reasons.empty();
-  if (moved || !clean) {
-    auto saved = store.save(name, to_retry(record, std::move(known), outcome.link->index));
+  if (differs || !clean) {
+    auto saved = store.save(name, to_retry(record, std::move(known), refused, outcome.link->index));
     // Without the new index the next ADD only reads everything again.
     if (!saved && !clean) return std::move(saved.error()).in("save the baseline of " + record.device_key);
   }
@@ -190,15 +197,50 @@ Record record_of(const Baseline& baseline) {
   out.port = baseline.port;
   out.link = baseline.link;
   out.pod_mac = baseline.link.mac;
+  out.vf = baseline.vf;
   return out;
 }
 
-// Under the device's lock. What is still not restored after one more attempt. No value: it is not unclean any
+// Whether the state "unclean" counts: it is of this boot. A power cut tears files, and makes them void.
+Result<bool> is_unclean_now(const std::string& name, const World& world) {
+  const auto file = BaselineStore(world.store).load_unclean(name);
+  if (!file && file.error().code != Errc::protocol) return file.error();
+  return file && *file && (*file)->boot_id == TRY(boot_id(world.sys), "");
+}
+
+constexpr const char* kNoRecord = "the record of its last attachment could not be read";
+
+Result<bool> is_distrusted(const std::string& name, const World& world) {
+  const auto file = BaselineStore(world.store).load_unclean(name);
+  if (!file && file.error().code != Errc::protocol) return file.error();
+  if (!file || !*file) return false;
+  const auto& reasons = (*file)->reasons;
+  return std::find(reasons.begin(), reasons.end(), kNoRecord) != reasons.end();
+}
+
+// There is nothing to compare the device with.
+Result<std::vector<std::string>> reasons_without_baseline(const std::string& name, const Error& unreadable,
+                                                          World& world) {
+  const BaselineStore store(world.store);
+  std::vector<std::string> out;
+  if (!TRY(is_unclean_now(name, world), "")) {
+    TRY(store.forget(name), "");
+    return out;
+  }
+  if (const auto file = TRY(store.load_unclean(name), "")) out = file->reasons;
+  out.push_back(unreadable.text + "; remove that file after binding the driver");
+  return out;
+}
+
+// Under the device's lock. What is still not restored after one more attempt. None: it is not unclean any
 // more, or not in the host.
 Result<std::vector<std::string>> restore_unclean(const std::string& name, World& world) {
   const BaselineStore store(world.store);
   const std::vector<std::string> none;
-  const auto known = TRY(store.load(name), "");
+  auto loaded = store.load(name);
+  if (!loaded && loaded.error().code == Errc::protocol)
+    return reasons_without_baseline(name, loaded.error(), world);
+  const auto known = TRY(std::move(loaded), "");
   if (!known || known->boot_id != TRY(boot_id(world.sys), "")) {
     TRY(store.forget(name), "");
     return none;
@@ -206,14 +248,20 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, World&
   const Record record = record_of(*known);
   const auto link = TRY(find_in_host(record, world), "");
   if (!link) return none;
-  // Its driver was bound again, or the VF was created again.
-  if (link->index != known->link.index) {
+  VfSettings refused = TRY(restore_vf_identity(record, world), "");
+  refused = refused.with(TRY(restore_vf_policy(record, world), ""));
+  // Its driver was bound again, or the VF was created again; unless it comes from a pod, where it can have
+  // got another index.
+  const bool other = link->index != known->link.index && !TRY(is_distrusted(name, world), "");
+  if (other && refused.empty()) {
     TRY(store.forget(name), "");
     return none;
   }
   TRY(bring_link_back(record, nullptr, world), "");
-  const Outcome outcome = TRY(restore(record, known, world), "");
-  TRY(write_down(record, known, outcome, world), "");
+  auto remains = TRY(clear_interface(record, nullptr, world), "");
+  Outcome outcome = TRY(restore(record, known, world), "");
+  for (std::string& one : remains) outcome.reasons.push_back(std::move(one));
+  TRY(write_down(record, known, outcome, refused, world), "");
   // The original settings of an older version's attachment are unknown: the next ADD reads them.
   if (outcome.reasons.empty() && known->ethtool_family == 0) TRY(store.forget(name), "");
   return outcome.reasons;
@@ -232,7 +280,7 @@ Result<> refuse_unclean(const std::string& device_key, World& world) {
     if (reasons.empty()) continue;
     return Error{Errc::busy, 0,
                  device_key + " is not what it was before its last pod, and cannot be restored: " +
-                     joined(reasons, "; ") + "; bind its driver again, which makes its interface anew",
+                     joined(reasons, "; ") + "; rebind its driver, which creates a new interface",
                  ErrorId::device_unclean};
   }
   return {};
@@ -242,31 +290,62 @@ Result<> prepare_baseline(const Record& record, World& world) {
   if (!keeps_settings(record)) return {};
   const BaselineStore store(world.store);
   const std::string name = name_of(record);
-  const auto known = TRY(load(record, world), "");
+  const auto known = TRY(load(name, world), "");
   if (known && known->boot_id == record.boot_id && known->link.index == record.link->index) return {};
   const Baseline fresh = TRY(read_baseline(record, world), "read the baseline of " + record.device_key);
   TRY(store.save(name, fresh), "save the baseline of " + record.device_key);
   return store.set_clean(name);
 }
 
-Result<> return_to_baseline(const Record& record, World& world) {
+Result<> return_to_baseline(const Record& record, const VfSettings& refused, World& world) {
   if (!keeps_settings(record)) return {};
-  auto known = TRY(load(record, world), "");
+  auto known = TRY(load(name_of(record), world), "");
   if (known && known->boot_id != record.boot_id) known.reset();
-  const Outcome outcome =
-      TRY(restore(record, known, world), "compare " + record.device_key + " with its baseline");
-  return write_down(record, std::move(known), outcome, world);
+  Outcome outcome = TRY(restore(record, known, world), "compare " + record.device_key + " with its baseline");
+  return write_down(record, std::move(known), outcome, refused, world);
+}
+
+Result<> return_unrecorded(const std::string& device_key, World& world) {
+  const BaselineStore store(world.store);
+  for (const std::string& name : TRY(store.names(), "")) {
+    if (!is_of(name, device_key)) continue;
+    auto restored = restore_unclean(name, world);
+    if (restored) continue;
+    // A retry finds nothing in the pod, so it is for the next ADD.
+    TRY(store.set_unclean(name, TRY(boot_id(world.sys), ""), {kNoRecord}), "mark " + name + " unclean");
+    return std::move(restored.error()).in("restore " + device_key);
+  }
+  return {};
+}
+
+Result<> distrust_devices_of(const AttachmentName& name, World& world) {
+  const std::string boot = TRY(boot_id(world.sys), "");
+  for (const auto& [key, owner] : TRY(world.store.owners(), "")) {
+    if (owner != name) continue;
+    TRY(BaselineStore(world.store).set_unclean(key, boot, {kNoRecord}), "mark " + key + " unclean");
+  }
+  return {};
 }
 
 Result<std::vector<Cleaned>> clean_unclean(World& world) {
   const BaselineStore store(world.store);
   std::vector<Cleaned> out;
+  const auto clean = [&](const std::string& name, const std::string& key) -> Result<> {
+    const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+    if (TRY(world.store.owner(key), "") || !TRY(store.is_unclean(name), "")) return {};
+    auto reasons = TRY(restore_unclean(name, world), "restore " + key);
+    const bool in_host = !reasons.empty() || !TRY(store.is_unclean(name), "");
+    if (in_host) out.push_back({key, std::move(reasons)});
+    return {};
+  };
   for (const std::string& name : TRY(store.unclean_names(), "")) {
     const std::string key = device_of(name);
-    const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
-    if (TRY(world.store.owner(key), "") || !TRY(store.is_unclean(name), "")) continue;
-    auto restored = TRY(restore_unclean(name, world), "restore " + key);
-    out.push_back({key, std::move(restored)});
+    const auto cleaned = clean(name, key);
+    if (cleaned) continue;
+    // The others are not to wait for this one.
+    world.log.error("an unclean device cannot be restored",
+                    {{"device", key}, {"reason", cleaned.error().text}, {"id", cleaned.error().id_text()}});
+    out.push_back({key, {cleaned.error().text}});
   }
   return out;
 }
@@ -279,8 +358,8 @@ Result<size_t> remove_void_baselines(World& world) {
     const auto lock = world.store.lock_device(device_of(name), {});
     if (!lock) continue;  // locked: it is needed, or will be written again
     const auto known = store.load(name);
-    const bool stands =
-        known ? known->has_value() && (*known)->boot_id == boot : known.error().code != Errc::protocol;
+    const bool stands = known ? known->has_value() && (*known)->boot_id == boot
+                              : known.error().code != Errc::protocol || TRY(is_unclean_now(name, world), "");
     if (stands) continue;
     TRY(store.forget(name), "");
     ++removed;

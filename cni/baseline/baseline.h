@@ -28,6 +28,7 @@ struct Baseline {
   uint16_t ethtool_family = 0;                           // Kernel::ethtool_family(); 0: none
   std::map<EthtoolGroup, EthtoolSettings> ethtool = {};  // the groups that the driver has
   InterfaceFiles files = {};
+  std::optional<VfBefore> vf = {};  // what the PF's driver refused to restore; only while it is unclean
   bool operator==(const Baseline&) const = default;
 };
 
@@ -42,11 +43,19 @@ Result<> refuse_unclean(const std::string& device_key, World& world);
 Result<> prepare_baseline(const Record& record, World& world);
 
 // After the device of an attachment is back in the host, under its lock: restores what differs, and clears or
-// writes the device's unclean state. An error is a failure to read or to record it: the caller must not take
-// the device for clean.
-Result<> return_to_baseline(const Record& record, World& world);
+// writes the device's unclean state. `refused` is what restore_vf_identity() and restore_vf_policy()
+// returned. An error is a failure to read or to record it: the caller must not take the device for clean.
+Result<> return_to_baseline(const Record& record, const VfSettings& refused, World& world);
 
-// Tries once more to restore every unclean device that no attachment has.
+// The same for a device that has returned without a record, as far as a baseline says what it was. Under the
+// device's lock.
+Result<> return_unrecorded(const std::string& device_key, World& world);
+
+// Before a record that cannot be read is quarantined: what its pod had is unclean, until it has been compared
+// with its baseline. Under the lock of the attachment, or of the device.
+Result<> distrust_devices_of(const AttachmentName& name, World& world);
+
+// Tries once more to restore every unclean device that no attachment has, whichever of them fails.
 struct Cleaned {
   std::string device_key;
   std::vector<std::string> reasons;  // empty: it is clean now

@@ -70,6 +70,7 @@ Result<> parse_device(ObjectReader& reader, Baseline& out) {
   const Json::Object* link = TRY(reader.object("link"), "");
   if (link == nullptr) return reader.error("link", "missing");
   out.link = TRY(parse_link_before(*link), "");
+  if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
   out.ethtool_family =
       static_cast<uint16_t>(TRY(reader.integer("ethtoolFamily", 0, UINT16_MAX), "").value_or(0));
   return {};
@@ -84,6 +85,7 @@ std::string format_baseline(const Baseline& baseline) {
   out.set("port", baseline.port ? Json(*baseline.port) : Json());
   out.set("link", format_link(baseline.link));
   out.set("ethtoolFamily", int{baseline.ethtool_family});
+  if (baseline.vf) out.set("vf", format_vf(*baseline.vf));
   Json groups = Json::object();
   for (const auto& [group, settings] : baseline.ethtool)
     groups.set(group_name(group), format_group(settings));

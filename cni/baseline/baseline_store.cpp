@@ -2,7 +2,6 @@
 
 #include "common/error_id.h"
 #include "common/files.h"
-#include "common/node/unclean.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -69,6 +68,15 @@ Result<bool> BaselineStore::is_unclean(const std::string& name) const {
   if (::access(path.c_str(), F_OK) == 0) return true;
   if (errno == ENOENT) return false;
   return Error::from_errno(errno, "find " + path);
+}
+
+Result<std::optional<UncleanFile>> BaselineStore::load_unclean(const std::string& name) const {
+  const std::string path = path_in(unclean_folder(folder_), name);
+  const auto text = TRY(read_file(path, kMaxBaselineFileBytes), "");
+  if (!text) return std::optional<UncleanFile>();
+  auto file = parse_unclean(*text);
+  if (file) return std::optional(std::move(*file));
+  return Error{Errc::protocol, 0, path + " cannot be read: " + file.error().text, ErrorId::record_damaged};
 }
 
 Result<> BaselineStore::set_unclean(const std::string& name, const std::string& boot_id,

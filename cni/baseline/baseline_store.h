@@ -6,6 +6,7 @@
 
 #include "cni/baseline/baseline.h"
 #include "cni/record/record.h"
+#include "common/node/unclean.h"
 #include "common/result.h"
 
 #include <optional>
@@ -22,6 +23,8 @@ class BaselineStore {
   Result<std::optional<Baseline>> load(const std::string& name) const;
   Result<> save(const std::string& name, const Baseline& baseline) const;
   Result<bool> is_unclean(const std::string& name) const;
+  // No value if it is not unclean. Errc::protocol if the file cannot be read.
+  Result<std::optional<UncleanFile>> load_unclean(const std::string& name) const;
   Result<> set_unclean(const std::string& name, const std::string& boot_id,
                        const std::vector<std::string>& reasons) const;
   Result<> set_clean(const std::string& name) const;

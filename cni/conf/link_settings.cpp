@@ -75,7 +75,7 @@ std::vector<std::string> LinkSettings::differences(const Link& now) const {
     const LinkSetting& row = kLinkSettings[i];
     const uint32_t have = row.of(now);
     if (!values_[i] || *values_[i] == have) continue;
-    out.push_back(now.name + ": " + row.key + " is " + value_text(row, have) + ", want " +
+    out.push_back(now.name + ": " + row.key + " is " + value_text(row, have) + ", expected " +
                   value_text(row, *values_[i]));
   }
   return out;

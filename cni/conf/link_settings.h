@@ -78,7 +78,7 @@ class LinkSettings {
   // Those that the link has otherwise.
   LinkSettings differing_from(const Link& now) const;
   void put_into(LinkChange& change) const;
-  // "txQLen 5, want 123", for each that the link has otherwise.
+  // "txQLen 5, expected 123", for each that the link has otherwise.
   std::vector<std::string> differences(const Link& now) const;
 
   bool operator==(const LinkSettings&) const = default;

@@ -23,8 +23,8 @@ bool valid_variable(std::string_view name) {
 
 }  // namespace
 
-Result<NcclSettings> read_nccl(ObjectReader& conf) {
-  NcclSettings out;
+Result<NcclVariables> read_nccl(ObjectReader& conf) {
+  NcclVariables out;
   const Json::Object* object = TRY(conf.object("nccl"), "");
   if (object == nullptr) return out;
   if (object->size() > kMaxVariables) {

@@ -67,13 +67,28 @@ Result<> add_device_id(ObjectReader& reader, std::string_view key, DeviceSelecto
   return {};
 }
 
+// Also an alternative name: ALTIFNAMSIZ of linux/if.h is 128, with the terminating zero.
+bool valid_device_name(std::string_view name) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c > ' ' && c != 0x7f && c != '/' && c != ':' && c != '%';
+  });
+  return plain && (valid_ifname(name) || (name.size() > 15 && name.size() < 128));
+}
+
+// To find an interface by; one of IPoIB has 20 bytes.
+Result<std::optional<MacAddress>> read_hwaddr(ObjectReader& conf) {
+  const auto text = TRY(conf.text("hwaddr"), "");
+  const auto mac = text ? MacAddress::parse(*text) : std::nullopt;
+  return mac && mac->ipoib() && !mac->all_zero() ? mac : TRY(read_settable_mac(conf, "hwaddr"), "");
+}
+
 Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& out) {
   std::string first_key;
   if (runtime != nullptr) TRY(add_device_id(*runtime, "deviceID", out, first_key), "");
   TRY(add_device_id(conf, "deviceID", out, first_key), "");
   TRY(add_device_id(conf, "pciBusID", out, first_key), "");
   out.name = TRY(conf.text("device"), "").value_or("");
-  if (!out.name.empty() && !valid_ifname(out.name)) {
+  if (!out.name.empty() && !valid_device_name(out.name)) {
     return conf.error("device", "\"" + out.name.substr(0, 40) + "\" is not an interface name");
   }
   if (out.name == "lo") {
@@ -81,7 +96,7 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
                       "lo is the loopback interface, of which every network namespace has its own; name the "
                       "interface of a device");
   }
-  out.mac = TRY(read_settable_mac(conf, "hwaddr"), "");
+  out.mac = TRY(read_hwaddr(conf), "");
   out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
   const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
   // A zero would end the path for the kernel, and hide the rest from the check of its end.
@@ -94,8 +109,9 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
   return {};
 }
 
-Result<RdmaPolicy> read_rdma(ObjectReader& conf) {
-  const auto word = TRY(conf.text("rdma"), "").value_or("auto");
+// Under the name of rdma-cni, which fails without an RDMA device and does nothing else, one is required.
+Result<RdmaPolicy> read_rdma(ObjectReader& conf, const std::string& type) {
+  const auto word = TRY(conf.text("rdma"), "").value_or(type == "rdma" ? "require" : "auto");
   if (word == "auto") return RdmaPolicy::automatic;
   if (word == "require") return RdmaPolicy::require;
   if (word == "off") return RdmaPolicy::off;
@@ -136,20 +152,27 @@ Result<std::string> read_rdma_name(ObjectReader& conf, RdmaPolicy policy) {
   return name;
 }
 
+std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// As with sriov-cni, no word about the log fails a pod.
 Result<> read_logging(ObjectReader& conf, NetConf& out) {
-  const auto level = TRY(conf.text("logLevel"), "").value_or("");
-  if (!level.empty()) {
-    const auto parsed = parse_log_level(level);
-    if (!parsed) {
-      return conf.error("logLevel",
-                        "\"" + level + "\" is not known; allowed are panic, error, warning, info, debug");
-    }
-    out.log_level = *parsed;
-  }
+  const std::string level = lowered(TRY(conf.text("logLevel"), "").value_or(""));
+  const auto parsed = level == "verbose" ? LogLevel::debug : parse_log_level(level);
+  out.log_level = parsed.value_or(LogLevel::info);
+  if (!level.empty() && !parsed)
+    out.warnings.push_back("logLevel: \"" + level.substr(0, 40) +
+                           "\" is not known, info is used instead; allowed are panic, error, warning, info, "
+                           "debug");
   out.log_file = TRY(conf.text("logFile"), "").value_or("");
-  const bool odd = has_control_characters(out.log_file);
-  if (!out.log_file.empty() && (out.log_file[0] != '/' || odd))
-    return conf.error("logFile", "must be an absolute path");
+  if (has_control_characters(out.log_file)) return conf.error("logFile", "must be an absolute path");
+  if (!out.log_file.empty() && out.log_file[0] != '/') {
+    out.log_file.clear();
+    out.warnings.push_back("logFile: must be an absolute path, stderr is used instead");
+  }
   return {};
 }
 
@@ -188,7 +211,13 @@ Result<> read_names(ObjectReader& conf, NetConf& out) {
   ObjectReader reader(*ipam, conf.path("ipam"));
   out.ipam_type = TRY(reader.text("type"), "").value_or("");
   // The same as no section, for libcni and for the peers.
-  if (out.ipam_type.empty() && ipam->size() == 1 && reader.value("type") != nullptr) return {};
+  if (out.ipam_type.empty()) {
+    if (ipam->size() > (reader.value("type") != nullptr ? 1U : 0U))
+      out.warnings.push_back(
+          "ipam: it has no type, so the attachment gets no address; name the IPAM plugin "
+          "(whereabouts, host-local, static, dhcp, ...)");
+    return {};
+  }
   if (!valid_program_name(out.ipam_type)) {
     return reader.error("type",
                         "must be the name of an IPAM plugin (whereabouts, host-local, static, dhcp, ...)");
@@ -197,6 +226,10 @@ Result<> read_names(ObjectReader& conf, NetConf& out) {
 }
 
 }  // namespace
+
+bool is_peer(std::string_view type) {
+  return type == "host-device" || type == "sriov" || type == "ib-sriov" || type == "rdma";
+}
 
 Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key) {
   const auto text = TRY(reader.text(key), "");
@@ -262,11 +295,12 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   out.mac = TRY(read_settable_mac(conf, "mac"), "");
   out.mtu = TRY(read_mtu(conf), "");
   out.dns = TRY(read_dns(conf), "");
-  out.rdma = TRY(read_rdma(conf), "");
+  out.rdma = TRY(read_rdma(conf, out.type), "");
   out.rdma_name = TRY(read_rdma_name(conf, out.rdma), "");
   TRY(read_vf_settings(conf, out), "");
   TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
   out.pod = TRY(read_pod_settings(conf), "");
+  out.pod.notifies = out.type == "sriov";
   out.tuning = TRY(read_tuning(conf), "");
   out.nccl = TRY(read_nccl(conf), "");
   out.rails = TRY(read_rails(conf), "");
@@ -274,6 +308,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   TRY(read_pod_args(conf, out), "");
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text), "");
   TRY(read_host_use(conf, out), "");
+  out.pods_have_net_admin = TRY(conf.boolean("podNetAdmin"), "").value_or(false);
   if (out.pod.source_routing && out.ipam_type.empty()) {
     return conf.error("sourceRouting", "it needs addresses: add an ipam section");
   }
@@ -283,7 +318,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
     if (previous->as_object() == nullptr) return conf.error("prevResult", "must be an object");
     out.prev_result = *previous;
   }
-  out.warnings = unknown_keys(conf.unread());
+  for (std::string& warning : unknown_keys(conf.unread())) out.warnings.push_back(std::move(warning));
   return out;
 }
 
@@ -305,6 +340,8 @@ Configuration::Configuration(std::string text) : text_(std::move(text)) {
   const auto json = decode(text_);
   conf_ = json ? with_id(ErrorId::network_config, read_net_conf(*json, text_)) : json.error();
   if (!json) return;
+  ObjectReader reader(*json->as_object(), "");
+  mistyped_ = !reader.text("cniVersion").ok() || !reader.text("name").ok();
   if (std::string version = text_of(&*json, "cniVersion"); !version.empty()) version_ = std::move(version);
   ipam_type_ = text_of(json->find("ipam"), "type");
   if (ipam_type_.find('/') != std::string::npos) ipam_type_.clear();

@@ -88,12 +88,13 @@ struct PodSettings {
   LinkSettings link;
   std::vector<SysctlSetting> sysctls;
   std::optional<SourceRouting> source_routing;
+  bool notifies = false;  // type sriov: arp_notify and ndisc_notify are on, as sriov-cni sets them
 
   bool need_link() const { return !link.empty() || !sysctls.empty() || source_routing; }
 };
 
 // Variables for NCCL, as they are written: ("NCCL_IB_TC", "106").
-using NcclSettings = std::vector<std::pair<std::string, std::string>>;
+using NcclVariables = std::vector<std::pair<std::string, std::string>>;
 
 struct NetConf {
   std::string cni_version;
@@ -102,6 +103,7 @@ struct NetConf {
   std::string ipam_type;  // empty: no address management
   DeviceSelector device;
   Dns dns;
+  bool pods_have_net_admin = false;       // podNetAdmin: DEL also searches hidden namespaces
   bool host_use_allowed = false;          // hostUse: "allow": also a device that the host uses
   std::optional<MacAddress> args_mac;     // args.cni.mac
   std::optional<MacAddress> runtime_mac;  // runtimeConfig.mac
@@ -117,7 +119,7 @@ struct NetConf {
   bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot provide
   PodSettings pod;
   Tuning tuning;
-  NcclSettings nccl;
+  NcclVariables nccl;
   RailSettings rails;
   LogLevel log_level = LogLevel::info;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
@@ -125,7 +127,7 @@ struct NetConf {
   // The first key of this entry that is about the interface; empty: none. args.cni, which every entry of a
   // chain gets, does not count.
   std::string interface_key;
-  std::vector<std::string> warnings;  // keys that are not known, a sentence each
+  std::vector<std::string> warnings;  // keys that are not known or mean nothing here, a sentence each
   std::optional<Json> prev_result;
   // GC: the attachments that are alive. No value: the runtime did not send a list, so nothing is stale.
   std::optional<std::vector<AttachmentName>> valid_attachments;
@@ -146,13 +148,19 @@ class Configuration {
   // IPAM plugin, for a DEL (empty if there is none that could be run).
   const std::string& version() const { return version_; }
   const std::string& ipam_type() const { return ipam_type_; }
+  // Its version or name is of another JSON type, which the peers' library cannot decode.
+  bool is_mistyped() const { return mistyped_; }
 
  private:
   std::string text_;
   std::string version_ = "0.1.0";
   std::string ipam_type_;
+  bool mistyped_ = false;
   Result<NetConf> conf_ = Error{Errc::protocol, 0, "it is empty"};
 };
+
+// One of the plugins that vfrail can be installed as: what that one does not read must not make ADD fail.
+bool is_peer(std::string_view type);
 
 // args.cni, what a pod's annotation (Multus: cni-args) and ib-kubernetes add; null: there is none.
 Result<const Json::Object*> read_args_cni(ObjectReader& conf);
@@ -166,7 +174,7 @@ Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);
 Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key);
 
 // nccl_conf.cpp: each name once.
-Result<NcclSettings> read_nccl(ObjectReader& conf);
+Result<NcclVariables> read_nccl(ObjectReader& conf);
 
 // rails_conf.cpp
 Result<RailSettings> read_rails(ObjectReader& conf);

@@ -30,11 +30,30 @@ bool valid_path(std::string_view path) {
 
 // The first separator decides which one it is; the other one is literal then, but a slash in the dotted form
 // is a dot of a name: "net.ipv4.conf.eth0/100.arp_notify" (sysctl(8)).
-std::string with_slashes(std::string key) {
+std::string in_slash_form(std::string key) {
   const size_t first = key.find_first_of("./");
   if (first == std::string::npos || key[first] == '/') return key;
   for (char& c : key) c = c == '.' ? '/' : c == '/' ? '.' : c;
   return key;
+}
+
+// tuning takes every dot for a separator, so that both may be in one key: "net/ipv4.conf.IFNAME.arp_notify".
+// Only an interface's name has a dot of its own, which stands below conf or neigh, and before the setting.
+std::string with_slashes(const std::string& key) {
+  std::string out = in_slash_form(key);
+  std::string_view parent;
+  for (size_t start = 0; start < out.size();) {
+    const size_t slash = out.find('/', start);
+    const size_t end = std::min(slash, out.size());
+    const std::string_view part = std::string_view(out).substr(start, end - start);
+    const bool is_link = (parent == "conf" || parent == "neigh") && slash != std::string::npos;
+    if (!is_link)
+      std::replace(out.begin() + static_cast<ptrdiff_t>(start), out.begin() + static_cast<ptrdiff_t>(end),
+                   '.', '/');
+    parent = part.substr(part.rfind('/') + 1);
+    start = end + 1;
+  }
+  return out;
 }
 
 Result<SysctlSetting> read_sysctl(ObjectReader& sysctls, const std::string& key) {
@@ -45,10 +64,10 @@ Result<SysctlSetting> read_sysctl(ObjectReader& sysctls, const std::string& key)
   }
   const auto value = TRY(sysctls.text(key), "");
   if (!value) return sysctls.error(key, "must be a string, got null");
-  const bool bad = value->empty() || value->size() > kMaxValueBytes ||
+  const bool bad = value->size() > kMaxValueBytes ||
                    value->find_first_of(std::string_view("\n\0", 2)) != std::string::npos;
   if (bad) {
-    return sysctls.error(key, "must be a value of one line, 1 to " + std::to_string(kMaxValueBytes) +
+    return sysctls.error(key, "must be a value of one line, up to " + std::to_string(kMaxValueBytes) +
                                   " bytes, this has " + std::to_string(value->size()));
   }
   return SysctlSetting{key, path.substr(4), *value};
@@ -68,7 +87,8 @@ Result<std::vector<SysctlSetting>> read_sysctls(ObjectReader& conf) {
     const auto same = std::find_if(out.begin(), out.end(),
                                    [&](const SysctlSetting& other) { return other.path == one.path; });
     if (same != out.end()) return reader.error(key, "it is set as " + same->key + ", too");
-    out.push_back(std::move(one));
+    // Nothing is written then, which is what tuning does with it.
+    if (!one.value.empty()) out.push_back(std::move(one));
   }
   return out;
 }
@@ -136,7 +156,9 @@ Result<PodSettings> read_pod_settings(ObjectReader& conf) {
   return out;
 }
 
-Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
+namespace {
+
+Result<> read_args_of_tuning(ObjectReader& conf, NetConf& out) {
   const Json::Object* cni = TRY(read_args_cni(conf), "");
   if (cni == nullptr) return {};
   ObjectReader reader(*cni, "args.cni");
@@ -145,6 +167,17 @@ Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
   const PodSettings settings = TRY(read_link_settings(reader), "");
   out.pod.link.override_by(settings.link);
   override_sysctls(out.pod.sysctls, settings.sysctls);
+  return {};
+}
+
+}  // namespace
+
+Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
+  auto read = read_args_of_tuning(conf, out);
+  if (read || !is_peer(out.type)) return read;
+  // The plugin of that name reads none of them, so a pod that has another one wrong was attached
+  // nevertheless.
+  out.warnings.push_back(read.error().text + "; it is ignored, as " + out.type + " ignores it");
   return {};
 }
 

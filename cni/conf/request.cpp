@@ -50,6 +50,11 @@ class Variables {
     }
     return at->second;
   }
+  // Of the DEL after an ADD that was refused for the same value: as if it were not there.
+  std::string get_if_text(const std::string& name) {
+    const auto at = environment_.find(name);
+    return at == environment_.end() || !is_utf8(at->second) ? std::string() : at->second;
+  }
   std::string required(const std::string& name) {
     const auto at = environment_.find(name);
     if (at == environment_.end() || at->second.empty()) complain(name + " is missing");
@@ -86,10 +91,11 @@ Args parse_args(const std::string& text) {
 // ADD is refused for invalid parts. The DEL after it has the same environment and must succeed, also with an
 // IPAM plugin that would refuse it.
 void read_args(Request& request, Variables& variables) {
-  request.raw_args = variables.get("CNI_ARGS");
+  const bool is_del = request.command == Command::del;
+  request.raw_args = is_del ? variables.get_if_text("CNI_ARGS") : variables.get("CNI_ARGS");
   Args args = parse_args(request.raw_args);
   request.args = std::move(args.values);
-  if (request.command == Command::del && !args.nonsense.empty()) {
+  if (is_del && !args.nonsense.empty()) {
     request.raw_args = args.sound;
     return;
   }
@@ -102,23 +108,46 @@ bool valid_name_in_pod(std::string_view name) {
   return valid_ifname(name) && name != "all" && name != "default";
 }
 
-void read_attachment(Request& request, Variables& variables) {
-  request.container_id = variables.required("CNI_CONTAINERID");
-  request.ifname = variables.required("CNI_IFNAME");
-  request.netns =
-      request.command == Command::del ? variables.get("CNI_NETNS") : variables.required("CNI_NETNS");
+bool valid_netns(std::string_view path) {
+  return path.size() <= kMaxPath && (path.empty() || path[0] == '/');
+}
+
+// ADD is refused for these names, but not by libcni: so their DEL comes, and Multus takes a failed one for a
+// pod that must not end.
+std::string why_never_attached(const std::string& container_id, std::string ifname) {
+  if (!valid_container_id(container_id) && valid_container_id(container_id.substr(0, kMaxContainerId)))
+    return "CNI_CONTAINERID has more than " + std::to_string(kMaxContainerId) + " characters";
+  if (valid_name_in_pod(ifname)) return {};
+  const std::string reason = "CNI_IFNAME \"" + ifname + "\" is not one that ADD accepts";
+  std::replace(ifname.begin(), ifname.end(), '%', '_');
+  return valid_ifname(ifname) ? reason : "";
+}
+
+void check_names(const Request& request, Variables& variables) {
   if (!request.container_id.empty() && !valid_container_id(request.container_id)) {
     variables.complain(
         "CNI_CONTAINERID is not of the form [a-zA-Z0-9][a-zA-Z0-9_.-]* with at most 200 characters");
   }
   if (!request.ifname.empty() && !valid_name_in_pod(request.ifname)) {
     variables.complain(
-        "CNI_IFNAME is not an interface name (1-15 bytes without '/', ':' and white space; not \"all\" or "
+        "CNI_IFNAME is not an interface name (1-15 bytes without '/', ':', '%' and white space; not \"all\" "
+        "or "
         "\"default\")");
   }
-  if (request.netns.size() > kMaxPath || (!request.netns.empty() && request.netns[0] != '/')) {
-    variables.complain("CNI_NETNS is not an absolute path");
+}
+
+void read_attachment(Request& request, Variables& variables) {
+  request.container_id = variables.required("CNI_CONTAINERID");
+  request.ifname = variables.required("CNI_IFNAME");
+  if (request.command == Command::del) {
+    request.never_attached = why_never_attached(request.container_id, request.ifname);
+    request.netns = variables.get_if_text("CNI_NETNS");
+    if (!valid_netns(request.netns)) request.netns.clear();
+  } else {
+    request.netns = variables.required("CNI_NETNS");
+    if (!valid_netns(request.netns)) variables.complain("CNI_NETNS is not an absolute path");
   }
+  if (request.never_attached.empty()) check_names(request, variables);
 }
 
 }  // namespace
@@ -126,6 +155,12 @@ void read_attachment(Request& request, Variables& variables) {
 const char* command_name(Command command) {
   static constexpr const char* kNames[] = {"ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"};
   return kNames[static_cast<size_t>(command)];
+}
+
+bool has_configuration(const Environment& environment) {
+  const auto at = environment.find("CNI_COMMAND");
+  const auto command = at == environment.end() ? std::nullopt : parse_command(at->second);
+  return command && *command != Command::version;
 }
 
 Result<Request> read_request(const Environment& environment, Configuration config) {

@@ -24,8 +24,11 @@ struct Request {
   std::string raw_args;
   std::vector<std::string> path;  // CNI_PATH: absolute folders
   std::string raw_path;
-  Configuration config;         // stdin
-  std::string rail_of;          // it is one of several rails of the attachment of that name; else empty
+  Configuration config;  // stdin
+  std::string rail_of;   // it is one of several rails of the attachment of that name; else empty
+  // Of a DEL: why no ADD of this container and interface can have succeeded, though libcni accepts their
+  // names; it has nothing to do. Empty: one can.
+  std::string never_attached;
   bool netns_override = false;  // CNI_NETNS_OVERRIDE: the pod's namespace may be the plugin's own
 };
 
@@ -33,6 +36,10 @@ using Environment = std::map<std::string, std::string>;
 
 // Errc::invalid names every variable that is missing or wrong.
 Result<Request> read_request(const Environment& environment, Configuration config);
+
+// Whether the command, as it is written, has a configuration on stdin. VERSION needs none, and one that is
+// missing or unknown is reported without waiting for it.
+bool has_configuration(const Environment& environment);
 
 const char* command_name(Command command);  // "ADD"
 

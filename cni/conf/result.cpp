@@ -74,13 +74,16 @@ Json format_dns(const Dns& dns) {
   return out;
 }
 
+constexpr std::string_view kWithoutFieldsOf11 = "1.0.0";
+
 Json format_interface(const AddResult& result) {
+  const bool all = result.cni_version != kWithoutFieldsOf11;
   Json out;
   out.set("name", result.ifname);
   if (!result.mac.empty()) out.set("mac", result.mac);
-  if (result.mtu != 0) out.set("mtu", result.mtu);
+  if (result.mtu != 0 && (all || result.mtu_in_1_0)) out.set("mtu", result.mtu);
   out.set("sandbox", result.sandbox);
-  if (!result.pci_id.empty()) out.set("pciID", result.pci_id);
+  if (!result.pci_id.empty() && all) out.set("pciID", result.pci_id);
   return out;
 }
 
@@ -92,10 +95,11 @@ Json format_ip(const AssignedIp& ip, size_t interface) {
   return out;
 }
 
-Json format_route(const AssignedRoute& route) {
+Json format_route(const AssignedRoute& route, std::string_view version) {
   Json out;
   out.set("dst", route.destination.cidr());
   if (route.gateway) out.set("gw", route.gateway->text());
+  if (version == kWithoutFieldsOf11) return out;
   if (route.mtu) out.set("mtu", *route.mtu);
   if (route.advmss) out.set("advmss", *route.advmss);
   if (route.priority) out.set("priority", *route.priority);
@@ -207,14 +211,20 @@ Dns merged(Dns configured, const Dns& assigned) {
 }
 
 Json format_result(const AddResult& result) {
-  const Json previous = current_result(result.prev_result.value_or(Json::object()));
+  Json previous = current_result(result.prev_result.value_or(Json::object()));
+  // What an earlier plugin has put into a result of the same version is for those who read this one, too.
+  const Json* came_in = member_of(previous, "cniVersion");
+  const bool same_version = came_in == nullptr || *came_in == Json(result.cni_version);
+  if (result.cni_version == kWithoutFieldsOf11 && !same_version)
+    previous = without_fields_of_1_1(std::move(previous));
   Json interfaces = list_of(previous, "interfaces");
   const size_t index = interfaces.as_array()->size();
   if (!result.ifname.empty()) interfaces.push(format_interface(result));
   Json ips = list_of(previous, "ips");
   for (const AssignedIp& ip : result.assignment.ips) ips.push(format_ip(ip, index));
   Json routes = list_of(previous, "routes");
-  for (const AssignedRoute& route : result.assignment.routes) routes.push(format_route(route));
+  for (const AssignedRoute& route : result.assignment.routes)
+    routes.push(format_route(route, result.cni_version));
 
   Json out;
   out.set("cniVersion", kVersions.back()).set("interfaces", std::move(interfaces));

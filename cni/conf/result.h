@@ -40,11 +40,12 @@ struct Assignment {
 };
 
 struct AddResult {
-  std::string ifname;   // empty: nothing to add to prev_result
-  std::string mac;      // empty: no netdev
-  uint32_t mtu = 0;     // 0: no netdev
-  std::string sandbox;  // path of the pod's namespace
-  std::string pci_id;   // empty for what is not a PCI function
+  std::string ifname;       // empty: nothing to add to prev_result
+  std::string mac;          // empty: unknown
+  uint32_t mtu = 0;         // 0: unknown
+  std::string sandbox;      // path of the pod's namespace
+  bool mtu_in_1_0 = false;  // sriov-cni tells it in a result of 1.0.0, too, which has no such field
+  std::string pci_id;       // empty for what is not a PCI function
   Assignment assignment;
   std::optional<Json> prev_result;
   std::string cni_version;
@@ -75,6 +76,8 @@ std::string version_list();  // "0.1.0, 0.2.0, ... and 1.1.0", for messages
 // fields, so the rest is left out.
 Json current_result(const Json& result);
 Json result_in_version(Json current, std::string_view version);
+// As a strict reader of 1.0.0 wants it.
+Json without_fields_of_1_1(Json result);
 // Before 0.3.0 a result was addresses and nothing else.
 bool is_without_interfaces(std::string_view version);
 

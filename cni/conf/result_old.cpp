@@ -70,12 +70,6 @@ Json routes_before_1_1(const Json& current) {
   return out;
 }
 
-Json version_1_0(Json current) {
-  current.set("interfaces", interfaces_before_1_1(current));
-  if (current.find("routes") != nullptr) current.set("routes", routes_before_1_1(current));
-  return current.set("cniVersion", "1.0.0");
-}
-
 // 0.3.0 to 0.4.0: also the family of each address, and `dns` always printed, which some readers expect.
 Json with_families(const Json& current, std::string_view version) {
   Json interfaces = interfaces_before_1_1(current);
@@ -130,9 +124,14 @@ Json current_result(const Json& result) {
 Json result_in_version(Json current, std::string_view version) {
   if (is_without_interfaces(version)) return without_interfaces(current, version);
   if (compare_versions(version, "1.0.0") < 0) return with_families(current, version);
-  if (version == "1.0.0") return version_1_0(std::move(current));
   current.set("cniVersion", version);
   return current;
+}
+
+Json without_fields_of_1_1(Json result) {
+  if (result.find("interfaces") != nullptr) result.set("interfaces", interfaces_before_1_1(result));
+  if (result.find("routes") != nullptr) result.set("routes", routes_before_1_1(result));
+  return result;
 }
 
 bool is_without_interfaces(std::string_view version) { return version == "0.1.0" || version == "0.2.0"; }

@@ -38,7 +38,7 @@ constexpr std::array kOurs = {
     "coalesce",      "features",
     "rps",           "xps",
     "irqs",          "nccl",
-    "rails",
+    "rails",         "podNetAdmin",
 };
 
 // Keys of others (libcni, Multus, operators), which are not for this plugin.
@@ -62,6 +62,7 @@ bool is_anothers(const std::string& key) {
 }  // namespace
 
 std::vector<std::string> unknown_keys(const std::vector<std::string>& unread) {
+  if (unread.empty()) return {};
   static const std::vector<std::string> kKnown = [] {
     std::vector<std::string> out(kOurs.begin(), kOurs.end());
     for (const LinkSetting& row : kLinkSettings) out.emplace_back(row.key);

@@ -32,6 +32,8 @@ Result<CheckResults> check_pod_description(const CheckedPod& pod) {
 // In exclusive mode sysfs has the pod's own devices alone; in shared mode those of the whole node, so a
 // device without a node is another's as long as one has one.
 Result<CheckResults> check_own_nodes(const CheckedPod& pod) {
+  if (!TRY(pod.sys.exists("sys/class"), ""))
+    return CheckResults{{Finding::unknown, pod.sys.path("sys/class") + " is not there: mount sysfs at /sys"}};
   const auto rails = TRY(pod.rails, "");
   std::vector<std::string> without;
   for (const Rail& rail : rails) {
@@ -50,8 +52,9 @@ Result<CheckResults> check_own_nodes(const CheckedPod& pod) {
                          return rail.name == one.rdma;
                        });
     if (!there)
-      out.push_back({Finding::fault, one.name + " was attached with " + one.rdma + ", which is not here",
-                     "delete the pod, so that it is created anew; on the node: vfrail-cni sweep --dry-run"});
+      out.push_back(
+          {Finding::fault, one.name + " was attached with " + one.rdma + ", which is not here",
+           "delete the pod, so that it is created again; on the node: /opt/cni/bin/vfrail sweep --dry-run"});
   }
   if (out.empty() && rails.empty())
     out.push_back({Finding::fault, "there is no RDMA device in this pod",
@@ -81,7 +84,11 @@ Result<CheckResults> check_foreign_nodes(const CheckedPod& pod) {
     if (!node.pci.empty() && has_name(in_dev, node.name) && !allocated.contains(node.pci))
       foreign.push_back(node.name + " (" + node.pci + ")");
   }
-  if (allocated.empty() || foreign.empty()) return CheckResults();
+  if (foreign.empty()) return CheckResults();
+  if (allocated.empty())
+    return CheckResults{
+        {Finding::unknown, "which devices were allocated is not known: no PCIDEVICE_ variable, and no " +
+                               pod.sys.path(kPodDescription)}};
   return CheckResults{{Finding::advice,
                        "/dev/infiniband has nodes of devices that were not allocated: " + first_few(foreign) +
                            ": NCCL may take them",
@@ -91,14 +98,31 @@ Result<CheckResults> check_foreign_nodes(const CheckedPod& pod) {
 
 constexpr const char* kStaleNode =
     "the node was allocated before the device moved and was renumbered: enable CDI in the container runtime "
-    "and in vfrail (--use-cdi), and create the pod anew";
+    "and in vfrail (--use-cdi), and create the pod again";
 
+void judge_probe(const NodeProbe& probe, const VerbsNode& node, bool is_allocated, CheckResults& out) {
+  const std::string path = "/dev/infiniband/" + probe.name;
+  if (!probe.number.empty() && !node.number.empty() && probe.number != node.number)
+    out.push_back({Finding::fault,
+                   path + " is device " + probe.number + ", and " + node.rdma + " is " + node.number,
+                   kStaleNode});
+  else if (probe.error != 0)
+    out.push_back({Finding::fault, path + " cannot be opened: " + errno_text(probe.error),
+                   probe.error == EACCES ? "the node's mode on the host: chmod 666, by a rule of udev"
+                   : is_allocated        ? kStaleNode
+                                         : kVisibleOnly});
+}
+
+// Nodes of others' devices, which VF-P03 is about, have to be neither.
 Result<CheckResults> check_node_numbers(const CheckedPod& pod) {
   CheckResults out;
   const auto nodes = TRY(read_verbs_nodes(pod.sys), "");
+  auto allocated = allocated_addresses(pod);
   for (const Rail& rail : pod.own_rails()) {
     const DescribedInterface* attached = pod.attachment_of(rail);
-    if (attached != nullptr && !attached->uverbs.empty() && attached->uverbs != rail.uverbs)
+    if (attached == nullptr) continue;
+    allocated.insert(rail.pci);
+    if (!attached->uverbs.empty() && attached->uverbs != rail.uverbs)
       out.push_back(
           {Finding::fault,
            describe(rail) + " is " + rail.uverbs + ", and was " + attached->uverbs + " when it was attached",
@@ -109,15 +133,8 @@ Result<CheckResults> check_node_numbers(const CheckedPod& pod) {
     const auto node = std::find_if(nodes.begin(), nodes.end(),
                                    [&](const VerbsNode& one) { return one.name == probe.name; });
     if (node == nodes.end()) continue;
-    if (!probe.number.empty() && !node->number.empty() && probe.number != node->number)
-      out.push_back({Finding::fault,
-                     "/dev/infiniband/" + probe.name + " is device " + probe.number + ", and " + node->rdma +
-                         " is " + node->number,
-                     kStaleNode});
-    else if (probe.error != 0)
-      out.push_back(
-          {Finding::fault, "/dev/infiniband/" + probe.name + " cannot be opened: " + errno_text(probe.error),
-           probe.error == EACCES ? "the node's mode on the host: chmod 666, by a rule of udev" : kStaleNode});
+    const bool is_allocated = allocated.contains(node->pci);
+    if (is_allocated || allocated.empty()) judge_probe(probe, *node, is_allocated, out);
   }
   return out;
 }

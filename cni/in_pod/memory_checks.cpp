@@ -164,7 +164,7 @@ Result<std::optional<uint64_t>> read_tmpfs_size(const SysRoot& sys, const std::s
 
 Result<CheckResults> check_shared_memory(const CheckedPod& pod) {
   const auto size = TRY(read_tmpfs_size(pod.sys, "/dev/shm"), "");
-  if (!size) return CheckResults{{Finding::unknown, "/dev/shm is no tmpfs of this container"}};
+  if (!size) return CheckResults{{Finding::unknown, "/dev/shm is not a tmpfs of this container"}};
   const size_t gpus = TRY(list_gpu_nodes(pod.sys), "").size();
   if (gpus == 0 || *size >= kSharedMemory) return CheckResults();
   return CheckResults{{Finding::fault,

@@ -4,6 +4,7 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <strings.h>
 
 namespace vfrail {
 
@@ -27,7 +28,8 @@ void check_transport(const NcclSettings& settings, CheckResults& out) {
   if (settings.number("NCCL_IB_DISABLE", 0) != 0)
     out.push_back(
         {Finding::fault, settings.describe("NCCL_IB_DISABLE") + ": NCCL uses TCP alone", "remove it"});
-  if (settings.text("NCCL_NET") == "Socket")
+  // strcasecmp() in NCCL's net.cc.
+  if (::strcasecmp(settings.text("NCCL_NET").c_str(), "Socket") == 0)
     out.push_back({Finding::fault, settings.describe("NCCL_NET") + ": NCCL uses TCP alone", "remove it"});
 }
 

@@ -1,9 +1,12 @@
 #include "cni/in_pod/nccl_settings.h"
 
+#include "common/files.h"
 #include "common/text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 
 namespace vfrail {
 
@@ -13,6 +16,7 @@ constexpr const char* kConfFile = "NCCL_CONF_FILE";
 constexpr const char* kSystemFile = "/etc/nccl.conf";
 // setEnvFile() of NCCL's misc/param.cc.
 constexpr size_t kMaxNcclText = 1023;
+constexpr size_t kMaxFileBytes = size_t{64} * 1024;
 
 // "Uid:	1000	1000	1000	1000".
 std::string own_uid(const std::string& status) {
@@ -37,9 +41,17 @@ std::string home_of(const std::string& uid, const std::string& passwd) {
   return {};
 }
 
+// SysRoot drops white space at the end, which is part of the last value to NCCL.
+Result<std::optional<std::string>> whole_text(const SysRoot& sys, const std::string& below) {
+  const UniqueFd fd(::open(sys.path(below).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid() && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();
+  if (!fd.valid()) return Error::from_errno(errno, "open " + sys.path(below));
+  return std::optional(TRY(read_stream(fd.get(), kMaxFileBytes), ""));
+}
+
 Result<> add_nccl_path(const SysRoot& sys, const std::string& path, NcclSettings& out) {
   if (path.empty() || path.front() != '/') return {};
-  const auto text = TRY(sys.text(path.substr(1)), "read " + path);
+  const auto text = TRY(whole_text(sys, path.substr(1)), "read " + path);
   if (text) add_nccl_file(path, *text, out);
   return {};
 }

@@ -133,7 +133,7 @@ int run_top(const PodCheckOptions& options, const PodWorld& world) {
   return printed ? 0 : 1;
 }
 
-// "VF-P07", also without VF- and in small letters.
+// "VF-P07", also without VF- and in lower case.
 const PodCheck* find_check(const PodChecks& checks, const std::string& text) {
   const std::string word = upper_id(text);
   for (const PodCheck& check : checks) {
@@ -160,7 +160,7 @@ int run_explain(const CommandText& program, const CommandWords& words) {
     return print_text(all);
   }
   if (const PodCheck* check = find_check(checks, words.arguments[0])) return print_text(explained(*check));
-  std::fprintf(stderr, "%s: explain: \"%s\" is no id of a check; explain without an id lists all\n",
+  std::fprintf(stderr, "%s: explain: \"%s\" is not the id of a check; explain without an id lists all\n",
                program.name.c_str(), escaped(words.arguments[0].substr(0, 60)).c_str());
   return 1;
 }
@@ -183,8 +183,8 @@ CommandText pod_command_line_text() {
   out.options = {
       help,
       {{"--version"}, "", "Print the version and exit"},
-      {{"-o", "--output"}, "text|json", "Form of the answer"},
-      {{"--fail-on"}, kFailOn, "The exit code is 1 from this on (fault)"},
+      {{"-o", "--output"}, "text|json", "Output format"},
+      {{"--fail-on"}, kFailOn, "Exit with 1 if a finding is at least this severe (fault)"},
       {{"--nccl-log"}, "FILE", "Also check what NCCL has printed there with NCCL_DEBUG=INFO (VF-P23)"},
       {{"--root"}, "DIR", "Read sys, proc, dev, etc and run below this folder, and try nothing (/)"}};
   for (OptionText& option : pod_top_options()) out.options.push_back(std::move(option));
@@ -193,7 +193,7 @@ CommandText pod_command_line_text() {
       {"explain",
        "Say what a check such as VF-P07 is about; without ID list them all",
        {help},
-       {{{}, "ID", "As it is in the answer; also without VF-, in small letters", false, check_ids()}}}};
+       {{{}, "ID", "As it is in the answer; also without VF-, in lower case", false, check_ids()}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.works_alone = true;
   out.sections = {

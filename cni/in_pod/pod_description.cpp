@@ -37,7 +37,7 @@ Result<DescribedInterface> parse_interface(const Json& json, const std::string& 
   out.numa_node = TRY(number(reader, "numa_node"), "");
   for (const std::string& text : TRY(reader.texts("addresses"), "").value_or(std::vector<std::string>())) {
     const auto address = IpAddress::parse_cidr(text);
-    if (!address) return reader.error("addresses", "\"" + text + "\" is no address with a prefix length");
+    if (!address) return reader.error("addresses", "\"" + text + "\" is not an address with a prefix length");
     out.addresses.push_back(*address);
   }
   return out;

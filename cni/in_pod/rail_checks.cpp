@@ -12,13 +12,24 @@ namespace vfrail {
 
 namespace {
 
+// A unit of a shared resource has every device of its pool, those without a link too.
+bool must_work(const Rail& rail, const CheckedPod& pod) {
+  const auto rails = pod.own_rails();
+  const auto works = [](const Rail& one) {
+    return std::any_of(one.ports.begin(), one.ports.end(),
+                       [](const RailPort& port) { return port.is_active(); });
+  };
+  return pod.attachment_of(rail) != nullptr || std::none_of(rails.begin(), rails.end(), works);
+}
+
 Result<CheckResults> check_port_states(const CheckedPod& pod) {
   CheckResults out;
   for (const Rail& rail : pod.own_rails()) {
+    const bool needed = must_work(rail, pod);
     for (const RailPort& port : rail.ports) {
       if (port.is_active()) continue;
       const bool waits = port.state == "INIT" || port.state == "ARMED";
-      out.push_back({Finding::fault,
+      out.push_back({needed ? Finding::fault : Finding::advice,
                      describe(rail) + ": port " + std::to_string(port.number) + " is " + port.state +
                          (port.physical.empty() ? "" : ", " + port.physical) +
                          ": NCCL leaves it out without a message",
@@ -44,10 +55,18 @@ Result<CheckResults> check_interfaces(const CheckedPod& pod) {
   return out;
 }
 
-// The addresses of a rail that a peer could reach.
-std::vector<IpAddress> addresses_of(const Rail& rail, const PodNetwork& network) {
+// The interfaces whose addresses have GIDs of the port: those of the device, and what stands on them, such as
+// a bond or VLANs of the host.
+std::set<std::string> interfaces_of(const Rail& rail, const RailPort& port) {
+  std::set<std::string> out(rail.netdevs.begin(), rail.netdevs.end());
+  for (const Gid& gid : port.gids) out.insert(gid.netdev);
+  return out;
+}
+
+// The addresses of a port that a peer could reach.
+std::vector<IpAddress> addresses_of(const Rail& rail, const RailPort& port, const PodNetwork& network) {
   std::vector<IpAddress> out;
-  for (const std::string& name : rail.netdevs) {
+  for (const std::string& name : interfaces_of(rail, port)) {
     const PodLink* link = network.find(name);
     if (link == nullptr) continue;
     for (const IpAddress& address : link->addresses) {
@@ -76,7 +95,7 @@ std::string moved_by(const RailPort& port, const Gid& gid) {
 }
 
 void check_gids_of(const Rail& rail, const RailPort& port, const CheckedPod& pod, CheckResults& out) {
-  const auto addresses = addresses_of(rail, *pod.network);
+  const auto addresses = addresses_of(rail, port, *pod.network);
   if (addresses.empty())
     out.push_back({Finding::fault, describe(rail) + " has no address, so no peer can reach it",
                    "give the network an ipam section, and read the events of the pod"});
@@ -204,25 +223,27 @@ Result<CheckResults> check_counters(const CheckedPod& pod) {
   return out;
 }
 
-// "0-3,8": whether the number is in the list.
-bool in_ranges(const std::string& list, int64_t number) {
+// Both ends belong to it.
+using CpuRange = std::pair<int64_t, int64_t>;
+
+// "0-3,8", as the kernel prints a list of CPUs.
+std::vector<CpuRange> parse_cpu_list(const std::string& list) {
+  std::vector<CpuRange> out;
   for (const std::string& part : split(list, ",")) {
     const size_t dash = part.find('-');
     const int64_t first = std::atoll(part.c_str());
-    const int64_t last = dash == std::string::npos ? first : std::atoll(part.c_str() + dash + 1);
-    if (number >= first && number <= last) return true;
+    out.emplace_back(first, dash == std::string::npos ? first : std::atoll(part.c_str() + dash + 1));
   }
-  return false;
+  return out;
 }
 
 bool overlap(const std::string& one, const std::string& other) {
-  for (const std::string& part : split(one, ",")) {
-    const size_t dash = part.find('-');
-    const int64_t first = std::atoll(part.c_str());
-    const int64_t last = dash == std::string::npos ? first : std::atoll(part.c_str() + dash + 1);
-    for (int64_t cpu = first; cpu <= last; ++cpu) {
-      if (in_ranges(other, cpu)) return true;
-    }
+  const std::vector<CpuRange> others = parse_cpu_list(other);
+  for (const CpuRange& range : parse_cpu_list(one)) {
+    const auto meets = [&](const CpuRange& with) {
+      return range.first <= with.second && with.first <= range.second;
+    };
+    if (std::any_of(others.begin(), others.end(), meets)) return true;
   }
   return false;
 }

@@ -98,17 +98,40 @@ size_t place_in_file(const Rail& rail, const CheckedPod& pod) {
   return static_cast<size_t>(attached - (*pod.file)->interfaces.data());
 }
 
-// Of this pod, for the line that its user copies.
-std::string first_address(const CheckedPod& pod) {
-  if (pod.network) {
-    for (const PodLink& link : pod.network->links) {
-      for (const IpAddress& address : link.addresses) {
-        if (link.name != "lo" && !is_link_local(address)) return address.text();
-      }
-    }
+std::string address_of(const PodLink& link) {
+  for (const IpAddress& address : link.addresses) {
+    if (link.name != "lo" && !is_link_local(address)) return address.text();
+  }
+  return "";
+}
+
+}  // namespace
+
+// The interface of the default route, by which pods reach each other; then one that is no rail, then any.
+std::string address_to_call(const CheckedPod& pod) {
+  if (!pod.network) return "ADDRESS";
+  std::vector<const PodLink*> links;
+  for (const Route& route : pod.network->routes) {
+    const PodLink* link = pod.network->find(route.link);
+    if (route.destination.prefix == 0 && link != nullptr) links.push_back(link);
+  }
+  const auto rails = pod.rails.ok() ? *pod.rails : std::vector<Rail>();
+  const auto is_rail = [&](const PodLink& link) {
+    return std::any_of(rails.begin(), rails.end(), [&](const Rail& rail) {
+      return std::find(rail.netdevs.begin(), rail.netdevs.end(), link.name) != rail.netdevs.end();
+    });
+  };
+  for (const bool rails_now : {false, true}) {
+    for (const PodLink& link : pod.network->links)
+      if (is_rail(link) == rails_now) links.push_back(&link);
+  }
+  for (const PodLink* link : links) {
+    if (std::string address = address_of(*link); !address.empty()) return address;
   }
   return "ADDRESS";
 }
+
+namespace {
 
 Result<TrafficSide> side_of(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
   TRY(pod.rails, "");
@@ -126,9 +149,9 @@ std::vector<OptionText> traffic_options() {
       {{"--to"}, "ADDRESS", "Test the rails with those of the pod that has this address and listens"},
       {{"--loopback"}, "", "Test each rail with itself"},
       {{"--port"}, "N", "TCP port of --listen and --to (18517)"},
-      {{"--bind"}, "ADDRESS", "Listen on this address alone (all of the pod)"},
+      {{"--bind"}, "ADDRESS", "Listen on this address alone (default: all addresses)"},
       {{"--keep"}, "", "Listen for more than one test"},
-      {{"--wait"}, "SECONDS", "Listen so long for a caller (600)"},
+      {{"--wait"}, "SECONDS", "How long to wait for a caller (600)"},
       {{"--message"}, "BYTES", "Size of each RDMA write, 64K to 8M (1M)"},
       {{"--seconds"}, "N", "How long each rail writes, 1 to 60 (2)"},
       {{"--gid-index"}, "N", "Entry of the ports' GID tables (that of the pod's file, else NCCL's choice)"}};
@@ -195,7 +218,7 @@ Result<TrafficOutcome> test_traffic(const TrafficCommand& command, const Checked
 Result<> listen_for_traffic(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
   const TrafficSide side = TRY(side_of(command, pod, world), "");
   auto listener = TRY(TrafficListener::open(command.bind, command.to.port), "");
-  const std::string address = command.bind ? command.bind->text() : first_address(pod);
+  const std::string address = command.bind ? command.bind->text() : address_to_call(pod);
   world.say("listening on " + (command.bind ? address : "all addresses") + ", port " +
             std::to_string(command.to.port) + ", for " + std::to_string(command.wait_seconds) +
             " s; in the other pod: vfrail-check --to " + address +

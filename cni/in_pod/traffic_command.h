@@ -32,6 +32,9 @@ Result<std::optional<TrafficCommand>> read_traffic_command(const CommandWords& w
 // of the pod file, or the one that NCCL finds, unless the command has one.
 std::vector<TrafficRail> traffic_rails(const CheckedPod& pod, std::optional<uint32_t> gid_index);
 
+// Of this pod, for the line that its user copies; "ADDRESS" if none is known.
+std::string address_to_call(const CheckedPod& pod);
+
 struct TrafficWorld {
   TrafficDevices& devices;
   const TrafficClock& clock;

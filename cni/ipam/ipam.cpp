@@ -2,6 +2,7 @@
 
 #include "common/error_id.h"
 #include "common/files.h"
+#include "common/text.h"
 #include "common/unique_fd.h"
 
 #include <algorithm>
@@ -27,6 +28,9 @@ namespace {
 constexpr size_t kMaxOutput = 1 << 20;
 constexpr size_t kMaxMessage = 4096;
 constexpr std::chrono::milliseconds kLookAtChild{100};  // only while there is no output
+// Where a lock's file has the plugin's process group: behind what FileLock writes.
+constexpr off_t kGroupAt = 512;
+constexpr std::string_view kGroupIs = "process group ";
 using Clock = std::chrono::steady_clock;
 
 struct Pipe {
@@ -45,6 +49,7 @@ Result<Pipe> make_pipe() {
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
+  pid_t pid() const { return pid_; }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
@@ -77,12 +82,13 @@ class Child {
   int status_ = 0;
 };
 
-// Our environment, with every CNI_* replaced by the request's.
+// Our environment, with every CNI_* replaced by the request's, but for the one that is no argument of a verb.
 std::vector<std::string> make_environment(const Request& request, Command command) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (!text.starts_with("CNI_") && !text.starts_with(kDelegatedVariable)) out.emplace_back(*entry);
+    const bool kept = !text.starts_with("CNI_") || text.starts_with("CNI_NETNS_OVERRIDE=");
+    if (kept && !text.starts_with(kDelegatedVariable)) out.emplace_back(*entry);
   }
   out.push_back(std::string("CNI_COMMAND=") + command_name(command));
   out.push_back("CNI_CONTAINERID=" + request.container_id);
@@ -129,6 +135,41 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
   return pid;
 }
 
+// A full disk is no reason to fail: then a DEL that would kill it is told to come again.
+void note_group(int lock, pid_t group) {
+  const std::string text = std::string(kGroupIs) + std::to_string(group) + "\n";
+  (void)!::pwrite(lock, text.data(), text.size(), kGroupAt);
+}
+
+std::optional<uint32_t> noted_group(const std::string& text) {
+  if (text.size() <= static_cast<size_t>(kGroupAt)) return std::nullopt;
+  std::string_view rest = std::string_view(text).substr(kGroupAt);
+  if (!rest.starts_with(kGroupIs) || !rest.ends_with("\n")) return std::nullopt;
+  rest.remove_prefix(kGroupIs.size());
+  rest.remove_suffix(1);
+  const auto group = parse_decimal(rest);
+  return group && *group > 1 ? group : std::nullopt;  // kill(-1) is every process
+}
+
+// /proc/PID/stat is "PID (name) state parent group ...", and a name can have brackets and spaces.
+bool is_in_group(const SysRoot& sys, const std::string& process, uint32_t group) {
+  const auto stat = sys.text(process + "/stat").or_none();
+  const size_t name_ends = stat ? stat->rfind(')') : std::string::npos;
+  if (name_ends == std::string::npos) return false;
+  const auto fields = split(std::string_view(*stat).substr(name_ends + 1), " ");
+  return fields.size() > 2 && fields[2] == std::to_string(group);
+}
+
+bool has_open(const SysRoot& sys, const std::string& process, const struct stat& file) {
+  const std::string folder = process + "/fd";
+  for (const std::string& fd : sys.list(folder).or_none().value_or(SysRoot::Names())) {
+    struct stat info {};
+    const bool read = ::stat(sys.path(folder + "/" + fd).c_str(), &info) == 0;
+    if (read && info.st_dev == file.st_dev && info.st_ino == file.st_ino) return true;
+  }
+  return false;
+}
+
 Error no_answer() {
   return Error{Errc::timeout, ETIMEDOUT, "no answer in time; it has been killed", ErrorId::ipam_timeout};
 }
@@ -142,8 +183,10 @@ bool is_this_program(const struct stat& file) {
 Result<UniqueFd> make_input(std::string_view text) {
   UniqueFd fd(::memfd_create("vfrail-ipam", MFD_CLOEXEC));
   if (!fd.valid()) return Error::from_errno(errno, "create input");
-  TRY(write_stream(fd.get(), text), "write input");
-  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return Error::from_errno(errno, "rewind input");
+  // Its offset stays at the beginning, where the plugin reads on.
+  const ssize_t written = ::pwrite(fd.get(), text.data(), text.size(), 0);
+  if (written < 0) return Error::from_errno(errno, "write input");
+  if (static_cast<size_t>(written) != text.size()) return Error::from_errno(ENOMEM, "write input");
   return fd;
 }
 
@@ -222,6 +265,7 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
   Child child(TRY(with_id(ErrorId::ipam_failed,
                           spawn(program, make_environment(request, command), in, out.write, inherited)),
                   what));
+  if (inherited >= 0) note_group(inherited, child.pid());
   out.write.reset();
   const auto deadline = Clock::now() + timeout;
   std::string output = TRY(collect(out.read, child, deadline), what);
@@ -235,6 +279,21 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
     return Error{Errc::protocol, 0, what + ": its answer is not JSON: " + json.error().text,
                  ErrorId::ipam_answer};
   return std::optional<Json>(std::move(*json));
+}
+
+Result<bool> kill_holder(const SysRoot& sys, const std::string& lock_file) {
+  const auto text = TRY(read_file(lock_file, kMaxMessage), "");
+  const auto group = text ? noted_group(*text) : std::nullopt;
+  struct stat file {};
+  if (!group || ::stat(lock_file.c_str(), &file) != 0) return false;
+  for (const std::string& name : TRY(sys.list("proc"), "").value_or(SysRoot::Names())) {
+    if (!parse_decimal(name)) continue;
+    const std::string process = "proc/" + name;
+    // The number may be another group's by now. A process that cannot be read has mostly ended.
+    if (!is_in_group(sys, process, *group) || !has_open(sys, process, file)) continue;
+    return ::kill(-static_cast<pid_t>(*group), SIGKILL) == 0;
+  }
+  return false;
 }
 
 }  // namespace vfrail

@@ -4,6 +4,7 @@
 
 #include "cni/conf/request.h"
 #include "common/json.h"
+#include "common/node/sys_root.h"
 #include "common/result.h"
 
 #include <chrono>
@@ -21,9 +22,13 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
 
 // Runs the plugin with CNI_COMMAND=`command` and the rest of the request. Returns its stdout (at most 1 MiB),
 // or no value if it printed nothing. Errc::peer with the plugin's own code and message when it refused;
-// Errc::timeout after which it has been killed. It inherits our stderr and the file `inherited`, if there is
-// one.
+// Errc::timeout after which it has been killed. It inherits our stderr and `inherited`, if there is one: the
+// file of a lock, which it keeps after us, and which then names its process group for kill_holder().
 Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
                                      std::chrono::milliseconds timeout, int inherited = -1);
+
+// Kills the plugin that has inherited the lock with this file, and its children. False: no process of the
+// group that the file names has it open, so nothing is known of the lock's holder, and nothing is done.
+Result<bool> kill_holder(const SysRoot& sys, const std::string& lock_file);
 
 }  // namespace vfrail

@@ -75,18 +75,22 @@ Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& 
 // The netdev that one of the static selectors names; empty if none of them is set.
 Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.name.empty()) {
-    if (TRY(host.find_link(selector.name), "find device " + selector.name)) return selector.name;
+    // By an alternative name as well, which sysfs does not have.
+    if (auto link = TRY(host.find_link(selector.name), "find device " + selector.name)) return link->name;
     return Error{Errc::not_found, 0,
                  "device: the host has no interface " + selector.name + "; compare it with ip link",
                  ErrorId::device_not_on_node};
   }
   if (selector.mac) {
+    std::string stacked;
     for (const Link& link : TRY(host.links(), "find hwaddr " + selector.mac->text())) {
-      // A VLAN or bond inherits the address of its lower interface; hardware is meant.
+      if (link.mac != *selector.mac) continue;
+      // A VLAN or bond inherits the address of its lower interface; hardware is meant, if it is there.
       const bool stands_on_another = link.lower != 0 && link.kind != "veth";
-      if (link.mac == *selector.mac && !stands_on_another && link.kind != "bond" && link.kind != "bridge")
-        return link.name;
+      if (!stands_on_another && link.kind != "bond" && link.kind != "bridge") return link.name;
+      if (stacked.empty()) stacked = link.name;
     }
+    if (!stacked.empty()) return stacked;
     return Error{Errc::not_found, 0,
                  "hwaddr: the host has no interface with the address " + selector.mac->text(),
                  ErrorId::device_not_on_node};
@@ -110,23 +114,28 @@ Result<std::vector<std::string>> read_rdma_names(const SysRoot& sys, const Devic
 }
 
 Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
-  const auto none = [&](const std::string& why) { return PfSearch{std::nullopt, "", vf.text() + " " + why}; };
-  if (!vf.pci()) return none("is not a PCI function, so no VF");
+  const auto none = [&](const std::string& why) {
+    return PfSearch{std::nullopt, "", vf.text() + " " + why, false};
+  };
+  if (!vf.pci()) return none("is not a PCI function, so it is not a VF");
   const auto pf = PciAddress::parse(TRY(DeviceFolder(sys, vf).link_name("physfn"), ""));
   if (!pf) {
     return none("has no PF on this machine: it is not a VF, or this is a VM and the PF is the hypervisor's");
   }
-  PfSearch out{DeviceId(*pf), "", ""};
+  PfSearch out{DeviceId(*pf), "", "", false};
   std::vector<std::string> names;
   for (const Netdev& netdev : TRY(read_netdevs(DeviceFolder(sys, *out.pf), Driver(), {}), ""))
     names.push_back(netdev.name);
   out.netdev = TRY(choose_uplink(sys, names), "");
-  return out.netdev.empty() ? none("has a PF, " + pf->text() + ", without an interface in the host") : out;
+  if (!out.netdev.empty()) return out;
+  PfSearch without = none("has a PF, " + pf->text() + ", without an interface in the host");
+  without.later = !Driver(TRY(DeviceFolder(sys, *out.pf).link_name("driver"), "")).is_user_space();
+  return without;
 }
 
 Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
   PfSearch found = TRY(find_pf(sys, vf), "");
-  if (!found.pf) return VfSearch{std::nullopt, std::move(found.why_not)};
+  if (!found.pf) return VfSearch{std::nullopt, std::move(found.why_not), found.later};
   const DeviceFolder folder(sys, *found.pf);
   const auto link = TRY(folder.number("net/" + found.netdev + "/ifindex"), "");
   if (!link) {
@@ -135,9 +144,10 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
   }
   const auto vfs = TRY(list_vfs(folder, vf.text()), "");
   if (vfs.empty() || vfs.back() != vf.text())
-    return VfSearch{std::nullopt, vf.text() + " is none of the VFs of " + found.pf->text()};
+    return VfSearch{std::nullopt, vf.text() + " is none of the VFs of " + found.pf->text(), false};
   return VfSearch{
-      VfPlace{std::move(found.netdev), static_cast<int>(*link), static_cast<uint32_t>(vfs.size() - 1)}, ""};
+      VfPlace{std::move(found.netdev), static_cast<int>(*link), static_cast<uint32_t>(vfs.size() - 1)}, "",
+      false};
 }
 
 Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
@@ -151,7 +161,14 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
   // No driver is bound if an earlier attempt was killed between the two.
   const std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"), "");
   if (!driver.empty()) TRY(write("sys/bus/pci/drivers/" + driver + "/unbind"), "");
-  return write("sys/bus/pci/drivers_probe");
+  TRY(write("sys/bus/pci/drivers_probe"), "");
+  // The kernel answers alike when no driver wants the device, or when its probe() fails
+  // (bus_rescan_devices_helper()).
+  if (!TRY(DeviceFolder(sys, id).link_name("driver"), "").empty()) return {};
+  return Error{Errc::not_found, 0,
+               id.text() + " has no driver although it was to be bound" +
+                   (driver.empty() ? "" : " to " + driver + " again") + "; look for the reason in dmesg",
+               ErrorId::no_driver};
 }
 
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {

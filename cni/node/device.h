@@ -28,6 +28,7 @@ struct PfSearch {
   std::optional<DeviceId> pf;
   std::string netdev;
   std::string why_not;
+  bool later = false;  // it is there, and only has no interface at the moment (devlink dev reload)
 };
 Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf);
 
@@ -42,6 +43,7 @@ struct VfPlace {
 struct VfSearch {
   std::optional<VfPlace> place;
   std::string why_not;
+  bool later = false;  // PfSearch::later
 };
 
 // An error is not "none": a caller that confuses them leaves a pod's settings on the VF.

@@ -1,11 +1,14 @@
 #include "cni/node/namespaces.h"
 
+#include "common/error_id.h"
 #include "common/files.h"
+#include "common/json.h"
+#include "common/text.h"
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <cerrno>
-#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -13,9 +16,11 @@ namespace vfrail {
 
 namespace {
 
-// A line for each mount that this mount namespace sees; a node full of pods has some thousands.
-constexpr size_t kMaxMountinfoBytes = size_t{16} << 20;
-constexpr std::string_view kNetworkNamespace = "net:[";
+constexpr size_t kMaxCacheBytes = size_t{4} << 20;
+// A file for each attachment, of the runtime and of Multus (cachedInfo, libcni/api.go).
+constexpr std::array kCaches{"var/lib/cni/results", "var/lib/cni/multus/results"};
+// A file for each device that has been attached, with the path of the namespace.
+constexpr std::array kMarkers{"var/lib/cni/sriov/pci", "var/lib/cni/ib-sriov/pci"};
 
 // Removes the part before `mark` from the text and returns it.
 std::string_view cut(std::string_view& text, char mark) {
@@ -40,57 +45,117 @@ std::string unmangled(std::string_view text) {
   return out;
 }
 
-// "net:[4026532001]" -> a path to it. The text identifies the namespace, so each is found once.
-using Found = std::map<std::string, std::string>;
-
-Result<> add_mounted(const World& world, Found& out) {
-  const auto text =
-      TRY(read_file(world.sys.path("proc/self/mountinfo"), kMaxMountinfoBytes), "find namespaces");
-  // 36 35 0:4 net:[4026532001] /run/netns/cni-1 rw shared:7 - nsfs nsfs rw
-  for (std::string_view rest = text ? std::string_view(*text) : std::string_view(); !rest.empty();) {
-    std::string_view line = cut(rest, '\n');
-    for (int skipped = 0; skipped < 3; ++skipped) cut(line, ' ');
-    const std::string_view root = cut(line, ' ');
-    if (root.starts_with(kNetworkNamespace)) out.emplace(root, unmangled(cut(line, ' ')));
-  }
-  return {};
-}
-
-Result<> add_of_processes(const World& world, Found& out) {
+// Returns of how many processes it cannot be read.
+Result<int> add_of_processes(const World& world, NamespacePaths& out) {
   int denied = 0;
   for (const std::string& name : TRY(world.sys.list("proc"), "find namespaces").value_or(SysRoot::Names())) {
-    if (!std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; }))
-      continue;
+    if (!parse_decimal(name)) continue;
     const std::string path = "proc/" + name + "/ns/net";
     const auto target = world.sys.link_target(path);
-    // Not there, or ESRCH: the process has ended. EACCES: without CAP_SYS_PTRACE (proc_ns_readlink()).
+    // Not there, or ESRCH: the process has ended.
     if (!target && target.error().sys == EACCES) ++denied;
     if (!target && target.error().sys != ESRCH && target.error().sys != EACCES) return target.error();
     const auto link = target ? *target : std::nullopt;
-    if (link && link->starts_with(kNetworkNamespace)) out.emplace(*link, world.sys.path(path));
+    if (link && link->starts_with(kNamespaceName)) out.emplace(*link, world.sys.path(path));
   }
-  if (denied > 0) {
-    world.log.warning("the network namespaces of some processes cannot be read (CAP_SYS_PTRACE)",
-                      {{"processes", std::to_string(denied)}});
-  }
+  return denied;
+}
+
+// An invalid file is no reason to refuse: a power cut has torn it, and ended all pods.
+Result<> add_cached_sandbox(const World& world, const std::string& file, std::set<std::string>& paths) {
+  const auto text = TRY(read_file(world.sys.path(file), kMaxCacheBytes), "");
+  const auto cached = Json::parse_object(text.value_or(""), kMaxCacheBytes);
+  const Json* netns = cached ? cached->find("netns") : nullptr;
+  if (netns != nullptr && netns->as_text() != nullptr) paths.insert(*netns->as_text());
   return {};
+}
+
+Result<std::set<std::string>> sandbox_paths(const Record& record, const World& world) {
+  std::set<std::string> out;
+  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+    const auto other = world.store.load(name);
+    if (!other && other.error().code != Errc::protocol) return other.error();
+    const bool another =
+        other && *other && (*other)->attachment.container_id != record.attachment.container_id;
+    if (another) out.insert((*other)->netns);
+  }
+  for (const char* folder : kCaches) {
+    for (const std::string& name : TRY(world.sys.list(folder), "").value_or(SysRoot::Names()))
+      TRY(add_cached_sandbox(world, std::string(folder) + "/" + name, out), "");
+  }
+  for (const char* folder : kMarkers) {
+    const auto path = TRY(world.sys.text(std::string(folder) + "/" + record.device_key), "");
+    if (path) out.insert(path->substr(0, path->find('\n')));
+  }
+  return out;
 }
 
 }  // namespace
 
-Result<> for_each_namespace(const World& world, const NetnsId& except,
-                            const std::function<Result<>(Kernel&)>& visit) {
-  Found found;
-  TRY(add_mounted(world, found), "");
-  TRY(add_of_processes(world, found), "");
-  for (const NetnsId& id : {world.host.netns_id(), except})
-    found.erase(std::string(kNetworkNamespace) + std::to_string(id.inode) + "]");
-  for (const auto& [name, path] : found) {
-    const auto kernel = TRY(world.open_netns(path), "");
-    if (!kernel) continue;
-    TRY(visit(*kernel), "in network namespace " + path);
+std::string namespace_name(const NetnsId& id) {
+  return std::string(kNamespaceName) + std::to_string(id.inode) + "]";
+}
+
+NamespacePaths mounted_namespaces(std::string_view mountinfo) {
+  NamespacePaths out;
+  // 36 35 0:4 net:[4026532001] /run/netns/cni-1 rw shared:7 - nsfs nsfs rw
+  while (!mountinfo.empty()) {
+    std::string_view line = cut(mountinfo, '\n');
+    for (int skipped = 0; skipped < 3; ++skipped) cut(line, ' ');
+    const std::string_view root = cut(line, ' ');
+    if (root.starts_with(kNamespaceName)) out.emplace(root, unmangled(cut(line, ' ')));
   }
-  return {};
+  return out;
+}
+
+Result<NamespacesSeen> see_namespaces(const World& world) {
+  NamespacesSeen out;
+  const auto text =
+      TRY(read_file(world.sys.path("proc/self/mountinfo"), kMaxMountinfoBytes), "find namespaces");
+  if (text) out.paths = mounted_namespaces(*text);
+  out.denied = TRY(add_of_processes(world, out.paths), "");
+  return out;
+}
+
+bool NamespaceVisits::at(const std::string& path, const std::string& name) {
+  const auto kernel = world_.open_netns(path);
+  if (kernel && !*kernel) return false;
+  auto visited = kernel ? visit_(**kernel) : Result<>(kernel.error());
+  if (!visited && !failure_) failure_ = std::move(visited).error().in("in network namespace " + name);
+  return true;
+}
+
+Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit) {
+  NamespacesSeen seen = TRY(see_namespaces(world), "");
+  for (const NetnsId& id : {world.host.netns_id(), except}) seen.paths.erase(namespace_name(id));
+  NamespaceVisits visits(world, visit);
+  for (const auto& [name, path] : seen.paths) static_cast<void>(visits.at(path, path));
+  TRY(visits.result(), "");
+  if (seen.denied == 0) return {};
+  return Error{Errc::denied, EACCES,
+               "the network namespaces of " + std::to_string(seen.denied) +
+                   " processes cannot be read; vfrail-cni needs CAP_SYS_PTRACE"};
+}
+
+Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId& id) {
+  const NamespacesSeen seen = TRY(see_namespaces(world), "");
+  const auto at = seen.paths.find(namespace_name(id));
+  if (at == seen.paths.end()) return std::unique_ptr<Kernel>();
+  auto kernel = TRY(world.open_netns(at->second), "");
+  return kernel && kernel->netns_id() == id ? std::move(kernel) : nullptr;
+}
+
+Result<std::vector<NetnsId>> find_other_sandboxes(const Record& record, const World& world) {
+  std::vector<NetnsId> out;
+  for (const std::string& path : TRY(sandbox_paths(record, world), "find the sandboxes of other pods")) {
+    // What another plugin noted for a machine of its own (a device node, a relative path) is no namespace.
+    if (!path.starts_with("/") || path.starts_with("/dev/") || path.find('\0') != std::string::npos) continue;
+    const auto pod = TRY(world.open_netns(path), "find the sandboxes of other pods");
+    if (!pod || pod->netns_id() == world.host.netns_id()) continue;
+    const bool own = path == record.netns && pod->netns_id() == record.netns_id;
+    if (!own) out.push_back(pod->netns_id());
+  }
+  return out;
 }
 
 }  // namespace vfrail

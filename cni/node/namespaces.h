@@ -1,6 +1,6 @@
 // The network namespaces of this node: those that a process is in, and those that are mounted in this mount
-// namespace, as a runtime's are (/run/netns). A namespace that only a descriptor or a thread holds is not
-// among them; see cni/INTERNALS.md. Reads only.
+// namespace, as a runtime's are (/run/netns). What else keeps one alive: cni/node/hidden_namespaces.h. Reads
+// only.
 #pragma once
 
 #include "cni/node/world.h"
@@ -8,13 +8,60 @@
 #include "common/result.h"
 
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace vfrail {
 
-// Calls `visit` with each of them except `except`. One that has ended meanwhile is skipped. Ends at the first
-// error of `visit`. A readlink(2) for each process (proc_pid_ns(5)), a read of mountinfo
+// What the kernel calls a namespace in links and mounts, and a path to it: "net:[4026532001]". The text
+// identifies it, so each is found once.
+using NamespacePaths = std::map<std::string, std::string>;
+std::string namespace_name(const NetnsId& id);
+inline constexpr std::string_view kNamespaceName = "net:[";  // how each begins
+
+// Those that the text of a mountinfo file has, with their mount points as that file's process has them.
+NamespacePaths mounted_namespaces(std::string_view mountinfo);
+// A line for each mount of a mount namespace; a node full of pods has some thousands.
+inline constexpr size_t kMaxMountinfoBytes = size_t{16} << 20;
+
+struct NamespacesSeen {
+  NamespacePaths paths;
+  int denied = 0;  // processes whose namespace cannot be read: without CAP_SYS_PTRACE (proc_ns_readlink())
+};
+Result<NamespacesSeen> see_namespaces(const World& world);
+
+// Visits one namespace after the other. One that has ended meanwhile is skipped. An error of `visit` is kept
+// until the others have been visited: whoever has a namespace can keep it from being listed, and must not
+// hide the others.
+using NamespaceVisit = std::function<Result<>(Kernel&)>;
+class NamespaceVisits {
+ public:
+  NamespaceVisits(const World& world, NamespaceVisit visit) : world_(world), visit_(std::move(visit)) {}
+  // `name` is for the error. Returns whether there is one.
+  bool at(const std::string& path, const std::string& name);
+  Result<> result() const { return failure_ ? Result<>(*failure_) : Result<>(); }  // the first error
+
+ private:
+  const World& world_;
+  NamespaceVisit visit_;
+  std::optional<Error> failure_;
+};
+
+// Calls `visit` with each of them except `except`, and the host's. Errc::denied if those of some processes
+// cannot be read. A readlink(2) for each process (proc_pid_ns(5)), a read of mountinfo
 // (proc_pid_mountinfo(5)), a netlink socket in each; /proc must be that of the host's PID namespace.
-Result<> for_each_namespace(const World& world, const NetnsId& except,
-                            const std::function<Result<>(Kernel&)>& visit);
+Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit);
+
+// Of them, the one with that identity; null: it has ended, as far as this process can see.
+Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId& id);
+
+// The sandboxes of other pods than the record's: what other records, libcni's cache and sriov-cni's markers
+// name. A device that is in one of them was put there by a plugin, for a pod that lives.
+Result<std::vector<NetnsId>> find_other_sandboxes(const Record& record, const World& world);
 
 }  // namespace vfrail

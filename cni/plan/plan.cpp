@@ -29,8 +29,8 @@ Result<> check_pod(const Request& request, const State& state) {
   if (state.occupant && !state.netdev_in_pod) {
     const Link& link = *state.occupant;
     return Error{Errc::exists, 0,
-                 "the pod already has an interface that answers to " + request.ifname +
-                     " or to a name of the device: " + link.name +
+                 "the pod already has an interface with the name or alternative name " + request.ifname +
+                     " or a name of the device: " + link.name +
                      (link.kind.empty() ? "" : " (" + link.kind + ")") + "; give the attachment another name",
                  ErrorId::interface_name_taken};
   }
@@ -42,8 +42,8 @@ Result<> check_result_fits(const NetConf& conf) {
   const bool has_address = !conf.ipam_type.empty() || conf.prev_result;
   if (has_address || !is_without_interfaces(conf.cni_version)) return {};
   return Error{Errc::invalid, 0,
-               "cniVersion " + conf.cni_version +
-                   " has no words for an attachment without an address: set \"cniVersion\": \"0.3.1\" or "
+               "results of cniVersion " + conf.cni_version +
+                   " cannot describe an attachment without an address; set \"cniVersion\": \"0.3.1\" or "
                    "later, or add an ipam section",
                ErrorId::cni_version};
 }
@@ -99,8 +99,7 @@ Result<> check_mtu(const NetConf& conf, const Link& link) {
 Result<> check_host_use(const NetConf& conf, const State& state) {
   if (state.host_use.empty() || conf.host_use_allowed) return {};
   return Error{Errc::denied, 0,
-               state.device.key() +
-                   " is not given to a pod, because the host lives on it: " + state.host_use +
+               state.device.key() + " is not given to a pod, because the host uses it: " + state.host_use +
                    "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network",
                ErrorId::host_uses_device};
 }
@@ -141,77 +140,25 @@ std::vector<std::string> names_in_pod(const NetConf& conf, size_t devices) {
   return out;
 }
 
-// A VF that has no GUID cannot join the fabric; its port stays down.
-Result<> check_guid(const NetConf& conf, const State& state) {
-  const bool ipoib = state.link && state.link->ipoib();
-  if (conf.guid && state.link && !ipoib) {
-    return Error{
-        Errc::invalid, 0,
-        "guid: " + state.link->name + " of " + state.device.key() + " is not an InfiniBand interface",
-        ErrorId::not_infiniband};
-  }
-  if (!ipoib || conf.guid) return {};
-  const auto begin = state.link->mac.bytes.end() - 8;
-  const auto all = [&](uint8_t value) {
-    return std::all_of(begin, state.link->mac.bytes.end(), [=](uint8_t one) { return one == value; });
-  };
-  if (!all(0) && !all(0xff)) return {};
-  return Error{
-      Errc::invalid, 0,
-      state.device.key() +
-          " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)",
-      ErrorId::guid_missing};
-}
-
-Result<> check_infiniband(const NetConf& conf, const State& state) {
-  if (conf.ib_kubernetes && !(conf.ib_kubernetes_done && conf.guid)) {
-    return Error{Errc::busy, 0,
-                 "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni wants "
-                 "\"mellanox.infiniband.app\": \"configured\" and a GUID)",
-                 ErrorId::ib_kubernetes_pending};
-  }
-  if (conf.vfio_wanted && state.device.driver.kind() != DriverKind::vfio) {
-    return Error{Errc::invalid, 0,
-                 "vfioPciMode: " + state.device.key() + " is bound to " +
-                     (state.device.driver.is_bound() ? state.device.driver.name() : "no driver") +
-                     ", not to vfio-pci",
-                 ErrorId::not_vfio};
-  }
-  return check_guid(conf, state);
-}
-
-Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
-  const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
-  if (wanted.empty()) return {};
-  if (!state.vf) {
-    const bool address_only = wanted == VfSettings{.mac = wanted.mac};
-    if (address_only && state.link) return {};  // the netdev has its address all the same
-    return Error{Errc::invalid, 0, wanted.text() + ": only the PF can set that, and " + state.no_vf,
-                 ErrorId::no_pf};
-  }
-  VfPlan vf;
-  vf.place = *state.vf;
-  vf.change = state.vf_settings.missing(wanted);
-  if (vf.change.empty()) return {};
-  vf.before = state.vf_settings.only(vf.change);
-  vf.rebind = vf.change.port_guid && !state.device.driver.is_user_space();
-  plan.vf = vf;
-  return {};
-}
-
 std::string rdma_setting(const NetConf& conf) {
   if (!conf.rdma_name.empty()) return "rdmaName: " + conf.rdma_name;
-  return conf.rdma_isolation ? "rdmaIsolation: true" : "rdma: require";
+  if (conf.rdma_isolation) return "rdmaIsolation: true";
+  return conf.type == "rdma" ? "type: rdma" : "rdma: require";
 }
 
 Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   if (conf.rdma == RdmaPolicy::off) return {};
   if (state.device.rdma.empty()) {
     if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
+    const bool user_space = state.device.driver.is_user_space();
+    if (user_space && conf.rdma_isolation && conf.rdma_name.empty()) {
+      plan.warnings.push_back("rdmaIsolation: means nothing for " + state.device.key() +
+                              ", which is bound to " + state.device.driver.name());
+      return {};
+    }
     return Error{Errc::not_found, 0,
                  rdma_setting(conf) + ", but " + state.device.key() + " has no RDMA device in the host" +
-                     (state.device.driver.is_user_space() ? " (driver " + state.device.driver.name() + ")"
-                                                          : std::string()),
+                     (user_space ? " (driver " + state.device.driver.name() + ")" : std::string()),
                  ErrorId::no_rdma_device};
   }
   if (auto lacks = missing_isolation(conf, state.rdma_mode))
@@ -233,6 +180,10 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
 }
 
 }  // namespace
+
+bool is_mtu_in_vain(const NetConf& conf, const Link* link) {
+  return conf.type == "sriov" && conf.mtu && (link == nullptr || !check_mtu(conf, *link).ok());
+}
 
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf) {
   if (conf.args_mac) return conf.args_mac;
@@ -258,7 +209,7 @@ const char* isolation_key(const NetConf& conf) {
 std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode) {
   const char* key = isolation_key(conf);
   if (key == nullptr || mode == RdmaNetnsMode::exclusive) return std::nullopt;
-  return std::string(key) + ": it wants RDMA devices of the pod's own, but RDMA is " +
+  return std::string(key) + ": it requires that the RDMA device move into the pod, but RDMA is " +
          (mode ? "in shared namespace mode" : "not loaded") + " on this node; boot it with " +
          "\"options ib_core netns_mode=0\" in /etc/modprobe.d, or take " + key + " out";
 }
@@ -276,7 +227,39 @@ Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& con
   return out;
 }
 
+namespace {
+
+// A pod can ask for a MAC with CNI_ARGS whatever its device is. Where the interface has no address of six
+// bytes, or nobody can set one, the peers do not look at it.
+bool asks_for_mac_in_vain(const Request& request, const NetConf& conf, const State& state) {
+  const auto asked = request.args.find("MAC");
+  const bool asks = asked != request.args.end() && !asked->second.empty();
+  if (!asks || conf.args_mac || conf.runtime_mac || state.netdev_in_pod) return false;
+  if (state.link) return state.link->ipoib();
+  return !state.vf || (state.pf && state.pf->ipoib());
+}
+
+}  // namespace
+
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
+  if (asks_for_mac_in_vain(request, conf, state)) {
+    Request without = request;
+    without.args.erase("MAC");
+    AttachPlan plan = TRY(plan_attach(without, conf, state), "");
+    plan.warnings.push_back("CNI_ARGS MAC: " + state.device.key() +
+                            (state.link || state.vf
+                                 ? " is InfiniBand, which has no such address"
+                                 : " has neither an interface nor a PF that could set it"));
+    return plan;
+  }
+  if (!state.netdev_in_pod && is_mtu_in_vain(conf, state.link ? &*state.link : nullptr)) {
+    NetConf without = conf;
+    without.mtu.reset();
+    AttachPlan plan = TRY(plan_attach(request, without, state), "");
+    plan.warnings.push_back("mtu: " + std::to_string(*conf.mtu) + " is ignored, as sriov-cni ignores it: " +
+                            state.device.key() + " cannot have it");
+    return plan;
+  }
   AttachPlan plan;
   plan.ifname = request.ifname;
   TRY(check_result_fits(conf), "");
@@ -323,6 +306,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
     out.rdma_index.push_back(device.index);
   }
   out.rdma_in_pod = plan.rdma_in_pod;
+  out.allocated_file = state.allocated ? state.allocated->file : "";
   out.config = request.config.text();
   out.cni_args = request.raw_args;
   out.cni_path = request.raw_path;

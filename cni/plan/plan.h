@@ -29,12 +29,16 @@ struct State {
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
   std::optional<VfPlace> vf;               // read only if the configuration sets something there
   std::string no_vf;                       // why there is none
+  std::optional<Link> pf;                  // the netdev of its PF; read only for user-space drivers
   VfSettings vf_settings;
+  std::vector<VfReport> other_vfs;  // of the same PF
   std::optional<Link>
       occupant;  // the interface of the pod that has the requested name, or one of the altnames
   std::optional<AllocatedNodes> allocated;       // by Allocate, to the container
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
   std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
+  // What else on this node has the address that is to be set; looked for only if one is.
+  std::vector<std::string> mac_owners;
   std::string host_use;        // why the host needs the netdev; read unless hostUse allows it
   bool netdev_in_pod = false;  // an earlier plugin of the chain has moved it, and owns it
   bool same_netns = false;     // the pod's namespace is the host's
@@ -62,6 +66,9 @@ struct AttachPlan {
   std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host
   std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
   std::string cdi_spec;                   // with CDI: the file to correct instead
+  std::optional<MacAddress> told_mac;     // without a netdev: the address that user space finds
+  uint32_t told_mtu = 0;                  // and the MTU; 0: unknown
+  std::vector<std::string> warnings;      // what the network asks for in vain, a sentence each
 
   // IPoIB's netdev is a client of the RDMA device: each move of that device creates it again, in the host.
   bool ipoib() const { return link && link->ipoib(); }
@@ -77,9 +84,19 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
 Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uint32_t>& in_use);
 Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
 
+// vf_plan.cpp: the refusals about InfiniBand, and what is changed at the PF.
+Result<> check_infiniband(const NetConf& conf, const State& state);
+Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan);
+// Whether the result tells what the PF has of a device for user space, as that of sriov-cni does.
+bool tells_of_pf(const NetConf& conf, const Device& device);
+
 // The address to set on the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as in
 // tuning.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
+
+// sriov-cni has a key `mtu`, which it never sets: one that the interface cannot have, or for a device without
+// an interface, is no reason to fail under its name.
+bool is_mtu_in_vain(const NetConf& conf, const Link* link);
 
 // The key that asks for RDMA devices of the pod's own, which need the exclusive namespace mode; null if none
 // does. `rdma: require` does not: both modes provide RDMA.

@@ -64,9 +64,9 @@ std::string default_interface(const std::vector<DescribedAttachment>& attachment
 }
 
 // What the networks say counts, also instead of what follows from the facts.
-NcclSettings nccl_settings(const std::vector<DescribedAttachment>& attachments,
-                           std::vector<std::string>& conflicts) {
-  NcclSettings wanted;
+NcclVariables nccl_settings(const std::vector<DescribedAttachment>& attachments,
+                            std::vector<std::string>& conflicts) {
+  NcclVariables wanted;
   const auto find = [&](const std::string& name) {
     return std::find_if(wanted.begin(), wanted.end(), [&](const auto& one) { return one.first == name; });
   };
@@ -81,7 +81,7 @@ NcclSettings nccl_settings(const std::vector<DescribedAttachment>& attachments,
       }
     }
   }
-  NcclSettings out;
+  NcclVariables out;
   const auto add = [&](const std::string& name, const std::string& value) {
     if (find(name) == wanted.end()) out.emplace_back(name, value);
   };

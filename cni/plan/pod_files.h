@@ -13,7 +13,7 @@ namespace vfrail {
 // An attachment, and the variables of its network.
 struct DescribedAttachment {
   Record record;  // with in_pod
-  NcclSettings nccl = {};
+  NcclVariables nccl = {};
 };
 
 struct PodFiles {

@@ -59,11 +59,21 @@ bool matches(const Regex& pattern, const SysctlSetting& sysctl) {
          ::regexec(pattern.get(), dotted(sysctl).c_str(), 0, nullptr, 0) == 0;
 }
 
+// tuning trims its lines: an end of line of Windows is no part of a pattern.
+std::string trimmed(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r\v\f";
+  const size_t start = line.find_first_not_of(kBlanks);
+  if (start == std::string_view::npos) return "";
+  return std::string(line.substr(start, line.find_last_not_of(kBlanks) - start + 1));
+}
+
 // The patterns match the key with IFNAME in it, and anywhere in it unless they are anchored, as in tuning.
 Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::string& allow_list) {
   std::vector<Regex> patterns;
-  for (const std::string& line : split(allow_list, "\n"))
-    patterns.push_back(TRY(compile(line), kSysctlAllowList));
+  for (const std::string& line : split(allow_list, "\n")) {
+    const std::string pattern = trimmed(line);
+    if (!pattern.empty()) patterns.push_back(TRY(compile(pattern), kSysctlAllowList));
+  }
   for (const SysctlSetting& sysctl : sysctls) {
     const bool allowed = std::any_of(patterns.begin(), patterns.end(),
                                      [&](const Regex& pattern) { return matches(pattern, sysctl); });

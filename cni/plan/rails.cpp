@@ -10,6 +10,8 @@ namespace vfrail {
 
 namespace {
 
+constexpr std::string_view kValidAttachments = "cni.dev/valid-attachments";
+
 Error refused(const std::string& what) { return Error{Errc::invalid, 0, what, ErrorId::network_config}; }
 
 bool same_key(std::string_view a, std::string_view b) {
@@ -125,6 +127,29 @@ Request request_of(const Record& record, const Request& request) {
   if (!config) return out;  // DEL can do with another one
   const auto& conf = request.config.conf();
   if (conf && conf->prev_result) replace_key(*config, "prevResult", *conf->prev_result);
+  out.config = Configuration(config->text());
+  return out;
+}
+
+Request request_without_device(const Request& request, const NetConf& conf, size_t rail) {
+  Request out = request;
+  out.ifname = conf.rails.ifname_of(request.ifname, rail);
+  out.rail_of = request.ifname;
+  auto config = Json::parse_object(request.config.text());
+  if (!config || rail >= conf.rails.ipam.size()) return out;
+  replace_key(*config, "ipam", ipam_of(value_of(*config, "ipam"), conf.rails.ipam[rail]));
+  out.config = Configuration(config->text());
+  return out;
+}
+
+Request with_valid(const Request& request, const std::vector<AttachmentName>& rails) {
+  Request out = request;
+  auto config = Json::parse_object(request.config.text());
+  if (!config || rails.empty()) return out;
+  Json valid = value_of(*config, kValidAttachments);
+  for (const AttachmentName& rail : rails)
+    valid.push(Json::object().set("containerID", rail.container_id).set("ifname", rail.ifname));
+  replace_key(*config, kValidAttachments, std::move(valid));
   out.config = Configuration(config->text());
   return out;
 }

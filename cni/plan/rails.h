@@ -29,6 +29,13 @@ Result<std::vector<Rail>> plan_rails(const Request& request, const NetConf& conf
 // `request`.
 Request request_of(const Record& record, const Request& request);
 
+// The request for the interface of a rail of which neither device nor record is known: an address may have
+// been assigned to it.
+Request request_without_device(const Request& request, const NetConf& conf, size_t rail);
+
+// GC, for an IPAM plugin: `rails` are valid, too. They have addresses, and the runtime does not know them.
+Request with_valid(const Request& request, const std::vector<AttachmentName>& rails);
+
 // One result of all, in their order, in the version of the first.
 AddResult merged(std::vector<AddResult> results);
 

@@ -12,11 +12,13 @@ struct Gateways {
   const std::optional<IpAddress>& of(const IpAddress& address) const { return address.v6() ? v6 : v4; }
 };
 
-// The first of each family, as CNI's plugins have it.
+// The first of each family, as CNI's plugins have it: of the gateway's family, since whereabouts gives the
+// one gateway of a network to each of its addresses.
 Gateways gateways_of(const std::vector<AssignedIp>& ips) {
   Gateways out;
   for (const AssignedIp& ip : ips) {
-    auto& gateway = ip.address.v6() ? out.v6 : out.v4;
+    if (!ip.gateway) continue;
+    auto& gateway = ip.gateway->v6() ? out.v6 : out.v4;
     if (!gateway) gateway = ip.gateway;
   }
   return out;
@@ -65,9 +67,11 @@ struct OwnTable {
   // Two gateways of one family cannot both be the default route. Without a gateway the network decides.
   bool suits(const AssignedIp& ip) const {
     return std::all_of(ips.begin(), ips.end(), [&](const AssignedIp& other) {
-      if (other.address.v6() != ip.address.v6()) return true;
-      const bool one_only = other.gateway.has_value() != ip.gateway.has_value();
-      return one_only ? network_of(other.address) == network_of(ip.address) : other.gateway == ip.gateway;
+      const bool comparable = other.gateway && ip.gateway && other.gateway->v6() == ip.gateway->v6();
+      if (comparable) return other.gateway == ip.gateway;
+      const bool neither = !other.gateway && !ip.gateway;
+      return neither || other.address.v6() != ip.address.v6() ||
+             network_of(other.address) == network_of(ip.address);
     });
   }
   bool reaches(const IpAddress& gateway) const {
@@ -118,7 +122,8 @@ std::vector<Route> routes_in(const OwnTable& table, int link) {
   std::vector<Route> out = networks_of(table.ips, link, table.number);
   const Gateways gateways = gateways_of(table.ips);
   for (const auto& gateway : {gateways.v4, gateways.v6}) {
-    if (!gateway) continue;
+    // One of the other family is for the addresses of that family, which may be in another table.
+    if (!gateway || !table.has_family(*gateway)) continue;
     const IpAddress all{std::vector<uint8_t>(gateway->bytes.size(), 0), 0};
     add_once(out, in_table(all, gateway, link, table.number));
   }

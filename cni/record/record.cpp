@@ -21,6 +21,10 @@ std::string lock_name(const AttachmentName& name) {
   return std::string("attachment") + kSeparator + name.text();
 }
 
+std::string ipam_lock_name(const AttachmentName& name) {
+  return std::string("ipam") + kSeparator + name.text();
+}
+
 // Its mode.
 Result<mode_t> check_owner(const std::string& folder) {
   struct stat info {};
@@ -95,7 +99,11 @@ Result<FileLock> RecordStore::lock_rdma(std::chrono::milliseconds wait_at_most) 
 
 Result<FileLock> RecordStore::lock_ipam(const AttachmentName& name,
                                         std::chrono::milliseconds wait_at_most) const {
-  return lock(std::string("ipam") + kSeparator + name.text(), wait_at_most);
+  return lock(ipam_lock_name(name), wait_at_most);
+}
+
+std::string RecordStore::ipam_lock_file(const AttachmentName& name) const {
+  return lock_path(ipam_lock_name(name));
 }
 
 bool RecordStore::is_locked(const Record& record) const {
@@ -131,6 +139,11 @@ Result<> RecordStore::save(const Record& record) const {
   }
   const auto put_back = write_file({file, temporary}, *before, 0600, Durability::renamed);
   return put_back ? failure : std::move(failure).and_also(put_back.error().text);
+}
+
+Result<> RecordStore::replace(const Record& record) const {
+  return write_file({record_path(record.attachment), temporary_path(record.device_key)},
+                    format_record(record), 0600, Durability::renamed);
 }
 
 Result<> RecordStore::release_device(const Record& record) const {

@@ -31,7 +31,7 @@ class RecordStore : public Attachments {
   // another user; permissions of others are removed.
   static Result<RecordStore> open(std::string folder, std::string locks);
   // To read only: changes nothing, even if the folders are missing.
-  static RecordStore look(std::string folder, std::string locks) {
+  static RecordStore open_read_only(std::string folder, std::string locks) {
     return {std::move(folder), std::move(locks)};
   }
 
@@ -47,12 +47,17 @@ class RecordStore : public Attachments {
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_ipam(const AttachmentName& name, std::chrono::milliseconds wait_at_most) const;
+  // The file of that lock, to learn who holds it.
+  std::string ipam_lock_file(const AttachmentName& name) const;
 
   // Writes the record, then makes it the device's owner; under the locks of both. If it fails, what was saved
   // before stays. Without fsync: a record has to outlive a kill, which loses nothing. After a power cut the
   // boot id makes it void anyway, and an address is released by the DEL of the runtime, which brings its own
   // configuration. A power cut may truncate a record: whoever cannot read it quarantines it.
   Result<> save(const Record& record) const;
+  // Writes the record of an attachment whose device is released, and leaves the device's owner. Under the
+  // locks of both.
+  Result<> replace(const Record& record) const;
   // The device is restored and no longer belongs to the attachment. Under the device's lock.
   Result<> release_device(const Record& record) const;
   // Removes the record, unless another one has its name by now. Under the attachment's lock: nothing may

@@ -13,15 +13,18 @@ namespace {
 constexpr std::chrono::milliseconds kDadTimeout{5000};
 
 // Without IPv6 on the interface RTM_NEWADDR would fail (EACCES), so a pod default of "disabled" is lifted for
-// it. Its addresses also survive the interface going down, as IPv4's do.
+// it, and for lo, so that a pod reaches its own addresses (as CNI's plugins do, ConfigureIface()). Its
+// addresses also survive the interface going down, as IPv4's do.
 Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
-  const std::string folder = "ipv6/conf/" + ifname + "/";
-  const auto disabled = TRY(pod.read_sysctl(folder + "disable_ipv6"), "");
-  if (!disabled)
-    return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6",
-                 ErrorId::no_ipv6};
-  if (*disabled != "0") TRY(pod.write_sysctl(folder + "disable_ipv6", "0"), "enable IPv6 on " + ifname);
-  return pod.write_sysctl(folder + "keep_addr_on_down", "1");
+  for (const std::string& link : {std::string("lo"), ifname}) {
+    const std::string name = "ipv6/conf/" + link + "/disable_ipv6";
+    const auto disabled = TRY(pod.read_sysctl(name), "");
+    if (!disabled)
+      return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6",
+                   ErrorId::no_ipv6};
+    if (*disabled != "0") TRY(pod.write_sysctl(name, "0"), "enable IPv6 on " + link);
+  }
+  return pod.write_sysctl("ipv6/conf/" + ifname + "/keep_addr_on_down", "1");
 }
 
 Result<> wait_for_addresses(Kernel& pod, const Link& link) {
@@ -61,7 +64,7 @@ bool has_ipv6(const Assignment& assignment) {
 
 bool has_gateway6(const Assignment& assignment) {
   return std::any_of(assignment.ips.begin(), assignment.ips.end(),
-                     [](const AssignedIp& ip) { return ip.address.v6() && ip.gateway; });
+                     [](const AssignedIp& ip) { return ip.gateway && ip.gateway->v6(); });
 }
 
 std::string in_table(const Route& route) {
@@ -76,9 +79,10 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   // The kernel then sends an unsolicited neighbour advertisement for each address once duplicate address
   // detection is done (addrconf_dad_completed(), since 4.19), so nothing waits for it and none is sent too
   // early. Kernels without it are no reason to fail.
-  if (has_ipv6(assignment)) {
+  if (has_ipv6(assignment) || settings.notifies) {
     static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
   }
+  if (settings.notifies) static_cast<void>(pod.write_sysctl("ipv4/conf/" + link.name + "/arp_notify", "1"));
   // Before the addresses, which some are about (accept_dad), and after our own, so that they win.
   TRY(write_sysctls(pod, link.name, settings.sysctls), "");
   for (const bool v6 : {false, true}) {

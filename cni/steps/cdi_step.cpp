@@ -21,7 +21,7 @@ Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& w
     return Error{Errc::busy, 0,
                  record.device_key +
                      " has no RDMA device nodes any more, but its container was allocated some (" +
-                     plan.cdi_spec + "); delete the pod, so that kubelet allocates anew",
+                     plan.cdi_spec + "); delete the pod, so that kubelet allocates again",
                  ErrorId::rdma_nodes_changed};
   }
   if (!replace_rdma_nodes(*spec, nodes)) return {};

@@ -1,5 +1,6 @@
+#include "cni/node/boot.h"
 #include "cni/node/device.h"
-#include "cni/node/namespaces.h"
+#include "cni/node/hidden_namespaces.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 
@@ -14,9 +15,6 @@ namespace {
 // The name that the kernel chooses when the old one is taken (default_device_exit_net() in net/core/dev.c).
 constexpr const char* kFallbackName = "dev%d";
 
-// On an overloaded machine the namespaces of 14 pods took 25 s.
-constexpr std::chrono::milliseconds kLongestReturn{30'000};
-
 // What neither a move nor a pod changes: the device below, the kind and the lower interface. Interfaces of
 // one kind on one parent share these, so more is needed to identify one of them.
 bool is_such(const LinkBefore& before, const Link& link) {
@@ -29,6 +27,9 @@ bool is_the_links(const Record& record, const Link& link) {
   const LinkBefore& before = *record.link;
   if (!before.parent_device.empty()) return link.parent_device == before.parent_device;
   if (!is_such(before, link)) return false;
+  // With name and index alone, too, because the address can be the pod's choice: on kernels before 5.14,
+  // which report no device below, hardware returns with it from an ended namespace, and every interface keeps
+  // it if a move back was killed. An index is not used twice.
   const bool same_name = link.name == before.name || link.name == record.attachment.ifname;
   return link.mac == record.pod_mac || link.mac == before.mac || (same_name && link.index == before.index);
 }
@@ -65,6 +66,8 @@ Result<std::optional<Link>> find_by_more_than_index(const Record& record, const 
 // The record's netdev in the host; no value while it is in another namespace.
 Result<std::optional<Link>> find_its_link(const Record& record, const World& world) {
   const LinkBefore& before = *record.link;
+  // What this host has under its name is another, whatever else fits: indices begin anew in a namespace.
+  if (ended_with_its_host(record, world)) return std::optional<Link>();
   if (record.device) {
     const Facts wanted = record.port ? Facts::dev_ports : Facts::netdevs;
     const auto device = TRY(read_device(world.sys, *record.device, wanted), "").value_or(Device());
@@ -89,9 +92,12 @@ Result<bool> makes_way(const Link& holder, const std::string& name, World& world
   const auto owner = TRY(world.store.owner(holder.parent_device), "");
   if (!owner) return false;
   const auto record = world.store.load(*owner);
+  // A damaged one is for its own verbs and a sweep; without any other, its device cannot be told to make way.
+  if (!record && record.error().code != Errc::protocol) return record.error();
   if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
-  world.log.warning("another device has the name from its pod, it makes way",
-                    {{"name", name}, {"device", holder.parent_device}});
+  world.log.warning(
+      "an interface that still had its name from a pod was renamed, because the name is needed",
+      {{"name", name}, {"device", holder.parent_device}, {"id", id_text(ErrorId::host_name_taken)}});
   TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "rename " + name);
   return true;
 }
@@ -101,13 +107,16 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // The name to restore: the old one, unless another interface uses it by now.
-Result<std::string> name_in_host(const LinkBefore& before, const std::optional<int>& own_index,
-                                 World& world) {
+Result<std::string> name_in_host(const Record& record, const std::optional<int>& own_index, World& world) {
+  const LinkBefore& before = *record.link;
   const auto holder = TRY(world.host.find_link(before.name), "find " + before.name);
   if (!holder || holder->index == own_index) return before.name;
   if (TRY(makes_way(*holder, before.name, world), "")) return before.name;
-  world.log.warning("interface restored under another name: its original name is in use",
-                    {{"name", before.name}, {"taken_by", holder->name}});
+  world.log.warning("the interface was restored under another name, because its own is in use",
+                    {{"device", record.device_key},
+                     {"name", before.name},
+                     {"taken_by", holder->name},
+                     {"id", id_text(ErrorId::host_name_taken)}});
   return std::string(kFallbackName);
 }
 
@@ -155,10 +164,10 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   const auto apply = [&](const char* what, const LinkChange& one) {
     const auto result = world.host.change_link(now.index, one);
     if (!result) {
-      world.log.warning("the driver did not take a property back", {{"name", now.name},
-                                                                    {"property", what},
-                                                                    {"reason", result.error().text},
-                                                                    {"id", result.error().id_text()}});
+      world.log.warning("the driver refused to restore a property", {{"name", now.name},
+                                                                     {"property", what},
+                                                                     {"reason", result.error().text},
+                                                                     {"id", result.error().id_text()}});
     }
   };
   if (change.mac && !world.host.change_link(now.index, {.mac = change.mac})) {
@@ -186,7 +195,7 @@ Result<> settle(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
-    const std::string name = TRY(name_in_host(before, now.index, world), "");
+    const std::string name = TRY(name_in_host(record, now.index, world), "");
     if (name == before.name) change.name = name;
   }
   if (now.up() != before.up) change.up = before.up;
@@ -210,8 +219,9 @@ Result<> settle(const Record& record, const Link& now, World& world) {
 Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
   for (const std::string& name : link.altnames) {
     if (!TRY(world.host.find_link(name), "find " + name)) continue;
-    world.log.warning("interface restored without an alternative name: another interface has it",
-                      {{"name", name}});
+    world.log.warning(
+        "the interface was restored without an alternative name, because another interface has it",
+        {{"interface", link.name}, {"name", name}, {"id", id_text(ErrorId::host_name_taken)}});
     TRY(pod.remove_altname(link.index, name), "take alternative name " + name + " off " + link.name);
   }
   return {};
@@ -233,7 +243,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   TRY(drop_foreign_altnames(before, link, pod), "");
   LinkChange change = difference(before, link);
   change.netns_fd = world.host.netns_fd();
-  change.name = TRY(name_in_host(before, std::nullopt, world), "");
+  change.name = TRY(name_in_host(record, std::nullopt, world), "");
   change.up = before.up;
   rename_before_move(link, *change.name, pod);
   const bool whole = static_cast<bool>(pod.change_link(link.index, change));
@@ -252,14 +262,6 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   }
   const auto now = TRY(find_its_link(record, world), "");
   return now ? settle(record, *now, world) : Result<>();
-}
-
-// Whether the kernel can still return the netdev.
-Result<bool> can_return(const Record& record, const World& world) {
-  if (record.link->ends_with_its_namespace()) return false;
-  if (!record.device) return true;
-  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
-  return device && device->driver.is_bound();
 }
 
 // The address is set right after the move, so if it is refused the link stays in the pod under its old name.
@@ -323,61 +325,56 @@ Result<std::optional<Link>> find_link_in_host(const Record& record, const World&
 namespace {
 
 // The pod can have moved it to another namespace. Only hardware can be identified there, by the device below
-// it.
-Result<> fetch_from_anywhere(const Record& record, World& world) {
-  const LinkBefore& before = *record.link;
-  if (before.parent_device.empty()) return {};
-  return for_each_namespace(world, NetnsId{}, [&](Kernel& other) -> Result<> {
-    for (const Link& link : TRY(other.links(), "find " + record.device_key)) {
-      if (!is_such(before, link)) continue;
-      world.log.warning("the pod has moved the interface on, it is fetched", {{"device", record.device_key}});
-      return return_to_host(record, link, other, world);
-    }
-    return {};
-  });
+// it. It is left in another pod's: without a move by the pod, a plugin has given it to that one.
+Result<> fetch_from(Kernel& other, const Record& record, World& world) {
+  for (const Link& link : TRY(other.links(), "find " + record.device_key)) {
+    if (!is_such(*record.link, link)) continue;
+    const auto sandboxes = TRY(find_other_sandboxes(record, world), "");
+    if (std::find(sandboxes.begin(), sandboxes.end(), other.netns_id()) != sandboxes.end())
+      return Error{Errc::busy, 0, link.name + " there is its interface, in another pod"};
+    world.log.warning(
+        "the pod moved the interface to another network namespace; it is moved back to the host",
+        {{"device", record.device_key}, {"name", link.name}, {"id", id_text(ErrorId::pod_changes_undone)}});
+    return return_to_host(record, link, other, world);
+  }
+  return {};
+}
+
+Error not_returned(const Record& record, const World& world, const Result<>& fetched) {
+  std::string text =
+      "the interface of " + record.device_key + " (host name " + record.link->name +
+      ") has not returned to the host; no interface has for " + std::to_string(world.return_timeout.count()) +
+      " ms. A process keeps its network namespace open (lsns -t net), another plugin has attached it, or the "
+      "kernel is still destroying it. Kubelet tries again";
+  if (!fetched) text += "; " + fetched.error().text;
+  return {Errc::busy, 0, std::move(text), ErrorId::device_not_returned};
 }
 
 }  // namespace
 
-Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready) {
-  const auto last = std::chrono::steady_clock::now() + std::max(kLongestReturn, world.return_timeout);
-  for (;;) {
-    int asked = 0;
-    const auto deadline = std::min(last, std::chrono::steady_clock::now() + world.return_timeout);
-    auto done = world.host.wait_for_link(deadline, [&] {
-      ++asked;
-      return ready();
-    });
-    // Links are counted at the beginning and at the end; any difference is a change.
-    const bool changed = asked > 2;
-    const bool in_time = std::chrono::steady_clock::now() < last;
-    if (done || done.error().code != Errc::timeout || !changed || !in_time) return done;
-  }
-}
-
 Result<std::optional<Link>> wait_for_return(const Record& record, World& world) {
   if (!record.link) return std::optional<Link>();
-  std::optional<Link> now = TRY(find_link_in_host(record, world), "");
-  if (!now && TRY(can_return(record, world), "")) {
-    TRY(fetch_from_anywhere(record, world), "");
-    now = TRY(find_link_in_host(record, world), "");
+  std::optional<Link> now;
+  const auto settled = [&]() -> Result<bool> {
+    now = TRY(find_its_link(record, world), "");
+    return now.has_value() || !TRY(exists_somewhere(record, world), "");
+  };
+  if (TRY(settled(), "")) return now;
+  const bool is_hardware = !record.link->parent_device.empty();
+  const auto fetch = [&](Kernel& other) { return fetch_from(other, record, world); };
+  Result<> fetched = is_hardware ? for_each_namespace(world, NetnsId{}, fetch) : Result<>();
+  if (TRY(settled(), "")) return now;
+  // The kernel mostly returns it within this time, and then nothing else is searched.
+  const auto soon = std::chrono::steady_clock::now() + std::min(kUsualReturn, world.return_timeout);
+  auto returned = world.host.wait_for_link(soon, settled);
+  if (!returned && returned.error().code == Errc::timeout) {
+    auto hidden = is_hardware ? for_each_hidden_namespace(world, fetch) : Result<>();
+    if (fetched) fetched = std::move(hidden);
+    if (TRY(settled(), "")) return now;
+    returned = wait_for_host_link(world, settled);
   }
-  if (!now && TRY(can_return(record, world), "")) {
-    auto returned = wait_for_host_link(world, [&]() -> Result<bool> {
-      now = TRY(find_its_link(record, world), "");
-      return now.has_value() || !TRY(can_return(record, world), "");
-    });
-    if (!returned && returned.error().code == Errc::timeout) {
-      return Error{Errc::busy, 0,
-                   "the interface of " + record.device_key + " (was " + record.link->name +
-                       ") has not come back, and nothing has for " +
-                       std::to_string(world.return_timeout.count()) +
-                       " ms: a process still holds the namespace that it is in, or the kernel has not got to "
-                       "ending it; try again",
-                   ErrorId::device_not_returned};
-    }
-    TRY(std::move(returned), "wait for " + record.link->name);
-  }
+  if (!returned && returned.error().code == Errc::timeout) return not_returned(record, world, fetched);
+  TRY(std::move(returned), "wait for " + record.link->name);
   return now;
 }
 
@@ -389,8 +386,9 @@ Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
   }
   const auto now = TRY(wait_for_return(record, world), "");
   if (now) return settle(record, *now, world);
-  world.log.warning("the interface no longer exists, nothing to bring back",
-                    {{"device", record.device_key}, {"name", record.link->name}});
+  world.log.warning(
+      "the interface no longer exists, so it cannot be restored",
+      {{"device", record.device_key}, {"name", record.link->name}, {"id", id_text(ErrorId::device_gone)}});
   return {};
 }
 

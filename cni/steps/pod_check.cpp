@@ -18,7 +18,7 @@ Result<> compare_sysctls(const std::vector<SysctlSetting>& wanted, const std::st
     const auto have = TRY(pod.read_sysctl(sysctl.path_for(ifname)), "read sysctl " + sysctl.key);
     if (have && one_blank_between(*have) == one_blank_between(sysctl.value)) continue;
     out.push_back("sysctl " + sysctl.key + " is " + (have ? one_blank_between(*have) : "not there") +
-                  ", want " + one_blank_between(sysctl.value));
+                  ", expected " + one_blank_between(sysctl.value));
   }
   return {};
 }

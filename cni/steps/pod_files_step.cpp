@@ -135,7 +135,9 @@ PodFiles files_of(const std::string& container_id, std::vector<DescribedAttachme
                   World& world) {
   PodFiles out = make_pod_files(container_id, std::move(attachments));
   for (const std::string& conflict : out.conflicts)
-    world.log.warning("two networks of the pod set a variable of NCCL differently", {{"reason", conflict}});
+    world.log.warning(
+        "two networks of the pod set a variable of NCCL differently",
+        {{"container", container_id}, {"reason", conflict}, {"id", id_text(ErrorId::pod_files)}});
   return out;
 }
 
@@ -203,6 +205,7 @@ Result<> restore_default_mounts(const std::string& folder, World& world) {
       if (!name.starts_with(kCdiFilePrefix) || !name.ends_with(".json")) continue;
       const auto spec = TRY(read_cdi_spec(at->path()), "");
       if (!spec || mounted_pod_folder(spec->edits) != folder) continue;
+      if (!DeviceId::parse(spec->device)) continue;  // it becomes the name of a lock; ours have a device's
       const auto lock =
           TRY(world.store.lock_device(spec->device, world.lock_timeout), "wait for " + spec->device);
       TRY(move_mounts(at->path(), folder, default_folder(world.run_folder), world), "");

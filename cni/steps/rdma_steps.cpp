@@ -1,5 +1,5 @@
 #include "cni/node/device.h"
-#include "cni/node/namespaces.h"
+#include "cni/node/hidden_namespaces.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 #include "common/text.h"
@@ -58,10 +58,15 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
                "the kernel gave " + joined(record.rdma) + " of " + record.device_key + " the device nodes " +
                    joined(have) + " when it moved into the pod, but the container was allocated " +
                    joined(plan.nodes) +
-                   ", which now is no device's or another's; delete the pod, so that kubelet allocates anew",
+                   ", which no longer exist or belong to another device; delete the pod, so that kubelet "
+                   "allocates again",
                ErrorId::rdma_nodes_changed};
 }
 
+// With messages of their own. nldev_set_doit() of Linux 6.12 returns when it has renamed, and does not look
+// at the namespace then. That of 7.3 moves and renames in one, but which of them the kernel has is not known
+// before a message more: the older one would have renamed the device in the host, and reported success.
+// Nobody is in the pod yet who could see the other name.
 Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
   for (size_t i = 0; i < plan.rdma_in_pod.size(); ++i) {
     const RdmaDevice& device = plan.rdma[i];
@@ -72,7 +77,7 @@ Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
     const bool taken = renamed.error().sys == EEXIST;
     if (taken) renamed.error().specific = ErrorId::rdma_name_taken;
     return std::move(renamed.error())
-        .in("rdmaName: call " + device.name + " " + name + " in the pod" +
+        .in("rdmaName: rename " + device.name + " to " + name + " in the pod" +
             (taken ? " (another RDMA device of the node or, since Linux 7, of the pod has the name)" : ""));
   }
   return {};
@@ -119,14 +124,17 @@ Result<std::vector<std::string>> own_names(const Record& record, const World& wo
 
 // The device is in the host, perhaps under the pod's name, or as "ibdev<index>" if its name was in use when
 // its namespace ended (rdma_dev_change_netns() of Linux 7).
-Result<> restore_name(const RdmaDevice& device, const Moved& moved, World& world) {
+Result<> restore_name(const RdmaDevice& device, const Moved& moved, const Record& record, World& world) {
   if (device.name == moved.host) return {};
   auto renamed = world.host.rename_rdma_device(device.index, moved.host);
   if (renamed) return {};
   if (renamed.error().sys != EEXIST)
-    return std::move(renamed.error()).in("call RDMA device " + device.name + " " + moved.host + " again");
-  world.log.warning("the RDMA device keeps another name in the host, its own is taken",
-                    {{"name", device.name}, {"taken", moved.host}});
+    return std::move(renamed.error()).in("restore the name " + moved.host + " of RDMA device " + device.name);
+  world.log.warning("the RDMA device was restored under another name, because its own is in use",
+                    {{"device", record.device_key},
+                     {"name", moved.host},
+                     {"now", device.name},
+                     {"id", id_text(ErrorId::host_name_taken)}});
   return {};
 }
 
@@ -140,7 +148,7 @@ Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) 
   };
   for (const RdmaDevice& device : devices) {
     if (device.index != moved.index) continue;
-    TRY(restore_name(device, moved, world), "");
+    TRY(restore_name(device, moved, record, world), "");
     return true;
   }
   if (!record.device) return named(moved.host) != devices.end();
@@ -161,7 +169,7 @@ Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) 
   }
   const bool by_name = contains(strange, moved.pod);
   if (!by_name && strange.size() != 1) return true;
-  TRY(restore_name(*named(by_name ? moved.pod : strange.front()), moved, world), "");
+  TRY(restore_name(*named(by_name ? moved.pod : strange.front()), moved, record, world), "");
   return true;
 }
 
@@ -198,16 +206,49 @@ Result<std::vector<Moved>> still_away(const std::vector<Moved>& missing, const R
   return out;
 }
 
-// The pod can have moved it to another namespace.
+// What to do in a namespace that the pod can have moved it to. It is left in another pod's, see
+// link_steps.cpp.
+Result<NamespaceVisit> return_from_there(const std::vector<Moved>& missing, const Record& record,
+                                         World& world) {
+  const auto own = TRY(own_names(record, world), "");
+  return NamespaceVisit([missing, own, &record, &world](Kernel& other) -> Result<> {
+    std::vector<Moved> wanted = missing;
+    const auto devices = TRY(other.rdma_devices(), "find the RDMA devices there");
+    const bool has_any = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
+      return which(wanted, device, own) != wanted.end();
+    });
+    if (!has_any) return {};
+    const auto sandboxes = TRY(find_other_sandboxes(record, world), "");
+    const bool of_another =
+        std::find(sandboxes.begin(), sandboxes.end(), other.netns_id()) != sandboxes.end();
+    return of_another ? Result<>() : return_all(missing, record, other, world);
+  });
+}
+
 Result<> return_from_anywhere(const std::vector<Moved>& missing, const Record& record, World& world) {
-  return for_each_namespace(world, NetnsId{},
-                            [&](Kernel& other) { return return_all(missing, record, other, world); });
+  const auto visit = TRY(return_from_there(missing, record, world), "");
+  return for_each_namespace(world, NetnsId{}, visit);
+}
+
+Result<> return_from_hidden(const std::vector<Moved>& missing, const Record& record, World& world) {
+  const auto visit = TRY(return_from_there(missing, record, world), "");
+  return for_each_hidden_namespace(world, visit);
 }
 
 std::string host_names(const std::vector<Moved>& all) {
   std::vector<std::string> out;
   for (const Moved& one : all) out.push_back(one.host);
   return joined(out);
+}
+
+Error not_returned(const std::vector<Moved>& missing, const Record& record, const World& world,
+                   const Result<>& hidden) {
+  std::string text =
+      "RDMA device " + host_names(missing) + " of " + record.device_key + " has not come back within " +
+      std::to_string(world.return_timeout.count()) +
+      " ms: a process still holds the namespace that it is in, or another plugin has attached it";
+  if (!hidden) text += "; " + hidden.error().text;
+  return {Errc::busy, 0, std::move(text), ErrorId::device_not_returned};
 }
 
 }  // namespace
@@ -237,24 +278,28 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   if (pod == nullptr) TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
   // The kernel returns them from an ended namespace (rdma_dev_exit_net()) without a notification, so they are
   // polled for; in the pod, too, because a list can lack one (Kernel::rdma_devices()).
-  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto soon = begin + std::min(kUsualReturn, world.return_timeout);
+  std::optional<Result<>> hidden;  // of the search in hidden namespaces
   for (bool searched = false;; searched = true) {
     if (pod != nullptr) TRY(return_all(missing, record, *pod, world), "");
     missing = TRY(still_away(missing, record, world), "");
     if (missing.empty()) return {};
-    const bool last = std::chrono::steady_clock::now() >= deadline;
+    const auto now = std::chrono::steady_clock::now();
+    const bool last = now >= begin + world.return_timeout;
     if (!searched || last) {
-      TRY(return_from_anywhere(missing, record, world), "");
+      auto fetched = return_from_anywhere(missing, record, world);
+      missing = TRY(still_away(missing, record, world), "");
+      if (missing.empty()) return {};
+      // A namespace without any of them that cannot be listed is no failure before the last time.
+      if (last && !fetched && fetched.error().code != Errc::denied) return fetched;
+    }
+    if (!hidden && now >= soon) {
+      hidden = return_from_hidden(missing, record, world);
       missing = TRY(still_away(missing, record, world), "");
       if (missing.empty()) return {};
     }
-    if (last) {
-      return Error{Errc::busy, 0,
-                   "RDMA device " + host_names(missing) + " of " + record.device_key +
-                       " has not come back within " + std::to_string(world.return_timeout.count()) +
-                       " ms: a process still holds the namespace that it is in",
-                   ErrorId::device_not_returned};
-    }
+    if (last) return not_returned(missing, record, world, *hidden);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }

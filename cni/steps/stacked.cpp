@@ -1,8 +1,11 @@
 #include "cni/steps/stacked.h"
 
+#include "cni/conf/net_conf.h"
 #include "cni/node/device.h"
+#include "cni/node/hidden_namespaces.h"
 #include "cni/node/namespaces.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -32,26 +35,36 @@ Result<std::vector<Link>> uppers_in(Kernel& there, const Link& lower, const Worl
   return out;
 }
 
-Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world) {
+// `found` becomes true if there are any.
+Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world, bool& found) {
   const auto uppers = TRY(uppers_in(there, lower, world), "");
   if (uppers.empty()) return {};
+  found = true;
   std::vector<int> indices;
   std::vector<std::string> names;
   for (const Link& upper : uppers) {
     indices.push_back(upper.index);
     if (names.size() < 8) names.push_back(upper.name + " (" + upper.kind + ")");
   }
-  world.log.warning(
-      "interfaces that a pod has set upon its device are removed",
-      {{"device", lower.name}, {"count", std::to_string(uppers.size())}, {"interfaces", joined(names)}});
+  world.log.warning("removed interfaces that the pod had stacked on its device",
+                    {{"device", lower.name},
+                     {"count", std::to_string(uppers.size())},
+                     {"interfaces", joined(names)},
+                     {"id", id_text(ErrorId::pod_changes_undone)}});
   return there.remove_links(indices);
 }
 
-Result<> remove_uppers(const Link& lower, Kernel* pod, World& world) {
-  if (pod != nullptr) TRY(remove_uppers_in(*pod, lower, world), "in the pod");
+Result<> remove_uppers(const Link& lower, Kernel* pod, World& world, bool& found) {
+  if (pod != nullptr) TRY(remove_uppers_in(*pod, lower, world, found), "in the pod");
   const auto done = pod == nullptr ? NetnsId{} : pod->netns_id();
   return for_each_namespace(world, done,
-                            [&](Kernel& there) { return remove_uppers_in(there, lower, world); });
+                            [&](Kernel& there) { return remove_uppers_in(there, lower, world, found); });
+}
+
+Result<> remove_hidden_uppers(const Link& lower, World& world) {
+  bool found = false;
+  return for_each_hidden_namespace(
+      world, [&](Kernel& there) { return remove_uppers_in(there, lower, world, found); });
 }
 
 // Finds also what has no visible name: the reason why the interface is not clear, or empty.
@@ -77,20 +90,37 @@ Result<std::string> remainder(const Link& link, World& world) {
   return std::string();
 }
 
-// Interfaces on top end with the one below (NETDEV_UNREGISTER), in whichever namespace.
-Result<> bind_again(const Record& record, const std::string& why, World& world) {
-  world.log.warning("the driver of the device is bound again, to free it from what a pod has set upon it",
-                    {{"device", record.device_key}, {"reason", why}});
-  TRY(world.rebind(world.sys, *record.device), "bind the driver of " + record.device_key + " again");
+Result<> bind_and_wait(const Record& record, World& world) {
+  TRY(world.rebind(world.sys, *record.device), "rebind the driver of " + record.device_key);
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   for (;;) {
     // Its RDMA device appears some time after its netdev.
     const auto now =
         TRY(read_device(world.sys, *record.device, Facts::netdevs | Facts::rdma), "").value_or(Device());
-    if (!now.netdevs.empty() && now.rdma.size() >= record.rdma.size()) break;
-    if (std::chrono::steady_clock::now() >= deadline) break;
+    if (!now.netdevs.empty() && now.rdma.size() >= record.rdma.size()) return {};
+    if (std::chrono::steady_clock::now() >= deadline) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+// Interfaces on top end with the one below (NETDEV_UNREGISTER), in whichever namespace.
+Result<> bind_again(const Record& record, const std::string& why, World& world) {
+  world.log.warning(
+      "rebinding the driver, to remove what the pod left on the device",
+      {{"device", record.device_key}, {"reason", why}, {"id", id_text(ErrorId::pod_changes_undone)}});
+  // For the next attempt, if this one is killed while no driver is bound. A sweep's of an unclean device has
+  // no record.
+  Record marked = record;
+  marked.rebinding = true;
+  const bool has_file = !record.attachment.container_id.empty();
+  const auto saved = has_file ? world.store.save(marked) : Result<>();
+  if (!saved) {
+    world.log.warning(
+        "a kill from here on would leave the device without a driver",
+        {{"device", record.device_key}, {"reason", saved.error().text}, {"id", saved.error().id_text()}});
+  }
+  TRY(bind_and_wait(record, world), "");
+  if (has_file && saved) TRY(world.store.save(record), "save that the driver is bound");
   TRY(bring_rdma_back(record, nullptr, world), "");
   return bring_link_back(record, nullptr, world);
 }
@@ -101,46 +131,92 @@ Result<bool> can_bind_again(const Record& record, const World& world) {
   return device && device->driver.kind() == DriverKind::kernel;
 }
 
-Result<> detach_programs(const Link& link, World& world) {
-  auto detached = world.host.detach_programs(link);
-  if (!detached && detached.error().sys == EPERM) {
-    // In a container that may not query BPF programs; XDP is visible nevertheless.
-    world.log.warning("no permission to find BPF programs",
-                      {{"reason", detached.error().text}, {"id", detached.error().id_text()}});
-    return {};
+// Returns whether there were any.
+Result<bool> detach_programs(const Link& link, World& world) {
+  const auto programs = TRY(world.host.detach_programs(link), "");
+  for (const std::string& program : programs) {
+    world.log.warning(
+        "detached a program that the pod had attached to its device",
+        {{"device", link.name}, {"program", program}, {"id", id_text(ErrorId::pod_changes_undone)}});
   }
-  for (const std::string& program : TRY(std::move(detached), "")) {
-    world.log.warning("a program that a pod has attached to its device is detached",
-                      {{"device", link.name}, {"program", program}});
-  }
-  return {};
+  return !programs.empty();
 }
 
-// The reason why the interface is not clear, or empty.
-Result<std::string> clear(const Link& link, Kernel* pod, World& world) {
-  // An unreadable namespace of somebody else must not fail this DEL: it only costs a rebind.
-  auto removed = remove_uppers(link, pod, world);
-  if (!removed) removed = remove_uppers(link, pod, world);
-  if (!removed) return "what stands on " + link.name + " cannot be found: " + removed.error().text;
-  TRY(detach_programs(link, world), "");
-  if (link.xdp_modes == 0) return remainder(link, world);
-  const auto now = TRY(world.host.find_link(link.index), "");
-  if (now && now->xdp_modes != 0) return std::string("an XDP program stays attached to ") + now->name;
-  return now ? remainder(*now, world) : std::string();
+// Why the interface is not clear. Empty: it is.
+struct Doubt {
+  std::string why = {};
+  // Nothing is known to be on it, but not all could be looked at, which is so on this node for every device:
+  // in a container without a capability.
+  bool unseen = false;
+};
+
+// `sys` is the error without the capability; any other refusal may be about something that was found.
+Doubt unseen(const std::string& what, const Error& error, int sys) {
+  return {what + " cannot be found: " + error.text, error.code == Errc::denied && error.sys == sys};
+}
+
+// Interrupted dumps have been repeated often enough: a pod changes its links all the time.
+bool is_interrupted(const Error& error) { return error.code == Errc::busy && error.sys == EINTR; }
+
+// Whether hidden namespaces are searched for a pod that has left no trace. The host shows nothing of a VLAN,
+// or a macvlan that is not promiscuous, in another namespace (netdev_adjacent_is_neigh_list()), and looking
+// at every descriptor of the node at every DEL would cost more than all the rest. An unclean device that has
+// no attachment is not in a hurry.
+bool distrusts_pod(const Record& record) {
+  if (record.attachment.container_id.empty()) return true;
+  const auto conf = parse_net_conf(record.config);
+  return conf && conf->pods_have_net_admin;
+}
+
+Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& world) {
+  // A namespace of somebody else that cannot be listed must not fail this DEL: it only costs a rebind.
+  bool has_stacked = false;
+  auto removed = remove_uppers(link, pod, world, has_stacked);
+  if (!removed && !is_interrupted(removed.error())) removed = remove_uppers(link, pod, world, has_stacked);
+  Doubt doubt;
+  if (!removed) doubt = unseen("what stands on " + link.name, removed.error(), EACCES);
+  if (!doubt.why.empty() && !doubt.unseen) return doubt;
+  auto detached = detach_programs(link, world);
+  if (!detached.ok() && detached.error().sys != EPERM) return std::move(detached).error();
+  if (!detached.ok()) doubt = unseen("BPF programs on " + link.name, detached.error(), EPERM);
+  const bool has_attached = detached.ok() && *detached;
+  const auto now =
+      link.xdp_modes == 0 ? std::optional<Link>(link) : TRY(world.host.find_link(link.index), "");
+  if (now && link.xdp_modes != 0 && now->xdp_modes != 0)
+    return Doubt{"an XDP program stays attached to " + now->name};
+  std::string trace = now ? TRY(remainder(*now, world), "") : std::string();
+  if (trace.empty() && !has_stacked && !has_attached && !distrusts_pod(record)) return doubt;
+  // A pod that has done one of these can have done it where the first search does not look.
+  const auto hidden = remove_hidden_uppers(link, world);
+  if (!trace.empty()) trace = now ? TRY(remainder(*now, world), "") : std::string();
+  if (!trace.empty() && !hidden) trace += "; " + hidden.error().text;
+  if (!trace.empty()) return Doubt{std::move(trace)};
+  return hidden ? doubt : unseen("what else stands on " + link.name, hidden.error(), EACCES);
 }
 
 }  // namespace
 
+Result<> finish_rebind(const Record& record, World& world) {
+  if (!record.rebinding || !record.device) return {};
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
+  return !device || device->driver.is_bound() ? Result<>() : bind_and_wait(record, world);
+}
+
 Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* pod, World& world) {
   const auto link = TRY(find_link_in_host(record, world), "");
   if (!link) return std::vector<std::string>();
-  std::string why = TRY(clear(*link, pod, world), "");
-  if (why.empty()) return std::vector<std::string>();
-  if (!TRY(can_bind_again(record, world), "")) return std::vector{std::move(why)};
-  TRY(bind_again(record, why, world), "");
-  const auto fresh = TRY(find_link_in_host(record, world), "");
-  why = fresh ? TRY(clear(*fresh, nullptr, world), "") : std::string();
-  return why.empty() ? std::vector<std::string>() : std::vector{std::move(why)};
+  Doubt doubt = TRY(clear(record, *link, pod, world), "");
+  if (doubt.why.empty()) return std::vector<std::string>();
+  if (TRY(can_bind_again(record, world), "")) {
+    // Not searched again: nothing can be on a netdev that was just created.
+    TRY(bind_again(record, doubt.why, world), "");
+    return std::vector<std::string>();
+  }
+  if (!doubt.unseen) return std::vector{std::move(doubt.why)};
+  world.log.warning(
+      "cannot see whether the pod left something on the device, and cannot rebind its driver",
+      {{"device", record.device_key}, {"reason", doubt.why}, {"id", id_text(ErrorId::permission_denied)}});
+  return std::vector<std::string>();
 }
 
 }  // namespace vfrail

@@ -18,4 +18,8 @@ namespace vfrail {
 // device must not be attached again. `pod` may be null.
 Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* pod, World& world);
 
+// Binds the driver if that was begun for the record, and then a kill or a failure left the device without
+// one: nothing of the device can be found until then.
+Result<> finish_rebind(const Record& record, World& world);
+
 }  // namespace vfrail

@@ -27,13 +27,20 @@ Result<> bring_link_back(const Record& record, Kernel* pod, World& world);
 
 // The record's netdev in the host; no value while it is in another namespace, or if it has none.
 Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world);
-// The same, after waiting for its return. No value if it no longer exists; Errc::busy if it does not return.
+// Whether the device still has a netdev, or its RDMA device, somewhere: not once its driver is unbound, or
+// one for user space is bound, nor if it ended with its namespace.
+Result<bool> exists_somewhere(const Record& record, const World& world);
+// The record's netdev in the host, after waiting for its return. No value if it no longer exists; Errc::busy
+// if it does not return.
 Result<std::optional<Link>> wait_for_return(const Record& record, World& world);
 
 // Waits until `ready`, for what the kernel returns from an ended namespace. World::return_timeout starts
 // again whenever links of the host change, up to 30 s: the kernel ends namespaces one after the other.
 // Errc::timeout after that.
 Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready);
+// Within it the kernel mostly returns what was in an ended namespace. What is still away then is searched for
+// in hidden namespaces (cni/node/hidden_namespaces.h).
+inline constexpr std::chrono::milliseconds kUsualReturn{1000};
 
 // Sets queues, rings, coalescing, features and packet steering of the netdev, in the host, before it moves:
 // drivers make their rings anew, for which the interface is best down. Undone by return_to_baseline(). The
@@ -49,10 +56,11 @@ void restore_irqs(const Record& record, World& world);
 // refused.
 Result<> change_vf(Kernel& host, const VfPlan& plan);
 // Restores them in two parts, with bring_link_back() between: drivers let a VF take its own address again
-// only when the PF's is restored, and nothing of the pod must leave without its VLAN. What the driver refuses
-// permanently is logged; a PF that is gone has removed its VFs.
-Result<> restore_vf_identity(const Record& record, World& world);
-Result<> restore_vf_policy(const Record& record, World& world);
+// only when the PF's is restored, and nothing of the pod must leave without its VLAN. A PF that is gone has
+// removed its VFs; Errc::busy if it has no interface at the moment. The result is what the driver refuses to
+// restore, permanently, and what is different then: with it the device is unclean.
+Result<VfSettings> restore_vf_identity(const Record& record, World& world);
+Result<VfSettings> restore_vf_policy(const Record& record, World& world);
 
 // Moves and, if requested, renames. Under the node-wide RDMA lock, with the device nodes compared (design: a
 // move renumbers them).

@@ -143,13 +143,15 @@ Result<> steer_irqs(const std::string& cpus, Record& record, World& world) {
   if (cpus.empty() || !record.device) return {};
   const std::string folder = device_folder(*record.device);
   const std::string mask = TRY(cpus_of("irqs", cpus, folder, record.device_key, world), "");
-  record.irqs = TRY(read_irqs(*record.device, world), "");
-  if (record.irqs.empty())
+  Record now = record;  // the roll-back removes what is on disk only if it has the same
+  now.irqs = TRY(read_irqs(*record.device, world), "");
+  if (now.irqs.empty())
     return Error{
         Errc::unsupported, 0,
         "irqs: " + record.device_key + " has no interrupts of its own (msi_irqs); remove it from the network",
         ErrorId::link_setting_refused};
-  TRY(world.store.save(record), "save the CPUs of its interrupts");
+  TRY(world.store.save(now), "save the CPUs of its interrupts");
+  record = std::move(now);
   for (const auto& [irq, before] : record.irqs) {
     const auto written = write_mask(world.sys.path(affinity_file(irq)), mask);
     if (written) continue;
@@ -172,9 +174,10 @@ void restore_irqs(const Record& record, World& world) {
     if (now && !now->contains(irq)) continue;
     const auto written = now ? write_mask(world.sys.path(affinity_file(irq)), mask) : Result<>(now.error());
     if (written) continue;
-    world.log.warning(
-        "the CPUs of an interrupt are not as before",
-        {{"device", record.device_key}, {"irq", std::to_string(irq)}, {"reason", written.error().text}});
+    world.log.warning("cannot restore the CPUs of an interrupt", {{"device", record.device_key},
+                                                                  {"irq", std::to_string(irq)},
+                                                                  {"reason", written.error().text},
+                                                                  {"id", written.error().id_text()}});
   }
 }
 

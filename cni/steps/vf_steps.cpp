@@ -24,40 +24,56 @@ std::string remedy_for(const VfSettings& refused) {
   return out + "; take " + key + " out of the network configuration, or try it by hand: ip link set PF vf N)";
 }
 
-// One setting per request, after they were refused together.
-Result<> set_each(const VfPlace& place, const VfSettings& settings, World& world) {
-  Result<> out;
+// Zeros mean that the VF may choose, which some drivers do not take back; what it had chosen does as well.
+bool set_own_mac(const VfPlace& place, const VfSettings& one, const Record& record, World& world) {
+  if (!one.mac || !one.mac->all_zero() || !record.link) return false;
+  return static_cast<bool>(world.host.change_vf(place.pf_link, place.index, {.mac = record.link->mac}));
+}
+
+// One setting per request, after they were refused together. Returns those that are refused and differ.
+Result<VfSettings> set_each(const VfPlace& place, const VfSettings& settings, const Record& record,
+                            World& world) {
+  VfSettings refused;
+  std::optional<Error> failure;
   for (const VfSettings& one : settings.each()) {
     auto done = world.host.change_vf(place.pf_link, place.index, one);
     if (done) continue;
     if (is_final(done.error())) {
-      world.log.warning("the PF's driver did not take a setting back",
+      world.log.warning("the PF's driver refused to restore a setting",
                         {{"pf", place.pf},
                          {"setting", one.text()},
                          {"reason", done.error().text},
                          {"id", id_text(ErrorId::vf_setting_refused)}});
-    } else if (out) {
-      out = std::move(done).error().in("set " + one.text() + " on VF " + std::to_string(place.index) +
-                                       " of " + place.pf);
+      if (!set_own_mac(place, one, record, world)) refused = refused.with(one);
+    } else if (!failure) {
+      failure = std::move(done).error().in("set " + one.text() + " on VF " + std::to_string(place.index) +
+                                           " of " + place.pf);
     }
   }
-  return out;
+  if (failure) return std::move(*failure);
+  if (refused.empty()) return refused;
+  const auto now = TRY(world.host.vf_settings(place.pf_link, place.index), "read " + place.pf);
+  return now.value_or(VfSettings()).missing(refused);
 }
 
 // No value if the VF is gone, with or without its PF: then there is nothing to restore.
 Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& world) {
   if (!record.vf || !record.device) return std::optional<VfPlace>();
   auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
+  if (found.later)
+    return Error{Errc::busy, 0, "the VF's settings cannot be set back now: " + found.why_not + "; try again",
+                 ErrorId::no_pf};
   if (!found.place) {
-    world.log.warning("the VF's settings cannot be set back",
+    world.log.warning("the VF's settings cannot be restored",
                       {{"reason", found.why_not}, {"id", id_text(ErrorId::no_pf)}});
   }
   return std::move(found.place);
 }
 
-Result<> set_back(const VfPlace& place, const VfSettings& settings, World& world) {
-  if (settings.empty() || world.host.change_vf(place.pf_link, place.index, settings)) return {};
-  return set_each(place, settings, world);
+Result<VfSettings> set_back(const VfPlace& place, const VfSettings& settings, const Record& record,
+                            World& world) {
+  if (settings.empty() || world.host.change_vf(place.pf_link, place.index, settings)) return VfSettings();
+  return set_each(place, settings, record, world);
 }
 
 }  // namespace
@@ -80,17 +96,18 @@ Result<> change_vf(Kernel& host, const VfPlan& plan) {
       .in("set VF " + std::to_string(plan.place.index) + " of " + plan.place.pf);
 }
 
-Result<> restore_vf_identity(const Record& record, World& world) {
+Result<VfSettings> restore_vf_identity(const Record& record, World& world) {
   const auto place = TRY(find_changed_vf(record, world), "");
-  if (!place) return {};
-  TRY(set_back(*place, record.vf->settings.identity(), world), "");
-  return record.vf->rebind ? world.rebind(world.sys, *record.device) : Result<>();
+  if (!place) return VfSettings();
+  VfSettings refused = TRY(set_back(*place, record.vf->settings.identity(), record, world), "");
+  if (record.vf->rebind) TRY(world.rebind(world.sys, *record.device), "");
+  return refused;
 }
 
-Result<> restore_vf_policy(const Record& record, World& world) {
-  if (!record.vf || record.vf->settings.policy().empty()) return {};
+Result<VfSettings> restore_vf_policy(const Record& record, World& world) {
+  if (!record.vf || record.vf->settings.policy().empty()) return VfSettings();
   const auto place = TRY(find_changed_vf(record, world), "");
-  return place ? set_back(*place, record.vf->settings.policy(), world) : Result<>();
+  return place ? set_back(*place, record.vf->settings.policy(), record, world) : VfSettings();
 }
 
 }  // namespace vfrail

@@ -110,7 +110,7 @@ class ForeignAttachments {
   void note(const std::string& file, const Result<>& result) {
     if (result) return;
     report_.lines.push_back(
-        {SweepAction::left_alone, world_.sys.path(file),
+        {SweepAction::kept, world_.sys.path(file),
          "cannot be read as an attachment: " + well_formed(result.error().text.substr(0, 300))});
   }
 
@@ -330,8 +330,7 @@ Result<std::optional<SweepLine>> sweep_foreign(const ForeignAttachment& attachme
   const auto seen = TRY(describe(attachment, options, world), "");
   if (!seen) return std::optional<SweepLine>();
   const std::string owner = attachment.owner->name;
-  SweepLine line{SweepAction::left_alone,
-                 attachment_text(seen->device_key, attachment.name, attachment.network),
+  SweepLine line{SweepAction::kept, attachment_text(seen->device_key, attachment.name, attachment.network),
                  "attached by " + owner + ", can be taken over with --adopt"};
   if (!options.adopt) return std::optional(std::move(line));
   if (!options.dry_run && !TRY(adopt(attachment, *seen, options, world), ""))
@@ -349,7 +348,7 @@ Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& re
     auto line = sweep_foreign(attachment, options, world);
     if (line && *line) report.lines.push_back(std::move(**line));
     if (line) continue;
-    report.lines.push_back({options.adopt ? SweepAction::failed : SweepAction::left_alone,
+    report.lines.push_back({options.adopt ? SweepAction::failed : SweepAction::kept,
                             attachment_text(attachment.owner->name, attachment.name, attachment.network),
                             "cannot be taken over: " + line.error().text_with_id()});
   }

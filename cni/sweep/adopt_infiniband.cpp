@@ -15,7 +15,7 @@ Result<std::string> read_rdma_name(ObjectReader& state) {
   const bool plain = name.size() < 64 && std::all_of(name.begin(), name.end(), [](char c) {
                        return c > ' ' && c < 0x7f && c != '/';
                      });  // IB_DEVICE_NAME_MAX is 64
-  if (!plain) return state.error(kKey, "no name of an RDMA device");
+  if (!plain || name.starts_with(".")) return state.error(kKey, "no name of an RDMA device");
   return name;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cni/steps/steps.h"
 #include "cni/sweep/adopt.h"
+#include "cni/verbs/orphan.h"
 #include "common/escape.h"
 
 #include <algorithm>
@@ -10,53 +11,30 @@ namespace vfrail {
 
 namespace {
 
-struct MatchResult {
-  bool orphaned = false;
-  std::string why;
-};
-
-Result<bool> is_in_host(const Record& record, World& world) {
-  if (record.link) return TRY(find_link_in_host(record, world), "").has_value();
-  return TRY(world.host.find_rdma_device(record.rdma.front()), "").has_value();
-}
-
-// Reads only.
-Result<MatchResult> evaluate(const Record& record, World& world) {
-  if (!TRY(from_this_boot(record, world), "")) return MatchResult{true, "it is of an earlier boot"};
-  if (!TRY(open_pod(record, "", world), "")) return MatchResult{true, "its namespace has ended"};
-  if (TRY(attachment_lives(record, world), "")) return MatchResult{false, "its pod still exists"};
-  // Only its locks exclude an ADD that is about to move it, or a DEL that has just returned it.
-  if (TRY(is_in_host(record, world), ""))
-    return MatchResult{true, "it is in the host although its pod lives: an ADD or DEL was killed"};
-  return MatchResult{false,
-                     "it is neither in its pod nor in the host: the pod has moved it on, or its driver is "
-                     "unbound"};
-}
-
-Result<SweepLine> give_back(const Record& record, SweepLine line, World& world) {
+Result<SweepLine> release_record(const Record& record, SweepLine line, World& world) {
   line.why = "another process has changed it meanwhile";
   const bool done = TRY(undo(record, world,
                              [&]() -> Result<bool> {
-                               const MatchResult now = TRY(evaluate(record, world), "");
+                               const HoldResult now = TRY(find_hold(record, world), "");
                                line.why = now.why;
-                               return now.orphaned;
+                               return now.hold == Hold::orphaned;
                              }),
                         "");
-  line.action = done ? SweepAction::given_back : SweepAction::left_alone;
+  line.action = done ? SweepAction::released : SweepAction::kept;
   return line;
 }
 
 Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& world,
                                const SweepOptions& options) {
-  const MatchResult result = TRY(evaluate(record, world), "");
+  const HoldResult result = TRY(find_hold(record, world), "");
   line.why = result.why;
-  if (!result.orphaned) return line;
-  if (!options.dry_run) return give_back(record, std::move(line), world);
+  if (result.hold != Hold::orphaned) return line;
+  if (!options.dry_run) return release_record(record, std::move(line), world);
   if (world.store.is_locked(record)) {
     line.why = "an ADD or DEL is at work on it";
     return line;
   }
-  line.action = SweepAction::given_back;
+  line.action = SweepAction::released;
   return line;
 }
 
@@ -66,7 +44,7 @@ Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable
       SweepAction::removed, "record of " + name.ifname + " of container " + name.container_id,
       unreadable.text + "; kept for you as \"" + name.container_id + ":" + name.ifname + ".corrupt\""};
   if (options.dry_run || TRY(quarantine_unreadable(name, world), "")) return line;
-  line.action = SweepAction::left_alone;
+  line.action = SweepAction::kept;
   line.why = "another process has replaced it meanwhile";
   return line;
 }
@@ -74,7 +52,7 @@ Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable
 void sweep_records(World& world, const SweepOptions& options, const std::vector<AttachmentName>& names,
                    SweepReport& report) {
   for (const AttachmentName& name : names) {
-    SweepLine line{SweepAction::left_alone, attachment_text("record", name, ""), ""};
+    SweepLine line{SweepAction::kept, attachment_text("record", name, ""), ""};
     const auto one = [&]() -> Result<std::optional<SweepLine>> {
       const auto record = world.store.load(name);
       if (!record && record.error().code == Errc::protocol)
@@ -129,9 +107,9 @@ Result<> sweep_pod_folders(World& world, const SweepOptions& options, SweepRepor
 
 const char* action_text(SweepAction action, bool dry_run) {
   switch (action) {
-    case SweepAction::left_alone:
+    case SweepAction::kept:
       return "kept";
-    case SweepAction::given_back:
+    case SweepAction::released:
       return dry_run ? "would be released" : "released";
     case SweepAction::removed:
       return dry_run ? "would be removed" : "removed";
@@ -165,7 +143,7 @@ std::string SweepReport::text() const {
         std::string(action_text(line.action, dry_run)) + ": " + escaped(line.what + ": " + line.why) + "\n";
   }
   std::string counts;
-  for (const auto action : {SweepAction::left_alone, SweepAction::given_back, SweepAction::removed,
+  for (const auto action : {SweepAction::kept, SweepAction::released, SweepAction::removed,
                             SweepAction::restored, SweepAction::adopted, SweepAction::failed}) {
     const auto count = std::count_if(lines.begin(), lines.end(),
                                      [=](const SweepLine& line) { return line.action == action; });

@@ -16,10 +16,10 @@ struct SweepOptions {
   std::string cni_path = {};  // where the IPAM plugins of adopted attachments are; no cache has it
 };
 
-enum class SweepAction : uint8_t { left_alone, given_back, removed, restored, adopted, failed };
+enum class SweepAction : uint8_t { kept, released, removed, restored, adopted, failed };
 
 struct SweepLine {
-  SweepAction action = SweepAction::left_alone;
+  SweepAction action = SweepAction::kept;
   std::string what;  // the attachment or file: "0000:03:02.1 (net1 of container c1, network rail0)"
   std::string why;
 };

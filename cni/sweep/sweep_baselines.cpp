@@ -12,7 +12,7 @@ SweepLine line_of(const Cleaned& device) {
     return {SweepAction::restored, device.device_key, "it is what it was before its last pod again"};
   return {SweepAction::failed, device.device_key,
           "it is not what it was before its last pod, and cannot be restored: " +
-              joined(device.reasons, "; ") + "; bind its driver again, which makes its interface anew"};
+              joined(device.reasons, "; ") + "; rebind its driver, which creates a new interface"};
 }
 
 }  // namespace

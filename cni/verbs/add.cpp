@@ -7,6 +7,7 @@
 #include "cni/steps/transaction.h"
 #include "cni/verbs/chained.h"
 #include "cni/verbs/in_pod.h"
+#include "cni/verbs/orphan.h"
 #include "cni/verbs/read_state.h"
 #include "cni/verbs/verbs.h"
 #include "common/error_id.h"
@@ -22,8 +23,14 @@ struct Attached {
   Record record;
   std::optional<Link> link;
   InPod in_pod;
-  bool address_asked = false;  // the IPAM plugin has been run, or is about to be
+  std::optional<MacAddress> told_mac;  // AttachPlan's
+  uint32_t told_mtu = 0;
+  bool address_asked = false;    // the IPAM plugin has been run, or is about to be
+  bool address_refused = false;  // it has answered with an error
 };
+
+// An error in CNI's form, with a code: neither silence nor a kill, after which it may have assigned one.
+bool is_answer(const Error& error) { return error.code == Errc::peer && error.sys > 0; }
 
 // A record that blocks `us`. Alive: refused. Otherwise it was orphaned by a kill, a reboot or a missing DEL,
 // and its device is restored first. No value: there is none.
@@ -33,21 +40,24 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
   if (!record && record.error().code == Errc::protocol) {
     world.log.error("a record cannot be read, it is set aside",
                     {{"reason", record.error().text}, {"id", record.error().id_text()}});
+    TRY(distrust_devices_of(name, world), "");
     TRY(world.store.quarantine(name), "");
     return std::optional<Record>();
   }
   auto found = TRY(std::move(record), "");
   if (!found) return found;
-  if (TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "")) {
+  // A device that is nowhere is in nobody's way: what else is wrong with it, its own ADD says.
+  const Hold hold = TRY(find_hold(*found, world), "").hold;
+  if (hold == Hold::attached || hold == Hold::elsewhere) {
     const std::string whose =
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
     if (name == us)
       return Error{Errc::exists, 0,
-                   found->device_key + " is attached already, as " + whose + "; DEL that attachment first",
+                   found->device_key + " is attached already, as " + whose + "; delete that pod first",
                    ErrorId::attached_already};
     return Error{
         Errc::busy, 0,
-        found->device_key + " is attached to " + whose + ", which still exists; DEL that attachment first",
+        found->device_key + " is attached to " + whose + ", which still exists; delete that pod first",
         ErrorId::device_in_use};
   }
   world.log.warning("an orphaned attachment has the device, it is released first",
@@ -66,8 +76,9 @@ std::string undoing(const AttachmentName& name) {
 Result<> clear_own_stale_record(const AttachmentName& us, World& world) {
   const auto orphan = TRY(orphaned_record(us, us, world), "");
   if (!orphan) return {};
-  TRY(detach(*orphan, orphan->netns, Allocation::kept, world), undoing(us));
-  return remove_record(*orphan, world);
+  // With its address, which only this record still knows.
+  TRY(release_recorded(*orphan, Allocation::kept, world), undoing(us));
+  return {};
 }
 
 // The attachment that has the device, by the records. Under the device's lock.
@@ -98,20 +109,34 @@ Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, W
   for (const AttachmentName& name : TRY(world.store.list(), "")) {
     const auto record = world.store.load(name);
     if (!record || !*record || !is_selected(**record, conf.device)) continue;
-    const auto orphan = TRY(orphaned_record(name, us, world), "");
-    if (!orphan) continue;
-    TRY(detach(*orphan, orphan->netns, Allocation::kept, world), undoing(name));
+    const std::string& key = (*record)->device_key;
+    const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+    // Under the lock, because another ADD can have attached the device since, also under this name.
+    if (TRY(world.store.owner(key), "") != name) continue;
+    TRY(clear_stale_owner(key, us, world), undoing(name));
+    TRY(world.store.release_device(**record), "");
     return find_device(world.sys, world.host, conf.device);
   }
   return device;
+}
+
+// The selected device with all its parts. Under the lock of `key`: a name or an address can have gone to
+// another device while the lock was waited for.
+Result<Device> find_locked_device(const NetConf& conf, Chained chained, const std::string& key,
+                                  World& world) {
+  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
+  device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
+  if (device.key() == key) return device;
+  return Error{Errc::busy, 0,
+               "the configuration has named " + key + ", and names " + device.key() +
+                   " by now: the host's interfaces are being renamed; try again"};
 }
 
 // Binding the driver again has created everything again; the record keeps the original values and gets the
 // new names of the RDMA devices.
 Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                               Record& record) {
-  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  device = TRY(wait_for_parts(std::move(device), conf, Chained::no, world), "");
+  Device device = TRY(find_locked_device(conf, Chained::no, record.device_key, world), "");
   const State state = TRY(read_state(std::move(device), conf, Chained::no, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, state), "");
   const Record fresh = make_record(request, conf, state, plan);
@@ -175,13 +200,15 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
   if (link && link->index != record.index_in_pod) {
     // Another interface of the pod already had the index.
-    record.index_in_pod = link->index;
-    TRY(world.store.save(record), "save the interface's index in the pod");
+    Record now = record;
+    now.index_in_pod = link->index;
+    TRY(world.store.save(now), "save the interface's index in the pod");
+    record = std::move(now);
   }
   if (link) TRY(steer_irqs(plan.tuning.irqs, record, world), "");
   if (link && link->xdp_modes != 0) {
-    world.log.warning("an XDP program that the device had in the host is detached",
-                      {{"device", record.device_key}});
+    world.log.warning("detached the XDP program that the host had attached to the interface",
+                      {{"device", record.device_key}, {"id", id_text(ErrorId::host_uses_device)}});
     TRY(pod.detach_programs(*link), "");
   }
   if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
@@ -196,7 +223,21 @@ Result<> take_back(const Attached& attached, const Request& request, const NetCo
   Holdings held{
       .record = attached.record, .request = request, .network = conf, .allocation = Allocation::kept};
   if (!attached.address_asked) held.network.ipam_type.clear();
-  return release(held, world);
+  auto released = release(held, world);
+  if (released || !attached.address_refused || !is_answer(released.error())) return released;
+  // A plugin that is broken for good would keep the pod in Terminating for ever.
+  Record refused = attached.record;
+  refused.address_refused = true;
+  const auto lock = world.store.lock_device(refused.device_key, world.lock_timeout);
+  const auto saved = lock ? world.store.replace(refused) : Result<>(lock.error());
+  if (!saved) (void)std::move(released.error()).and_also(saved.error().text);
+  return released;
+}
+
+void warn_of_keys(const std::vector<std::string>& warnings, World& world) {
+  for (const std::string& warning : warnings)
+    world.log.warning("a key of the network configuration has no effect",
+                      {{"reason", warning}, {"id", id_text(ErrorId::network_key_ignored)}});
 }
 
 // Under the device's lock: reads, decides, writes the record, moves. `out` outlives `tx`.
@@ -210,14 +251,18 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   TRY(clear_stale_owner(key, us, world), "");
   TRY(refuse_unclean(key, world), "");
-  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
+  Device device = TRY(find_locked_device(conf, chained, key, world), "");
   const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
+  warn_of_keys(plan.warnings, world);
+  warn_of_mac(request, conf, before, world.log);
+  out.told_mac = plan.told_mac;
+  out.told_mtu = plan.told_mtu;
 
   out.in_pod = TRY(read_rdma_before_move(conf, before, world), "");
   out.record = make_record(request, conf, before, plan);
   out.record.netns_id = pod.netns_id();
+  out.record.host_netns = world.host.netns_id();
   out.record.boot_id = TRY(boot_id(world.sys), "");
   TRY(prepare_baseline(out.record, world), "");
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
@@ -232,7 +277,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
   attached.address_asked = true;
   const auto lock =
       TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout), "");
-  const auto answer = TRY(run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd()), "");
+  auto ran = run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd());
+  attached.address_refused = !ran && is_answer(ran.error());
+  const auto answer = TRY(std::move(ran), "");
   const std::string what = "answer of IPAM plugin " + conf.ipam_type;
   if (!answer) return Error{Errc::protocol, 0, what + ": empty", ErrorId::ipam_answer};
   Assignment out = TRY(with_id(ErrorId::ipam_answer, parse_assignment(*answer)), what);
@@ -286,11 +333,13 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   out.sandbox = request.netns;
   out.cni_version = conf.cni_version;
   out.prev_result = conf.prev_result;
+  out.mtu_in_1_0 = conf.type == "sriov";
   if (attached.link) {
     out.mac = attached.link->mac.text();
     out.mtu = attached.link->mtu;
-  } else if (const auto mac = TRY(wanted_mac(request, conf), "")) {
-    out.mac = mac->text();  // for user space, which finds it set
+  } else {
+    if (attached.told_mac) out.mac = attached.told_mac->text();
+    out.mtu = attached.told_mtu;
   }
   const auto& device = attached.record.device;
   if (device && device->pci()) out.pci_id = device->text();
@@ -320,9 +369,7 @@ std::string without_repetition(std::string also, const std::string& first, const
 
 Result<AddResult> add(const Request& request, World& world) {
   NetConf conf = TRY(request.config.conf(), "network configuration");
-  for (const std::string& warning : conf.warnings)
-    world.log.warning("a key of the network configuration asks for nothing",
-                      {{"reason", warning}, {"id", id_text(ErrorId::network_key_ignored)}});
+  warn_of_keys(conf.warnings, world);
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod)
     return Error{Errc::wrong_netns, 0,

@@ -42,8 +42,9 @@ Error other_device(const Request& request, const std::string& has, const std::st
 
 // The device that the pod's interface belongs to.
 Result<DeviceId> device_of(const Link& link, const Request& request, const NetConf& conf, World& world) {
-  const bool tells = link.parent_bus.empty() || link.parent_bus == "pci" || link.parent_bus == "auxiliary";
-  const std::string parent = tells ? link.parent_device : "";
+  const bool is_known_bus =
+      link.parent_bus.empty() || link.parent_bus == "pci" || link.parent_bus == "auxiliary";
+  const std::string parent = is_known_bus ? link.parent_device : "";
   if (!conf.device.id) {
     if (!parent.empty()) return DeviceId::parse(parent);
     return Error{Errc::invalid, 0,
@@ -64,26 +65,47 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
   return *conf.device.id;
 }
 
+Error set_by_earlier(const std::string& key, const char* what) {
+  return Error{Errc::invalid, 0,
+               key + ": " + what +
+                   " by an earlier entry of this chain, and that one sets it; take it out of this entry",
+               ErrorId::chain_conflict};
+}
+
 // The previous entry has done, or left out, what these keys ask for.
 Result<> refuse_interface_keys(const NetConf& conf) {
   if (conf.interface_key.empty()) return {};
-  return Error{
-      Errc::invalid, 0,
-      conf.interface_key +
-          ": the interface was created by an earlier entry of this chain, and that one sets it; take it out "
-          "of this entry",
-      ErrorId::chain_conflict};
+  return set_by_earlier(conf.interface_key, "the interface was created");
+}
+
+// The record has one configuration, which made the pod's files and the name of its RDMA device.
+Result<> refuse_other_keys(const NetConf& conf, const Record& ours) {
+  const Configuration first(ours.config);
+  const NetConf then = first.conf() ? *first.conf() : NetConf();
+  constexpr const char* kWhat = "the device was attached";
+  if (!conf.rdma_name.empty() && conf.rdma_name != then.rdma_name) return set_by_earlier("rdmaName", kWhat);
+  if (!conf.nccl.empty() && conf.nccl != then.nccl) return set_by_earlier("nccl", kWhat);
+  return {};
 }
 
 }  // namespace
 
 Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, World& world) {
+  // Alone it would attach an interface that nobody asked for.
+  if (!conf.prev_result && conf.type == "rdma") {
+    return Error{Errc::invalid, 0,
+                 "prevResult is missing: an entry of type rdma stands behind the plugin that creates the "
+                 "interface; use type vfrail for an attachment of its own",
+                 ErrorId::network_config};
+  }
   if (!conf.prev_result || !has_interface(*conf.prev_result, request)) return Chained::no;
   const auto link = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
   if (!link || link->name != request.ifname) return Chained::no;
   if (const auto ours = TRY(living_record(request, world), "")) {
     if (conf.device.id && ours->device && *conf.device.id != *ours->device)
       return other_device(request, ours->device->text(), conf.device.id->text());
+    TRY(refuse_interface_keys(conf), "");
+    TRY(refuse_other_keys(conf, *ours), "");
     return Chained::complete;
   }
   TRY(refuse_interface_keys(conf), "");

@@ -50,12 +50,12 @@ Result<> compare_link(const NetConf& conf, const Request& request, const Link& l
   out.expect(link.up(), name + " is down");
   if (const auto mac = TRY(expected_mac(conf, request, out), "")) {
     out.expect(same_address(link.mac, *mac),
-               name + " has the address " + link.mac.text() + ", want " + mac->text());
+               name + " has the address " + link.mac.text() + ", expected " + mac->text());
   }
   // Tools that set another MTU later do not put it into the result, so it is compared only if configured.
-  if (conf.mtu) {
+  if (conf.mtu && !is_mtu_in_vain(conf, &link)) {
     out.expect(link.mtu == *conf.mtu,
-               name + " has MTU " + std::to_string(link.mtu) + ", want " + std::to_string(*conf.mtu));
+               name + " has MTU " + std::to_string(link.mtu) + ", expected " + std::to_string(*conf.mtu));
   }
   return {};
 }
@@ -148,7 +148,7 @@ Result<> compare_vf(const Record& record, const NetConf& conf, const Request& re
   for (const VfSettings& one : have->missing(wanted).each()) {
     const std::string has = have->only(one).text();
     out.add("VF " + std::to_string(place->index) + " of " + place->pf + " has " +
-            (has.empty() ? "no such setting" : has) + ", want " + one.text());
+            (has.empty() ? "no such setting" : has) + ", expected " + one.text());
   }
   return {};
 }

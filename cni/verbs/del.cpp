@@ -1,6 +1,7 @@
 #include "cni/baseline/baseline.h"
 #include "cni/ipam/ipam.h"
 #include "cni/node/device.h"
+#include "cni/plan/rails.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/steps.h"
 #include "cni/verbs/verbs.h"
@@ -43,9 +44,14 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   if (!link || link->parent_device != conf.device.id->text()) return {};
   if (TRY(world.store.owner(*key), "")) return {};
   world.log.warning(
-      "no record of this attachment: the interface is returned without its original name and settings",
-      {{"device", conf.device.id->text()}});
-  return pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"});
+      "no record of this attachment: the interface is moved to the host without its original name and "
+      "settings",
+      {{"device", conf.device.id->text()},
+       {"ifname", request.ifname},
+       {"container", request.container_id},
+       {"id", id_text(ErrorId::not_attached)}});
+  TRY(pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"}), "");
+  return return_unrecorded(*key, world);
 }
 
 // A record that cannot be read blocks nothing: it is quarantined, and DEL goes on without it.
@@ -54,17 +60,9 @@ Result<std::optional<Record>> load_record(const AttachmentName& name, World& wor
   if (record || record.error().code != Errc::protocol) return record;
   world.log.error("the record cannot be read, it is set aside",
                   {{"reason", record.error().text}, {"id", record.error().id_text()}});
+  TRY(distrust_devices_of(name, world), "");
   TRY(world.store.quarantine(name), "");
   return std::optional<Record>();
-}
-
-// The address that ADD assigned must be released with the record, whichever entry DEL is called for: of a
-// chain with two entries of vfrail the last one is called first, and it has no IPAM.
-void use_ipam_of(const Record& record, Holdings& held) {
-  Configuration then(record.config);
-  if (!then.conf() || then.conf()->ipam_type.empty()) return;
-  held.network = *then.conf();
-  held.request.config = std::move(then);
 }
 
 // What can be read of a configuration that no ADD accepts: only its IPAM plugin.
@@ -86,20 +84,25 @@ Result<NetConf> served_conf(const Configuration& config) {
 Result<Holdings> find_holdings(std::optional<Record> record, const Request& request, World& world) {
   Holdings out{.record = std::move(record), .request = request, .network = {}};
   auto conf = served_conf(request.config);
-  if (!conf && out.record) {
-    // The network was edited since ADD. What ADD did can be undone nevertheless.
-    world.log.warning("the configuration cannot be used, DEL uses that of ADD",
-                      {{"reason", conf.error().text}, {"id", conf.error().id_text()}});
-    out.request.config = Configuration(out.record->config);
-    conf = out.request.config.conf();
-  } else if (!conf) {
+  if (out.record) {
+    if (!conf)
+      world.log.warning("the configuration cannot be used, DEL uses that of ADD",
+                        {{"reason", conf.error().text}, {"id", conf.error().id_text()}});
+    // The address is released where ADD got it: the network may have been edited since, and of a chain with
+    // two entries of vfrail the last one is called first, which has no IPAM.
+    out.request = request_of(*out.record, request);
+    const Configuration& then = out.request.config;
+    out.network.ipam_type = then.conf() ? then.conf()->ipam_type : then.ipam_type();
+    out.address_expected = !out.record->address_refused;
+    return out;
+  }
+  if (!conf) {
     world.log.warning("nothing is attached, and with this configuration nothing can have been",
                       {{"reason", conf.error().text}, {"id", conf.error().id_text()}});
     out.address_expected = false;
     conf = network_of_refused(request.config, std::move(conf).error());
   }
   out.network = TRY(std::move(conf), "network configuration");
-  if (out.record && out.network.ipam_type.empty()) use_ipam_of(*out.record, out);
   return out;
 }
 
@@ -136,6 +139,7 @@ Result<> clear_device(const Record& record, Kernel* pod, World& world) {
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has reset every device
+  TRY(finish_rebind(record, world), "");
   const auto pod = TRY(open_pod(record, netns, world), "");
   // Nothing is touched before it is in the host: another plugin may have attached a device that does not
   // return.
@@ -143,13 +147,33 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   restore_irqs(record, world);  // while the interface is up
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
   TRY(bring_rdma_back(record, pod.get(), world), "");
-  TRY(restore_vf_identity(record, world), "");
+  const VfSettings refused = TRY(restore_vf_identity(record, world), "");
   TRY(bring_link_back(record, pod.get(), world), "");
   TRY(clear_device(record, pod.get(), world), "");
-  TRY(restore_vf_policy(record, world), "");
-  TRY(return_to_baseline(record, world), "");
+  TRY(return_to_baseline(record, refused.with(TRY(restore_vf_policy(record, world), "")), world), "");
   return pod ? remove_rules(record, *pod) : Result<>();
 }
+
+namespace {
+
+// Not those of a later Allocate, to the next pod, which can come before this DEL. No reason to keep a pod
+// from ending either: an ADD that would meet them refuses them.
+void end_allocated_nodes_of(const Record& record, World& world) {
+  const auto& file = record.allocated_file;
+  if (!record.device || (file && file->empty())) return;
+  const auto end = [&]() -> Result<> {
+    // The record of an older version cannot tell the files apart; those of another boot are gone in any case.
+    if (!file && !TRY(from_this_boot(record, world), "")) return {};
+    return end_allocated_nodes(world.run_folder, *record.device, file);
+  };
+  const auto ended = end();
+  if (!ended)
+    world.log.warning(
+        "the device nodes that the container was allocated are still noted",
+        {{"device", record.device_key}, {"reason", ended.error().text}, {"id", ended.error().id_text()}});
+}
+
+}  // namespace
 
 Result<> detach(const Record& record, const std::string& netns, Allocation allocation, World& world) {
   const auto lock =
@@ -163,8 +187,7 @@ Result<> detach(const Record& record, const std::string& netns, Allocation alloc
     return world.store.remove_leftovers(record.device_key);  // an ADD was killed before it had the device
   }
   TRY(restore_device(record, netns, world), "restore " + record.device_key);
-  if (allocation == Allocation::ended && record.device)
-    TRY(end_allocated_nodes(world.run_folder, *record.device), "");
+  if (allocation == Allocation::ended) end_allocated_nodes_of(record, world);
   // From here on another ADD can attach the device while the IPAM plugin still runs for this DEL.
   return world.store.release_device(record);
 }
@@ -188,34 +211,51 @@ Result<bool> quarantine_unreadable(const AttachmentName& name, World& world) {
   const auto lock = TRY(lock_attachment(name, "clean-up", world), "");
   const auto record = world.store.load(name);
   if (record || record.error().code != Errc::protocol) return false;
+  TRY(distrust_devices_of(name, world), "");
   TRY(world.store.quarantine(name), "");
   return true;
 }
 
 namespace {
 
+// A killed process closes its files when it is next scheduled.
+constexpr std::chrono::seconds kEndOfKilled{5};
+
 // A client such as dhcp's sends its release through the interface, from the pod.
 bool releases_through_interface(const std::string& ipam_type) { return ipam_type == "dhcp"; }
+
+// The plugin of a killed ADD would assign an address after this DEL has released all. Nobody waits for it:
+// our own lock excludes every other verb of the attachment.
+Result<FileLock> await_last_plugin(const AttachmentName& name, World& world) {
+  auto lock = world.store.lock_ipam(name, world.lock_timeout);
+  if (lock || lock.error().sys != EWOULDBLOCK) return lock;
+  Error held = std::move(lock.error()).in("wait for the IPAM plugin of a verb that was killed");
+  if (!TRY(kill_holder(world.sys, world.store.ipam_lock_file(name)), held.text)) {
+    held.text += "; it is not known which process it is: find it with fuser and end it";
+    return held;
+  }
+  world.log.warning("the IPAM plugin of a verb that was killed has not ended, it is killed",
+                    {{"reason", held.text}, {"id", held.id_text()}});
+  return world.store.lock_ipam(name, kEndOfKilled);
+}
 
 Result<> release_address(const Holdings& held, World& world) {
   const Request& request = held.request;
   const std::string& type = held.network.ipam_type;
   if (type.empty()) return {};
   const auto program = find_plugin(type, request.path);
-  if (!program && program.error().code == Errc::invalid) {
+  // Without a record no ADD has succeeded, or the address is lost with the plugin that knows it: no retry
+  // would find more.
+  const bool nobody_to_ask = !program && (program.error().code == Errc::invalid || !held.record);
+  if (nobody_to_ask) {
     world.log.warning("there is no address to release",
                       {{"reason", program.error().text}, {"id", program.error().id_text()}});
     return {};
   }
-  // The plugin of a killed ADD still runs, and would assign an address after this DEL has released all.
-  const auto its_end = world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout);
+  const auto its_end = await_last_plugin({request.container_id, request.ifname}, world);
+  if (!its_end && its_end.error().code == Errc::busy) return its_end.error();
   std::optional<Error> failure;
-  if (!its_end && its_end.error().sys == EWOULDBLOCK) {
-    world.log.warning("an IPAM plugin still runs, it is not waited for",
-                      {{"reason", its_end.error().text}, {"id", its_end.error().id_text()}});
-  } else if (!its_end) {
-    failure = its_end.error();
-  }
+  if (!its_end) failure = its_end.error();
   auto released = run_ipam(request, Command::del, type, world.ipam_timeout, its_end ? its_end->fd() : -1);
   if (!released && !failure) {
     failure = std::move(released).error();
@@ -253,8 +293,10 @@ Result<> release(const Holdings& held, World& world) {
   if (address_first) note(release_address(held, world));
   note(held.record ? detach(*held.record, held.request.netns, held.allocation, world)
                    : detach_unrecorded(held.request, held.network, world));
-  // Any other address that is still live in the pod must not be assigned again.
-  if (!address_first) note(release_address(held, world));
+  // Any other address that is still live in the pod must not be assigned again. The record stays, for the DEL
+  // that can detach the device; without one nothing would ever release it.
+  const bool still_live = held.record && failure;
+  if (!address_first && !still_live) note(release_address(held, world));
   // Last, and only if nothing is left for a retry, a later ADD of the device, or GC.
   if (held.record && !failure) note(remove_record(*held.record, world));
   if (!held.record) remove_abandoned_files(held.request.container_id, world);
@@ -282,6 +324,12 @@ Request del_request(const Record& record) {
 
 }  // namespace
 
+Result<> release_recorded(const Record& record, Allocation allocation, World& world) {
+  Holdings held = TRY(find_holdings(record, del_request(record), world), "");
+  held.allocation = allocation;
+  return release(held, world);
+}
+
 Result<> del(const Request& request, World& world) {
   const AttachmentName name{request.container_id, request.ifname};
   const auto lock = TRY(lock_attachment(name, "DEL", world), "");
@@ -299,7 +347,7 @@ Result<bool> undo(const Record& record, World& world, const std::function<Result
         TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
     if (!TRY(decide(), "")) return false;
   }
-  TRY(release(TRY(find_holdings(record, del_request(record), world), ""), world), "");
+  TRY(release_recorded(record, Allocation::ended, world), "");
   return true;
 }
 

@@ -1,6 +1,7 @@
 // GC: releases the orphaned attachments of a network (CNI specification 1.1).
 #include "cni/baseline/baseline.h"
 #include "cni/ipam/ipam.h"
+#include "cni/plan/rails.h"
 #include "cni/verbs/verbs.h"
 
 #include <algorithm>
@@ -25,13 +26,17 @@ Result<> gc(const Request& request, World& world) {
     failures += (failures.empty() ? "" : "; ") + where + error.text;
     if (!first) first = error.id();
   };
+  std::vector<AttachmentName> rails;  // of valid attachments
   // A missing list is not an empty one: a runtime that sends none must not end every attachment.
   if (conf.valid_attachments) {
     const auto& valid = *conf.valid_attachments;
     for (const AttachmentName& name : TRY(world.store.list(), "")) {
       if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
       const auto record = world.store.load(name);
-      if (record && *record && is_rail_of_valid(**record, valid)) continue;
+      if (record && *record && is_rail_of_valid(**record, valid)) {
+        rails.push_back(name);
+        continue;
+      }
       if (!record) {
         note(record.error());
         // Truncated by a power cut: reported once, and then out of the way of this verb.
@@ -46,7 +51,8 @@ Result<> gc(const Request& request, World& world) {
   }
   if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error());
   if (!conf.ipam_type.empty()) {
-    const auto forwarded = run_ipam(request, Command::gc, conf.ipam_type, world.ipam_timeout);
+    const auto forwarded =
+        run_ipam(with_valid(request, rails), Command::gc, conf.ipam_type, world.ipam_timeout);
     if (!forwarded) note(forwarded.error());
   }
   if (failures.empty()) return {};

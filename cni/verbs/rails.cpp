@@ -109,14 +109,16 @@ std::vector<Request> requests_of(const std::vector<Rail>& rails) {
   return out;
 }
 
-// Those that have a record, whatever the unit is now.
-Result<std::vector<Request>> recorded_rails(const Request& request, const World& world) {
+// Those that have a record, whatever the unit is now. `unreadable` gets the interfaces of the container whose
+// record cannot be read.
+Result<std::vector<Request>> recorded_rails(const Request& request, const World& world,
+                                            std::vector<std::string>& unreadable) {
   std::vector<Request> out;
   for (const AttachmentName& name : TRY(world.store.list(), "")) {
     if (name.container_id != request.container_id) continue;
     const auto record = world.store.load(name);
-    // One that is malformed is quarantined by the DEL of its rail, or by a sweep.
     if (!record && record.error().code != Errc::protocol) return record.error();
+    if (!record) unreadable.push_back(name.ifname);
     if (!record || !*record || (*record)->rail_of != request.ifname) continue;
     out.push_back(request_of(**record, request));
   }
@@ -135,6 +137,21 @@ Result<> add_unrecorded(const Request& request, const World& world, std::vector<
     if (!known) rails.push_back(rail.request);
   }
   return {};
+}
+
+// Those whose record is damaged, which the unit does not have any more: their DEL quarantines it, and
+// releases their address by the configuration of the network.
+void add_unreadable(const Request& request, const std::vector<std::string>& unreadable,
+                    std::vector<Request>& rails) {
+  const auto& readable = request.config.conf();
+  const NetConf conf = readable ? *readable : NetConf();
+  for (size_t i = 0; i < kMaxRails; ++i) {
+    const std::string ifname = conf.rails.ifname_of(request.ifname, i);
+    const auto is_it = [&](const Request& one) { return one.ifname == ifname; };
+    if (std::find(unreadable.begin(), unreadable.end(), ifname) == unreadable.end()) continue;
+    if (std::none_of(rails.begin(), rails.end(), is_it))
+      rails.push_back(request_without_device(request, conf, i));
+  }
 }
 
 auto interface_name(const std::vector<Request>& rails) {
@@ -189,19 +206,22 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
 
 Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds) {
   const auto lock = TRY(world.store.lock_rails(name_of(request), "DEL", world.lock_timeout), "");
-  std::vector<Request> rails = TRY(recorded_rails(request, world), "");
+  std::vector<std::string> unreadable;
+  std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable), "");
   // A unit that cannot be read keeps no rail that has a record.
   const auto added = add_unrecorded(request, world, rails);
   if (!added)
     world.log.warning("the rails of the unit are not known, those that have a record are released",
                       {{"reason", added.error().text}, {"id", added.error().id_text()}});
+  add_unreadable(request, unreadable, rails);
   if (rails.empty()) return del(request, world);
   return combined(for_each_rail(rails, worlds, [&](size_t i, World& own) { return del(rails[i], own); }),
                   interface_name(rails));
 }
 
 Result<> check_rails(const Request& request, World& world, const OwnWorlds& worlds) {
-  std::vector<Request> rails = TRY(recorded_rails(request, world), "");
+  std::vector<std::string> unreadable;  // CHECK of the rail reports it
+  std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable), "");
   TRY(add_unrecorded(request, world, rails), "");
   // Without rails the error of an attachment that is not there.
   if (rails.empty()) return check(request, world);

@@ -1,9 +1,12 @@
 #include "cni/verbs/read_state.h"
 
 #include "cni/node/host_use.h"
+#include "cni/node/mac_owners.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <thread>
@@ -28,6 +31,21 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
   }
 }
 
+// For a warning only, so a failure here fails no pod.
+std::vector<std::string> read_mac_owners(const Request& request, const MacAddress& mac, const Device& device,
+                                         const State& state, const World& world) {
+  std::vector<std::string> out;
+  for (const VfReport& other : state.other_vfs) {
+    if (other.settings.mac == mac) out.push_back("VF " + std::to_string(other.vf) + " of " + state.vf->pf);
+  }
+  const auto add = [&](Result<std::vector<std::string>> found) {
+    if (found) out.insert(out.end(), found->begin(), found->end());
+  };
+  add(attachments_with(mac, {request.container_id, request.ifname}, device.key(), world));
+  add(host_links_with(mac, state.link ? state.link->index : 0, world));
+  return out;
+}
+
 // AllocatedNodes with a CDI spec are valid as long as the spec exists; without it another plugin has the
 // device by now.
 Result<std::optional<AllocatedNodes>> read_valid_allocated_nodes(const DeviceId& id, const World& world) {
@@ -48,12 +66,17 @@ Result<> read_vf(const Device& device, World& world, State& state) {
   state.no_vf = std::move(found.why_not);
   if (!found.place) return {};
   const VfPlace& place = *found.place;
-  const auto settings = TRY(world.host.vf_settings(place.pf_link, place.index), "read " + place.pf);
-  if (!settings) {
+  std::vector<VfReport> vfs = TRY(world.host.vfs(place.pf_link), "read " + place.pf);
+  const auto ours =
+      std::find_if(vfs.begin(), vfs.end(), [&](const VfReport& one) { return one.vf == place.index; });
+  if (ours == vfs.end()) {
     state.no_vf = place.pf + " does not report its VF " + std::to_string(place.index);
     return {};
   }
-  state.vf_settings = *settings;
+  state.vf_settings = std::move(ours->settings);
+  vfs.erase(ours);
+  state.other_vfs = std::move(vfs);
+  if (device.driver.is_user_space()) state.pf = TRY(world.host.find_link(place.pf_link), "read " + place.pf);
   state.vf = std::move(found.place);
   return {};
 }
@@ -102,7 +125,16 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
     }
   }
   const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
-  if (sets_vf) TRY(read_vf(device, world, state), "");
+  const bool pf_for_user_space = conf.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
+  if (sets_vf || pf_for_user_space) {
+    TRY(read_vf(device, world, state), "");
+  } else if (!state.netdev_in_pod && tells_of_pf(conf, device)) {
+    (void)read_vf(device, world, state);  // the result says less without it
+  }
+  if (!state.netdev_in_pod) {
+    const auto mac = TRY(wanted_mac(request, conf), "");
+    if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
+  }
   if (!device.id.empty()) state.allocated = TRY(read_valid_allocated_nodes(device.id, world), "");
   state.occupant = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
@@ -116,6 +148,16 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   }
   state.device = std::move(device);
   return state;
+}
+
+// sriov-cni sets it without a word. Not refused here either: a bond in the pod has one address on two VFs.
+void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log) {
+  const auto mac = wanted_mac(request, conf);
+  if (!mac || !*mac || state.mac_owners.empty()) return;
+  log.warning("the MAC address that is asked for is another's, too", {{"device", state.device.key()},
+                                                                      {"mac", (*mac)->text()},
+                                                                      {"others", joined(state.mac_owners)},
+                                                                      {"id", id_text(ErrorId::mac_in_use)}});
 }
 
 }  // namespace vfrail

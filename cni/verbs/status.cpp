@@ -34,7 +34,7 @@ Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
 Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
   if (!record.device) return std::string();
   const auto now = TRY(read_device(sys, *record.device, Facts::driver | Facts::pf), "");
-  if (!now) return std::string("the device is gone (its PF was removed, or its VFs were made anew)");
+  if (!now) return std::string("the device is gone (its PF was removed, or its VFs were created again)");
   if (now->pf && !TRY(read_device(sys, DeviceId(*now->pf), Facts()), ""))
     return std::string("the PF of the device is gone");
   const bool has_parts = record.link || !record.rdma.empty();

@@ -71,8 +71,11 @@ struct Holdings {
 };
 
 // Releases device, address and record, in DEL's order, under the attachment's lock, which the caller has. The
-// device's lock is not held while the IPAM plugin runs. Goes on after a failure; then the record stays.
+// device's lock is not held while the IPAM plugin runs. After a failure the record stays; an address that is
+// still live because the device could not be detached is not released.
 Result<> release(const Holdings& held, World& world);
+// The same of all that a record says, with its configuration.
+Result<> release_recorded(const Record& record, Allocation allocation, World& world);
 
 // DEL from the record, for when the runtime does not ask. False, and nothing is done, if the record has
 // changed by then or `decide`, which is called under the locks of attachment and device, returns false.

@@ -34,6 +34,13 @@ std::vector<std::string> choices(const OptionText& option) {
 bool is_file(const OptionText& option) { return option.value == "FILE"; }
 bool is_folder(const OptionText& option) { return option.value == "DIR"; }
 
+std::vector<std::string> option_names(const CommandText& command) {
+  std::vector<std::string> out;
+  for (const OptionText& option : command.options)
+    out.insert(out.end(), option.names.begin(), option.names.end());
+  return out;
+}
+
 const CommandText* find_command(const CommandText& program, const std::string& name) {
   const auto at = std::find_if(program.commands.begin(), program.commands.end(),
                                [&](const CommandText& command) { return command.name == name; });

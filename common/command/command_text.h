@@ -34,6 +34,8 @@ std::vector<std::string> choices(const OptionText& option);
 bool is_file(const OptionText& option);
 bool is_folder(const OptionText& option);
 
+// "--root", "-o", "--output" ...
+std::vector<std::string> option_names(const CommandText& command);
 const CommandText* find_command(const CommandText& program, const std::string& name);
 
 // "vfrail-cni install [OPTIONS] DIR"; `parent` is the program's name, or empty for the program itself.

@@ -134,6 +134,9 @@ struct Route {
   std::optional<uint8_t> scope;  // RT_SCOPE_*; the kernel's usual one if not set
   std::optional<uint32_t> mtu;
   std::optional<uint32_t> advmss;
+  // By a parser alone: all that the kernel said of the link is this next hop object (ip-nexthop(8)), as it
+  // does with net.ipv4.nexthop_compat_mode=0.
+  std::optional<uint32_t> next_hop;
 };
 
 // Packets from `source` are routed by `table` (ip-rule(8)).
@@ -221,13 +224,22 @@ class Kernel {
   // Sets what `change` has; for bits, those of its mask.
   virtual Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,
                                   const EthtoolSettings& change) = 0;
-  // The settings of VF number `vf` of the PF with that link. No value if the PF has no such VF. The kernel
-  // queries the driver for all VFs of the PF, under RTNL and often through firmware: 1-2 ms for each VF.
-  virtual Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) = 0;
+  // Every VF of the PF with that link. The kernel queries the driver for each of them, under RTNL and often
+  // through firmware: 1-2 ms for each VF.
+  virtual Result<std::vector<VfReport>> vfs(int pf_link) = 0;
+  // The settings of VF number `vf` of them, which costs the same. No value if the PF has no such VF.
+  Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) {
+    auto all = vfs(pf_link);
+    if (!all) return std::move(all).error();
+    for (VfReport& one : *all) {
+      if (one.vf == vf) return std::optional<VfSettings>(std::move(one.settings));
+    }
+    return std::optional<VfSettings>();
+  }
   // One RTM_SETLINK. do_setvfinfo() applies them in the order of VfSettings and stops at the first that the
   // driver refuses; those before it stay applied.
   virtual Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) = 0;
-  // The traffic of every VF of the PF, whichever namespaces the VFs are in. Costs what vf_settings() costs.
+  // The traffic of every VF of the PF, whichever namespaces the VFs are in. Costs what vfs() costs.
   virtual Result<std::vector<VfTraffic>> vf_traffic(int pf_link) = 0;
   // Of every link: a dump under RTNL, without VF data.
   virtual Result<std::vector<LinkTraffic>> link_traffic() = 0;
@@ -275,9 +287,9 @@ class Kernel {
   // its driver has none.
   virtual Result<std::vector<NamedCounter>> rdma_counters(uint32_t index, uint32_t port) = 0;
   // Exclusive mode only. The device gets new uverbs and umad numbers, the lowest free ones
-  // (ib_uverbs_add_one()).
+  // (ib_uverbs_add_one()). EEXIST since Linux 7, if the namespace has one of its name.
   virtual Result<> move_rdma_device(uint32_t index, int netns_fd) = 0;
-  // EEXIST if any device of the node has the name: they are unique over all namespaces (ib_device_rename()).
+  // EEXIST if any device of the node has the name (ib_device_rename()); since Linux 7, any of this namespace.
   virtual Result<> rename_rdma_device(uint32_t index, std::string_view name) = 0;
 };
 

@@ -1,5 +1,5 @@
 // NlMessage and NlSocket: requests, acknowledgements, dumps and notifications over libnl-3.
-// netlink.cpp and netlink_parse.cpp are the only units here that see libnl. Knows no message's meaning.
+// Only netlink.cpp and attributes.h include libnl's headers. Knows no message's meaning.
 #pragma once
 
 #include "common/result.h"

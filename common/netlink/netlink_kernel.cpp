@@ -195,16 +195,16 @@ Result<> NetlinkKernel::remove_altname(int index, std::string_view name) {
   return change_altname(index, name, RTM_DELLINKPROP);
 }
 
-Result<std::optional<VfSettings>> NetlinkKernel::vf_settings(int pf_link, uint32_t vf) {
+Result<std::vector<VfReport>> NetlinkKernel::vfs(int pf_link) {
   NlMessage message = link_message(RTM_GETLINK, 0, pf_link);
   message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
-  std::optional<VfSettings> out;
+  std::vector<VfReport> out;
   TRY(route_.query(message,
                    [&](NlBytes reply) -> Result<> {
-                     out = TRY(parse_vf_settings(reply, vf), "");
+                     out = TRY(parse_vfs(reply), "");
                      return {};
                    }),
-      "ask for the settings of VF " + std::to_string(vf));
+      "ask for the settings of the VFs");
   return out;
 }
 

@@ -35,7 +35,7 @@ class NetlinkKernel : public Kernel {
   Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) override;
   Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,
                           const EthtoolSettings& change) override;
-  Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) override;
+  Result<std::vector<VfReport>> vfs(int pf_link) override;
   Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) override;
   Result<std::vector<VfTraffic>> vf_traffic(int pf_link) override;
   Result<std::vector<LinkTraffic>> link_traffic() override;

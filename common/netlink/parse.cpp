@@ -3,11 +3,14 @@
 #include "common/netlink/attributes.h"
 #include "common/netlink/link_option_messages.h"
 
+#include <cstring>
 #include <iterator>
+#include <map>
 
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 
@@ -221,9 +224,11 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
     if (type == RTA_PRIORITY) route.priority = number_of<uint32_t>(value);
     if (type == RTA_METRICS) read_metrics(value, route);
     if (type == RTA_MULTIPATH) multipath = value;
+    if (type == RTA_NH_ID) route.next_hop = number_of<uint32_t>(value);
   });
   if (!fits || route.destination.bytes.size() != width || !is_sound(route))
     return malformed("attributes of a route");
+  if (route.link != 0 || multipath != nullptr) route.next_hop.reset();
   std::vector<Route> routes;
   if (multipath == nullptr) {
     routes.push_back(std::move(route));
@@ -232,6 +237,47 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
   }
   std::move(routes.begin(), routes.end(), std::back_inserter(out));
   return {};
+}
+
+Result<NextHop> parse_next_hop(NlBytes message) {
+  const auto parts = TRY(split<nhmsg>(message), "");
+  if (parts.type != RTM_NEWNEXTHOP) return malformed("no next hop");
+  NextHop out;
+  std::vector<uint8_t> members;
+  const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
+    if (type == NHA_ID) out.id = number_of<uint32_t>(value);
+    if (type == NHA_OIF) out.link = number_of<int>(value);
+    if (type == NHA_GROUP) members = bytes_of(value);
+  });
+  if (!fits || members.size() % sizeof(nexthop_grp) != 0) return malformed("attributes of a next hop");
+  for (size_t at = 0; at < members.size(); at += sizeof(nexthop_grp)) {
+    nexthop_grp member{};
+    std::memcpy(&member, members.data() + at, sizeof member);
+    out.group.push_back(member.id);
+  }
+  return out;
+}
+
+Result<std::vector<Route>> over_links(const std::vector<Route>& routes, const std::vector<NextHop>& hops) {
+  std::map<uint32_t, const NextHop*> by_id;
+  for (const NextHop& hop : hops) by_id.emplace(hop.id, &hop);
+  const auto find = [&](uint32_t id) -> Result<const NextHop*> {
+    const auto at = by_id.find(id);
+    if (at == by_id.end())
+      return Error{Errc::busy, 0, "next hop " + std::to_string(id) + " of a route is not listed"};
+    return at->second;
+  };
+  std::vector<Route> out;
+  for (const Route& route : routes) {
+    const NextHop* hop = TRY(find(route.next_hop.value_or(0)), "");
+    // A group has no groups in it (valid_group_nh() in net/ipv4/nexthop.c).
+    for (const uint32_t id : hop->group.empty() ? std::vector{hop->id} : hop->group) {
+      out.push_back(route);
+      out.back().next_hop.reset();
+      out.back().link = TRY(find(id), "")->link;
+    }
+  }
+  return out;
 }
 
 Result<> parse_rule(NlBytes message, std::vector<RoutingRule>& out) {

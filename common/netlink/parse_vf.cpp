@@ -25,8 +25,11 @@ void read_vf_vlan(const nlattr* list, VfSettings& out) {
   });
 }
 
-// One IFLA_VF_INFO. Every part of it begins with the VF's number.
-void read_vf_info(const nlattr* list, uint16_t link_type, uint32_t& vf, VfSettings& out) {
+// One IFLA_VF_INFO. Every part of it begins with the VF's number, and the address is never missing
+// (rtnl_fill_vfinfo()).
+std::optional<VfReport> read_vf_info(const nlattr* list, uint16_t link_type) {
+  std::optional<uint32_t> vf;
+  VfSettings out;
   for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
     switch (type) {
       case IFLA_VF_MAC: {
@@ -64,21 +67,19 @@ void read_vf_info(const nlattr* list, uint16_t link_type, uint32_t& vf, VfSettin
         break;
     }
   });
+  return vf ? std::optional(VfReport{*vf, std::move(out)}) : std::nullopt;
 }
 
 }  // namespace
 
-Result<std::optional<VfSettings>> parse_vf_settings(NlBytes message, uint32_t vf) {
+Result<std::vector<VfReport>> parse_vfs(NlBytes message) {
   const auto parts = TRY(split<ifinfomsg>(message), "");
   if (parts.type != RTM_NEWLINK) return malformed("no link");
-  std::optional<VfSettings> out;
+  std::vector<VfReport> out;
   const auto read_list = [&](const nlattr* list) {
     for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* info) {
       if (type != IFLA_VF_INFO) return;
-      uint32_t number = UINT32_MAX;
-      VfSettings settings;
-      read_vf_info(info, parts.header.ifi_type, number, settings);
-      if (number == vf) out = settings;
+      if (auto one = read_vf_info(info, parts.header.ifi_type)) out.push_back(std::move(*one));
     });
   };
   const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {

@@ -10,6 +10,7 @@
 
 #include <linux/fib_rules.h>
 #include <linux/netlink.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 
 namespace vfrail {
@@ -66,6 +67,7 @@ Result<std::vector<Route>> NetlinkKernel::default_routes() {
 Result<std::vector<Route>> NetlinkKernel::dump_routes(int link,
                                                       const std::function<bool(const Route&)>& wanted) {
   std::vector<Route> out;
+  std::vector<Route> over_objects;
   for (const unsigned char family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
     NlMessage message(RTM_GETROUTE, NLM_F_DUMP);
     rtmsg header{};
@@ -74,18 +76,33 @@ Result<std::vector<Route>> NetlinkKernel::dump_routes(int link,
     // Since 4.20 the kernel itself leaves out routes of other links (ip_valid_fib_dump_req()).
     if (link != 0) message.put_u32(RTA_OIF, static_cast<uint32_t>(link));
     const auto others = static_cast<std::ptrdiff_t>(out.size());
+    const auto other_objects = static_cast<std::ptrdiff_t>(over_objects.size());
     auto listed = route_.dump(
         message,
         [&](NlBytes reply) -> Result<> {
           std::vector<Route> hops;
           TRY(parse_route(reply, hops), "");
-          std::copy_if(hops.begin(), hops.end(), std::back_inserter(out), wanted);
+          for (Route& route : hops) {
+            if (route.next_hop)
+              over_objects.push_back(std::move(route));
+            else if (wanted(route))
+              out.push_back(std::move(route));
+          }
           return {};
         },
-        [&] { out.erase(out.begin() + others, out.end()); });
+        [&] {
+          out.erase(out.begin() + others, out.end());
+          over_objects.erase(over_objects.begin() + other_objects, over_objects.end());
+        });
     if (!listed && link != 0 && listed.error().sys == ENODEV) return std::vector<Route>();
     TRY(std::move(listed), "list routes");
   }
+  if (over_objects.empty()) return out;
+  NlMessage message(RTM_GETNEXTHOP, NLM_F_DUMP);
+  message.put_header(nhmsg{});
+  const auto objects = TRY(list<NextHop>(route_, message, parse_next_hop), "list next hops");
+  const auto found = TRY(over_links(over_objects, objects), "list routes");
+  std::copy_if(found.begin(), found.end(), std::back_inserter(out), wanted);
   return out;
 }
 

@@ -63,6 +63,14 @@ VfSettings VfSettings::only(const VfSettings& change) const {
   return out;
 }
 
+VfSettings VfSettings::with(const VfSettings& change) const {
+  VfSettings out = *this;
+  for_each_pair(out, change, [](auto& have, const auto& changed) {
+    if (changed) have = changed;
+  });
+  return out;
+}
+
 std::vector<VfSettings> VfSettings::each() const {
   std::vector<VfSettings> out;
   VfSettings one;

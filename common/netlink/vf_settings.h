@@ -50,11 +50,19 @@ struct VfSettings {
   VfSettings missing(const VfSettings& wanted) const;
   // This state's values of the settings that `change` sets.
   VfSettings only(const VfSettings& change) const;
+  // This state with the settings that `change` sets.
+  VfSettings with(const VfSettings& change) const;
   // Those that identify the VF (addresses), and the others.
   VfSettings identity() const { return {.mac = mac, .node_guid = node_guid, .port_guid = port_guid}; }
   VfSettings policy() const { return identity().missing(*this); }
   // One change for each setting.
   std::vector<VfSettings> each() const;
+};
+
+// One of a PF's VFs, as the PF reports it.
+struct VfReport {
+  uint32_t vf = 0;
+  VfSettings settings;
 };
 
 // "00:11:22:33:44:55:66:77", as InfiniBand GUIDs are written; parse also takes "0x" and 16 digits.

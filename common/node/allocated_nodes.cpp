@@ -4,6 +4,8 @@
 #include "common/json.h"
 #include "common/node/held_folder.h"
 
+#include <sys/stat.h>
+
 namespace vfrail {
 
 namespace {
@@ -22,6 +24,14 @@ Result<std::optional<HeldFile>> find_allocated_nodes(const std::string& run_fold
   if (!promised) return std::optional<HeldFile>();
   TRY(promised->check_owner(), "");
   return std::optional(HeldFile{std::move(*promised), device.text() + ".json"});
+}
+
+// A replaced file has another inode, which a file system may use again, at a later time.
+std::string identity_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return std::to_string(info.st_ino) + ":" + std::to_string(info.st_ctim.tv_sec) + "." +
+         std::to_string(info.st_ctim.tv_nsec);
 }
 
 }  // namespace
@@ -47,6 +57,7 @@ Result<std::optional<AllocatedNodes>> read_allocated_nodes(const std::string& ru
   AllocatedNodes out;
   out.nodes = TRY(reader.texts("nodes"), "").value_or(std::vector<std::string>());
   out.cdi_spec = TRY(reader.text("cdiSpec"), "").value_or("");
+  if (out.cdi_spec.empty()) out.file = identity_of(file->path());
   return std::optional(std::move(out));
 }
 
@@ -55,11 +66,14 @@ Result<> remove_allocated_nodes(const std::string& run_folder, const DeviceId& d
   return file ? remove_file(file->path()) : Result<>();
 }
 
-Result<> end_allocated_nodes(const std::string& run_folder, const DeviceId& device) {
+Result<> end_allocated_nodes(const std::string& run_folder, const DeviceId& device,
+                             const std::optional<std::string>& file) {
   const auto allocated = read_allocated_nodes(run_folder, device);
   if (allocated && (!*allocated || !(*allocated)->cdi_spec.empty())) return {};
   if (!allocated && allocated.error().sys != 0) return allocated.error();  // it may have a CDI spec
-  return remove_allocated_nodes(run_folder, device);                       // also an invalid one
+  const auto there = TRY(find_allocated_nodes(run_folder, device), "");    // also an invalid one
+  if (!there || (file && *file != identity_of(there->path()))) return {};
+  return remove_file(there->path());
 }
 
 }  // namespace vfrail

@@ -20,7 +20,12 @@ inline constexpr const char* kAllocatedFolder = "promised";
 struct AllocatedNodes {
   std::vector<std::string> nodes;  // names below /dev/infiniband: "uverbs4"
   std::string cdi_spec;  // path of the spec for the runtime; empty: the nodes are in the answer to kubelet
-  bool operator==(const AllocatedNodes&) const = default;
+  // When read: which file they were in, to tell them from those of a later Allocate, which are mostly the
+  // same nodes. Empty with a CDI spec, whose note outlives the attachment.
+  std::string file = {};
+  bool operator==(const AllocatedNodes& other) const {
+    return nodes == other.nodes && cdi_spec == other.cdi_spec;
+  }
 };
 
 // `run_folder` is created if missing (0700).
@@ -32,7 +37,9 @@ Result<std::optional<AllocatedNodes>> read_allocated_nodes(const std::string& ru
 Result<> remove_allocated_nodes(const std::string& run_folder, const DeviceId& device);
 // The device has been restored. AllocatedNodes from an answer to kubelet are void then. Those in a CDI spec
 // are not: kubelet can have the sandbox of the same pod created again without another Allocate, and its
-// containers from that spec.
-Result<> end_allocated_nodes(const std::string& run_folder, const DeviceId& device);
+// containers from that spec. Nor are those in another file than `file` (AllocatedNodes::file): kubelet can
+// have allocated the device again before the DEL of its last pod. No value: any file.
+Result<> end_allocated_nodes(const std::string& run_folder, const DeviceId& device,
+                             const std::optional<std::string>& file = {});
 
 }  // namespace vfrail

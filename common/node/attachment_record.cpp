@@ -11,8 +11,7 @@ namespace vfrail {
 namespace {
 
 constexpr int64_t kSchema = 1;
-constexpr size_t kMaxContainerId = 200;  // it is part of a file name (255 bytes) beside the interface name
-constexpr char kSeparator = ':';         // in neither a container id nor an interface name
+constexpr char kSeparator = ':';  // in neither a container id nor an interface name
 
 Result<std::string> text_of(ObjectReader& reader, std::string_view key) {
   auto text = TRY(reader.text(key), "");
@@ -24,7 +23,7 @@ Result<MacAddress> mac_of(ObjectReader& reader, std::string_view key) {
   const std::string text = TRY(text_of(reader, key), "");
   if (text.empty()) return MacAddress{};
   const auto mac = MacAddress::parse(text);
-  if (!mac) return reader.error(key, "no link-layer address");
+  if (!mac) return reader.error(key, "is not a link-layer address");
   return *mac;
 }
 
@@ -33,6 +32,8 @@ Result<int64_t> number_of(ObjectReader& reader, std::string_view key, int64_t ma
   if (!number) return reader.error(key, "missing");
   return *number;
 }
+
+}  // namespace
 
 Json format_vf(const VfBefore& before) {
   const VfSettings& vf = before.settings;
@@ -51,6 +52,8 @@ Json format_vf(const VfBefore& before) {
   return out;
 }
 
+namespace {
+
 Result<std::optional<uint64_t>> guid_of(ObjectReader& reader, std::string_view key) {
   const auto text = TRY(reader.text(key), "");
   if (!text) return std::optional<uint64_t>();
@@ -58,6 +61,8 @@ Result<std::optional<uint64_t>> guid_of(ObjectReader& reader, std::string_view k
   if (!guid) return reader.error(key, "no GUID");
   return guid;
 }
+
+}  // namespace
 
 Result<VfBefore> parse_vf_before(const Json::Object& object) {
   ObjectReader reader(object, "vf");
@@ -83,15 +88,17 @@ Result<VfBefore> parse_vf_before(const Json::Object& object) {
   return out;
 }
 
+namespace {
+
 // The attachment and the key become names of files that are written, locked and removed.
 Result<> check_names(ObjectReader& reader, const Record& record) {
   if (!valid_container_id(record.attachment.container_id))
-    return reader.error("containerId", "no container id");
-  if (!valid_ifname(record.attachment.ifname)) return reader.error("ifname", "no interface name");
+    return reader.error("containerId", "is not a container id");
+  if (!valid_ifname(record.attachment.ifname)) return reader.error("ifname", "is not an interface name");
   const std::string_view key = record.device_key;
   constexpr std::string_view kNetdev = "netdev.";
   const bool is_netdev = key.starts_with(kNetdev) && valid_ifname(key.substr(kNetdev.size()));
-  if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "no key of a device");
+  if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "is not the key of a device");
   return {};
 }
 
@@ -103,7 +110,7 @@ Result<std::vector<uint32_t>> indices_of(ObjectReader& reader) {
   for (const Json& one : *list->as_array()) {
     const auto* index = one.as_int();
     if (index == nullptr || *index < 0 || *index > UINT32_MAX)
-      return reader.error("rdmaIndex", "no index of an RDMA device");
+      return reader.error("rdmaIndex", "is not the index of an RDMA device");
     out.push_back(static_cast<uint32_t>(*index));
   }
   return out;
@@ -129,7 +136,7 @@ Result<InPod> parse_in_pod(const Json::Object& object) {
   out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
   for (const std::string& text : TRY(reader.texts("addresses"), "").value_or(std::vector<std::string>())) {
     const auto address = IpAddress::parse_cidr(text);
-    if (!address) return reader.error("addresses", "no address with a prefix");
+    if (!address) return reader.error("addresses", "is not an address with a prefix");
     out.addresses.push_back(*address);
   }
   out.rdma = TRY(text_of(reader, "rdma"), "");
@@ -140,7 +147,7 @@ Result<InPod> parse_in_pod(const Json::Object& object) {
     out.gid_index = static_cast<uint32_t>(*index);
   if (const auto pf = TRY(reader.text("pf"), "")) {
     out.pf = PciAddress::parse(*pf);
-    if (!out.pf) return reader.error("pf", "no PCI address");
+    if (!out.pf) return reader.error("pf", "is not a PCI address");
   }
   if (const auto node = TRY(reader.integer("numaNode", 0, INT32_MAX), ""))
     out.numa_node = static_cast<int>(*node);
@@ -148,13 +155,17 @@ Result<InPod> parse_in_pod(const Json::Object& object) {
   return out;
 }
 
-Result<NetnsId> parse_netns_id(ObjectReader& reader) {
-  // Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
-  const std::string text = TRY(text_of(reader, "netnsId"), "");
+// Kept as text: JSON numbers are exact to 2^53 only, device and inode have 64 bits.
+std::string format_netns_id(const NetnsId& id) {
+  return std::to_string(id.device) + ":" + std::to_string(id.inode);
+}
+
+Result<NetnsId> parse_netns_id(ObjectReader& reader, std::string_view key) {
+  const std::string text = TRY(text_of(reader, key), "");
   NetnsId out;
   char* end = nullptr;
   out.device = std::strtoull(text.c_str(), &end, 10);
-  if (*end != ':') return reader.error("netnsId", "must be DEVICE:INODE");
+  if (*end != ':') return reader.error(key, "must be DEVICE:INODE");
   out.inode = std::strtoull(end + 1, nullptr, 10);
   return out;
 }
@@ -221,7 +232,7 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   LinkBefore out;
   out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX), ""));
   out.name = TRY(text_of(reader, "name"), "");
-  if (!valid_ifname(out.name)) return reader.error("name", "no interface name");
+  if (!valid_ifname(out.name)) return reader.error("name", "is not an interface name");
   out.altnames = TRY(reader.texts("altnames"), "").value_or(std::vector<std::string>());
   out.mac = TRY(mac_of(reader, "mac"), "");
   out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
@@ -259,7 +270,7 @@ Result<std::map<uint32_t, std::string>> parse_irqs(ObjectReader& record) {
   ObjectReader reader(*object, record.path("irqs"));
   for (const auto& [name, value] : *object) {
     const auto irq = parse_decimal(name);
-    if (!irq) return reader.error(name, "no number of an interrupt");
+    if (!irq) return reader.error(name, "is not the number of an interrupt");
     out[*irq] = TRY(reader.text(name), "").value_or("");
   }
   return out;
@@ -273,10 +284,13 @@ std::string format_record(const Record& record) {
   out.set("containerId", record.attachment.container_id).set("ifname", record.attachment.ifname);
   if (!record.rail_of.empty()) out.set("railOf", record.rail_of);
   out.set("network", record.network).set("bootId", record.boot_id).set("netns", record.netns);
-  out.set("netnsId", std::to_string(record.netns_id.device) + ":" + std::to_string(record.netns_id.inode));
+  out.set("netnsId", format_netns_id(record.netns_id));
+  if (record.host_netns) out.set("hostNetnsId", format_netns_id(*record.host_netns));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
   out.set("vf", record.vf ? format_vf(*record.vf) : Json());
+  if (record.rebinding) out.set("rebinding", true);
+  if (record.address_refused) out.set("addressRefused", true);
   if (record.routing_table) out.set("routingTable", *record.routing_table);
   if (!record.irqs.empty()) out.set("irqs", format_irqs(record.irqs));
   out.set("port", record.port ? Json(*record.port) : Json());
@@ -285,6 +299,7 @@ std::string format_record(const Record& record) {
   Json indices = Json::array();
   for (const uint32_t index : record.rdma_index) indices.push(Json(index));
   out.set("rdmaIndex", indices).set("indexInPod", record.index_in_pod);
+  if (record.allocated_file) out.set("allocatedFile", *record.allocated_file);
   if (record.in_pod) out.set("inPod", format_in_pod(*record.in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
   return out.pretty() + "\n";
@@ -303,13 +318,16 @@ Result<Record> parse_record(std::string_view text) {
   out.network = TRY(text_of(reader, "network"), "");
   out.boot_id = TRY(text_of(reader, "bootId"), "");
   out.netns = TRY(text_of(reader, "netns"), "");
-  out.netns_id = TRY(parse_netns_id(reader), "");
+  out.netns_id = TRY(parse_netns_id(reader, "netnsId"), "");
+  if (reader.value("hostNetnsId") != nullptr) out.host_netns = TRY(parse_netns_id(reader, "hostNetnsId"), "");
   out.device_key = TRY(text_of(reader, "deviceKey"), "");
   TRY(check_names(reader, out), "");
   if (const auto device = TRY(reader.text("device"), ""))
     out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
   if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
+  out.rebinding = TRY(reader.boolean("rebinding"), "").value_or(false);
+  out.address_refused = TRY(reader.boolean("addressRefused"), "").value_or(false);
   if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX), ""))
     out.routing_table = static_cast<uint32_t>(*table);
   out.irqs = TRY(parse_irqs(reader), "");
@@ -326,6 +344,7 @@ Result<Record> parse_record(std::string_view text) {
   // Records of older versions do not have it; the kernel keeps an index where it can.
   const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
   out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;
+  out.allocated_file = TRY(reader.text("allocatedFile"), "");
   if (const Json::Object* in_pod = TRY(reader.object("inPod"), ""))
     out.in_pod = TRY(parse_in_pod(*in_pod), "");
   out.config = TRY(text_of(reader, "config"), "");

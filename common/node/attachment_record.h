@@ -34,6 +34,8 @@ struct AttachmentName {
 using AttachedDevices = std::map<std::string, AttachmentName>;
 
 // The rule for container ids, which become file names.
+// It is part of a file name (255 bytes) beside the interface name.
+inline constexpr size_t kMaxContainerId = 200;
 bool valid_container_id(std::string_view id);
 
 // A netdev as it was in the host.
@@ -96,12 +98,19 @@ struct Record {
   std::string boot_id;  // the state of devices does not outlive a boot
   std::string netns;
   NetnsId netns_id;
+  // The host's namespace at ADD: one node of several on a machine (kind) can get another without a boot. No
+  // value: the record is an older version's.
+  std::optional<NetnsId> host_netns = std::nullopt;
   std::string device_key;
   std::optional<DeviceId> device;
-  std::optional<LinkBefore> link;         // no value for devices without a netdev
-  int index_in_pod = 0;                   // of the netdev; a move keeps it unless the pod has it already
-  std::optional<uint32_t> port;           // dev_port of the netdev: which one, where the function has several
-  std::optional<VfBefore> vf;             // no value: no setting was to be changed
+  std::optional<LinkBefore> link;  // no value for devices without a netdev
+  int index_in_pod = 0;            // of the netdev; a move keeps it unless the pod has it already
+  std::optional<uint32_t> port;    // dev_port of the netdev: which one, where the function has several
+  std::optional<VfBefore> vf;      // no value: no setting was to be changed
+  bool rebinding = false;  // its driver is being bound again: a kill, or a failure, leaves it without one
+  // The IPAM plugin answered ADD with an error and refused the DEL of the roll-back, too: it holds no
+  // address.
+  bool address_refused = false;
   std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
   std::map<uint32_t, std::string> irqs =
       {};                         // interrupt -> mask of its CPUs before; of those that were changed
@@ -111,6 +120,9 @@ struct Record {
   // rdma_dev_change_netns()); empty: the record is an older version's.
   std::vector<uint32_t> rdma_index;
   std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: the same
+  // AllocatedNodes::file at ADD: those that are void with the attachment. Empty: there were none; no value:
+  // the record is an older version's.
+  std::optional<std::string> allocated_file;
   std::optional<InPod> in_pod;  // no value while ADD is at work, and in the records of older versions
   // What the IPAM plugin needs to release the address when the runtime never asks for it.
   std::string config;
@@ -138,8 +150,10 @@ inline constexpr size_t kMaxRecordBytes = size_t{3} << 20;
 // The text of a record file, and back.
 std::string format_record(const Record& record);
 Result<Record> parse_record(std::string_view text);
-// The part about the netdev, which a baseline has, too.
+// The parts about the netdev and the VF, which a baseline has, too.
 Json format_link(const LinkBefore& link);
 Result<LinkBefore> parse_link_before(const Json::Object& object);
+Json format_vf(const VfBefore& before);
+Result<VfBefore> parse_vf_before(const Json::Object& object);
 
 }  // namespace vfrail

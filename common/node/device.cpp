@@ -39,10 +39,29 @@ void parse_uevent(std::string_view text, Device& out) {
   }
 }
 
+// "0x15B3" -> "15b3".
+Result<std::string> read_id(const DeviceFolder& folder, const char* file) {
+  const std::string text = lower_case(TRY(folder.text(file), ""));
+  return text.starts_with("0x") ? text.substr(2) : text;
+}
+
+// A tree that somebody has written by hand can lack uevent, which the peers do not read.
+Result<bool> read_id_files(const DeviceFolder& folder, Device& out) {
+  const std::string code = TRY(read_id(folder, "class"), "");
+  if (code.empty()) return false;
+  out.class_code = "0x" + code;
+  out.vendor = TRY(read_id(folder, "vendor"), "");
+  out.device = TRY(read_id(folder, "device"), "");
+  out.subsystem_vendor = TRY(read_id(folder, "subsystem_vendor"), "");
+  out.subsystem_device = TRY(read_id(folder, "subsystem_device"), "");
+  return true;
+}
+
 Result<bool> read_ids(const SysRoot& sys, Device& out) {
   const auto uevent = TRY(sys.text(device_folder(out.id) + "/uevent"), "");
-  if (uevent) parse_uevent(*uevent, out);
-  return uevent.has_value();
+  if (!uevent) return read_id_files(DeviceFolder(sys, out.id), out);
+  parse_uevent(*uevent, out);
+  return true;
 }
 
 // The link in the bus's folder has the device's place: "../../../devices/pci0000:16/0000:16:01.0/...".

@@ -31,7 +31,7 @@ Result<std::optional<std::vector<uint8_t>>> read_gid(const SysRoot& port, uint32
   if (!text) return std::optional<std::vector<uint8_t>>();
   auto address = IpAddress::parse(*text);
   if (!address || !address->v6())
-    return Error{Errc::protocol, 0, port.path(file) + " is no GID: " + text->substr(0, 80)};
+    return Error{Errc::protocol, 0, port.path(file) + " is not a GID: " + text->substr(0, 80)};
   return std::optional(std::move(address->bytes));
 }
 

@@ -1,5 +1,7 @@
 #include "common/node/rdma_facts.h"
 
+#include <algorithm>
+
 namespace vfrail {
 
 namespace {
@@ -60,6 +62,18 @@ void assign_mad(const CharacterDevice& node, RdmaPort& port) {
   if (node.name.starts_with("issm")) port.issm = node.name;
 }
 
+// The port of a node of this device; null if it has none. A tree that somebody has written by hand can lack
+// the node's file `port`, or the device's folder `ports`, which the peers do not read. A number of 0 is
+// not known.
+RdmaPort* port_of(const CharacterDevice& node, bool lists_ports, RdmaFacts& device) {
+  const auto at = std::find_if(device.ports.begin(), device.ports.end(),
+                               [&](const RdmaPort& port) { return port.number == node.port; });
+  if (at != device.ports.end()) return &*at;
+  if (lists_ports) return node.port == 0 ? &device.ports.front() : nullptr;
+  device.ports.emplace_back().number = static_cast<uint32_t>(node.port);
+  return &device.ports.back();
+}
+
 // The files of each node name its device, which is needed with several devices or ports.
 Result<> assign_nodes(const DeviceFolder& folder, std::vector<RdmaFacts>& devices) {
   const auto verbs = TRY(read_class(folder, kVerbsNodes), "");
@@ -72,10 +86,10 @@ Result<> assign_nodes(const DeviceFolder& folder, std::vector<RdmaFacts>& device
     for (const CharacterDevice& node : ucms) {
       if (node.ibdev == device.name) device.ucm = node.name;
     }
-    for (RdmaPort& port : device.ports) {
-      for (const CharacterDevice& node : mads) {
-        if (node.ibdev == device.name && node.port == port.number) assign_mad(node, port);
-      }
+    const bool lists_ports = !device.ports.empty();
+    for (const CharacterDevice& node : mads) {
+      if (node.ibdev != device.name) continue;
+      if (RdmaPort* port = port_of(node, lists_ports, device)) assign_mad(node, *port);
     }
   }
   return {};

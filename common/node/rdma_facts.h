@@ -12,7 +12,7 @@
 namespace vfrail {
 
 struct RdmaPort {
-  uint32_t number = 1;
+  uint32_t number = 1;          // 0: not known
   std::string state = {};       // "ACTIVE", "DOWN", "INIT", "ARMED"
   std::string link_layer = {};  // "Ethernet", "InfiniBand"
   std::string umad = {};        // "umad0"; empty if there is none

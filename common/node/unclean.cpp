@@ -47,11 +47,15 @@ Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string
     if (!name.ends_with(kEnding)) continue;  // a file that is being written
     const auto text = TRY(read_file(at->path().string(), kMaxUncleanBytes), "");
     if (!text) continue;
-    UncleanFile file = TRY(parse_unclean(*text), "read " + at->path().string());
-    if (!boot_id.empty() && file.boot_id != boot_id) continue;
     const std::string key = name.substr(0, std::min(name.find(kPortSeparator), name.size() - kEnding.size()));
+    const auto file = parse_unclean(*text);
+    if (!file) {  // it says nothing about other devices
+      out[key].push_back("its state cannot be read: " + at->path().string() + ": " + file.error().text);
+      continue;
+    }
+    if (!boot_id.empty() && file->boot_id != boot_id) continue;
     auto& reasons = out[key];
-    reasons.insert(reasons.end(), file.reasons.begin(), file.reasons.end());
+    reasons.insert(reasons.end(), file->reasons.begin(), file->reasons.end());
   }
   if (error && error != std::errc::no_such_file_or_directory)
     return Error::from_errno(error.value(), "list " + folder);

@@ -15,7 +15,8 @@ namespace vfrail {
 using UncleanDevices = std::map<std::string, std::vector<std::string>>;
 
 // Those of this boot: a boot resets every device. All, if `boot_id` is empty because it is unknown. A missing
-// folder means no unclean device; an unreadable one is an error, and so is a file in it.
+// folder means no unclean device; an unreadable one is an error, and so is a file in it. A malformed file
+// makes its device unclean, with that as the reason.
 Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string_view boot_id);
 
 // The folder with a file for each, below the state folder.

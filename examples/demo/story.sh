@@ -1,5 +1,5 @@
 #!/bin/bash
-# The main job of vfrail, told step by step. Runs in the lab VM; ./examples/demo/run starts it.
+# The main job of vfrail, step by step. Runs in the lab VM; ./examples/demo/run starts it.
 . /lab/lib.sh
 trap - EXIT     # the story counts for itself
 
@@ -8,7 +8,7 @@ kubelet=/var/lib/kubelet
 state=/run/story
 mkdir -p $state $kubelet/device-plugins $kubelet/plugins_registry /etc/pcidp /opt/cni/bin
 
-# ---- Telling ----------------------------------------------------------------------------------------------------
+# ---- Printing ---------------------------------------------------------------------------------------------------
 
 steps=() times=() failed=''
 now() { echo $((${EPOCHREALTIME/./} / 1000)); }
@@ -18,7 +18,7 @@ step() {
     title=$1 begin=$(now)
     [ -z "$title" ] || printf '\n--- %d. %s\n\n' $((${#steps[@]} + 1)) "$title"
 }
-tell() { fold -s -w 100 <<< "$*" | sed 's/^/  /'; }
+print() { fold -s -w 100 <<< "$*" | sed 's/^/  /'; }
 # show COMMAND...: the command and what it prints.
 show() { echo "  \$ $*"; "$@" 2>&1 | sed 's/^/    /'; return "${PIPESTATUS[0]}"; }
 # must WHAT COMMAND...: the story ends here if it fails.
@@ -105,10 +105,10 @@ must 'the configuration is good' vfrail check-config /etc/pcidp/config.json
 test-kubelet run --kubelet-root $kubelet > $state/kubelet.log 2>&1 &
 vfrail serve > $state/serve.log 2>&1 &
 serve=$!
-must 'kubelet has been offered eight devices' eventually test-kubelet capacity --kubelet-root $kubelet --wait $resource=8 --timeout 60
-tell "The node's capacity, as kubelet would report it:"
+must 'eight devices are advertised to kubelet' eventually test-kubelet capacity --kubelet-root $kubelet --wait $resource=8 --timeout 60
+print "The node's capacity, as kubelet would report it:"
 show test-kubelet capacity --kubelet-root $kubelet
-tell 'And what vfrail knows, with the reason for each function that is in no pool:'
+print 'And what vfrail knows, with the reason for each function that is in no pool:'
 show vfrail inspect --config-file /etc/pcidp/config.json
 
 step 'The network: what a HostDeviceNetwork renders to'
@@ -126,12 +126,12 @@ for pod in trainer-0 trainer-1; do
     must "kubelet allocates one device" test-kubelet allocate --kubelet-root $kubelet $resource 1
     cp $state/must "$state/$pod.allocate"
     jq -r '.ids[0]' "$state/$pod.allocate" > "$state/$pod.id"
-    tell "The container will get:"
+    print "The container will get:"
     jq -r '(.envs | to_entries[] | "\(.key)=\(.value)"), (.devices[] | "\(.host_path) \(.permissions)")' \
         "$state/$pod.allocate" | sed 's/^/    /'
     must 'the pod has a network namespace' ip netns add "$pod"
     must 'the network attachment' multus ADD "$pod"
-    tell "The answer of the CNI plugin:"
+    print "The answer of the CNI plugin:"
     jq -c . $state/must | sed 's/^/    /'
     show ip netns exec "$pod" ip -br addr show dev net1
     show ip netns exec "$pod" rdma link
@@ -155,7 +155,7 @@ must "trainer-1 cannot open trainer-0's ($(uverbs_of trainer-0))" \
 must "the host cannot open trainer-0's" refused_with 'not permitted' bash -c ": < $(uverbs_of trainer-0)"
 
 step 'RDMA traffic, in the first namespace'
-tell "Soft-RoCE of this kernel carries traffic in the first network namespace only (a NIC's RDMA device does in every" \
+print "Soft-RoCE of this kernel carries traffic in the first network namespace only (a NIC's RDMA device does in every" \
     "namespace), so the verbs ping-pong runs over a VF that is in no pod."
 free=$(idle_vf)
 device=$(rdmadev "$free") link=$(netdev "$free")
@@ -179,7 +179,7 @@ done
 stopping=$(now)
 kill -TERM $serve
 must 'vfrail serve stops' eventually ended $serve
-tell "It took $(($(now) - stopping)) ms to stop."
+print "It took $(($(now) - stopping)) ms to stop."
 rm -rf /opt/cni/bin/host-local
 node_state | grep -v '^file /var/lib/cni/networks' > $state/after
 must 'the node is as before: links, names, addresses, VF properties, RDMA devices, state files' diff $state/before $state/after

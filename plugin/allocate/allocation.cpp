@@ -86,11 +86,11 @@ void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
     out.add(kVfioDevices + facts.vfio_cdev);
   }
   if (uses_uio(facts) && !facts.uio.empty()) out.add("/dev/" + facts.uio);
+  if (gets_vdpa(device) && !facts.vdpa->node.empty()) out.add("/dev/" + facts.vdpa->node);
   if (gets_vhost(device, node)) {
     out.add(kVhostNet);
     out.add(kTun);
   }
-  if (gets_vdpa(device) && !facts.vdpa->node.empty()) out.add("/dev/" + facts.vdpa->node);
   for (const std::string& path : device.extra_nodes) out.add(path);
 }
 

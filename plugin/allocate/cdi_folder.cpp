@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/ids.h"
+#include "common/node/allocated_unit.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -64,9 +65,26 @@ bool is_on_node(const std::string& end, const SysRoot& sys) {
   return sys.exists(std::string("sys/bus/") + bus + "/devices/" + end).value_or(true);
 }
 
-bool may_be_needed(const std::string& file, const KnownDevices& known) {
+// By Allocate's own word: the pool can have lost them since.
+Result<std::set<std::string>> devices_of_bundles(const KnownDevices& known) {
+  std::set<std::string> out;
+  for (const auto& [resource, units] : known.in_use.resources) {
+    for (const auto& [id, container] : units) {
+      if (!is_unit(id)) continue;
+      for (const AllocatedUnit& unit : TRY(read_allocated_units(known.run_dir, id), "")) {
+        if (unit.resource != resource) continue;
+        for (const DeviceId& device : unit.devices) out.insert(device.text());
+      }
+    }
+  }
+  return out;
+}
+
+bool may_be_needed(const std::string& file, const KnownDevices& known,
+                   const std::set<std::string>& of_bundles) {
   return is_of_a_device(file, [&](const std::string& end) {
-    return known.there.contains(end) || is_used(end, known.in_use) || is_on_node(end, known.sys);
+    return known.there.contains(end) || is_used(end, known.in_use) || of_bundles.contains(end) ||
+           is_on_node(end, known.sys);
   });
 }
 
@@ -96,8 +114,10 @@ Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec) {
 
 std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder, const KnownDevices& known) {
   std::vector<std::string> out;
+  const auto of_bundles = devices_of_bundles(known);
+  if (!of_bundles) return out;
   for (const std::string& name : our_files(folder)) {
-    if (!name.ends_with(".json") || may_be_needed(name, known)) continue;
+    if (!name.ends_with(".json") || may_be_needed(name, known, *of_bundles)) continue;
     if (remove_file(folder + "/" + name)) out.push_back(name);
   }
   return out;

@@ -30,6 +30,7 @@ struct KnownDevices {
   std::set<std::string> there;  // ids of the devices that the node had at the last scan
   DevicesInUse in_use;          // kubelet's answer, given after that scan
   SysRoot sys;                  // the node now
+  std::string run_dir = {};     // where Allocate writes down which devices a unit of a bundle has
 };
 
 // Removes the specs of devices that the node does not have, and that no container has. If that is unknown the

@@ -11,6 +11,7 @@
 #include "plugin/allocate/cdi_folder.h"
 #include "plugin/inventory/node_devices.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <set>
@@ -188,9 +189,10 @@ class Written {
  private:
   std::string spec_path(const CdiSpec& spec) const { return places_.cdi_dir + "/" + spec.file_name(); }
 
-  // An existing one may be in use, by other pods of a shared pool: its replacement is equivalent.
+  // An existing one may be in use, by other pods of a shared pool: its replacement is equivalent. So may
+  // one that cannot be found out about.
   Result<> write_spec(const CdiSpec& spec) {
-    const bool was_there = ::access(spec_path(spec).c_str(), F_OK) == 0;
+    const bool was_there = ::access(spec_path(spec).c_str(), F_OK) == 0 || errno != ENOENT;
     TRY(put_cdi_spec(places_.cdi_dir, spec), "");
     if (!was_there) files_.push_back(spec_path(spec));
     return {};
@@ -231,7 +233,9 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
   for (Allocation& allocation : allocations) {
     if (!places.cdi_dir.empty()) use_cdi(pool->config, places.cni_dir, allocation);
   }
-  TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
+  const bool has_files = std::any_of(allocations.begin(), allocations.end(),
+                                     [](const Allocation& allocation) { return !allocation.files.empty(); });
+  if (has_files) TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
   Written written(places);
   for (const Allocation& allocation : allocations) {
     if (pool->config.pod_files.any())

@@ -257,7 +257,7 @@ Result<> Copy::kernel_facts() {
        {"ib_uverbs", "rdma_ucm", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem", "nv_peer_mem"}) {
     const std::string module = "sys/module/" + name;
     if (TRY(sys_.exists(module), "")) TRY(folder(module), "");
-    TRY(files(module, {"version"}), "");
+    TRY(files(module, {"version", "taint"}), "");
   }
   return {};
 }

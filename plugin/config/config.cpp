@@ -28,7 +28,7 @@ Error no_resources(const Json::Object& top) {
     if (!meant.empty() && key != meant) hint = "; there is \"" + key + "\", did you mean \"" + meant + "\"?";
   }
   return Error{Errc::invalid, 0,
-               "resourceList: missing, and so are configList and mode: there is nothing to offer" + hint,
+               "resourceList: missing, and so are configList and mode: there is nothing to advertise" + hint,
                ErrorId::config_empty};
 }
 
@@ -38,20 +38,25 @@ size_t entries(const Config& config) { return config.resources.size() + config.s
 // an invalid value.
 Result<> read_interval(ObjectReader& top, ConfigWarnings& warnings, Config& out) {
   const auto seconds = top.integer("periodicUpdateInterval", 0);
-  if (!seconds && top.value("configList") != nullptr) return seconds.error();
+  const Json* list = top.value("configList");
+  const bool peers = list != nullptr && list->as_array() != nullptr && !list->as_array()->empty();
+  if (!seconds && peers && top.value("resourceList") == nullptr) return seconds.error();
   if (!seconds) warnings.remark(top, "periodicUpdateInterval", "ignored: " + seconds.error().text);
   if (seconds && *seconds) out.rescan_seconds = static_cast<uint32_t>(std::min(**seconds, kMaxRescanSeconds));
   return {};
 }
 
-// A list without entries beside one that has some is no fault.
+// A list without entries, or no list at all, is no fault beside a list that has entries: each peer reads its
+// own.
 Result<> check_empty_lists(ObjectReader& top, ConfigWarnings& warnings, bool has_entries) {
   for (const char* name : {"resourceList", "configList"}) {
     const Json* list = top.value(name);
+    if (list != nullptr && list->as_array() == nullptr)
+      warnings.remark(top, name, std::string("ignored: must be a list, got ") + list->type_name());
     if (list == nullptr || list->as_array() == nullptr || !list->as_array()->empty()) continue;
     if (!has_entries)
-      return top.error(name, "empty, there is nothing to offer").with_id(ErrorId::config_empty);
-    warnings.remark(top, name, "empty, it offers nothing");
+      return top.error(name, "empty, there is nothing to advertise").with_id(ErrorId::config_empty);
+    warnings.remark(top, name, "empty, it advertises nothing");
   }
   return {};
 }
@@ -77,7 +82,9 @@ Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config&
   const size_t before = entries(out);
   ConfigWarnings warnings(options.file, options.strict, out);
   TRY(read_interval(reader, warnings, out), "");
-  TRY(read_mode(reader, options, out), "");
+  // The peers with a list ignore the keys of the one with mode.
+  if (reader.value("resourceList") == nullptr && reader.value("configList") == nullptr)
+    TRY(read_mode(reader, options, out), "");
   TRY(read_resource_list(reader, options, out), "");
   TRY(read_config_list(reader, options, out), "");
   const bool has_entries = entries(out) > before;
@@ -109,6 +116,11 @@ Result<> check_unique(const Config& config, const ResourceConfig& added, const O
 }
 
 Result<const Json::Array*> read_list(ObjectReader& top, const char* name) {
+  const Json* found = top.value(name);
+  const Json* other = top.value(std::string_view(name) == "resourceList" ? "configList" : "resourceList");
+  const bool has_other = other != nullptr && other->as_array() != nullptr && !other->as_array()->empty();
+  if (has_other && found != nullptr && found->as_array() == nullptr)
+    return static_cast<const Json::Array*>(nullptr);
   const Json::Array* list = TRY(top.array(name), "");
   if (list != nullptr && list->size() > kMaxResources)
     return top.error(name, "more than " + std::to_string(kMaxResources) + " resources");
@@ -198,6 +210,7 @@ Result<Config> parse_parts(const std::vector<Document>& documents, const ConfigO
                        " resources in the documents up to here"};
   }
   if (out.resources.empty() && !out.skipped.empty()) return nothing_left(out.skipped);
+  make_sockets_distinct(out.resources);
   return out;
 }
 

@@ -87,6 +87,7 @@ struct PodFileMounts {
 struct ResourceConfig {
   std::string prefix;  // "nvidia.com"
   std::string name;    // "hostdev"
+  std::string socket;  // file name of its socket; empty: PREFIX_NAME.sock
   DeviceType device_type = DeviceType::net_device;
   UnitKind unit = UnitKind::device;
   uint32_t units = 0;                    // shared and shared_one: how many
@@ -137,6 +138,8 @@ struct Config {
 };
 
 inline constexpr const char* kPeersPrefix = "intel.com";
+// Of kubelet, unless --kubelet-root names another folder.
+inline constexpr const char* kKubeletRoot = "/var/lib/kubelet";
 
 struct ConfigOptions {
   std::string file;  // for messages
@@ -152,7 +155,8 @@ Result<Config> parse_config(std::string_view text, const ConfigOptions& options)
 // The configurations in these documents, as one. It has no resources if there is none.
 Result<Config> parse_config(const std::vector<Document>& documents, const ConfigOptions& options);
 
-// The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock".
+// The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock", of the other formats that of their
+// peers ("hca_a.sock").
 std::string socket_name(const ResourceConfig& resource);
 // The environment variable with a container's devices: "PCIDEVICE_NVIDIA_COM_HOSTDEV".
 std::string env_name(const ResourceConfig& resource);

@@ -14,19 +14,19 @@ bool same_name(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// Like Go's strconv.Atoi(), which accepts a sign.
-std::optional<int> number(std::string_view text) {
+// Like Go's strconv.Atoi(), which accepts a sign and has 64 bits.
+std::optional<int64_t> number(std::string_view text) {
   if (text.starts_with("+")) text.remove_prefix(1);
   if (text.starts_with("-")) return std::nullopt;
-  int value = 0;
+  int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
 struct Range {
-  int first = 0;
-  int last = 0;
+  int64_t first = 0;
+  int64_t last = 0;
 };
 
 std::optional<Range> parse_item(std::string_view item) {
@@ -49,9 +49,9 @@ void each_item(std::string_view items, See see) {
 
 }  // namespace
 
-bool device_range_selects(std::string_view entry, std::string_view name, int index) {
+bool device_range_selects(std::string_view entry, std::string_view name, int64_t index) {
   const size_t hash = entry.find('#');
-  if (name.empty() || index < 0 || !same_name(entry.substr(0, hash), name)) return false;
+  if (name.empty() || !same_name(entry.substr(0, hash), name)) return false;
   if (hash == std::string_view::npos) return true;
   const std::string_view items = entry.substr(hash + 1);
   if (items.find('#') != std::string_view::npos) return false;
@@ -64,7 +64,7 @@ bool device_range_selects(std::string_view entry, std::string_view name, int ind
   return selected;
 }
 
-bool device_ranges_select(const std::vector<std::string>& entries, std::string_view name, int index) {
+bool device_ranges_select(const std::vector<std::string>& entries, std::string_view name, int64_t index) {
   return std::any_of(entries.begin(), entries.end(),
                      [&](const std::string& entry) { return device_range_selects(entry, name, index); });
 }

@@ -49,7 +49,8 @@ Result<> check_unique(const Config& config, const ResourceConfig& added, const O
 // Far more than a node has network functions.
 inline constexpr size_t kMaxResources = 256;
 
-// The list of that name; null if there is none.
+// The list of that name; null if there is none. What is there instead of a list is an error, unless the other
+// list has entries.
 Result<const Json::Array*> read_list(ObjectReader& top, const char* name);
 
 }  // namespace vfrail

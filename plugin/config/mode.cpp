@@ -21,14 +21,14 @@ Result<> restrict_to_type(ObjectReader& top, Selector& selector) {
 }
 
 // One device for each VF of those PFs.
-Result<> read_vfs(ObjectReader& top, ResourceConfig& resource, Selector& selector) {
+Result<> read_vfs(ObjectReader& top, ConfigWarnings& warnings, ResourceConfig& resource, Selector& selector) {
   resource.name = "vhca";
-  auto names = TRY(top.texts("pfNetdevices"), "").value_or(std::vector<std::string>());
+  auto names = TRY(warnings.read_texts(top, "pfNetdevices"), "");
   if (!names.empty()) {
     selector.lists["pfNames"] = std::move(names);
     return {};
   }
-  return top.error("pfNetdevices", "missing or empty; it names the PFs whose VFs are offered");
+  return top.error("pfNetdevices", "missing or empty; it names the PFs whose VFs are advertised");
 }
 
 }  // namespace
@@ -43,20 +43,21 @@ Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out)
   ResourceConfig resource;
   resource.prefix = "rdma";
   resource.name = "hca";
+  resource.socket = "rdma-sriov-dp.sock";  // the peer's
   resource.permissions = "rwm";
   resource.register_empty = true;
+  resource.exclude_topology = true;  // as in the peer, see shared.cpp
   Selector selector;
   selector.is_rdma = true;
   TRY(restrict_to_type(top, selector), "");
   if (sriov) {
-    TRY(read_vfs(top, resource, selector), "");
+    TRY(read_vfs(top, warnings, resource, selector), "");
     warnings.remark(top, "mode",
-                    "vfrail offers the VFs that are there and creates none: set sriov_numvfs first");
+                    "vfrail advertises the VFs that are there and creates none: set sriov_numvfs first");
   } else {
     (void)top.value("pfNetdevices");  // ignored here, and in many files
     resource.unit = UnitKind::shared;
     resource.units = kUnits;
-    resource.exclude_topology = true;
     resource.host_use = HostUse::allow;
   }
   resource.selectors = {std::move(selector)};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <sys/un.h>
 
 namespace vfrail {
@@ -58,14 +59,35 @@ Result<> check_resource_prefix(std::string_view prefix) {
   if (!good) {
     return invalid(prefix, "is not a DNS name in lower case (like nvidia.com), kubelet refuses it");
   }
-  if (prefix == "kubernetes.io" || prefix.ends_with(".kubernetes.io")) {
-    return invalid(prefix, "belongs to Kubernetes itself, kubelet refuses it");
+  // IsPrefixedNativeResource() in k8s.io/kubernetes/pkg/apis/core/v1/helper looks for "kubernetes.io/"
+  // anywhere in PREFIX/NAME.
+  if (prefix.ends_with("kubernetes.io")) {
+    return invalid(prefix, "ends as a prefix of Kubernetes itself (kubernetes.io), kubelet refuses it");
+  }
+  // DefaultResourceRequestsPrefix there.
+  if (prefix.starts_with("requests.")) {
+    return invalid(prefix, "begins as the name of a quota (requests.), kubelet refuses it");
   }
   return {};
 }
 
 std::string socket_name(const ResourceConfig& resource) {
-  return resource.prefix + "_" + resource.name + ".sock";
+  return resource.socket.empty() ? resource.prefix + "_" + resource.name + ".sock" : resource.socket;
+}
+
+// None of those with the same name keeps it: which socket a resource has does not depend on its place in the
+// file. What it gets instead can be another's name, hence again.
+void make_sockets_distinct(std::vector<ResourceConfig>& resources) {
+  for (bool changed = true; changed;) {
+    std::map<std::string, int> uses;
+    for (const ResourceConfig& resource : resources) ++uses[socket_name(resource)];
+    changed = false;
+    for (ResourceConfig& resource : resources) {
+      if (resource.socket.empty() || uses[resource.socket] == 1) continue;
+      resource.socket.clear();
+      changed = true;
+    }
+  }
 }
 
 std::string env_name(const ResourceConfig& resource) {

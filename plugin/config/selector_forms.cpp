@@ -4,6 +4,8 @@
 #include "plugin/config/pkey.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string>
 
 namespace vfrail {
 
@@ -15,6 +17,12 @@ bool pci_id(std::string_view value) {
 bool pci_address(std::string_view value) {
   const auto address = PciAddress::parse(value);
   return address && address->text() == value;
+}
+// Compared without regard to case (device_range.h).
+bool root_device(std::string_view value) {
+  std::string lower(value);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return pci_address(lower);
 }
 // Empty means a device without a visible interface, as in the peers.
 bool link_type(std::string_view value) { return value.empty() || value == "ether" || value == "infiniband"; }
@@ -39,6 +47,7 @@ bool link_state(std::string_view value) {
 const SelectorForm kPciIdForm{pci_id, "four lower-case hexadecimal digits, like 15b3, are compared"};
 const SelectorForm kPciAddressForm{pci_address,
                                    "a full PCI address in lower case, like 0000:3b:02.6, is compared"};
+const SelectorForm kRootDeviceForm{root_device, "a full PCI address, like 0000:3b:02.6, is compared"};
 const SelectorForm kLinkTypeForm{link_type, "devices have ether or infiniband"};
 const SelectorForm kPkeyForm{pkey, "must be a hexadecimal number up to 0xffff, like 0x8001"};
 const SelectorForm kSubsystemForm{subsystem,

@@ -12,6 +12,7 @@ struct SelectorForm {
 
 extern const SelectorForm kPciIdForm;
 extern const SelectorForm kPciAddressForm;
+extern const SelectorForm kRootDeviceForm;  // of rootDevices, without its numbers
 extern const SelectorForm kLinkTypeForm;
 extern const SelectorForm kPkeyForm;
 extern const SelectorForm kSubsystemForm;

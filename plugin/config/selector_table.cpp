@@ -51,7 +51,7 @@ void remark_values(SelectorInput& input, const char* key, const Texts& values, C
 }
 
 Result<> parse_list(SelectorInput& input, const char* key, const SelectorForm& form, Texts& out) {
-  Texts values = TRY(input.reader.texts(key), "").value_or(Texts());
+  Texts values = TRY(input.warnings.read_texts(input.reader, key), "");
   remark_values(input, key, values, form.can_match, form.wanted);
   std::move(values.begin(), values.end(), std::back_inserter(out));
   return {};
@@ -132,8 +132,8 @@ SelectorField globs(const FieldText& words, const SelectorForm& form, Values of)
       });
 }
 
-int index_at_pf(F function) {
-  return function.sf_number ? static_cast<int>(*function.sf_number) : function.vf_index;
+int64_t index_at_pf(F function) {
+  return function.sf_number ? int64_t{*function.sf_number} : function.vf_index;
 }
 
 // VFs of a PF, or sub-functions, by their numbers.
@@ -317,10 +317,10 @@ const std::vector<SelectorField>& selector_fields() {
           kNameForm, [](F f) { return f.pf_name; }, found_pf_name),
       ranges(
           {"rootDevices", "root device", "PCI address of the PF, likewise: `\"0000:86:00.0#0-3,7\"`"},
-          kPciAddressForm, [](F f) { return f.pf->text(); }, found_root_device),
+          kRootDeviceForm, [](F f) { return f.pf->text(); }, found_root_device),
       list({"linkTypes", "link type",
-            "`ether`, `infiniband`; of its netdev, else of its PF's. A virtio device has none, as in the "
-            "peers"},
+            "`ether`, `infiniband`; of its netdev, else of its PF's. A virtio device has none, as in "
+            "sriov-network-device-plugin"},
            kNetAux, kLinkTypeForm, matches_link_type, found_link_type),
       exact({"ddpProfiles", "DDP package", "name of the DDP package, through devlink"}, kNet, kNameForm,
             [](F f) { return f.ddp_profile; }),

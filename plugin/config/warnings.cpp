@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <strings.h>
 
 namespace vfrail {
 
@@ -34,6 +35,8 @@ const std::vector<std::string>& known_keys(KeyPlace place) {
 
 std::string hint(const std::string& key, KeyPlace place) {
   const std::string meant = nearest_name(key, known_keys(place));
+  if (place == KeyPlace::top_level && ::strcasecmp(meant.c_str(), key.c_str()) == 0)
+    return ": it counts only in a file without resourceList and configList";
   if (!meant.empty()) return "; did you mean \"" + meant + "\"?";
   // Version 2 of the peer had selectors one level higher.
   if (place == KeyPlace::resource && is_selector_name(key)) {
@@ -70,12 +73,23 @@ void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, st
   if (id == ErrorId::config_mistake) out_.mistakes.push_back(out_.warnings.back());
 }
 
+Result<std::vector<std::string>> ConfigWarnings::read_texts(ObjectReader& reader, std::string_view key) {
+  auto out = TRY(reader.texts(key, ObjectReader::NullText::empty), "").value_or(std::vector<std::string>());
+  for (size_t i = 0; i < out.size(); ++i) {
+    if ((*reader.value(key)->as_array())[i].is_null())
+      remark(reader, std::string(key) + "[" + std::to_string(i) + "]",
+             "null counts as \"\", as in Go: write the value that is meant, or remove it");
+  }
+  return out;
+}
+
 Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
   for (const std::string& key : reader.unread()) {
     if (reader.value(key) == nullptr) continue;  // null, which operators write for unset keys
     const std::string what = "unknown key, ignored" + hint(key, place);
     if (place == KeyPlace::selector && misspelt_selector(key)) {
-      return reader.error(key, "unknown key" + hint(key, place) + " As it stands more is selected")
+      return reader
+          .error(key, "unknown key; without it, more devices are selected than intended" + hint(key, place))
           .with_id(ErrorId::config_unknown_key);
     }
     if (strict_)

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace vfrail {
 
@@ -26,6 +27,8 @@ class ConfigWarnings {
   void mistake(const ObjectReader& reader, std::string_view key, std::string_view what) {
     remark(reader, key, what, ErrorId::config_mistake);
   }
+  // A list of strings; empty if it is missing. A null in it counts as "", as in the peers, with a warning.
+  Result<std::vector<std::string>> read_texts(ObjectReader& reader, std::string_view key);
   // One warning for each key that was never read from `reader` and that is not null; under strict the first
   // is an error. In a selector a key that is nearly one of the known ones is always an error: without it the
   // selector would select more than it was written for.

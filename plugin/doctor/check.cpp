@@ -3,6 +3,7 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace vfrail {
 
@@ -18,6 +19,22 @@ std::string describe(const PciFunction& function) {
 bool has_rdma(const Inventory& inventory) {
   return std::any_of(inventory.functions.begin(), inventory.functions.end(),
                      [](const PciFunction& function) { return function.rdma_capable; });
+}
+
+std::optional<std::pair<int, int>> parse_release(std::string_view release) {
+  const auto parts = split(release, ".-");
+  std::pair<int, int> out;
+  const auto number = [](const std::string& text, int& to) {
+    return std::from_chars(text.data(), text.data() + text.size(), to).ec == std::errc();
+  };
+  if (parts.size() < 2 || !number(parts[0], out.first) || !number(parts[1], out.second)) return std::nullopt;
+  return out;
+}
+
+bool serves_host(const PciFunction& function) {
+  return std::any_of(function.host_use.begin(), function.host_use.end(), [](const HostUseFact& fact) {
+    return fact.kind == HostUseFact::Kind::default_route || fact.kind == HostUseFact::Kind::member;
+  });
 }
 
 }  // namespace vfrail

@@ -18,9 +18,9 @@ namespace vfrail {
 
 namespace {
 
-// The kernel answers for the interfaces of our own network namespace, which are the host's with this root.
+// The kernel answers for the interfaces of our own network namespace, which may not be the host's.
 Result<ReadDcb> open_dcb(const std::string& root) {
-  if (root != "/") return ReadDcb();
+  if (!is_live(root) || !TRY(SysRoot().exists(kOfHostAlone), "")) return ReadDcb();
   auto socket = std::make_shared<NlSocket>(TRY(NlSocket::open(NETLINK_ROUTE), "open netlink"));
   return ReadDcb([socket](const std::string& interface) { return read_dcb(*socket, interface); });
 }
@@ -29,9 +29,9 @@ Result<ReadDcb> open_dcb(const std::string& root) {
 
 std::vector<NodeCheck> node_checks() {
   std::vector<NodeCheck> out;
-  for (const NodeChecks* checks :
-       {&kernel_checks(), &driver_checks(), &port_checks(), &fabric_checks(), &transport_checks(),
-        &log_checks(), &placement_checks(), &config_space_checks(), &resource_checks(), &kubernetes_checks()})
+  for (const NodeChecks* checks : {&kernel_checks(), &driver_checks(), &port_checks(), &vf_checks(),
+                                   &fabric_checks(), &transport_checks(), &log_checks(), &placement_checks(),
+                                   &config_space_checks(), &resource_checks(), &kubernetes_checks()})
     out.insert(out.end(), checks->begin(), checks->end());
   std::sort(out.begin(), out.end(), [](const NodeCheck& a, const NodeCheck& b) {
     return std::string_view(a.id) < std::string_view(b.id);
@@ -67,7 +67,9 @@ int doctor(const DoctorOptions& options) {
                                    .kernel = is_live(options.root) ? own : sys,
                                    .config = config && *config ? &**config : nullptr,
                                    .read_dcb = *std::move(dcb),
-                                   .cni_state = cni_state_dir(options.root)});
+                                   .cni_state = cni_state_dir(options.root),
+                                   .kubelet_root = options.kubelet_root,
+                                   .cni_bin_dir = options.cni_bin_dir});
   std::cout << (options.json ? well_formed(doctor_json(reports).pretty()) + "\n" : render_checks(reports));
   std::cout.flush();
   if (config && !*config) return fail(kWrongConfig, config->error());

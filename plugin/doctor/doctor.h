@@ -22,6 +22,8 @@ struct DoctorOptions {
   Finding fail_on = Finding::fault;
   std::string config_file = {};  // empty: none to check
   std::string resource_prefix = kPeersPrefix;
+  std::string kubelet_root = kKubeletRoot;
+  std::string cni_bin_dir = kCniFolder;
 };
 
 // Exit code: 0; 1: a finding of `fail_on` or worse, or the node cannot be read; 2: the configuration is

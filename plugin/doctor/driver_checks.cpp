@@ -14,20 +14,25 @@ namespace {
 // One for the driver's own events; what is left is the netdev's queues.
 constexpr size_t kFewVectors = 2;
 
-// NVIDIA's own driver packages (OFED, DOCA) give their modules versions, Linux has none since 5.7. Of two
-// origins, one module uses structures that the other does not have.
+// NVIDIA's own driver packages (OFED, DOCA) give their modules versions of theirs, "24.10-1.1.4" or
+// "4.9-0.1.7"; those of Linux have "5.0-0" up to 5.6 and none since.
+bool is_of_linux(const std::string& version) {
+  return version.empty() || (version.ends_with("-0") && split(version, ".-").size() == 3);
+}
+
+// Of two origins, one module uses structures that the other does not have.
 Result<CheckResults> check_driver_origin(const CheckedNode& node) {
   if (!TRY(node.sys.exists("sys/module/mlx5_core"), "") || !TRY(node.sys.exists("sys/module/mlx5_ib"), ""))
     return CheckResults();
   const std::string core = TRY(node.sys.text("sys/module/mlx5_core/version"), "").value_or("");
   const std::string ib = TRY(node.sys.text("sys/module/mlx5_ib/version"), "").value_or("");
-  const auto origin = [](const std::string& version) { return version.empty() ? "of Linux" : version; };
+  if (is_of_linux(core) && is_of_linux(ib)) return CheckResults();
+  const auto origin = [](const std::string& version) { return is_of_linux(version) ? "of Linux" : version; };
   if (core != ib)
     return CheckResults{{Finding::fault,
                          std::string("mlx5_core is ") + origin(core) + " and mlx5_ib is " + origin(ib),
                          "install one of them again: the kernel's modules, or those of DOCA or OFED; then "
                          "renew the initramfs and reboot"}};
-  if (core.empty()) return CheckResults();
   return CheckResults{{Finding::good, "mlx5_core and mlx5_ib are " + core + ", of DOCA or OFED"}};
 }
 
@@ -36,6 +41,8 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
   static constexpr std::array kErrors = {"symbol_error", "link_downed", "port_rcv_errors",
                                          "local_link_integrity_errors"};
   CheckResults out;
+  size_t ports = 0;
+  size_t counters_read = 0;
   for (const PciFunction& function : node.inventory.functions) {
     if (function.is_vf()) continue;
     const DeviceFolder folder(node.sys, function.id);
@@ -44,8 +51,10 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
         const std::string counters =
             "infiniband/" + rdma.name + "/ports/" + std::to_string(port.number) + "/counters/";
         std::vector<std::string> counted_errors;
+        ++ports;
         for (const char* error : kErrors) {
           const auto count = TRY(folder.number(counters + error), "");
+          counters_read += count ? 1 : 0;
           if (count.value_or(0) > 0) counted_errors.push_back(error + (" " + std::to_string(*count)));
         }
         if (counted_errors.empty()) continue;
@@ -56,6 +65,8 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
       }
     }
   }
+  if (ports > 0 && counters_read == 0)
+    return CheckResults{{Finding::unknown, "the RDMA ports have no counters of errors here"}};
   return out;
 }
 

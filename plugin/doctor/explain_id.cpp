@@ -52,7 +52,7 @@ Result<Rows> find_rows(const std::string& word) {
   return out;
 }
 
-// "VF-N04", also without VF- and in small letters.
+// "VF-N04", also without VF- and in lower case.
 std::optional<NodeCheck> find_check(const std::string& text) {
   const std::string word = upper_id(text);
   for (const NodeCheck& check : node_checks()) {

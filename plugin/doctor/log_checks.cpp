@@ -1,10 +1,12 @@
 // What the kernel has logged about devices since boot.
 #include "common/escape.h"
+#include "common/node/device_folder.h"
 #include "common/text.h"
 #include "plugin/doctor/check.h"
 #include "plugin/inventory/kernel_log.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 namespace vfrail {
@@ -25,7 +27,7 @@ constexpr TopicText kTopicTexts[] = {
     {LogTopic::pcie_error, "about errors of PCIe",
      "reseat the card, and check the slot, riser and its link (VF-N23)"},
     {LogTopic::gid, "about GIDs that could not be set: RoCE does not work from these addresses",
-     "look at the MAC address (a multicast one is refused) and the number of addresses of the interface"},
+     "check the MAC address (a multicast one is refused) and the number of addresses of the interface"},
     {LogTopic::iommu_fault, "about faults of the IOMMU",
      "the device or its driver used memory that it may not: see the messages around it, and VF-N05"}};
 
@@ -79,9 +81,42 @@ Result<std::optional<KernelLog>> read_log(const CheckedNode& node) {
   return read_kernel_log(node.kernel);
 }
 
+// "TOTAL_ERR_COR 3" (aer_dev_correctable and the others,
+// Documentation/ABI/testing/sysfs-bus-pci-devices-aer).
+uint64_t total_errors(const std::string& counters) {
+  for (const std::string& line : split(counters, "\n")) {
+    const auto words = split(line, " ");
+    if (words.size() == 2 && words[0].starts_with("TOTAL_ERR_"))
+      return std::strtoull(words[1].c_str(), nullptr, 10);
+  }
+  return 0;
+}
+
+// What the kernel counts of PCIe says something where its log cannot be read.
+Result<CheckResults> check_pcie_counters(const CheckedNode& node, const std::string& why) {
+  CheckResults out;
+  for (const std::string kind : {"fatal", "nonfatal", "correctable"}) {
+    std::vector<std::string> counted_errors;
+    for (const std::string& address : known_addresses(node.inventory)) {
+      if (!PciAddress::parse(address)) continue;  // a host bridge
+      const std::string file = std::string(kPciDevices) + "/" + address + "/aer_dev_" + kind;
+      const uint64_t total = total_errors(TRY(node.sys.text(file), "").value_or(""));
+      if (total > 0) counted_errors.push_back(address + " (" + std::to_string(total) + ")");
+    }
+    if (!counted_errors.empty())
+      out.push_back({kind == "correctable" ? Finding::note : Finding::advice,
+                     "PCIe has counted " + kind + " errors since boot: " + first_few(counted_errors),
+                     "reseat the card, and check the slot, riser and its link (VF-N23)"});
+  }
+  out.push_back({Finding::unknown, why});
+  return out;
+}
+
 Result<CheckResults> check_log(const CheckedNode& node) {
-  const auto log = TRY(read_log(node), "read the kernel's log");
-  if (!log) return CheckResults{{Finding::unknown, node.sys.path(kKernelLog) + " is not there"}};
+  const auto found = read_log(node);
+  if (!found) return check_pcie_counters(node, "read the kernel's log: " + found.error().text);
+  const auto& log = *found;
+  if (!log) return check_pcie_counters(node, node.sys.path(kKernelLog) + " is not there");
   const auto known = known_addresses(node.inventory);
   CheckResults out;
   for (const TopicText& topic : kTopicTexts) {

@@ -22,74 +22,128 @@ double leading_number(const std::string& text) {
 // "8.0 GT/s PCIe", "16": a link that trained below what both ends can do.
 Result<CheckResults> check_pcie_links(const CheckedNode& node) {
   CheckResults out;
+  size_t cards = 0;
+  size_t links = 0;
   for (const PciFunction& function : node.inventory.functions) {
     if (function.kind != FunctionKind::network || function.is_vf()) continue;
+    ++cards;
     const DeviceFolder folder(node.sys, function.id);
     for (const char* what : {"link_speed", "link_width"}) {
       const std::string now = TRY(folder.text(std::string("current_") + what), "");
       const std::string most = TRY(folder.text(std::string("max_") + what), "");
+      links += now.empty() || most.empty() ? 0 : 1;
       if (leading_number(now) <= 0 || leading_number(now) >= leading_number(most)) continue;
       out.push_back({Finding::advice, describe(function) + ": PCIe " + what + " is " + now + " of " + most,
                      "reseat the card, or use another slot: lspci -vv shows the link of each bridge"});
     }
   }
+  if (cards > 0 && links == 0)
+    return CheckResults{{Finding::unknown, "no card has current_link_speed and max_link_speed here"}};
   return out;
 }
 
-Result<size_t> count_numa_nodes(const SysRoot& sys) {
-  size_t out = 0;
-  for (const std::string& name : TRY(sys.list("sys/devices/system/node"), "").value_or(SysRoot::Names()))
-    out += name.starts_with("node") ? 1 : 0;
-  return out;
+constexpr const char* kNumaNodes = "sys/devices/system/node";
+
+// No value: the folder is not there.
+Result<std::optional<size_t>> count_numa_nodes(const SysRoot& sys) {
+  const auto names = TRY(sys.list(kNumaNodes), "");
+  if (!names) return std::optional<size_t>();
+  return std::optional<size_t>(std::count_if(
+      names->begin(), names->end(), [](const std::string& name) { return name.starts_with("node"); }));
 }
 
 Result<CheckResults> check_numa(const CheckedNode& node) {
-  if (TRY(count_numa_nodes(node.sys), "") < 2) return CheckResults();
+  const auto nodes = TRY(count_numa_nodes(node.sys), "");
+  if (nodes && *nodes < 2) return CheckResults();
   std::vector<std::string> unknown;
   for (const PciFunction& function : node.inventory.functions) {
     if (function.kind == FunctionKind::network && !function.is_vf() && !function.numa_node)
       unknown.push_back(describe(function));
   }
   if (unknown.empty()) return CheckResults();
+  if (!nodes)
+    return CheckResults{{Finding::unknown, "no NUMA node of " + first_few(unknown) + ", and no " +
+                                               node.sys.path(kNumaNodes) + " that says how many there are"}};
   return CheckResults{{Finding::advice, "the firmware names no NUMA node of " + first_few(unknown),
                        "an update of the firmware; until then kubelet's topology manager cannot align them"}};
 }
 
 bool serves_rdma(const PciFunction& function) {
-  return function.rdma_capable && !function.manages_nvlink && function.host_use.empty();
+  return function.rdma_capable && !function.manages_nvlink && !serves_host(function);
 }
+
+constexpr const char* kNearRemedy =
+    "preferredAllocation: pcie of the resource gives a pod the devices that are near its GPUs";
 
 Result<CheckResults> check_gpus(const CheckedNode& node) {
   std::vector<std::string> far;
-  const auto& functions = node.inventory.functions;
-  if (std::none_of(functions.begin(), functions.end(), serves_rdma)) return CheckResults();
-  for (const Gpu& gpu : node.inventory.gpus) {
-    const Place here = place_of(gpu);
-    const bool near = std::any_of(functions.begin(), functions.end(), [&](const PciFunction& function) {
-      return serves_rdma(function) && distance(here, place_of(function)) < Distance::node;
-    });
-    if (!near) far.push_back(gpu.address.text());
+  std::vector<std::string> behind_bridge;
+  std::vector<Place> places;
+  for (const PciFunction& function : node.inventory.functions) {
+    if (serves_rdma(function)) places.push_back(place_of(function));
   }
-  if (far.empty()) return CheckResults();
-  return CheckResults{{Finding::note, "no RDMA device is below the host bridge of GPU " + first_few(far) +
-                                          ": GPUDirect RDMA goes through the CPU there"}};
+  if (places.empty()) return CheckResults();
+  for (const Gpu& gpu : node.inventory.gpus) {
+    Distance nearest = Distance::sys;
+    for (const Place& place : places) nearest = std::min(nearest, distance(place_of(gpu), place));
+    if (nearest >= Distance::node) far.push_back(gpu.address.text());
+    if (nearest == Distance::phb) behind_bridge.push_back(gpu.address.text());
+  }
+  CheckResults out;
+  if (!far.empty())
+    out.push_back({Finding::note,
+                   "no RDMA device is below the host bridge of GPU " + first_few(far) +
+                       ": GPUDirect RDMA goes through the CPU there",
+                   kNearRemedy});
+  if (!behind_bridge.empty())
+    out.push_back({Finding::note,
+                   "the nearest RDMA device of GPU " + first_few(behind_bridge) +
+                       " is PHB, and NCCL uses GPUDirect RDMA up to PXB unless NCCL_NET_GDR_LEVEL says PHB",
+                   kNearRemedy});
+  return out;
+}
+
+// Of the modules of NVIDIA's driver the open ones alone export dma-buf, which verbs take since Linux 5.12;
+// the closed ones taint the kernel as proprietary.
+Result<CheckResults> check_dma_buf(const CheckedNode& node) {
+  const auto taint = TRY(node.sys.text("sys/module/nvidia/taint"), "");
+  if (!taint)
+    return CheckResults{{Finding::unknown,
+                         "nvidia_peermem is not loaded, and whether the nvidia module is the open one, which "
+                         "has dma-buf, is not known: no " +
+                             node.sys.path("sys/module/nvidia/taint")}};
+  const std::string without = "nvidia_peermem is not loaded: GPUDirect RDMA is not possible, because ";
+  if (taint->find('P') != std::string::npos)
+    return CheckResults{{Finding::advice, without + "the closed GPU kernel modules have no dma-buf",
+                         "modprobe nvidia-peermem, which needs the RDMA drivers of DOCA or OFED; or the open "
+                         "GPU kernel modules, with Linux 5.12 or later"}};
+  const auto text = TRY(node.kernel.text("proc/sys/kernel/osrelease"), "");
+  const auto release = parse_release(text.value_or(""));
+  if (!release)
+    return CheckResults{
+        {Finding::unknown, "nvidia_peermem is not loaded, and whether Linux is 5.12 or later is not known"}};
+  if (*release >= std::pair(5, 12))
+    return CheckResults{{Finding::good, "by dma-buf, which the open GPU kernel modules have"}};
+  return CheckResults{{Finding::advice,
+                       without + "dma-buf for RDMA came with Linux 5.12, and this is " + *text,
+                       "modprobe nvidia-peermem, which needs the RDMA drivers of DOCA or OFED; or Linux 5.12 "
+                       "or later"}};
 }
 
 Result<CheckResults> check_peer_memory(const CheckedNode& node) {
   const auto& gpus = node.inventory.gpus;
-  const bool nvidia =
-      std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.vendor == kNvidia; });
-  if (!nvidia || !has_rdma(node.inventory)) return CheckResults();
+  if (gpus.empty() || !has_rdma(node.inventory)) return CheckResults();
+  if (std::none_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.vendor == kNvidia; }))
+    return CheckResults{{Finding::unknown,
+                         "the GPUs are not NVIDIA's: how their memory is registered is not "
+                         "known here"}};
   if (!TRY(node.sys.exists("sys/module/nvidia"), ""))
     return CheckResults{
         {Finding::unknown, "the nvidia module is not loaded, or modules cannot be read here"}};
   for (const char* module : {"nvidia_peermem", "nv_peer_mem"}) {
     if (TRY(node.sys.exists(std::string("sys/module/") + module), "")) return CheckResults();
   }
-  return CheckResults{
-      {Finding::advice,
-       "nvidia_peermem is not loaded: GPUDirect RDMA only by dma-buf (the open GPU kernel modules)",
-       "modprobe nvidia-peermem; not needed with the open modules, where NCCL uses dma-buf by itself"}};
+  return check_dma_buf(node);
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include "common/text.h"
 #include "plugin/doctor/check.h"
 #include "plugin/match/health.h"
+#include "plugin/match/pools.h"
 #include "plugin/report/hardware.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 namespace vfrail {
 
@@ -25,73 +28,97 @@ bool serves_pods(const PciFunction& function) {
   return is_pf(function) && (function.rdma_capable || function.num_vfs > 0) && !function.manages_nvlink;
 }
 
-Result<CheckResults> check_vfs(const CheckedNode& node) {
-  std::vector<std::string> without;
-  for (const PciFunction& function : node.inventory.functions) {
-    if (!function.rdma_capable || !is_pf(function) || function.total_vfs == 0) continue;
-    if (function.num_vfs > 0) return CheckResults();
-    without.push_back(describe(function) + ": 0 of " + std::to_string(function.total_vfs));
-  }
-  if (without.empty()) return CheckResults();
-  return CheckResults{{Finding::note,
-                       "no VF is enabled, so a pod gets a whole PF or shares it: " + joined(without),
-                       "for a VF for each pod: echo N > /sys/bus/pci/devices/ADDRESS/sriov_numvfs"}};
-}
-
-Result<CheckResults> check_vf_drivers(const CheckedNode& node) {
-  std::map<std::string, std::vector<std::string>> unbound;  // by PF
-  for (const PciFunction& function : node.inventory.functions) {
-    if (function.is_vf() && !function.driver.is_bound())
-      unbound[function.pf->text()].push_back(function.id.text());
-  }
-  CheckResults out;
-  for (const auto& [pf, vfs] : unbound) {
-    const std::string folder = std::string(kPciDevices) + "/" + pf;
-    const bool off = TRY(node.sys.text(folder + "/sriov_drivers_autoprobe"), "") == "0";
-    out.push_back({Finding::advice,
-                   counted(vfs.size(), "VF") + " of " + pf + (vfs.size() == 1 ? " has" : " have") +
-                       " no driver, and cannot be allocated: " + first_few(vfs) +
-                       (off ? " (sriov_drivers_autoprobe is 0)" : ""),
-                   "echo ADDRESS > /sys/bus/pci/drivers_probe"});
-  }
-  return out;
-}
-
 // As the health of devices has it, with the remedy of its id.
 CheckResult as_result(Finding finding, const PciFunction& function, const Fault& fault) {
   return {finding, describe(function) + ": " + fault.text, std::string(row_of(id_of(fault.code)).remedy)};
 }
 
+// The devices of resources, and the PFs whose ports they use. No value: there is no configuration.
+std::optional<std::set<std::string>> selected_ports(const CheckedNode& node) {
+  if (node.config == nullptr) return std::nullopt;
+  std::set<std::string> out;
+  for (const Pool& pool : match(*node.config, node.inventory).pools) {
+    for (const PoolDevice& device : pool.devices) {
+      out.insert(device.id());
+      if (device.facts.pf) out.insert(device.facts.pf->text());
+    }
+  }
+  return out;
+}
+
+// A port that no resource selects harms no pod.
+Finding weighed(Finding finding, const PciFunction& function,
+                const std::optional<std::set<std::string>>& selected) {
+  const bool harmless = selected && !selected->contains(function.id.text()) &&
+                        !(function.pf && selected->contains(function.pf->text()));
+  return harmless ? Finding::note : finding;
+}
+
+// Resources whose policy makes VFs without a GUID unhealthy.
+std::set<std::string> wanting_guid(const CheckedNode& node) {
+  std::set<std::string> out;
+  if (node.config == nullptr) return out;
+  for (const Pool& pool : match(*node.config, node.inventory).pools) {
+    if (!pool.config.health.guid) continue;
+    for (const PoolDevice& device : pool.devices) out.insert(device.id());
+  }
+  return out;
+}
+
+// A free VF gets its GUID when a pod has it, by the network's `guid` or by the agent that owns GUIDs.
+bool waits_for_guid(const PciFunction& function) {
+  return !function.attached && !guid_fault(function).empty();
+}
+
 Result<CheckResults> check_guids(const CheckedNode& node) {
+  const auto wanting = wanting_guid(node);
   CheckResults out;
   for (const PciFunction& function : node.inventory.functions) {
-    if (const Fault fault = guid_fault(function); !fault.empty())
-      out.push_back(as_result(Finding::fault, function, fault));
+    const Fault fault = guid_fault(function);
+    if (fault.empty()) continue;
+    const bool needed = !waits_for_guid(function) || wanting.contains(function.id.text());
+    out.push_back(as_result(needed ? Finding::fault : Finding::advice, function, fault));
   }
   return out;
 }
 
 Result<CheckResults> check_carrier(const CheckedNode& node) {
+  const auto selected = selected_ports(node);
   CheckResults out;
   for (const PciFunction& function : node.inventory.functions) {
     if (!serves_pods(function) || function.netdevs.empty()) continue;
     const Fault fault = carrier_fault(function);
+    const auto advice = weighed(Finding::advice, function, selected);
     // A PF that is down and has no VFs is one that nobody uses yet.
     if (fault.code == FaultCode::admin_down && function.num_vfs > 0)
-      out.push_back(as_result(Finding::advice, function, fault));
-    if (fault.code == FaultCode::no_carrier) out.push_back(as_result(Finding::fault, function, fault));
+      out.push_back(as_result(advice, function, fault));
+    if (fault.code == FaultCode::no_carrier)
+      out.push_back(as_result(weighed(Finding::fault, function, selected), function, fault));
     const std::string& name = function.netdevs[0].name;
     const auto changes = TRY(node.sys.number("sys/class/net/" + name + "/carrier_changes"), "");
     if (changes.value_or(0) > kManyCarrierChanges)
       out.push_back(
-          {Finding::advice,
+          {advice,
            describe(function) + ": its carrier changed " + std::to_string(*changes) + " times since boot",
            "check the cable, the transceiver and the switch's port"});
   }
   return out;
 }
 
+// Devices that stay in the host, whose own interfaces RDMA over Ethernet needs.
+std::set<std::string> shared_devices(const CheckedNode& node) {
+  std::set<std::string> out;
+  if (node.config == nullptr) return out;
+  for (const Pool& pool : match(*node.config, node.inventory).pools) {
+    if (!shares(pool.config)) continue;
+    for (const PoolDevice& device : pool.devices) out.insert(device.id());
+  }
+  return out;
+}
+
 std::string remedy_of(const RdmaPort& port, const PciFunction& function) {
+  if (port.link_layer == "Ethernet" && is_set_down(function))
+    return std::string(row_of(ErrorId::admin_down).remedy);
   const std::string name = function.netdevs.empty() ? "its interface" : function.netdevs[0].name;
   if (port.state == "INIT" || port.state == "ARMED")
     return "no subnet manager has configured the port: check that one runs in the fabric";
@@ -100,9 +127,12 @@ std::string remedy_of(const RdmaPort& port, const PciFunction& function) {
 }
 
 Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
+  const auto selected = selected_ports(node);
+  const auto shared = shared_devices(node);
   CheckResults out;
   for (const PciFunction& function : node.inventory.functions) {
-    if (function.manages_nvlink) continue;
+    if (function.manages_nvlink || waits_for_guid(function)) continue;
+    const bool is_shared = shared.contains(function.id.text());
     // The port of a VF or a sub-function is down with its PF's, and that is the PF's fault.
     const auto& below = function.port.rdma;
     const bool pf_down = function.pf && std::any_of(below.begin(), below.end(), [](const RdmaPort& port) {
@@ -112,8 +142,9 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
         if (port.state == "ACTIVE" || port.state.empty()) continue;
-        if (port.link_layer == "Ethernet" && is_set_down(function)) continue;  // as that of a free VF
-        out.push_back({Finding::fault,
+        // As that of a free VF.
+        if (port.link_layer == "Ethernet" && is_set_down(function) && !is_shared) continue;
+        out.push_back({weighed(Finding::fault, function, selected),
                        describe(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
                            " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical),
                        remedy_of(port, function)});
@@ -168,12 +199,31 @@ Result<CheckResults> check_host_use(const CheckedNode& node) {
   return out;
 }
 
+// Of functions that may be those of NVLink switches: InfiniBand, with an RDMA device, without VFs.
+Result<std::vector<std::string>> unread_product_data(const CheckedNode& node) {
+  std::vector<std::string> out;
+  for (const PciFunction& function : node.inventory.functions) {
+    const bool candidate = is_pf(function) && !function.rdma.empty() && function.num_vfs == 0 &&
+                           function.vendor == "15b3" && function.link_type == "infiniband";
+    if (!candidate) continue;
+    const auto data = node.sys.text(device_folder(function.id) + "/vpd");
+    if (!data && data.error().code == Errc::denied) out.push_back(function.id.text());
+  }
+  return out;
+}
+
 Result<CheckResults> check_nvlink(const CheckedNode& node) {
   std::vector<std::string> found;
   for (const PciFunction& function : node.inventory.functions) {
     if (function.manages_nvlink) found.push_back(describe(function));
   }
-  if (found.empty()) return CheckResults();
+  if (found.empty()) {
+    const auto unread = TRY(unread_product_data(node), "");
+    if (unread.empty()) return CheckResults();
+    return CheckResults{{Finding::unknown, "whether " + first_few(unread) +
+                                               " manage NVLink is in their vital product data, which root "
+                                               "alone reads"}};
+  }
   return CheckResults{
       {Finding::note, joined(found) + ": they manage NVLink and lead to no network; no pool takes them"}};
 }
@@ -193,7 +243,7 @@ Result<CheckResults> check_mtu(const CheckedNode& node) {
 }
 
 Result<CheckResults> check_devices(const CheckedNode& node) {
-  const char* remedy = "run vfrail-cni sweep; binding the driver again creates the interface anew";
+  const char* remedy = "run /opt/cni/bin/vfrail sweep; rebinding the driver creates a new interface";
   CheckResults out;
   for (const UnreadDevice& device : node.inventory.unread)
     out.push_back({Finding::fault, device.id + " cannot be read: " + device.reason, "see the kernel's log"});
@@ -201,6 +251,8 @@ Result<CheckResults> check_devices(const CheckedNode& node) {
     if (!function.unclean.empty())
       out.push_back({Finding::fault, describe(function) + ": " + function.unclean, remedy});
   }
+  if (!node.inventory.unclean_unread.empty())
+    out.push_back({Finding::unknown, node.inventory.unclean_unread});
   return out;
 }
 
@@ -210,6 +262,11 @@ Result<CheckResults> check_firmware(const CheckedNode& node) {
     if (const Fault fault = devlink_fault(function); is_pf(function) && !fault.empty())
       out.push_back(as_result(Finding::fault, function, fault));
   }
+  if (out.empty() && !node.inventory.asked_devlink)
+    return CheckResults{
+        {Finding::unknown,
+         "devlink was not asked for health reporters: this kernel has none, or this is not the "
+         "host (vfrail doctor --root / there)"}};
   return out;
 }
 
@@ -217,8 +274,6 @@ Result<CheckResults> check_firmware(const CheckedNode& node) {
 
 const NodeChecks& port_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N06", "vfs", "VFs are enabled where RDMA devices can have them", check_vfs},
-      {"VF-N07", "vf-drivers", "every VF has a driver", check_vf_drivers},
       {"VF-N08", "guids", "no VF on InfiniBand lacks a GUID", check_guids},
       {"VF-N09", "carrier", "every port for pods has carrier", check_carrier},
       {"VF-N10", "rdma-ports", "every RDMA port is active", check_rdma_ports},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 namespace vfrail {
 
@@ -61,6 +62,25 @@ bool is_kernel_name(const std::string& name) {
          name.find("bond") == std::string::npos;
 }
 
+bool starts_with_number(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
+
+// "ibp75s0", "roceo1", "iws3", "rocex525400c0fe123455": what rdma_rename makes of the slot or the GUID.
+bool is_renamed(std::string_view name) {
+  for (const std::string_view kind : {"ib", "roce", "iw", "opa"}) {
+    if (!name.starts_with(kind)) continue;
+    const std::string_view rest = name.substr(kind.size());
+    const size_t slot = rest.find_first_not_of("0123456789", 1);
+    if (rest.starts_with('p') && starts_with_number(rest.substr(1)) && slot != std::string_view::npos &&
+        rest[slot] == 's' && starts_with_number(rest.substr(slot + 1)))
+      return true;
+    if ((rest.starts_with('o') || rest.starts_with('s')) && starts_with_number(rest.substr(1))) return true;
+    if (rest.starts_with('x') && rest.size() == 17 &&
+        rest.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 // "nvidia.com/hostdev (mlx5_0 mlx5_1)" of each resource that selects by names of RDMA devices.
 std::vector<std::string> selected_by_name(const Config& config) {
   std::vector<std::string> out;
@@ -84,10 +104,37 @@ std::vector<std::string> not_yet_renamed(const Inventory& inventory) {
   return out;
 }
 
+CheckResult judge_names(const CheckedNode& node, const std::string& what) {
+  const auto named = node.config == nullptr ? std::vector<std::string>() : selected_by_name(*node.config);
+  if (named.empty()) return {Finding::note, what};
+  return {Finding::advice, what + "; selected by name are the devices of " + joined(named, "; "),
+          "select by what does not change: pciAddresses, rootDevices, linkTypes, vendors, "
+          "devices; or a rule with NAME_KERNEL or NAME_FIXED in /etc/udev/rules.d"};
+}
+
+// Where udev's rules cannot be seen, as in the plugin's container, the names tell whether they were applied.
+CheckResults judge_without_rules(const CheckedNode& node) {
+  std::vector<std::string> renamed;
+  bool all_kernel = true;
+  for (const PciFunction& function : node.inventory.functions) {
+    for (const std::string& name : function.rdma_names()) {
+      if (is_renamed(name)) renamed.push_back(name);
+      all_kernel &= is_kernel_name(name) || name.find("_bond_") != std::string::npos;
+    }
+  }
+  if (!renamed.empty())
+    return {judge_names(node,
+                        "RDMA devices are named by their slot or GUID (rdma_rename), so names differ "
+                        "between nodes: " +
+                            first_few(renamed))};
+  if (all_kernel) return {};
+  return {{Finding::unknown, node.sys.path(kUdevRules[0]) + " is not there"}};
+}
+
 Result<CheckResults> check_rdma_names(const CheckedNode& node) {
   if (!has_rdma(node.inventory)) return CheckResults();
   const auto rules = TRY(read_rename_rules(node.sys), "");
-  if (!rules) return CheckResults{{Finding::unknown, node.sys.path(kUdevRules[0]) + " is not there"}};
+  if (!rules) return judge_without_rules(node);
   const auto rule = std::find_if(rules->begin(), rules->end(), differs_between_nodes);
   if (rule == rules->end()) return CheckResults();
   const auto pending = not_yet_renamed(node.inventory);
@@ -95,11 +142,7 @@ Result<CheckResults> check_rdma_names(const CheckedNode& node) {
                            " names RDMA devices by their slot or GUID (rdma_rename " + rule->mode +
                            "), so names differ between nodes" +
                            (pending.empty() ? "" : ", and change when udev runs: " + first_few(pending));
-  const auto named = node.config == nullptr ? std::vector<std::string>() : selected_by_name(*node.config);
-  if (named.empty()) return CheckResults{{Finding::note, what}};
-  return CheckResults{{Finding::advice, what + "; selected by name are the devices of " + joined(named, "; "),
-                       "select by what does not change: pciAddresses, rootDevices, linkTypes, vendors, "
-                       "devices; or a rule with NAME_KERNEL or NAME_FIXED in /etc/udev/rules.d"}};
+  return CheckResults{judge_names(node, what)};
 }
 
 }  // namespace

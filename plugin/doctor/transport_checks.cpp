@@ -12,9 +12,6 @@ namespace vfrail {
 namespace {
 
 constexpr const char* kIpv4Settings = "proc/sys/net/ipv4/conf/";
-// The first network namespace alone has it (net_core_table in net/core/sysctl_net_core.c): proc/sys/net shows
-// the reader's namespace, whose interfaces can have the names of the host's.
-constexpr const char* kOfHostAlone = "proc/sys/net/core/netdev_max_backlog";
 
 // The larger of the interface's and that of all counts (Documentation/networking/ip-sysctl.rst).
 Result<std::optional<int64_t>> ipv4_setting(const SysRoot& sys, const std::string& interface,
@@ -79,14 +76,14 @@ Result<CheckResults> check_shared_networks(const CheckedNode& node) {
   if (!networks)
     return CheckResults{
         {Finding::unknown, "the host's routes are not there: " + node.sys.path("proc/1/net/route")}};
-  const bool of_host = TRY(node.sys.exists(kOfHostAlone), "");
+  const bool of_host = TRY(node.kernel.exists(kOfHostAlone), "");
   CheckResults out;
   for (const auto& [network, rails] : shared_networks(node.inventory, *networks)) {
     const std::string which = first_few(rails) + " are in one network, " + network.cidr();
-    const auto wrong = of_host ? TRY(wrong_for_rails(node.sys, rails), "") : std::nullopt;
+    const auto wrong = of_host ? TRY(wrong_for_rails(node.kernel, rails), "") : std::nullopt;
     if (!wrong)
-      out.push_back({Finding::unknown,
-                     which + ", and the host's settings for it are not in " + node.sys.path(kIpv4Settings)});
+      out.push_back({Finding::unknown, which + ", and the host's settings for it are not in " +
+                                           node.kernel.path(kIpv4Settings)});
     else if (!wrong->empty())
       out.push_back({Finding::advice, which + ": " + joined(*wrong, "; "),
                      "a network for each rail; or sysctl net.ipv4.conf.all.arp_ignore=1, arp_announce=2 and "
@@ -173,12 +170,11 @@ void check_trust(const DcbSettings& dcb, std::optional<uint8_t> tclass, const st
            kSetQos},
           interface);
   } else if (dcb.dscp.empty() && tclass) {
-    out.add(
-        {Finding::advice,
-         "RoCE is sent with traffic class " + std::to_string(*tclass) +
-             ", which the port does not look at: it trusts the priority of VLANs; lossless is " + lossless,
-         kSetQos},
-        interface);
+    out.add({Finding::advice,
+             "RoCE is sent with traffic class " + std::to_string(*tclass) +
+                 ", which the port ignores: it trusts the priority of VLANs; lossless is " + lossless,
+             kSetQos},
+            interface);
   } else if (dcb.dscp.empty() && !dcb.is_lossless(0)) {
     out.add({Finding::note,
              "it trusts the priority of VLANs, so packets without a VLAN have priority 0; lossless is " +
@@ -215,7 +211,11 @@ Result<CheckResults> check_lossless(const CheckedNode& node) {
   for (const PciFunction* port : ports) {
     const std::string& interface = port->netdevs.front().name;
     const auto dcb = TRY(node.read_dcb(interface), "");
-    if (!dcb || !dcb->lossless) continue;  // its driver has none
+    if (!dcb || !dcb->lossless) {
+      found.add({Finding::unknown, "its driver does not say by DCB whether a priority is lossless"},
+                interface);
+      continue;
+    }
     if (*dcb->lossless == 0) {
       found.add({Finding::note,
                  "no priority is lossless (PFC is off): where the network is congested, RoCE "

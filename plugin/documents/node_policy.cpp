@@ -42,7 +42,8 @@ Result<> check_keys(ObjectReader& reader, const std::vector<std::string>& known,
     if (std::find(known.begin(), known.end(), key) != known.end() || reader.value(key) == nullptr) continue;
     const std::string meant = nearest_name(key, known);
     const std::string hint = meant.empty() ? "" : "; did you mean \"" + meant + "\"?";
-    if (selector) return reader.error(key, "unknown key" + hint + " As it stands more is selected");
+    if (selector)
+      return reader.error(key, "unknown key; without it, more devices are selected than intended" + hint);
     out.warn(document.where + ": " + reader.place(key) + ": unknown key, ignored" + hint,
              ErrorId::config_unknown_key);
   }
@@ -74,15 +75,14 @@ Result<> add_device(ObjectReader& reader, bool has_vfs, const Document& document
     return {};
   }
   out.mistake(document.where + ": " + reader.place("deviceID") + ": \"" + pf +
-              "\" is not a PF whose VFs' device is known: it selects nothing, so that VFs of every "
-              "model are selected");
+              "\" is not the device id of a known PF, so it is ignored and VFs of every model are selected");
   return {};
 }
 
 Result<> read_nic_selector(ObjectReader& spec, bool has_vfs, const Document& document, Policy& policy,
                            FoundConfig& out) {
   const Json::Object* object = TRY(spec.object("nicSelector"), "");
-  if (object == nullptr) return spec.error("nicSelector", "missing; it says which PFs' VFs are offered");
+  if (object == nullptr) return spec.error("nicSelector", "missing; it says which PFs' VFs are advertised");
   ObjectReader reader(*object, spec.path("nicSelector"), spec.value("nicSelector")->line());
   TRY(add_text(reader, "vendor", "vendors", policy.lists), "");
   TRY(add_device(reader, has_vfs, document, policy, out), "");

@@ -1,5 +1,6 @@
 #include "plugin/events/folder_events.h"
 
+#include <cstring>
 #include <sys/inotify.h>
 #include <unistd.h>
 #include <utility>
@@ -22,8 +23,19 @@ std::vector<int> FolderEvents::fds() const {
 
 std::optional<std::string> FolderEvents::read() {
   std::optional<std::string> out;
-  char buffer[4096];
-  while (watch_.valid() && ::read(watch_.get(), buffer, sizeof buffer) > 0) out = "files in " + folder_;
+  alignas(inotify_event) char buffer[4096];
+  bool gone = false;
+  for (ssize_t got = 0; watch_.valid() && (got = ::read(watch_.get(), buffer, sizeof buffer)) > 0;) {
+    out = "files in " + folder_;
+    for (ssize_t at = 0; at < got;) {
+      inotify_event event{};
+      std::memcpy(&event, buffer + at, sizeof event);
+      gone = gone || (event.mask & IN_IGNORED) != 0;
+      at += static_cast<ssize_t>(sizeof event + event.len);
+    }
+  }
+  // The folder was removed: one of that name that is made again is another one.
+  if (gone) watch_.reset();
   return out;
 }
 

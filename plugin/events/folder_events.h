@@ -1,5 +1,6 @@
 // FolderEvents: files and folders that are created in a folder, replaced, or removed (inotify(7)). For
-// folders whose files are about devices. One that does not exist yet is tried again before each scan.
+// folders whose files are about devices. One that does not exist yet, or no longer, is tried again before
+// each scan.
 #pragma once
 
 #include "common/unique_fd.h"

@@ -1,5 +1,6 @@
 #include "plugin/events/kernel_events.h"
 
+#include "common/error_id.h"
 #include "common/netlink/netlink.h"
 #include "common/netlink/raw_attributes.h"
 #include "common/result.h"
@@ -113,7 +114,7 @@ void KernelEvents::open(KernelSource kind) {
   if (!fd) {
     if (!reported_.insert(kind).second) return;
     log_.info("no notifications; relying on the periodic rescan",
-              {{"of", name_of(kind)}, {"reason", fd.error().text}});
+              {{"of", name_of(kind)}, {"reason", fd.error().text}, {"id", id_text(ErrorId::not_supported)}});
     return;
   }
   // In a pod the host's namespace is another one. The kernel delivers its events if this namespace has an id

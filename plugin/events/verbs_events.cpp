@@ -1,5 +1,7 @@
 #include "plugin/events/verbs_events.h"
 
+#include "common/error_id.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -65,12 +67,13 @@ void VerbsEvents::open_missing(const std::set<std::string>& devices) {
   for (const std::string& name : devices) {
     if (opened_.contains(name)) continue;
     if (Opened context(open_device(list, name)); context != nullptr) {
-      log_.info("the RDMA device is listened to", {{"device", name}});
+      log_.info("receiving events of the RDMA device", {{"device", name}});
       opened_.emplace(name, std::move(context));
       reported_.erase(name);
     } else if (const int error = errno; reported_.insert(name).second) {
-      log_.warning("no notifications of the RDMA device; its port is read at the periodic rescan",
-                   {{"device", name}, {"reason", std::strerror(error)}});
+      log_.warning(
+          "cannot receive events of the RDMA device; its port is read at the periodic rescan",
+          {{"device", name}, {"reason", std::strerror(error)}, {"id", id_text(ErrorId::device_not_read)}});
     }
   }
 }

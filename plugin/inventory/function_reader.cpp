@@ -1,6 +1,7 @@
 #include "plugin/inventory/function_reader.h"
 
 #include "common/node/device_folder.h"
+#include "plugin/inventory/host_kernel.h"
 #include "plugin/inventory/vdpa_facts.h"
 
 #include <algorithm>
@@ -28,16 +29,19 @@ DevlinkHandle devlink_handle(const PciFunction& function) {
   return {"pci", function.address.text()};
 }
 
-// devlink is about this machine, not about a captured tree.
+// devlink is about this machine and our own network namespace, not about a captured tree, nor, in a pod,
+// about the host.
 Result<std::optional<Devlink>> open_devlink(const SysRoot& sys) {
-  return sys.path("") == "/" ? Devlink::open() : std::optional<Devlink>();
+  const bool is_root = sys.path("") == "/";
+  return is_root || TRY(is_host_netns(sys), "") ? Devlink::open() : std::optional<Devlink>();
 }
 
 }  // namespace
 
-Result<FailedReporters> read_failed_reporters(const SysRoot& sys) {
+Result<std::optional<FailedReporters>> read_failed_reporters(const SysRoot& sys) {
   auto devlink = TRY(open_devlink(sys), "");
-  return devlink ? devlink->failed_reporters() : FailedReporters();
+  if (!devlink) return std::optional<FailedReporters>();
+  return std::optional(TRY(devlink->failed_reporters(), ""));
 }
 
 Result<FunctionReader> FunctionReader::open(const SysRoot& sys, const FailedReporters& failed) {
@@ -111,14 +115,17 @@ Result<> FunctionReader::add_network_facts(PciFunction& out) {
 // finds it (its user guide, "Identifying the NVLink management ports"). Reading them takes milliseconds of
 // configuration cycles (pci_vpd_read()), so only candidates are read: an InfiniBand function of that vendor,
 // with an RDMA device and without VFs.
+//
+// Who may have a device depends on both facts: without one of them it is unread, whatever the firmware
+// answers.
 Result<> FunctionReader::add_firmware_facts(PciFunction& out) const {
   if (out.rdma.empty()) return {};
   const DeviceFolder folder(sys_, out.id);
   if (out.link_type == "infiniband")
-    out.pkey = TRY(folder.text_of_firmware("infiniband/" + out.rdma.front().name + "/ports/1/pkeys/0"), "");
+    out.pkey = TRY(folder.text("infiniband/" + out.rdma.front().name + "/ports/1/pkeys/0"), "");
   if (!out.class_code.starts_with(kInfinibandClass) || out.vendor != kMellanox || out.pf || out.num_vfs > 0)
     return {};
-  const auto data = folder.text_of_firmware("vpd");
+  const auto data = folder.text("vpd");
   // Readable for root alone (vpd_attr): another user's `inspect` does without it.
   if (!data && data.error().code == Errc::denied) return {};
   if (!data) return data.error();

@@ -15,7 +15,7 @@
 namespace vfrail {
 
 // Of this machine; a captured tree has none.
-Result<FailedReporters> read_failed_reporters(const SysRoot& sys);
+Result<std::optional<FailedReporters>> read_failed_reporters(const SysRoot& sys);
 
 class FunctionReader {
  public:

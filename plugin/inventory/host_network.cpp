@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <functional>
 #include <optional>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <linux/ipv6_route.h>
@@ -114,7 +113,7 @@ class TrieReader {
         out_.warnings,
         unknown_routes("table " + table_ +
                        " has an IPv4 default route; its interface is not known without the host's network "
-                       "namespace, so nothing is left out because of it"));
+                       "namespace (with hostNetwork: true it is), so nothing is left out because of it"));
   }
 
  private:
@@ -124,15 +123,15 @@ class TrieReader {
 };
 
 // Where the host's files are. proc/net is a link to the reader's own namespace, which is the host's only in a
-// captured tree, and that may have no proc/1. A proc/1 that cannot be read is an error.
+// captured tree, and that may have no proc/1. A proc/1 that cannot be read is an error, and so is one that a
+// living procfs hides (hidepid, proc(5)).
 Result<std::string> net_folder(const SysRoot& sys) {
-  for (const char* folder : {"proc/1", "proc/net"}) {
-    struct stat info {};
-    if (::stat(sys.path(folder).c_str(), &info) == 0)
-      return std::string(folder) + (std::string_view(folder) == "proc/1" ? "/net/" : "/");
-    if (errno != ENOENT && errno != ENOTDIR) return Error::from_errno(errno, "stat " + sys.path(folder));
+  if (TRY(sys.exists("proc/1"), "")) return std::string("proc/1/net/");
+  if (TRY(sys.exists("proc/self"), "")) {
+    return Error{Errc::denied, 0,
+                 sys.path("proc/1") + " is hidden from this process: is procfs mounted with hidepid?"};
   }
-  return std::string("proc/1/net/");
+  return std::string(TRY(sys.exists("proc/net"), "") ? "proc/net/" : "proc/1/net/");
 }
 
 // Calls `visit` with each line, until it returns false: a file of a router has tens of megabytes, and is
@@ -181,8 +180,8 @@ Result<> read_other_tables(const std::string& path, HostNetwork& out) {
                    if (bytes <= kMaxTrieBytes) return line != "Main:" && (reader.add(line), true);
                    out.warnings.push_back(
                        unknown_routes("a routing table beside main is too long to be read in " + path +
-                                      ": default routes of further tables are not known; with the host's "
-                                      "network namespace (hostNetwork) they are"));
+                                      ": default routes of further tables are not known; with "
+                                      "hostNetwork: true they are"));
                    return false;
                  }),
       "");
@@ -206,11 +205,9 @@ Result<std::optional<uint32_t>> count_ipv6_routes(const std::string& path) {
 Result<> read_ipv6_routes(const std::string& folder, HostNetwork& out) {
   const auto count = TRY(count_ipv6_routes(folder + "rt6_stats"), "");
   if (count.value_or(0) > kMaxIpv6Routes) {
-    out.warnings.push_back(
-        unknown_routes("the host has " + std::to_string(*count) +
-                       " IPv6 routes, which are too many to be read in " + folder +
-                       "ipv6_route: IPv6 default routes are not known; with the host's network namespace "
-                       "(hostNetwork) they are"));
+    out.warnings.push_back(unknown_routes(
+        "the host has " + std::to_string(*count) + " IPv6 routes, which are too many to be read in " +
+        folder + "ipv6_route: IPv6 default routes are not known; with hostNetwork: true they are"));
     return {};
   }
   TRY(read_file_by_lines(folder + "ipv6_route", parse_proc_ipv6_route, out), "");
@@ -246,9 +243,9 @@ Result<HostNetwork> read_kernel(const SysRoot& sys, Kernel& host) {
     add_once(out.default_routes[name->second], default_route(route.destination.v6(), route.table));
   }
   for (const auto& [index, name] : names) {
-    const auto addresses = host.addresses(index);
-    if (!addresses) continue;  // the interface has just gone
-    for (const LinkAddress& entry : *addresses) {
+    auto addresses = host.addresses(index);
+    if (!addresses && addresses.error().sys == ENODEV) continue;  // the interface has just gone
+    for (const LinkAddress& entry : TRY(std::move(addresses), "read the addresses of " + name)) {
       if (is_relevant(entry.address)) add_once(out.addresses[name], "address " + entry.address.cidr());
     }
   }

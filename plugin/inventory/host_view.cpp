@@ -10,7 +10,8 @@ namespace vfrail {
 namespace {
 
 constexpr const char* kRemedy =
-    "run it in the host's network namespace (hostNetwork: true), or mount the host's / and say --root /host";
+    "mount the host's folders below /host as manifests/daemonset.yaml does, with --root /host, or run it "
+    "with hostNetwork: true and --root /";
 
 Result<bool> is_host_namespace(const SysRoot& sys) {
   const auto own = TRY(sys.link_target("proc/self/ns/net"), "");
@@ -40,8 +41,8 @@ std::string mark_unseen(const HostView& view, Inventory& inventory) {
     const std::string id = function.id.text();
     if (std::find(view.unseen.begin(), view.unseen.end(), id) == view.unseen.end()) continue;
     function.host_use.push_back({HostUseFact::Kind::unseen,
-                                 "its interface is not in this network namespace, so whether the host lives "
-                                 "on it is not known"});
+                                 "its interface is not in this network namespace, so whether the host uses "
+                                 "it is not known"});
   }
   const std::string what = "this is not the host's network namespace: the interfaces of " +
                            first_few(view.unseen) + " cannot be seen, nor the host's routes and addresses; " +

@@ -127,6 +127,11 @@ bool PciFunction::away() const {
   return driver.kind() == DriverKind::kernel && netdevs.empty() && rdma.empty();
 }
 
+bool PciFunction::partly_away() const {
+  if (kind == FunctionKind::accelerator || vdpa.has_value()) return false;
+  return driver.kind() == DriverKind::kernel && (netdevs.empty() || misses_rdma());
+}
+
 Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   const auto names = TRY(sys.list(kPciDevices), "");
   if (!names) {
@@ -137,7 +142,9 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   Inventory out;
   HostNetwork network = TRY(read_host_network(sys, host), "");
   out.warnings = std::move(network.warnings);
-  const FailedReporters failed = TRY(read_failed_reporters(sys), "");
+  const auto asked = TRY(read_failed_reporters(sys), "");
+  out.asked_devlink = asked.has_value();
+  const FailedReporters failed = asked.value_or(FailedReporters());
   TRY(read_pci_devices(sys, failed, *names, out), "");
   TRY(read_sub_functions(sys, failed, out), "");
   if (out.functions.empty() && !out.unread.empty()) {

@@ -77,6 +77,8 @@ struct PciFunction : Device {
   // Neither netdev nor RDMA device is in this network namespace although a driver of the kernel is bound: a
   // pod has it, or somebody else has moved it.
   bool away() const;
+  // One of the two at least is not: a selector sees less of the device than it has, and a pod may have it.
+  bool partly_away() const;
 };
 
 // A graphics card or accelerator that pods may use together with a function; vfrail never allocates it.
@@ -106,8 +108,10 @@ struct Inventory {
   std::vector<Gpu> gpus;               // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
   std::vector<Lag> lags;               // sorted by name
   std::optional<RdmaNetnsMode> rdma_netns_mode;
-  bool rdma_cm = false;    // /dev/infiniband/rdma_cm exists
-  bool vhost_net = false;  // /dev/vhost-net and /dev/net/tun exist
+  bool asked_devlink = false;  // so that `failed_reporters` are known
+  std::string unclean_unread;  // why it is not known which devices are unclean; empty: it is
+  bool rdma_cm = false;        // /dev/infiniband/rdma_cm exists
+  bool vhost_net = false;      // /dev/vhost-net and /dev/net/tun exist
   std::vector<std::string> warnings;
 };
 

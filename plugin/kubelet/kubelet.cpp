@@ -43,22 +43,18 @@ std::string kubelet_socket(const std::string& kubelet_root) {
   return socket_folder(kubelet_root, Registration::legacy) + "/kubelet.sock";
 }
 
-Result<std::string> socket_path(const std::string& folder, const std::string& prefix,
-                                const std::string& name) {
-  ResourceConfig resource;
-  resource.prefix = prefix;
-  resource.name = name;
+Result<std::string> socket_path(const std::string& folder, const ResourceConfig& resource) {
   TRY(check_socket_path(resource, folder), "");
   return folder + "/" + socket_name(resource);
 }
 
 // Random, because another instance in the folder can have the same process id in a namespace of its own; and
-// shorter than "a_b.sock", so that it fits wherever the socket's own name fits.
+// no longer than "a.sock", so that it fits wherever the socket's own name fits.
 std::string hidden_socket_name() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
   std::random_device random;
   std::string out = ".";
-  while (out.size() < 7) out += kLetters[random() % kLetters.size()];
+  while (out.size() < 6) out += kLetters[random() % kLetters.size()];
   return out;
 }
 

@@ -17,6 +17,8 @@
 
 namespace vfrail {
 
+struct ResourceConfig;
+
 enum class Registration : uint8_t {
   watcher,  // kubelet finds the socket in plugins_registry and calls it
   legacy,   // the plugin calls Register on device-plugins/kubelet.sock
@@ -30,9 +32,9 @@ Result<Registration> choose_registration(const std::string& kubelet_root, std::s
 std::string socket_folder(const std::string& kubelet_root, Registration registration);
 // Where kubelet serves legacy registration.
 std::string kubelet_socket(const std::string& kubelet_root);
-// "<folder>/<prefix>_<name>.sock". Errc::invalid if that does not fit into a socket address (unix(7)).
-Result<std::string> socket_path(const std::string& folder, const std::string& prefix,
-                                const std::string& name);
+// "<folder>/<prefix>_<name>.sock", or the name that the resource has of its format. Errc::invalid if that
+// does not fit into a socket address (unix(7)).
+Result<std::string> socket_path(const std::string& folder, const ResourceConfig& resource);
 // A name for a socket that is not in its place yet; another one at each call.
 std::string hidden_socket_name();
 

@@ -13,16 +13,17 @@ namespace vfrail {
 namespace {
 
 // How long calls that are under way may go on when the socket is created again.
-constexpr std::chrono::milliseconds kReopenPatience{200};
+constexpr std::chrono::milliseconds kReopenTimeout{200};
 // Until an empty list is on its way to kubelet; and how often that is checked.
-constexpr std::chrono::milliseconds kLeavePatience{1000};
+constexpr std::chrono::milliseconds kLeaveTimeout{1000};
 constexpr std::chrono::milliseconds kLeaveStep{10};
 // A kubelet that ends the stream this often in this time, and does not restart, has been given another
 // endpoint for the resource.
 constexpr size_t kLossesOfARival = 3;
 constexpr std::chrono::minutes kLossMemory{1};
 
-constexpr const char* kLookFor = "another DaemonSet, or an older one, that serves this resource on this node";
+constexpr const char* kRivalHint =
+    "another DaemonSet, or an older one, that serves this resource on this node";
 
 }  // namespace
 
@@ -69,7 +70,7 @@ bool Resource::publish(PublishedPool next) {
   call_.reset();
   registered_ = false;
   // The plugin watcher notices a new socket only; reconcile() creates it.
-  if (options_.registration == Registration::watcher) endpoint_.close(kReopenPatience);
+  if (options_.registration == Registration::watcher) endpoint_.close(kReopenTimeout);
   return changed;
 }
 
@@ -77,14 +78,14 @@ bool Resource::prefers() const { return preference_of(*pool()) != Preference::no
 
 void Resource::retire(Time now) {
   if (leave_by_) return;
-  leave_by_ = now + kLeavePatience;
+  leave_by_ = now + kLeaveTimeout;
   service_.publish(Pool{.config = pool()->config, .devices = {}, .gpus = {}});
 }
 
 std::optional<Time> Resource::leave(Time now) {
   if (retired_) return std::nullopt;
   if (!service_.all_sent() && now < *leave_by_) return now + kLeaveStep;
-  close(kReopenPatience);
+  close(kReopenTimeout);
   retired_ = true;
   return std::nullopt;
 }
@@ -93,17 +94,17 @@ std::optional<Time> Resource::leave(Time now) {
 // registration.
 std::optional<Time> Resource::keep_registered(Time now) {
   if (!registered_ || service_.streams() > 0) {
-    alone_since_.reset();
+    stream_lost_at_.reset();
     return std::nullopt;
   }
-  if (!alone_since_) alone_since_ = now;
-  if (const Time end = *alone_since_ + options_.stream_patience; now < end) return end;
+  if (!stream_lost_at_) stream_lost_at_ = now;
+  if (const Time end = *stream_lost_at_ + options_.stream_patience; now < end) return end;
   note_lost_stream(now);
-  alone_since_.reset();
+  stream_lost_at_.reset();
   registered_ = false;
   // The plugin watcher notices a new socket only. Once: a kubelet that is not there finds it later.
   if (options_.registration == Registration::legacy) return std::nullopt;
-  endpoint_.close(kReopenPatience);
+  endpoint_.close(kReopenTimeout);
   return keep_open(now);
 }
 
@@ -114,16 +115,16 @@ void Resource::note_lost_stream(Time now) {
   if (lost_streams_.empty()) rival_reported_ = false;
   lost_streams_.push_back(now);
   if (lost_streams_.size() < kLossesOfARival || rival_reported_) {
-    log_.info("kubelet does not watch the devices any more, registering again", {{"resource", name()}});
+    log_.info("kubelet closed the device stream, registering again", {{"resource", name()}});
     return;
   }
   rival_reported_ = true;
   const size_t slash = options_.socket.rfind('/');
   const auto others =
       list_served_sockets(options_.socket.substr(0, slash), options_.socket.substr(slash + 1));
-  log_.warning("kubelet drops the resource again and again: does another plugin register it?",
+  log_.warning("kubelet repeatedly closed the stream of this resource; another plugin probably registers it",
                {{"resource", name()},
-                {"look_for", kLookFor},
+                {"check", kRivalHint},
                 {"sockets", others.empty() ? "no other in the folder" : joined(others, ", ")},
                 {"id", id_text(ErrorId::resource_contested)}});
 }
@@ -138,18 +139,20 @@ std::optional<Time> Resource::keep_open(Time now) {
       case Endpoint::Socket::foreign:
         // In a rolling update the next instance is right. Its end leaves the path free, and this one serves
         // again.
-        if (!displaced_) make_room();
+        if (!displaced_) yield_socket();
         return std::nullopt;
       case Endpoint::Socket::gone:
         break;
     }
     if (now < opening_.next()) return opening_.next();
     // With legacy registration kubelet removes all sockets when it starts (cleanup of its device manager).
-    const char* what = "the socket was removed, making it again";
     if (options_.registration == Registration::legacy)
-      log_.info(what, {{"socket", options_.socket}});
+      log_.info("the socket was removed; creating it again",
+                {{"resource", name()}, {"socket", options_.socket}});
     else
-      log_.warning(what, {{"socket", options_.socket}});
+      log_.warning(
+          "the socket was removed by another process; creating it again",
+          {{"resource", name()}, {"socket", options_.socket}, {"id", id_text(ErrorId::resource_contested)}});
   }
   if (now < opening_.next()) return opening_.next();
   open(now);
@@ -157,15 +160,15 @@ std::optional<Time> Resource::keep_open(Time now) {
   return std::nullopt;
 }
 
-void Resource::make_room() {
+void Resource::yield_socket() {
   displaced_ = true;
   const std::string by = find_socket_owner(options_.socket).value_or("a process that has ended");
-  complaint_ = "its socket belongs to " + by + "; look for " + kLookFor;
+  complaint_ = "its socket belongs to " + by + "; check for " + kRivalHint;
   log_.warning("another process serves the resource now, waiting until its socket goes",
                {{"resource", name()},
                 {"socket", options_.socket},
                 {"by", by},
-                {"look_for", kLookFor},
+                {"check", kRivalHint},
                 {"id", id_text(ErrorId::resource_contested)}});
 }
 
@@ -173,7 +176,7 @@ void Resource::open(Time now) {
   call_.reset();
   registered_ = false;
   displaced_ = false;
-  endpoint_.close(kReopenPatience);
+  endpoint_.close(kReopenTimeout);
   const auto other = find_socket_owner(options_.socket);
   const auto opened = endpoint_.open();
   // Also after a success, until kubelet has registered it, so that somebody who keeps removing sockets does
@@ -190,7 +193,7 @@ void Resource::open(Time now) {
   // As in a rolling update. If that instance creates its socket again, this one yields.
   if (other) {
     log_.info("another process has served the resource until now",
-              {{"resource", name()}, {"by", *other}, {"look_for", kLookFor}});
+              {{"resource", name()}, {"by", *other}, {"check", kRivalHint}});
   }
 }
 
@@ -212,7 +215,7 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
   return std::nullopt;
 }
 
-void Resource::kubelet_came() {
+void Resource::kubelet_restarted() {
   lost_streams_.clear();
   if (options_.registration == Registration::watcher) return;
   call_.reset();
@@ -241,7 +244,7 @@ void Resource::result(uint64_t attempt, const RegistrationResult& result, Time n
     registering_.failed(now);
   } else {
     // The plugin watcher does not ask again until it sees the socket appear again.
-    endpoint_.close(kReopenPatience);
+    endpoint_.close(kReopenTimeout);
   }
 }
 

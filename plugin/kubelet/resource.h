@@ -57,7 +57,7 @@ class Resource {
   // happens.
   std::optional<Time> reconcile(Time now, bool kubelet_is_there);
   // Another kubelet serves the registration socket; with legacy registration it knows nothing of us.
-  void kubelet_came();
+  void kubelet_restarted();
   void result(uint64_t attempt, const RegistrationResult& result, Time now);
   // True if the list changed. Revokes a retirement. What a registration contains only makes it register
   // again.
@@ -70,6 +70,7 @@ class Resource {
   void close(std::chrono::milliseconds patience);
 
   const std::string& name() const { return service_.resource(); }
+  const std::string& socket() const { return options_.socket; }
   PublishedPool pool() const { return service_.pool(); }
   ResourceStatus status() const;
 
@@ -80,7 +81,7 @@ class Resource {
   std::optional<Time> keep_registered(Time now);
   std::optional<Time> leave(Time now);
   void open(Time now);
-  void make_room();
+  void yield_socket();
   void note_lost_stream(Time now);
   // A line for each new reason; an unchanged reason is repeated at debug level only.
   void complain(std::string_view what, const std::string& reason, ErrorId id);
@@ -93,9 +94,9 @@ class Resource {
   bool registered_ = false;
   bool displaced_ = false;  // another process has put its socket at our path
   bool retired_ = false;
-  std::optional<Time> leave_by_;     // retiring: not later than this
-  std::optional<Time> alone_since_;  // registered, and without a stream
-  std::vector<Time> lost_streams_;   // of late, of the same kubelet
+  std::optional<Time> leave_by_;        // retiring: not later than this
+  std::optional<Time> stream_lost_at_;  // registered, and without a stream
+  std::vector<Time> lost_streams_;      // of late, of the same kubelet
   bool rival_reported_ = false;
   uint64_t attempt_ = 0;  // of Register calls; the plugin watcher's results have 0
   Backoff opening_;

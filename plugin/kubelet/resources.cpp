@@ -1,5 +1,6 @@
 #include "plugin/kubelet/resources.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 #include "plugin/match/pool_change.h"
 
@@ -15,6 +16,8 @@ namespace {
 // For the calls of all resources together. Kubelet's largest is 1 MiB (endpoint.cpp), and it makes one at a
 // time.
 constexpr size_t kMaxCallBytes = 16 << 20;
+// How long calls that are under way may go on when a resource gets another socket.
+constexpr milliseconds kMovePatience{200};
 
 std::shared_ptr<grpc::ResourceQuota> call_memory() {
   auto out = std::make_shared<grpc::ResourceQuota>("vfrail");
@@ -39,7 +42,7 @@ bool Resources::follow(const std::vector<PublishedPool>& pools, Time now) {
   for (const auto& [name, resource] : resources_) {
     if (wanted.contains(name) || resource->is_retiring()) continue;
     const size_t before = resource->pool()->devices.size();
-    log_.info("the resource is given up",
+    log_.info("the resource is no longer served",
               {{"resource", name}, {"change", "-" + std::to_string(before) + " devices"}});
     resource->retire(now);
     changed = true;
@@ -47,8 +50,22 @@ bool Resources::follow(const std::vector<PublishedPool>& pools, Time now) {
   return changed;
 }
 
+// Its socket's name can change with the other resources of the configuration (make_sockets_distinct()), and
+// one of them may have the old one now.
+void Resources::leave_old_socket(const PublishedPool& pool) {
+  const auto at = resources_.find(pool->resource());
+  if (at == resources_.end()) return;
+  const std::string& before = at->second->socket();
+  const std::string after = socket_name(pool->config);
+  if (before.substr(before.rfind('/') + 1) == after) return;
+  log_.info("the resource gets another socket", {{"resource", pool->resource()}, {"socket", after}});
+  at->second->close(kMovePatience);
+  resources_.erase(at);
+}
+
 bool Resources::take(const PublishedPool& pool) {
   const std::string name = pool->resource();
+  leave_old_socket(pool);
   const auto at = resources_.find(name);
   if (at == resources_.end()) {
     if (pool->devices.empty() && !pool->config.register_empty) {
@@ -95,8 +112,9 @@ void Resources::warn_of_faults(const Pool& pool, const std::set<std::string>& ne
 
 // Not a fault: a DaemonSet has one configuration for all nodes. But a wrong selector has the same effect.
 void Resources::warn_of_empty(const Pool& pool) {
-  log_.info("no device of this node matches the resource",
-            {{"resource", pool.resource()}, {"see", "vfrail inspect --explain"}});
+  log_.info("no device of this node matches the resource", {{"resource", pool.resource()},
+                                                            {"remedy", "vfrail inspect --explain"},
+                                                            {"id", id_text(ErrorId::not_selected)}});
 }
 
 void Resources::note_empty(const PublishedPool& pool) {
@@ -107,8 +125,7 @@ void Resources::note_empty(const PublishedPool& pool) {
 
 bool Resources::add(const PublishedPool& pool) {
   const std::string name = pool->resource();
-  const auto path = socket_path(socket_folder(options_.kubelet_root, options_.registration),
-                                pool->config.prefix, pool->config.name);
+  const auto path = socket_path(socket_folder(options_.kubelet_root, options_.registration), pool->config);
   if (!path) {
     const std::string& reason = path.error().text;
     if (!unusable_.contains(name))
@@ -142,7 +159,7 @@ Time Resources::reconcile(Time now) {
   if (kubelet != kubelet_ && kubelet.exists()) {
     if (kubelet_seen_) log_.info("kubelet has restarted");
     kubelet_seen_ = true;
-    for (const auto& [name, resource] : resources_) resource->kubelet_came();
+    for (const auto& [name, resource] : resources_) resource->kubelet_restarted();
   }
   kubelet_ = kubelet;
   Time next = Time::max();

@@ -1,5 +1,6 @@
 #include "plugin/kubelet/service.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 #include "plugin/kubelet/allocate_response.h"
 #include "plugin/prefer/preferred.h"
@@ -148,8 +149,11 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
       for (const std::string& id : ids) answer.add_deviceids(id);
     } catch (const std::exception& failure) {  // boundary to gRPC: bad_alloc
       answer.clear_deviceids();
-      service_.log_.error("cannot say which devices are preferred",
-                          {{"resource", service_.resource_}, {"reason", failure.what()}});
+      service_.log_.error("GetPreferredAllocation failed",
+                          {{"resource", service_.resource_},
+                           {"available", std::to_string(container.available_deviceids_size())},
+                           {"reason", failure.what()},
+                           {"id", id_text(ErrorId::system_call)}});
       return;
     }
     service_.log_.debug("preferred devices",
@@ -161,8 +165,9 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
 
   grpc::Status allocate(const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse& response) {
     // The boundary to gRPC: an exception (bad_alloc) must not end the plugin of the whole node.
+    std::vector<std::vector<std::string>> containers;
     try {
-      const auto containers = ids_of(request);
+      containers = ids_of(request);
       const auto pool = service_.pool();
       const auto prepared = vfrail::prepare(pool, containers, service_.options_.places);
       const auto answered = prepared ? fill(pool->config, *prepared, response) : Result<>(prepared.error());
@@ -178,7 +183,10 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
                                        {"nodes", joined_nodes(*prepared)}});
       return grpc::Status::OK;
     } catch (const std::exception& failure) {
-      service_.log_.error("allocate failed", {{"resource", service_.resource_}, {"reason", failure.what()}});
+      service_.log_.error("Allocate failed", {{"resource", service_.resource_},
+                                              {"devices", joined(containers)},
+                                              {"reason", failure.what()},
+                                              {"id", id_text(ErrorId::system_call)}});
       return {grpc::StatusCode::INTERNAL, failure.what()};
     }
   }
@@ -192,7 +200,7 @@ class Service::RegistrationCalls final : public pluginregistration::Registration
 
   ServerUnaryReactor* GetInfo(CallbackServerContext* context, const pluginregistration::InfoRequest*,
                               pluginregistration::PluginInfo* info) override {
-    service_.log_.debug("kubelet asks who is there", {{"resource", service_.resource_}});
+    service_.log_.debug("GetInfo", {{"resource", service_.resource_}});
     info->set_type("DevicePlugin");
     info->set_name(service_.resource_);
     info->set_endpoint(service_.options_.endpoint);

@@ -1,5 +1,7 @@
 #include "plugin/match/departures.h"
 
+#include "plugin/match/health.h"
+
 #include <algorithm>
 #include <set>
 
@@ -7,12 +9,34 @@ namespace vfrail {
 
 namespace {
 
-std::set<std::string> ids_of(const std::vector<Pool>& pools) {
-  std::set<std::string> out;
-  for (const Pool& pool : pools) {
+struct Place {
+  Pool* pool = nullptr;
+  bool partly_away = false;
+};
+
+std::map<std::string, Place> places_in(std::vector<Pool>& pools) {
+  std::map<std::string, Place> out;
+  for (Pool& pool : pools) {
     if (shares(pool.config)) continue;
-    for (const PoolDevice& device : pool.devices) out.insert(device.id());
+    for (const PoolDevice& device : pool.devices)
+      out.emplace(device.id(), Place{&pool, device.facts.partly_away()});
   }
+  return out;
+}
+
+bool is_kept_as_missing(const PoolDevice& device) {
+  return device.fault.code == FaultCode::gone || device.fault.code == FaultCode::not_selected;
+}
+
+// As it was allocated, with the facts of now.
+PoolDevice take_back(const PoolDevice& before, Pool& from, const ResourceConfig& resource) {
+  const auto at = std::find_if(from.devices.begin(), from.devices.end(),
+                               [&](const PoolDevice& device) { return device.id() == before.id(); });
+  PoolDevice out = before;
+  if (at == from.devices.end()) return out;
+  out.facts = std::move(at->facts);
+  out.fault = find_fault(out.facts, resource);
+  from.devices.erase(at);
   return out;
 }
 
@@ -24,8 +48,8 @@ bool is_used(const Pool& pool, const std::string& id, const DevicesInUse& in_use
 
 }  // namespace
 
-bool Departures::stays(const Pool& pool, const std::string& id, const DevicesInUse* in_use, Time since,
-                       Time now) {
+bool Departures::stays(const Pool& pool, const std::string& id, Seen seen, const DevicesInUse* in_use,
+                       Time since, Time now) {
   const bool asked = asked_ && *asked_ >= since;
   if (!asked && !last_failed_) {
     waiting_ = true;
@@ -33,6 +57,8 @@ bool Departures::stays(const Pool& pool, const std::string& id, const DevicesInU
   }
   // Without an answer it may be a container's.
   const bool used = !asked || in_use == nullptr || is_used(pool, id, *in_use);
+  // The other resource would offer it to a second container, however long the first one has it.
+  if (seen == Seen::in_another_pool) return used;
   const Time end = since + move_;
   if (!used || now >= end) return false;
   waiting_ = waiting_ || !asked;
@@ -45,7 +71,7 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
   waiting_ = false;
   next_.reset();
   std::vector<Pool>& pools = found.pools;
-  const std::set<std::string> here = ids_of(pools);
+  const std::map<std::string, Place> here = places_in(pools);
   std::set<std::string> unread;
   for (const UnreadDevice& device : found.unread) unread.insert(device.id);
   std::map<std::pair<std::string, std::string>, Time> still_away;
@@ -56,7 +82,11 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
     const size_t count = pool->devices.size();
     for (const PoolDevice& device : before->devices) {
       const std::string id = device.id();
-      if (here.contains(id)) continue;
+      const auto at = here.find(id);
+      const bool elsewhere = at != here.end() && at->second.pool != &*pool && at->second.partly_away &&
+                             !is_kept_as_missing(device) &&
+                             (in_use == nullptr || in_use->find(at->second.pool->resource(), id) == nullptr);
+      if (at != here.end() && !elsewhere) continue;
       if (unread.contains(id)) {
         pool->devices.push_back(device);
         continue;
@@ -65,7 +95,9 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
       const auto known = since_.find(key);
       const Time since = known == since_.end() ? now : known->second;
       still_away.emplace(key, since);
-      if (stays(*before, id, in_use, since, now)) pool->devices.push_back(device);
+      if (!stays(*before, id, elsewhere ? Seen::in_another_pool : Seen::nowhere, in_use, since, now))
+        continue;
+      pool->devices.push_back(elsewhere ? take_back(device, *at->second.pool, pool->config) : device);
     }
     if (pool->devices.size() == count) continue;
     std::stable_sort(

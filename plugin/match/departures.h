@@ -9,6 +9,7 @@
 #include "plugin/match/published_pool.h"
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,19 +27,24 @@ class Departures {
   explicit Departures(std::chrono::milliseconds move = std::chrono::milliseconds{5000}) : move_(move) {}
 
   // Puts the devices that `published` has and `pools` lacks back into the pools. `in_use`: kubelet's last
-  // answer, null if there was none. A device that is in another pool now leaves at once.
+  // answer, null if there was none. A device that is in another pool now leaves at once, unless a part of it
+  // is not visible: then a container may have it, and it stays until kubelet has said that none does.
   void hold(Pools& pools, const std::vector<PublishedPool>& published, const DevicesInUse* in_use, Time now);
   // kubelet has answered a request that was sent at that time, or, if it could not be asked, has not.
   void answered(Time asked);
   void not_answered() { last_failed_ = true; }
 
+  // Whether kubelet has answered yet, or could not be asked.
+  bool has_heard() const { return asked_.has_value() || last_failed_; }
   // Whether kubelet's answer decides on one of them.
   bool wait_for_kubelet() const { return waiting_; }
   // When the next one leaves if nothing happens.
   std::optional<Time> next() const { return next_; }
 
  private:
-  bool stays(const Pool& pool, const std::string& id, const DevicesInUse* in_use, Time since, Time now);
+  enum class Seen : uint8_t { nowhere, in_another_pool };
+  bool stays(const Pool& pool, const std::string& id, Seen seen, const DevicesInUse* in_use, Time since,
+             Time now);
 
   const std::chrono::milliseconds move_;
   std::map<std::pair<std::string, std::string>, Time> since_;  // by resource and device

@@ -13,12 +13,15 @@ std::string whose_port(const PciFunction& function) {
   return function.pf ? "the port of its PF " + function.pf->text() : std::string("its port");
 }
 
+// Its files are missing, or the firmware does not answer: nothing is known of it.
+bool is_unreadable(const RdmaPort& port) { return port.state.empty() && port.physical.empty(); }
+
 // The physical state distinguishes a missing cable from a subnet manager that has not come yet
 // (IBTA 14.2.5.6, PortInfo). With several ports one that works is enough.
 Fault port_fault(const PciFunction& function) {
   std::vector<std::string> states;
   for (const RdmaPort& port : function.port.rdma) {
-    if (port.link_layer != "InfiniBand") continue;
+    if (port.link_layer != "InfiniBand" || is_unreadable(port)) continue;
     if (port.physical == "LinkUp" || port.state == "ACTIVE") return {};
     states.push_back(port.state + (port.physical.empty() ? "" : ", " + port.physical));
   }
@@ -31,6 +34,7 @@ Fault own_port_fault(const PciFunction& function) {
   std::vector<std::string> states;
   for (const RdmaFacts& rdma : function.rdma) {
     for (const RdmaPort& port : rdma.ports) {
+      if (is_unreadable(port)) continue;
       if (port.state == "ACTIVE" || port.state == "INIT" || port.state == "ARMED") return {};
       if (port.link_layer == "Ethernet" && is_set_down(function)) return {};
       states.push_back(rdma.name + " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical));
@@ -47,10 +51,10 @@ bool zero_guid(const std::string& guid) {
 // Under every policy: vfrail-cni refuses to attach it.
 Fault unclean_fault(const PciFunction& function) {
   if (function.unclean.empty()) return {};
-  return {
-      FaultCode::unclean,
-      "it is not what it was before its last pod, and could not be restored: " + function.unclean +
-          ": run \"vfrail-cni sweep\" on the node, or bind its driver again, which makes its interface anew"};
+  return {FaultCode::unclean,
+          "it is not what it was before its last pod, and could not be restored: " + function.unclean +
+              ": run \"/opt/cni/bin/vfrail sweep\" on the node, or rebind its driver, which creates a new "
+              "interface"};
 }
 
 }  // namespace
@@ -65,7 +69,8 @@ bool is_set_down(const PciFunction& function) {
 Fault carrier_fault(const PciFunction& function) {
   if (function.link_type != "ether" || function.port.carrier) return {};
   if (!function.port.up) {
-    return {FaultCode::admin_down, whose_port(function) + " is administratively down: set its interface up"};
+    return {FaultCode::admin_down,
+            whose_port(function) + " is administratively down: bring its interface up"};
   }
   return {FaultCode::no_carrier, whose_port(function) + " has no carrier: check its cable and switch"};
 }

@@ -69,8 +69,8 @@ MatchResult evaluate(const ResourceConfig& resource, const PciFunction& function
   if (resource.device_type != type_of(function)) {
     return {MatchKind::other_type,
             std::nullopt,
-            {{ErrorId::other_device_type, resource.resource() + ": deviceType wants " +
-                                              type_name(resource.device_type) + ", this is " +
+            {{ErrorId::other_device_type, resource.resource() + ": deviceType is " +
+                                              type_name(resource.device_type) + ", but this is " +
                                               type_name(type_of(function))}}};
   }
   const auto selector = find_selector(resource, function);

@@ -12,8 +12,9 @@ namespace {
 // Reasons of one function that are shown; with more resources these suffice.
 constexpr size_t kMaxReasons = 8;
 
-std::string say_risk(const ResourceConfig& resource, const PciFunction& function, const HostUseFact& fact) {
-  return text_with_id(resource.resource() + " offers " + function.address.text() +
+std::string describe_risk(const ResourceConfig& resource, const PciFunction& function,
+                          const HostUseFact& fact) {
+  return text_with_id(resource.resource() + " advertises " + function.address.text() +
                           (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: "
                                                                   : ", which the host uses: ") +
                           fact.what + "; a pod that gets it takes it away from the host",
@@ -32,23 +33,11 @@ std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, c
   return out;
 }
 
-PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
-                       const PciFunction& function) {
-  PoolDevice out;
-  out.facts = function;
-  out.rdma = selector.is_rdma;
-  out.vhost_net = selector.need_vhost_net;
-  out.vdpa_type = selector.vdpa_type;
-  out.extra = merge_extra(resource, function);
-  out.fault = find_fault(function, resource);
-  return out;
-}
-
 void add_device(const ResourceConfig& resource, const Selector& selector, const PciFunction& function,
                 Pool& pool, Pools& out) {
   if (!shares(resource)) {
     for (const HostUseFact& fact : function.host_use)
-      out.warnings.push_back(say_risk(resource, function, fact));
+      out.warnings.push_back(describe_risk(resource, function, fact));
   }
   pool.devices.push_back(make_device(resource, selector, function));
 }
@@ -113,24 +102,18 @@ void warn_about_parents(const Inventory& inventory, Pools& out) {
     if (function.kind != FunctionKind::sub_function) continue;
     const auto parent = pool_of.find(function.address.text());
     if (parent == pool_of.end() || !pool_of.contains(function.id.text())) continue;
-    out.warnings.push_back(text_with_id(parent->second->resource() + " offers " + function.address.text() +
-                                            ", whose sub-function " + function.id.text() +
-                                            " is offered as well; a pod " +
+    out.warnings.push_back(text_with_id(parent->second->resource() + " advertises " +
+                                            function.address.text() + ", whose sub-function " +
+                                            function.id.text() + " is advertised as well; a pod " +
                                             "that gets the one takes the port of the other away",
                                         ErrorId::port_offered_twice));
   }
 }
 
-// In exclusive mode the kernel lets nobody in another network namespace open the device.
 void warn_about_sharing(const Inventory& inventory, Pools& out) {
-  if (inventory.rdma_netns_mode != RdmaNetnsMode::exclusive) return;
   for (const Pool& pool : out.pools) {
-    if (!shares(pool.config) || pool.devices.empty()) continue;
-    out.warnings.push_back(text_with_id(
-        pool.resource() + " shares RDMA devices, but RDMA is in exclusive namespace mode: only pods with "
-                          "hostNetwork can use them; boot with \"options ib_core netns_mode=1\" to share "
-                          "them with all",
-        ErrorId::rdma_exclusive_mode));
+    if (const std::string fault = sharing_fault(pool, inventory); !fault.empty())
+      out.warnings.push_back(text_with_id(fault, ErrorId::rdma_exclusive_mode));
   }
 }
 
@@ -143,7 +126,7 @@ void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& o
     out.warnings.push_back(text_with_id(
         resource.resource() +
             " has needVhostNet, but /dev/vhost-net or /dev/net/tun is not there, so containers get neither "
-            "(modprobe vhost_net tun)",
+            "(modprobe -a vhost_net tun)",
         ErrorId::extra_node_missing));
   }
 }
@@ -212,6 +195,45 @@ DevicesById index(const Pool& pool) {
   out.reserve(pool.devices.size());
   for (const PoolDevice& device : pool.devices) out.emplace(device.id(), &device);
   return out;
+}
+
+std::set<std::string> ids_of_all(const Pools& pools) {
+  std::set<std::string> out;
+  for (const LeftOut& function : pools.left_out) out.insert(function.id);
+  for (const UnreadDevice& device : pools.unread) out.insert(device.id);
+  for (const Pool& pool : pools.pools) {
+    for (const PoolDevice& device : pool.devices) out.insert(device.id());
+  }
+  return out;
+}
+
+bool is_any_partly_away(const Pools& pools) {
+  return std::any_of(pools.pools.begin(), pools.pools.end(), [](const Pool& pool) {
+    return !shares(pool.config) &&
+           std::any_of(pool.devices.begin(), pool.devices.end(),
+                       [](const PoolDevice& device) { return device.facts.partly_away(); });
+  });
+}
+
+PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
+                       const PciFunction& function) {
+  PoolDevice out;
+  out.facts = function;
+  out.rdma = selector.is_rdma;
+  out.vhost_net = selector.need_vhost_net;
+  out.vdpa_type = selector.vdpa_type;
+  out.extra = merge_extra(resource, function);
+  out.fault = find_fault(function, resource);
+  return out;
+}
+
+// In exclusive mode the kernel lets nobody in another network namespace open the device.
+std::string sharing_fault(const Pool& pool, const Inventory& inventory) {
+  const bool exclusive = inventory.rdma_netns_mode == RdmaNetnsMode::exclusive;
+  if (!exclusive || !shares(pool.config) || pool.devices.empty()) return "";
+  return pool.resource() +
+         " shares RDMA devices, but RDMA is in exclusive namespace mode: only pods with hostNetwork can use "
+         "them; boot with \"options ib_core netns_mode=1\" to share them with all";
 }
 
 Pools match(const Config& config, const Inventory& inventory) {

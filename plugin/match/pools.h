@@ -71,6 +71,18 @@ struct Pools {
   std::vector<std::string> warnings;
 };
 
+// A function as a device of that resource, by one of its selectors.
+PoolDevice make_device(const ResourceConfig& resource, const Selector& selector, const PciFunction& function);
+
+// Of every device that the node has, also of those in no pool.
+std::set<std::string> ids_of_all(const Pools& pools);
+
+// Whether a pod may have one of them, as far as the node shows.
+bool is_any_partly_away(const Pools& pools);
+
 Pools match(const Config& config, const Inventory& inventory);
+
+// Why pods cannot use the devices that the pool shares, by the RDMA mode; empty: they can, or it shares none.
+std::string sharing_fault(const Pool& pool, const Inventory& inventory);
 
 }  // namespace vfrail

@@ -4,6 +4,7 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,24 +17,30 @@ namespace {
 // Where each device of the node is now, built once: with a thousand devices in use each is asked for.
 class Whereabouts {
  public:
-  explicit Whereabouts(const Pools& pools) {
-    for (const Pool& pool : pools.pools) {
+  explicit Whereabouts(Pools& pools) {
+    for (Pool& pool : pools.pools) {
       if (shares(pool.config)) continue;
       for (const PoolDevice& device : pool.devices) owners_.emplace(device.id(), &pool);
     }
     for (const LeftOut& left : pools.left_out) left_out_.emplace(left.id, &left);
   }
 
+  // Null: it is in no pool.
+  Pool* owner(const std::string& id) const {
+    const auto at = owners_.find(id);
+    return at == owners_.end() ? nullptr : at->second;
+  }
+
   Fault find_why_not_in_pool(const std::string& id) const {
-    if (const auto owner = owners_.find(id); owner != owners_.end())
-      return {FaultCode::not_selected, owner->second->resource() + " has it by the configuration of now"};
+    if (const Pool* pool = owner(id))
+      return {FaultCode::not_selected, pool->resource() + " has it by the configuration of now"};
     if (const auto left = left_out_.find(id); left != left_out_.end())
       return {FaultCode::not_selected, joined(texts_of(left->second->reasons), "; ")};
     return {FaultCode::gone, "it has vanished from the node"};
   }
 
  private:
-  std::unordered_map<std::string, const Pool*> owners_;
+  std::unordered_map<std::string, Pool*> owners_;
   std::unordered_map<std::string, const LeftOut*> left_out_;
 };
 
@@ -48,20 +55,28 @@ PoolDevice missing_device(const std::string& id, Fault fault) {
   return out;
 }
 
-// Those that containers have, each by its own id: a unit of a bundle stands for several.
+// The device of `id` out of the pool that selectors put it into, for the resource whose container has it. No
+// value if what the container has of it cannot be the reason for that.
+std::optional<PoolDevice> reclaim(const std::string& id, const ResourceConfig& resource, Pool* owner,
+                                  const DevicesInUse& in_use) {
+  if (owner == nullptr || in_use.find(owner->resource(), id) != nullptr) return std::nullopt;
+  const auto at = std::find_if(owner->devices.begin(), owner->devices.end(),
+                               [&](const PoolDevice& device) { return device.id() == id; });
+  if (at == owner->devices.end() || !at->facts.partly_away()) return std::nullopt;
+  PoolDevice out = make_device(resource, resource.selectors.front(), at->facts);
+  owner->devices.erase(at);
+  return out;
+}
+
+// Those that containers have, each by its own id. Not those of shared pools, which no container has for
+// itself.
 std::set<std::string> devices_of(const DevicesInUse& in_use, const std::vector<PublishedPool>& pools) {
+  std::vector<PublishedPool> own;
+  std::copy_if(pools.begin(), pools.end(), std::back_inserter(own),
+               [](const PublishedPool& pool) { return !shares(pool->config); });
   std::set<std::string> out;
-  for (const auto& [resource, devices] : in_use.resources) {
+  for (const auto& [resource, devices] : with_devices_of_units(in_use, own).resources) {
     for (const auto& [id, container] : devices) out.insert(id);
-  }
-  for (const PublishedPool& pool : pools) {
-    const auto used = in_use.resources.find(pool->resource());
-    if (pool->config.unit != UnitKind::bundle || used == in_use.resources.end()) continue;
-    for (const auto& [id, container] : used->second) {
-      const Unit* unit = pool.find_unit(id);
-      if (unit == nullptr) continue;
-      for (const PoolDevice* device : unit->devices) out.insert(device->id());
-    }
   }
   return out;
 }
@@ -82,7 +97,10 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
       const auto parsed = DeviceId::parse(id);
       if (by_id.contains(id) || !parsed || parsed->text() != id) continue;
       if (!whereabouts) whereabouts.emplace(pools);
-      kept[i].push_back(missing_device(id, whereabouts->find_why_not_in_pool(id)));
+      if (auto device = reclaim(id, pool.config, whereabouts->owner(id), in_use))
+        kept[i].push_back(*std::move(device));
+      else
+        kept[i].push_back(missing_device(id, whereabouts->find_why_not_in_pool(id)));
     }
   }
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -105,6 +123,20 @@ bool use_changed(const Config& config, const DevicesInUse* before, const Devices
   return std::any_of(config.resources.begin(), config.resources.end(), [&](const ResourceConfig& one) {
     return of(before, one.resource()) != of(&now, one.resource());
   });
+}
+
+DevicesInUse with_devices_of_units(DevicesInUse in_use, const std::vector<PublishedPool>& pools) {
+  for (const PublishedPool& pool : pools) {
+    const auto used = in_use.resources.find(pool->resource());
+    if (pool->config.unit == UnitKind::device || used == in_use.resources.end()) continue;
+    const DevicesInUse::Devices units = used->second;
+    for (const auto& [id, container] : units) {
+      const Unit* unit = pool.find_unit(id);
+      if (unit == nullptr) continue;
+      for (const PoolDevice* device : unit->devices) used->second.emplace(device->id(), container);
+    }
+  }
+  return in_use;
 }
 
 std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,

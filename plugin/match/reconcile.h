@@ -14,11 +14,16 @@ namespace vfrail {
 
 // A device that a container has, and that is no longer in its pool (destroyed, without a driver, claimed by
 // another resource), stays there, unhealthy and with the reason: kubelet shows it in the pod's status, and
-// the list does not depend on when the plugin was started.
+// the list does not depend on when the plugin was started. One that another resource has got only because
+// selectors cannot read what is in the container (a partition, a name, an address) goes back to its own,
+// healthy: the other would offer it to a second container.
 void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 
 // Whether containers have other devices of the configured resources than before (null: nothing is known).
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);
+
+// Adds the devices that the units of bundles and of shared pools stand for: kubelet names the units alone.
+DevicesInUse with_devices_of_units(DevicesInUse in_use, const std::vector<PublishedPool>& pools);
 
 // Devices that kubelet has allocated to no container although they are in another network namespace, or an
 // attachment has them (`attached`, by their ids): orphaned by a pod, or moved by hand. By device, with a

@@ -65,7 +65,7 @@ void write_reasons(MetricsText& out) {
 
 // Kubelet may still have ids that the pool has no more; they count, because a pod has them.
 void write_pools(MetricsText& out, const MetricsInput& input) {
-  out.gauge("vfrail_devices", "Devices offered to kubelet, by resource and health.");
+  out.gauge("vfrail_devices", "Devices advertised to kubelet, by resource and health.");
   for (const ResourceStatus& one : input.status->resources) {
     const auto& devices = one.pool->devices;
     const auto healthy = static_cast<uint64_t>(std::count_if(

@@ -16,8 +16,30 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxNamespaces = 1024;
 constexpr uint32_t kMaxPortsOfPod = 4;
 
+using Ports = std::vector<RdmaPortCounters>;
+
+// Bytes and packets of most drivers are in sysfs alone: netlink has those of hw_counters
+// (nldev_stat_get_default_counters()).
+Ports read_ports(Kernel& kernel, const RdmaDevice& device) {
+  if (const auto sysfs = kernel.sysfs(); sysfs && *sysfs) {
+    Ports out = read_rdma_counters(DeviceFolder(SysRoot(**sysfs).at("class/infiniband/" + device.name)), "",
+                                   device.name);
+    std::erase_if(out, [](const RdmaPortCounters& port) { return port.counters.empty(); });
+    if (!out.empty()) return out;
+  }
+  Ports out;
+  for (uint32_t port = 1; port <= kMaxPortsOfPod; ++port) {
+    auto counters = kernel.rdma_counters(device.index, port);
+    if (!counters) break;
+    out.push_back({.device = device.name, .port = port, .counters = *std::move(counters)});
+  }
+  return out;
+}
+
+}  // namespace
+
 // An error is missing in the answer: a namespace may be ending.
-void read_one(Kernel& kernel, PodNamespaces& out) {
+void read_pod_namespace(Kernel& kernel, PodNamespaces& out) {
   if (const auto links = kernel.link_traffic()) {
     for (const LinkTraffic& link : *links) {
       if (!link.parent_device.empty()) out.netdevs.emplace(link.parent_device, link.traffic);
@@ -28,17 +50,10 @@ void read_one(Kernel& kernel, PodNamespaces& out) {
   for (const RdmaDevice& device : *devices) {
     // In shared mode every namespace sees all of them.
     if (out.rdma.contains(device.name)) continue;
-    std::vector<RdmaPortCounters> ports;
-    for (uint32_t port = 1; port <= kMaxPortsOfPod; ++port) {
-      auto counters = kernel.rdma_counters(device.index, port);
-      if (!counters) break;
-      ports.push_back({.device = device.name, .port = port, .counters = *std::move(counters)});
-    }
+    Ports ports = read_ports(kernel, device);
     if (!ports.empty()) out.rdma.emplace(device.name, std::move(ports));
   }
 }
-
-}  // namespace
 
 PodNamespaces read_pod_namespaces(const std::string& folder) {
   PodNamespaces out;
@@ -56,7 +71,7 @@ PodNamespaces read_pod_namespaces(const std::string& folder) {
     if (is_pod) {
       const auto kernel = NetlinkKernel::open(std::move(**target));
       if (kernel)
-        read_one(**kernel, out);
+        read_pod_namespace(**kernel, out);
       else if (kernel.error().code == Errc::denied)
         out.in_reach = false;
     }

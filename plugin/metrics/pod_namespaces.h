@@ -15,5 +15,7 @@ inline constexpr const char* kNamespaceFolder = "/run/netns";
 // Of every namespace below `folder` but our own. Enters each for a moment, so the calling thread must have
 // nothing else to do meanwhile. Inaccessible if the folder cannot be read, or a namespace cannot be entered.
 PodNamespaces read_pod_namespaces(const std::string& folder);
+// Of one of them, to `out`.
+void read_pod_namespace(Kernel& kernel, PodNamespaces& out);
 
 }  // namespace vfrail

@@ -3,6 +3,7 @@
 #include "common/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/config/devlink_reach.h"
 #include "plugin/documents/cni_config.h"
 #include "plugin/documents/config_parts.h"
 #include "plugin/documents/network.h"
@@ -124,6 +125,8 @@ Result<std::string> convert_config(const ConvertRequest& request, const ConvertS
   note("The file runs unchanged: vfrail serve --config-file. Below it is as one configuration.", out);
   for (const SkippedEntry& entry : config.skipped) note("not served: " + entry.text(), out);
   for (const std::string& warning : config.warnings) note("warning: " + warning, out);
+  for (const std::string& gap : describe_ddp_reach(config)) note(gap, out);
+  for (const std::string& gap : find_ddp_gaps(config, node.inventory)) note("warning: " + gap, out);
   compare_config(*source.peer, config, node, out);
   return out + to_yaml(merged);
 }
@@ -227,7 +230,8 @@ Result<std::string> convert(const ConvertRequest& request, const std::vector<Doc
   }
   std::vector<std::string> known;
   for (const ConvertSource& source : convert_sources()) known.emplace_back(source.name);
-  return Error{Errc::invalid, 0, "--from " + request.from + " is none of " + joined(known)};
+  return Error{Errc::invalid, 0, "--from " + request.from + " is not one of " + joined(known),
+               ErrorId::option_invalid};
 }
 
 }  // namespace vfrail

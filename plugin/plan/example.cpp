@@ -1,5 +1,6 @@
 #include "plugin/plan/example.h"
 
+#include "common/error_id.h"
 #include "common/text.h"
 #include "plugin/documents/yaml_text.h"
 #include "plugin/plan/jobs.h"
@@ -32,7 +33,8 @@ Result<const JobKind*> find_kind(const std::string& name) {
     if (kind.name == name) return &kind;
     known.emplace_back(kind.name);
   }
-  return Error{Errc::invalid, 0, "--kind " + name + " is none of " + joined(known)};
+  return Error{Errc::invalid, 0, "--kind " + name + " is not one of " + joined(known),
+               ErrorId::option_invalid};
 }
 
 // Every selector wants that link type alone; without one nothing is known of the devices.
@@ -120,6 +122,22 @@ void say_test(const ResourceConfig& resource, const JobKind& kind, std::string& 
           out);
 }
 
+void say_memory(const PodNeeds& needs, std::string& out) {
+  if (needs.limit_lifted) {
+    comment("Memory: the resource's memlock lifts the limit of pinned memory, for any user.", out);
+    return;
+  }
+  comment(
+      "Memory: IPC_LOCK lifts the limit of pinned memory for a container that runs as root, and for no "
+      "other.",
+      out);
+  comment(
+      "As another user: memlock of the resource, or LimitMEMLOCK of the container runtime on the node "
+      "(vfrail "
+      "doctor, VF-N36).",
+      out);
+}
+
 std::string header(const ResourceConfig& resource, const ExampleRequest& request, const PodNeeds& needs,
                    const JobKind& kind) {
   std::string out;
@@ -130,11 +148,7 @@ std::string header(const ResourceConfig& resource, const ExampleRequest& request
   say_network(resource, request, needs, out);
   comment("Least of the image: libibverbs1 and ibverbs-providers (Debian's names); perftest for ib_write_bw.",
           out);
-  comment(
-      "Memory: IPC_LOCK lifts the limit of pinned memory for a container that runs as root, and for no "
-      "other.",
-      out);
-  comment("As another user: LimitMEMLOCK of the container runtime on the node (vfrail doctor, VF-N36).", out);
+  say_memory(needs, out);
   say_test(resource, kind, out);
   comment("If it fails: vfrail plan lists the errors of this node, vfrail explain ID what to do.", out);
   return out;
@@ -150,6 +164,7 @@ Result<std::string> make_example(const Config& config, const ExampleRequest& req
   const bool own = needs_network(resource) && request.networks.empty();
   PodNeeds needs;
   needs.resource = resource.resource();
+  needs.limit_lifted = resource.memlock.has_value();
   needs.gpus = kind.needs_gpu ? std::max<uint32_t>(request.gpus, 1) : request.gpus;
   needs.networks = own ? std::vector<std::string>{own_network(resource)} : request.networks;
   // Multus passes one unit to each network.

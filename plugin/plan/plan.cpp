@@ -146,10 +146,11 @@ void add_memory_error(const PlanFacts& facts, Plan& out) {
     cause += "; not by the runtime's limit, which is high enough: see `ulimit -l` in the container";
   else
     cause += ": " + memlock->text;
-  out.errors.push_back(
-      {"Couldn't allocate MR; SIGSEGV in ncclProxyServiceUDS; NCCL: unhandled system error", cause,
-       "capability IPC_LOCK, which has an effect for root alone; for other users LimitMEMLOCK of "
-       "the container runtime. A memory limit of the pod is no cause"});
+  out.errors.push_back({"Couldn't allocate MR; SIGSEGV in ncclProxyServiceUDS; NCCL: unhandled system error",
+                        cause,
+                        "memlock of the resource, with CDI; or the capability IPC_LOCK, which has an effect "
+                        "for root alone; or "
+                        "LimitMEMLOCK of the container runtime. A memory limit of the pod is not the cause"});
 }
 
 // What those who wrote about such nodes have seen, where this node has the cause.

@@ -25,10 +25,9 @@ int plan(const PlanOptions& options) {
   const SysRoot sys(options.root);
   const SysRoot own;
   facts.hardware = read_hardware(sys, pci_ids_files(options.root), facts.inventory);
-  facts.checks = check_node({.sys = sys,
-                             .inventory = facts.inventory,
-                             .kernel = is_live(options.root) ? own : sys,
-                             .config = facts.config ? &*facts.config : nullptr});
+  // Of the node as it is: the ways of the plan have configurations of their own.
+  facts.checks =
+      check_node({.sys = sys, .inventory = facts.inventory, .kernel = is_live(options.root) ? own : sys});
   const Plan made = make_plan(facts);
   return answer(options.json ? well_formed(plan_json(made).pretty()) + "\n"
                              : render_plan(made, find_terminal().width));

@@ -47,7 +47,7 @@ Json device_container(const PodNeeds& needs, const ContainerText& text) {
   Json out = base_container(text);
   if (needs.gpus > 0) out.set("env", environment(needs));
   const Json amounts = counted_resources(needs);
-  out.set("securityContext", security());
+  if (!needs.limit_lifted) out.set("securityContext", security());
   out.set("resources", Json::object().set("requests", amounts).set("limits", amounts));
   out.set("volumeMounts", list_of(Json::object().set("name", "shm").set("mountPath", "/dev/shm")));
   return out;

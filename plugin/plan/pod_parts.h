@@ -17,6 +17,7 @@ struct PodNeeds {
   uint32_t gpus = 0;
   std::vector<std::string> networks;  // one for each device; none: no annotation
   bool host_network = false;          // RoCE of shared devices
+  bool limit_lifted = false;          // the resource's `memlock` lets any user pin memory
 };
 
 struct ContainerText {

@@ -143,7 +143,7 @@ void render_configured(const Plan& plan, PlanText& out) {
 }
 
 void render_lists(const Plan& plan, PlanText& out) {
-  if (!plan.not_offered.empty()) out.title("Not offered, and why");
+  if (!plan.not_offered.empty()) out.title("Not advertised, and why");
   for (const NotOffered& one : plan.not_offered)
     out.line(one.device + ": " + one.why + " [" + id_text(one.id) + "]");
   render_configured(plan, out);

@@ -60,7 +60,8 @@ Json make_selectors(const Members& members, WayKind kind) {
   }
   Json out = Json::object();
   out.set("vendors", texts_of_set(vendors));
-  if (kind != WayKind::vfs) out.set("devices", texts_of_set(devices));
+  // As each of the two formats calls it.
+  if (kind != WayKind::vfs) out.set(kind == WayKind::shared ? "deviceIDs" : "devices", texts_of_set(devices));
   if (!links.contains("")) out.set("linkTypes", texts_of_set(links));
   out.set("isPf", kind != WayKind::vfs);
   if (kind != WayKind::shared) out.set("isRdma", true);
@@ -76,7 +77,7 @@ std::string name_of_resource(Fabric fabric, WayKind kind) {
 Json make_config(const Members& members, Fabric fabric, WayKind kind) {
   Json entry = Json::object();
   entry.set("resourcePrefix", "rdma").set("resourceName", name_of_resource(fabric, kind));
-  // What the host lives on is not shared either: the traffic of pods would be on the node's own uplink.
+  // What the host uses is not shared either: the traffic of pods would be on the node's own uplink.
   if (kind == WayKind::shared) entry.set("rdmaHcaMax", kPodsOfNode).set("hostUse", "warn");
   entry.set("selectors", make_selectors(members, kind));
   Json list = Json::array();
@@ -109,7 +110,7 @@ std::string gpu_direct_of(const PlanFacts& facts) {
   const bool nvidia =
       std::all_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.vendor == "10de"; });
   if (!nvidia || result == nullptr || result->finding == Finding::unknown) return "not known";
-  return result->finding == Finding::good ? "yes" : "by dma-buf";
+  return result->finding == Finding::good ? "yes" : "no";
 }
 
 uint32_t possible_vfs(const Members& members) {

@@ -3,6 +3,7 @@
 #include "common/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/config/devlink_reach.h"
 #include "plugin/config/file.h"
 #include "plugin/documents/config_parts.h"
 #include "plugin/documents/network.h"
@@ -44,6 +45,7 @@ void add_config(const Config& config, Findings& out) {
       out.warnings.push_back(warning);
   }
   out.notes.insert(out.notes.end(), config.notes.begin(), config.notes.end());
+  for (std::string& note : describe_ddp_reach(config)) out.notes.push_back(std::move(note));
   const std::string text = describe(config);
   if (!text.empty()) out.described += (out.described.empty() ? "" : "\n") + text;
 }

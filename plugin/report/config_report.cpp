@@ -94,7 +94,7 @@ const char* in_words(HostUse policy) {
     case HostUse::allow:
       break;
   }
-  return "also what the host uses is offered";
+  return "also what the host uses is advertised";
 }
 
 std::string line(const char* title, const std::string& text) {
@@ -129,7 +129,7 @@ std::string describe_resource(const ResourceConfig& resource) {
   if (resource.preference != Preference::none) out += line("prefers", in_words(resource.preference));
   out += line("health", health_in_words(resource.health));
   if (resource.set_links_up)
-    out += line("links", "interfaces that are administratively down are set up once");
+    out += line("links", "interfaces that are administratively down are brought up once");
   if (resource.memlock)
     out += line("memlock", resource.memlock->empty() ? "the container's memory limit" : *resource.memlock);
   for (const std::string& node : resource.extra_nodes) out += line("adds", node);

@@ -7,6 +7,8 @@
 #include "plugin/config/devlink_reach.h"
 #include "plugin/config/file.h"
 #include "plugin/documents/yaml_text.h"
+#include "plugin/inventory/host_kernel.h"
+#include "plugin/match/shared_links.h"
 #include "plugin/report/exit.h"
 #include "plugin/report/report.h"
 #include "plugin/report/report_distance.h"
@@ -29,7 +31,14 @@ bool is_json(InspectOptions::Output output) {
   return output == InspectOptions::Output::json || output == InspectOptions::Output::yaml;
 }
 
-void find_warnings(const SysRoot& sys, InspectFacts& facts) {
+// In the plugin's container, as `serve` there. On the node itself that `serve` is not known.
+Reach reach_of_serve(const std::string& root) {
+  if (!is_live(root) || root == "/") return Reach::host;
+  return is_host_netns(SysRoot(root)).value_or(false) ? Reach::host : Reach::elsewhere;
+}
+
+void find_warnings(const std::string& root, InspectFacts& facts) {
+  const SysRoot sys(root);
   if (facts.config) {
     append(facts.warnings, facts.config->warnings);
     for (const SkippedEntry& entry : facts.config->skipped)
@@ -37,7 +46,9 @@ void find_warnings(const SysRoot& sys, InspectFacts& facts) {
   }
   append(facts.warnings, facts.inventory.warnings);
   append(facts.warnings, facts.pools.warnings);
+  append(facts.warnings, find_links_down(facts.pools, reach_of_serve(root)));
   if (facts.config) append(facts.warnings, find_devlink_gaps(sys, *facts.config));
+  if (facts.config) append(facts.warnings, find_ddp_gaps(*facts.config, facts.inventory));
 }
 
 // The ids, a line each.
@@ -93,7 +104,7 @@ int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
   facts.hardware = read_hardware(sys, pci_ids_files(options.root), facts.inventory);
   facts.pods = find_pods({options.root, options.kubelet_root, ask_kubelet}, facts.pools, facts.inventory,
                          facts.warnings);
-  find_warnings(sys, facts);
+  find_warnings(options.root, facts);
   if (options.explain) facts.traces = explain(facts.config.value_or(Config()), facts.inventory, facts.pools);
   NodeReport report = make_report(facts);
   if (const auto found = apply(options.filter, report); !found) return fail(kFailed, found.error());

@@ -21,7 +21,7 @@ struct InspectOptions {
   };
 
   std::string root = "/";
-  std::string kubelet_root = "/var/lib/kubelet";
+  std::string kubelet_root = kKubeletRoot;
   std::string config_file;  // empty: the facts alone
   std::string resource_prefix = kPeersPrefix;
   bool strict = false;

@@ -43,9 +43,11 @@ Result<Inventory> scan_root(const std::string& root) {
     out.warnings.push_back("which devices are attached to pods is not known: " +
                            attached.error().text_with_id());
   const auto read = add_unclean(sys, state, out);
-  if (!read)
+  if (!read) {
     out.warnings.push_back("which devices could not be restored after a pod is not known: " +
                            read.error().text_with_id());
+    out.unclean_unread = out.warnings.back();
+  }
   return out;
 }
 

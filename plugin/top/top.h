@@ -14,7 +14,7 @@ namespace vfrail {
 struct TopOptions : WatchOptions {
   TopOptions() { schema_version = kSchemaVersion; }
   std::string root = "/";
-  std::string kubelet_root = "/var/lib/kubelet";
+  std::string kubelet_root = kKubeletRoot;
   std::string config_file;  // as InspectOptions
   std::string resource_prefix = kPeersPrefix;
   std::vector<std::string> devices;  // as DeviceFilter::devices, by the names at the start; none: all

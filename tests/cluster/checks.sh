@@ -7,10 +7,17 @@ TMPDIR=$work . tests/support/checks.sh
 trap - EXIT                                 # the sum is printed for each scenario
 section() { echo "== $* ($(date +%T))"; }
 
-# pod NAME NETWORKS COUNT [SECURITY]: a pod with COUNT devices on NETWORKS (neither: '' and 0), with a security context if
-# need be. It ends at once when asked. NETWORKS is a list of names, or JSON.
+# pod_spec COUNT [SECURITY] [FIRST]: the spec of a pod with COUNT devices, as JSON, with a security context if need be. It
+# does FIRST, and ends at once when asked.
+pod_spec() {
+    jq -cn --arg resource "$RESOURCE" --argjson count "$1" --argjson security "${2:-null}" --arg first "${3:-}" '
+        {restartPolicy: "Always", terminationGracePeriodSeconds: 1, automountServiceAccountToken: false, containers: [{
+            name: "test", image: "docker.io/library/rdma-tools:latest", imagePullPolicy: "Never", securityContext: $security,
+            command: ["/bin/bash", "-c", ($first + "\ntrap \"exit 0\" TERM; while :; do sleep 1000 & wait; done")],
+            resources: (if $count == 0 then {} else {limits: {($resource): $count}} end)}]}'
+}
+# pod NAME NETWORKS COUNT [SECURITY] [FIRST]: a pod on NETWORKS (a list of names, or JSON; '' and 0: without a device).
 pod() {
-    local security=${4:-null}
     kubectl apply -f - << END > /dev/null
 apiVersion: v1
 kind: Pod
@@ -18,16 +25,22 @@ metadata:
   name: $1
   labels: {app: test}
   annotations: {$([ -z "$2" ] || echo "k8s.v1.cni.cncf.io/networks: '$2'")}
+spec: $(pod_spec "$3" "${4:-}" "${5:-}")
+END
+}
+# job NAME NETWORKS [SECURITY]: a Job of two pods with a device each.
+job() {
+    kubectl apply -f - << END > /dev/null
+apiVersion: batch/v1
+kind: Job
+metadata: {name: $1}
 spec:
-  terminationGracePeriodSeconds: 1
-  automountServiceAccountToken: false
-  containers:
-    - name: test
-      image: docker.io/library/rdma-tools:latest
-      imagePullPolicy: Never
-      command: ["/bin/bash", "-c", "trap 'exit 0' TERM; while :; do sleep 1000 & wait; done"]
-      securityContext: $security
-      $([ "$3" = 0 ] || echo "resources: {limits: {$RESOURCE: $3}}")
+  completions: 2
+  parallelism: 2
+  completionMode: Indexed
+  template:
+    metadata: {labels: {app: test}, annotations: {k8s.v1.cni.cncf.io/networks: $2}}
+    spec: $(pod_spec 1 "${3:-}" | jq -c '.restartPolicy = "Never"')
 END
 }
 # network NAME PLUGINS: a network definition for devices of the resource; PLUGINS is JSON, a plugin or several with commas.

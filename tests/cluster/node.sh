@@ -19,7 +19,7 @@ node_files() {
     rm -rf "$files"
     mkdir -p "$files"/{modules,etc/kubernetes,etc/containerd,etc/cni/net.d/multus.d,etc/cni/net.d/whereabouts.d}
     release=$(ls "$LAB_BUILD/modules-tree/lib/modules")
-    for module in virtio_blk virtio_net ext4 crc32c_generic; do     # the last one is built in since Linux 6.14
+    for module in virtio_blk virtio_net ext4 crc32c_generic; do     # Linux 7 has no crc32c_generic
         /sbin/modprobe -d "$LAB_BUILD/modules-tree" -S "$release" --show-depends "$module"
     done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r module; do
         name=${module##*/}

@@ -35,7 +35,7 @@ TEST_CASE("a definition that ADD accepts is well, in a list of plugins too") {
         R"({"cniVersion":"1.0.0","name":"r","plugins":[{"type":"vfrail"},{"type":"tuning","mtuu":1}]})"}) {
     const auto report = checked(definition(config));
     CHECK(report.all_well);
-    CHECK_THAT(report.text, Contains("team/rail0") && Contains("ADD accepts it"));
+    CHECK_THAT(report.text, Contains("team/rail0") && Contains("no error found"));
   }
 }
 
@@ -47,9 +47,14 @@ TEST_CASE("what ADD refuses and what it ignores is named, with the definition an
   CHECK_FALSE(ignored.all_well);
   CHECK_THAT(ignored.text,
              Contains("team/rail0, plugins[0]: warning: \"mtuu\"") && Contains("\"mtu\" is probably meant"));
+  CHECK_THAT(checked(definition(R"({"type":"vfrail","logLevel":"loud"})")).text,
+             Contains("team/rail0: warning: logLevel: \"loud\" is not known"));
   CHECK_THAT(checked(definition("{")).text, Contains("team/rail0: error: spec.config: "));
-  CHECK_THAT(checked(definition(R"({"type":"vfrail"})", false)).text,
-             Contains("no device") && Contains("k8s.v1.cni.cncf.io/resourceName"));
+  const auto deviceless = checked(definition(R"({"type":"vfrail"})", false)).text;
+  CHECK_THAT(deviceless, Contains("no device") && Contains("k8s.v1.cni.cncf.io/resourceName"));
+  CHECK_THAT(deviceless, !Contains("no error found"));  // ADD refuses it
+  CHECK_THAT(checked(definition(R"({"plugins":{}})")).text,
+             Contains("plugins: must be a list [VF-NETWORK-CONFIG]"));
 }
 
 TEST_CASE("plugins of another type are checked if they are asked for") {
@@ -64,7 +69,7 @@ TEST_CASE("each definition of a list is checked, and a file of /etc/cni/net.d") 
                            definition(R"({"type":"vfrail","mtu":1})") + R"(,{"kind":"Pod"}]})";
   const auto report = checked(list);
   CHECK_FALSE(report.all_well);
-  CHECK_THAT(report.text, Contains("ADD accepts it") && Contains("mtu: must be at least 68"));
+  CHECK_THAT(report.text, Contains("no error found") && Contains("mtu: must be at least 68"));
   CHECK(checked(R"({"cniVersion":"1.0.0","name":"r","type":"vfrail","deviceID":"0000:03:02.1"})").all_well);
   CHECK_THAT(checked(R"({"items":[]})").text, Contains("there is no NetworkAttachmentDefinition"));
 }

@@ -40,8 +40,9 @@ struct FakeNode {
   // What one process does: it opens its own connection to the kernel and the state folder.
   template <class Work>
   auto process(Work work) {
-    auto store = makes_state_folder ? RecordStore::open(dir.path("state"), dir.path("locks"))
-                                    : Result(RecordStore::look(dir.path("state"), dir.path("locks")));
+    auto store = makes_state_folder
+                     ? RecordStore::open(dir.path("state"), dir.path("locks"))
+                     : Result(RecordStore::open_read_only(dir.path("state"), dir.path("locks")));
     REQUIRE(store);
     const auto host = world.open(FakeWorld::kHost);
     World outside{*host,
@@ -55,6 +56,7 @@ struct FakeNode {
     outside.rebind = [this](const SysRoot&, const DeviceId& id) {
       auto bound = world.rebind(id.text());
       if (bound && after_rebind) after_rebind();
+      if (!bound && after_failed_rebind) after_failed_rebind();
       return bound;
     };
     if (print_result) outside.print_result = print_result;
@@ -113,6 +115,7 @@ struct FakeNode {
   bool makes_state_folder = true;  // verbs do, `vfrail-cni sweep` does not
   bool paths_gone = false;         // no path leads to a namespace, which the kernel ends in its own time
   std::function<void()> after_rebind;
+  std::function<void()> after_failed_rebind;
   std::function<Result<>(const AddResult&)> print_result;  // World::print_result
 };
 

@@ -5,11 +5,14 @@
 #include "cni/record/record.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
+#include "tests/support/deadline.h"
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -94,6 +97,29 @@ TEST_CASE("Uninstalling is refused while an attachment is recorded, and then rem
   CHECK(refused.error().text.find("1 attachments are recorded (net1 of container c1)") != std::string::npos);
   CHECK(refused.error().text.find("run /opt/cni/bin/vfrail sweep on the node") != std::string::npos);
   CHECK(node.files() == before);
+}
+
+TEST_CASE("Uninstalling keeps the record of an ADD that was at work when its executable went") {
+  // The record comes between the removal of the first executable and that of the state, which many files to
+  // look at make likely; else it is tried again.
+  const auto deadline = std::chrono::steady_clock::now() + test::kDeadline;
+  for (bool kept = false; !kept;) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    const Node node;
+    for (int i = 0; i < 3000; ++i) write(node.places.cni_folder + "/zz" + std::to_string(i));
+    const auto store = RecordStore::open(node.places.state, node.places.run + "/locks");
+    std::jthread add([&] {
+      while (fs::exists(node.places.cni_folder + "/host-device")) {
+      }
+      (void)store->save(some_record());
+    });
+    const auto removed = uninstall(node.places);
+    add.join();
+    if (removed || removed.error().code != Errc::busy) continue;
+    kept = true;
+    CHECK(removed.error().text.find("install it again") != std::string::npos);
+    CHECK(fs::exists(node.places.state + "/attachments/c1:net1.json"));
+  }
 }
 
 }  // namespace vfrail

@@ -7,10 +7,13 @@
 namespace vfrail::test {
 
 TEST_CASE("the fake kernel keeps the contract") {
+  const bool names_by_netns = GENERATE(false, true);
+  CAPTURE(names_by_netns);
   for (const RdmaNetnsMode mode : {RdmaNetnsMode::exclusive, RdmaNetnsMode::shared}) {
     TempDir dir;
     FakeWorld world(dir.path());
     world.rdma_mode = mode;
+    world.rdma_names_by_netns = names_by_netns;
     world.add_pf("0000:21:00.0", "enp1s0f0");
     world.add_vf("0000:21:10.0", "enp1s0f0v0", "0000:21:00.0");
     world.add_rdma("0000:21:10.0", "mlx5_0");

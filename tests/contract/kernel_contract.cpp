@@ -346,6 +346,25 @@ std::string rdma_name(Kernel& kernel, uint32_t index) {
   return "";
 }
 
+// The device is called contract_rdma and is in the pod, `other` in the host.
+void check_rdma_names_of_two(ContractBench& bench, uint32_t index, const RdmaDevice& other) {
+  const auto same = bench.pod.rename_rdma_device(index, other.name);
+  if (!same) {
+    INFO("before Linux 7 a name is taken whichever namespaces the two devices are in");
+    CHECK(errno_of(same) == EEXIST);
+    CHECK(errno_of(bench.host.rename_rdma_device(other.index, "contract_rdma")) == EEXIST);
+    return;
+  }
+  INFO("since Linux 7 names are unique in a namespace, so a move can be refused for the name");
+  CHECK(rdma_name(bench.pod, index) == other.name);
+  CHECK(rdma_name(bench.host, other.index) == other.name);
+  CHECK(errno_of(bench.pod.move_rdma_device(index, bench.host.netns_fd())) == EEXIST);
+  CHECK(rdma_name(bench.pod, index) == other.name);
+  REQUIRE(bench.pod.rename_rdma_device(index, "contract_rdma"));
+  REQUIRE(bench.host.rename_rdma_device(other.index, "contract_rdma"));
+  REQUIRE(bench.host.rename_rdma_device(other.index, other.name));
+}
+
 // `with` is the namespace that the device is in.
 void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
   REQUIRE(with.rename_rdma_device(index, "contract_rdma"));
@@ -353,12 +372,13 @@ void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
   CHECK(with.rename_rdma_device(index, "contract_rdma"));
   const auto others = bench.host.rdma_devices();
   REQUIRE(others);
-  for (const RdmaDevice& other : *others) {
-    if (other.index == index) continue;
-    INFO("a name is taken whichever namespaces the two devices are in");
-    CHECK(errno_of(with.rename_rdma_device(index, other.name)) == EEXIST);
-    CHECK(errno_of(bench.host.rename_rdma_device(other.index, "contract_rdma")) == EEXIST);
-    break;
+  const auto other =
+      std::find_if(others->begin(), others->end(), [&](const RdmaDevice& one) { return one.index != index; });
+  if (other != others->end() && with.netns_id() == bench.host.netns_id()) {
+    CHECK(errno_of(with.rename_rdma_device(index, other->name)) == EEXIST);
+    CHECK(errno_of(with.rename_rdma_device(other->index, "contract_rdma")) == EEXIST);
+  } else if (other != others->end()) {
+    check_rdma_names_of_two(bench, index, *other);
   }
   REQUIRE(with.rename_rdma_device(index, bench.rdma));
 }

@@ -15,12 +15,36 @@ real() { PATH=$tools command "$@"; }
 has() { real grep -qE -- "$1" "${@:2}"; }
 # Words in capitals stand for names of the reader's.
 placeholder() { [[ $1 =~ ^[A-Z][A-Z0-9_]*$ ]]; }
-there() { [ -e "$1" ] || wrong "there is no $1"; }
+there() { [ -e "$1" ] || released "$1" || wrong "there is no $1"; }
+# Files that manifests/release makes.
+released() {
+    case $1 in
+        install.yaml) { real cat manifests/configmap.yaml && echo --- && real cat manifests/daemonset.yaml; } > "$1" ;;
+        uninstall.yaml) real cp manifests/uninstall.yaml "$1" ;;
+        *) return 1 ;;
+    esac
+    has "> \"\\\$out/$1\"" "$top/manifests/release"
+}
 
 # --- programs that only read, as they are
 
 function jq { real jq "$@"; }
 function diff { real diff "$@"; }
+# On copies, like all that is not below $top; what it replaces must be there.
+function sed {
+    local file
+    [ "$1" != -i ] || for file in "${@:3}"; do there "$file"; done
+    if [ "$1" = -i ]; then
+        local before
+        before=$(real cat "${@:3}" | real cksum)
+        real sed "$@"
+        [ "$before" != "$(real cat "${@:3}" | real cksum)" ] || wrong "sed $* changes nothing"
+    else
+        there "$2"
+        real sed "$@" | real cmp -s - "$2" && wrong "sed $* changes nothing"
+        real sed "$@"
+    fi
+}
 function lsns { [ "$*" = '-t net' ] || wrong "lsns $*"; }
 function journalctl {
     [ "$1" = -u ] || wrong "journalctl $*"
@@ -62,10 +86,16 @@ function vfrail-cni {
     case ${1:-} in
         version | explain) real "$programs/vfrail-cni" "$@" ;;
         install)
-            [ "$2" = --as ] && [[ $3 =~ ^(host-device|sriov|ib-sriov|rdma)$ ]] && [ "$4" = /opt/cni/bin ] || wrong "vfrail-cni $*"
+            local name=vfrail options=("${@:2:$#-2}")
+            case $* in
+                'install --as '*' /opt/cni/bin') name=$3 && [[ $name =~ ^(host-device|sriov|ib-sriov|rdma)$ ]] || wrong "vfrail-cni $*" ;;
+                'install --check vfrail-check /opt/cni/bin') options=(--check "$programs/vfrail-check") ;;
+                'install /opt/cni/bin') ;;
+                *) wrong "vfrail-cni $*" ;;
+            esac
             real mkdir -p opt/cni/bin
-            real "$programs/vfrail-cni" install --as "$3" "$PWD/opt/cni/bin"
-            [ -x "opt/cni/bin/$3" ] || wrong "vfrail-cni $* installs nothing"
+            real "$programs/vfrail-cni" install "${options[@]}" "$PWD/opt/cni/bin"
+            [ -x "opt/cni/bin/$name" ] || wrong "vfrail-cni $* installs nothing"
             ;;
         check-network) real "$programs/vfrail-cni" "$@" ;;
         # On empty folders: the flags are parsed, and there is nothing to release.
@@ -74,6 +104,7 @@ function vfrail-cni {
     esac
 }
 function /opt/cni/bin/vfrail { vfrail-cni "$@"; }
+function ./vfrail-cni { vfrail-cni "$@"; } # of the archive of a release
 
 # The scripts of the repository: they and their flags exist.
 script() {
@@ -122,16 +153,48 @@ function ctest {
     esac
 }
 # Not expanded in a script; the programs behind it are the functions above.
-function alias { [[ $* =~ ^vfrail=docker\ run\ --rm\ -i\ -v\ .*PWD:/work:ro.\ -w\ /work\ (REGISTRY/)?vfrail:0\.1\.0$ ]] || wrong "alias $*"; }
+function alias { [[ $* =~ ^vfrail=docker\ run\ --rm\ -i\ -v\ .*PWD:/work:ro.\ -w\ /work\ REGISTRY/vfrail:0\.1\.0$ ]] || wrong "alias $*"; }
 function docker {
     case $1 in
-        build) [ "$2 $4 $6" = '-f -t .' ] && there "$top/$3" || wrong "docker $*" ;;
-        push) [[ $* =~ vfrail:0\.1\.0 ]] || wrong "docker $*" ;;
-        run) [[ $* =~ vfrail:0\.1\.0 ]] || wrong "docker $*" ;;
-        create) [ "$2 $3 $4" = '--name check vfrail:0.1.0' ] || wrong "docker $*" ;;
-        cp) [ "$2" = check:/usr/bin/vfrail-check ] && real cp "$programs/vfrail-check" "$3" || wrong "docker $*" ;;
+        # With the name that the Dockerfile says.
+        build)
+            [ "$2 $4 $6" = '-f -t .' ] && there "$top/$3" &&
+                has "docker build -f $3 -t (registry\\.example\\.com/)?${5#REGISTRY/} \\." "$top/$3" || wrong "docker $*"
+            ;;
+        push) [[ $2 =~ ^REGISTRY/(vfrail:0\.1\.0|rdma-tools:1)$ ]] || wrong "docker $*" ;;
+        run) [ "$2 $3 $4 $5 $6" = '--rm -i --entrypoint vfrail-cni REGISTRY/vfrail:0.1.0' ] && inside vfrail-cni "${@:7}" || wrong "docker $*" ;;
+        create) [ "$2 $3 $4" = '--name vfrail REGISTRY/vfrail:0.1.0' ] || wrong "docker $*" ;;
+        cp) [[ $2 =~ ^vfrail:/usr/bin/(vfrail|vfrail-check)$ ]] && real cp "$programs/${BASH_REMATCH[1]}" "$3" || wrong "docker $*" ;;
+        rm) [ "$2" = vfrail ] || wrong "docker $*" ;;
         *) wrong "docker $*" ;;
     esac
+}
+# Of a release, as the scripts that make it say.
+function tar { [ "$*" = '-xzf vfrail-0.1.0-linux-amd64.tar.gz --strip-components=1' ] && has 'vfrail-VERSION-linux-ARCH.tar.gz ' "$top/manifests/release" || wrong "tar $*"; }
+function sha256sum { [ "$*" = '--check --ignore-missing SHA256SUMS' ] && has '"\$tmp/SHA256SUMS"' "$top/manifests/release" || wrong "sha256sum $*"; }
+function openssl { real grep -qF "openssl $*" "$top/manifests/release" || wrong "openssl $*"; }
+function skopeo { real grep -qF "skopeo ${*//0.1.0/VERSION}" "$top/manifests/image/build" || wrong "skopeo $*"; }
+function helm {
+    [ "$2" = vfrail ] || wrong "helm $*: the DaemonSet has the release's name"
+    case $1 in
+        install | upgrade) there "$3/Chart.yaml" && set -- "${@:4}" ;;
+        uninstall) set -- "${@:3}" ;;
+        *) wrong "helm $*" ;;
+    esac
+    while [ $# -gt 0 ]; do
+        case $1 in
+            -n) [ "$2" = kube-system ] || wrong "helm in namespace $2"; shift ;;
+            --set | --set-file)
+                local key=${2%%=*}
+                real jq -e ".properties.${key//./.properties.}" manifests/chart/values.schema.json > written || wrong "the chart has no value $key"
+                [ "$1" = --set ] || there "${2#*=}"
+                shift
+                ;;
+            --reset-then-reuse-values) ;;
+            *) wrong "no check for helm $1" ;;
+        esac
+        shift
+    done
 }
 
 # --- the machine
@@ -151,12 +214,14 @@ function install {
     local file
     for file in "${@:3:$#-3}"; do
         case $file in
-            vfrail | /opt/cni/sriov.original) ;;
+            vfrail | /opt/cni/*.original) ;;
+            *.service | *.timer) there "manifests/$file" ;;
             *) there "$file" ;;
         esac
     done
     [[ ${!#} =~ ^(/etc/systemd/system/|/usr/local/bin/vfrail|/opt/cni/bin/[a-z-]+)$ ]] || wrong "install to ${!#}"
 }
+function scp { there "$1" && [ "$2" = root@NODE:/usr/local/bin/ ] || wrong "scp $*"; }
 function systemctl {
     local unit=${!#}
     case $1 in
@@ -180,7 +245,7 @@ function tee {
 
 # Objects of other projects that documents name: those of their own manifests.
 peers='daemonset/rdma-shared-dp-ds configmap/sriovdp-config configmap/rdma-devices app=sriovdp app=sriov-cni app=ib-sriov-cni
-    app=rdma-cni kube-sriovdp nicclusterpolicies.mellanox.com/nic-cluster-policy sriovdp-daemonset.yaml rdma-shared-dp-daemonset.yaml'
+    app=rdma-cni kube-sriovdp nicclusterpolicies.mellanox.com/nic-cluster-policy'
 of_peers() { [[ " ${peers//$'\n'/ } " == *" $1 "* ]]; }
 
 # config_of FILE: what `kubectl create --dry-run -o jsonpath={.data.config\.json}` prints of a ConfigMap.
@@ -228,10 +293,11 @@ label() {
     of_peers "$1" || has "^ +$key: $value$" manifests/daemonset.yaml || wrong "no object has the label $1"
 }
 applied() { # a file for apply and delete
-    of_peers "$1" && return
+    [ "$1" != - ] || { real cat > applied.yaml && set -- applied.yaml; }
+    [ "$1" != POD.yaml ] || return 0
     there "$1"
     case $1 in
-        *.json) real jq -e '.items | length > 0' "$1" > /dev/null ;;
+        *.json) real jq -e 'if .items then .items | length > 0 else .kind end' "$1" > /dev/null ;;
         *.yaml) has '^kind: ' "$1" ;;
         *) wrong "kubectl apply -f $1" ;;
     esac
@@ -252,7 +318,15 @@ printed() { # what `kubectl get` prints of an object
         'configmap {.data.config\.json}') [ "$3" != rdma-devices ] && real cat examples/configs/rdma-all.json || real cat examples/configs/shared-one-hca.json ;;
         'network-attachment-definitions json') cluster_networks ;;
         'nicclusterpolicies.mellanox.com json')
-            real jq -n --rawfile config examples/configs/rdma-all.json '{spec: {sriovDevicePlugin: {image: "x", config: $config}}}' ;;
+            real jq -n --rawfile config examples/configs/rdma-all.json \
+                '{spec: {sriovDevicePlugin: {image: "x", config: $config}, secondaryNetwork: {cniPlugins: {image: "y"}, multus: {}}}}' ;;
+        'sriovnetworknodepolicies.sriovnetwork.openshift.io json')
+            real jq -n '{apiVersion: "v1", kind: "List", items: [{apiVersion: "sriovnetwork.openshift.io/v1", kind: "SriovNetworkNodePolicy",
+                metadata: {name: "rail0", namespace: "sriov-network-operator"},
+                spec: {resourceName: "rail0", numVfs: 8, mtu: 9000, isRdma: true, nicSelector: {vendor: "15b3", pfNames: ["eth0"]}}}]}' ;;
+        'daemonset json') real jq -n --arg name "$3" '{apiVersion: "apps/v1", kind: "DaemonSet", metadata: {name: "x", uid: "1"}, status: {}}
+            | if $name == "" then {apiVersion: "v1", kind: "List", items: [.]} else . end' ;;
+        'daemonset {.items[*].spec.template.spec.containers[*].args}') echo '["--log-level=10","--use-cdi"]' ;;
         'node {.status.allocatable}') echo '{"nvidia.com/hostdev":"8"}' ;;
         'network-attachment-definitions {.metadata.annotations}' | 'pod {.spec.containers[*].resources.limits}' | *' ' | *' wide') ;;
         *) wrong "kubectl get $1 -o $2" ;;
@@ -291,7 +365,7 @@ function kubectl {
             -c) has "name: $2\$" manifests/daemonset.yaml || wrong "no container is called $2"; shift ;;
             -p) real jq -e . <<< "$2" > /dev/null && shift ;;
             --patch-file) real jq -e .spec "$2" > /dev/null && shift ;;
-            -i | --type=json | --type=merge | --all-namespaces | --for=condition=Ready) ;;
+            -i | --type=json | --type=merge | --all-namespaces | --for=condition=Ready | --timeout=*) ;;
             --dry-run=client) dry=yes ;;
             --from-file=*) from=${1##*=} ;;
             --) shift && inner=("$@") && break ;;

@@ -26,6 +26,8 @@ namespace vfrail::fuzz {
 // does, because the whole takes several times as long. A replay of inputs, which are known for what they once
 // broke, goes through everything.
 bool tries_new_inputs();
+// Whether an input goes through a part for which it is the turn of some new ones.
+inline bool is_due(bool is_turn) { return is_turn || !tries_new_inputs(); }
 
 std::string_view text_of(const uint8_t* data, size_t size);
 

@@ -50,9 +50,8 @@ void check_limits(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = text_of(data, size);
   // The parser of YAML takes nearly all of the time, so a new input goes through it once.
-  const bool all = !tries_new_inputs();
-  if (all || size % 4 == 0) check_limits(text);
-  if (!all && size % 4 == 0) return 0;
+  if (is_due(size % 4 == 0)) check_limits(text);
+  if (!is_due(size % 4 != 0)) return 0;
   const auto documents = read_documents(text, "all.yaml");
   if (!documents) {
     check_error(documents.error());

@@ -37,11 +37,9 @@ void check_link(NlBytes message) {
 }
 
 void check_vf_settings(NlBytes message) {
-  for (const uint32_t vf : {0U, 1U, 127U, UINT32_MAX}) {
-    const auto found = parse_vf_settings(message, vf);
-    if (!found) return check_refusal(found.error());
-    if (!*found) continue;
-    const VfSettings& settings = **found;
+  const auto found = parse_vfs(message);
+  if (!found) return check_refusal(found.error());
+  for (const auto& [vf, settings] : *found) {
     MUST(!settings.mac || settings.mac->bytes.size() == 6 || settings.mac->bytes.size() == 20);
     MUST(settings.missing(settings).empty() && settings.only(settings) == settings);
     MUST(settings.text().size() < 1000);
@@ -54,6 +52,16 @@ void check_address(NlBytes message) {
   if (!address) return check_refusal(address.error());
   MUST(is_sound(address->address));
   MUST(IpAddress::parse_cidr(address->address.cidr()) == address->address);
+}
+
+void check_next_hop(NlBytes message) {
+  const auto hop = parse_next_hop(message);
+  if (!hop) return check_refusal(hop.error());
+  MUST(hop->group.size() <= message.size());
+  Route route;
+  route.next_hop = hop->id;
+  const auto over = over_links({route}, {*hop});
+  if (over) MUST(over->size() == std::max<size_t>(hop->group.size(), 1));
 }
 
 void check_routes(NlBytes message) {
@@ -96,6 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_link(message);
   check_vf_settings(message);
   check_address(message);
+  check_next_hop(message);
   check_routes(message);
   check_rdma(message);
   return 0;

@@ -180,12 +180,13 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   v1::ListPodResourcesResponse answer;
   if (!answer.ParseFromArray(data, static_cast<int>(size))) return 0;
-  const DevicesInUse all = read_devices_in_use(answer, {});
-  check_devices(answer, all);
-  const DevicesInUse ours = read_devices_in_use(answer, {kResource});
-  MUST(ours.resources.size() <= 1 && ours.count(kResource) == all.count(kResource));
-  check_pools(ours);
-  check_orphaned(all);
-  check_metrics(all);
+  const auto all = read_devices_in_use(answer, {});
+  const auto ours = read_devices_in_use(answer, {kResource});
+  if (!all || !ours) return 0;
+  check_devices(answer, *all);
+  MUST(ours->resources.size() <= 1 && ours->count(kResource) == all->count(kResource));
+  check_pools(*ours);
+  check_orphaned(*all);
+  check_metrics(*all);
   return 0;
 }

@@ -219,13 +219,19 @@ void check_all(const SysRoot& sys, const FakeFiles& changed) {
   }
 }
 
-// One part of the node and one part of the checks; the whole node one time in sixteen.
+// One part of the node and one part of the checks; the whole node one time in thirty-two.
 void check_part(const SysRoot& sys, const FakeFiles& changed, size_t number) {
-  const size_t turn = number / 4 % 16;
+  const size_t turn = number / 8 % 32;
   set_fake_node(&base_files()[turn == 0 ? 0 : 1 + turn % 4], &changed);
-  if (number % 4 != 0) return check_scan(sys, number % 4 == 1);
-  check_tables(changed);
-  check_device(sys, kIds[number / 4 % std::size(kIds)]);
+  switch (number % 8) {
+    case 0:
+      return check_tables(changed);
+    case 1:
+    case 2:
+      return check_device(sys, kIds[number / 8 % std::size(kIds)]);
+    default:
+      return check_scan(sys, number % 8 == 3);
+  }
 }
 
 // Changes one line: its value, its name, or what is done with it.

@@ -11,7 +11,7 @@ using namespace vfrail::fuzz;
 
 namespace {
 
-// Without the error's text in the way of one that vfrail-check prints: it has no JSON.
+// vfrail-check prints errors as a line, and not as CNI does (check_error).
 void check_refusal(const Error& error) { MUST(!error.text.empty() && error.text.size() < 2048); }
 
 bool is_finite(double number) { return std::isfinite(number) && number >= 0; }
@@ -82,7 +82,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_hello(line);
   check_order(line);
   check_results(line);
-  if (const auto ends = parse_ends(line)) check_ends(*ends);
+  const auto ends = parse_ends(line);
+  if (!ends) check_refusal(ends.error());
+  if (ends) check_ends(*ends);
   check_description(line);
   return 0;
 }

@@ -367,6 +367,68 @@ TEST_CASE("the recorded GID is that of the first IPv4 address, in whatever order
   CHECK_FALSE(has_gid_finding(tree));
 }
 
+namespace {
+
+CheckResult result_of(const std::string& id, const CheckedPod& pod) {
+  for (const CheckReport& report : check_pod(pod)) {
+    if (report.id == id) return report.results.front();
+  }
+  FAIL("no check " << id);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("nodes of devices that were not allocated need not be open to the pod") {
+  PodTree tree;
+  tree.remove("run/vfrail");
+  const auto found = [&] {
+    CheckedPod pod = tree.read();
+    pod.probes = Probes{{kProbedBytes, 0}, {{"uverbs2", "231:2", 0}, {"uverbs6", "231:6", EPERM}}, {}};
+    return pod;
+  };
+  CHECK(result_of("VF-P03", found()).finding == Finding::unknown);
+  const CheckResult alone = result_of("VF-P04", found());
+  CHECK(alone.finding == Finding::fault);
+  CHECK(alone.remedy.starts_with("request the resource"));
+  tree.environment["PCIDEVICE_NVIDIA_COM_HOSTDEV"] = "0000:17:00.1";
+  CHECK(result_of("VF-P03", found()).finding == Finding::advice);
+  CHECK(result_of("VF-P04", found()).finding == Finding::good);
+  tree.environment["PCIDEVICE_NVIDIA_COM_HOSTDEV"] = "0000:17:01.1";
+  CHECK(result_of("VF-P04", found()).remedy.find("--use-cdi") != std::string::npos);
+}
+
+TEST_CASE("a pod without sysfs is no pod without devices") {
+  PodTree tree;
+  tree.remove("sys");
+  CHECK(result_of("VF-P02", tree.read()).finding == Finding::unknown);
+}
+
+TEST_CASE("without an attachment a port that is down is a fault where no other one works") {
+  const auto found = [](bool second) {
+    PodTree tree;
+    tree.remove("run/vfrail");
+    tree.add(kPort + "state = 1: DOWN\n");
+    if (second)
+      tree.add(
+          "sys/devices/pci0000:16/0000:16:01.0/0000:17:01.1/infiniband/mlx5_6/ports/1/state = 1: DOWN\n");
+    return result_of("VF-P06", tree.read()).finding;
+  };
+  CHECK(found(false) == Finding::advice);
+  CHECK(found(true) == Finding::fault);
+}
+
+TEST_CASE("the address of a bond or VLAN on the rail's interface is one of the rail") {
+  PodTree tree;
+  tree.add_gid(kPort, 2, "IB/RoCE v1", "bond0", "10.0.0.2");
+  tree.add_gid(kPort, 3, "RoCE v2", "bond0", "10.0.0.2");
+  tree.network.links[2].name = "bond0";
+  CHECK_FALSE(has_gid_finding(tree));
+  // Without it the interface alone has none.
+  tree.network.links[2].addresses.clear();
+  CHECK(has_gid_finding(tree));
+}
+
 TEST_CASE("an iWARP device has no GID of its address, which is no fault") {
   PodTree tree;
   for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gids/" + entry);

@@ -1,6 +1,7 @@
 // cni/in_pod: NCCL's settings and choice. The tables of GIDs are those that were seen in pods, and the
 // choices those that NCCL's own code made of them.
 #include "cni/in_pod/nccl_choice.h"
+#include "cni/in_pod/pod_report.h"
 #include "tests/in_pod/pod_tree.h"
 
 #include <catch2/catch.hpp>
@@ -93,6 +94,19 @@ TEST_CASE("the environment comes before the user's file, and that before /etc/nc
   CHECK(own->describe("NCCL_CROSS_NIC") == "NCCL_CROSS_NIC=0 from /etc/nccl.conf (vfrail: net1 net2)");
   tree.remove("root/.nccl.conf");
   CHECK(read_nccl_settings(tree.sys(), {})->text("NCCL_IB_HCA") == "=mlx5_2:1");
+}
+
+TEST_CASE(
+    "white space at the end of a file is part of its last value, and the case of NCCL_NET does not count") {
+  PodTree tree;
+  tree.write("etc/nccl.conf", "NCCL_NET=socket\nNCCL_SOCKET_IFNAME=eth0 ");
+  CHECK(read_nccl_settings(tree.sys(), {})->text("NCCL_SOCKET_IFNAME") == "eth0 ");
+  bool refused = false;
+  for (const CheckReport& report : check_pod(tree.read())) {
+    for (const CheckResult& result : report.results)
+      refused |= result.finding == Finding::fault && result.text.starts_with("NCCL_NET=socket");
+  }
+  CHECK(refused);
 }
 
 TEST_CASE("a device without a node, or a port that is not ACTIVE, is no choice of NCCL") {

@@ -36,7 +36,7 @@ TEST_CASE("another version and values of another kind are refused by their key")
   CHECK(refusal(R"({"version":1,"interfaces":[1]})") == "interfaces[0]: must be an object");
   CHECK(refusal(R"({"version":1,"interfaces":[{"mtu":1}]})") == "interfaces[0].name: is missing");
   CHECK(refusal(R"({"version":1,"interfaces":[{"name":"net1","addresses":["10.0.0.2"]}]})") ==
-        "interfaces[0].addresses: \"10.0.0.2\" is no address with a prefix length");
+        "interfaces[0].addresses: \"10.0.0.2\" is not an address with a prefix length");
   CHECK(refusal("[]") != "");
   CHECK(refusal("{") != "");
 }

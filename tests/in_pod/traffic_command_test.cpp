@@ -210,3 +210,15 @@ TEST_CASE("a listener that nobody calls says so") {
   REQUIRE(!listened);
   CHECK(listened.error().text.find("nobody has called in 3 s") == 0);
 }
+
+TEST_CASE("the address to call is that of the default route's interface, and a rail's only without another") {
+  PodTree tree;
+  std::swap(tree.network.links[1], tree.network.links[3]);
+  CHECK(address_to_call(tree.read()) == "10.244.1.7");
+  tree.network.routes.clear();
+  CHECK(address_to_call(tree.read()) == "10.244.1.7");
+  tree.network.links[3].addresses.clear();  // eth0
+  CHECK(address_to_call(tree.read()) == "10.0.1.2");
+  tree.network.links.clear();
+  CHECK(address_to_call(tree.read()) == "ADDRESS");
+}

@@ -91,7 +91,8 @@ TEST_CASE("a peer of another version, or that is no vfrail-check, is named") {
   CHECK(parse_hello(hello_with("")));
   CHECK(parse_hello(R"({"vfrail_traffic":2})").error().text.find("the same vfrail-check in both pods") !=
         std::string::npos);
-  CHECK(parse_hello(R"({"hello":1})").error().text.find("the peer is no vfrail-check") != std::string::npos);
+  CHECK(parse_hello(R"({"hello":1})").error().text.find("the peer is not a vfrail-check") !=
+        std::string::npos);
   CHECK(!parse_hello("GET / HTTP/1.1\r"));
 }
 

@@ -1,12 +1,12 @@
 // inject_sweep: every sweep by itself in a process, some at a time, and what they found. Needs root.
 //
-//   inject_sweep [--jobs N] [--device ADDRESS] [--in-turn] [--fault-step N] [WORD]...
+//   inject_sweep [--jobs N] [--device ADDRESS] [--in-turn] [--fault-step N] [--kill-at-each] [WORD]...
 //
 // WORDs choose the sweeps whose names have them all. --device: on this node, with that VF, and not on made-up
 // ones.
-// --in-turn: at each system call one errno, and not each; a kill before each call that may change something,
-// and one continuation after it, in turn.
+// --in-turn: at each system call one errno, and not each; after a kill one continuation, in turn.
 // --fault-step: a fault at each N-th system call only, for a VM, where a trial takes seconds.
+// --kill-at-each: a kill before each system call, and not before those alone that may change something.
 #include "tests/inject/sweep.h"
 
 #include <algorithm>
@@ -27,6 +27,7 @@ struct Options {
   std::string device;
   bool in_turn = false;
   int fault_step = 1;
+  bool kill_at_each = false;
   std::vector<std::string> words;
 };
 
@@ -40,7 +41,7 @@ std::vector<Sweep> sweeps_of(const std::string& verb, const Setting& setting, co
   std::vector<std::string> continuations = continuations_of(verb);
   if (turns && continuations.size() > 1) continuations = {kEachInTurn};
   std::vector<Sweep> out;
-  const char* kill = turns ? kKillBeforeChange : kKill;
+  const char* kill = options.kill_at_each ? kKill : kKillBeforeChange;
   for (const std::string& then : continuations) out.push_back({verb, kill, then, setting});
   for (const std::string& error : turns ? std::vector<std::string>{kErrnosInTurn} : errnos())
     out.push_back({verb, error, "", setting, options.fault_step});
@@ -155,6 +156,8 @@ Options read_options(int count, char** arguments) {
       out.in_turn = true;
     } else if (word == "--fault-step" && i + 1 < count) {
       out.fault_step = std::max(1, std::atoi(arguments[++i]));
+    } else if (word == "--kill-at-each") {
+      out.kill_at_each = true;
     } else {
       out.words.push_back(word);
     }

@@ -46,10 +46,11 @@ class Faults {
   std::vector<std::pair<size_t, std::string>> of_trial_;
 };
 
-// One kind each: Allocate, a scrape; a rescan, a device that goes, a changed configuration.
+// One kind each: Allocate, a scrape; a rescan, a device that goes, a changed configuration,
+// a rescan whose questions to the kernel fail.
 void allocate_with_faults(Faults& faults);
 void scrape_with_faults(Faults& faults);
-enum class Cause { rescan, departure, reload };
+enum class Cause { rescan, departure, reload, netlink };
 void serve_with_faults(Faults& faults, Cause cause);
 
 }  // namespace vfrail::test

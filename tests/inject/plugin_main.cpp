@@ -4,8 +4,8 @@
 //
 //   inject_marked plugin_faults [--all] [--verbose] [NAME]...
 //
-// --all: at each call every errno; else one in turn. NAME: allocate, scrape, rescan, departure, reload. One
-// process lives through all trials of all kinds, so that it also shows what they leave open.
+// --all: at each call every errno; else one in turn. NAME: allocate, scrape, rescan, departure, reload,
+// netlink. One process lives through all trials of all kinds, so that it also shows what they leave open.
 #include "tests/inject/marks.h"
 #include "tests/inject/plugin_faults.h"
 
@@ -123,5 +123,6 @@ int main(int count, char** arguments) {
   run("rescan", [](Faults& faults) { serve_with_faults(faults, Cause::rescan); });
   run("departure", [](Faults& faults) { serve_with_faults(faults, Cause::departure); });
   run("reload", [](Faults& faults) { serve_with_faults(faults, Cause::reload); });
+  run("netlink", [](Faults& faults) { serve_with_faults(faults, Cause::netlink); });
   return good ? 0 : 1;
 }

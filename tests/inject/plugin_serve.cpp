@@ -5,6 +5,7 @@
 #include "tests/inject/plugin_faults.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
+#include "tests/support/fake_kernel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +13,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -28,6 +31,20 @@ constexpr const char* kHostdev = "nvidia.com/hostdev";
 constexpr const char* kFurther = R"(, {"resourcePrefix": "nvidia.com", "resourceName": "none",
     "selectors": {"vendors": ["ffff"]}})";
 constexpr const char* kLeaver = "0000:41:10.6";
+// With a kernel to ask, this one carries the host's default route.
+constexpr const char* kUplink = "0000:21:10.4";
+constexpr const char* kUplinkName = "eth4";
+constexpr int kUplinkIndex = 6;
+// Reads that only an InfiniBand function of that vendor has: a partition, and vital product data.
+constexpr const char* kInfiniband = R"(
+sys/bus/pci/devices/0000:05:00.0/class = 0x020700
+sys/bus/pci/devices/0000:05:00.0/vendor = 0x15b3
+sys/bus/pci/devices/0000:05:00.0/net/ib0/type = 32
+sys/bus/pci/devices/0000:05:00.0/infiniband/mlx5_9/ports/1/state = 4: ACTIVE
+sys/bus/pci/devices/0000:05:00.0/infiniband/mlx5_9/ports/1/link_layer = InfiniBand
+sys/bus/pci/devices/0000:05:00.0/infiniband/mlx5_9/ports/1/pkeys/0 = 0xffff
+sys/bus/pci/devices/0000:05:00.0/vpd = a switch
+)";
 constexpr milliseconds kDeadline{60'000};  // against hanging
 
 std::string config_text(bool further) {
@@ -98,10 +115,27 @@ class Site {
   void prepare() {
     node_.fill();
     leaver_ = fs::read_symlink(node_.root() + "/sys/bus/pci/devices/" + kLeaver);
-    for (const std::string gone : {"0000:21:10.4", "0000:21:10.6", "0000:41:10.2", "0000:41:10.4"})
-      node_.remove_device(gone);
+    for (const std::string gone : {"0000:21:10.6", "0000:41:10.2", "0000:41:10.4"}) node_.remove_device(gone);
+    write_tree(node_.root(), kInfiniband);
+    if (cause_ == Cause::netlink)
+      prepare_kernel();
+    else
+      node_.remove_device(kUplink);
     fs::create_directories(node_.path("config"));
     configure(false);
+  }
+  // The files have the same route, for when the kernel does not answer.
+  void prepare_kernel() {
+    write_tree(node_.root(), "proc/1/net/route = " + std::string(kUplinkName) +
+                                 " 00000000 0100000A 0003 0 0 0 00000000 0 0 0");
+    world_.add_vf(kUplink, kUplinkName);
+    world_.link(kUplinkName).index = kUplinkIndex;
+    world_.link(kUplinkName).flags |= 1U;
+    kernel_ = world_.open(FakeWorld::kHost);
+    Route route;
+    route.destination = {.bytes = {0, 0, 0, 0}, .prefix = 0};
+    route.link = kUplinkIndex;
+    if (!kernel_->add_route(route)) throw std::runtime_error("the fake kernel takes no route");
   }
   void configure(bool further) const {
     const std::string file = node_.path("config/config.json");
@@ -138,18 +172,30 @@ class Site {
   // On the main thread.
   Result<Pools> read_pools(const Config& config) {
     if (step_ == Step::ending) {
-      fault_ = end_fault();
+      fault_ = kernel_ ? end_kernel_fault() : end_fault();
       step_ = Step::idle;
     }
     ++looks_;
-    auto inventory = scan(sys_, nullptr);
+    auto inventory = scan(sys_, kernel_.get());
     if (!inventory) return std::move(inventory.error());
     Pools out = match(config, *inventory);
     if (step_ == Step::arming) {
       armed_at_ = looks_.load();
       step_ = Step::armed;
-      begin_fault(k_, error_);
+      if (kernel_) {
+        world_.forget_faults();
+        world_.fail_call(static_cast<int>(k_), error_, FakeWorld::When::before);
+      } else {
+        begin_fault(k_, error_);
+      }
     }
+    return out;
+  }
+  Fault end_kernel_fault() {
+    const auto& calls = world_.log();
+    Fault out{.calls = world_.calls(), .failed = {}};
+    if (k_ <= out.calls) out.failed = "netlink " + calls[static_cast<size_t>(k_) - 1];
+    world_.forget_faults();
     return out;
   }
 
@@ -165,7 +211,9 @@ class Site {
     const bool of_firmware = call.ends_with("/state") || call.ends_with("/phys_state");
     // Tables of the host's network; some are there twice.
     const bool of_routes = call.find("/proc/") != std::string::npos;
-    return of_the_node && !repeated && !a_shortcut && !of_firmware && !of_routes;
+    // Another user than root does without it.
+    const bool denied = call.ends_with("/vpd") && error_ == EACCES;
+    return of_the_node && !repeated && !a_shortcut && !of_firmware && !of_routes && !denied;
   }
 
   void evaluate(Faults& faults, size_t lines, uint64_t failed) {
@@ -202,6 +250,8 @@ class Site {
   Fault fault_;
   const Node node_;
   fs::path leaver_;
+  FakeWorld world_{node_.path("fake")};
+  std::unique_ptr<Kernel> kernel_;  // null: none to ask
   TestKubelet kubelet_;
   ConfigSource config_;
   const SysRoot sys_;

@@ -22,8 +22,8 @@ struct Sweep {
   bool kills() const { return what.starts_with("kill"); }
 };
 
-// Words of the injector. The second makes a fourth of the trials, for where the kernel is slow: a kill
-// between two calls that change nothing is the kill before them.
+// Words of the injector. The second makes a fourth of the trials: a kill between two calls that change
+// nothing is the kill before them.
 inline constexpr const char* kKill = "kill";
 inline constexpr const char* kKillBeforeChange = "kill-before-change";
 inline constexpr const char* kEachInTurn = "one of the continuations in turn";

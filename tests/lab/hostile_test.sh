@@ -12,7 +12,7 @@ cni() {
     [[ $device == *:* ]] && device="\"deviceID\": \"$device\"" || device="\"device\": \"$device\""
     CNI_COMMAND=$verb CNI_CONTAINERID=$container CNI_NETNS=${netns-/run/netns/$container} CNI_IFNAME=$ifname \
         CNI_PATH=/usr/local/bin CNI_ARGS='IgnoreUnknown=1' vfrail-cni > "/tmp/$container.answer" 2>> $log << END ||
-{"cniVersion": "1.0.0", "name": "rails", "type": "vfrail", $device, "ipam": {"type": "host-local", "subnet": "10.9.0.0/24"}}
+{"cniVersion": "1.0.0", "name": "rails", "type": "vfrail", $device${extra-}, "ipam": {"type": "host-local", "subnet": "10.9.0.0/24"}}
 END
         { cat "/tmp/$container.answer"; return 1; }
 }
@@ -130,6 +130,45 @@ check 'DEL of the peer' cni DEL far $far
 ip netns del next; ip netns del far
 check 'the node is as before' unchanged
 
+section 'a spy in a namespace that no process is in'
+# hidden HOW KIND: what a pod stacks there is gone after DEL.
+hidden() {
+    ip netns add a; ip netns add hidden
+    case $1 in
+        descriptor) exec 8< /run/netns/hidden ;;
+        socket) ip netns exec hidden bash -c 'ip link set lo up; exec 7<> /dev/udp/127.0.0.1/9
+            exec nsenter --net=/proc/1/ns/net sleep 600' & ;;
+        mount) : > /tmp/kept; ip netns exec hidden bash -c 'mount --bind /proc/self/ns/net /tmp/kept
+            exec nsenter --net=/proc/1/ns/net sleep 600' & ;;
+    esac
+    [ "$1" = descriptor ] || eventually has sleep cat /proc/$!/comm > /dev/null
+    check "ADD, $2, $1" cni ADD a $vf
+    check "$2, $1" in_pod a ip link add spy link net1 netns hidden type $2
+    ip -n hidden link set spy up
+    ip netns del hidden
+    timed "DEL, $2, $1" cni DEL a $vf
+    check "the log names it, $2, $1" has 'removed interfaces.*spy' tail -n 3 $log
+    if [ "$1" = descriptor ]; then
+        check "nothing is left in the hidden namespace, $2" lacks spy nsenter --net=/proc/$$/fd/8 ip link
+        exec 8<&-
+    else
+        kill $!
+    fi
+    ip netns del a
+}
+rebinds() { grep -c 'rebinding the driver' $log || true; }
+before=$(rebinds)
+extra=', "podNetAdmin": true'
+for upper in 'vlan id 7' 'ipvlan mode l2' 'macvlan mode bridge' 'macvlan mode vepa' 'macvlan mode passthru nopromisc'; do
+    hidden descriptor "$upper"
+done
+hidden socket 'vlan id 7'
+hidden mount 'vlan id 7'
+extra=''
+hidden descriptor 'macvlan mode passthru'          # leaves a trace
+check 'no driver was bound again for them' is "$before" rebinds
+check 'the node is as before' unchanged
+
 section 'a spy that cannot be found is driven off by binding the driver again'
 # Its soft RDMA device would not come back.
 rdma link del "$(rdmadev $bare)"
@@ -138,14 +177,14 @@ ip netns add a
 unshare -n sleep 600 &
 hidden=$!
 eventually refused cmp -s <(readlink /proc/self/ns/net) <(readlink /proc/$hidden/ns/net) > /dev/null
-exec 8< /proc/$hidden/ns/net
+exec 8< /proc/$hidden/net/dev
 check 'ADD' cni ADD a $bare
 in_pod a ip link add spy link net1 type macvlan mode passthru
 in_pod a ip link set spy netns $hidden
 nsenter --net=/proc/$hidden/ns/net ip link set spy up
-kill $hidden; wait $hidden                         # now only a descriptor holds the namespace
+kill $hidden; wait $hidden                         # now only that file holds the namespace, which has no way to it
 timed 'DEL' cni DEL a $bare
-check 'the log says why' has 'bound again.*promiscuous' cat $log
+check 'the log says why' has 'rebinding the driver.*promiscuous' cat $log
 check 'nothing listens any more' lacks 'promiscuity [1-9]' ip -d link show "$bare_name"
 check 'the next pod gets it' cni ADD a $bare
 check 'and gives it back' cni DEL a $bare
@@ -166,6 +205,18 @@ ip netns del a
 check 'DEL when its own namespace has ended' cni DEL a $vf
 check 'it has its old name' is "$name" netdev $vf
 ip netns del deep
+
+section 'the device is moved on to a namespace that no process is in'
+ip netns add a; ip netns add hidden
+exec 8< /run/netns/hidden
+check 'ADD' cni ADD a $vf
+in_pod a ip link set net1 netns hidden
+in_pod a rdma dev set "$rdma" netns hidden
+ip netns del hidden
+timed 'DEL' cni DEL a $vf
+check 'its RDMA device is in the host' has "link $rdma/1.*netdev $name" rdma link show
+exec 8<&-
+ip netns del a
 
 section 'two VLANs of one parent in one pod'
 ip netns add a

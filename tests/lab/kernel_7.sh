@@ -3,7 +3,7 @@
 # Debian 12 signs both. Its module is built with this machine's compiler, and kbuild's own programs run with the C library
 # of Debian 13 that is unpacked beside them. Nothing is installed.
 
-newer_suite=trixie
+tree=kernel/usr suite=trixie-backports
 # newer PROGRAM ARGUMENT...: apt-get and apt-cache with package lists of their own.
 newer() {
     local state=$LAB_BUILD/apt program=$1 keyring=/usr/share/keyrings/debian-archive-keyring.gpg mirror
@@ -13,7 +13,7 @@ newer() {
     [ -n "$mirror" ] || { echo "apt's sources have no mirror of Debian"; return 1; }
     mkdir -p "$state"/{lists,archives}/partial
     : > "$state/status"
-    printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$mirror" $newer_suite "$keyring" "$mirror" $newer_suite-backports > "$state/sources.list"
+    printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$mirror" ${suite%-backports} "$keyring" "$mirror" $suite > "$state/sources.list"
     "$program" -q -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State="$state" \
         -o Dir::State::lists="$state/lists" -o Dir::State::status="$state/status" -o Dir::Cache="$state" \
         -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=true "$@"
@@ -21,8 +21,7 @@ newer() {
 download_kernel() {
     local image base
     newer apt-get update
-    image=$(newer apt-cache show "linux-image-amd64/$newer_suite-backports" |
-        sed -nE 's/^Depends:(.* |)(linux-image-[0-9][^ ,]*).*/\2/p' | sed -n 1p)
+    image=$(kernel_image newer)
     [ -n "$image" ] || return 1
     base=${image#linux-image-}              # 7.3.4+deb13-amd64
     newer apt-get download linux-{binary,modules,base,headers}-"$base" "linux-headers-${base%-amd64}-common" \

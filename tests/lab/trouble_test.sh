@@ -70,9 +70,22 @@ name=$(netdev $vf) rdma=$(rdmadev $vf)
 check 'ADD' cni ADD a $vf
 exec 8< /proc/$deep/ns/net
 in_pod a ip link set net1 netns $deep
-kill $deep                                  # a namespace that only a descriptor holds cannot be found
+kill $deep                                  # only the descriptor holds the namespace
 wait $deep
-check 'DEL says where it has to be looked for, and can be repeated' refused_with 'has not come back' cni DEL a $vf
+check 'DEL finds it' cni DEL a $vf
+check 'it has its old name' is "$name" netdev $vf
+exec 8<&-
+
+section 'the interface is moved on by the pod, to where nobody finds it'
+unshare -n sleep 600 &
+deep=$!
+sleep 1
+check 'ADD' cni ADD a $vf
+exec 8< /proc/$deep/net/dev                 # it holds the namespace, and is no way to it
+in_pod a ip link set net1 netns $deep
+kill $deep
+wait $deep
+check 'DEL says where it has to be looked for, and can be repeated' refused_with 'has not returned to the host' cni DEL a $vf
 check 'that is code 11' is 11 jq .code /tmp/a.answer
 check 'the record stays' is 'a:net1.json' records
 check 'the next pod does not get it meanwhile' refused cni ADD next $vf

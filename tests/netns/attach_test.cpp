@@ -105,6 +105,21 @@ TEST_CASE("In every version the result is what the pod has, and DEL restores the
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE("A MAC address that another interface of the host has is set, and the log says who else has it") {
+  OnePod node;
+  Json conf = node.config();
+  conf.set("mac", "02:00:00:00:0a:01");
+  const bool taken = GENERATE(false, true);
+  CAPTURE(taken);
+  if (taken) shell("ip link set vf1p address 02:00:00:00:0a:01");
+  const Outcome outcome = node.run(node.call("ADD", conf));
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.status == 0);
+  CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:0a:01"));
+  const bool told = outcome.err.find("others=\"vf1p of the host\" id=VF-MAC-IN-USE") != std::string::npos;
+  CHECK(told == taken);
+}
+
 TEST_CASE("Before 0.3.0 the result is addresses, and DEL restores the node without prevResult") {
   const std::string version = GENERATE("0.1.0", "0.2.0", "");
   CAPTURE(version);
@@ -221,6 +236,7 @@ TEST_CASE("The pod's own interface may have the name that the device has in the 
 TEST_CASE("IPv6 addresses work in a pod where IPv6 is off, with their gateway, at once") {
   OnePod node;
   node.in_pod(node.pod, "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6");
+  node.in_pod(node.pod, "echo 1 > /proc/sys/net/ipv6/conf/lo/disable_ipv6");
   Json conf = node.config();
   conf.set("ipam",
            *Json::parse(R"({"type":"static","addresses":[{"address":"fd07::5/64","gateway":"fd07::1"}],
@@ -231,6 +247,21 @@ TEST_CASE("IPv6 addresses work in a pod where IPv6 is off, with their gateway, a
   CHECK_THAT(node.in_pod(node.pod, "ip -6 addr show dev net1"),
              !Contains("fd07::5/64 scope global tentative"));
   CHECK_THAT(node.in_pod(node.pod, "ip -6 route"), Contains("default via fd07::1 dev net1"));
+  CHECK(node.in_pod(node.pod, "cat /proc/sys/net/ipv6/conf/lo/disable_ipv6") == "0\n");
+  done(node, node.call("DEL", conf));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A dual-stack network whose one gateway came with both addresses is attached") {
+  OnePod node;
+  node.add_ipam("dual", R"(test $CNI_COMMAND = ADD && echo '{"cniVersion":"1.0.0","ips":[
+      {"address":"10.7.0.5/24","gateway":"10.7.0.1"},{"address":"fd07::5/64","gateway":"10.7.0.1"}],
+      "routes":[{"dst":"0.0.0.0/0"},{"dst":"fd08::/64"}]}'; exit 0)");
+  Json conf = node.config();
+  conf.set("ipam", *Json::parse(R"({"type":"dual"})"));
+  done(node, node.call("ADD", conf));
+  CHECK_THAT(node.in_pod(node.pod, "ip route"), Contains("default via 10.7.0.1 dev net1"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -6 route"), Contains("fd08::/64 dev net1"));
   done(node, node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
@@ -320,9 +351,9 @@ TEST_CASE("CHECK accepts an unchanged pod, and names each difference") {
   };
   for (const Damage& damage : std::vector<Damage>{
            {"ip route del default", "ip route add default via 10.7.0.1", "route 0.0.0.0/0 is missing"},
-           {"ip link set net1 mtu 1250", "ip link set net1 mtu 1300", "MTU 1250, want 1300"},
+           {"ip link set net1 mtu 1250", "ip link set net1 mtu 1300", "MTU 1250, expected 1300"},
            {"ip link set net1 address 02:00:00:00:0a:02", "ip link set net1 address 02:00:00:00:0a:01",
-            "want 02:00:00:00:0a:01"},
+            "expected 02:00:00:00:0a:01"},
            {"ip link set net1 name other", "ip link set other name net1",
             "called other in the pod, not net1"},
            {"ip addr del 10.7.0.5/24 dev net1",
@@ -353,7 +384,7 @@ TEST_CASE("CHECK compares the address in the pod with prevResult, which a later 
   Json result = done(node, node.call("ADD", conf));
   node.in_pod(node.pod, "ip link set net1 address 02:00:00:00:0a:02");
   refused(node, node.call("CHECK", with_prev_result(conf, result)), 103,
-          "net1 has the address 02:00:00:00:0a:02, want ");
+          "net1 has the address 02:00:00:00:0a:02, expected ");
   Json interface = (*result.find("interfaces")->as_array())[0];
   result.set("interfaces", Json(Json::Array{interface.set("mac", "02:00:00:00:0A:02")}));
   done(node, node.call("CHECK", with_prev_result(conf, result)));

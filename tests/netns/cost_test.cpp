@@ -133,6 +133,18 @@ TEST_CASE("An attachment is one message that moves and three that query, DEL com
   is_the_promise(node.cost_of("DEL"), del_budget(node));
 }
 
+TEST_CASE("A usual DEL reads of a process its namespace, and no descriptor or thread") {
+  Counted node;
+  write_tree(node.path("root"),
+             "proc/77/ns/net -> net:[77]\nproc/77/task/77/ns/net -> net:[77]\n"
+             "proc/77/task/78/ns/net -> net:[78]\nproc/77/task/77/fd/5 -> net:[79]\n");
+  REQUIRE(node.run(node.call("ADD")).status == 0);
+  static_cast<void>(node.cost_of("DEL"));
+  const std::string trace = read_text(node.path("trace-DEL"));
+  CHECK_THAT(trace, Catch::Contains("/proc/77/ns/net"));
+  CHECK_THAT(trace, !Catch::Contains("/task/"));
+}
+
 TEST_CASE("An address costs two messages more, one of them announces it, and none at DEL") {
   Counted node;
   node.conf.set("ipam", *Json::parse(R"({"type":"static","addresses":[{"address":"10.7.0.5/24"}]})"));

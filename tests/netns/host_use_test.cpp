@@ -64,9 +64,8 @@ TEST_CASE("A device that carries the host's default route is refused, unless hos
   SECTION("as one of two next hops") {
     shell("ip route add default nexthop via 10.9.0.1 dev vf1 nexthop dev lo");
   }
-  node.refused(
-      node.config(), 102,
-      "0000:03:02.1 is not given to a pod, because the host lives on it: vf1 carries a default route");
+  node.refused(node.config(), 102,
+               "0000:03:02.1 is not given to a pod, because the host uses it: vf1 carries a default route");
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 
@@ -82,7 +81,7 @@ TEST_CASE("A device is refused when an interface above it carries the default ro
 TEST_CASE("A member of a bridge is refused with the bridge's name, and attached when hostUse allows it") {
   const Used node;
   shell("ip link add br9 type bridge && ip link set vf1 master br9");
-  node.refused(node.config(), 102, "the host lives on it: vf1 is a member of br9, a bridge");
+  node.refused(node.config(), 102, "the host uses it: vf1 is a member of br9, a bridge");
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 

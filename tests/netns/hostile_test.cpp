@@ -5,7 +5,16 @@
 
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -57,6 +66,102 @@ struct Hostile : Node {
   }
 };
 
+enum class Keeper : unsigned char { descriptor, descriptor_of_thread, unmounted, socket, thread, mount };
+constexpr const char* kKeepers[] = {"descriptor",
+                                    "descriptor of a thread",
+                                    "descriptor of a mount point that is unmounted",
+                                    "socket",
+                                    "thread",
+                                    "mount"};
+
+// A process of an accomplice in the host's network namespace that keeps another one alive, which nothing is
+// in (but a thread, as Keeper::thread). The node's /proc shows the process.
+class Hidden {
+ public:
+  Hidden(const Node& node, Keeper keeper) {
+    int ready[2];
+    REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+    const std::string mount_point = node.path("mounted");
+    write_text(mount_point, "");
+    pid_ = ::fork();
+    if (pid_ == 0) keep(keeper, mount_point, ready[1]);
+    char byte = 0;
+    ::close(ready[1]);
+    // This process is not in the node's /proc, so its own descriptor is seen by nobody.
+    int tid = 0;
+    REQUIRE(::read(ready[0], &tid, sizeof tid) == sizeof tid);
+    fd_ = ::open(("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(tid) + "/ns/net").c_str(),
+                 O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd_ >= 0);
+    ::kill(pid_, SIGUSR1);
+    REQUIRE(::read(ready[0], &byte, 1) == 1);
+    ::close(ready[0]);
+    const std::string name = std::to_string(pid_);
+    std::filesystem::create_directory_symlink("/proc/" + name, node.path("root/proc/" + name));
+  }
+  Hidden(const Hidden&) = delete;
+  Hidden& operator=(const Hidden&) = delete;
+  ~Hidden() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    ::close(fd_);
+  }
+  std::string path() const { return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_); }
+
+ private:
+  static void must(bool holds) {
+    if (!holds) ::_exit(1);
+  }
+  // Shows the test the namespace, is told that it has it, and leaves it; writes after each.
+  static void in_and_out(Keeper keeper, const std::string& mount_point, int ready) {
+    const int home = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (keeper == Keeper::descriptor_of_thread) must(::unshare(CLONE_FILES) == 0);
+    must(::unshare(CLONE_NEWNET) == 0);
+    const int tid = static_cast<int>(::syscall(SYS_gettid));
+    const bool keeps_fd = keeper == Keeper::descriptor || keeper == Keeper::descriptor_of_thread;
+    if (keeps_fd) must(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC) >= 0);
+    if (keeper == Keeper::socket) must(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0);
+    if (keeper == Keeper::mount || keeper == Keeper::unmounted) {
+      must(::unshare(CLONE_NEWNS) == 0);
+      must(::mount("/proc/thread-self/ns/net", mount_point.c_str(), nullptr, MS_BIND, nullptr) == 0);
+    }
+    if (keeper == Keeper::unmounted) {
+      must(::open(mount_point.c_str(), O_RDONLY | O_CLOEXEC) >= 0);
+      must(::umount2(mount_point.c_str(), MNT_DETACH) == 0);
+    }
+    must(::write(ready, &tid, sizeof tid) == sizeof tid);
+    sigset_t usr1;
+    ::sigemptyset(&usr1);
+    ::sigaddset(&usr1, SIGUSR1);
+    int signal = 0;
+    must(::sigwait(&usr1, &signal) == 0);
+    if (keeper != Keeper::thread) must(::setns(home, CLONE_NEWNET) == 0);
+    must(::write(ready, "", 1) == 1);
+    for (;;) ::pause();
+  }
+  [[noreturn]] static void keep(Keeper keeper, const std::string& mount_point, int ready) {
+    sigset_t usr1;
+    ::sigemptyset(&usr1);
+    ::sigaddset(&usr1, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &usr1, nullptr);
+    if (keeper == Keeper::thread || keeper == Keeper::descriptor_of_thread) {
+      std::thread(in_and_out, keeper, mount_point, ready).join();
+    } else {
+      in_and_out(keeper, mount_point, ready);
+    }
+    ::_exit(0);
+  }
+
+  pid_t pid_ = -1;
+  int fd_ = -1;
+};
+
+// The kernel has that kind of interface.
+bool can_stack(const std::string& kind) {
+  return shell("unshare -n sh -c \"ip link add lower type veth; ip link add spy link lower type " + kind +
+               " && echo yes\" 2> /dev/null || true") == "yes\n";
+}
+
 std::string octets(int i) { return std::to_string(i / 250) + "." + std::to_string(i % 250 + 1); }
 
 }  // namespace
@@ -98,6 +203,81 @@ TEST_CASE("What a pod has stacked upon its interface is gone after DEL, wherever
   }
   // The next pod can have it, and what a bridge would refuse is free.
   shell("ip link add probe type bridge; ip link set vf1 master probe; ip link del probe");
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("With podNetAdmin, what is stacked is found in a namespace that no process is in, too") {
+  Hostile node;
+  const int keeper = GENERATE(range(0, 6));
+  CAPTURE(kKeepers[keeper]);
+  Hidden hidden(node, static_cast<Keeper>(keeper));
+  Call add = node.call("ADD");
+  add.config.set("podNetAdmin", true);
+  Call del = node.call("DEL");
+  del.config = add.config;
+  for (const std::string kind : {"macvlan mode passthru", "macvlan mode passthru nopromisc",
+                                 "macvlan mode bridge", "macvlan mode vepa", "ipvlan mode l2", "vlan id 7"}) {
+    CAPTURE(kind);
+    if (!can_stack(kind)) {
+      WARN("this kernel has no " << kind << "; tests/lab/hostile_test.sh has it");
+      continue;
+    }
+    node.run_well(add);
+    // Not by way of the pod, which then has a number for that namespace.
+    node.in_pod(node.pod, "ip link add spy link net1 netns " + hidden.path() + " type " + kind);
+    node.in_pod(hidden.path(), "ip link set spy up || true");  // net1 is up, so it is, too
+    const Outcome outcome = node.run(del);
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.err, Contains("removed interfaces that the pod had stacked") && Contains("spy"));
+    CHECK_THAT(outcome.err, !Contains("rebinding"));
+    CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
+    shell("ip link add probe type bridge; ip link set vf1 master probe; ip link del probe");
+    CHECK(node.world() == node.before);
+  }
+}
+
+TEST_CASE("Without podNetAdmin hidden namespaces are searched once a pod has left a trace") {
+  Hostile node;
+  Hidden hidden(node, Keeper::descriptor);
+  node.run_well(node.call("ADD"));
+  const std::string kind = GENERATE(as<std::string>(), "promiscuous", "one in sight", "a program");
+  CAPTURE(kind);
+  const std::string mode = kind == "promiscuous" ? "passthru" : "bridge";
+  node.in_pod(node.pod, "ip link add spy link net1 netns " + hidden.path() + " type macvlan mode " + mode);
+  node.in_pod(hidden.path(), "ip link set spy up");
+  if (kind == "one in sight") node.in_pod(node.pod, "ip link add m0 link net1 type macvlan mode bridge");
+  if (kind == "a program") node.in_pod(node.pod, ATTACH_PROGRAM " generic net1");
+  const Outcome outcome = node.run(node.call("DEL"));
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.err, !Contains("rebinding"));
+  CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A process that opens, closes and ends all the time makes no DEL fail") {
+  Hostile node;
+  Call add = node.call("ADD");
+  add.config.set("podNetAdmin", true);
+  Call del = node.call("DEL");
+  del.config = add.config;
+  // Their processes, and no others of this machine, which this test may not be allowed to look at.
+  std::filesystem::remove_all(node.path("root/proc"));
+  std::filesystem::create_directory_symlink("/proc", node.path("root/proc"));
+  del.prefix = {"unshare",
+                "--pid",
+                "--fork",
+                "--mount-proc",
+                "/bin/sh",
+                "-c",
+                "for i in 1 2 3 4; do while :; do (exec 7< /proc/self/ns/net 8< /proc/self/ns/mnt; "
+                "unshare -n true) & wait; done > /dev/null 2>&1 & done; sleep 0.2; \"$@\"",
+                "sh"};
+  for (int i = 0; i < 5; ++i) {
+    node.run_well(add);
+    node.run_well(del);
+  }
   CHECK(node.world() == node.before);
 }
 

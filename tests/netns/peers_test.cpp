@@ -131,8 +131,9 @@ TEST_CASE("A chain of sriov-cni and rdma-cni works when both names are vfrail's"
 TEST_CASE("Behind another plugin's sriov the entry of rdma leaves the interface alone") {
   const std::string version = GENERATE("0.3.1", "1.0.0");
   const Peers node;
-  const auto chain =
-      Peers::entries(R"({"cniVersion":")" + version + R"(","name":"rail0","plugins":[{"type":"rdma"}]})");
+  // A veth has no RDMA device, which type rdma requires.
+  const auto chain = Peers::entries(R"({"cniVersion":")" + version +
+                                    R"(","name":"rail0","plugins":[{"type":"rdma","rdma":"auto"}]})");
   shell("ip link set vf1 netns " + node.pod + " name net1");
   node.in_pod(node.pod, "ip link set net1 up");
   Json previous;
@@ -146,6 +147,22 @@ TEST_CASE("Behind another plugin's sriov the entry of rdma leaves the interface 
   node.del(chain, result);
   node.del(chain, result);
   CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
+}
+
+TEST_CASE("Under the name of sriov-cni the pod has arp_notify and ndisc_notify, as from sriov-cni") {
+  const std::string type = GENERATE("sriov", "host-device");
+  const Peers node;
+  const auto chain = Peers::entries(R"({"cniVersion":"1.0.0","name":"rail0","type":")" + type + R"("})");
+  const Json result = node.add(chain);
+  for (const char* sysctl : {"ipv4/conf/net1/arp_notify", "ipv6/conf/net1/ndisc_notify"}) {
+    CAPTURE(type, sysctl);
+    CHECK(node.in_pod(node.pod, "cat /proc/sys/net/" + std::string(sysctl)) ==
+          (type == "sriov" ? "1\n" : "0\n"));
+  }
+  // A field of 1.1.0, which sriov-cni has in 1.0.0, too.
+  CHECK((result.find("interfaces")->as_array()->at(0).find("mtu") != nullptr) == (type == "sriov"));
+  node.del(chain, result);
+  CHECK(node.world() == node.before);
 }
 
 }  // namespace vfrail::test

@@ -66,7 +66,7 @@ TEST_CASE("The sizes of BIG TCP are set in the pod, checked, and the host's valu
   CHECK_THAT(node.details(), Contains("gso_max_size 32768") && Contains("gro_max_size 40000"));
   node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
   node.in_pod(node.pod, "ip link set net1 gso_max_size 30000");
-  node.check_fails(conf, result, "gsoMaxSize is 30000, want 32768");
+  node.check_fails(conf, result, "gsoMaxSize is 30000, expected 32768");
   node.done("DEL", conf);
   CHECK(node.world() == node.before);
 }
@@ -78,9 +78,9 @@ TEST_CASE("Flags and queue length are set in the pod, checked, and the host's va
   CHECK_THAT(node.details(), Contains("ALLMULTI") && !Contains("PROMISC") && Contains("qlen 123"));
   node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
   node.in_pod(node.pod, "ip link set net1 promisc on allmulticast off txqueuelen 5");
-  node.check_fails(conf, result, "promisc is on, want off");
-  node.check_fails(conf, result, "allmulti is off, want on");
-  node.check_fails(conf, result, "txQLen is 5, want 123");
+  node.check_fails(conf, result, "promisc is on, expected off");
+  node.check_fails(conf, result, "allmulti is off, expected on");
+  node.check_fails(conf, result, "txQLen is 5, expected 123");
   node.done("DEL", conf);
   CHECK(node.world() == node.before);
 }
@@ -105,7 +105,7 @@ TEST_CASE("Sysctls are set in the pod and nowhere else, and checked") {
       "1\n2\n4096\t131072\t5242880\n");
   node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
   node.in_pod(node.pod, "echo 0 > /proc/sys/net/ipv4/conf/net1/arp_filter");
-  node.check_fails(conf, result, "sysctl net.ipv4.conf.IFNAME.arp_filter is 0, want 1");
+  node.check_fails(conf, result, "sysctl net.ipv4.conf.IFNAME.arp_filter is 0, expected 1");
   node.done("DEL", conf);
   CHECK(node.world() == node.before);
   CHECK(shell("cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/conf/vf1/arp_filter") == host);

@@ -65,6 +65,8 @@ Program::~Program() {
   }
 }
 
+std::string Program::err() const { return read_text(folder_->path("err")); }
+
 Outcome Program::wait() {
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

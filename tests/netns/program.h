@@ -27,6 +27,7 @@ class Program {
   ~Program();  // kills it if nobody waited
 
   pid_t pid() const { return pid_; }
+  std::string err() const;  // what it has written there so far
   Outcome wait();
 
  private:

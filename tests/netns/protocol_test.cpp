@@ -45,6 +45,16 @@ TEST_CASE("VERSION names the newest version and all that are supported") {
           R"({"cniVersion":"1.1.0","supportedVersions":["0.1.0","0.2.0","0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]})"));
 }
 
+TEST_CASE("VERSION and a command that is missing or unknown do not wait for stdin") {
+  const std::string command = GENERATE("VERSION", "", "MOVE");
+  CAPTURE(command);
+  const TempDir dir;
+  // A pipe that is open for writing as well never ends.
+  const std::string out = shell("mkfifo " + dir.path("in") + "; CNI_COMMAND=" + command +
+                                " timeout 10 " VFRAIL_CNI + " 0<>" + dir.path("in") + " || test $? = 1");
+  CHECK_THAT(out, Contains(command == "VERSION" ? "supportedVersions" : "CNI_COMMAND"));
+}
+
 TEST_CASE("Each wrong input has its code, as JSON on stdout") {
   const Node node;
   Call call = plain("ADD", node.config());
@@ -99,6 +109,16 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
     call.config.set("name", Json());
     code = 7;
     words = "name";
+  }
+  SECTION("a name that is no text") {
+    call.config.set("name", 5);
+    code = 6;
+    words = "name";
+  }
+  SECTION("a version that is no text") {
+    call.config.set("cniVersion", 1.0);
+    code = 6;
+    words = "cniVersion";
   }
   SECTION("GC before 1.1.0") {
     call.verb = "GC";

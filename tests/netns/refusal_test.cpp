@@ -388,7 +388,11 @@ TEST_CASE("Hostile names are refused before any change, and their DEL leaves not
   CHECK(code_of(node.run(call)) > 0);
   CHECK(message_of(node.run(call)).size() < 6000);
   call.verb = "DEL";
-  static_cast<void>(node.run(call));
+  const Outcome del = node.run(call);
+  // libcni refuses the other names itself, before ADD.
+  const bool comes_from_runtimes = where == "netns" || hostile.value == "all";
+  INFO(del.out.substr(0, 600));
+  if (comes_from_runtimes) CHECK(del.status == 0);
   CHECK(node.world() == node.before);
 }
 

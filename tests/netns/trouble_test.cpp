@@ -111,6 +111,32 @@ TEST_CASE("A reboot: the record is dropped and the address released, no device i
   CHECK(shell("find " + node.path("state") + " ! -type d ! -path \"*/baselines/*\"").empty());
 }
 
+// A node that is itself a container (kind) keeps its files when it is started again, and the machine its
+// boot.
+TEST_CASE("A new namespace of the host: what has name and index of an ended interface there is left alone") {
+  Troubled node;
+  const std::string link = shell("ip -o link show vf1");  // "7: vf1@vf1p: <BROADCAST,MULTICAST,UP..."
+  const std::string index = link.substr(0, link.find(':'));
+  node.run_well("ADD");
+  node.end_pod(node.pod);
+  Call call = node.call("DEL");
+  call.prefix = {
+      "unshare",
+      "--net",
+      "sh",
+      "-c",
+      "ip link add name vf1 index " + index +
+          " address 02:00:00:00:00:99 type veth peer name q; \"$@\"; status=$?; ip link show vf1 > " +
+          node.path("link") + "; exit $status",
+      "sh"};
+  const Outcome outcome = node.run(call);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(read_text(node.path("link")), Contains("02:00:00:00:00:99"));
+  CHECK(node.leases().empty());
+  CHECK(shell("find " + node.path("state") + " ! -type d").empty());
+}
+
 TEST_CASE("A name that is in use in the host by now: the device is restored under another one") {
   Troubled node;
   node.run_well("ADD");

@@ -42,3 +42,37 @@ TEST_CASE("the configuration is where the peer's DaemonSet mounts it") {
   there.insert("/etc/pcidp/config.json");
   CHECK(default_config_file(exists) == "/etc/pcidp/config.json");
 }
+
+TEST_CASE("a command in the daemon's container takes over what the daemon was started with") {
+  const Words daemon = {"/usr/bin/vfrail",
+                        "serve",
+                        "--root=/host",
+                        "-config-file",
+                        "/etc/c.json",
+                        "--resource-prefix=acme.com",
+                        "--cni-bin-dir=/var/lib/cni/bin"};
+  const Words options = {"--config-file", "--resource-prefix", "--root", "--cni-bin-dir"};
+  CHECK(with_options_of(daemon, {"doctor", "-o", "json"}, options) ==
+        Words{"doctor", "--config-file=/etc/c.json", "--resource-prefix=acme.com",
+              "--cni-bin-dir=/var/lib/cni/bin", "-o", "json"});
+  CHECK(with_options_of(daemon, {"check-config", "x"}, {"--resource-prefix"}) ==
+        Words{"check-config", "--resource-prefix=acme.com", "x"});
+  CHECK(with_options_of({"sriovdp", "--resource-prefix", "acme.com"}, {"inspect"}, options) ==
+        Words{"inspect", "--resource-prefix=acme.com"});
+}
+
+TEST_CASE("a command takes over nothing from another program, or for another tree") {
+  const Words options = {"--config-file", "--resource-prefix", "--root"};
+  const Words daemon = {"vfrail", "serve", "--resource-prefix=acme.com"};
+  CHECK(with_options_of({"/sbin/init"}, {"inspect"}, options) == Words{"inspect"});
+  CHECK(with_options_of({}, {"inspect"}, options) == Words{"inspect"});
+  CHECK(with_options_of({"vfrail", "top", "--resource-prefix=acme.com"}, {"inspect"}, options) ==
+        Words{"inspect"});
+  CHECK(with_options_of(daemon, {"inspect", "--root", "/captured"}, options) ==
+        Words{"inspect", "--root", "/captured"});
+  CHECK(with_options_of(daemon, {"inspect", "--root=/captured"}, options) ==
+        Words{"inspect", "--root=/captured"});
+  CHECK(with_options_of(daemon, {"serve"}, options) == Words{"serve"});
+  CHECK(with_options_of(daemon, {"version"}, {}) == Words{"version"});
+  CHECK(with_options_of(daemon, {}, {}).empty());
+}

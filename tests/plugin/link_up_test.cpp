@@ -1,5 +1,6 @@
 #include "plugin/link_up.h"
 
+#include "tests/plugin/shared_pool.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/temp_dir.h"
 
@@ -9,26 +10,6 @@
 using namespace vfrail;
 
 namespace {
-
-// rdma/hca shares one RoCE device, whose interface is eth0.
-Pools shared(bool is_up, bool set_links_up = true) {
-  Pool pool;
-  pool.config.prefix = "rdma";
-  pool.config.name = "hca";
-  pool.config.unit = UnitKind::shared;
-  pool.config.set_links_up = set_links_up;
-  PoolDevice device;
-  device.facts.address = *PciAddress::parse("0000:3b:00.0");
-  device.facts.id = DeviceId(device.facts.address);
-  device.facts.link_type = "ether";
-  device.facts.netdevs.resize(1);
-  device.facts.netdevs[0].name = "eth0";
-  device.facts.netdevs[0].up = is_up;
-  pool.devices.push_back(device);
-  Pools out;
-  out.pools.push_back(pool);
-  return out;
-}
 
 struct Host {
   Host() : world(folder.path()) {
@@ -53,10 +34,12 @@ struct Host {
 TEST_CASE("the interface of a shared device is set up when it is first seen, and not again") {
   Host host;
   LinksUp links(host.kernel.get(), host.log);
-  CHECK(links.follow(shared(false)).empty());
+  Pools pools = test::shared_pool(false);
+  pools.pools.push_back(pools.pools[0]);  // of which a second resource has it, too
+  CHECK(links.follow(pools).empty());
   CHECK(host.is_up());
   host.set(false);
-  const auto warnings = links.follow(shared(false));
+  const auto warnings = links.follow(test::shared_pool(false));
   CHECK_FALSE(host.is_up());
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0] ==
@@ -68,33 +51,45 @@ TEST_CASE("an interface that was up and is set down stays down") {
   Host host;
   host.set(true);
   LinksUp links(host.kernel.get(), host.log);
-  CHECK(links.follow(shared(true)).empty());
+  CHECK(links.follow(test::shared_pool(true)).empty());
   host.set(false);
-  CHECK(links.follow(shared(false)).size() == 1);
+  CHECK(links.follow(test::shared_pool(false)).size() == 1);
   CHECK_FALSE(host.is_up());
 }
 
 TEST_CASE("nothing is set up if the resource opts out, or if it is not shared") {
   Host host;
   LinksUp links(host.kernel.get(), host.log);
-  CHECK(links.follow(shared(false, false)).size() == 1);
-  Pools exclusive = shared(false);
+  CHECK(links.follow(test::shared_pool(false, false)).size() == 1);
+  Pools exclusive = test::shared_pool(false);
   exclusive.pools[0].config.unit = UnitKind::device;
   CHECK(links.follow(exclusive).empty());
   CHECK_FALSE(host.is_up());
 }
 
-TEST_CASE("an interface that cannot be set up is a warning with the reason") {
+TEST_CASE("an interface that cannot be set up is a warning with the reason, for as long as it is so") {
   Host host;
   LinksUp elsewhere(nullptr, host.log);
-  CHECK(
-      elsewhere.follow(shared(false)).at(0).find("it cannot be set up from here, which is not the host's") !=
-      std::string::npos);
-  host.world.fail_call(host.world.calls() + 2, EPERM, test::FakeWorld::When::before);
+  for (int scan = 0; scan < 2; ++scan) {
+    CHECK(elsewhere.follow(test::shared_pool(false))
+              .at(0)
+              .find("it cannot be brought up from here, which is not the host's") != std::string::npos);
+  }
   LinksUp links(host.kernel.get(), host.log);
-  CHECK(links.follow(shared(false)).at(0).find("it cannot be set up: ") != std::string::npos);
-  CHECK_FALSE(host.is_up());
-  Pools infiniband = shared(false);
+  for (int scan = 0; scan < 2; ++scan) {
+    host.world.fail_call(host.world.calls() + 2, EPERM, test::FakeWorld::When::before);
+    const auto warnings = links.follow(test::shared_pool(false));
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].find("it cannot be brought up without the capability NET_ADMIN: ") !=
+          std::string::npos);
+    CHECK(warnings[0].ends_with("[VF-ADMIN-DOWN]"));
+    CHECK_FALSE(host.is_up());
+  }
+  host.world.fail_call(host.world.calls() + 2, EIO, test::FakeWorld::When::before);
+  CHECK(links.follow(test::shared_pool(false)).at(0).find("it cannot be brought up: ") != std::string::npos);
+  CHECK(links.follow(test::shared_pool(false)).empty());
+  CHECK(host.is_up());
+  Pools infiniband = test::shared_pool(false);
   infiniband.pools[0].devices[0].facts.link_type = "infiniband";  // works with its interface down
   CHECK(LinksUp(nullptr, host.log).follow(infiniband).empty());
 }

@@ -51,6 +51,39 @@ TEST_CASE("devlink that cannot be queried is reported for the resources that nee
   CHECK(find_devlink_gaps(SysRoot("/host"), config).empty());
 }
 
+TEST_CASE("DDP packages that devlink does not report are said for the resources that select by them") {
+  const auto config = parse_config(R"({"resourceList":[
+    {"resourceName":"gtp","selectors":{"vendors":["8086"],"ddpProfiles":["GTP"]},"health":{"devlink":false}},
+    {"resourceName":"all","selectors":{},"health":{"devlink":false}}]})",
+                                   {.file = "c.json"});
+  REQUIRE(config);
+  CHECK(find_devlink_gaps(SysRoot("/"), *config).empty());
+  const auto gaps = find_devlink_gaps(SysRoot("/host"), *config);
+  REQUIRE(gaps.size() == 1);
+  CHECK(gaps[0].find("ddpProfiles match no device for intel.com/gtp: ") != std::string::npos);
+  REQUIRE(describe_ddp_reach(*config).size() == 1);
+  CHECK(describe_ddp_reach(Config()).empty());
+
+  Inventory inventory;
+  const auto add = [&](const char* address, const char* driver, const char* pf) {
+    PciFunction function;
+    function.address = PciAddress::parse(address).value();
+    function.id = DeviceId(function.address);
+    function.vendor = "8086";
+    function.driver = Driver(driver);
+    if (*pf != '\0') function.pf = PciAddress::parse(pf);
+    inventory.functions.push_back(std::move(function));
+  };
+  add("0000:3b:00.0", "ice", "");
+  add("0000:3b:01.0", "iavf", "0000:3b:00.0");
+  CHECK(find_ddp_gaps(*config, inventory).empty());
+  add("0000:5e:00.0", "i40e", "");
+  add("0000:5e:02.0", "iavf", "0000:5e:00.0");
+  const auto of_driver = find_ddp_gaps(*config, inventory);
+  REQUIRE(of_driver.size() == 1);
+  CHECK(of_driver[0].find("ddpProfiles of intel.com/gtp do not match 0000:5e:00.0 0000:5e:02.0") == 0);
+}
+
 TEST_CASE("a CDI spec of a device in use that no runtime has read is found") {
   const test::TempDir folder;
   const CdiSpec spec{"nvidia.com/net-pci",

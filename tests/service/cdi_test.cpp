@@ -26,10 +26,6 @@ AllocatePlaces with_cdi(const Node& node) {
   return out;
 }
 
-std::string spec_path(const Node& node, const std::string& device) {
-  return node.cdi_dir() + "/vfrail-nvidia.com-net-pci-" + device + ".json";
-}
-
 Texts nodes_in(const std::string& path) {
   const auto spec = read_cdi_spec(path);
   REQUIRE(spec);
@@ -62,22 +58,22 @@ TEST_CASE("with CDI each device has a spec with its nodes, and its AllocatedNode
   REQUIRE(out);
   CHECK(out->front().nodes.empty());
   CHECK(out->front().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2,0000:21:10.0");
-  CHECK(nodes_in(spec_path(node, "0000:21:10.0")) ==
+  CHECK(nodes_in(node.cdi_spec("0000:21:10.0")) ==
         Texts{"/dev/infiniband/rdma_cm", "/dev/infiniband/umad0", "/dev/infiniband/uverbs0"});
-  CHECK(nodes_in(spec_path(node, "0000:21:10.2")) ==
+  CHECK(nodes_in(node.cdi_spec("0000:21:10.2")) ==
         Texts{"/dev/infiniband/rdma_cm", "/dev/infiniband/umad1", "/dev/infiniband/uverbs1"});
   CHECK(promise_of(node, "0000:21:10.0") ==
-        AllocatedNodes{{"umad0", "uverbs0"}, spec_path(node, "0000:21:10.0")});
-  CHECK(mode_of(spec_path(node, "0000:21:10.0")) == 0644);
+        AllocatedNodes{{"umad0", "uverbs0"}, node.cdi_spec("0000:21:10.0")});
+  CHECK(mode_of(node.cdi_spec("0000:21:10.0")) == 0644);
 }
 
 TEST_CASE("a spec has the present nodes, whatever an earlier pod has left") {
   const Node node;
   const AllocatePlaces places = with_cdi(node);
   CdiSpec old{"nvidia.com/net-pci", "0000:21:10.0", {.nodes = {{"/dev/old", "/dev/old", "rwm"}}}};
-  REQUIRE(write_cdi_spec(spec_path(node, old.device), node.cdi_dir() + "/new", old));
+  REQUIRE(write_cdi_spec(node.cdi_spec(old.device), node.cdi_dir() + "/new", old));
   REQUIRE(prepare(node.pool(), {{"0000:21:10.0"}}, places));
-  CHECK(nodes_in(spec_path(node, "0000:21:10.0")).front() == "/dev/infiniband/rdma_cm");
+  CHECK(nodes_in(node.cdi_spec("0000:21:10.0")).front() == "/dev/infiniband/rdma_cm");
   CHECK(specs(node).size() == 1);
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -297,6 +298,42 @@ TEST_CASE("kubelet follows the devices of the node") {
   CHECK(kubelet.node().at(kHostdev).lists == 4);
 }
 
+TEST_CASE("in the host's network namespace events take the place of frequent scans, elsewhere they do not") {
+  const bool is_host = GENERATE(true, false);
+  const TempDir folder;
+  fs::create_directories(folder.path("plugins_registry"));
+  Log log;
+  (void)log.open_file("/dev/null");
+  KernelEvents events(log);
+  ConfigSource config = any_config(folder.path("config.json"));
+  std::atomic<int> scans{0};
+  const auto count = [&](const Config&) -> Result<Pools> {
+    ++scans;
+    return Pools();
+  };
+  Daemon daemon({.kubelet_root = folder.path(),
+                 .places = {.sys = SysRoot(folder.path()), .device_info_dir = "", .run_dir = ""},
+                 .rescan_interval = milliseconds{10},
+                 .quiet_interval = std::chrono::hours{1},
+                 .own_netns_is_host = is_host,
+                 .read_pools = count,
+                 .config = config,
+                 .events = &events},
+                log);
+  std::thread thread([&] { (void)daemon.run(); });
+  constexpr int kMany = 50;
+  if (is_host) {
+    REQUIRE(eventually([&] { return scans > 0; }));
+    // What happens on the machine meanwhile makes three a second at most.
+    std::this_thread::sleep_for(std::chrono::seconds{2});
+    CHECK(scans < kMany);
+  } else {
+    CHECK(eventually([&] { return scans >= kMany; }));
+  }
+  daemon.stop();
+  thread.join();
+}
+
 TEST_CASE("a node that cannot be read changes nothing") {
   const TempDir folder;
   const TestKubelet kubelet(folder.path());
@@ -334,6 +371,29 @@ TEST_CASE("the device of a container stays in the list while it moves, though no
   plugin.now({make_pool({kTwo[0], kTwo[1], "0000:03:02.3"})});
   REQUIRE(kubelet.wait_for(kHostdev, 3, kDeadline));
   CHECK(kubelet.node().at(kHostdev).lists == 2);
+}
+
+TEST_CASE(
+    "at start a device of a pod that another resource would offer is with its own from the first list") {
+  const TempDir folder;
+  std::mutex mutex;
+  std::set<std::string> events;
+  TestKubelet kubelet(folder.path(), [&](const std::string& event) {
+    const std::lock_guard lock(mutex);
+    events.insert(event);
+  });
+  DevicesInUse in_use;
+  in_use.resources[kHostdev][kTwo[0]] = {"default", "p", "c"};
+  kubelet.pod_resources().set(in_use);
+  Pool own = make_pool({kTwo[1]});
+  own.config.selectors.resize(1);
+  Pool rest = make_pool({"0000:03:02.3", kTwo[0]}, "rest");
+  rest.devices[1].facts.driver = Driver("mlx5_core");  // and no interface
+  const Running daemon(folder, Registration::watcher, {own, rest});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  REQUIRE(kubelet.wait_for("nvidia.com/rest", 1, kDeadline));
+  const std::lock_guard lock(mutex);
+  CHECK_FALSE(events.contains("nvidia.com/rest: 2 devices"));
 }
 
 TEST_CASE("kubelet opens a stream again that it dropped") {
@@ -430,7 +490,7 @@ TEST_CASE("another process that serves the resource is named, with what to do ab
   const std::string owner = "by=\"process " + std::to_string(::getpid()) + " (service_tests)\"";
   CHECK(says(folder, "another process serves the resource now, waiting until its socket goes"));
   CHECK(says(folder, owner));
-  CHECK(says(folder, "look_for=\"another DaemonSet"));
+  CHECK(says(folder, "check=\"another DaemonSet"));
   served = UniqueFd();  // the test kubelet has been waiting for its answer
   fs::remove(path);
   CHECK(registered_again(kubelet, 2, 2));
@@ -450,8 +510,10 @@ TEST_CASE("a kubelet that restarts is no warning, one that keeps dropping the re
     kubelet.drop_streams();
     REQUIRE(registered_again(kubelet, 3 + i, 2));
   }
-  CHECK(says(folder, "warning kubelet drops the resource again and again: does another plugin register it?"));
-  CHECK(says(folder, "look_for=\"another DaemonSet"));
+  CHECK(says(
+      folder,
+      "warning kubelet repeatedly closed the stream of this resource; another plugin probably registers it"));
+  CHECK(says(folder, "check=\"another DaemonSet"));
 }
 
 }  // namespace vfrail::test

@@ -62,6 +62,15 @@ class Plugin {
     }
     daemon_.rescan();
   }
+  // What cannot be read: the node as a whole, and devices.
+  void now_unread(const std::string& node, std::vector<UnreadDevice> devices) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = node;
+      unread_ = std::move(devices);
+    }
+    daemon_.rescan();
+  }
   // The next scan of the node takes until let_go().
   void hold() {
     std::unique_lock lock(mutex_);
@@ -102,8 +111,10 @@ class Plugin {
     changed_.notify_all();
     changed_.wait(lock, [this] { return !held_; });
     inside_ = false;
+    if (!failure_.empty()) return Error{Errc::system, 0, failure_};
     Pools out;
     out.pools = pools_;
+    out.unread = unread_;
     out.left_out = {
         {.id = "0000:01:00.0", .reasons = {{ErrorId::pf_has_vfs, "x"}}, .kind = LeftOut::Kind::has_vfs}};
     return out;
@@ -115,6 +126,8 @@ class Plugin {
   bool held_ = false;
   bool inside_ = false;
   std::vector<Pool> pools_;
+  std::string failure_;
+  std::vector<UnreadDevice> unread_;
   ConfigSource config_;
   Log log_;
   Counters counters_;
@@ -160,6 +173,35 @@ TEST_CASE("readyz says why the plugin is not ready, until kubelet has registered
   CHECK(plugin.shows(R"(vfrail_registrations_total{resource="nvidia.com/hostdev",result="ok"} 1)"));
   plugin.now({});
   CHECK(plugin.ask("/readyz").status == 200);
+}
+
+TEST_CASE("readyz and the metrics say that the node, or a device of it, cannot be read") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  Plugin plugin(node);
+  plugin.run();
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
+  REQUIRE(in_time([&] { return plugin.ask("/readyz").status == 200; }));
+  CHECK(plugin.shows("vfrail_scan_failing 0"));
+  CHECK(plugin.shows("vfrail_devices_unread 0"));
+  const std::string said = "the node's devices cannot be read; what was read last stays advertised: ";
+
+  plugin.now_unread("no sysfs today", {});
+  REQUIRE(in_time([&] { return plugin.ask("/readyz").body == said + "no sysfs today\n"; }));
+  CHECK(plugin.ask("/readyz").status == 503);
+  CHECK(plugin.shows("vfrail_scan_failing 1"));
+  CHECK(plugin.shows("vfrail_devices_unread 0"));
+
+  plugin.now_unread("", {{"0000:21:10.0", "EIO"}});
+  REQUIRE(in_time([&] { return plugin.ask("/readyz").body == said + "0000:21:10.0: EIO\n"; }));
+  CHECK(plugin.shows("vfrail_scan_failing 1"));
+  CHECK(plugin.shows("vfrail_devices_unread 1"));
+
+  plugin.now_unread("", {});
+  CHECK(in_time([&] { return plugin.ask("/readyz").status == 200; }));
+  CHECK(plugin.shows("vfrail_scan_failing 0"));
+  CHECK(plugin.shows("vfrail_devices_unread 0"));
 }
 
 TEST_CASE("healthz depends on the owner thread") {

@@ -1,5 +1,6 @@
 #include "plugin/kubelet/pod_resources.h"
 
+#include "plugin/kubelet/pod_devices.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
 
@@ -42,6 +43,26 @@ TEST_CASE("kubelet reports which container has which device") {
   CHECK(ours->find(kHostdev, "0000:03:02.2")->container == "side");
   CHECK(ours->find(kHostdev, "0000:03:02.3") == nullptr);
   CHECK(ours->find("nvidia.com/other", "0000:03:02.1") == nullptr);
+}
+
+TEST_CASE("ids without end of other plugins hide none of ours, and too many of ours are an error") {
+  v1::ListPodResourcesResponse answer;
+  v1::PodResources& pod = *answer.add_pod_resources();
+  pod.set_name("train-0");
+  const auto add = [&](const std::string& resource, int count, const std::string& prefix) {
+    v1::ContainerDevices& devices = *pod.add_containers()->add_devices();
+    devices.set_resource_name(resource);
+    for (int i = 0; i < count; ++i) devices.add_device_ids(prefix + std::to_string(i));
+  };
+  add("aliyun.com/gpu-mem", 81'920, "GPU-1-_-");
+  add(kHostdev, 1, "0000:03:02.");
+  const auto read = read_devices_in_use(answer, {});
+  REQUIRE(read);
+  CHECK(read->find(kHostdev, "0000:03:02.0") != nullptr);
+  add("rdma/hca", 65'536, "");
+  CHECK_FALSE(read_devices_in_use(answer, {}));
+  CHECK(read_devices_in_use(answer, {"rdma/hca"}));
+  CHECK_FALSE(read_devices_in_use(answer, {"aliyun.com/gpu-mem"}));
 }
 
 TEST_CASE("a kubelet that is not there, refuses, or hangs is an error with a text") {

@@ -79,7 +79,7 @@ TEST_CASE("a changed ConfigMap is applied, and what did not change is not distur
   CHECK(site.kubelet.wait(kDeadline, [](const KubeletNode& node) {
     return node.at("nvidia.com/rail1").capacity() == 0 && !node.at("nvidia.com/rail1").connected;
   }));
-  CHECK(logs(program, "the resource is given up resource=nvidia.com/rail1 change=\"-4 devices\""));
+  CHECK(logs(program, "the resource is no longer served resource=nvidia.com/rail1 change=\"-4 devices\""));
   CHECK(eventually([&] { return !fs::exists(site.node.path("k/plugins_registry/nvidia.com_rail1.sock")); }));
   const KubeletResource rail0 = site.kubelet.node().at("nvidia.com/rail0");
   CHECK(rail0.registrations == 1);
@@ -97,7 +97,7 @@ TEST_CASE("a broken configuration is logged once, also on HUP, and the last good
   site.configure(kRail0 + ", no JSON");
   REQUIRE(logs(program, "the last good one stays"));
   program.signal(SIGHUP);
-  REQUIRE(logs(program, "looking at the configuration and the devices again"));
+  REQUIRE(logs(program, "reloading the configuration and rescanning the devices"));
   site.configure(kRail0 + ", " + kRail1);
   REQUIRE(site.kubelet.wait_for("nvidia.com/rail1", 4, kDeadline));
   const std::string log = program.log();
@@ -213,6 +213,23 @@ TEST_CASE("devices that are unhealthy at start are logged, and those that become
   another.facts.id = DeviceId(another.facts.address);
   pool.devices.push_back(another);
   CHECK(count(site.follow({pool}), "devices=0000:03:02.4 code=port_down") == 1);
+}
+
+TEST_CASE("a resource whose socket has another name now leaves the old one to another resource") {
+  const TempDir folder;
+  Log log;
+  Followed site(folder, log);
+  Pool first = make_pool({"0000:03:02.1"}, "first");
+  Pool second = make_pool({"0000:03:02.2"}, "second");
+  first.config.socket = "x.sock";
+  site.follow({first});
+  REQUIRE(fs::is_socket(folder.path("plugins_registry/x.sock")));
+  first.config.socket.clear();
+  second.config.socket = "x.sock";
+  CHECK(count(site.follow({second, first}), "serving resource=nvidia.com/") == 2);
+  CHECK(fs::is_socket(folder.path("plugins_registry/x.sock")));
+  CHECK(fs::is_socket(folder.path("plugins_registry/nvidia.com_first.sock")));
+  CHECK(site.follow({second, first}).empty());
 }
 
 TEST_CASE("a resource whose socket path is too long is logged once and makes the plugin not ready") {

@@ -44,6 +44,13 @@ std::vector<std::string> with(std::vector<std::string> flags, const std::vector<
   return flags;
 }
 
+bool logs(const Program& program, const std::string& text) {
+  for (int tries = 0; tries < 10; ++tries) {
+    if (eventually([&] { return program.log().find(text) != std::string::npos; })) return true;
+  }
+  return false;
+}
+
 // Inode numbers of the process's sockets, as /proc/net/* has them.
 std::set<std::string> sockets_of(pid_t pid) {
   std::set<std::string> out;
@@ -98,14 +105,22 @@ TEST_CASE("serve registers, allocates, and leaves the files of pods when it ends
         std::vector<std::string>{"0000:21:10.2.json", "nvidia.com-hostdev-0000:21:10.2-device.json"});
 }
 
+TEST_CASE("QUIT ends serve as TERM does") {
+  const Node node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  Program program(node, flags(node));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
+  program.signal(SIGQUIT);
+  CHECK(program.wait(kDeadline) == 0);
+  CHECK_FALSE(fs::exists(node.path("k/plugins_registry/nvidia.com_hostdev.sock")));
+}
+
 TEST_CASE("with CDI the runtime gets the nodes from the spec, which is removed after its device, once free") {
   const Node node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   const auto words = with(flags(node), {"--use-cdi", "--cdi-dir", node.cdi_dir()});
-  const auto spec = [&](const std::string& device) {
-    return node.cdi_dir() + "/vfrail-nvidia.com-net-pci-" + device + ".json";
-  };
   {
     Program program(node, words);
     REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
@@ -116,14 +131,43 @@ TEST_CASE("with CDI the runtime gets the nodes from the spec, which is removed a
     program.signal(SIGTERM);
     REQUIRE(program.wait(kDeadline) == 0);
   }
-  const std::string text = read_text(spec("0000:21:10.2"));
-  CHECK(fs::exists(spec("0000:21:10.4")));
+  const std::string text = read_text(node.cdi_spec("0000:21:10.2"));
+  CHECK(fs::exists(node.cdi_spec("0000:21:10.4")));
   node.remove_device("0000:21:10.4");
   kubelet.free({"0000:21:10.4"});
   const Program next(node, words);
   REQUIRE(kubelet.wait_for(kHostdev, 7, kDeadline));
-  CHECK(eventually([&] { return !fs::exists(spec("0000:21:10.4")); }));
-  CHECK(read_text(spec("0000:21:10.2")) == text);
+  CHECK(eventually([&] { return !fs::exists(node.cdi_spec("0000:21:10.4")); }));
+  CHECK(read_text(node.cdi_spec("0000:21:10.2")) == text);
+}
+
+TEST_CASE("the CDI specs of a bundle's devices stay while a container has the unit") {
+  constexpr const char* kRails = "nvidia.com/rails";
+  const Node node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  const auto words = with(flags(node, R"({"resourceList": [{"resourcePrefix": "nvidia.com",
+    "resourceName": "rails", "bundle": true, "selectors": {"vendors": ["8086"], "isRdma": true}}]})"),
+                          {"--use-cdi", "--cdi-dir", node.cdi_dir(), "--rescan-interval", "1"});
+  {
+    Program program(node, words);
+    REQUIRE(kubelet.wait_for(kRails, 4, kDeadline));
+    v1beta1::AllocateResponse response;
+    REQUIRE(kubelet.allocate(kRails, {{"bundle-1"}, {"bundle-2"}}, response).ok());
+    program.signal(SIGTERM);
+    REQUIRE(program.wait(kDeadline) == 0);
+  }
+  for (const char* device : {"0000:21:10.2", "0000:41:10.2", "0000:21:10.4", "0000:41:10.4"}) {
+    REQUIRE(fs::exists(node.cdi_spec(device)));
+    node.remove_device(device);
+  }
+  kubelet.free({"bundle-2"});
+  const Program next(node, words);
+  CHECK(eventually([&] {
+    return !fs::exists(node.cdi_spec("0000:21:10.4")) && !fs::exists(node.cdi_spec("0000:41:10.4"));
+  }));
+  CHECK(fs::exists(node.cdi_spec("0000:21:10.2")));
+  CHECK(fs::exists(node.cdi_spec("0000:41:10.2")));
 }
 
 TEST_CASE("a CDI folder that cannot be created stops serve with the remedy") {
@@ -273,6 +317,63 @@ TEST_CASE("serve after a crash replaces the stale socket") {
   CHECK(kubelet.wait(kDeadline, [](const KubeletNode& now) {
     return now.at(kHostdev).registrations == 2 && now.at(kHostdev).allocatable() == 8;
   }));
+}
+
+TEST_CASE(
+    "an interface of a shared device that is down and cannot be brought up is in the log, with the reason") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  // A name that the machine of the test does not have.
+  const std::string folder = node.root() + "/sys/bus/pci/devices/0000:21:10.0/net/";
+  fs::rename(folder + "eth2", folder + "vfrail-none2");
+  fs::remove(node.root() + "/sys/class/net/eth2");
+  fs::remove(folder + "vfrail-none2/carrier");  // cannot be read of an interface that is down
+  write_tree(node.root(),
+             "sys/class/net/vfrail-none2 -> ../../bus/pci/devices/0000:21:10.0/net/vfrail-none2\n");
+  std::string why = "it cannot be brought up from here, which is not the host's network namespace";
+  SECTION("where the host's network namespace is another one") {}
+  SECTION("in the host's network namespace, though --root is not /") {
+    write_tree(node.root(), "proc/1/net -> /proc/self/net\n");
+    // It is in the tree alone.
+    why = "it cannot be brought up: it is not in this network namespace";
+  }
+  const Program program(node, flags(node, R"({"configList": [{"resourceName": "hca", "rdmaHcaMax": 4,
+    "selectors": {"ifNames": ["vfrail-none2"]}}]})"));
+  REQUIRE(kubelet.wait_for("rdma/hca", 4, kDeadline));
+  CHECK(logs(program,
+             "rdma/hca shares 0000:21:10.0, whose interface vfrail-none2 is administratively down, "
+             "and RDMA over Ethernet needs it up: " +
+                 why + " (ip link set vfrail-none2 up) [VF-ADMIN-DOWN]"));
+}
+
+TEST_CASE("without knowing whether this is the host's network namespace serve says so") {
+  const Node node;
+  node.fill();
+  const TestKubelet kubelet(node.path("k"));
+  write_tree(node.root(), "proc/1/net/dev -> dev\n");
+  const Program program(node, flags(node));
+  CHECK(logs(program, "whether this is the host's network namespace is not known"));
+  CHECK(program.log().find("proc/1/net/dev: ELOOP") != std::string::npos);
+}
+
+TEST_CASE("a device that the host uses is in the log with the reason, and a resource without devices") {
+  const Node node;
+  node.fill();
+  fs::create_directories(node.path("k/plugins_registry"));
+  write_tree(node.root(),
+             "proc/1/net/route = Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
+             "proc/1/net/fib_trie = Main:\n");
+  std::ofstream(node.root() + "/proc/1/net/route", std::ios::app)
+      << "\neth2 00000000 0100000A 0003 0 0 0 00000000 0 0 0\n";
+  const Program program(node, flags(node, R"({"resourceList": [{"resourcePrefix": "nvidia.com",
+    "resourceName": "uplink", "selectors": {"pciAddresses": ["0000:21:10.0"]}}]})"));
+  CHECK(logs(program, "0000:21:10.0 is not advertised: "));
+  const std::string log = program.log();
+  INFO(log);
+  CHECK(log.find("eth2 carries the IPv4 default route (table main)") != std::string::npos);
+  CHECK(log.find("[VF-HOST-USES-DEVICE]") != std::string::npos);
+  CHECK(logs(program, "no device of this node matches the resource resource=nvidia.com/uplink"));
 }
 
 TEST_CASE("serve opens nothing on the network") {

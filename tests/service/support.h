@@ -40,6 +40,10 @@ class Node {
   std::string root() const { return folder_.path("root"); }
   std::string device_info_dir() const { return folder_.path("devinfo/dp"); }
   std::string cdi_dir() const { return folder_.path("cdi"); }
+  // Of the device with that PCI address, in nvidia.com/net-pci.
+  std::string cdi_spec(const std::string& device) const {
+    return cdi_dir() + "/vfrail-nvidia.com-net-pci-" + device + ".json";
+  }
   std::string run_dir() const { return folder_.path("run"); }
   // Files that Allocate has written so far.
   std::vector<std::string> written() const;

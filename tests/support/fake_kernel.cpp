@@ -19,6 +19,7 @@ constexpr uint32_t kLowerUp = 0x10000;      // IFF_LOWER_UP
 constexpr uint32_t kLegacyGsoSize = 65536;  // GSO_LEGACY_MAX_SIZE
 constexpr uint32_t kMinIpv6Mtu = 1280;
 constexpr uint16_t kEthtoolFamily = 21;
+constexpr int kNowhere = -2;
 constexpr int kFdOffset = 1000;  // so that a namespace's number is not taken for a real descriptor
 
 // `now` with what `change` sets.
@@ -84,6 +85,7 @@ class FakeKernel : public Kernel {
   }
   Result<std::vector<Link>> links() override {
     TRY(world_.enter("links"), "");
+    if (world_.churning.contains(self_)) return Error{Errc::busy, EINTR, "fake kernel: interrupted"};
     std::vector<Link> out;
     for (const auto& link : world_.links_) {
       if (link->netns == self_) out.push_back(FakeWorld::described(*link));
@@ -134,6 +136,7 @@ class FakeKernel : public Kernel {
   }
   Result<std::vector<std::string>> detach_programs(const Link& link) override {
     TRY(world_.enter("detach_programs"), "");
+    if (world_.bpf_error != 0) return refuse(world_.bpf_error);
     FakeLink* found = world_.find(self_, link.index);
     if (found == nullptr) return refuse(ENODEV);
     auto programs = std::move(found->programs);
@@ -172,12 +175,17 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
 
-  Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) override {
-    TRY(world_.enter("vf_settings"), "");
+  Result<std::vector<VfReport>> vfs(int pf_link) override {
+    TRY(world_.enter("vfs"), "");
     const FakePf* pf = self_ == FakeWorld::kHost ? world_.find_pf(pf_link) : nullptr;
     if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
-    if (pf == nullptr || vf >= pf->settings.size()) return std::optional<VfSettings>();
-    return std::optional<VfSettings>(pf->settings[vf]);
+    std::vector<VfReport> out;
+    for (uint32_t vf = 0; pf != nullptr && vf < pf->settings.size(); ++vf) {
+      VfSettings settings = pf->settings[vf];
+      if (!pf->reports_guids) settings.node_guid = settings.port_guid = std::nullopt;
+      out.push_back({vf, std::move(settings)});
+    }
+    return out;
   }
   Result<std::vector<VfTraffic>> vf_traffic(int pf_link) override {
     TRY(world_.enter("vf_traffic"), "");
@@ -322,6 +330,11 @@ class FakeKernel : public Kernel {
       if (rdma.netns != self_ && world_.rdma_mode == RdmaNetnsMode::exclusive) continue;
       rdma.gids.write(folder + "/bus/pci/devices/" + rdma.pci + "/infiniband/" + rdma.device.name +
                       "/ports/1");
+      for (const NamedCounter& counter : rdma.sysfs_counters) {
+        const std::string counters = folder + "/class/infiniband/" + rdma.device.name + "/ports/1/counters/";
+        fs::create_directories(counters);
+        std::ofstream(counters + counter.name) << counter.value << "\n";
+      }
     }
     return std::optional(folder);
   }
@@ -594,6 +607,17 @@ void FakeWorld::destroy_vf(const std::string& pci) {
 Result<> FakeWorld::rebind(const std::string& pci) {
   TRY(enter("rebind " + pci), "");
   if (!pci_driver_.contains(pci)) return refuse(ENODEV);
+  pci_driver_[pci] = probe_fails ? "" : "igbvf";
+  if (probe_fails) {
+    for (auto& one : links_) {
+      if (one->link.parent_device == pci) one->netns = kNowhere;
+    }
+    for (FakeRdma& rdma : rdma_) {
+      if (rdma.pci == pci) rdma.netns = kNowhere;
+    }
+    write_sysfs();
+    return Error{Errc::not_found, 0, "fake kernel: no driver"};
+  }
   recreate_netdev(pci);
   for (FakeRdma& rdma : rdma_) {
     if (rdma.pci != pci) continue;
@@ -934,7 +958,8 @@ void FakeWorld::write_sysfs() const {
   fs::create_directories(devices);
   for (const auto& [pci, driver] : pci_driver_) {
     fs::create_directories(devices / pci);
-    fs::create_symlink("../../../../bus/pci/drivers/" + driver, devices / pci / "driver");
+    if (!driver.empty())
+      fs::create_symlink("../../../../bus/pci/drivers/" + driver, devices / pci / "driver");
   }
   for (const auto& link : links_) {
     if (link->netns != kHost || !link->hardware) continue;
@@ -950,6 +975,7 @@ void FakeWorld::write_sysfs() const {
     }
   }
   for (const FakeRdma& rdma : rdma_) {
+    if (rdma.netns == kNowhere) continue;
     const fs::path folder = devices / rdma.pci;
     if (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared) {
       fs::create_directories(folder / "infiniband" / rdma.device.name / "ports/1");

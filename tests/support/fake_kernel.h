@@ -45,7 +45,8 @@ struct FakeRdma {
   int netns = 1;
   int uverbs = 0;
   int umad = 0;
-  std::vector<NamedCounter> counters;  // of its one port; empty: the driver has none
+  std::vector<NamedCounter> counters;             // of its one port; empty: the driver has none
+  std::vector<NamedCounter> sysfs_counters = {};  // those that netlink does not have
   FakeGids gids = FakeGids();
   std::string link_layer = "Ethernet";
   bool makes_gids = true;  // false: as a kernel that has not got to it
@@ -60,6 +61,7 @@ struct FakePf {
   std::map<uint32_t, TrafficCounters> traffic = {};  // VF -> what the driver reports of it; zeros if nothing
   // What the driver refuses (EOPNOTSUPP) when a change has it, whatever the value.
   VfSettings refuses = {};
+  bool reports_guids = true;  // kernels before 5.5 set them, but do not tell
 };
 
 class FakeWorld {
@@ -84,7 +86,7 @@ class FakeWorld {
   // was.
   void destroy_vf(const std::string& pci);
   // Unbinds and binds the driver: netdev and RDMA device end, wherever they are, and new ones come up in the
-  // host.
+  // host. With `probe_fails` no driver is bound then, and they are nowhere until the next time.
   Result<> rebind(const std::string& pci);
   VfSettings& vf(const std::string& pci);
   void add_rdma(const std::string& pci, const std::string& name);
@@ -111,6 +113,11 @@ class FakeWorld {
   int add_netns(const std::string& path);
   // As cleanup_net(): hardware and RDMA devices go to the host, the rest ends.
   void end_netns(const std::string& path);
+  // The namespace lives on, and only the other path leads to it.
+  void rename_path(const std::string& from, const std::string& to) {
+    netns_[to] = netns_.at(from);
+    netns_.erase(from);
+  }
   std::optional<int> netns_at(const std::string& path) const;
 
   std::unique_ptr<Kernel> open(int netns);
@@ -134,6 +141,10 @@ class FakeWorld {
   std::set<int> stable_privacy;
   bool no_ipv6 = false;                // of the kernel
   std::vector<std::string> announced;  // "10.9.0.2 at 02:00:00:00:00:07"
+  bool probe_fails = false;
+  std::set<int>
+      churning;       // namespaces whose links change all the time, so that each list of them is interrupted
+  int bpf_error = 0;  // of a search for programs
   // So many lists of RDMA devices miss the first one, as while other devices move.
   int rdma_lists_with_a_gap = 0;
   // Runs when a caller waits for something that is not there yet: the time in which a namespace ends.

@@ -41,11 +41,12 @@ stage() {
     stage_names+=("$name") stage_notes+=("$((SECONDS - begin)) s")
 }
 
-# build PRESET TARGET...: configures if needed, and builds with two jobs.
+# build PRESET TARGET...: configures if needed, and builds with two jobs. With CI set, when nobody edits what was built:
+# the product's sources some at a time.
 build() {
     local preset=$1
     shift
-    [ -e "build/$preset/build.ninja" ] || cmake --preset "$preset"
+    [ -e "build/$preset/build.ninja" ] || cmake --preset "$preset" ${CI:+-D VFRAIL_UNITY=ON}
     cmake --build --preset "$preset" --target "$@"
 }
 

@@ -68,7 +68,7 @@ Result<std::optional<TrafficFailure>> parse_failure(ObjectReader& reader) {
   if (object == nullptr) return std::optional<TrafficFailure>();
   ObjectReader inner(*object, "failed");
   const auto stage = parse_traffic_stage(TRY(inner.text("stage"), "").value_or(""));
-  if (!stage) return inner.error("stage", "is none that is known");
+  if (!stage) return inner.error("stage", "is unknown");
   return std::optional(
       TrafficFailure{*stage, static_cast<int>(TRY(number(inner, "error", 0, kMaxErrno), ""))});
 }
@@ -108,7 +108,7 @@ Result<EndAddress> parse_address(ObjectReader& reader) {
   out.key = TRY(number32(reader, "key", kMaxInt32), "");
   out.memory = static_cast<uint64_t>(TRY(number(reader, "memory", 0, kMaxInt64), ""));
   const auto gid = IpAddress::parse(TRY(reader.text("gid"), "").value_or(""));
-  if (!gid || !gid->v6()) return reader.error("gid", "is none");
+  if (!gid || !gid->v6()) return reader.error("gid", "is not a GID");
   std::copy(gid->bytes.begin(), gid->bytes.end(), out.gid.begin());
   return out;
 }
@@ -130,7 +130,8 @@ Result<OfferedEnds> ends_of(ObjectReader& reader) {
 
 Result<std::vector<uint32_t>> rails_of(ObjectReader& reader) {
   const Json::Array* list = TRY(reader.array("rails"), "");
-  if (list == nullptr || list->size() > kMaxTrafficRails) return reader.error("rails", "is no such list");
+  if (list == nullptr || list->size() > kMaxTrafficRails)
+    return reader.error("rails", "is not a list of rails");
   std::vector<uint32_t> out;
   for (const Json& one : *list) {
     const int64_t* rail = one.as_int();
@@ -195,7 +196,7 @@ Result<TrafficHello> parse_hello(std::string_view line) {
   const Json json = TRY(parse_line(line), "");
   ObjectReader reader(*json.as_object(), "");
   const auto version = TRY(reader.integer(kVersionKey), "");
-  if (!version) return reader.error(kVersionKey, "is missing: the peer is no vfrail-check");
+  if (!version) return reader.error(kVersionKey, "is missing: the peer is not a vfrail-check");
   if (*version != kTrafficVersion)
     return Error{Errc::protocol, 0,
                  "the peer speaks version " + std::to_string(*version) + ", and this program " +
@@ -208,7 +209,7 @@ Result<TrafficHello> parse_hello(std::string_view line) {
                         OfferedRail rail;
                         rail.name = TRY(one.text("name"), "").value_or("");
                         if (rail.name.empty() || rail.name.size() > kMaxName)
-                          return one.error("name", "is no name of a device");
+                          return one.error("name", "is not the name of a device");
                         rail.rate_gbits =
                             static_cast<double>(TRY(number(one, "rate_mbits", 0, kMaxMbits), "")) / 1000;
                         out.rails.push_back(std::move(rail));
@@ -225,7 +226,7 @@ Result<TrafficOrder> parse_order(std::string_view line) {
   if (word == "open") return TrafficOrder(OpenOrder{TRY(ends_of(reader), "")});
   if (word == "write") return TrafficOrder(WriteOrder{TRY(rails_of(reader), "")});
   if (word == "end") return TrafficOrder(EndOrder());
-  return reader.error("order", "is none that is known");
+  return reader.error("order", "is unknown");
 }
 
 Result<OfferedEnds> parse_ends(std::string_view line) {

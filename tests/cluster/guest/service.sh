@@ -28,7 +28,9 @@ service_restart() { service_stop "$1"; service_start "$1"; }
 # kernel's way. The rest of node_state belongs to the pod network and to vfrail's own pod, which in shared mode sees each
 # RDMA device, as every pod does.
 baseline() {
-    node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE '^(link|address) (veth|cni0)|^rdma .* in cni-' |
+    local others='^(link|address) (veth|cni0)'
+    [ "$RDMA" = exclusive ] || others+='|^rdma .* in cni-'
+    node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE "$others" |
         sed -E 's/(uverbs|umad)[0-9]+/\1N/g'
 }
 

@@ -1,6 +1,6 @@
 # A pod with NET_ADMIN does to its device what it can; the next pod, and the node, notice nothing.
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
-pod hostile hostdev 1 '{capabilities: {add: [NET_ADMIN]}}'
+pod hostile hostdev 1 '{"capabilities": {"add": ["NET_ADMIN"]}}'
 check 'the pod runs' eventually running hostile
 in_pod hostile bash -c '
     rdma dev set "$(rdma -j dev | jq -r ".[0].ifname")" name evil0

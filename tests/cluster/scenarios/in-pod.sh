@@ -9,26 +9,7 @@ kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 
 # checked NAME: a pod whose container's own program is vfrail-check, because what a hook gives to a container does not reach
 # what `kubectl exec` starts.
-checked() {
-    kubectl apply -f - << END > /dev/null
-apiVersion: v1
-kind: Pod
-metadata:
-  name: $1
-  labels: {app: test}
-  annotations: {k8s.v1.cni.cncf.io/networks: hostdev}
-spec:
-  terminationGracePeriodSeconds: 1
-  automountServiceAccountToken: false
-  securityContext: {runAsUser: 1000, runAsNonRoot: true}
-  containers:
-    - name: test
-      image: docker.io/library/rdma-tools:latest
-      imagePullPolicy: Never
-      command: ["/bin/bash", "-c", "ulimit -H -l; vfrail-check; trap 'exit 0' TERM; while :; do sleep 1000 & wait; done"]
-      resources: {limits: {$RESOURCE: 1}}
-END
-}
+checked() { pod "$1" hostdev 1 '{"runAsUser": 1000, "runAsNonRoot": true}' 'ulimit -H -l; vfrail-check'; }
 log_of() { kubectl logs "$1"; }
 
 checked without

@@ -37,6 +37,7 @@ without_numbers() { sed -E 's/0000:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/FUNCTION/g; s/
 variables() { in_pod "$1" env | grep ^PCIDEVICE_ | sort | without_numbers | sed 's/"rdma_dev":"mlx5_N",//'; }
 device_info() { network_status "$1" | jq -cS '.[] | select(.interface == "net1")["device-info"]' | without_numbers; }
 old_variables=$(variables b) old_info=$(device_info b)
+check 'pods of the peer have variables, and a device-info' has '_HOSTDEV=FUNCTION.*"pci-address":"FUNCTION"' echo $old_variables "$old_info"
 
 section 'to vfrail'
 on_node 'service_stop sriovdp'
@@ -70,7 +71,7 @@ pod d rail 1
 check 'a new pod of the peers runs' eventually running d
 kubectl delete pod b d --wait=false > /dev/null
 check 'both end' eventually is 0 how_many_run
-check 'the sweep removes the record of the pod that vfrail had taken over' on_node '/opt/cni/bin/vfrail sweep'
+check 'the sweep removes the record of the pod that vfrail had taken over' has '1 released' on_node '/opt/cni/bin/vfrail sweep'
 
 on_node 'service_stop sriovdp; rm -rf /opt/cni/bin/sriov /opt/cni/sriov.original /var/lib/cni/sriov'
 config=examples/configs/igb-lab.json

@@ -7,29 +7,7 @@ check 'a unit is a VF of each NIC' eventually is "$VFS" allocatable
 network rails '{"type": "vfrail", "sourceRouting": true, "ipam": {"type": "whereabouts"},
     "rails": {"ipam": [{"range": "192.168.140.0/24"}, {"range": "192.168.141.0/24"}]}}'
 
-kubectl apply -f - << END > /dev/null
-apiVersion: batch/v1
-kind: Job
-metadata: {name: rails}
-spec:
-  completions: 2
-  parallelism: 2
-  completionMode: Indexed
-  template:
-    metadata:
-      labels: {app: test}
-      annotations: {k8s.v1.cni.cncf.io/networks: rails}
-    spec:
-      restartPolicy: Never
-      terminationGracePeriodSeconds: 1
-      automountServiceAccountToken: false
-      containers:
-        - name: test
-          image: docker.io/library/rdma-tools:latest
-          imagePullPolicy: Never
-          command: ["/bin/bash", "-c", "trap 'exit 0' TERM; while :; do sleep 1000 & wait; done"]
-          resources: {limits: {$RESOURCE: 1}}
-END
+job rails rails
 check 'both pods of the Job run' eventually is 2 how_many_run
 check 'every unit is still advertised, healthy' is "$VFS" allocatable
 for creating in $(kubectl get pods -l app=test -o 'jsonpath={.items[*].metadata.name}'); do

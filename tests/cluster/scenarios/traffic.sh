@@ -4,30 +4,7 @@ if [ "$LAB_KERNEL" != 7 ]; then
     return
 fi
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
-kubectl apply -f - << END > /dev/null
-apiVersion: batch/v1
-kind: Job
-metadata: {name: traffic}
-spec:
-  completions: 2
-  parallelism: 2
-  completionMode: Indexed
-  template:
-    metadata:
-      labels: {app: test}
-      annotations: {k8s.v1.cni.cncf.io/networks: hostdev}
-    spec:
-      restartPolicy: Never
-      terminationGracePeriodSeconds: 1
-      automountServiceAccountToken: false
-      containers:
-        - name: test
-          image: docker.io/library/rdma-tools:latest
-          imagePullPolicy: Never
-          command: ["/bin/bash", "-c", "trap 'exit 0' TERM; while :; do sleep 1000 & wait; done"]
-          securityContext: {capabilities: {add: [IPC_LOCK]}}
-          resources: {limits: {$RESOURCE: 1}}
-END
+job traffic hostdev '{"capabilities": {"add": ["IPC_LOCK"]}}'
 check 'both pods of the Job run' eventually is 2 how_many_run
 read -r first second <<< "$(kubectl get pods -l app=test -o 'jsonpath={.items[*].metadata.name}')"
 address_of() { network_status "$1" | jq -r '.[] | select(.interface == "net1").ips[0]'; }
@@ -48,6 +25,6 @@ for ways in "$first $second" "$second $first"; do
     in_pod "$server" bash -c 'vfrail-check --listen > /tmp/listener 2>&1 &
         until grep -q listening /tmp/listener; do sleep 0.1; done'
     check "vfrail-check, $client to $server: what it writes arrives, both ways" has ' sent, .* received' \
-        in_pod "$client" bash -c 'vfrail-check --to "$0" --message 64K --seconds 1 || true' "$(address_of "$server")"
+        in_pod "$client" bash -c 'vfrail-check --to "$0" --message 64K --seconds 1' "$(address_of "$server")"
 done
 kubectl delete job traffic --cascade=foreground > /dev/null

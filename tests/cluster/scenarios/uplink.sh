@@ -1,7 +1,7 @@
 # What the host itself uses is not offered: a VF gets the default route, and loses it.
 list_may_change=yes
 # The address that comes before the route, and stays a moment longer.
-explained_here='^pods/kube-system_vfrail-.* warning .* offers 0000:21:10.2, which the host uses: '
+explained_here='^pods/kube-system_vfrail-.* warning .* advertises 0000:21:10.2, which the host uses: '
 on_node 'ip address add 192.168.150.1/24 dev $(netdev 0000:21:10.2); ip link set $(netdev 0000:21:10.2) up
     ip route add default via 192.168.150.254 dev $(netdev 0000:21:10.2) metric 500'
 check 'one device fewer is allocatable' eventually is $((2 * VFS - 1)) allocatable

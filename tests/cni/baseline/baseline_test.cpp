@@ -223,6 +223,71 @@ TEST_CASE("an unreadable baseline is read from the device again, and a DEL witho
   CHECK(node.world.snapshot() == node.before);
 }
 
+TEST_CASE("an unclean device whose baseline is torn stays unclean in this boot, and stops no other device") {
+  Baselined node;
+  REQUIRE(node.add(kConf));
+  node.change_everything();
+  node.in_pod().refuses = {EthtoolGroup::rings};
+  REQUIRE(node.del(kConf));
+  std::ofstream(node.dir.path("state/baselines/0000:21:10.0.json")) << "{";
+  std::filesystem::copy_file(node.dir.path("state/unclean/0000:21:10.0.json"),
+                             node.dir.path("state/unclean/0000:21:10.2.json"));
+  SECTION("of this boot") {
+    const auto refused = node.add(kConf);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Errc::busy);
+    CHECK_THAT(refused.error().text,
+               Catch::Contains("rings: rx is 512") && Catch::Contains("cannot be read"));
+    CHECK_THAT(node.sweep().text(),
+               Catch::Contains("failed: 0000:21:10.0: ") && Catch::Contains("restored: 0000:21:10.2: "));
+    CHECK(node.unclean().contains(kVf));
+    REQUIRE(node.run(vfrail::gc, Command::gc, kConf));
+  }
+  SECTION("of an earlier one, which a power cut has ended") {
+    std::ofstream(node.dir.path("root/proc/sys/kernel/random/boot_id")) << "boot-2\n";
+    REQUIRE(node.add(kConf));
+  }
+  SECTION("with a torn unclean file") {
+    std::ofstream(node.dir.path("state/unclean/0000:21:10.0.json")) << "{";
+    REQUIRE(node.add(kConf));
+  }
+}
+
+TEST_CASE("a device whose record cannot be read is compared with its baseline before it is attached again") {
+  Baselined node;
+  const std::string config =
+      R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
+      R"("ipam":{"type":"fake-ipam"}})";
+  node.install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
+  const size_t end = node.before.find('\n', node.before.find("netns 1 link vf0 "));
+  const std::string clean = node.before.substr(0, end + 1);
+  REQUIRE(node.add(config));
+  node.change_everything();
+  node.world.attach_program(2, "net1", "xdp7");
+  std::ofstream(node.dir.path("state/attachments/c1:net1.json")) << "{ torn";
+  SECTION("by the DEL that returns it") {
+    REQUIRE(node.del(config));
+    CHECK(node.unclean().empty());
+  }
+  SECTION("by the next ADD, when its namespace has ended") {
+    REQUIRE(node.del(kConf));  // without IPAM it can be another plugin's, and stays in the pod
+    CHECK(node.unclean().contains(kVf));
+    node.world.end_netns(kPod);
+    node.world.fake_link(FakeWorld::kHost, "net1").link.index = 77;  // the pod had its own in use
+    node.world.add_netns(kPod);
+    REQUIRE(node.add(kConf));
+    CHECK(node.unclean().empty());
+    REQUIRE(node.del(kConf));
+  }
+  SECTION("by a sweep, which quarantines the record") {
+    node.world.end_netns(kPod);
+    const std::string text = node.sweep().text();
+    CHECK_THAT(text, Catch::Contains("removed: record of net1") && Catch::Contains("restored: 0000:21:10.0"));
+    CHECK(node.unclean().empty());
+  }
+  CHECK_THAT(node.world.snapshot(), Catch::Contains(clean.substr(clean.find("netns 1 link vf0 "))));
+}
+
 TEST_CASE("a baseline survives writing and reading unchanged") {
   Baseline out{.boot_id = "b", .device_key = kVf, .device = *DeviceId::parse(kVf), .port = 1};
   out.link.index = 7;
@@ -232,6 +297,7 @@ TEST_CASE("a baseline survives writing and reading unchanged") {
   out.ethtool_family = 21;
   out.ethtool[EthtoolGroup::rings] = {.numbers = {{"rx", 256}, {"tx", 4'000'000'000}}};
   out.ethtool[EthtoolGroup::features] = {.bits = {0xffffffff, 1}, .bit_count = 33};
+  out.vf = VfBefore{{.vlan = VfVlan{7, 0, 0x8100}}};
   out.files = {{"queues/rx-0/rps_cpus", "ff,00000003"}, {"threaded", "0"}};
   const auto in = parse_baseline(format_baseline(out));
   INFO((in ? "" : in.error().text));

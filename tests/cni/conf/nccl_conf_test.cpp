@@ -26,7 +26,7 @@ std::string reason(const std::string& nccl) {
 TEST_CASE("variables of NCCL are taken as they are, in their order") {
   const auto conf = parse(R"({"NCCL_IB_TC":"106","NCCL_CROSS_NIC":"0 ","NCCL_DEBUG":""})");
   REQUIRE(conf);
-  CHECK(conf->nccl == NcclSettings{{"NCCL_IB_TC", "106"}, {"NCCL_CROSS_NIC", "0 "}, {"NCCL_DEBUG", ""}});
+  CHECK(conf->nccl == NcclVariables{{"NCCL_IB_TC", "106"}, {"NCCL_CROSS_NIC", "0 "}, {"NCCL_DEBUG", ""}});
   CHECK(conf->warnings.empty());
   CHECK(parse("null")->nccl.empty());
   CHECK(parse(R"({"NCCL_X":")" + std::string(1023, 'x') + "\"}"));

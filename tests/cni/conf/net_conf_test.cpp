@@ -96,6 +96,21 @@ TEST_CASE("An address may be written with dots, as Go and Cisco write it") {
   CHECK(refused(with(R"("hwaddr":"0000.0000.0000")")).text.starts_with("hwaddr: "));
 }
 
+TEST_CASE("hwaddr may be an IPoIB address, to which no interface can be set") {
+  const std::string address = "00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1";
+  CHECK(parsed(R"("hwaddr":")" + address + "\"").device.mac->text() == address);
+  CHECK(refused(with(R"("mac":")" + address + "\"")).text.starts_with("mac: "));
+}
+
+TEST_CASE("device may be an alternative name of an interface, of up to 127 bytes") {
+  const std::string name(127, 'e');
+  CHECK(parsed(R"("device":")" + name + "\"").device.name == name);
+  CHECK(refused(with(R"("device":")" + name + "e\"")).text.starts_with("device: "));
+  CHECK(refused(with(R"("device":"enp1s0f0np0-with/a-slash")")).text.starts_with("device: "));
+  CHECK(refused(with(R"("device":"enp1s0f0np0 with blanks")")).text.starts_with("device: "));
+  CHECK(refused(with(R"("device":"eth\u007f0")")).text.starts_with("device: "));
+}
+
 TEST_CASE("The loopback interface is not a device") {
   CHECK_THAT(refused(with(R"("device":"lo")")).text,
              Catch::StartsWith("device: lo is the loopback interface"));
@@ -107,6 +122,12 @@ TEST_CASE("hostUse is refuse, which is the default, or allow") {
   CHECK(parsed(R"("hostUse":"allow")").host_use_allowed);
   CHECK(refused(with(R"("hostUse":"warn")")).text ==
         "hostUse: \"warn\" is not known; allowed are refuse and allow");
+}
+
+TEST_CASE("podNetAdmin is false, which is the default, or true") {
+  CHECK_FALSE(parsed("").pods_have_net_admin);
+  CHECK(parsed(R"("podNetAdmin":true)").pods_have_net_admin);
+  CHECK_THAT(refused(with(R"("podNetAdmin":"yes")")).text, Catch::Contains("podNetAdmin"));
 }
 
 TEST_CASE("args.cni takes precedence over the network's own keys of tuning") {
@@ -319,13 +340,13 @@ TEST_CASE("An impossible value is refused with its key") {
       {R"("rdmaName":"rdma0","rdma":"off")", "rdmaName: "},
       {R"("dns":[])", "dns: "},
       {R"("dns":{"nameservers":"a"})", "dns.nameservers: "},
-      {R"("logLevel":"loud")", "logLevel: "},
-      {R"("logFile":"relative")", "logFile: "},
+      {R"("logLevel":5)", "logLevel: "},
+      {R"("logFile":5)", "logFile: "},
       {R"("logFile":"/var/log/v\u0000x")", "logFile: "},
       {R"("logFile":"/var/log/v\n")", "logFile: "},
       {R"("prevResult":[])", "prevResult: "},
       {R"("ipam":"x")", "ipam: "},
-      {R"("ipam":{"range":"x"})", "ipam.type: "},
+      {R"("ipam":{"type":5})", "ipam.type: "},
       {R"("ipam":{"type":"../host-local"})", "ipam.type: "},
       {R"("ipam":{"type":".."})", "ipam.type: "},
       {R"("ipam":{"type":"a\\b"})", "ipam.type: "},
@@ -339,6 +360,15 @@ TEST_CASE("An impossible value is refused with its key") {
   const Error error = refused(with(keys));
   CHECK(error.code == Errc::invalid);
   CHECK_THAT(error.text, Catch::StartsWith(start));
+}
+
+TEST_CASE("An ipam section without a type is no address management, which is a warning") {
+  const char* ipam =
+      GENERATE(R"({"range":"10.0.0.0/8"})", R"({"type":"","range":"x"})", R"({"type":null,"a":1})");
+  const NetConf conf = parsed(std::string(R"("ipam":)") + ipam);
+  CHECK(conf.ipam_type.empty());
+  REQUIRE(conf.warnings.size() == 1);
+  CHECK_THAT(conf.warnings[0], Catch::StartsWith("ipam: it has no type"));
 }
 
 TEST_CASE("Explicit zero values of operators ask for nothing") {
@@ -372,6 +402,32 @@ TEST_CASE("The version is read from any configuration, and defaults to 0.1.0") {
   CHECK(parse_net_conf(R"({"cniVersion":"","name":"x"})")->cni_version == "0.1.0");
   CHECK(parse_net_conf(R"({"name":"x"})")->cni_version == "0.1.0");
   CHECK(version_of("junk") == "0.1.0");
+}
+
+TEST_CASE("A log level is read in any letter case, and one that is not known is a warning") {
+  CHECK(parsed(R"("logLevel":"DEBUG")").log_level == LogLevel::debug);
+  CHECK(parsed(R"("logLevel":"Verbose")").log_level == LogLevel::debug);
+  CHECK(parsed(R"("logLevel":"Panic")").log_level == LogLevel::error);
+  const NetConf conf = parsed(R"("logLevel":"loud")");
+  CHECK(conf.log_level == LogLevel::info);
+  REQUIRE(conf.warnings.size() == 1);
+  CHECK_THAT(conf.warnings[0], Catch::StartsWith("logLevel: \"loud\" is not known"));
+}
+
+TEST_CASE("A log file that is no absolute path is a warning, and the log goes to stderr") {
+  const auto file = GENERATE(as<std::string>(), "relative", "./v", "var/log/v");
+  const NetConf conf = parsed(R"("logFile":")" + file + "\"");
+  CHECK(conf.log_file.empty());
+  REQUIRE(conf.warnings.size() == 1);
+  CHECK_THAT(conf.warnings[0], Catch::StartsWith("logFile: "));
+}
+
+TEST_CASE("A version or name of another JSON type is told apart from one that is wrong") {
+  CHECK(Configuration(R"({"cniVersion":1,"name":"x"})").is_mistyped());
+  CHECK(Configuration(R"({"name":["x"]})").is_mistyped());
+  CHECK_FALSE(Configuration(R"({"cniVersion":"7","name":"../x"})").is_mistyped());
+  CHECK_FALSE(Configuration(R"({"cniVersion":null})").is_mistyped());
+  CHECK_FALSE(Configuration("junk").is_mistyped());
 }
 
 }  // namespace vfrail

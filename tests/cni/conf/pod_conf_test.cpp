@@ -99,7 +99,7 @@ TEST_CASE("A sysctl outside of net is refused with its key") {
 }
 
 TEST_CASE("A sysctl's value is one line of text") {
-  const auto value = GENERATE(as<std::string>(), R"("1\n2")", R"("a\u0000b")", R"("")", "null", "1", "true",
+  const auto value = GENERATE(as<std::string>(), R"("1\n2")", R"("a\u0000b")", "null", "1", "true",
                               "\"" + std::string(4097, 'x') + "\"");
   CAPTURE(value);
   CHECK_THAT(refusal(R"("sysctl":{"net.core.somaxconn":)" + value + "}").text,
@@ -126,6 +126,36 @@ TEST_CASE("A repeated sysctl is refused within the network or args.cni, but may 
             .empty());
   CHECK(repeated(R"("dns":{"domain":"a\\\"{"},"x":[{"sysctl":{"a":1,"a":1}}],"sysctl":{"net.a":"net.a"})")
             .empty());
+}
+
+TEST_CASE("A sysctl may have both separators, and an empty value sets nothing, as with tuning") {
+  const auto path = [](const std::string& key) {
+    const auto pod = settings(R"("sysctl":{")" + key + R"(":"1"})");
+    REQUIRE(pod.sysctls.size() == 1);
+    return pod.sysctls[0].path_for("net1");
+  };
+  CHECK(path("net/ipv4.conf.IFNAME.arp_notify") == "ipv4/conf/net1/arp_notify");
+  CHECK(path("net.ipv4/conf/IFNAME/arp_notify") == "ipv4/conf/net1/arp_notify");
+  CHECK(path("net/ipv4/conf.IFNAME.arp_notify") == "ipv4/conf/net1/arp_notify");
+  CHECK(path("net/ipv4/conf/IFNAME.arp_notify") == "ipv4/conf/net1/arp_notify");
+  CHECK(path("net/ipv4.conf/eth0.100/arp_notify") == "ipv4/conf/eth0.100/arp_notify");
+  CHECK(path("net/ipv4/neigh/eth0.100/gc_stale_time") == "ipv4/neigh/eth0.100/gc_stale_time");
+  CHECK_THAT(refusal(R"("sysctl":{"net/ipv4/conf/../x":"1"})").text, Contains("below net"));
+  CHECK(settings(R"("sysctl":{"net.core.somaxconn":""})").sysctls.empty());
+}
+
+TEST_CASE("A wrong key in args.cni is a warning under the name of a plugin that does not read it") {
+  const auto conf_of = [](const std::string& type) {
+    return parse_net_conf(R"({"name":"x","type":")" + type + R"(","args":{"cni":{"mtu":"1400"}}})");
+  };
+  CHECK_FALSE(conf_of("vfrail"));
+  for (const char* type : {"host-device", "sriov", "ib-sriov", "rdma"}) {
+    const auto conf = conf_of(type);
+    REQUIRE(conf);
+    CHECK_FALSE(conf->mtu.has_value());
+    REQUIRE(conf->warnings.size() == 1);
+    CHECK_THAT(conf->warnings[0], Catch::StartsWith("args.cni.mtu: ") && Contains(type));
+  }
 }
 
 }  // namespace vfrail

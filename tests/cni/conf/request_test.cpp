@@ -113,6 +113,39 @@ TEST_CASE("What is not an interface name is refused") {
   CHECK(text.size() < 300);
 }
 
+TEST_CASE("DEL succeeds for names that libcni accepts and ADD does not: nothing can have been attached") {
+  const auto [name, value] =
+      GENERATE(table<std::string, std::string>({{"CNI_IFNAME", "all"},
+                                                {"CNI_IFNAME", "default"},
+                                                {"CNI_IFNAME", "net%d"},
+                                                {"CNI_CONTAINERID", std::string(201, 'a')}}));
+  CAPTURE(name, value);
+  CHECK_FALSE(refusal_of(name, value).empty());
+  Environment environment = attachment("DEL");
+  CHECK(read_request(environment, std::string("{}"))->never_attached.empty());
+  environment[name] = value;
+  const auto request = read_request(environment, std::string("{}"));
+  REQUIRE(request);
+  CHECK(request->never_attached.find(name) != std::string::npos);
+  environment = attachment("DEL");
+  environment["CNI_IFNAME"] = "a/b";
+  CHECK_FALSE(read_request(environment, std::string("{}")));
+}
+
+TEST_CASE("DEL goes without what ADD is refused for beside the names") {
+  const auto [name, value] =
+      GENERATE(table<std::string, std::string>({{"CNI_NETNS", "run/netns/x"},
+                                                {"CNI_NETNS", "/run/\xff"},
+                                                {"CNI_NETNS", "/" + std::string(4095, 'a')},
+                                                {"CNI_ARGS", "A=\xff\xfe"}}));
+  CHECK_FALSE(refusal_of(name, value).empty());
+  Environment environment = attachment("DEL");
+  environment[name] = value;
+  const auto request = read_request(environment, std::string("{}"));
+  REQUIRE(request);
+  CHECK((name == "CNI_NETNS" ? request->netns : request->raw_args).empty());
+}
+
 TEST_CASE("A network namespace is an absolute path no longer than PATH_MAX") {
   CHECK_FALSE(refusal_of("CNI_NETNS", "run/netns/x").empty());
   CHECK_FALSE(refusal_of("CNI_NETNS", "/" + std::string(4095, 'a')).empty());
@@ -157,6 +190,14 @@ TEST_CASE("The override of the namespace check takes the same values as the Go l
   Environment environment = attachment("ADD");
   environment["CNI_NETNS_OVERRIDE"] = word;
   CHECK(read_request(environment, std::string("{}"))->netns_override == set);
+}
+
+TEST_CASE("Only a verb that needs a configuration reads one") {
+  for (const char* command : {"ADD", "DEL", "CHECK", "GC", "STATUS"})
+    CHECK(has_configuration({{"CNI_COMMAND", command}}));
+  for (const char* command : {"VERSION", "", "add", "MOVE"})
+    CHECK_FALSE(has_configuration({{"CNI_COMMAND", command}}));
+  CHECK_FALSE(has_configuration({}));
 }
 
 }  // namespace vfrail

@@ -44,14 +44,27 @@ TEST_CASE("A result of 1.1.0 has MTU, PCI id and all fields of a route") {
       "routes":[{"dst":"0.0.0.0/0","gw":"10.0.0.1","mtu":1400,"advmss":1360,"priority":50,"table":100,"scope":0}]})"));
 }
 
-TEST_CASE("A result of 1.0.0 has no field of 1.1.0, not even one it passes on") {
+TEST_CASE("A result of 1.0.0 has no field of 1.1.0 but those that it passes on") {
   AddResult result = full_result("1.0.0");
-  result.prev_result = json(R"({"cniVersion":"1.0.0","interfaces":[{"name":"a","mtu":1500,"pciID":"x"}],
-      "routes":[{"dst":"10.2.0.0/16","mtu":1300}]})");
-  CHECK(format_result(result) == json(R"({"cniVersion":"1.0.0","interfaces":[{"name":"a"},
+  result.prev_result = json(R"({"cniVersion":"1.0.0",
+      "interfaces":[{"name":"a","mtu":1500,"pciID":"x","socketPath":"/s"}],
+      "routes":[{"dst":"10.2.0.0/16","mtu":1300,"table":7,"scope":253}]})");
+  CHECK(format_result(result) == json(R"({"cniVersion":"1.0.0",
+      "interfaces":[{"name":"a","mtu":1500,"pciID":"x","socketPath":"/s"},
       {"name":"net1","mac":"02:00:00:00:00:01","sandbox":"/run/netns/x"}],
       "ips":[{"interface":1,"address":"10.0.0.5/24","gateway":"10.0.0.1"},{"interface":1,"address":"fd00::5/64"}],
-      "routes":[{"dst":"10.2.0.0/16"},{"dst":"0.0.0.0/0","gw":"10.0.0.1"}]})"));
+      "routes":[{"dst":"10.2.0.0/16","mtu":1300,"table":7,"scope":253},{"dst":"0.0.0.0/0","gw":"10.0.0.1"}]})"));
+  result.prev_result->set("cniVersion", "1.1.0");
+  const Json converted = format_result(result);
+  CHECK(converted.find("interfaces")->as_array()->front() == json(R"({"name":"a"})"));
+  CHECK(converted.find("routes")->as_array()->front() == json(R"({"dst":"10.2.0.0/16"})"));
+}
+
+TEST_CASE("A result of 1.0.0 has the MTU under the name of sriov-cni, whose results have it") {
+  AddResult result = full_result("1.0.0");
+  result.mtu_in_1_0 = true;
+  CHECK(format_result(result).find("interfaces")->as_array()->front() ==
+        json(R"({"name":"net1","mac":"02:00:00:00:00:01","mtu":9000,"sandbox":"/run/netns/x"})"));
 }
 
 TEST_CASE("A result before 1.0.0 has the family of each address and no later field") {

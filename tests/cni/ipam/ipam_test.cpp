@@ -64,16 +64,20 @@ TEST_CASE("The output of an IPAM plugin is read as JSON") {
   CHECK((*answer)->text() == R"({"ips":[{"address":"10.0.0.5/24"}]})");
 }
 
-TEST_CASE("An IPAM plugin gets the verb, the request, the same configuration and no other CNI variable") {
+TEST_CASE(
+    "An IPAM plugin gets the verb, the request, the same configuration, and no CNI variable of another "
+    "plugin") {
   const Ipam ipam("cd $(dirname $0); env | grep ^CNI_ | sort > env; cat > stdin");
   ::setenv("CNI_LEFT_OVER", "x", 1);
+  ::setenv("CNI_NETNS_OVERRIDE", "true", 1);
   const auto answer = ipam.run(Command::del);
   ::unsetenv("CNI_LEFT_OVER");
+  ::unsetenv("CNI_NETNS_OVERRIDE");
   REQUIRE(answer);
   CHECK_FALSE(answer->has_value());
   CHECK(read(ipam.dir.path("env")) ==
         "CNI_ARGS=A=1\nCNI_COMMAND=DEL\nCNI_CONTAINERID=abc\nCNI_IFNAME=net1\n"
-        "CNI_NETNS=/run/netns/x\nCNI_PATH=" +
+        "CNI_NETNS=/run/netns/x\nCNI_NETNS_OVERRIDE=true\nCNI_PATH=" +
             ipam.dir.path() + "\n");
   CHECK(read(ipam.dir.path("stdin")) == ipam.request.config.text());
 }
@@ -279,6 +283,33 @@ TEST_CASE("No outcome leaves a process running") {
   static_cast<void>(Ipam("sleep 1000").run(Command::add, milliseconds{50}));
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
   CHECK(errno == ECHILD);
+}
+
+TEST_CASE("A process group that has not opened the lock's file is not killed, whatever the file says") {
+  const test::TempDir dir;
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  ::setpgid(other, other);
+  const std::string lock = dir.path("lock");
+  const auto noted = GENERATE_COPY(std::to_string(other), "1", "0", "-1", "x", "");
+  CAPTURE(noted);
+  std::ofstream(lock) << std::string(512, ' ') << "process group " << noted << "\n";
+  const auto killed = kill_holder(SysRoot("/"), lock);
+  REQUIRE(killed.ok());
+  CHECK_FALSE(*killed);
+  CHECK(::waitpid(other, nullptr, WNOHANG) == 0);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+}
+
+TEST_CASE("Without a lock's file, or with one that names no group, nothing is killed") {
+  const test::TempDir dir;
+  CHECK_FALSE(*kill_holder(SysRoot("/"), dir.path("lock")));
+  std::ofstream(dir.path("lock")) << "process 4711 (vfrail), ADD of net1 of container c1";
+  CHECK_FALSE(*kill_holder(SysRoot("/"), dir.path("lock")));
 }
 
 }  // namespace vfrail

@@ -140,4 +140,31 @@ TEST_CASE("a device bound to a variant of vfio-pci is for user space and needs n
   CHECK(device->missing_part().empty());
 }
 
+TEST_CASE("a driver that is not bound after a rebind is an error") {
+  const bool bound = GENERATE(true, false);
+  // The files of this tree do nothing, so the driver stays bound, or unbound.
+  std::string files =
+      "sys/bus/pci/devices/0000:03:00.0/vendor = 0x15b3\n"
+      "sys/bus/pci/drivers/mlx5_core/unbind = x\n"
+      "sys/bus/pci/drivers_probe = x\n";
+  if (bound) files += "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/mlx5_core\n";
+  const Tree tree(files);
+  const auto done = rebind_driver(SysRoot(tree.dir.path("root")), *DeviceId::parse("0000:03:00.0"));
+  CHECK(static_cast<bool>(done) == bound);
+  if (!done) CHECK(done.error().id_text() == "VF-NO-DRIVER");
+}
+
+TEST_CASE("hwaddr means hardware, and what stands on it only where no hardware has the address") {
+  Tree tree("");
+  tree.world.add_vf("0000:21:10.0", "vf0");
+  tree.world.stack(FakeWorld::kHost, "vf0", "macvlan0");
+  DeviceSelector selector;
+  selector.mac = tree.world.link("vf0").mac;
+  REQUIRE(tree.find(selector));
+  CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"vf0"});
+  tree.world.link("vf0").mac = *MacAddress::parse("02:00:00:00:00:77");
+  REQUIRE(tree.find(selector));
+  CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"macvlan0"});
+}
+
 }  // namespace vfrail::test

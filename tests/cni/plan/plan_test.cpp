@@ -107,6 +107,8 @@ TEST_CASE("Without an allow-list any sysctl below net is allowed, with one those
   s.plan();
   s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n\n^net\\.core\\.(x|somaxconn)$";
   s.plan();
+  s.state.sysctl_allow_list = "  ^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\t\r\n \n^net\\.core\\.somaxconn$ ";
+  s.plan();
   s.state.sysctl_allow_list = "^net\\.ipv4\\.conf\\.IFNAME\\.[a-z_]*$\n^net\\.core\\.somax$";
   const Error error = s.refusal();
   CHECK(error.code == Errc::denied);
@@ -232,6 +234,22 @@ TEST_CASE("An InfiniBand VF without a GUID is refused, because its port would st
   CHECK_THAT(s.refusal().text, Contains("has no valid GUID"));
   s.state.link->mac.bytes.back() = 1;
   CHECK(s.plan().link);
+}
+
+TEST_CASE("The GUID of a VF whose kernel does not report it is that in its IPoIB address") {
+  Situation s;
+  s.state.link->mac.bytes.assign(20, 0);
+  s.state.link->mac.bytes[12] = 0x11;
+  s.state.link->mac.bytes[19] = 0x77;
+  s.state.link->min_mtu = 0;
+  s.state.vf = VfPlace{"eth0", 2, 0};
+  s.conf.guid = 5;
+  const auto reported = GENERATE(std::optional<uint64_t>(), std::optional<uint64_t>(9));
+  s.state.vf_settings = {.node_guid = reported, .port_guid = reported};
+  const AttachPlan plan = s.plan();
+  REQUIRE(plan.vf);
+  CHECK(plan.vf->before.port_guid == reported.value_or(0x1100'0000'0000'0077));
+  CHECK(plan.vf->before.node_guid == plan.vf->before.port_guid);
 }
 
 TEST_CASE("A pod is attached only after ib-kubernetes has configured it") {
@@ -457,6 +475,158 @@ TEST_CASE("Each refusal has the id that says its remedy") {
         }) == "VF-NO-RDMA-DEVICE");
   CHECK(id_after([](Situation& s) { s.state.rdma.clear(); }) == "VF-DEVICE-NOT-IN-HOST");
   CHECK(id_after([](Situation& s) { s.request.args["MAC"] = "none"; }) == "VF-MAC-INVALID");
+}
+
+namespace {
+
+// For user space, without a PF that can be seen.
+Situation for_user_space() {
+  Situation s;
+  s.state.device.netdevs.clear();
+  s.state.device.rdma.clear();
+  s.state.device.verbs_nodes.clear();
+  s.state.device.mad_nodes.clear();
+  s.state.device.driver = Driver("vfio-pci");
+  s.state.rdma.clear();
+  s.state.link.reset();
+  s.state.no_vf = "it has none";
+  return s;
+}
+
+std::string only_warning(const Situation& s) {
+  const AttachPlan plan = s.plan();
+  REQUIRE(plan.warnings.size() == 1);
+  CHECK_FALSE(plan.vf);
+  return plan.warnings.front();
+}
+
+}  // namespace
+
+TEST_CASE("rdmaIsolation is a warning for a device that is bound to vfio") {
+  Situation s = for_user_space();
+  s.conf.rdma = RdmaPolicy::require;
+  s.conf.rdma_isolation = true;
+  CHECK_THAT(only_warning(s),
+             Contains("rdmaIsolation: means nothing for 0000:03:02.1") && Contains("vfio-pci"));
+  s.conf.rdma_name = "rdma0";
+  CHECK_THAT(s.refusal().text, Contains("rdmaName: rdma0"));
+  s.conf.rdma_name.clear();
+  s.conf.rdma_isolation = false;
+  CHECK_THAT(s.refusal().text, Contains("rdma: require"));
+}
+
+TEST_CASE("What only a PF can set on its VF is a warning for a PF on vfio under type ib-sriov") {
+  Situation s = for_user_space();
+  s.conf.type = "ib-sriov";
+  SECTION("link_state") { s.conf.vf.link_state = VfLinkState::enable; }
+  SECTION("a GUID") { s.conf.guid = 5; }
+  SECTION("a MAC") { s.conf.mac = MacAddress::parse("02:00:00:00:00:05"); }
+  CHECK_THAT(only_warning(s), Contains("ignored, because 0000:03:02.1 is a PF bound to vfio-pci"));
+  s.conf.type = "vfrail";
+  CHECK_THAT(s.refusal().text, Contains("only the PF can set that"));
+}
+
+TEST_CASE("ib-kubernetes need not name a GUID for a PF on vfio under type ib-sriov") {
+  Situation s = for_user_space();
+  s.conf.type = "ib-sriov";
+  s.conf.ib_kubernetes = true;
+  CHECK_THAT(s.refusal().text, Contains("ib-kubernetes has not configured this pod yet"));
+  s.conf.ib_kubernetes_done = true;
+  CHECK_FALSE(s.plan().vf);
+  s.state.vf = VfPlace{"pf0", 2, 1};
+  CHECK_THAT(s.refusal().text, Contains("ib-kubernetes has not configured this pod yet"));
+}
+
+TEST_CASE("A MAC in CNI_ARGS is a warning where nobody can set it, that of the configuration is refused") {
+  Situation s = for_user_space();
+  const char* why = "has neither an interface nor a PF";
+  SECTION("IPoIB") {
+    s = Situation();
+    s.state.link->mac = *MacAddress::parse("00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1");
+    why = "is InfiniBand";
+  }
+  SECTION("an InfiniBand VF on vfio") {
+    s.state.vf = VfPlace{"pf0", 2, 1};
+    s.state.pf = Link{};
+    s.state.pf->mac = MacAddress{std::vector<uint8_t>(20, 1)};
+    why = "is InfiniBand";
+  }
+  SECTION("user space without a PF") {}
+  s.request.args["MAC"] = "02:00:00:00:00:05";
+  CHECK_THAT(only_warning(s), Contains("CNI_ARGS MAC: 0000:03:02.1") && Contains(why));
+  CHECK_FALSE(s.plan().mac);
+  if (s.state.vf) return;
+  s.request.args.clear();
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  CHECK(s.refusal().code == Errc::invalid);
+}
+
+TEST_CASE("A MAC in CNI_ARGS is set where it can be: on Ethernet, or at the PF of a device for user space") {
+  Situation s;
+  s.request.args["MAC"] = "02:00:00:00:00:05";
+  CHECK(s.plan().mac->text() == "02:00:00:00:00:05");
+  s = for_user_space();
+  s.request.args["MAC"] = "02:00:00:00:00:05";
+  s.state.vf = VfPlace{"pf0", 2, 1};
+  REQUIRE(s.plan().vf);
+  CHECK(s.plan().warnings.empty());
+}
+
+TEST_CASE("The result of a device for user space has the address and MTU of its PF, as that of sriov-cni") {
+  Situation s = for_user_space();
+  s.conf.type = GENERATE("sriov", "vfrail");
+  s.state.vf = VfPlace{"pf0", 2, 1};
+  s.state.pf = Link{};
+  s.state.pf->mac = *MacAddress::parse("02:00:00:00:00:01");
+  s.state.pf->mtu = 9000;
+  CHECK_FALSE(s.plan().told_mac);
+  CHECK(s.plan().told_mtu == 9000);
+  s.state.vf_settings.mac = MacAddress{std::vector<uint8_t>(6)};
+  CHECK_FALSE(s.plan().told_mac);
+  s.state.vf_settings.mac = MacAddress::parse("02:00:00:00:00:06");
+  CHECK(s.plan().told_mac->text() == "02:00:00:00:00:06");
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  CHECK(s.plan().told_mac->text() == "02:00:00:00:00:05");
+  s.conf.mac.reset();
+  s.conf.type = "host-device";
+  CHECK_FALSE(s.plan().told_mac);
+  CHECK(s.plan().told_mtu == 0);
+}
+
+TEST_CASE("Under type sriov an MTU that the device cannot have is a warning, any other one is set") {
+  Situation s;
+  s.conf.type = "sriov";
+  s.conf.mtu = 9000;
+  CHECK(s.plan().mtu == 9000U);
+  CHECK(s.plan().warnings.empty());
+  s.conf.mtu = 9217;
+  SECTION("too large") {}
+  SECTION("no interface") {
+    s = for_user_space();
+    s.conf.type = "sriov";
+    s.conf.mtu = 1500;
+  }
+  CHECK_THAT(only_warning(s), Contains("mtu: ") && Contains("0000:03:02.1 cannot have it"));
+  CHECK_FALSE(s.plan().mtu);
+  s.conf.type = "vfrail";
+  CHECK(s.refusal().code == Errc::invalid);
+}
+
+TEST_CASE("Under type host-device what only a VF has is a warning for another device") {
+  Situation s;
+  s.conf.type = "host-device";
+  s.conf.vf.vlan = VfVlan{5, 0, kVlan8021q};
+  s.conf.vf.trust = true;
+  s.state.no_vf = "0000:03:02.1 is no VF";
+  CHECK_THAT(only_warning(s), Contains("vlan 5") && Contains("trust on") && Contains("is no VF"));
+  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  CHECK_THAT(only_warning(s), Contains("vlan 5") && !Contains("mac"));
+  CHECK(s.plan().mac == s.conf.mac);
+  s.conf.guid = 5;
+  CHECK(s.refusal().code == Errc::invalid);
+  s.conf.guid.reset();
+  s.conf.type = "sriov";
+  CHECK_THAT(s.refusal().text, Contains("only the PF can set that"));
 }
 
 }  // namespace vfrail

@@ -102,4 +102,27 @@ TEST_CASE("A route that names its table stays in it with source routing, too") {
   CHECK(words(assignment, 100) == Words{"10.1.0.0/16 table 100", "0.0.0.0/0 table 77"});
 }
 
+TEST_CASE("A gateway that came with an address of the other family is that of its own family") {
+  Assignment assignment{
+      {ip("10.0.0.5/24", "10.0.0.1"), ip("fd00::5/64", "10.0.0.1")}, {to("0.0.0.0/0"), to("fd01::/64")}, {}};
+  CHECK(words(assignment, std::nullopt) == Words{"0.0.0.0/0 via 10.0.0.1 table 254", "fd01::/64 table 254"});
+  assignment.routes.clear();
+  CHECK(words(assignment, 100) == Words{"10.0.0.0/24 table 100", "fd00::/64 table 100", "fe80::/64 table 100",
+                                        "0.0.0.0/0 via 10.0.0.1 table 100"});
+  std::swap(assignment.ips[0], assignment.ips[1]);
+  assignment.routes = {to("fd01::/64")};
+  CHECK(words(assignment, std::nullopt) == Words{"fd01::/64 table 254"});
+  assignment.ips = {ip("fd00::5/64", "10.0.0.1")};
+  assignment.routes.clear();
+  CHECK(words(assignment, 100) == Words{"fd00::/64 table 100", "fe80::/64 table 100"});
+}
+
+TEST_CASE("Gateways of one family have a table each, whichever address they came with") {
+  const Assignment assignment{
+      {ip("fd00::5/64", "10.1.0.1"), ip("10.0.0.5/24", "10.0.0.1"), ip("10.1.0.5/24", "10.1.0.1")}, {}, {}};
+  CHECK(words(assignment, 100) == Words{"fd00::/64 table 100", "fe80::/64 table 100", "10.1.0.0/24 table 100",
+                                        "0.0.0.0/0 via 10.1.0.1 table 100", "10.0.0.0/24 table 1000100",
+                                        "0.0.0.0/0 via 10.0.0.1 table 1000100"});
+}
+
 }  // namespace vfrail

@@ -23,6 +23,7 @@ Record full_record() {
   out.boot_id = "boot-1";
   out.netns = "/run/netns/x";
   out.netns_id = {UINT64_MAX, (uint64_t{1} << 53) + 1};
+  out.host_netns = NetnsId{4, 4026531840};
   out.device_key = "0000:03:02.1";
   out.device = *DeviceId::parse("0000:03:02.1");
   out.link = LinkBefore{7,
@@ -45,6 +46,7 @@ Record full_record() {
                      .node_guid = 0xffff'ffff'ffff'fffe,
                      .port_guid = 1},
                     true};
+  out.rebinding = true;
   out.link->promisc = true;
   out.link->lower = 3;
   out.link->permanent_mac = *MacAddress::parse("02:00:00:00:00:0f");
@@ -56,6 +58,7 @@ Record full_record() {
   out.rdma = {"mlx5_4", "mlx5_5"};
   out.rdma_in_pod = {"rdma0", "rdma0_1"};
   out.rdma_index = {4, UINT32_MAX};
+  out.allocated_file = "4711:1.5";
   out.in_pod =
       InPod{.mac = *MacAddress::parse("02:00:00:00:00:02"),
             .mtu = 9000,

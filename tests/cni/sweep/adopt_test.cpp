@@ -97,6 +97,7 @@ TEST_CASE("state files with invalid names are refused with the key") {
   CHECK_THAT(refused(parse_ib_sriov_state(R"({"deviceID":"0000:03:02.1","HostIFNames":"a b"})")),
              Contains("HostIFNames"));
   CHECK_FALSE(parse_rdma_state(R"({"containerRdmaDevName":"../mlx5_0"})"));
+  CHECK_FALSE(parse_rdma_state(R"({"containerRdmaDevName":"."})"));
 }
 
 TEST_CASE("a GUID of zero in the state of ib-sriov-cni is not restored") {

@@ -2,6 +2,7 @@
 // effect), and with the process killed at each call. Whatever happens, the node must be what it was, with
 // what a runtime does next: nothing after a failed ADD (its own roll-back must do), DEL, or another pod's
 // ADD.
+#include "cni/steps/steps.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
 #include "tests/cni/fake_node.h"
@@ -185,7 +186,7 @@ TEST_CASE("the settings of a VF are set at its PF in one request, and restored")
                          [=](const std::string& one) { return one.starts_with(call); });
   };
   CHECK(begins_with("change_vf") == 1);
-  CHECK(begins_with("vf_settings") == 1);
+  CHECK(begins_with("vfs") == 1);
   CHECK(node.world.snapshot().find(
             "netns 2 link net1 02:00:00:00:00:07 mtu 9000 qlen 500 alias \"rail 0\" up") !=
         std::string::npos);
@@ -216,7 +217,7 @@ TEST_CASE("a device bound to vfio is attached with an address from its PF, and r
   const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
-  CHECK(added->mtu == 0);
+  CHECK(added->mtu == 1500);  // the PF's, as sriov-cni has it
   CHECK(added->pci_id == kVf);
   CHECK(added->assignment.ips.size() == 2);
   CHECK(node.world.vf(kVf).vlan->id == 100);
@@ -269,6 +270,55 @@ TEST_CASE("a setting that the PF's driver refuses is named, and all settings are
   CHECK(node.everything() == before);
 }
 
+TEST_CASE("a DEL while the PF has no interface restores nothing, and can be repeated") {
+  Node node(kVfSettings);
+  const std::string settings = node.world.vf(kVf).text();
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  const int elsewhere = node.world.add_netns("/run/netns/reload");
+  node.world.move(FakeWorld::kHost, "enp1s0f0", elsewhere);
+  const auto deleted = node.del("c1", "/run/netns/a");
+  REQUIRE_FALSE(deleted);
+  CHECK(deleted.error().code == Errc::busy);
+  CHECK_THAT(deleted.error().text, Catch::Contains("without an interface in the host"));
+  CHECK(node.world.vf(kVf).vlan->id == 100);
+  node.world.move(elsewhere, "enp1s0f0", FakeWorld::kHost);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.world.vf(kVf).text() == settings);
+}
+
+TEST_CASE("a VF whose old settings its PF's driver refuses is unclean until they are there again") {
+  Node node(kVfSettings);
+  const auto vlan = node.world.vf(kVf).vlan;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.pf("0000:21:00.0").refuses = {.vlan = VfVlan{}};
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK_THAT(node.text("state/unclean/0000:21:10.0.json"), Catch::Contains("set it there by hand: vlan 7"));
+  const auto refused = node.add("c2", "/run/netns/b");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::busy);
+  CHECK_THAT(refused.error().text, Catch::Contains("vlan 7"));
+  SECTION("by hand") { node.world.vf(kVf).vlan = vlan; }
+  SECTION("by a driver that takes it") { node.world.pf("0000:21:00.0").refuses = {}; }
+  const std::string plain = replaced(node.config(), R"("vlan":100,"vlanQoS":3,)", "");
+  const auto added = node.FakeNode::add(replaced(plain, R"("vlanProto":"802.1ad",)", ""), "/run/netns/b");
+  INFO((added ? std::string() : added.error().text));
+  REQUIRE(added);
+  CHECK(node.world.vf(kVf).vlan == vlan);
+  CHECK_FALSE(fs::exists(node.dir.path("state/unclean/0000:21:10.0.json")));
+}
+
+TEST_CASE("a DEL of a device that was bound to vfio meanwhile has nothing to bring back") {
+  Node node;
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  node.world.give_to_vfio(kVf);
+  SECTION("while its namespace lives") { CHECK(node.del("c1", "/run/netns/a")); }
+  SECTION("when that has ended") {
+    node.world.end_netns("/run/netns/a");
+    CHECK(node.del("c1", ""));
+  }
+  CHECK(fs::is_empty(node.dir.path("state/attachments")));
+}
+
 TEST_CASE("settings of a VF whose PF is not visible are refused with the reason") {
   const std::string before = pristine();
   Node node;
@@ -294,9 +344,9 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
   node.world.vf(kVf).vlan = VfVlan{};
   const auto checked = node.process([&](World& w) { return vfrail::check(request, w); });
   REQUIRE_FALSE(checked);
-  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, want vlan 100 qos 3 802.1ad") !=
+  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, expected vlan 100 qos 3 802.1ad") !=
         std::string::npos);
-  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has trust off, want trust on") != std::string::npos);
+  CHECK(checked.error().text.find("VF 0 of enp1s0f0 has trust off, expected trust on") != std::string::npos);
 }
 
 TEST_CASE("an InfiniBand VF gets its GUID by rebinding its driver, and the old one is restored") {
@@ -310,6 +360,29 @@ TEST_CASE("an InfiniBand VF gets its GUID by rebinding its driver, and the old o
   CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0") != std::string::npos);
   REQUIRE(node.del("c1", "/run/netns/a"));
   CHECK(node.everything() == before);
+}
+
+TEST_CASE("where the PF reports no GUID, or 0, the VF gets that of its interface back, else none") {
+  const bool reports = GENERATE(true, false);
+  Node node(kInfiniband);
+  const auto own = node.world.vf(kVf).port_guid;
+  const std::string mac = node.world.link("enp1s0f0v0").mac.text();
+  node.world.pf("0000:21:00.0").reports_guids = reports;
+  if (reports) node.world.vf(kVf).node_guid = node.world.vf(kVf).port_guid = 0;
+  auto restored = own;
+  SECTION("an interface") {}
+  SECTION("bound to vfio") {
+    node.world.give_to_vfio(kVf);
+    restored = UINT64_MAX;
+  }
+  const auto added = node.add("c1", "/run/netns/a");
+  INFO((added ? "" : added.error().text));
+  REQUIRE(added);
+  CHECK(node.world.vf(kVf).port_guid == parse_guid("00:11:22:33:44:55:66:77"));
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.world.vf(kVf).port_guid == restored);
+  CHECK(node.world.vf(kVf).node_guid == restored);
+  if (restored == own) CHECK(node.world.link("enp1s0f0v0").mac.text() == mac);
 }
 
 TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was", "[sweep]") {
@@ -562,6 +635,49 @@ TEST_CASE("a device whose RDMA nodes differ from the allocated ones is not attac
   CHECK(node.everything() == before);
 }
 
+TEST_CASE("DEL ends the nodes that its container was allocated, and not those of the device's next one") {
+  const bool allocated_again = GENERATE(false, true);
+  const bool of_older_version = GENERATE(false, true);
+  const bool booted = GENERATE(false, true);
+  CAPTURE(allocated_again, of_older_version, booted);
+  Node node;
+  const auto allocate = [&] {
+    REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"umad0", "uverbs0"}, ""}));
+  };
+  allocate();
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  if (of_older_version) {
+    const std::string path = node.dir.path("state/attachments/c1:net1.json");
+    const std::string text =
+        replaced(node.text("state/attachments/c1:net1.json"), "allocatedFile", "unknown");
+    std::ofstream(path) << text;
+  }
+  node.world.end_netns("/run/netns/a");
+  if (booted) {
+    std::ofstream(node.dir.path("root/proc/sys/kernel/random/boot_id")) << "boot-2\n";
+    fs::remove_all(node.dir.path("run/promised"));
+  }
+  if (allocated_again) allocate();
+  REQUIRE(node.del("c1", ""));
+  const auto left = read_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf));
+  REQUIRE(left);
+  // An older version's record cannot tell two files of one boot apart.
+  CHECK(left->has_value() == (allocated_again && (booted || !of_older_version)));
+}
+
+TEST_CASE("a folder of allocated nodes that others can write keeps no pod from ending") {
+  Node node;
+  const std::string before = node.world.snapshot();
+  REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"umad0", "uverbs0"}, ""}));
+  REQUIRE(node.add("c1", "/run/netns/a"));
+  fs::permissions(node.dir.path("run/promised"), fs::perms::others_write, fs::perm_options::add);
+  const auto done = node.del("c1", "/run/netns/a");
+  INFO((done ? "" : done.error().text));
+  CHECK(done);
+  CHECK(node.world.snapshot() == before);
+  CHECK(fs::is_empty(node.dir.path("leases")));
+}
+
 TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the spec is corrected") {
   Node node(kCdi);
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -721,6 +837,39 @@ TEST_CASE("DEL with a refused configuration uses that of ADD") {
   REQUIRE(node.process([&](World& w) { return vfrail::del(request, w); }));
   CHECK(node.everything() == before);
   CHECK(node.process([&](World& w) { return vfrail::del(request, w); }));
+}
+
+TEST_CASE(
+    "interrupts that cannot be saved are not in the record, which a roll-back removes if it is the saved "
+    "one") {
+  const std::string before = pristine();
+  Node node;
+  const auto write = [&](const std::string& file, const std::string& text) {
+    fs::create_directories(fs::path(node.dir.path(file)).parent_path());
+    std::ofstream(node.dir.path(file)) << text;
+  };
+  node.process([&](World& w) {
+    REQUIRE(node.add("c1", "/run/netns/a"));
+    Record record = **w.store.load({"c1", "net1"});
+    const Record saved = record;
+    const std::string device = std::string("root/sys/bus/pci/devices/") + kVf;
+    write(device + "/msi_irqs/40", "msix\n");
+    write(device + "/numa_node", "0\n");
+    write("root/sys/devices/system/node/node0/cpumap", "0f\n");
+    write("root/proc/irq/40/smp_affinity", "ff\n");
+    // What save() has to write first.
+    fs::create_directory(node.dir.path(std::string("state/devices/") + kVf + ".new"));
+    const auto steered = steer_irqs("numa", record, w);
+    REQUIRE_FALSE(steered);
+    INFO(steered.error().text);
+    CHECK(steered.error().text.find("0000:21:10.0.new") != std::string::npos);
+    CHECK(record == saved);
+    fs::remove(node.dir.path(std::string("state/devices/") + kVf + ".new"));
+    return 0;
+  });
+  CHECK(node.text("root/proc/irq/40/smp_affinity") == "ff\n");
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.everything() == before);
 }
 
 TEST_CASE("a roll-back uses the names that RDMA devices have since their driver was rebound") {

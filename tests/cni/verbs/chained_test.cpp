@@ -150,4 +150,60 @@ TEST_CASE("a chained ADD in which any kernel call fails leaves the other plugin'
   CHECK(points > 10);
 }
 
+TEST_CASE("keys of the second of two entries of vfrail, which would have no effect, are refused") {
+  const std::string key =
+      GENERATE(as<std::string>(), R"("mtu":1400)", R"("ipam":{"type":"host-local"})", R"("vlan":5)",
+               R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1"})", R"("promisc":true)",
+               R"("rdmaName":"rdma0")", R"("nccl":{"NCCL_IB_TC":"106"})");
+  CAPTURE(key);
+  Node node;
+  const auto first = node.add(kFirst);
+  REQUIRE(first);
+  const std::string during = node.world.snapshot();
+  const auto second = node.add(chained(kDevice + key + ",", format_result(*first).text()));
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().text, Contains("by an earlier entry of this chain"));
+  CHECK(second.error().id_text() == "VF-CHAIN-CONFLICT");
+  CHECK(node.world.snapshot() == during);
+}
+
+TEST_CASE("what both entries of vfrail have, and what a pod's annotation adds to each, is accepted") {
+  Node node;
+  const std::string both = R"("rdmaName":"rdma0","nccl":{"NCCL_IB_TC":"106"},"args":{"cni":{"mtu":1400}},)";
+  const auto first = node.add(R"({"cniVersion":"1.0.0","name":"n","type":"sriov",)" + both +
+                              R"("deviceID":"0000:21:10.0"})");
+  REQUIRE(first);
+  const auto second = node.add(chained(kDevice + both, format_result(*first).text()));
+  INFO((second ? "" : second.error().text));
+  CHECK(second);
+}
+
+TEST_CASE(
+    "an entry of type rdma without a previous result is refused, as by rdma-cni, and its DEL succeeds") {
+  Node node;
+  const std::string before = node.world.snapshot();
+  const std::string config = R"({"cniVersion":"1.0.0","name":"n","type":"rdma","deviceID":"0000:21:10.0"})";
+  const auto added = node.add(config);
+  REQUIRE_FALSE(added);
+  CHECK_THAT(added.error().text, Contains("prevResult is missing"));
+  CHECK(node.world.snapshot() == before);
+  CHECK(node.del(config));
+  CHECK(node.no_state());
+}
+
+TEST_CASE("type rdma requires an RDMA device, as rdma-cni does, unless the network says otherwise") {
+  FakeNode node;
+  node.world.add_vf("0000:21:10.0", "vf0");
+  node.world.add_netns(kPod);
+  const auto pod = node.world.open(2);
+  REQUIRE(node.world.open(FakeWorld::kHost)
+              ->change_link(node.world.link("vf0").index,
+                            {.netns_fd = pod->netns_fd(), .name = "net1", .up = true}));
+  const auto added = node.add(chained(kDevice));
+  REQUIRE_FALSE(added);
+  CHECK_THAT(added.error().text, Contains("type: rdma, but 0000:21:10.0 has no RDMA device"));
+  CHECK(node.no_state());
+  CHECK(node.add(chained(kDevice + R"("rdma":"auto",)")));
+}
+
 }  // namespace vfrail::test

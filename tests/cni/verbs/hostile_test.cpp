@@ -29,6 +29,18 @@ struct Hostile : TwoVfs {
     std::filesystem::create_symlink("net:[" + std::to_string(netns) + "]", link);
     return netns;
   }
+  // One that only a thread is in; its process is in the host's.
+  int add_hidden() {
+    const auto process = std::filesystem::path(dir.path("root/proc/79"));
+    const int netns = world.add_netns(process / "task/80/ns/net");
+    for (const auto& [folder, id] : {std::pair(process, int{FakeWorld::kHost}),
+                                     {process / "task/79", FakeWorld::kHost},
+                                     {process / "task/80", netns}}) {
+      std::filesystem::create_directories(folder / "ns");
+      std::filesystem::create_symlink("net:[" + std::to_string(id) + "]", folder / "ns/net");
+    }
+    return netns;
+  }
   void detach_well(const std::string& netns = kPod) {
     const auto detached = del(kConfig, netns);
     INFO((detached ? "" : detached.error().text));
@@ -108,15 +120,16 @@ TEST_CASE("where names are per node, a name in use is refused, and nothing stays
       R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","rdmaName":"mlx5_1","deviceID":"0000:21:10.0"})");
   REQUIRE_FALSE(added);
   CHECK_THAT(added.error().text,
-             Catch::Contains("rdmaName: call mlx5_0 mlx5_1") && Catch::Contains("EEXIST"));
+             Catch::Contains("rdmaName: rename mlx5_0 to mlx5_1") && Catch::Contains("EEXIST"));
   CHECK(node.world.snapshot() == node.before);
   CHECK(node.no_state());
 }
 
 TEST_CASE("a device that its pod has moved to another namespace is fetched from there") {
+  const bool only_a_thread_is_in_it = GENERATE(false, true);
   Hostile node;
   node.attach();
-  const int deep = node.add_accomplice();
+  const int deep = only_a_thread_is_in_it ? node.add_hidden() : node.add_accomplice();
   node.world.move(kPodNetns, "net1", deep);
   const auto pod = node.world.open(kPodNetns);
   REQUIRE(pod->move_rdma_device(0, node.world.open(deep)->netns_fd()));
@@ -148,6 +161,33 @@ TEST_CASE("interfaces that a pod has stacked upon its own are removed, wherever 
   CHECK(node.world.snapshot() == node.before);
 }
 
+TEST_CASE("what is stacked in a namespace that only a thread is in is removed, if it is searched for") {
+  Hostile node;
+  SECTION("because it leaves a trace") {
+    node.attach();
+    node.world.promiscuous(kPodNetns, "net1", 1);
+    node.world.stack(kPodNetns, "net1", "spy");
+    node.world.move(kPodNetns, "spy", node.add_hidden());
+    node.detach_well();
+  }
+  SECTION("because the pod has stacked another one in sight") {
+    node.attach();
+    node.world.stack(kPodNetns, "net1", "m9");
+    node.world.stack(kPodNetns, "net1", "spy");
+    node.world.move(kPodNetns, "spy", node.add_hidden());
+    node.detach_well();
+  }
+  SECTION("because the network says podNetAdmin") {
+    std::string config = kConfig;
+    config.insert(config.size() - 1, R"(,"podNetAdmin":true)");
+    node.attach(config);
+    node.world.stack(kPodNetns, "net1", "spy");
+    node.world.move(kPodNetns, "spy", node.add_hidden());
+    node.detach_well();  // by the configuration of ADD
+  }
+  CHECK_FALSE(node.has("link spy "));
+}
+
 TEST_CASE("interfaces on another device with the same index are left alone") {
   Hostile node;
   const int other = node.add_accomplice();
@@ -168,6 +208,58 @@ TEST_CASE("a stacked interface that cannot be found but leaves a trace is remove
   node.world.promiscuous(kPodNetns, "net1", 1);
   node.detach_well();
   CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("a namespace whose links cannot be listed costs a DEL a rebind, and hides no other") {
+  Hostile node;
+  node.attach();
+  // Listed first of all, as its number is the lowest.
+  const int busy = node.add_accomplice();
+  node.world.churning.insert(busy);
+  node.world.stack(kPodNetns, "net1", "m9");
+  node.world.move(kPodNetns, "m9", node.add_accomplice("78"));
+  SECTION("while its own namespace lives") { node.detach_well(); }
+  SECTION("when the device has to be searched for, too") {
+    node.world.move(kPodNetns, "net1", node.add_accomplice("79"));
+    node.detach_well();
+  }
+  CHECK(node.has("netns 1 link vf0 "));
+  CHECK_FALSE(node.has("link m9 "));
+  const auto& calls = node.world.log();
+  CHECK(std::count(calls.begin(), calls.end(), "rebind 0000:21:10.0") == 1);
+  CHECK(std::find(std::find(calls.begin(), calls.end(), "rebind 0000:21:10.0"), calls.end(), "links") ==
+        calls.end());
+}
+
+TEST_CASE("a device whose programs may not be looked for is bound again") {
+  Hostile node;
+  node.attach();
+  node.world.attach_program(kPodNetns, "net1", "tcx7");
+  node.world.bpf_error = EPERM;
+  node.detach_well();
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("a device that a failed or killed rebind has left without a driver gets it by the next DEL") {
+  Hostile node;
+  node.attach();
+  node.world.promiscuous(kPodNetns, "net1", 1);
+  SECTION("no driver wants it, which is an error") {
+    node.world.probe_fails = true;
+    CHECK_FALSE(node.del(kConfig));
+  }
+  SECTION("killed before the driver was bound") {
+    node.world.probe_fails = true;
+    node.after_failed_rebind = [] { throw Killed{}; };
+    CHECK(killed([&] { (void)node.del(kConfig); }));
+    node.after_failed_rebind = nullptr;
+  }
+  CHECK_FALSE(node.has("netns 1 link vf0 "));
+  CHECK_FALSE(node.no_state());
+  node.world.probe_fails = false;
+  node.detach_well();
+  CHECK(node.has("netns 1 link vf0 "));
+  CHECK(node.has("netns 1 rdma mlx5_0 "));
 }
 
 TEST_CASE("a program that a pod has attached to its interface is detached") {

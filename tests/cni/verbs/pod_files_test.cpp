@@ -251,6 +251,20 @@ TEST_CASE("a late DEL without CDI leaves the files of the pod that has the devic
   CHECK(fs::exists(files + kPodFile));
 }
 
+TEST_CASE("a CDI spec whose device is no device names no file that is locked, and so removed") {
+  FilesNode node;
+  node.process([](World&) { return 0; });  // makes the folders
+  fs::create_directories(node.folder());
+  const CdiSpec spec{"nvidia.com/net-pci", "../theirs", {.mounts = pod_mounts(node.folder(), true)}};
+  REQUIRE(write_cdi_spec(node.spec_path("x"), node.dir.path("spec.new"), spec));
+  std::ofstream(node.dir.path("theirs")) << "kept";
+  node.process([&](World& world) {
+    CHECK(remove_abandoned_pod_folder(node.container, world).ok());
+    return 0;
+  });
+  CHECK(node.text("theirs") == "kept");
+}
+
 TEST_CASE("a mount of somebody else is left alone") {
   FilesNode node;
   auto spec = **read_cdi_spec(node.spec_path(kFirst));

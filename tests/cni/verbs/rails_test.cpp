@@ -254,6 +254,38 @@ TEST_CASE("GC keeps the rails of a valid attachment, and releases those of anoth
   CHECK(node.everything() == before);
 }
 
+TEST_CASE("GC's list for the IPAM plugin has the rails of valid attachments") {
+  RailsNode node;
+  REQUIRE(node.add());
+  node.install_ipam("fake-ipam", "cat > $node/asked.$CNI_COMMAND");
+  const auto gc = [&](const std::string& container) {
+    const std::string text = RailsNode::config(R"(,"cni.dev/valid-attachments":[{"containerID":")" +
+                                                   container + R"(","ifname":"net1"}],"cniVersion":"1.1.0")",
+                                               kFirst);
+    return node.process([&](World& outside) { return vfrail::gc(node.request(Command::gc, text), outside); });
+  };
+  REQUIRE(gc("c1"));
+  CHECK_THAT(node.text("asked.GC"),
+             Contains(R"("ifname":"net1"})") && Contains(R"({"containerID":"c1","ifname":"net1r1"})"));
+  REQUIRE(gc("c2"));
+  CHECK_THAT(node.text("asked.GC"), !Contains("net1r1"));
+}
+
+TEST_CASE("DEL releases the address of a rail whose record is damaged, when the unit is not known any more") {
+  RailsNode node;
+  REQUIRE(node.add(RailsNode::config(R"(,"rails":{"ipam":[{"range":"a"},{"range":"b"}]})")));
+  fs::remove_all(node.dir.path("run/promised"));
+  std::ofstream(node.dir.path("state/attachments/c1:net1r1.json")) << "{ torn";
+  std::ofstream(node.dir.path("state/attachments/c1:net2.json")) << "{ torn";
+  node.install_ipam("fake-ipam",
+                    "cat > $node/asked.$CNI_IFNAME\nrm -f $node/leases/$CNI_CONTAINERID.$CNI_IFNAME");
+  REQUIRE(node.del(RailsNode::config(R"(,"rails":{"ipam":[{"range":"a"},{"range":"b"}]})")));
+  CHECK(fs::is_empty(node.dir.path("leases")));
+  CHECK_THAT(node.text("asked.net1r1"), Contains(R"("range":"b")"));
+  CHECK(fs::exists(node.dir.path("state/attachments/c1:net1r1.corrupt")));
+  CHECK(fs::exists(node.dir.path("state/attachments/c1:net2.json")));  // of another network
+}
+
 TEST_CASE("an ADD of a unit that is killed at any call of the kernel is undone by its DEL", "[sweep]") {
   int points = 0;
   for (int call = 1;; ++call, ++points) {

@@ -158,7 +158,7 @@ TEST_CASE("the address of an ended pod is released even when another pod has its
 
 TEST_CASE("a sweep escapes control characters in names, because terminals print them") {
   SweepReport report;
-  report.lines.push_back({SweepAction::left_alone, "net\x1b[2J", "of \nforged: line\xC2\x9b"});
+  report.lines.push_back({SweepAction::kept, "net\x1b[2J", "of \nforged: line\xC2\x9b"});
   CHECK_THAT(report.text(), Contains("net\\x1b[2J: of \\x0aforged: line\\xc2\\x9b\n"));
 }
 
@@ -322,8 +322,93 @@ TEST_CASE("a device of an ended pod that is in another pod by now is not touched
   CHECK_FALSE(report->all_well());
   CHECK_THAT(report->text(), Contains("failed: 0000:21:10.0 (net1 of container c1, network rail0): "
                                       "restore 0000:21:10.0: the interface of 0000:21:10.0") &&
-                                 Contains("has not come back"));
+                                 Contains("has not returned to the host"));
   CHECK(node.world.snapshot() == during);
+}
+
+TEST_CASE("a device that another plugin has given to a living pod is not taken out of it") {
+  Node node;
+  REQUIRE(node.add());
+  node.world.end_netns(kPod);
+  const int b = *node.world.netns_at("/run/netns/b");
+  node.write("root/proc/self/mountinfo",
+             "36 35 0:4 net:[" + std::to_string(b) + "] /run/netns/b rw shared:7 - nsfs nsfs rw\n");
+  // Who says so: libcni's cache, the marker of sriov-cni, or another record of ours.
+  const std::string file =
+      GENERATE(as<std::string>(), "root/var/lib/cni/multus/results/n-c2-net1",
+               "root/var/lib/cni/results/n-c2-eth0", "root/var/lib/cni/sriov/pci/0000:21:10.0");
+  const bool cached = file.find("results") != std::string::npos;
+  node.write(file, cached ? R"({"kind":"cniCacheV1","netns":"/run/netns/b"})" : "/run/netns/b");
+  node.write("root/var/lib/cni/results/torn", "{");
+  node.world.move(FakeWorld::kHost, "net1", b);
+  const auto host = node.world.open(FakeWorld::kHost);
+  REQUIRE(host->move_rdma_device(0, node.world.open(b)->netns_fd()));
+  const std::string during = node.world.snapshot();
+  const auto deleted = node.FakeNode::del(node.config(), "");
+  REQUIRE_FALSE(deleted);
+  CHECK(deleted.error().code == Errc::busy);
+  CHECK_THAT(deleted.error().text, Contains("has not returned to the host") && Contains("/run/netns/b") &&
+                                       Contains("net1 there is its interface, in another pod"));
+  const auto report = node.try_sweep();
+  REQUIRE(report);
+  CHECK_FALSE(report->all_well());
+  CHECK(node.world.snapshot() == during);
+}
+
+TEST_CASE("a pod whose path is gone while a process of it lives has not ended") {
+  Node node;
+  REQUIRE(node.add());
+  const int pod = *node.world.netns_at(kPod);
+  const auto link = fs::path(node.dir.path("root/proc/77/ns/net"));
+  fs::create_directories(link.parent_path());
+  fs::create_symlink("net:[" + std::to_string(pod) + "]", link);
+  node.world.rename_path(kPod, link);
+  const std::string during = node.everything();
+  CHECK_THAT(node.sweep(), Contains("kept") && Contains("its pod still exists"));
+  node.container = "c2";
+  const auto added = node.FakeNode::add(node.config(), "/run/netns/b");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::busy);
+  CHECK(node.everything() == during);
+  // Its own DEL fetches it, though.
+  node.container = "c1";
+  REQUIRE(node.FakeNode::del(node.config(), ""));
+  CHECK(node.has("netns 1 link enp1s0f0v0 "));
+}
+
+TEST_CASE("an ADD does not take a device that a living pod has moved to a namespace of its own") {
+  Node node;
+  REQUIRE(node.add());
+  const auto link = fs::path(node.dir.path("root/proc/77/ns/net"));
+  const int nested = node.world.add_netns(link);
+  fs::create_directories(link.parent_path());
+  fs::create_symlink("net:[" + std::to_string(nested) + "]", link);
+  node.world.move(*node.world.netns_at(kPod), "net1", nested);
+  const std::string during = node.everything();
+  node.container = "c2";
+  const auto added = node.FakeNode::add(node.config(), "/run/netns/b");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::busy);
+  CHECK_THAT(added.error().text, Contains("is attached to net1 of container c1"));
+  CHECK(node.everything() == during);
+}
+
+TEST_CASE("whether an RDMA device is in the host is known by its index, whoever has its name") {
+  Node node;
+  node.world.add_vf("0000:21:10.2", "enp1s0f0v1");
+  node.world.add_rdma("0000:21:10.2", "mlx5_1");
+  REQUIRE(node.add());
+  std::string text = node.text("state/attachments/c1:net1.json");
+  auto json = Json::parse(text);
+  REQUIRE(json);
+  // As an entry of a chain that moved the RDMA device only.
+  node.write("state/attachments/c1:net1.json", json->set("link", Json()).text());
+  const auto pod = node.world.open(*node.world.netns_at(kPod));
+  const int nested = node.world.add_netns("/run/netns/nested");
+  REQUIRE(pod->move_rdma_device(0, node.world.open(nested)->netns_fd()));
+  node.world.rdma("mlx5_0").device.name = "moved_on";
+  node.world.rdma("mlx5_1").device.name = "mlx5_0";
+  CHECK_THAT(node.sweep(), Contains("kept") && Contains("the pod has moved it on"));
 }
 
 TEST_CASE("an unreadable record is quarantined, and its device is free") {

@@ -11,6 +11,7 @@
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 
@@ -257,12 +258,50 @@ TEST_CASE("A number in an attribute that is too short is read from the bytes tha
   CHECK(link->tx_queue_len == 0);
 }
 
+TEST_CASE("A route over a next hop object has a link for each of its members") {
+  const auto hop = [](const Bytes& bytes) {
+    nhmsg header{};
+    header.nh_family = AF_INET;
+    Bytes out;
+    out.add(header);
+    for (const std::byte byte : bytes.bytes()) out.add(byte);
+    const auto parsed = parse_next_hop(out.message(RTM_NEWNEXTHOP));
+    if (!parsed) FAIL(parsed.error().text);
+    return *parsed;
+  };
+  const auto on_link = [&](uint32_t id, int link) {
+    return hop(Bytes().number<uint32_t>(NHA_ID, id).number<int>(NHA_OIF, link));
+  };
+  const NextHop group = hop(
+      Bytes().number<uint32_t>(NHA_ID, 7).raw(NHA_GROUP, {5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0}));
+  CHECK(group.group == std::vector<uint32_t>{5, 6});
+  const auto routes = routes_of(route_header(AF_INET, 0).number<uint32_t>(RTA_NH_ID, 7));
+  REQUIRE(routes.size() == 1);
+  CHECK(routes[0].next_hop == 7U);
+  const auto found = over_links(routes, {on_link(5, 3), on_link(6, 4), group});
+  REQUIRE(found);
+  REQUIRE(found->size() == 2);
+  CHECK((*found)[0].link == 3);
+  CHECK((*found)[1].link == 4);
+  CHECK_FALSE((*found)[1].next_hop);
+  CHECK(over_links(routes_of(route_header(AF_INET, 0).number<uint32_t>(RTA_NH_ID, 5)), {on_link(5, 3)})
+            ->front()
+            .link == 3);
+  CHECK_FALSE(over_links(routes, {on_link(5, 3), group}));
+  CHECK_FALSE(over_links(routes, {}));
+  // The kernel says both by default.
+  const auto both =
+      routes_of(route_header(AF_INET, 0).number<uint32_t>(RTA_NH_ID, 5).number<int>(RTA_OIF, 3));
+  CHECK_FALSE(both.at(0).next_hop);
+}
+
 TEST_CASE("A message of another type is malformed") {
   CHECK_FALSE(parse_link(full_link().message(RTM_DELLINK)));
   int of = 0;
   CHECK_FALSE(parse_address(address_header(AF_INET, 24).message(RTM_DELADDR), of));
   std::vector<Route> routes;
   CHECK_FALSE(parse_route(multipath_route().message(RTM_DELROUTE), routes));
+  CHECK_FALSE(parse_next_hop(Bytes().add(nhmsg{}).message(RTM_DELNEXTHOP)));
 }
 
 TEST_CASE("An IPv4 address is the local one and not the peer's") {
@@ -380,23 +419,26 @@ Bytes vf_info(uint32_t vf, uint32_t spoof_check) {
   return out.number(IFLA_VF_IB_PORT_GUID, ifla_vf_guid{vf, 0x11});
 }
 
-TEST_CASE("The settings of one VF are found among those of its PF") {
+TEST_CASE("The settings of each VF are found in what its PF reports") {
   Bytes list;
   list.nest(IFLA_VF_INFO, vf_info(0, 1)).nest(IFLA_VF_INFO, vf_info(3, UINT32_MAX));
   Bytes header = link_header();
   const auto message = header.nest(IFLA_VFINFO_LIST, list).message(RTM_NEWLINK);
-  const auto found = parse_vf_settings(message, 3);
+  const auto found = parse_vfs(message);
   REQUIRE(found);
-  REQUIRE(*found);
-  CHECK((*found)->text() ==
+  REQUIRE(found->size() == 2);
+  CHECK(found->at(0).vf == 0);
+  CHECK(found->at(0).settings.spoof_check == true);
+  CHECK(found->at(1).vf == 3);
+  CHECK(found->at(1).settings.text() ==
         "mac 00:02:04:06:08:0a, vlan 100 qos 3 802.1ad, min_tx_rate 5 max_tx_rate 10, trust on, link_state "
         "disable, "
         "port GUID 00:00:00:00:00:00:00:11");
-  CHECK(parse_vf_settings(message, 0)->value().spoof_check == true);
-  const auto none = parse_vf_settings(message, 1);
+  Bytes nothing = link_header();
+  const auto none = parse_vfs(nothing.message(RTM_NEWLINK));
   REQUIRE(none);
-  CHECK_FALSE(*none);
-  CHECK_FALSE(parse_vf_settings(Bytes().message(RTM_NEWLINK), 0));
+  CHECK(none->empty());
+  CHECK_FALSE(parse_vfs(Bytes().message(RTM_NEWLINK)));
 }
 
 TEST_CASE("An invalid next hop makes the whole route malformed") {
@@ -502,6 +544,8 @@ TEST_CASE("A message that is truncated or damaged at any byte is never read beyo
          std::vector<RoutingRule> out;
          static_cast<void>(parse_rule(bytes, out));
        }},
+      {Bytes().add(nhmsg{}).raw(NHA_GROUP, {5, 0, 0, 0, 0, 0, 0, 0}).message(RTM_NEWNEXTHOP),
+       [](NlBytes bytes) { static_cast<void>(parse_next_hop(bytes)); }},
       {rdma_device().message(0x1401), [](NlBytes bytes) { static_cast<void>(parse_rdma_device(bytes)); }},
       {Bytes().number<uint8_t>(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1).message(0x1406),
        [](NlBytes bytes) { static_cast<void>(parse_rdma_netns_mode(bytes)); }},

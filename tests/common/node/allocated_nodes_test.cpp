@@ -68,6 +68,23 @@ TEST_CASE("Restoring the device removes AllocatedNodes without a CDI spec, and k
   CHECK(read_allocated_nodes(dir.path(), kDevice)->has_value());
 }
 
+TEST_CASE("Only the AllocatedNodes of the given file are removed, not those of a later one") {
+  const test::TempDir dir;
+  REQUIRE(write_allocated_nodes(dir.path(), kDevice, {{"uverbs1"}, ""}));
+  const std::string first = (*read_allocated_nodes(dir.path(), kDevice))->file;
+  REQUIRE_FALSE(first.empty());
+  REQUIRE(write_allocated_nodes(dir.path(), kDevice, {{"uverbs1"}, ""}));
+  const std::string second = (*read_allocated_nodes(dir.path(), kDevice))->file;
+  CHECK(first != second);
+  REQUIRE(end_allocated_nodes(dir.path(), kDevice, first));
+  CHECK(read_allocated_nodes(dir.path(), kDevice)->has_value());
+  REQUIRE(end_allocated_nodes(dir.path(), kDevice, second));
+  CHECK_FALSE(read_allocated_nodes(dir.path(), kDevice)->has_value());
+  std::ofstream(dir.path("promised/0000:03:02.1.json")) << "{";
+  REQUIRE(end_allocated_nodes(dir.path(), kDevice, "1:2.3"));
+  CHECK(std::filesystem::exists(dir.path("promised/0000:03:02.1.json")));
+}
+
 TEST_CASE("AllocatedNodes in an untrusted folder are not removed, because they may have a CDI spec") {
   const test::TempDir dir;
   REQUIRE(write_allocated_nodes(dir.path(), kDevice, {{"uverbs1"}, "/var/run/cdi/vfrail-a.json"}));

@@ -89,6 +89,50 @@ TEST_CASE("a missing device is neither an error nor an empty device") {
   }
 }
 
+TEST_CASE("without uevent the ids are read from their files") {
+  const Tree tree(
+      "sys/bus/pci/devices/0000:03:02.1/class = 0x020700\n"
+      "sys/bus/pci/devices/0000:03:02.1/vendor = 0x15B3\n"
+      "sys/bus/pci/devices/0000:03:02.1/device = 0x101e\n"
+      "sys/bus/pci/devices/0000:03:02.1/subsystem_vendor = 0x15b3\n"
+      "sys/bus/pci/devices/0000:03:02.1/subsystem_device = 0x0051\n");
+  const auto device = tree.read("0000:03:02.1", Facts::ids);
+  REQUIRE((device && *device));
+  CHECK((*device)->class_code == "0x020700");
+  CHECK((*device)->vendor == "15b3");
+  CHECK((*device)->device == "101e");
+  CHECK((*device)->subsystem_vendor == "15b3");
+  CHECK((*device)->subsystem_device == "0051");
+}
+
+TEST_CASE("a umad or issm node whose port is not known belongs to the device that it names") {
+  const std::string files =
+      "sys/bus/pci/devices/0000:03:02.1/uevent = PCI_CLASS=20700\n"
+      "sys/bus/pci/devices/0000:03:02.1/infiniband/mlx5_4/node_guid = 1\n"
+      "sys/bus/pci/devices/0000:03:02.1/infiniband_verbs/uverbs4/ibdev = mlx5_4\n"
+      "sys/bus/pci/devices/0000:03:02.1/infiniband_mad/issm4/ibdev = mlx5_4\n"
+      "sys/bus/pci/devices/0000:03:02.1/infiniband_mad/umad4/ibdev = mlx5_4\n"
+      "sys/bus/pci/devices/0000:03:02.1/infiniband_mad/umad5/ibdev = mlx5_5\n";
+  const auto read_rdma = [](const std::string& manifest) {
+    const Tree tree(manifest);
+    const auto device = tree.read("0000:03:02.1", kAll);
+    REQUIRE((device && *device));
+    REQUIRE((*device)->rdma.size() == 1);
+    return (*device)->rdma[0];
+  };
+  const RdmaFacts without_ports = read_rdma(files);
+  REQUIRE(without_ports.ports.size() == 1);
+  CHECK(without_ports.ports[0].umad == "umad4");
+  CHECK(without_ports.ports[0].issm == "issm4");
+  // Two ports, and nodes that do not say of which they are.
+  const std::string ports = "sys/bus/pci/devices/0000:03:02.1/infiniband/mlx5_4/ports/";
+  const RdmaFacts two = read_rdma(files + ports + "1/state = 4: ACTIVE\n" + ports + "2/state = 1: DOWN\n");
+  REQUIRE(two.ports.size() == 2);
+  CHECK(two.ports[0].umad == "umad4");
+  CHECK(two.ports[0].state == "ACTIVE");
+  CHECK(two.ports[1].umad.empty());
+}
+
 TEST_CASE("an auxiliary device is read in its own folder, its PF is its parent") {
   const Tree tree(
       "sys/devices/pci0000:16/0000:03:00.0/mlx5_core.sf.4/net/eth3/dev_port = 0\n"

@@ -196,6 +196,14 @@ TEST_CASE("a vhost vDPA device has its node, its entry and the vdpa form of the 
         R"("path":"/dev/vhost-vdpa-0","pci-address":"0000:65:00.2"}})");
 }
 
+TEST_CASE("vhost-net comes behind the vDPA device's node, as in the peer") {
+  PoolDevice device = make_device("0000:65:00.2");
+  device.vdpa_type = "vhost";
+  device.vhost_net = true;
+  device.facts.vdpa = Vdpa{"vdpa2", "vhost_vdpa", "vhost-vdpa-0"};
+  CHECK(host_paths(allocated({device})) == Texts{"/dev/vhost-vdpa-0", "/dev/vhost-net", "/dev/net/tun"});
+}
+
 TEST_CASE("a virtio vDPA device has no node and an empty entry") {
   PoolDevice device = make_device("0000:65:00.2");
   device.vdpa_type = "virtio";

@@ -1,5 +1,6 @@
 #include "plugin/allocate/cdi_folder.h"
 
+#include "common/node/allocated_unit.h"
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>
@@ -98,6 +99,31 @@ TEST_CASE("the spec of a device that is gone stays while a container has it, or 
   const auto gone = remove_specs_of_gone_devices(dir.path(), {{}, in_use, SysRoot(node.path())});
   CHECK(gone.size() == 2);
   CHECK(files(dir.path()) == stay);
+}
+
+TEST_CASE(
+    "the specs of a bundle stay while a container has its unit, also if the pool has lost the devices") {
+  const test::TempDir dir;
+  const std::string run = dir.path("run");
+  const auto allocated = [&](const char* unit, const char* resource, const char* device) {
+    REQUIRE(write_allocated_unit(run, {unit, resource, {*DeviceId::parse(device)}}));
+    touch(dir.path("cdi/vfrail-nvidia.com-net-pci-" + std::string(device) + ".json"));
+  };
+  fs::create_directories(dir.path("cdi"));
+  allocated("bundle-3", "nvidia.com/rails", "0000:03:02.1");
+  allocated("bundle-4", "nvidia.com/rails", "0000:03:02.2");
+  allocated("bundle-3", "nvidia.com/others", "0000:03:02.3");
+  DevicesInUse in_use;
+  in_use.resources["nvidia.com/rails"]["bundle-3"] = {"default", "p", "c"};
+  const KnownDevices known{{}, in_use, SysRoot(dir.path("root")), run};
+  SECTION("those of a free unit are removed") {
+    CHECK(remove_specs_of_gone_devices(dir.path("cdi"), known).size() == 2);
+    CHECK(files(dir.path("cdi")) == Texts{"vfrail-nvidia.com-net-pci-0000:03:02.1.json"});
+  }
+  SECTION("none is removed if it is not known which devices the unit has") {
+    for (const auto& entry : fs::directory_iterator(run + "/promised")) std::ofstream(entry.path()) << "{";
+    CHECK(remove_specs_of_gone_devices(dir.path("cdi"), known).empty());
+  }
 }
 
 TEST_CASE("concurrently written specs of one device are complete at every moment") {

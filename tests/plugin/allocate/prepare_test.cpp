@@ -121,6 +121,23 @@ TEST_CASE("with mountCheck a container gets vfrail-check where it is installed, 
   }
 }
 
+TEST_CASE("the device-info folder is needed by resources that write such files alone") {
+  Node node;
+  const std::string missing = node.places.device_info_dir;
+  std::ofstream(node.folder.path("file")) << "";
+  node.places.device_info_dir = node.folder.path("file/devinfo");  // cannot be made
+  const Pool shared = node.pool(
+      R"({"configList": [{"resourceName": "hca", "rdmaHcaMax": 1, "selectors": {"drivers": ["igbvf"]}}]})");
+  REQUIRE_FALSE(shared.devices.empty());
+  CHECK(prepare(shared, {{"0"}}, node.places));
+  const auto refused = prepare(node.pool(), {{"0000:21:10.0"}}, node.places);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("make the device-info folder") != std::string::npos);
+  node.places.device_info_dir = missing;
+  CHECK(prepare(shared, {{"0"}}, node.places));
+  CHECK_FALSE(std::filesystem::exists(missing));
+}
+
 TEST_CASE("memlock without CDI is refused with the reason") {
   Node node;
   Pool pool = node.pool();
@@ -155,6 +172,18 @@ TEST_CASE("a front end that answers with CDI names only has all that a container
   REQUIRE(*allocated);
   CHECK(**allocated == AllocatedNodes{{"umad5", "uverbs5"},
                                       node.places.cdi_dir + "/vfrail-nvidia.com-net-pci-0000:41:10.2.json"});
+}
+
+TEST_CASE("a CDI spec that nobody can say was there stays when the request fails") {
+  const Node node;
+  const std::string spec = node.places.cdi_dir + "/vfrail-nvidia.com-net-pci-0000:21:10.0.json";
+  const bool there = GENERATE(true, false);
+  if (there) std::filesystem::create_symlink(spec, spec);  // access(2) answers ELOOP
+  // What is written after the spec.
+  std::filesystem::create_directories(node.places.device_info_dir +
+                                      "/nvidia.com-hostdev-0000:21:10.0-device.json/x");
+  CHECK_FALSE(prepare(node.pool(), {{"0000:21:10.0"}}, node.places));
+  CHECK(std::filesystem::exists(spec) == there);
 }
 
 TEST_CASE("without CDI the front end has the edits themselves, each node once") {

@@ -104,10 +104,9 @@ TEST_CASE("an unknown key is a warning with the key that was probably meant") {
 }
 
 TEST_CASE("a misspelt selector is an error, because without it more devices are selected") {
-  CHECK(
-      error_of(with_selectors(R"({"pfName":["eth0"]})")).text ==
-      "c.json: resourceList[0] (intel.com/a): selectors.pfName: unknown key; did you mean \"pfNames\"? As it "
-      "stands more is selected");
+  CHECK(error_of(with_selectors(R"({"pfName":["eth0"]})")).text ==
+        "c.json: resourceList[0] (intel.com/a): selectors.pfName: unknown key; without it, more "
+        "devices are selected than intended; did you mean \"pfNames\"?");
   for (const char* misspelt : {"vendor", "vendorID", "devics", "rdma", "isRMDA", "pciAdresses", "mac"}) {
     CAPTURE(misspelt);
     CHECK_FALSE(
@@ -191,14 +190,16 @@ TEST_CASE("a resource whose socket path is too long is skipped") {
 
 TEST_CASE("keys of another format are ignored in a resourceList") {
   const std::string list = R"("resourceList":[{"resourceName":"a","selectors":{}}])";
-  for (const char* odd : {R"("configList":[])", R"("periodicUpdateInterval":-1)",
-                          R"("periodicUpdateInterval":"1m")", R"("periodicUpdateInterval":1.5)"}) {
+  for (const char* odd : {R"("configList":[])", R"("configList":{"a":[]})", R"("configList":"x")",
+                          R"("periodicUpdateInterval":-1)", R"("periodicUpdateInterval":"1m")",
+                          R"("periodicUpdateInterval":1.5)"}) {
     CAPTURE(odd);
     const Config config = parse("{" + list + "," + odd + "}");
     CHECK(config.resources.size() == 1);
     CHECK(config.warnings.size() == 1);
     CHECK_FALSE(config.rescan_seconds);
   }
+  CHECK(parse("{" + list + R"(,"configList":[],"periodicUpdateInterval":"1m"})").resources.size() == 1);
   CHECK(parse("{" + list + R"(,"periodicUpdateInterval":99999999999})").rescan_seconds == 365U * 86'400);
 }
 
@@ -235,10 +236,11 @@ TEST_CASE("text that is not JSON is refused with file, line and column") {
 
 TEST_CASE("a file without any of the three formats is an error") {
   const std::string missing =
-      "c.json: resourceList: missing, and so are configList and mode: there is nothing to offer";
+      "c.json: resourceList: missing, and so are configList and mode: there is nothing to advertise";
   CHECK(error_of("{}").text == missing);
   CHECK(error_of(R"({"resourceList":null})").text == missing);
-  CHECK(error_of(R"({"resourceList":[]})").text == "c.json: resourceList: empty, there is nothing to offer");
+  CHECK(error_of(R"({"resourceList":[]})").text ==
+        "c.json: resourceList: empty, there is nothing to advertise");
   CHECK(error_of(R"({"resourcesList":[]})").text ==
         missing + "; there is \"resourcesList\", did you mean \"resourceList\"?");
   CHECK(error_of("[]").text == "c.json: must be an object with resourceList, got a list");
@@ -280,6 +282,15 @@ TEST_CASE("a value of the wrong type is named with its path, the expected type a
         "c.json: resourceList[0]: must be an object, got a number");
 }
 
+TEST_CASE("a null in a list of strings counts as an empty string with a warning, as in the peers") {
+  const Config config = parse(with_selectors(R"({"vendors":["15b3",null],"ifNames":[null]})"));
+  CHECK(config.resources.at(0).selectors[0].list("vendors") == std::vector<std::string>{"15b3", ""});
+  CHECK(config.resources[0].selectors[0].list("ifNames") == std::vector<std::string>{""});
+  REQUIRE(config.warnings.size() == 3);
+  CHECK(config.warnings[0].find("selectors.vendors[1]: null counts as \"\", as in Go") != std::string::npos);
+  CHECK(config.warnings[1].find("\"\" can never match") != std::string::npos);
+}
+
 TEST_CASE("a vDPA type that does not exist selects nothing, and a warning says so") {
   const Config config = parse(with_selectors(R"({"vdpaType":"vhost-user"})"));
   CHECK(config.resources[0].selectors[0].vdpa_type == "vhost-user");
@@ -315,11 +326,15 @@ TEST_CASE("resource names are those that kubelet and the peer accept") {
 }
 
 TEST_CASE("a prefix that kubelet refuses is refused early") {
-  for (const char* prefix : {"Intel.com", "a..b", "-a", "a/b", "kubernetes.io", "x.kubernetes.io"}) {
+  for (const char* prefix : {"Intel.com", "a..b", "-a", "a/b", "kubernetes.io", "x.kubernetes.io",
+                             "mykubernetes.io", "requests.intel.com"}) {
     CHECK(error_of(resource(R"("resourceName":"a","resourcePrefix":")" + std::string(prefix) + "\""))
               .text.find("resourcePrefix: ") != std::string::npos);
   }
   CHECK(parse(resource(R"("resourceName":"a","resourcePrefix":"")")).resources[0].prefix == "intel.com");
+  for (const char* prefix : {"kubernetes.io.intel.com", "requests", "my.requests.com"})
+    CHECK(parse(resource(R"("resourceName":"a","resourcePrefix":")" + std::string(prefix) + "\""))
+              .resources.size() == 1);
 }
 
 TEST_CASE("two resources with one name are refused, with different prefixes they are not") {

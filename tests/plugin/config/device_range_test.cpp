@@ -14,6 +14,18 @@ TEST_CASE("the PF's name is compared without regard to case") {
   CHECK(device_range_selects("ens785f0", "ENS785F0", 1));
 }
 
+TEST_CASE("a VF whose index is not known is selected by an entry without numbers alone") {
+  CHECK(device_range_selects("ens785f0", "ens785f0", -1));
+  CHECK_FALSE(device_range_selects("ens785f0#0-3", "ens785f0", -1));
+}
+
+TEST_CASE("numbers have 64 bits, as Go's") {
+  CHECK(device_range_selects("p0#0-9999999999", "p0", 3));
+  CHECK(device_range_selects("p0#4294967295", "p0", 4294967295));
+  CHECK(device_range_fault("p0#0-9999999999").empty());
+  CHECK_FALSE(device_range_fault("p0#0-99999999999999999999").empty());
+}
+
 TEST_CASE("the PF itself is never selected") { CHECK_FALSE(device_range_selects("ens785f0", "", -1)); }
 
 TEST_CASE("numbers and ranges select their VFs, both ends included") {

@@ -73,12 +73,31 @@ TEST_CASE("the old key devices of a configList names interfaces") {
         "c.json: configList[0] (rdma/a): selectors: missing or empty; it says which RDMA devices are shared");
 }
 
+TEST_CASE("devices in the selectors of a configList is ignored, as in the peer, and a mistake") {
+  const Config config =
+      parse(shared(R"("rdmaHcaMax":5,"selectors":{"vendors":["15b3"],"Devices":["1017"]})"), false);
+  CHECK(config.resources.at(0).selectors.at(0).list("devices").empty());
+  CHECK(config.mistakes ==
+        Texts{"c.json: configList[0] (rdma/a): selectors.devices: ignored, as in k8s-rdma-shared-dev-plugin, "
+              "so that more may be selected: write deviceIDs [VF-CONFIG-MISTAKE]"});
+  CHECK(
+      parse(shared(R"("rdmaHcaMax":5,"selectors":[{"ifNames":["a"]},{"vendors":["15b3"],"devices":["1"]}])"),
+            false)
+          .mistakes.at(0)
+          .find("selectors[1].devices: ignored") != std::string::npos);
+  CHECK(error_of(shared(R"("rdmaHcaMax":5,"selectors":{"devices":["1017"]})"))
+            .find("selectors: devices does not count there") != std::string::npos);
+  CHECK(parse(shared(R"("rdmaHcaMax":5,"selectors":{"vendors":["15b3"],"devices":[]})")).warnings.empty());
+  CHECK(first(listed(R"("selectors":{"devices":["1017"]})")).selectors.at(0).list("devices") ==
+        Texts{"1017"});
+}
+
 TEST_CASE("an impossible number of units is refused, and a missing one is a warning") {
   CHECK(error_of(shared(R"("rdmaHcaMax":-1,"devices":["a"])")).find("rdmaHcaMax") != std::string::npos);
   CHECK(error_of(shared(R"("rdmaHcaMax":150001,"devices":["a"])")).find("rdmaHcaMax") != std::string::npos);
   CHECK(first(shared(R"("rdmaHcaMax":100000,"devices":["a"])")).units == 100000);
-  CHECK(error_of(R"({"periodicUpdateInterval":-1,"configList":[]})").find("periodicUpdateInterval") !=
-        std::string::npos);
+  CHECK(error_of(R"({"periodicUpdateInterval":-1,"configList":[{"resourceName":"a"}]})")
+            .find("periodicUpdateInterval") != std::string::npos);
   const Config config = parse(shared(R"("devices":["a"])"), false);
   CHECK(config.resources.at(0).units == 0);
   CHECK(config.warnings.at(0).find("rdmaHcaMax: 0 or missing") != std::string::npos);
@@ -108,6 +127,21 @@ TEST_CASE("mode hca is rdma/hca, a thousand times all devices") {
   CHECK(odd.warnings.at(0).find("neither hca nor sriov; it counts as hca") != std::string::npos);
 }
 
+TEST_CASE("mode beside a list is an unknown key, as for the peers with a list") {
+  for (const std::string& list :
+       {std::string(R"("resourceList":[{"resourceName":"a","selectors":{}}])"),
+        std::string(R"("configList":[{"resourceName":"a","rdmaHcaMax":1,"devices":["a"]}])")}) {
+    const Config config = parse("{" + list + R"(,"Mode":"hca","pfNetdevices":["p"]})", false);
+    CHECK(config.resources.size() == 1);
+    REQUIRE(config.warnings.size() == 2);
+    CHECK(config.warnings[0] ==
+          "c.json: Mode: unknown key, ignored: it counts only in a file without resourceList and configList "
+          "[VF-CONFIG-UNKNOWN-KEY]");
+    CHECK(config.warnings[1].find("c.json: pfNetdevices: unknown key") == 0);
+  }
+  CHECK(first(R"({"mode":"hca","resourceList":null})").resource() == "rdma/hca");
+}
+
 TEST_CASE("mode with deviceType eRDMA selects Alibaba's adapter") {
   CHECK(first(R"({"mode" : "hca", "deviceType" : "eRDMA"})").selectors.at(0).list("vendors") ==
         Texts{"1ded"});
@@ -120,10 +154,18 @@ TEST_CASE("mode sriov is rdma/vhca, one unit for each VF of the PFs") {
   const ResourceConfig& resource = config.resources.at(0);
   CHECK(resource.resource() == "rdma/vhca");
   CHECK(resource.unit == UnitKind::device);
+  CHECK(resource.exclude_topology);
   CHECK(resource.selectors.at(0).list("pfNames") == Texts{"ib0", "ib1"});
   CHECK(config.warnings.at(0).find("creates none: set sriov_numvfs first") != std::string::npos);
   CHECK(error_of(R"({"mode":"sriov"})") ==
-        "c.json: pfNetdevices: missing or empty; it names the PFs whose VFs are offered");
+        "c.json: pfNetdevices: missing or empty; it names the PFs whose VFs are advertised");
+}
+
+TEST_CASE("a null in the other formats' lists of names is an empty name") {
+  CHECK(first(shared(R"("rdmaHcaMax":5,"devices":["a",null])")).selectors.at(0).list("ifNames") ==
+        Texts{"a", ""});
+  CHECK(first(R"({"mode":"sriov","pfNetdevices":["ib0",null]})").selectors.at(0).list("pfNames") ==
+        Texts{"ib0", ""});
 }
 
 TEST_CASE("one file may have a resourceList and a configList, but no name twice") {
@@ -133,6 +175,28 @@ TEST_CASE("one file may have a resourceList and a configList, but no name twice"
   CHECK(parse("{" + list + R"(,"configList":[{"resourceName":"a","rdmaHcaMax":1,"devices":["c"]}]})", false)
             .skipped.at(0)
             .reason.find("\"rdma/a\" is already the name of another resource") != std::string::npos);
+}
+
+TEST_CASE("a socket has the name that it has with the format's peer, unless two resources would have it") {
+  const auto sockets = [](const std::string& text) {
+    Texts out;
+    for (const ResourceConfig& resource : parse(text).resources) out.push_back(socket_name(resource));
+    return out;
+  };
+  const auto entry = [](const std::string& prefix, const std::string& name) {
+    return R"({"resourcePrefix":")" + prefix + R"(","resourceName":")" + name +
+           R"(","rdmaHcaMax":1,"devices":["a"]})";
+  };
+  const auto with = [](const std::string& entries) { return "{\"configList\":[" + entries + "]}"; };
+  CHECK(sockets(with(entry("rdma", "hca_a") + "," + entry("rdma", "hca_b"))) ==
+        Texts{"hca_a.sock", "hca_b.sock"});
+  CHECK(sockets(with(entry("a.com", "x") + "," + entry("b.com", "x") + "," + entry("b.com", "y"))) ==
+        Texts{"a.com_x.sock", "b.com_x.sock", "y.sock"});
+  // The name of one without a prefix is that of another with its prefix.
+  CHECK(sockets(with(entry("p", "rdma_y") + "," + entry("rdma", "y") + "," + entry("q", "y"))) ==
+        Texts{"p_rdma_y.sock", "rdma_y.sock", "q_y.sock"});
+  CHECK(sockets(R"({"mode":"hca"})") == Texts{"rdma-sriov-dp.sock"});
+  CHECK(sockets(listed(R"("selectors":{})")) == Texts{"intel.com_a.sock"});
 }
 
 TEST_CASE("keys that no peer has are read in both lists") {

@@ -89,6 +89,8 @@ TEST_CASE("a list of values that never match is a mistake, unless it has another
   CHECK(good(R"({"pfNames":["p#3-1","q#0"]})"));
   CHECK(good(R"({"pfNames":["p#0,x"]})"));
   CHECK(of(R"({"rootDevices":["86:00.0"]})").find("can never match") != std::string::npos);
+  CHECK(good(R"({"rootDevices":["0000:AF:00.0#0-3","0000:3B:00.0"]})"));  // which is compared without case
+  CHECK(of(R"({"pciAddresses":["0000:AF:00.0"]})").find("can never match") != std::string::npos);
   CHECK(of(R"({"vdpaType":"net"})").find("can never match") != std::string::npos);
 }
 

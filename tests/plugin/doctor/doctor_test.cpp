@@ -76,6 +76,10 @@ sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/flags = 0x1003
 sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/mtu = 9000
 sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/ecn/roce_np/enable/3 = 1
 sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/net/eth1/ecn/roce_rp/enable/3 = 1
+sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/current_link_speed = 16.0 GT/s PCIe
+sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/max_link_speed = 16.0 GT/s PCIe
+sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/infiniband/mlx5_0/ports/1/counters/symbol_error = 0
+proc/sys/kernel/numa_balancing = 0
 sys/module/ib_core/parameters/netns_mode = N
 sys/module/mlx5_core/
 sys/module/mlx5_ib/
@@ -216,20 +220,28 @@ const std::vector<Case>& cases() {
        "0000:91:00.0"},
       {"VF-N26", Finding::advice,
        "pci pci0000:90/0000:91:00.0 class=0x030200 vendor=10de device=20b5 "
-       "driver=nvidia\nsys/module/nvidia/\n",
-       "nvidia_peermem is not loaded"},
+       "driver=nvidia\nsys/module/nvidia/taint = POE\n",
+       "nvidia_peermem is not loaded: GPUDirect RDMA is not possible, because the closed"},
       {"VF-N29", Finding::advice,
        "pci pci0000:90/0000:91:00.0 class=0x030200 vendor=10de device=20b5 numa=1 driver=nvidia\n"
        "pci pci0000:91/0000:92:00.0 class=0x030200 vendor=10de device=20b5 numa=0 driver=nvidia\n"
        "var/lib/kubelet/config.yaml = kind: KubeletConfiguration\n",
        "topologyManagerPolicy is none"},
-      {"VF-N31", Finding::fault, "etc/cni/net.d/00-cilium.conf = {}\n", "00-cilium.conf comes first"},
+      {"VF-N31", Finding::advice, "etc/cni/net.d/00-cilium.conf = {}\n", "00-cilium.conf comes first"},
+      {"VF-N31", Finding::fault, "etc/cni/net.d/00-cilium.conf = {}\n", "00-cilium.conf comes first",
+       R"({"resourceList":[{"resourceName":"rdma","selectors":{"isRdma":true}}]})"},
+      {"VF-N31", Finding::good, "etc/cni/net.d/00-cilium.conf = {}\n", "every resource shares its devices",
+       R"({"configList":[{"resourceName":"x","rdmaHcaMax":9,"selectors":{"ifNames":["eth1"]}}]})"},
       {"VF-N32", Finding::advice, "opt/cni/bin/whereabouts/\n", "whereabouts.kubeconfig is not there"},
       {"VF-N34", Finding::advice, "etc/containerd/config.toml = enable_cdi = false\n", "enable_cdi = false"},
       {"VF-N35", Finding::fault,
-       R"(etc/cdi/a.json = {"kind":"x.com/net","devices":[{"name":"one"}]})"
+       R"(var/run/cdi/a.json = {"kind":"x.com/net","devices":[{"name":"one"}]})"
        "\nvar/run/cdi/b.yaml = {kind: x.com/net, devices: [{name: one}]}\n",
        "CDI device x.com/net=one is defined by"},
+      {"VF-N35", Finding::note,
+       R"(etc/cdi/a.json = {"kind":"x.com/net","devices":[{"name":"one"}]})"
+       "\nvar/run/cdi/b.yaml = {kind: x.com/net, devices: [{name: one}]}\n",
+       "/var/run/cdi/b.yaml hides x.com/net=one of "},
       {"VF-N36", Finding::advice,
        "proc/8/comm = crio\nproc/8/limits = Max locked memory         65536                65536             "
        "   bytes\n",
@@ -278,6 +290,7 @@ const std::vector<Case>& cases() {
 void prepare(const Case& one, Tree& tree) {
   const std::string id = one.id;
   if (id == "VF-N01") tree.remove("sys/module/mlx5_ib");
+  if (id == "VF-N03") tree.remove("sys/module/ib_core");
   if (id == "VF-N07") tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.2/driver");
 }
 
@@ -332,11 +345,31 @@ const std::vector<Change>& changes() {
 
 }  // namespace
 
+TEST_CASE("the port of a shared device whose interface is down is a fault, that of another device is none") {
+  Tree tree("");
+  tree.add(kGood);
+  tree.remove(kPf + "net/eth1/carrier");  // cannot be read of an interface that is down
+  tree.add(kPf + "infiniband/mlx5_0/ports/1/state = 1: DOWN\n");
+  const auto results = [&](const std::string& config) {
+    return results_of("VF-N10", tree, tree.scan(), config);
+  };
+  const CheckResults shared =
+      results(R"({"configList":[{"resourceName":"x","rdmaHcaMax":9,"selectors":{"ifNames":["eth1"]}}]})");
+  REQUIRE(shared.size() == 1);
+  CHECK(shared[0].finding == Finding::fault);
+  CHECK(contains(shared[0].text, "0000:17:00.0 (eth1, mlx5_0): port 1 of mlx5_0 is DOWN"));
+  CHECK(contains(shared[0].remedy, "ip link set NAME up"));
+  for (const CheckResult& result :
+       results(R"({"resourceList":[{"resourceName":"x","selectors":{"ifNames":["eth1"]}}]})"))
+    CHECK(result.finding != Finding::fault);
+}
+
 TEST_CASE("a node where nothing is wrong has no finding, and every check can be made") {
   Tree tree("");
   tree.add(kGood);
   const SysRoot sys = tree.sys();
-  const Inventory inventory = tree.scan();
+  Inventory inventory = tree.scan();
+  inventory.asked_devlink = true;
   std::set<std::string> ids;
   for (const CheckReport& report :
        check_node({.sys = sys, .inventory = inventory, .kernel = sys, .read_dcb = good_dcb})) {
@@ -421,7 +454,15 @@ TEST_CASE("udev's rules: the first folder's file counts, comments and names of t
   Tree tree("");
   tree.add(kGood);
   tree.remove("usr/lib/udev");
-  CHECK(results_of("VF-N38", tree)[0].finding == Finding::unknown);
+  Inventory inventory = tree.scan();
+  CHECK(results_of("VF-N38", tree, inventory)[0].finding == Finding::good);  // the kernel's names
+  inventory.functions[0].rdma[0].name = "rail0";
+  CHECK(results_of("VF-N38", tree, inventory)[0].finding == Finding::unknown);
+  for (const char* name : {"ibp75s0", "rocep3s0f1", "roceo1", "iws3", "rocex525400c0fe123455"}) {
+    inventory.functions[0].rdma[0].name = name;
+    CAPTURE(name);
+    CHECK(results_of("VF-N38", tree, inventory)[0].finding == Finding::note);
+  }
   tree.add("etc/udev/rules.d/10-loop.rules -> 10-loop.rules");
   const CheckResults unread = results_of("VF-N38", tree);
   CHECK(unread[0].finding == Finding::unknown);
@@ -549,7 +590,7 @@ TEST_CASE("lossless: what PFC, trust and the traffic class of RoCE are together"
   const CheckResults off = found({.lossless = 0});
   CHECK(off[0].finding == Finding::note);
   CHECK(contains(off[0].text, "eth1: no priority is lossless (PFC is off)"));
-  CHECK(found({})[0].finding == Finding::good);  // the driver does not say
+  CHECK(found({})[0].finding == Finding::unknown);  // the driver does not say
   CHECK(found({.lossless = 0x08, .dscp = dscp}, tclass)[0].finding == Finding::good);
   CHECK(found({.lossless = 0x08, .dscp = dscp})[0].finding == Finding::good);
   CHECK(found({.lossless = 0x09})[0].finding == Finding::good);  // with or without a VLAN
@@ -561,7 +602,7 @@ TEST_CASE("lossless: what PFC, trust and the traffic class of RoCE are together"
                  "lossless is priority 5"));
   const CheckResults ignored = found({.lossless = 0x08}, tclass);
   CHECK(ignored[0].finding == Finding::advice);
-  CHECK(contains(ignored[0].text, "traffic class 106, which the port does not look at"));
+  CHECK(contains(ignored[0].text, "traffic class 106, which the port ignores"));
   const CheckResults untagged = found({.lossless = 0x18});
   CHECK(untagged[0].finding == Finding::note);
   CHECK(contains(untagged[0].text, "packets without a VLAN have priority 0; lossless is priorities 3, 4"));
@@ -572,8 +613,7 @@ TEST_CASE("lossless: what PFC, trust and the traffic class of RoCE are together"
   CHECK(contains(together[0].text, "lossless priority 4 shares traffic class 0"));
 }
 
-TEST_CASE(
-    "lossless: a driver without DCB has nothing to say, and where netlink is not asked nothing is known") {
+TEST_CASE("lossless: nothing is known of a driver without DCB, nor where netlink is not asked") {
   Tree tree("");
   tree.add(kGood);
   const Inventory inventory = tree.scan();
@@ -583,7 +623,7 @@ TEST_CASE(
   const auto failing = [](const std::string&) {
     return Result<std::optional<DcbSettings>>(Error{Errc::system, EIO, "EIO"});
   };
-  CHECK(results_of("VF-N17", tree, inventory, "", none)[0].finding == Finding::good);
+  CHECK(results_of("VF-N17", tree, inventory, "", none)[0].finding == Finding::unknown);
   CHECK(results_of("VF-N17", tree, inventory, "", failing)[0].finding == Finding::unknown);
   CHECK(results_of("VF-N17", tree, inventory, "", ReadDcb())[0].finding == Finding::unknown);
 }
@@ -702,9 +742,12 @@ TEST_CASE("known nodes have the findings that their reports describe, and no oth
         "VF-N14 note: 0000:18:00.0 (eno1, mlx5_bond_0) has RDMA and is the host's: ",
         "VF-N25 note: no RDMA device is below the host bridge of GPU 0000:31:00.0"}},
       {"v100_ib", {shared}},
-      {"roce_rails", {shared, "VF-N14 note: 0000:02:00.0 (eth0, mlx5_0) has RDMA and is the host's: "}},
+      {"roce_rails",
+       {shared, "VF-N14 note: 0000:02:00.0 (eth0, mlx5_0) has RDMA and is the host's: ",
+        "VF-N25 note: the nearest RDMA device of GPU 0000:1b:00.0 0000:3e:00.0 "}},
       {"erdma_vm",
-       {shared, "VF-N10 fault: 0000:9c:00.0 (rocep156s0): port 1 of rocep156s0 is DOWN, Disabled"}},
+       {shared, "VF-N10 fault: 0000:9c:00.0 (rocep156s0): port 1 of rocep156s0 is DOWN, Disabled",
+        "VF-N38 note: RDMA devices are named by their slot or GUID"}},
       {"dgx_a100", {}},
       {"dgx_h100", {}},
       {"b200",
@@ -716,7 +759,8 @@ TEST_CASE("known nodes have the findings that their reports describe, and no oth
        {shared, "VF-N07 advice: 1 VF of 0000:03:00.1 has no driver",
         "VF-N14 note: 0000:03:00.0 (enp3s0f0np0, rocep3s0f0) has RDMA and is the host's: ",
         "VF-N16 advice: 0000:03:00.0 (enp3s0f0np0, rocep3s0f0) has MTU 1500",
-        "VF-N16 advice: 0000:03:00.1 (enp3s0f1np1, rocep3s0f1) has MTU 1500"}},
+        "VF-N16 advice: 0000:03:00.1 (enp3s0f1np1, rocep3s0f1) has MTU 1500",
+        "VF-N38 note: RDMA devices are named by their slot or GUID"}},
       {"management", {}},
   };
   for (const auto& [name, expected] : kKnown) {
@@ -731,6 +775,7 @@ TEST_CASE("in the plugin's container the kernel's own settings are read from its
   Tree host("");
   host.add(kGood);
   host.remove("proc/sys/kernel/osrelease");
+  host.remove("sys/module/ib_core");
   Tree own("");
   own.add("proc/sys/kernel/osrelease = 4.18.0-553.el8\nproc/sys/kernel/numa_balancing = 1");
   const SysRoot sys = host.sys();
@@ -805,4 +850,285 @@ TEST_CASE("what PCI configuration space says of the way between GPU and NIC is r
   add_switch(unreadable);
   CHECK(results_of("VF-N24", unreadable)[0].finding == Finding::unknown);
   CHECK(results_of("VF-N27", unreadable)[0].finding == Finding::unknown);
+}
+
+TEST_CASE("kubelet and the CNI plugins are looked for in the folders that serve was started with") {
+  Tree tree("");
+  tree.add(kGood);
+  for (const auto& [from, to] :
+       {std::pair("var/lib/kubelet", "var/lib/k3s"), {"opt/cni/bin", "var/lib/cni/bin"}}) {
+    std::filesystem::create_directories(std::filesystem::path(tree.sys().path(to)).parent_path());
+    std::filesystem::rename(tree.sys().path(from), tree.sys().path(to));
+  }
+  const SysRoot sys = tree.sys();
+  const Inventory inventory = tree.scan();
+  CheckedNode node{.sys = sys, .inventory = inventory, .kernel = sys};
+  CHECK(results_of("VF-N31", node).front().finding == Finding::unknown);
+  CHECK(results_of("VF-N28", node).front().finding == Finding::unknown);
+  node.kubelet_root = "/var/lib/k3s";
+  node.cni_bin_dir = "/var/lib/cni/bin/";
+  for (const char* id : {"VF-N28", "VF-N30", "VF-N31"}) {
+    const CheckResults results = results_of(id, node);
+    CAPTURE(id);
+    CHECK((results.empty() || results.front().finding == Finding::good));
+  }
+  node.cni_bin_dir = "/";
+  CHECK(results_of("VF-N31", node).front().finding == Finding::advice);
+}
+
+TEST_CASE("the RDMA mode is judged by what the resources and networks of this node need") {
+  const std::string own = R"({"resourceName":"vf","selectors":{"isRdma":true,"isPf":false}})";
+  const std::string shared =
+      R"("configList":[{"resourceName":"shared","rdmaHcaMax":9,"hostUse":"warn","selectors":{"ifNames":["eth1"]}}])";
+  const auto found = [&](const std::string& mode, const std::string& config) {
+    Tree tree("");
+    tree.add(kGood + "sys/module/ib_core/parameters/netns_mode = " + mode + "\n");
+    return results_of("VF-N04", tree, tree.scan(), config).front();
+  };
+  const std::string sharing = "{" + shared + "}";
+  const std::string alone = R"({"resourceList":[)" + own + "]}";
+  const std::string both = R"({"resourceList":[)" + own + "]," + shared + "}";
+  CHECK(found("Y", sharing).finding == Finding::good);
+  CHECK(found("Y", alone).finding == Finding::advice);
+  CHECK(found("Y", both).finding == Finding::note);
+  CHECK(contains(found("Y", both).text, "could use none"));
+  CHECK(found("Y", "").finding == Finding::advice);
+  CHECK(found("N", alone).finding == Finding::good);
+  for (const std::string& config : {sharing, both}) {
+    CHECK(found("N", config).finding == Finding::fault);
+    CHECK(contains(found("N", config).text, "rdma/shared shares RDMA devices, but RDMA is in exclusive"));
+  }
+}
+
+TEST_CASE("an older Linux whose RDMA is in exclusive mode can move devices") {
+  Tree tree("");
+  tree.add(kGood + "proc/sys/kernel/osrelease = 4.18.0-553.el8_10.x86_64\n");
+  CHECK(results_of("VF-N03", tree)[0].finding == Finding::good);
+  tree.add("sys/module/ib_core/parameters/netns_mode = Y\n");
+  CHECK(results_of("VF-N03", tree)[0].finding == Finding::unknown);
+}
+
+TEST_CASE("the versions that Linux gave its modules up to 5.6 are of one origin with none") {
+  const auto found = [](const std::string& core, const std::string& ib) {
+    Tree tree("");
+    tree.add(kGood);
+    if (!core.empty()) tree.add("sys/module/mlx5_core/version = " + core + "\n");
+    if (!ib.empty()) tree.add("sys/module/mlx5_ib/version = " + ib + "\n");
+    return results_of("VF-N02", tree)[0].finding;
+  };
+  CHECK(found("5.0-0", "") == Finding::good);
+  CHECK(found("5.0-0", "5.0-0") == Finding::good);
+  CHECK(found("4.9-0.1.7", "5.0-0") == Finding::fault);
+  CHECK(found("24.10-1.1.4", "24.10-1.1.4") == Finding::good);
+}
+
+TEST_CASE("whether whereabouts has its kubeconfig is unknown where the folder is not mounted") {
+  Tree tree("");
+  tree.add(kGood + "opt/cni/bin/whereabouts/\n");
+  tree.remove("etc/cni");
+  CHECK(results_of("VF-N32", tree)[0].finding == Finding::unknown);
+}
+
+TEST_CASE("VFs that are not enabled are judged by the other cards of the model, and by the resources") {
+  const std::string second =
+      "pci pci0000:17/0000:18:00.0 class=0x020000 vendor=15b3 device=101d driver=mlx5_core net=eth2:1 "
+      "carrier=1 rdma=mlx5_5:Ethernet:ACTIVE:LinkUp:1\n";
+  const std::string folder = "sys/devices/pci0000:17/0000:18:00.0/";
+  const std::string enabled = "sriov_totalvfs = 8\n" + folder + "sriov_numvfs = 0\n";
+  const auto found = [&](const std::string& added, const std::string& selector) {
+    Tree tree("");
+    tree.add(kGood + second + added);
+    return results_of("VF-N06", tree, tree.scan(),
+                      selector.empty()
+                          ? ""
+                          : R"({"resourceList":[{"resourceName":"vf","selectors":)" + selector + "}]}")
+        .front();
+  };
+  const CheckResult forgotten = found(folder + enabled, "");
+  CHECK(forgotten.finding == Finding::advice);
+  CHECK(contains(forgotten.text, "0000:18:00.0 (eth2, mlx5_5): 0 of 8, and others of this model have some"));
+  CHECK(contains(forgotten.remedy, "0000:18:00.0/sriov_numvfs"));
+  CHECK(contains(found("", "").remedy, "mlxconfig -d 0000:18:00.0 set SRIOV_EN=1"));
+  CHECK(found(folder + enabled, R"({"isPf":false})").finding == Finding::advice);
+  const CheckResult empty = found(folder + enabled, R"({"pfNames":["eth2#0-3"]})");
+  CHECK(empty.finding == Finding::fault);
+  CHECK(contains(empty.text, "intel.com/vf has no device: it selects VFs, and of 0000:18:00.0"));
+}
+
+TEST_CASE("where the kernel binds no drivers to VFs, it is told to do so first") {
+  Tree tree("");
+  tree.add(kGood + kPf + "sriov_drivers_autoprobe = 0\n");
+  tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.2/driver");
+  CHECK(results_of("VF-N07", tree)[0].remedy.starts_with(
+      "echo 1 > /sys/bus/pci/devices/0000:17:00.0/sriov_drivers_autoprobe; then echo ADDRESS"));
+}
+
+TEST_CASE("a port that no resource selects is a note where there is a configuration") {
+  Tree tree("");
+  tree.add(kGood + kPf + "net/eth1/carrier = 0\n" + kPf + "infiniband/mlx5_0/ports/1/state = 1: DOWN\n");
+  const auto config = [](const std::string& vendor) {
+    return R"({"resourceList":[{"resourceName":"x","selectors":{"vendors":[")" + vendor + R"("]}}]})";
+  };
+  for (const char* id : {"VF-N09", "VF-N10"}) {
+    CAPTURE(id);
+    CHECK(results_of(id, tree, tree.scan())[0].finding == Finding::fault);
+    CHECK(results_of(id, tree, tree.scan(), config("15b3"))[0].finding == Finding::fault);
+    CHECK(results_of(id, tree, tree.scan(), config("8086"))[0].finding == Finding::note);
+  }
+}
+
+TEST_CASE("a free VF on InfiniBand waits for its GUID, unless a resource's health needs it") {
+  Tree tree("");
+  tree.add(kGood);
+  Inventory inventory = tree.scan();
+  PciFunction& vf = inventory.functions[1];
+  vf.rdma = {{.name = "mlx5_9",
+              .ports = {{.state = "DOWN", .link_layer = "InfiniBand"}},
+              .guid = "0000:0000:0000:0000"}};
+  vf.link_type = "infiniband";
+  const auto config = [](const char* health) {
+    return R"({"resourceList":[{"resourceName":"x","health":{"guid":)" + std::string(health) +
+           R"(},"selectors":{"vendors":["15b3"]}}]})";
+  };
+  CHECK(results_of("VF-N08", tree, inventory)[0].finding == Finding::advice);
+  CHECK(results_of("VF-N08", tree, inventory, config("false"))[0].finding == Finding::advice);
+  CHECK(results_of("VF-N08", tree, inventory, config("true"))[0].finding == Finding::fault);
+  CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::good);
+  vf.attached = true;
+  CHECK(results_of("VF-N08", tree, inventory)[0].finding == Finding::fault);
+  CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::fault);
+}
+
+TEST_CASE("GPUDirect RDMA without nvidia_peermem needs the open modules, and Linux 5.12") {
+  const auto found = [](const std::string& taint, const std::string& release, const char* vendor = "10de") {
+    Tree tree("");
+    tree.add(kGood + "pci pci0000:16/0000:16:02.0/0000:19:00.0 class=0x030200 vendor=" + vendor +
+             " device=20b5 numa=0 driver=nvidia\nsys/module/nvidia/\n" + taint +
+             "proc/sys/kernel/osrelease = " + release + "\n");
+    return results_of("VF-N26", tree)[0].finding;
+  };
+  const std::string open = "sys/module/nvidia/taint = OE\n";
+  const std::string closed = "sys/module/nvidia/taint = POE\n";
+  CHECK(found(open, "6.1.0-13-amd64") == Finding::good);
+  CHECK(found(open, "5.4.0-150-generic") == Finding::advice);
+  CHECK(found(open, "of mine") == Finding::unknown);
+  CHECK(found(closed, "6.1.0-13-amd64") == Finding::advice);
+  CHECK(found("", "6.1.0-13-amd64") == Finding::unknown);
+  CHECK(found(open, "6.1.0-13-amd64", "1002") == Finding::unknown);
+  CHECK(found(closed + "sys/module/nvidia_peermem/\n", "6.1.0-13-amd64") == Finding::good);
+}
+
+TEST_CASE("the nearest rail of a GPU: an address of the host does not exclude it, and PHB is a note") {
+  Tree tree("");
+  tree.add(kGood +
+           "pci pci0000:16/0000:16:02.0/0000:19:00.0 class=0x030200 vendor=10de device=20b5 numa=0 "
+           "driver=nvidia\n");
+  Inventory inventory = tree.scan();
+  const CheckResult behind = results_of("VF-N25", tree, inventory)[0];
+  CHECK(behind.finding == Finding::note);
+  CHECK(contains(behind.text, "is PHB, and NCCL uses GPUDirect RDMA up to PXB"));
+  CHECK(contains(behind.remedy, "preferredAllocation: pcie"));
+  for (PciFunction& function : inventory.functions)
+    function.host_use = {{HostUseFact::Kind::address, "it has 10.0.0.1"}};
+  CHECK(contains(results_of("VF-N25", tree, inventory)[0].text, "is PHB"));
+}
+
+TEST_CASE("what cannot be read for any device is unknown, never good") {
+  Tree tree("");
+  tree.add(kGood +
+           "pci pci0000:16/0000:16:02.0/0000:19:00.0 class=0x030200 vendor=10de device=20b5 numa=0 "
+           "driver=nvidia\n" +
+           kPf + "iommu_group -> ../../../../kernel/iommu_groups/9\n" + kPf + "numa_node = -1\n");
+  for (const char* gone : {"current_link_speed", "max_link_speed", "infiniband/mlx5_0/ports/1/counters"})
+    tree.remove(kPf + gone);
+  tree.remove("proc/sys/kernel/numa_balancing");
+  Inventory inventory = tree.scan();
+  inventory.unclean_unread = "EACCES";
+  for (const char* id : {"VF-N05", "VF-N13", "VF-N19", "VF-N22", "VF-N23", "VF-N33", "VF-N40"}) {
+    CAPTURE(id);
+    CHECK(results_of(id, tree, inventory)[0].finding == Finding::unknown);
+  }
+}
+
+TEST_CASE("in the plugin's container some of the host's folders have their own path") {
+  Tree host("");
+  host.add(kGood);
+  Tree own("");
+  own.add(
+      "var/lib/kubelet/device-plugins/kubelet.sock = socket\nvar/lib/kubelet/pod-resources/kubelet.sock = "
+      "socket\n"
+      R"(var/run/cdi/a.json = {"kind":"x.com/net","devices":[{"name":"one","containerEdits":)"
+      R"({"hooks":[{"hookName":"createRuntime","path":"/usr/bin/hook"}]}}]})"
+      "\nproc/sys/kernel/random/boot_id = 8f7e\n"
+      "proc/self/limits = Max locked memory         65536                65536                bytes\n");
+  for (const char* gone : {"var", "proc/7", "etc", "usr"}) host.remove(gone);
+  const SysRoot sys = host.sys();
+  const SysRoot kernel = own.sys();
+  const Inventory inventory = host.scan();
+  test::TempDir state;
+  const CheckedNode node{.sys = sys, .inventory = inventory, .kernel = kernel, .cni_state = state.path()};
+  for (const char* id : {"VF-N28", "VF-N30", "VF-N35"}) {
+    CAPTURE(id);
+    CHECK(results_of(id, node)[0].finding == Finding::good);
+  }
+  // The folder of the hook is not mounted.
+  CHECK(results_of("VF-N37", node)[0].finding == Finding::unknown);
+  const CheckResult memlock = results_of("VF-N36", node)[0];
+  CHECK(memlock.finding == Finding::advice);
+  CHECK(contains(memlock.text, "this container may lock 64 KiB"));
+
+  CHECK(results_of("VF-N31", node)[0].finding == Finding::unknown);
+  Record record;
+  record.attachment = {"c1", "net1"};
+  record.device_key = "0000:17:00.1";
+  record.boot_id = "8f7d";
+  test::write_attachment(Attachments(state.path()), record);
+  CHECK(results_of("VF-N31", node)[0].finding == Finding::unknown);
+  record.attachment = {"c2", "net1"};
+  record.device_key = "0000:17:00.2";
+  record.boot_id = "8f7e";
+  test::write_attachment(Attachments(state.path()), record);
+  CHECK(results_of("VF-N31", node)[0].finding == Finding::good);
+}
+
+TEST_CASE("a low limit of the runtime does not matter where every resource has memlock") {
+  Tree tree("");
+  tree.add(kGood +
+           "proc/7/limits = Max locked memory         65536                65536                bytes\n");
+  const auto config = [](const char* memlock) {
+    return R"({"resourceList":[{"resourceName":"x",)" + std::string(memlock) +
+           R"("selectors":{"isRdma":true}}]})";
+  };
+  CHECK(results_of("VF-N36", tree, tree.scan(), config(""))[0].finding == Finding::advice);
+  CHECK(results_of("VF-N36", tree, tree.scan(), config("\"memlock\":true,"))[0].finding == Finding::good);
+}
+
+TEST_CASE("where the kernel's log cannot be read the counters of PCIe speak") {
+  Tree tree("");
+  tree.add(kGood);
+  tree.remove("dev/kmsg");
+  CHECK(results_of("VF-N45", tree)[0].finding == Finding::unknown);
+  tree.add(kPf + "aer_dev_correctable | RxErr 3\n" + kPf + "aer_dev_correctable | TOTAL_ERR_COR 3\n" + kPf +
+           "aer_dev_fatal | TOTAL_ERR_FATAL 0\n");
+  const CheckResults corrected = results_of("VF-N45", tree);
+  CHECK(corrected[0].finding == Finding::note);
+  CHECK(contains(corrected[0].text, "PCIe has counted correctable errors since boot: 0000:17:00.0 (3)"));
+  tree.add("sys/bus/pci/devices/0000:16:01.0/aer_dev_nonfatal | TOTAL_ERR_NONFATAL 1\n");
+  CHECK(results_of("VF-N45", tree)[0].finding == Finding::advice);
+}
+
+TEST_CASE("the settings of rails are those of this process' own namespace, if that is the host's") {
+  Tree host("");
+  host.add(kGood);
+  host.add(kTwoRails);
+  host.remove("proc/sys");
+  Tree own("");
+  own.add(kTwoRails);
+  const SysRoot sys = host.sys();
+  const SysRoot kernel = own.sys();
+  const Inventory inventory = host.scan();
+  const CheckedNode node{.sys = sys, .inventory = inventory, .kernel = kernel};
+  CHECK(results_of("VF-N43", node)[0].finding == Finding::advice);
+  own.remove("proc/sys/net/core");
+  CHECK(results_of("VF-N43", node)[0].finding == Finding::unknown);
 }

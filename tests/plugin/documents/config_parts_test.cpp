@@ -85,7 +85,8 @@ TEST_CASE("an error within a ConfigMap has file, document, line and key") {
   CHECK(error_of(text) ==
         "f.yaml: document 1 (ConfigMap b/a): data[\"config.json\"]: resourceList[0] (intel.com/x): "
         "selectors.vendor "
-        "(line 11): unknown key; did you mean \"vendors\"? As it stands more is selected");
+        "(line 11): unknown key; without it, more devices are selected than intended; did you mean "
+        "\"vendors\"?");
   CHECK(error_of(kHead + with("config.json", "{\"resourceList\": oops}")) ==
         "f.yaml: document 1 (ConfigMap b/a): data[\"config.json\"]: line 8, column 18: Invalid value.");
   CHECK(error_of(std::string(kHead) + "  config.json: \"\"\n")
@@ -219,11 +220,12 @@ TEST_CASE("a policy that cannot be converted is refused with document, line and 
   const auto refusal = [](const std::string& spec) { return error_of(policy("p", spec)); };
   CHECK(refusal("  nicSelector: {}\n") == where + "spec.resourceName (line 6): missing");
   CHECK(refusal("  resourceName: a\n") ==
-        where + "spec.nicSelector (line 6): missing; it says which PFs' VFs are offered");
+        where + "spec.nicSelector (line 6): missing; it says which PFs' VFs are advertised");
   CHECK(refusal("  resourceName: a\n  nicSelector:\n    pfName: [x]\n") ==
         where +
-            "spec.nicSelector.pfName (line 8): unknown key; did you mean \"pfNames\"? As it stands more is "
-            "selected");
+            "spec.nicSelector.pfName (line 8): unknown key; without it, more devices are selected than "
+            "intended; "
+            "did you mean \"pfNames\"?");
   CHECK(refusal("  resourceName: a\n  nicSelector:\n    netFilter: openstack/NetworkID:x\n")
             .find("spec.nicSelector.netFilter (line 8): it asks the cloud's metadata") != std::string::npos);
   CHECK(refusal("  resourceName: a\n  deviceType: vfio\n  nicSelector: {pfNames: [x]}\n") ==
@@ -242,8 +244,8 @@ TEST_CASE("a policy that selects more or less than it states is a mistake") {
   CHECK(mistake("  nicSelector: {}\n").find("spec.nicSelector (line 7): it selects by nothing") !=
         std::string::npos);
   CHECK(mistake("  numVfs: 1\n  nicSelector: {vendor: \"15b3\", deviceID: \"ffff\"}\n")
-            .find("spec.nicSelector.deviceID (line 8): \"ffff\" is not a PF whose VFs' device is known") !=
-        std::string::npos);
+            .find("spec.nicSelector.deviceID (line 8): \"ffff\" is not the device id of a known PF, so it is "
+                  "ignored") != std::string::npos);
   CHECK(mistake("  isRdma: true\n  deviceType: vfio-pci\n  nicSelector: {pfNames: [x]}\n")
             .find("spec.isRdma (line 7): matches nothing on any node") != std::string::npos);
   const Config nodes =

@@ -118,6 +118,7 @@ TEST_CASE("files of the host that cannot be read are an error, and the reader's 
   CHECK(read_network(tree.sys(), nullptr).default_routes.size() == 1);  // a captured tree without proc/1
   SECTION("route is a folder, whose read is EISDIR") { tree.add("proc/1/net/route/"); }
   SECTION("proc/1 is a link that leads to itself, ELOOP") { tree.add("proc/1 -> 1"); }
+  SECTION("procfs hides proc/1") { tree.add("proc/self/status = Name: x"); }
   const auto network = read_host_network(tree.sys(), nullptr);
   REQUIRE_FALSE(network);
   CHECK(network.error().text.find("read the host's routes and addresses: ") == 0);
@@ -214,4 +215,21 @@ TEST_CASE("when netlink fails the files are read, and a warning says so") {
   CHECK(network.default_routes.count("bond0.100") == 1);
   CHECK(network.warnings.back().find("EPERM (Operation not permitted); files are read instead") !=
         std::string::npos);
+}
+
+TEST_CASE(
+    "addresses that cannot be read are as routes that cannot; an interface that has just gone has none") {
+  const test::TempDir folder;
+  test::FakeWorld world(folder.path());
+  world.add_vf("0000:21:10.0", "vf0");
+  const auto host = world.open(test::FakeWorld::kHost);
+  Tree tree("");
+  tree.add("sys/class/net/vf0/ifindex = " + std::to_string(world.link("vf0").index));
+  const int error = GENERATE(ENODEV, ENOMEM, EIO);
+  CAPTURE(error);
+  world.fail_call(2, error, test::FakeWorld::When::before);
+  const HostNetwork network = read_network(tree.sys(), host.get());
+  REQUIRE(world.calls() == 2);
+  CHECK(network.warnings.empty() == (error == ENODEV));
+  if (error != ENODEV) CHECK(network.warnings.back().find("read the addresses of vf0: ") == 0);
 }

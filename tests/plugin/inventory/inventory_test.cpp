@@ -181,7 +181,7 @@ TEST_CASE("the netdev of a virtio function is found below its virtio child") {
   CHECK(nic.netdevs[0].name == "eth9");
 }
 
-TEST_CASE("a vDPA device belongs to the innermost PCI function above it") {
+TEST_CASE("a vDPA device belongs to the PCI function in whose folder it is") {
   Tree tree("mlx5_switchdev");
   tree.add(R"(
     sys/bus/vdpa/devices/vdpa2 -> ../../../devices/pci0000:00/0000:00:02.0/0000:03:00.4/vdpa2
@@ -195,6 +195,15 @@ TEST_CASE("a vDPA device belongs to the innermost PCI function above it") {
   CHECK(vf.vdpa->driver == "vhost_vdpa");
   CHECK(vf.vdpa->node == "vhost-vdpa-0");
   CHECK_FALSE(function(inventory, "0000:03:00.3").vdpa);
+}
+
+TEST_CASE("a sub-function's vDPA device is not its PF's") {
+  Tree tree("mlx5_switchdev");
+  tree.add(R"(
+    sys/bus/vdpa/devices/vdpa0 -> ../../../devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.4/vdpa0
+    sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/mlx5_core.sf.4/vdpa0/driver -> ../../../../../../bus/vdpa/drivers/vhost_vdpa
+  )");
+  CHECK_FALSE(function(tree.scan(), "0000:03:00.0").vdpa);
 }
 
 TEST_CASE("an IOMMU group without an IOMMU and a uio device are recognised") {
@@ -259,6 +268,20 @@ TEST_CASE("a function that cannot be read is not one that is gone, and hides no 
   REQUIRE(inventory.unread.size() == 1);
   CHECK(inventory.unread[0].id == kBrokenVf);
   CHECK(inventory.unread[0].reason.find("ELOOP") != std::string::npos);
+}
+
+TEST_CASE("a function whose partition or product data cannot be read is not one without") {
+  Tree tree("igb_node");
+  const std::string hca = "sys/bus/pci/devices/0000:05:00.0/";
+  for (const char* file : {"class = 0x020700", "vendor = 0x15b3", "net/ib0/type = 32",
+                           "infiniband/mlx5_9/ports/1/state = 4: ACTIVE"})
+    tree.add(hca + file);
+  SECTION("the partition") { tree.add(hca + "infiniband/mlx5_9/ports/1/pkeys/0/"); }  // EISDIR
+  SECTION("the product data") { tree.add(hca + "vpd/"); }
+  const Inventory inventory = tree.scan();
+  REQUIRE(inventory.unread.size() == 1);
+  CHECK(inventory.unread[0].id == "0000:05:00.0");
+  CHECK(inventory.unread[0].reason.find("EISDIR") != std::string::npos);
 }
 
 TEST_CASE("an address that is spelt otherwise than the kernel does is no second device with that id") {

@@ -53,7 +53,7 @@ TEST_CASE("A device that could not be restored is unhealthy with the reasons, un
   const std::string& fault = found.text;
   CHECK_THAT(fault, Catch::Contains("rings: rx is 512, was 256"));
   CHECK_THAT(fault, Catch::Contains("mode is 1, was 0"));
-  CHECK_THAT(fault, Catch::Contains("vfrail-cni sweep"));
+  CHECK_THAT(fault, Catch::Contains("/opt/cni/bin/vfrail sweep"));
   CHECK(find_fault(inventory->functions[1], resource).empty());
 }
 
@@ -71,9 +71,19 @@ TEST_CASE("A container that mounts the host uses the boot id of its own /proc") 
   CHECK(inventory->functions[1].unclean.empty());
 }
 
+TEST_CASE("A malformed file makes its device unclean, and hides no other") {
+  const StateFolder state;
+  state.put("0000:03:02.1@1.json", "{");
+  state.put("0000:03:02.2.json", format_unclean({"boot-1", {"x"}}));
+  const auto inventory = state.inventory();
+  REQUIRE(inventory);
+  CHECK_THAT(inventory->functions[0].unclean, Catch::StartsWith("its state cannot be read: "));
+  CHECK(inventory->functions[1].unclean == "x");
+}
+
 TEST_CASE("An unreadable state of vfrail-cni marks no device as clean") {
   const StateFolder state;
-  state.put("0000:03:02.1.json", "{");
+  std::filesystem::create_directories(state.path("cni/unclean/0000:03:02.1.json"));
   CHECK_FALSE(state.inventory());
   std::filesystem::remove_all(state.path("cni"));
   CHECK(state.inventory());
@@ -102,6 +112,18 @@ TEST_CASE("A file that comes into the folder of unclean devices, or leaves it, i
     std::filesystem::rename(outside, state.path("cni/later/x.json"));
     CHECK(later.read() == "files in " + state.path("cni/later"));
   }
+}
+
+TEST_CASE("A folder that is removed and made again is followed again from the next rescan on") {
+  const StateFolder state;
+  FolderEvents events(state.path("cni/unclean"));
+  std::filesystem::remove(state.path("cni/unclean"));
+  CHECK(events.read() == "files in " + state.path("cni/unclean"));
+  CHECK(events.fds().empty());
+  std::filesystem::create_directories(state.path("cni/unclean"));
+  events.open_missing();
+  state.put("0000:03:02.1.json", "{");
+  CHECK(events.read() == "files in " + state.path("cni/unclean"));
 }
 
 TEST_CASE("The first unclean device of a node is an event, too, although its folder comes with it") {

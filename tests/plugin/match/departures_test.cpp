@@ -103,6 +103,42 @@ TEST_CASE("a device that the configuration gives to another resource leaves at o
   CHECK(ids(found.pools[0]) == Texts{kSecond});
 }
 
+TEST_CASE("a device in a pod that another resource would offer stays until no container has it") {
+  Scene scene;
+  Pools found;
+  const auto scan = [&](milliseconds at) {
+    found = Pools();
+    found.pools = {pool_of({kSecond}), pool_of({kFirst}, "rest")};
+    found.pools[1].devices[0].facts.driver = Driver("mlx5_core");  // and no interface
+    scene.departures.hold(found, scene.published, scene.in_use ? &*scene.in_use : nullptr, kStart + at);
+    return ids(found.pools[0]);
+  };
+  CHECK(scan(milliseconds{0}) == kBoth);
+  CHECK(found.pools[1].devices.empty());
+  CHECK(scene.departures.wait_for_kubelet());
+  SECTION("kubelet says that a container has it: however long") {
+    scene.answer({kFirst}, milliseconds{1});
+    CHECK(scan(std::chrono::hours{1}) == kBoth);
+    CHECK(found.pools[0].devices[0].fault.empty());
+    CHECK(found.pools[1].devices.empty());
+    CHECK_FALSE(scene.departures.wait_for_kubelet());
+  }
+  SECTION("kubelet cannot be asked") {
+    scene.departures.not_answered();
+    CHECK(scan(seconds{60}) == kBoth);
+    CHECK_FALSE(scene.departures.wait_for_kubelet());
+  }
+  SECTION("no container has it") {
+    scene.answer({}, milliseconds{1});
+    CHECK(scan(seconds{1}) == Texts{kSecond});
+    CHECK(ids(found.pools[1]) == Texts{kFirst});
+  }
+  SECTION("a container of the other resource has it") {
+    scene.in_use.emplace().resources["intel.com/rest"][kFirst] = {"default", "p", "c"};
+    CHECK(scan(milliseconds{1}) == Texts{kSecond});
+  }
+}
+
 TEST_CASE("an unreadable device stays unchanged, however long, and leaves when it is known to be gone") {
   Scene scene;
   scene.answer({}, milliseconds{1});

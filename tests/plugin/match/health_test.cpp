@@ -68,13 +68,28 @@ TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
   CHECK(find_fault(pf, {}).text == "its port is DOWN, Polling: check its cable and switch");
 }
 
+TEST_CASE("a port whose state cannot be read is not down") {
+  CHECK(find_fault(infiniband_vf("", ""), {}).empty());
+  CHECK_FALSE(find_fault(infiniband_vf("", "Polling"), {}).empty());
+  PciFunction two_ports = infiniband_vf("", "");
+  two_ports.port.rdma.push_back(port("DOWN", "Polling", "InfiniBand"));
+  CHECK(find_fault(two_ports, {}).text ==
+        "the port of its PF 0000:03:00.0 is DOWN, Polling: check its cable and switch");
+  ResourceConfig shared;
+  shared.unit = UnitKind::shared;
+  PciFunction nic = ethernet_vf(true, true);
+  nic.rdma.resize(1);
+  nic.rdma[0].ports = {port("", "", "Ethernet")};
+  CHECK(find_fault(nic, shared).empty());
+}
+
 TEST_CASE("the carrier of an Ethernet PF counts if the pool requires it") {
   const ResourceConfig policy = only("carrier", true);
   CHECK(find_fault(ethernet_vf(true, true), policy).empty());
   CHECK(find_fault(ethernet_vf(true, false), policy).text ==
         "the port of its PF 0000:03:00.0 has no carrier: check its cable and switch");
   CHECK(find_fault(ethernet_vf(false, false), policy).text ==
-        "the port of its PF 0000:03:00.0 is administratively down: set its interface up");
+        "the port of its PF 0000:03:00.0 is administratively down: bring its interface up");
   CHECK(find_fault(ethernet_vf(true, false), {}).empty());
   CHECK(find_fault(infiniband_vf("ACTIVE", "LinkUp"), policy).empty());
 }

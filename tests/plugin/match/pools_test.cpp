@@ -163,7 +163,7 @@ TEST_CASE("a function that the host uses is left out by default, with the use as
 TEST_CASE("a function that merely has host addresses is advertised with a warning") {
   const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
   REQUIRE(pools.warnings.size() == 1);
-  CHECK(pools.warnings[0].find("intel.com/a offers 0000:02:00.1, which the host uses: eno4 has ") == 0);
+  CHECK(pools.warnings[0].find("intel.com/a advertises 0000:02:00.1, which the host uses: eno4 has ") == 0);
   CHECK(pools.warnings[0].ends_with(" [VF-HOST-DEVICE-OFFERED]"));
 }
 
@@ -359,7 +359,8 @@ TEST_CASE("a PF and its sub-functions in two pools are warned about") {
   tree.add(kSubFunctions);
   const Pools pools = match(config(resource("pf", "{}") + "," + aux(R"({"auxTypes":["sf"]})")), tree.scan());
   REQUIRE(pools.warnings.size() == 2);
-  CHECK(pools.warnings[0].find("intel.com/pf offers 0000:03:00.0, whose sub-function mlx5_core.sf.10") == 0);
+  CHECK(pools.warnings[0].find("intel.com/pf advertises 0000:03:00.0, whose sub-function mlx5_core.sf.10") ==
+        0);
   CHECK(pools.warnings[0].ends_with(" [VF-PORT-OFFERED-TWICE]"));
 }
 

@@ -63,6 +63,30 @@ TEST_CASE(
   CHECK(fault_of(pools, "0000:21:10.0", 1) == "intel.com/new has it by the configuration of now");
 }
 
+TEST_CASE("a device in a pod that selectors see less of goes back to its own resource, healthy") {
+  Tree tree("igb_node");
+  tree.move_to_pod("0000:21:10.2");
+  const std::string resources =
+      R"({"resourceName":"own","selectors":{"rdmaDevices":["mlx5_1"],"isRdma":true}},
+                                   {"resourceName":"rest","selectors":{"vendors":["8086"]}})";
+  Pools pools = pools_of(tree, resources);
+  REQUIRE(pools.pools[1].find("0000:21:10.2") != nullptr);  // by what can be seen
+  SECTION("its container has it") {
+    keep_in_use(pools, in_use({"0000:21:10.2"}, "intel.com/own"));
+    CHECK(fault_of(pools, "0000:21:10.2", 0).empty());
+    CHECK(pools.pools[0].find("0000:21:10.2")->rdma);
+    CHECK(pools.pools[1].find("0000:21:10.2") == nullptr);
+    CHECK(pools.pools[1].devices.size() == 7);
+  }
+  SECTION("a container of the other resource has it, too") {
+    DevicesInUse both = in_use({"0000:21:10.2"}, "intel.com/own");
+    both.resources["intel.com/rest"] = both.resources["intel.com/own"];
+    keep_in_use(pools, both);
+    CHECK(fault_of(pools, "0000:21:10.2", 0) == "intel.com/rest has it by the configuration of now");
+    CHECK(pools.pools[1].find("0000:21:10.2") != nullptr);
+  }
+}
+
 TEST_CASE("resources of other plugins and invalid ids in kubelet's answer change nothing") {
   Pools pools = pools_of(Tree("igb_node"), kHostdev);
   keep_in_use(pools, in_use({"0000:99:00.0"}, "nvidia.com/gpu"));
@@ -96,4 +120,24 @@ TEST_CASE("the devices of a bundle belong to the container that has the unit") {
     pools.push_back(PublishedPool(std::move(pool)));
   CHECK(find_orphaned(pools, in_use({"bundle-0", "bundle-99"}, "intel.com/rails"), {}) ==
         std::map<std::string, std::string>{{"0000:21:10.2", "is in another network namespace"}});
+}
+
+TEST_CASE("the devices of units are in use with them, of bundles and of shared pools") {
+  std::vector<PublishedPool> pools;
+  const std::string rails = R"({"resourceName":"rails","bundle":true,"selectors":{"isRdma":true}})";
+  for (Pool& pool : pools_of(Tree("igb_node"), rails).pools) {
+    Pool shared = pool;
+    shared.config.name = "shared";
+    shared.config.unit = UnitKind::shared;
+    shared.config.units = 2;
+    pools.push_back(PublishedPool(std::move(shared)));
+    pools.push_back(PublishedPool(std::move(pool)));
+  }
+  DevicesInUse used = in_use({"bundle-1", "bundle-99"}, "intel.com/rails");
+  used.resources["intel.com/shared"]["1"] = {"default", "p", "c"};
+  const DevicesInUse all = with_devices_of_units(used, pools);
+  CHECK(all.count("intel.com/rails") == 4);
+  CHECK(all.find("intel.com/rails", "0000:21:10.2") != nullptr);
+  CHECK(all.find("intel.com/rails", "0000:41:10.2") != nullptr);
+  CHECK(all.find("intel.com/shared", "0000:41:10.6") != nullptr);
 }

@@ -1,6 +1,7 @@
 // Where the counters of a device come from, and what is said when they come from nowhere.
 #include "plugin/metrics/device_counters.h"
 
+#include "plugin/metrics/pod_namespaces.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/temp_dir.h"
@@ -177,6 +178,24 @@ TEST_CASE("what cannot be read has its reason") {
     CHECK(bench.read().at(kVf0).no_traffic == NoCounters::pf_out_of_reach);
     CHECK(bench.questions() == 1);
   }
+}
+
+TEST_CASE("bytes of an RDMA device in a pod are those of its sysfs, and without it what netlink has") {
+  Bench bench;
+  const int pod = bench.world().add_netns("/run/netns/pod");
+  for (const char* name : {"mlx5_0", "mlx5_1"}) {
+    bench.world().rdma(name).netns = pod;
+    bench.world().rdma(name).counters = {{"out_of_sequence", 3}};
+  }
+  bench.world().rdma("mlx5_0").sysfs_counters = {{"port_rcv_data", 500}, {"out_of_sequence", 3}};
+  PodNamespaces out;
+  const auto kernel = bench.world().open(pod);
+  read_pod_namespace(*kernel, out);
+  REQUIRE(out.rdma.at("mlx5_0").size() == 1);
+  CHECK(out.rdma.at("mlx5_0")[0].counters.size() == 2);
+  REQUIRE(out.rdma.at("mlx5_1").size() == 1);
+  REQUIRE(out.rdma.at("mlx5_1")[0].counters.size() == 1);
+  CHECK(out.rdma.at("mlx5_1")[0].counters[0].name == "out_of_sequence");
 }
 
 TEST_CASE("RDMA counters are read from sysfs, those that are numbers") {

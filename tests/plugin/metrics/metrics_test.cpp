@@ -116,6 +116,33 @@ TEST_CASE("the metrics have pools, calls, scans and devices") {
   CHECK(text.find("vfrail_build_info{version=\"") != std::string::npos);
 }
 
+TEST_CASE("a scan that failed, and devices that could not be read, are in the metrics") {
+  MetricsInput input = make_input(1);
+  CHECK(has_line(render_metrics(input), "vfrail_scan_failing 0"));
+  CHECK(has_line(render_metrics(input), "vfrail_devices_unread 0"));
+  NodeStatus status = *input.status;
+  status.scan_failure = "0000:00:00.1: EIO";
+  status.unread = 1;
+  input.status = std::make_shared<NodeStatus>(status);
+  CHECK(has_line(render_metrics(input), "vfrail_scan_failing 1"));
+  CHECK(has_line(render_metrics(input), "vfrail_devices_unread 1"));
+}
+
+TEST_CASE("a resource that matches no device has its series, with 0") {
+  MetricsInput input = make_input(1);
+  NodeStatus status = *input.status;
+  Pool none;
+  none.config.prefix = "nvidia.com";
+  none.config.name = "none";
+  status.resources.push_back({.pool = PublishedPool(std::move(none))});
+  input.status = std::make_shared<NodeStatus>(status);
+  const std::string text = render_metrics(input);
+  CHECK(has_line(text, R"(vfrail_devices{resource="nvidia.com/none",state="healthy"} 0)"));
+  CHECK(has_line(text, R"(vfrail_devices{resource="nvidia.com/none",state="unhealthy"} 0)"));
+  CHECK(has_line(text, R"(vfrail_devices_in_use{resource="nvidia.com/none"} 0)"));
+  CHECK(has_line(text, R"(vfrail_resource_registered{resource="nvidia.com/none"} 0)"));
+}
+
 TEST_CASE("promtool accepts the metrics") {
   check_with_promtool(render_metrics(make_input(3)));
   auto gaps = make_input(2);

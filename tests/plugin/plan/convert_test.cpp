@@ -147,6 +147,13 @@ spec:
   CHECK(tells(text, "vfrail"));
 }
 
+TEST_CASE("a resource that selects by DDP packages has a note about what devlink does not tell") {
+  const std::string text = text_of_converted(converted(
+      "sriov-device-plugin", R"({"resourceList":[{"resourceName":"a","selectors":{"ddpProfiles":["GTP"]}}]})",
+      "a100_bond"));
+  CHECK(tells(text, "# ddpProfiles of intel.com/a are compared with fw.app.name"));
+}
+
 TEST_CASE("a file without anything of that plugin is refused") {
   CHECK_FALSE(converted("rdma-shared", kHostdevPolicy, "a100_bond"));
   CHECK_FALSE(converted("ib-sriov-cni", kSriovNetwork, "a100_bond"));

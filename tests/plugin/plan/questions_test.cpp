@@ -103,7 +103,7 @@ TEST_CASE("the six questions of an administrator are answered on his node") {
     answers(node.plan_text,
             "\"Couldn't allocate MR; SIGSEGV in ncclProxyServiceUDS; NCCL: unhandled system error\" cause: "
             "the container may not pin the memory");
-    answers(node.plan_text, "A memory limit of the pod is no cause");
+    answers(node.plan_text, "A memory limit of the pod is not the cause");
     const test::Run explained = test::run([] { return explain({.id = "VF-PORT-DOWN", .json = false}); });
     CHECK(explained.code == 0);
     answers(explained.out, "VF-PORT-DOWN");
@@ -124,4 +124,16 @@ TEST_CASE("his resource with four devices: two of them are the ports that carry 
   answers(*text, "selects 0000:18:00.0 0000:4b:00.0 0000:b2:00.0");
   answers(*text, "perhaps 0000:18:00.1");
   answers(*text, "vfrail selects 0000:4b:00.0 0000:b2:00.0");
+}
+
+TEST_CASE("a pod of a resource with memlock needs neither root nor a capability") {
+  const auto config =
+      parse_config(R"({"resourceList":[{"resourceName":"x","memlock":true,"selectors":{"isRdma":true}}]})",
+                   {.file = "c.json"});
+  REQUIRE(config);
+  const auto text = make_example(*config, {.resource = "intel.com/x", .kind = "pod"});
+  REQUIRE(text);
+  CHECK(text->find("securityContext") == std::string::npos);
+  CHECK(text->find("IPC_LOCK") == std::string::npos);
+  CHECK(text->find("the resource's memlock lifts the limit") != std::string::npos);
 }

@@ -96,6 +96,14 @@ TEST_CASE(
   CHECK(result.err.find("a unix socket's path can have 107") != std::string::npos);
 }
 
+TEST_CASE("check-config says on which nodes ddpProfiles match nothing") {
+  const TempDir folder;
+  const Run result = check(
+      {write(folder, R"({"resourceList":[{"resourceName":"a","selectors":{"ddpProfiles":["GTP"]}}]})")});
+  CHECK(result.code == 0);
+  CHECK(result.err.find("note: ddpProfiles of intel.com/a are compared with fw.app.name") == 0);
+}
+
 TEST_CASE("check-config exits with 2 for one faulty entry, and under strict with 1 for a warning") {
   const TempDir folder;
   CheckConfigOptions options;

@@ -32,9 +32,9 @@ TEST_CASE("a shared resource is described in words, and so is an inverted select
   allocates  the RDMA device's nodes
   units      8, each with one device of the pool
   health     InfiniBand port, devlink reporters
-  links      interfaces that are administratively down are set up once
+  links      interfaces that are administratively down are brought up once
   adds       cxi/*
   topology   NUMA nodes are not reported
-  socket     rdma_hca.sock
+  socket     hca.sock
 )");
 }

@@ -131,7 +131,7 @@ TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the
   CHECK(result.code == 2);
   CHECK(result.err == "vfrail: " + scene.options.config_file +
                           ": resourceList: missing, and so are configList and mode: there is nothing to "
-                          "offer [VF-CONFIG-EMPTY]\n");
+                          "advertise [VF-CONFIG-EMPTY]\n");
 }
 
 TEST_CASE("inspect shows the other devices beside one that cannot be read, and exits with 1") {

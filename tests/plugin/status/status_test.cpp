@@ -45,6 +45,20 @@ TEST_CASE("a plugin is not ready while an entry of its configuration is faulty")
         std::vector<std::string>{"not served: c.json: resourceList[0] (nvidia.com/a): selectors: missing"});
 }
 
+TEST_CASE("a plugin is not ready while the node cannot be read, and says why") {
+  NodeStatus status;
+  status.scan_failure = "no sysfs today";
+  CHECK(find_obstacles(status) ==
+        std::vector<std::string>{"the node's devices have not been read yet: no sysfs today"});
+  status.scanned = true;
+  status.resources = {resource("a", 1)};
+  CHECK(find_obstacles(status) ==
+        std::vector<std::string>{"the node's devices cannot be read; what was read last stays advertised: "
+                                 "no sysfs today"});
+  status.scan_failure.clear();
+  CHECK(find_obstacles(status).empty());
+}
+
 TEST_CASE("the heartbeat asks once, and reports silence for as long as nobody answers") {
   Status status;
   CHECK_FALSE(status.silent_for());

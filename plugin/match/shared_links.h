@@ -1,0 +1,28 @@
+// The interfaces of shared devices. RDMA over Ethernet has no address, and so no use, while its interface is
+// administratively down. Pure.
+#pragma once
+
+#include "plugin/match/pools.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace vfrail {
+
+// Whether links of the host can be set up from here.
+enum class Reach : uint8_t { host, elsewhere };
+inline constexpr const char* kHostOutOfReach =
+    "it cannot be brought up from here, which is not the host's network namespace";
+
+// The first interface of each device of a shared pool; a device can be in several.
+using SharedLinkVisit = std::function<void(const Pool&, const PoolDevice&, const Netdev&)>;
+void each_shared_link(const Pools& pools, const SharedLinkVisit& visit);
+
+// A warning for such an interface that is down; empty if that does not matter. `why` it stays so, or empty.
+std::string describe_down_link(const Pool& pool, const PoolDevice& device, const std::string& why);
+// All of them, for a report.
+std::vector<std::string> find_links_down(const Pools& pools, Reach reach);
+
+}  // namespace vfrail

@@ -1,0 +1,99 @@
+// What the search for hidden namespaces says of what it cannot read. With real processes:
+// tests/netns/hostile_test.cpp.
+#include "cni/node/hidden_namespaces.h"
+
+#include "tests/cni/fake_node.h"
+
+#include <cerrno>
+
+namespace vfrail::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct HiddenNode : FakeNode {
+  // A thread of process 79 that is alone in a namespace.
+  int add_thread(const std::string& tid) {
+    const fs::path folder = dir.path("root/proc/79/task/" + tid + "/ns");
+    const int netns = world.add_netns(folder / "net");
+    fs::create_directories(folder);
+    fs::create_symlink("net:[" + std::to_string(netns) + "]", folder / "net");
+    return netns;
+  }
+  Result<> search(const HiddenLimits& limits = {}) {
+    visited.clear();
+    return process([&](World& outside) {
+      return for_each_hidden_namespace(
+          outside,
+          [&](Kernel& there) -> Result<> {
+            visited.push_back(static_cast<int>(there.netns_id().inode));
+            return {};
+          },
+          limits);
+    });
+  }
+  std::vector<int> visited;
+};
+
+}  // namespace
+
+TEST_CASE("each hidden namespace is visited once") {
+  HiddenNode node;
+  const int first = node.add_thread("80");
+  const int second = node.add_thread("81");
+  fs::create_directories(node.dir.path("root/proc/79/task/82/ns"));
+  fs::create_symlink("net:[" + std::to_string(first) + "]", node.dir.path("root/proc/79/task/82/ns/net"));
+  REQUIRE(node.search());
+  CHECK(node.visited == std::vector{first, second});
+}
+
+TEST_CASE("a namespace that a process is in is not hidden") {
+  HiddenNode node;
+  const int netns = node.add_thread("80");
+  fs::create_directories(node.dir.path("root/proc/80/ns"));
+  fs::create_symlink("net:[" + std::to_string(netns) + "]", node.dir.path("root/proc/80/ns/net"));
+  REQUIRE(node.search());
+  CHECK(node.visited.empty());
+}
+
+TEST_CASE("a descriptor that has been closed meanwhile is not there") {
+  HiddenNode node;
+  fs::create_directories(node.dir.path("root/proc/79/task/79/fd"));
+  fs::create_symlink("net:[77]", node.dir.path("root/proc/79/task/79/fd/5"));
+  CHECK(node.search());
+  CHECK(node.visited.empty());
+}
+
+TEST_CASE("what cannot be read is an error, and hides no namespace") {
+  HiddenNode node;
+  const fs::path broken = node.dir.path("root/proc/78");
+  fs::create_directories(broken);
+  fs::create_symlink("task", broken / "task");  // ELOOP
+  const int netns = node.add_thread("80");
+  const auto searched = node.search();
+  REQUIRE_FALSE(searched);
+  CHECK(searched.error().sys == ELOOP);
+  CHECK(node.visited == std::vector{netns});
+}
+
+TEST_CASE("a namespace that is mounted where it cannot be opened is an error") {
+  HiddenNode node;
+  const fs::path task = node.dir.path("root/proc/79/task/79");
+  fs::create_directories(task / "ns");
+  fs::create_symlink("mnt:[5]", task / "ns/mnt");
+  std::ofstream(task / "mountinfo") << "36 35 0:4 net:[77] /hidden/here rw - nsfs nsfs rw\n";
+  fs::create_directory_symlink(node.dir.path(), task / "root");
+  const auto searched = node.search();
+  REQUIRE_FALSE(searched);
+  CHECK(searched.error().code == Errc::busy);
+  CHECK_THAT(searched.error().text, Catch::Contains("net:[77]") && Catch::Contains("/hidden/here"));
+}
+
+TEST_CASE("a node with more than can be looked at is an error, not an empty one") {
+  HiddenNode node;
+  node.add_thread("80");
+  CHECK(node.search({.most_entries = 0}).error().code == Errc::timeout);
+  CHECK(node.search({.longest = std::chrono::milliseconds(0)}).error().code == Errc::timeout);
+}
+
+}  // namespace vfrail::test
