@@ -1,5 +1,6 @@
 #include "tests/stress/crowd.h"
 
+#include "common/error_id.h"
 #include "tests/netns/snapshot.h"
 
 #include <algorithm>
@@ -17,16 +18,17 @@ constexpr int kExists = 101;
 constexpr const char* kNames[] = {"net1", "net2"};
 constexpr int kLastTries = 10;
 
-// What the kernel has not yet returned, a runtime asks for again.
-bool is_on_its_way(const Outcome& outcome) {
-  return message_of(outcome).find("has not come back") != std::string::npos;
+bool has_id(const Outcome& outcome, ErrorId id) {
+  return outcome.out.find("vfrail explain " + id_text(id)) != std::string::npos;
 }
+
+// What the kernel has not yet returned, a runtime asks for again.
+bool is_on_its_way(const Outcome& outcome) { return has_id(outcome, ErrorId::device_not_returned); }
 
 // By design: a move gives the RDMA device the lowest free number, which is not that of before if a lower one
 // has become free, and no container may be given another's.
 bool is_renumbered(const Outcome& outcome) {
-  return code_of(outcome) == kBusy &&
-         message_of(outcome).find("but the container was told") != std::string::npos;
+  return code_of(outcome) == kBusy && has_id(outcome, ErrorId::rdma_nodes_changed);
 }
 
 std::string words(const Outcome& outcome) {
@@ -184,9 +186,9 @@ void Crowd::judge_added(Attachment& one, size_t device, const Json& config, cons
   one.result = json_of(outcome);
   const std::string flaws = site_.flaws(device, one.netns, one.ifname, one.result);
   require(flaws.empty(), "ADD of " + one.name() + ", " + site_.address(device) + " said success: " + flaws);
-  // What was left of an earlier one by that name has been undone; but for the file of a lock.
+  // What was left of an earlier one by that name has been undone.
   for (const size_t earlier : one.devices) ledger_.forget(earlier, one.name());
-  one.devices.insert(device);
+  one.devices = {device};
   one.device = device;
   one.config = config;
   one.state = Attachment::State::attached;
@@ -230,20 +232,16 @@ void Crowd::del(size_t worker, const Choice& choice) {
   detach(worker, pod.attachments[choice.name], choice);
 }
 
-// Also of what is not attached: that must change nothing. One call for each device that the name was used
-// with, because a kill leaves the file of a lock to whoever uses that device next.
+// Also of what is not attached: that must change nothing.
 void Crowd::detach(size_t worker, Attachment& one, const Choice& choice) {
   if (one.state == Attachment::State::none) one.devices = {choice.device};
+  const bool attached = one.state == Attachment::State::attached;
+  Call asked = call("DEL", one, attached ? one.device : *one.devices.begin(), one.config);
+  if (choice.twist) asked.netns.clear();
   if (one.state != Attachment::State::none) doubt(one);
   std::vector<Ledger::Look> looks;
   for (const size_t each : one.devices) looks.push_back(ledger_.begin(each, one.name()));
-  Done done;
-  for (const size_t each : one.devices) {
-    Call asked = call("DEL", one, each, one.config);
-    if (choice.twist) asked.netns.clear();
-    done = run(worker, asked, choice, choice.step == Step::late_del ? "late DEL" : "DEL");
-    if (!done.ok()) break;
-  }
+  const Done done = run(worker, asked, choice, choice.step == Step::late_del ? "late DEL" : "DEL");
   if (done.ok()) return judge_detached(one, looks);
   doubt(one);
   for (const Ledger::Look& look : looks) ledger_.end(look);

@@ -76,6 +76,10 @@ void run_crowd(Crowd& crowd, const Options& options) {
   stop = true;
 }
 
+void expect_same(const std::string& what, const std::string& before, const std::string& after, Tally& tally) {
+  if (after != before) tally.complain(what + " is not as it was:\n" + difference(before, after));
+}
+
 // The first line says what went wrong first; what comes after it may be its consequence.
 int report(const Options& options, size_t devices, const Tally& tally) {
   for (const std::string& complaint : tally.complaints()) std::printf("FAIL %s\n", complaint.c_str());
@@ -102,13 +106,18 @@ int main(int count, char** arguments) {
   try {
     Site site(options.real, options.devices);
     const std::string before = site.state();
+    const std::string files = site.files();
     Crowd crowd(site, options.workers);
     const std::jthread watcher([&](const std::stop_token& stop) { watch(stop, crowd.tally()); });
     run_crowd(crowd, options);
     if (crowd.tally().all_well()) {
       crowd.clear();
-      const std::string after = site.state();
-      if (after != before) crowd.tally().complain("the node is not as it was:\n" + difference(before, after));
+      expect_same("the node", before, site.state(), crowd.tally());
+      const Outcome swept = site.sweep();
+      std::printf("after it, vfrail-cni sweep: %s", swept.out.c_str());
+      if (swept.status != 0) crowd.tally().complain("the sweep fails: " + swept.out + swept.err);
+      expect_same("what files there are after a sweep", files, site.files(), crowd.tally());
+      expect_same("the node after a sweep", before, site.state(), crowd.tally());
     }
     return report(options, site.devices(), crowd.tally());
   } catch (const std::exception& error) {

@@ -149,8 +149,10 @@ std::vector<std::string> Site::leases() const {
 
 std::string Site::state() const {
   std::string out = snapshot(*host_kernel()) + rdma_nodes();
-  for (const char* folder : {"ipam", "state", "run"}) out += files_below(node_.path(folder));
+  for (const char* folder : {"ipam", "state/attachments"}) out += files_below(node_.path(folder));
   return out;
 }
+
+std::string Site::files() const { return files_below(node_.path("state")) + files_below(node_.path("run")); }
 
 }  // namespace vfrail::test
