@@ -46,8 +46,11 @@ std::string SysRoot::path(std::string_view below) const { return root_ + std::st
 SysRoot SysRoot::at(std::string_view below) const { return SysRoot(path(below)); }
 
 Result<bool> SysRoot::exists(std::string_view below) const {
-  const auto names = TRY(list(below), "");
-  return names.has_value() || find(inside(path(below))) != nullptr;
+  const std::string name = path(below);
+  const std::string_view place = inside(name);
+  const FakeFile* file = find(place);
+  TRY(failure_of(file, name), "");
+  return file != nullptr || !always->list(place).empty() || !changed->list(place).empty();
 }
 
 Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
@@ -90,13 +93,15 @@ Result<std::optional<std::string>> SysRoot::resolve(std::string_view below) cons
 
 Result<std::optional<SysRoot::Names>> SysRoot::list(std::string_view below) const {
   const std::string name = path(below);
-  TRY(failure_of(find(inside(name)), name), "");
-  Names names = always->list(inside(name));
-  const Names& more = changed->list(inside(name));
-  names.insert(names.end(), more.begin(), more.end());
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  const FakeFile* file = find(inside(name));
+  const std::string_view place = inside(name);
+  const FakeFile* file = find(place);
+  TRY(failure_of(file, name), "");
+  Names names = always->list(place);
+  if (const Names& more = changed->list(place); !more.empty()) {
+    names.insert(names.end(), more.begin(), more.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  }
   if (names.empty() && (file == nullptr || file->kind != FakeFile::Kind::folder))
     return std::optional<Names>();
   return std::optional(std::move(names));
@@ -122,7 +127,9 @@ FakeFiles::Place& FakeFiles::place(const std::string& path) {
   Place& out = at->second;
   if (is_new && !path.empty()) {
     const size_t slash = path.rfind('/');
-    place(slash == std::string::npos ? "" : path.substr(0, slash)).names.push_back(path.substr(slash + 1));
+    std::vector<std::string>& names = place(slash == std::string::npos ? "" : path.substr(0, slash)).names;
+    const std::string name = path.substr(slash + 1);
+    names.insert(std::lower_bound(names.begin(), names.end(), name), name);
   }
   return out;
 }

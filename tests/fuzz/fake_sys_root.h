@@ -25,7 +25,7 @@ class FakeFiles {
   // In place of what stood there.
   void set(const std::string& path, FakeFile file);
   const FakeFile* find(std::string_view path) const;  // null: there is none of this name
-  // The names in a folder, in no order.
+  // The names in a folder, sorted.
   const std::vector<std::string>& list(std::string_view folder) const;
 
  private:

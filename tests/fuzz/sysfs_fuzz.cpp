@@ -221,7 +221,7 @@ void check_all(const SysRoot& sys, const FakeFiles& changed) {
 
 // One part of the node and one part of the checks; the whole node one time in thirty-two.
 void check_part(const SysRoot& sys, const FakeFiles& changed, size_t number) {
-  const size_t turn = number / 8 % 32;
+  const size_t turn = number / 16 % 32;
   set_fake_node(&base_files()[turn == 0 ? 0 : 1 + turn % 4], &changed);
   switch (number % 8) {
     case 0:
@@ -229,9 +229,9 @@ void check_part(const SysRoot& sys, const FakeFiles& changed, size_t number) {
     case 1:
     case 2:
     case 3:
-      return check_scan(sys, number % 8 == 1);
+      return check_scan(sys, number % 16 == 1);
     default:  // what a scan reads of each function, and what ADD reads besides
-      return check_device(sys, kIds[number / 8 % std::size(kIds)]);
+      return check_device(sys, kIds[number / 16 % std::size(kIds)]);
   }
 }
 

@@ -107,15 +107,6 @@ std::vector<std::string> with_limit(const std::string& limit) {
   return {"/bin/sh", "-c", "ulimit " + limit + "; exec \"$0\" serve \"$@\"", VFRAIL_BINARY_DIR "/vfrail"};
 }
 
-[[maybe_unused]] bool says(const Program& program, const std::string& text) {
-  const auto end = std::chrono::steady_clock::now() + kDeadline;
-  while (program.log().find(text) == std::string::npos) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(milliseconds{5});
-  }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("with too few file descriptors serve exits with 1 and the reason") {
@@ -157,7 +148,7 @@ TEST_CASE("with too little memory for its threads serve ends in order, and logs 
   const Node node;
   fs::create_directories(node.path("k/plugins_registry"));
   Program program(node, flags(node), "serve.log", with_limit("-v 60000"));
-  if (says(program, "started")) program.signal(SIGTERM);
+  if (logs(program, "started")) program.signal(SIGTERM);
   CHECK(program.wait(kDeadline) == 1);
   INFO(program.log());
   CHECK(program.log().find("limits of memory") != std::string::npos);

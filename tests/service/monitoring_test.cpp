@@ -138,13 +138,6 @@ class Plugin {
   std::thread thread_;
 };
 
-bool in_time(const std::function<bool()>& wanted) {
-  for (int second = 0; second < 10; ++second) {
-    if (eventually(wanted)) return true;
-  }
-  return false;
-}
-
 void statistics(const Node& node, const std::string& pci, uint64_t bytes) {
   const fs::path net = node.root() + "/sys/bus/pci/devices/" + pci + "/net";
   for (const auto& entry : fs::directory_iterator(net)) {
@@ -163,13 +156,13 @@ TEST_CASE("readyz says why the plugin is not ready, until kubelet has registered
   CHECK(plugin.ask("/readyz").status == 503);
   CHECK(plugin.ask("/readyz").body == "the node's devices have not been read yet\n");
   plugin.run();
-  REQUIRE(in_time([&] {
+  REQUIRE(eventually([&] {
     return plugin.ask("/readyz").body == "nvidia.com/hostdev: kubelet has not registered it yet\n";
   }));
   TestKubelet kubelet(node.path("k"));
   kubelet.refuse(1);
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
-  CHECK(in_time([&] { return plugin.ask("/readyz").status == 200; }));
+  CHECK(eventually([&] { return plugin.ask("/readyz").status == 200; }));
   CHECK(plugin.shows(R"(vfrail_registrations_total{resource="nvidia.com/hostdev",result="ok"} 1)"));
   plugin.now({});
   CHECK(plugin.ask("/readyz").status == 200);
@@ -182,24 +175,24 @@ TEST_CASE("readyz and the metrics say that the node, or a device of it, cannot b
   Plugin plugin(node);
   plugin.run();
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
-  REQUIRE(in_time([&] { return plugin.ask("/readyz").status == 200; }));
+  REQUIRE(eventually([&] { return plugin.ask("/readyz").status == 200; }));
   CHECK(plugin.shows("vfrail_scan_failing 0"));
   CHECK(plugin.shows("vfrail_devices_unread 0"));
   const std::string said = "the node's devices cannot be read; what was read last stays advertised: ";
 
   plugin.now_unread("no sysfs today", {});
-  REQUIRE(in_time([&] { return plugin.ask("/readyz").body == said + "no sysfs today\n"; }));
+  REQUIRE(eventually([&] { return plugin.ask("/readyz").body == said + "no sysfs today\n"; }));
   CHECK(plugin.ask("/readyz").status == 503);
   CHECK(plugin.shows("vfrail_scan_failing 1"));
   CHECK(plugin.shows("vfrail_devices_unread 0"));
 
   plugin.now_unread("", {{"0000:21:10.0", "EIO"}});
-  REQUIRE(in_time([&] { return plugin.ask("/readyz").body == said + "0000:21:10.0: EIO\n"; }));
+  REQUIRE(eventually([&] { return plugin.ask("/readyz").body == said + "0000:21:10.0: EIO\n"; }));
   CHECK(plugin.shows("vfrail_scan_failing 1"));
   CHECK(plugin.shows("vfrail_devices_unread 1"));
 
   plugin.now_unread("", {});
-  CHECK(in_time([&] { return plugin.ask("/readyz").status == 200; }));
+  CHECK(eventually([&] { return plugin.ask("/readyz").status == 200; }));
   CHECK(plugin.shows("vfrail_scan_failing 0"));
   CHECK(plugin.shows("vfrail_devices_unread 0"));
 }
@@ -211,13 +204,13 @@ TEST_CASE("healthz depends on the owner thread") {
   Plugin plugin(node);
   CHECK(plugin.ask("/healthz").status == 503);
   plugin.run();
-  REQUIRE(in_time([&] { return plugin.ask("/healthz").body == "ok\n"; }));
+  REQUIRE(eventually([&] { return plugin.ask("/healthz").body == "ok\n"; }));
   // A question is answered by the thread alone.
   plugin.hold();
   CHECK(plugin.status().silent_for() >= milliseconds{0});
-  CHECK(in_time([&] { return plugin.status().silent_for() > milliseconds{2}; }));
+  CHECK(eventually([&] { return plugin.status().silent_for() > milliseconds{2}; }));
   plugin.let_go();
-  CHECK(in_time([&] { return plugin.status().silent_for() == milliseconds{0}; }));
+  CHECK(eventually([&] { return plugin.status().silent_for() == milliseconds{0}; }));
   plugin.stop();
   CHECK(plugin.ask("/healthz").status == 503);
 }
@@ -232,7 +225,7 @@ TEST_CASE("the traffic of a device has the names of the pod that has it") {
   const std::string start =
       R"(vfrail_device_receive_bytes_total{resource="nvidia.com/hostdev",device="0000:21:10.2")";
   // The daemon publishes its status a moment after kubelet has the list.
-  CHECK(in_time([&] { return plugin.shows(start + "} 4711"); }));
+  CHECK(eventually([&] { return plugin.shows(start + "} 4711"); }));
   v1beta1::AllocateResponse response;
   REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
   kubelet.give(kHostdev, {"0000:21:10.2"}, {"ml", "train-0", "main"});
@@ -261,7 +254,7 @@ TEST_CASE("a kubelet that hangs delays a scrape for a moment, and probes not at 
   plugin.run();
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   // The list comes before kubelet's word that it has registered us.
-  REQUIRE(in_time([&] { return plugin.ask("/readyz").status == 200; }));
+  REQUIRE(eventually([&] { return plugin.ask("/readyz").status == 200; }));
   kubelet.pod_resources().hang(true);
   const int before = kubelet.pod_resources().calls();
   std::thread scrape([&] {
@@ -269,7 +262,7 @@ TEST_CASE("a kubelet that hangs delays a scrape for a moment, and probes not at 
     CHECK(text.find("vfrail_pod_resources_up 0\n") != std::string::npos);
     CHECK(text.find("vfrail_devices{") != std::string::npos);
   });
-  CHECK(in_time([&] { return kubelet.pod_resources().calls() > before; }));
+  CHECK(eventually([&] { return kubelet.pod_resources().calls() > before; }));
   CHECK(plugin.ask("/healthz").status == 200);
   CHECK(plugin.ask("/readyz").status == 200);
   scrape.join();
@@ -309,7 +302,7 @@ TEST_CASE("scrapes during changes of the inventory are consistent", "[threads]")
   done = true;
   for (std::thread& scraper : scrapers) scraper.join();
   plugin.now({whole});
-  CHECK(in_time(
+  CHECK(eventually(
       [&] { return plugin.shows(R"(vfrail_devices{resource="nvidia.com/hostdev",state="healthy"} 8)"); }));
 }
 

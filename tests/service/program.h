@@ -32,4 +32,9 @@ class Program {
   UniqueFd fd_;
 };
 
+// True as soon as its log has `text`, false if it does not before the deadline.
+inline bool logs(const Program& program, const std::string& text) {
+  return eventually([&] { return program.log().find(text) != std::string::npos; });
+}
+
 }  // namespace vfrail::test

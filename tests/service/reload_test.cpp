@@ -58,13 +58,6 @@ class Mounted {
   int versions_ = 0;
 };
 
-bool logs(const Program& program, const std::string& text) {
-  for (int tries = 0; tries < 10; ++tries) {
-    if (eventually([&] { return program.log().find(text) != std::string::npos; })) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 TEST_CASE("a changed ConfigMap is applied, and what did not change is not disturbed") {

@@ -44,13 +44,6 @@ std::vector<std::string> with(std::vector<std::string> flags, const std::vector<
   return flags;
 }
 
-bool logs(const Program& program, const std::string& text) {
-  for (int tries = 0; tries < 10; ++tries) {
-    if (eventually([&] { return program.log().find(text) != std::string::npos; })) return true;
-  }
-  return false;
-}
-
 // Inode numbers of the process's sockets, as /proc/net/* has them.
 std::set<std::string> sockets_of(pid_t pid) {
   std::set<std::string> out;
@@ -206,6 +199,7 @@ TEST_CASE("serve logs every kubelet call, once") {
   TestKubelet kubelet(node.path("k"));
   Program program(node, with(flags(node), {"--log-format", "json"}));
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
+  REQUIRE(logs(program, "registered with kubelet"));  // which the list comes before
   v1beta1::AllocateResponse response;
   REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
   REQUIRE_FALSE(kubelet.allocate(kHostdev, {{"0000:21:10.3"}}, response).ok());
@@ -278,7 +272,8 @@ TEST_CASE("the flag --probe-address serves health and readiness, and no metrics"
   Program program(node, with(flags(node), {"--probe-address", where->text()}));
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   CHECK(get(*where, "/healthz").status == 200);
-  CHECK(get(*where, "/readyz").status == 200);
+  // The list comes before kubelet's word that it has registered us.
+  CHECK(eventually([&] { return get(*where, "/readyz").status == 200; }));
   CHECK(get(*where, "/metrics").status == 404);
   Program both(node, with(flags(node), {"--probe-address", where->text(), "--metrics-address", ":0"}));
   CHECK(both.wait(kDeadline) == 2);
