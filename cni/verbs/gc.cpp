@@ -16,6 +16,13 @@ bool is_rail_of_valid(const Record& record, const std::vector<AttachmentName>& v
   return !record.rail_of.empty() && std::find(valid.begin(), valid.end(), whole) != valid.end();
 }
 
+// Of whatever network: they belong to nobody.
+Result<> remove_leftovers(World& world) {
+  for (const std::string& path : TRY(world.store.leftovers(), ""))
+    TRY(world.store.remove_leftover(path), "remove " + path + ", which a killed process has left");
+  return {};
+}
+
 }  // namespace
 
 Result<> gc(const Request& request, World& world) {
@@ -49,6 +56,7 @@ Result<> gc(const Request& request, World& world) {
       if (!done.ok()) note(done.error(), name.container_id + " " + name.ifname + ": ");
     }
   }
+  if (const auto removed = remove_leftovers(world); !removed) note(removed.error());
   if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error());
   if (!conf.ipam_type.empty()) {
     const auto forwarded =

@@ -438,7 +438,13 @@ TEST_CASE("files that killed processes left are removed, files in use are not") 
   CHECK(fs::exists(node.dir.path("state/devices/0000:21:10.4.new")));
   CHECK(fs::exists(node.dir.path("locks/0000:21:10.4")));
   held.reset();
-  CHECK_THAT(node.sweep(), Contains("1 removed"));
+  SECTION("by the next sweep") { CHECK_THAT(node.sweep(), Contains("1 removed")); }
+  SECTION("by GC, of whatever network") {
+    REQUIRE(node.process([&](World& outside) {
+      return vfrail::gc(node.request(Command::gc, R"({"cniVersion":"1.1.0","name":"other","type":"vfrail"})"),
+                        outside);
+    }));
+  }
   CHECK(node.everything() == pristine());
 }
 
