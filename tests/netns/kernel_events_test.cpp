@@ -77,7 +77,8 @@ void drop(unsigned capability) {
   REQUIRE(::syscall(SYS_capset, &header, data) == 0);
 }
 
-// Everything that has been said so far; messages are there when the call that causes them returns.
+// Everything that matters of what has been said so far; messages are there when the call that causes them
+// returns, but for those of a new veth's carrier and addresses, which come later and matter to nobody.
 std::string all_of(KernelEvents& events) {
   std::string out;
   while (const auto what = events.read()) out += *what + "\n";
@@ -104,7 +105,7 @@ TEST_CASE("in a pod, events of the host's default route arrive through the veth 
     Log log;
     KernelEvents events(log);
     CHECK(events.covers_other_namespaces());
-    CHECK_FALSE(readable(events));
+    CHECK(all_of(events).empty());
     both.in_host(kDefaultRoute);
     CHECK(all_of(events) == "default route\n");
   });
@@ -135,7 +136,7 @@ TEST_CASE("events of an unconnected namespace do not arrive, nor the host's with
     KernelEvents deaf(log);
     CHECK_FALSE(deaf.covers_other_namespaces());
     both.in_host("ip addr add 10.9.0.1/24 dev to-pod && ip route add default via 10.9.0.2 metric 7");
-    CHECK_FALSE(readable(deaf));
+    CHECK(all_of(deaf).empty());
     // Events of its own namespace need no privileges.
     shell("ip route add default dev eth0");
     CHECK(all_of(deaf) == "default route\n");
