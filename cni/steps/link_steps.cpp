@@ -220,7 +220,7 @@ Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
   for (const std::string& name : link.altnames) {
     if (!TRY(world.host.find_link(name), "find " + name)) continue;
     world.log.warning(
-        "the interface was restored without an alternative name, because another interface has it",
+        "the interface was restored without an alternative name, because another interface uses it",
         {{"interface", link.name}, {"name", name}, {"id", id_text(ErrorId::host_name_taken)}});
     TRY(pod.remove_altname(link.index, name), "take alternative name " + name + " off " + link.name);
   }

@@ -33,7 +33,7 @@ class Whereabouts {
 
   Fault find_why_not_in_pool(const std::string& id) const {
     if (const Pool* pool = owner(id))
-      return {FaultCode::not_selected, pool->resource() + " has it by the configuration of now"};
+      return {FaultCode::not_selected, pool->resource() + " selects it since the configuration has changed"};
     if (const auto left = left_out_.find(id); left != left_out_.end())
       return {FaultCode::not_selected, joined(texts_of(left->second->reasons), "; ")};
     return {FaultCode::gone, "it has vanished from the node"};

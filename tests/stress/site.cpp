@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 namespace vfrail::test {
 
@@ -149,7 +150,12 @@ std::vector<std::string> Site::leases() const {
 
 std::string Site::state() const {
   std::string out = snapshot(*host_kernel()) + rdma_nodes();
-  for (const char* folder : {"ipam", "state/attachments"}) out += files_below(node_.path(folder));
+  std::istringstream files(files_below(node_.path("ipam")) + this->files());
+  for (std::string line; std::getline(files, line);) {
+    const bool of_killed = line.find("/run/locks/") != std::string::npos ||
+                           (line.find("/state/devices/") != std::string::npos && line.ends_with(".new"));
+    if (!of_killed) out += line + "\n";
+  }
   return out;
 }
 

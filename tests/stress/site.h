@@ -36,11 +36,10 @@ class Site {
   // The attachments (CONTAINER:IFNAME) that have a record, and the one that each lease is for. Sorted.
   std::vector<std::string> records() const;
   std::vector<std::string> leases() const;
-  // The node outside pods, as a DEL leaves it: links, settings, RDMA devices and their nodes, leases,
-  // records.
+  // The node outside pods: links, settings, RDMA devices and their nodes; all files of vfrail and of IPAM,
+  // but for what a kill may leave to a sweep: files of locks, and owners that were not yet complete.
   std::string state() const;
-  // All files of vfrail. A killed process leaves some, as of its locks, to a sweep or to whoever uses that
-  // device next.
+  // All files of vfrail.
   std::string files() const;
   // `vfrail-cni sweep`, as the daemon runs it.
   Outcome sweep() const { return node_.command_line({"sweep"}).wait(); }

@@ -60,7 +60,7 @@ TEST_CASE(
                          R"({"resourceName":"new","selectors":{"numaNodes":[0]}},)" + std::string(kHostdev));
   keep_in_use(pools, in_use({"0000:21:10.0"}));
   CHECK(fault_of(pools, "0000:21:10.0", 0).empty());
-  CHECK(fault_of(pools, "0000:21:10.0", 1) == "intel.com/new has it by the configuration of now");
+  CHECK(fault_of(pools, "0000:21:10.0", 1) == "intel.com/new selects it since the configuration has changed");
 }
 
 TEST_CASE("a device in a pod that selectors see less of goes back to its own resource, healthy") {
@@ -82,7 +82,8 @@ TEST_CASE("a device in a pod that selectors see less of goes back to its own res
     DevicesInUse both = in_use({"0000:21:10.2"}, "intel.com/own");
     both.resources["intel.com/rest"] = both.resources["intel.com/own"];
     keep_in_use(pools, both);
-    CHECK(fault_of(pools, "0000:21:10.2", 0) == "intel.com/rest has it by the configuration of now");
+    CHECK(fault_of(pools, "0000:21:10.2", 0) ==
+          "intel.com/rest selects it since the configuration has changed");
     CHECK(pools.pools[1].find("0000:21:10.2") != nullptr);
   }
 }
