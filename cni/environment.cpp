@@ -1,6 +1,7 @@
 #include "cni/environment.h"
 
 #include "common/netlink/netlink_kernel.h"
+#include "common/netlink/upper_search.h"
 #include "common/node/allocated_nodes.h"
 
 namespace vfrail {
@@ -42,7 +43,8 @@ World make_world(const Environment& environment, Kernel& host, RecordStore store
             std::move(store),
             run_folder(environment),
             open_netns,
-            log};
+            log,
+            erase_without_uppers};
   for (const auto& [name, folders] : {std::pair("VFRAIL_DEVINFO_DIR", &out.device_info_folders),
                                       std::pair("VFRAIL_CDI_DIR", &out.cdi_folders)}) {
     if (const std::string folder = variable(environment, name, ""); !folder.empty()) *folders = {folder};

@@ -33,12 +33,13 @@ Result<bool> has_default_route(Kernel& host, const Link& link) {
 }
 
 // The name of the link with the default route: the link itself, or one above it. Empty: none.
-Result<std::string> find_default_route(const SysRoot& sys, Kernel& host, const Link& link, int depth) {
+Result<std::string> find_default_route(const SysRoot& sys, Kernel& host, const Link& link,
+                                       const std::vector<Link>& uppers, int depth) {
   if (!link.up() || depth > kMaxStacked) return std::string();
   if (TRY(has_default_route(host, link), "")) return link.name;
-  for (const std::string& name : TRY(list_uppers(sys, link.name), "")) {
-    const auto upper = TRY(host.find_link(name), "read " + name);
-    std::string found = upper ? TRY(find_default_route(sys, host, *upper, depth + 1), "") : "";
+  for (const Link& upper : uppers) {
+    const auto above = TRY(find_uppers(sys, host, upper.name), "");
+    std::string found = TRY(find_default_route(sys, host, upper, above, depth + 1), "");
     if (!found.empty()) return found;
   }
   return std::string();
@@ -46,10 +47,20 @@ Result<std::string> find_default_route(const SysRoot& sys, Kernel& host, const L
 
 }  // namespace
 
-Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link) {
+Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const std::string& netdev) {
+  std::vector<Link> out;
+  for (const std::string& name : TRY(list_uppers(sys, netdev), "find what stands on " + netdev)) {
+    // No value: it has been removed since.
+    if (auto upper = TRY(host.find_link(name), "read " + name)) out.push_back(std::move(*upper));
+  }
+  return out;
+}
+
+Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
+                                  const std::vector<Link>& uppers) {
   if (auto master = TRY(find_master(host, link), ""); !master.empty()) return master;
   if (auto vfs = TRY(find_vfs(sys, device), ""); !vfs.empty()) return vfs;
-  const std::string carrier = TRY(find_default_route(sys, host, link, 0), "");
+  const std::string carrier = TRY(find_default_route(sys, host, link, uppers, 0), "");
   if (carrier.empty()) return std::string();
   if (carrier == link.name) return carrier + " carries a default route of the host";
   return carrier + ", which stands on " + link.name + ", carries a default route of the host";

@@ -7,13 +7,19 @@
 #include "common/result.h"
 
 #include <string>
+#include <vector>
 
 namespace vfrail {
 
+// The interfaces of the host that stand on one of the host's: VLANs, macvlans, its bond, ... One listing of
+// sysfs, and a message for each.
+Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const std::string& netdev);
+
 // Why the host needs the netdev, which is in its namespace: "eth7 carries the host's default route". Empty:
-// it does not. A link that is down carries nothing, so only a link that is up is queried: two messages, which
-// the kernel answers for this link alone.
-Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link);
+// it does not. `uppers` are those of find_uppers(). A link that is down carries nothing, so only a link that
+// is up is queried: two messages, which the kernel answers for this link alone.
+Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
+                                  const std::vector<Link>& uppers);
 
 // Why the netdev can have no carrier in the pod: its PF is down. Empty: it is up, or unknown.
 std::string find_downed_pf(const SysRoot& sys, const DeviceId& id);

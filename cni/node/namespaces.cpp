@@ -125,9 +125,11 @@ bool NamespaceVisits::at(const std::string& path, const std::string& name) {
   return true;
 }
 
-Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit) {
+Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit,
+                            const NamespaceFilter& narrow) {
   NamespacesSeen seen = TRY(see_namespaces(world), "");
   for (const NetnsId& id : {world.host.netns_id(), except}) seen.paths.erase(namespace_name(id));
+  if (narrow) narrow(seen.paths);
   NamespaceVisits visits(world, visit);
   for (const auto& [name, path] : seen.paths) static_cast<void>(visits.at(path, path));
   TRY(visits.result(), "");

@@ -55,7 +55,10 @@ class NamespaceVisits {
 // Calls `visit` with each of them except `except`, and the host's. Errc::denied if those of some processes
 // cannot be read. A readlink(2) for each process (proc_pid_ns(5)), a read of mountinfo
 // (proc_pid_mountinfo(5)), a netlink socket in each; /proc must be that of the host's PID namespace.
-Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit);
+// Those that `narrow` erases are not visited.
+using NamespaceFilter = std::function<void(NamespacePaths&)>;
+Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit,
+                            const NamespaceFilter& narrow = {});
 
 // Of them, the one with that identity; null: it has ended, as far as this process can see.
 Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId& id);

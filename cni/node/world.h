@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct World {
   // Null: there is no namespace at that path (any more).
   std::function<Result<std::unique_ptr<Kernel>>(const std::string& path)> open_netns;
   Log& log;
+  // common/netlink/upper_search.h. Null: each namespace is opened to know.
+  std::function<void(std::map<std::string, std::string>& namespaces, int lower)> erase_without_uppers = {};
   // cni/node/device.h
   std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;
   // Prints the result of an ADD for the runtime. An attachment whose result the runtime does not get does not

@@ -12,11 +12,13 @@ namespace vfrail {
 
 namespace {
 
-LinkBefore before(const Link& link) {
+LinkBefore before(const Link& link, const std::vector<Link>& uppers) {
+  std::vector<int> above(uppers.size());
+  std::transform(uppers.begin(), uppers.end(), above.begin(), [](const Link& upper) { return upper.index; });
   return LinkBefore{link.index, link.name,          link.altnames,      link.mac,
                     link.mtu,   link.tx_queue_len,  link.alias,         link.up(),
                     link.kind,  link.parent_device, link.promisc_set(), link.allmulti_set(),
-                    link.lower, link.permanent_mac, link.options};
+                    link.lower, link.permanent_mac, link.options,       std::move(above)};
 }
 
 Result<> check_pod(const Request& request, const State& state) {
@@ -118,7 +120,7 @@ Result<> plan_link(const Request& request, const NetConf& conf, const State& sta
         "mac: " + link.name + " has addresses of " + std::to_string(link.mac.bytes.size()) + " bytes",
         ErrorId::mac_invalid};
   }
-  plan.link = before(link);
+  plan.link = before(link, state.uppers);
   // What is set already is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
   if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;

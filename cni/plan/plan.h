@@ -25,6 +25,7 @@ inline constexpr std::string_view kSysctlAllowList = "/etc/cni/tuning/allowlist.
 struct State {
   Device device;
   std::optional<Link> link;                // its netdev in the host
+  std::vector<Link> uppers;                // the host's interfaces that stand on it
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
   std::optional<VfPlace> vf;               // read only if the configuration sets something there

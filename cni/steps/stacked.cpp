@@ -3,6 +3,7 @@
 #include "cni/conf/net_conf.h"
 #include "cni/node/device.h"
 #include "cni/node/hidden_namespaces.h"
+#include "cni/node/host_use.h"
 #include "cni/node/namespaces.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
@@ -35,11 +36,7 @@ Result<std::vector<Link>> uppers_in(Kernel& there, const Link& lower, const Worl
   return out;
 }
 
-// `found` becomes true if there are any.
-Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world, bool& found) {
-  const auto uppers = TRY(uppers_in(there, lower, world), "");
-  if (uppers.empty()) return {};
-  found = true;
+Result<> remove_links(Kernel& there, const std::vector<Link>& uppers, const Link& lower, World& world) {
   std::vector<int> indices;
   std::vector<std::string> names;
   for (const Link& upper : uppers) {
@@ -54,11 +51,39 @@ Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world, bool& 
   return there.remove_links(indices);
 }
 
-Result<> remove_uppers(const Link& lower, Kernel* pod, World& world, bool& found) {
+// `found` becomes true if there are any.
+Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world, bool& found) {
+  const auto uppers = TRY(uppers_in(there, lower, world), "");
+  if (uppers.empty()) return {};
+  found = true;
+  return remove_links(there, uppers, lower, world);
+}
+
+// A pod's namespace has a number for the host's if it has a veth pair with it, and by that number, without a
+// descriptor, a pod with NET_ADMIN moves interfaces there (IFLA_TARGET_NETNSID). What stood on the device
+// before the attachment is the host's.
+Result<> remove_uppers_in_host(const Record& record, const Link& lower, World& world, bool& found) {
+  if (!record.link->uppers) return {};
+  const std::vector<int>& own = *record.link->uppers;
+  auto uppers = TRY(find_uppers(world.sys, world.host, lower.name), "");
+  std::erase_if(uppers, [&](const Link& link) {
+    const bool stands = link.lower == lower.index && !link.lower_nsid && !link.kind.empty() && !is_pair(link);
+    return !stands || std::find(own.begin(), own.end(), link.index) != own.end();
+  });
+  if (uppers.empty()) return {};
+  found = true;
+  return remove_links(world.host, uppers, lower, world);
+}
+
+Result<> remove_uppers(const Record& record, const Link& lower, Kernel* pod, World& world, bool& found) {
+  TRY(remove_uppers_in_host(record, lower, world, found), "in the host");
   if (pod != nullptr) TRY(remove_uppers_in(*pod, lower, world, found), "in the pod");
   const auto done = pod == nullptr ? NetnsId{} : pod->netns_id();
-  return for_each_namespace(world, done,
-                            [&](Kernel& there) { return remove_uppers_in(there, lower, world, found); });
+  const auto narrow = [&](NamespacePaths& paths) {
+    if (world.erase_without_uppers) world.erase_without_uppers(paths, lower.index);
+  };
+  return for_each_namespace(
+      world, done, [&](Kernel& there) { return remove_uppers_in(there, lower, world, found); }, narrow);
 }
 
 Result<> remove_hidden_uppers(const Link& lower, World& world) {
@@ -158,6 +183,9 @@ Doubt unseen(const std::string& what, const Error& error, int sys) {
 // Interrupted dumps have been repeated often enough: a pod changes its links all the time.
 bool is_interrupted(const Error& error) { return error.code == Errc::busy && error.sys == EINTR; }
 
+// Without the capability, a second time as at the first.
+bool is_unreadable(const Error& error) { return error.code == Errc::denied && error.sys == EACCES; }
+
 // Whether hidden namespaces are searched for a pod that has left no trace. The host shows nothing of a VLAN,
 // or a macvlan that is not promiscuous, in another namespace (netdev_adjacent_is_neigh_list()), and looking
 // at every descriptor of the node at every DEL would cost more than all the rest. An unclean device that has
@@ -171,8 +199,9 @@ bool distrusts_pod(const Record& record) {
 Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& world) {
   // A namespace of somebody else that cannot be listed must not fail this DEL: it only costs a rebind.
   bool has_stacked = false;
-  auto removed = remove_uppers(link, pod, world, has_stacked);
-  if (!removed && !is_interrupted(removed.error())) removed = remove_uppers(link, pod, world, has_stacked);
+  auto removed = remove_uppers(record, link, pod, world, has_stacked);
+  if (!removed && !is_interrupted(removed.error()) && !is_unreadable(removed.error()))
+    removed = remove_uppers(record, link, pod, world, has_stacked);
   Doubt doubt;
   if (!removed) doubt = unseen("what stands on " + link.name, removed.error(), EACCES);
   if (!doubt.why.empty() && !doubt.unseen) return doubt;

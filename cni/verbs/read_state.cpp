@@ -115,8 +115,9 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
     const std::string& name = device.netdevs.front().name;
     state.link = TRY(world.host.find_link(name), "read " + name);
   }
+  if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name), "");
   if (state.link && !conf.host_use_allowed) {
-    state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link), "");
+    state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link, state.uppers), "");
   }
   if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
     state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");

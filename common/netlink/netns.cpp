@@ -59,6 +59,12 @@ Result<NetnsScope> NetnsScope::enter(const Netns& target, const Netns& origin) {
   return NetnsScope(origin.fd());
 }
 
+Result<> NetnsScope::change(const Netns& target, const Netns& origin) {
+  if (::setns(target.fd(), CLONE_NEWNET) != 0) return Error::from_errno(errno, "enter network namespace");
+  origin_fd_ = origin.fd();
+  return {};
+}
+
 NetnsScope::~NetnsScope() {
   if (origin_fd_ < 0) return;
   // It needs memory (create_new_namespaces()), which can be short for a moment; so it is retried.

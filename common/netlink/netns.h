@@ -41,6 +41,8 @@ class Netns {
 class NetnsScope {
  public:
   static Result<NetnsScope> enter(const Netns& target, const Netns& origin);
+  // From there to another one, without a return in between. After an error the thread is where it was.
+  Result<> change(const Netns& target, const Netns& origin);
   NetnsScope(NetnsScope&& other) noexcept : origin_fd_(std::exchange(other.origin_fd_, -1)) {}
   NetnsScope& operator=(NetnsScope&&) = delete;
   ~NetnsScope();

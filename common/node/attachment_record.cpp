@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <limits>
 
 namespace vfrail {
 
@@ -102,17 +103,26 @@ Result<> check_names(ObjectReader& reader, const Record& record) {
   return {};
 }
 
-Result<std::vector<uint32_t>> indices_of(ObjectReader& reader) {
-  std::vector<uint32_t> out;
-  const Json* list = reader.value("rdmaIndex");
-  if (list == nullptr) return out;
-  if (list->as_array() == nullptr) return reader.error("rdmaIndex", "must be a list");
+template <class T>
+Result<std::optional<std::vector<T>>> indices_of(ObjectReader& reader, const std::string& key,
+                                                 const char* of) {
+  const Json* list = reader.value(key);
+  if (list == nullptr) return std::optional<std::vector<T>>();
+  if (list->as_array() == nullptr) return reader.error(key, "must be a list");
+  std::vector<T> out;
   for (const Json& one : *list->as_array()) {
     const auto* index = one.as_int();
-    if (index == nullptr || *index < 0 || *index > UINT32_MAX)
-      return reader.error("rdmaIndex", "is not the index of an RDMA device");
-    out.push_back(static_cast<uint32_t>(*index));
+    if (index == nullptr || *index < 0 || *index > std::numeric_limits<T>::max())
+      return reader.error(key, std::string("is not the index of an ") + of);
+    out.push_back(static_cast<T>(*index));
   }
+  return std::optional(std::move(out));
+}
+
+template <class T>
+Json format_indices(const std::vector<T>& indices) {
+  Json out = Json::array();
+  for (const T index : indices) out.push(Json(index));
   return out;
 }
 
@@ -224,6 +234,7 @@ Json format_link(const LinkBefore& link) {
     if (const auto& value = link.options.*row.value) options.set(row.name, *value);
   }
   out.set("options", std::move(options));
+  if (link.uppers) out.set("uppers", format_indices(*link.uppers));
   return out;
 }
 
@@ -252,6 +263,7 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
         out.options.*row.value = static_cast<uint32_t>(*value);
     }
   }
+  out.uppers = TRY(indices_of<int>(reader, "uppers", "interface"), "");
   return out;
 }
 
@@ -296,9 +308,7 @@ std::string format_record(const Record& record) {
   out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("rdmaInPod", Json(record.rdma_in_pod));
-  Json indices = Json::array();
-  for (const uint32_t index : record.rdma_index) indices.push(Json(index));
-  out.set("rdmaIndex", indices).set("indexInPod", record.index_in_pod);
+  out.set("rdmaIndex", format_indices(record.rdma_index)).set("indexInPod", record.index_in_pod);
   if (record.allocated_file) out.set("allocatedFile", *record.allocated_file);
   if (record.in_pod) out.set("inPod", format_in_pod(*record.in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
@@ -338,7 +348,8 @@ Result<Record> parse_record(std::string_view text) {
   out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
   if (!out.rdma_in_pod.empty() && out.rdma_in_pod.size() != out.rdma.size())
     return reader.error("rdmaInPod", "must be as many as in rdma");
-  out.rdma_index = TRY(indices_of(reader), "");
+  out.rdma_index =
+      TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device"), "").value_or(std::vector<uint32_t>());
   if (!out.rdma_index.empty() && out.rdma_index.size() != out.rdma.size())
     return reader.error("rdmaIndex", "must be as many as in rdma");
   // Records of older versions do not have it; the kernel keeps an index where it can.

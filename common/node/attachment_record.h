@@ -56,6 +56,9 @@ struct LinkBefore {
   MacAddress permanent_mac =
       {};                    // the hardware's own, which tells the ports of one function apart; empty: none
   LinkOptions options = {};  // none in the records of older versions: then none is restored
+  // Indices of the host's interfaces that stood on it: what else stands on it afterwards is the pod's. No
+  // value: the record is an older version's, or of another plugin's attachment.
+  std::optional<std::vector<int>> uppers = std::nullopt;
 
   bool ipoib() const { return mac.ipoib(); }
   // Ends with its namespace. The kernel returns hardware instead: its interface has a device below it, and

@@ -2,6 +2,7 @@
 // named by others (interface names, aliases), and a new kernel may say what this version has never seen.
 #include "common/netlink/ethtool_messages.h"
 #include "common/netlink/parse.h"
+#include "common/netlink/upper_search.h"
 #include "tests/fuzz/checks.h"
 
 #include <algorithm>
@@ -34,6 +35,8 @@ void check_link(NlBytes message) {
   for (const std::string* text : {&link->alias, &link->kind, &link->parent_bus, &link->parent_device})
     MUST(has_no_zero(*text) && text->size() <= message.size());
   MUST(*parse_link(message) == *link);
+  // The quick search must not miss one that the thorough one would find.
+  if (link->lower != 0 && link->lower_nsid) MUST(can_stand_on(message, link->lower));
 }
 
 void check_vf_settings(NlBytes message) {

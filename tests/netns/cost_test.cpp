@@ -89,7 +89,7 @@ struct Budget {
 
 // ADD: the device, and its name in the pod. That it has a baseline of this boot costs no message. Sixty of
 // the system calls are for the files of the pod and for the record, which is saved a second time for them.
-constexpr Budget kAdd{.link_queries = 3, .most_system_calls = 208};
+constexpr Budget kAdd{.link_queries = 3, .most_system_calls = 209};
 // DEL: the device in the pod, its name in the host, and its state there after the return. The others: it is
 // renamed before the move, so that the host's udev sees one name, and each group of ethtool's settings that
 // its driver has is read and compared with the baseline. The dump is of each other namespace of the node:
@@ -143,6 +143,21 @@ TEST_CASE("A usual DEL reads of a process its namespace, and no descriptor or th
   const std::string trace = read_text(node.path("trace-DEL"));
   CHECK_THAT(trace, Catch::Contains("/proc/77/ns/net"));
   CHECK_THAT(trace, !Catch::Contains("/task/"));
+}
+
+TEST_CASE("Each further pod of the node costs a DEL one link dump and ten system calls") {
+  Counted node;
+  const Cost alone = node.cost_of("ADD").messages == 4 ? node.cost_of("DEL") : Cost();
+  constexpr int kPods = 8;
+  for (int i = 0; i < kPods; ++i) static_cast<void>(node.add_pod("further" + std::to_string(i)));
+  REQUIRE(node.run(node.call("ADD")).status == 0);
+  const Cost crowded = node.cost_of("DEL");
+  CHECK(alone.link_dumps == 1);
+  CHECK(crowded.link_dumps == alone.link_dumps + kPods);
+  CHECK(crowded.messages == alone.messages + kPods);
+  CAPTURE(alone.system_calls, crowded.system_calls);
+  // One more for each, where mountinfo becomes longer than what one read(2) takes.
+  CHECK(crowded.system_calls <= alone.system_calls + 11 * kPods);
 }
 
 TEST_CASE("An address costs two messages more, one of them announces it, and none at DEL") {

@@ -1,6 +1,8 @@
 // A pod with CAP_NET_ADMIN against the node and the pods after it, in real namespaces: whatever it has done,
 // DEL restores a clean device, and durations are printed. With a real VF and an RDMA device:
 // tests/lab/hostile_test.sh.
+#include "common/netlink/messages.h"
+#include "common/netlink/netlink_kernel.h"
 #include "tests/netns/node.h"
 
 #include <chrono>
@@ -162,6 +164,24 @@ bool can_stack(const std::string& kind) {
                " && echo yes\" 2> /dev/null || true") == "yes\n";
 }
 
+// As a pod can without any descriptor of the host's namespace. An interface with its peer in the host, as all
+// have here and as eth0 is, has given the pod's namespace a number for the host's.
+void move_to_host(const std::string& pod, const std::string& name) {
+  auto netns = Netns::open(pod);
+  const auto host = Netns::current();
+  REQUIRE((netns && *netns && host));
+  auto kernel = NetlinkKernel::open(std::move(**netns));
+  netns = Netns::open(pod);
+  const auto nsid = (*kernel)->nsid_of(host->fd());
+  const auto link = (*kernel)->find_link(name);
+  REQUIRE((nsid && *nsid && link && *link));
+  const auto scope = NetnsScope::enter(**netns, *host);
+  auto socket = NlSocket::open(NETLINK_ROUTE);
+  NlMessage message = link_message(RTM_SETLINK, 0, (*link)->index);
+  message.put_u32(IFLA_TARGET_NETNSID, static_cast<uint32_t>(**nsid));
+  REQUIRE(socket->request(message).ok());
+}
+
 std::string octets(int i) { return std::to_string(i / 250) + "." + std::to_string(i % 250 + 1); }
 
 }  // namespace
@@ -203,6 +223,25 @@ TEST_CASE("What a pod has stacked upon its interface is gone after DEL, wherever
   }
   // The next pod can have it, and what a bridge would refuse is free.
   shell("ip link add probe type bridge; ip link set vf1 master probe; ip link del probe");
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("What a pod has stacked and moved into the host, by its number for it, is gone after DEL") {
+  Hostile node;
+  // The host's own interface on the device stays.
+  shell("ip link add own link vf1 type macvlan mode bridge");
+  write_tree(node.path("root"),
+             "sys/class/net/vf1/upper_own -> ../own\nsys/class/net/vf1/upper_spy -> ../spy\n");
+  node.before = node.world();
+  node.run_well(node.call("ADD"));
+  node.in_pod(node.pod, "ip link add spy link net1 type macvlan mode bridge");
+  move_to_host(node.pod, "spy");
+  CHECK_THAT(shell("ip link show spy"), Contains("spy@"));
+  const Outcome outcome = node.run(node.call("DEL"));
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.err,
+             Contains("removed interfaces that the pod had stacked") && Contains("spy (macvlan)"));
   CHECK(node.world() == node.before);
 }
 

@@ -49,6 +49,7 @@ Record full_record() {
   out.rebinding = true;
   out.link->promisc = true;
   out.link->lower = 3;
+  out.link->uppers = {12, INT32_MAX};
   out.link->permanent_mac = *MacAddress::parse("02:00:00:00:00:0f");
   out.index_in_pod = 9;
   out.routing_table = 100;
