@@ -1,7 +1,7 @@
 #include "cni/environment.h"
 
+#include "cni/node/upper_search.h"
 #include "common/netlink/netlink_kernel.h"
-#include "common/netlink/upper_search.h"
 #include "common/node/allocated_nodes.h"
 
 namespace vfrail {

@@ -27,7 +27,7 @@ struct World {
   // Null: there is no namespace at that path (any more).
   std::function<Result<std::unique_ptr<Kernel>>(const std::string& path)> open_netns;
   Log& log;
-  // common/netlink/upper_search.h. Null: each namespace is opened to know.
+  // cni/node/upper_search.h. Null: each namespace is opened to know.
   std::function<void(std::map<std::string, std::string>& namespaces, int lower)> erase_without_uppers = {};
   // cni/node/device.h
   std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;

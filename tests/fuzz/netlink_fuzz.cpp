@@ -1,8 +1,8 @@
 // Target: what the kernel answers, one netlink message an input. The kernel is trusted, but what it says was
 // named by others (interface names, aliases), and a new kernel may say what this version has never seen.
+#include "cni/node/upper_search.h"
 #include "common/netlink/ethtool_messages.h"
 #include "common/netlink/parse.h"
-#include "common/netlink/upper_search.h"
 #include "tests/fuzz/checks.h"
 
 #include <algorithm>

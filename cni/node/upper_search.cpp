@@ -1,4 +1,4 @@
-#include "common/netlink/upper_search.h"
+#include "cni/node/upper_search.h"
 
 #include "common/netlink/netns.h"
 #include "common/netlink/raw_attributes.h"
