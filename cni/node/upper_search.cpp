@@ -23,17 +23,17 @@ constexpr size_t kReceiveBytes = size_t{64} * 1024;
 enum class Piece : unsigned char { more, last, doubtful };
 
 // A message of a dump of all links.
-Piece judge(const nlmsghdr& header, NlBytes message, int lower) {
+Piece evaluate(const nlmsghdr& header, NlBytes message, int lower) {
   if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0) return Piece::doubtful;
   if (header.nlmsg_type == RTM_NEWLINK) return can_stand_on(message, lower) ? Piece::doubtful : Piece::more;
   const auto code = attributes::header_at<int>(message, NLMSG_HDRLEN);
   return header.nlmsg_type == NLMSG_DONE && code == 0 ? Piece::last : Piece::doubtful;
 }
 
-Piece judge_all(NlBytes received, int lower) {
+Piece evaluate_all(NlBytes received, int lower) {
   while (const auto header = attributes::header_at<nlmsghdr>(received, 0)) {
     if (header->nlmsg_len < sizeof *header || header->nlmsg_len > received.size()) return Piece::doubtful;
-    const Piece piece = judge(*header, received.first(header->nlmsg_len), lower);
+    const Piece piece = evaluate(*header, received.first(header->nlmsg_len), lower);
     if (piece != Piece::more) return piece;
     received = received.subspan(std::min<size_t>(NLMSG_ALIGN(header->nlmsg_len), received.size()));
   }
@@ -55,7 +55,7 @@ bool has_no_upper(int lower, std::vector<std::byte>& buffer) {
     // The kernel has the next piece ready when it has sent one: it never makes this wait.
     const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
     if (got <= 0 || static_cast<size_t>(got) > buffer.size()) return false;
-    const Piece piece = judge_all(NlBytes(buffer).first(static_cast<size_t>(got)), lower);
+    const Piece piece = evaluate_all(NlBytes(buffer).first(static_cast<size_t>(got)), lower);
     if (piece != Piece::more) return piece == Piece::last;
   }
 }
