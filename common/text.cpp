@@ -56,6 +56,10 @@ bool is_utf8(std::string_view text) {
   }
 }
 
+bool has_control_characters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
 std::string well_formed(std::string_view text) {
   std::string out;
   while (!text.empty()) {

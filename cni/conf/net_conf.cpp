@@ -3,6 +3,7 @@
 #include "cni/conf/vf_conf.h"
 #include "common/error_id.h"
 #include "common/node/allocated_unit.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -14,10 +15,6 @@ namespace {
 constexpr size_t kMaxConfigBytes = 1 << 20;
 // libcni sends what the network definition has: "" or null where it names no version.
 constexpr const char* kVersionIfNone = "0.1.0";
-
-bool has_control_characters(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
-}
 
 // libcni and IPAM plugins make file names of it, so a longer one never worked.
 bool valid_network_name(std::string_view name) {

@@ -51,7 +51,8 @@ Result<> read_health(ObjectReader& resource, HealthPolicy& out, ConfigWarnings& 
 
 // "/dev/knem", or "cxi/*": the names in the device's folder cxi in sysfs.
 bool good_extra_node(const std::string& text) {
-  if (text.find("..") != std::string::npos) return false;
+  // A zero would end the path for the kernel, and hide the rest from these checks.
+  if (has_control_characters(text) || text.find("..") != std::string::npos) return false;
   if (text.starts_with("/dev/")) return text.size() > 5 && text.back() != '/';
   return text.size() > 2 && text.ends_with("/*") && text.find('/') == text.size() - 2;
 }

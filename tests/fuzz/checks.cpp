@@ -67,10 +67,6 @@ bool is_file_name(std::string_view name) {
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-bool has_control_characters(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
-}
-
 bool is_sound(const IpAddress& address) {
   const size_t width = address.bytes.size();
   return (width == 4 || width == 16) && address.prefix <= width * 8;

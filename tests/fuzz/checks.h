@@ -33,7 +33,6 @@ std::string_view text_of(const uint8_t* data, size_t size);
 
 // Can be one component of a path: it neither leaves its folder nor is cut short by a zero.
 bool is_file_name(std::string_view name);
-bool has_control_characters(std::string_view text);
 bool is_sound(const IpAddress& address);
 
 // A message can be printed as a CNI error, and is then what it was for whoever reads it.

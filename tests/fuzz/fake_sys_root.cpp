@@ -1,9 +1,11 @@
 #include "tests/fuzz/fake_sys_root.h"
 
 #include "common/node/sys_root.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 
 namespace vfrail {
 
@@ -146,14 +148,17 @@ std::string with_line_ends(std::string_view text) {
   return out;
 }
 
-// As the kernel names files: no empty component, none that goes nowhere or up, no zero, and PCI functions in
-// lower case.
+// As the kernel names files: no empty component, none that goes nowhere or up, none of more than NAME_MAX
+// bytes, no zero, and PCI functions in lower case.
 bool can_be_path(std::string_view path) {
   constexpr std::string_view kFunctions = "sys/bus/pci/devices/";
   if (path.starts_with(kFunctions)) {
     const std::string_view name = path.substr(kFunctions.size(), path.substr(kFunctions.size()).find('/'));
     if (std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'F'; })) return false;
   }
+  const std::vector<std::string> names = split(path, "/");
+  if (std::any_of(names.begin(), names.end(), [](const auto& name) { return name.size() > NAME_MAX; }))
+    return false;
   // With a slash on both sides, so that each component has one.
   const std::string whole = "/" + std::string(path) + "/";
   constexpr std::string_view kNever[] = {"//", "/./", "/../", {"\0", 1}};

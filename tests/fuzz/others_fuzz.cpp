@@ -2,6 +2,7 @@
 // sriov-cni, i ib-sriov-cni, r rdma-cni, all else libcni. What is accepted becomes a record, names of files
 // and of interfaces.
 #include "cni/sweep/adopt.h"
+#include "common/text.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;

@@ -2,6 +2,7 @@
 // (NAME=VALUE, each with a zero behind it), an empty entry, and then stdin.
 #include "cni/conf/result.h"
 #include "cni/plan/plan.h"
+#include "common/text.h"
 #include "tests/fuzz/checks.h"
 
 #include <filesystem>

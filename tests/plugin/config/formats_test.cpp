@@ -273,7 +273,8 @@ TEST_CASE("memlock is on, off, unlimited or a number of bytes") {
 }
 
 TEST_CASE("an extra device node outside of /dev is refused") {
-  for (const char* node : {"/dev/", "/etc/passwd", "/dev/../etc", "cxi", "a/b/*", "*", "/*", "../*"}) {
+  for (const char* node : {"/dev/", "/etc/passwd", "/dev/../etc", "cxi", "a/b/*", "*", "/*", "../*",
+                           R"(\u0000cxi/*)", R"(/dev/knem\u0000x)", R"(/dev/a\nb)"}) {
     CAPTURE(node);
     CHECK(error_of(listed(R"("selectors":{},"extraDeviceNodes":[")" + std::string(node) + "\"]"))
               .find("extraDeviceNodes: ") != std::string::npos);
