@@ -3,6 +3,7 @@
 #include "common/json.h"
 #include "tests/documents/page.h"
 #include "tests/plugin/tree.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/write_attachment.h"
@@ -17,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTop = VFRAIL_SOURCE_DIR;
+const std::string kTop = test::source_path();
 
 // Where the commands of a page run, one block after the other.
 class Desk {
@@ -30,7 +31,7 @@ class Desk {
   ShellOutcome run(const std::string& block) const {
     std::ofstream(folder_.path("block")) << block;
     return test::run_in_shell("cd " + folder_.path() + " && " + kTop + "/tests/documents/commands.sh " +
-                              kTop + " " + VFRAIL_BINARY_DIR + " " + tree_.root() + " block");
+                              kTop + " " + test::program_path() + " " + tree_.root() + " block");
   }
 
  private:

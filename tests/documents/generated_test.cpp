@@ -7,6 +7,7 @@
 #include "plugin/doctor/doctor.h"
 #include "plugin/doctor/explain_id.h"
 #include "tests/documents/page.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 
 #include <cstdlib>
@@ -57,8 +58,7 @@ std::string literals() {
   static const std::regex joint("\"\\s*\"");
   std::string out;
   for (const char* folder : {"plugin", "cni", "common"}) {
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(std::string(VFRAIL_SOURCE_DIR) + "/" + folder)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_path(folder))) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
       std::ifstream file(entry.path());
       out += std::regex_replace(std::string(std::istreambuf_iterator<char>(file), {}), joint, "");
@@ -75,7 +75,7 @@ TEST_CASE("generated parts of documents are up to date") {
     const std::string text = regenerated(one, parts);
     if (text == one.text()) continue;
     if (std::getenv("VFRAIL_UPDATE_DOCUMENTS") != nullptr) {
-      std::ofstream(std::string(VFRAIL_SOURCE_DIR) + "/" + one.file) << text;
+      std::ofstream(test::source_path(one.file)) << text;
       WARN(one.file << " was updated");
       continue;
     }
@@ -89,8 +89,7 @@ TEST_CASE("every metric is in the document, and no other") {
   static const std::regex quoted("\"((?:vfrail|process)_[a-z_]+)");
   static const std::regex documented("`((?:vfrail|process)_[a-z_]+)`");
   std::set<std::string> made;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(VFRAIL_SOURCE_DIR) + "/plugin/metrics")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("plugin/metrics"))) {
     if (entry.path().extension() != ".cpp") continue;
     const std::string text = source_text("plugin/metrics/" + entry.path().filename().string());
     for (auto at = std::sregex_iterator(text.begin(), text.end(), quoted); at != std::sregex_iterator(); ++at)

@@ -1,6 +1,7 @@
 // Commands that documents name within sentences, and manifests in their comments: each verb and flag exists.
 // Those in blocks are run (commands_test.cpp).
 #include "tests/documents/page.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 
 #include <map>

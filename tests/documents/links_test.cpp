@@ -1,5 +1,6 @@
 // What a reader follows is there: files, anchors, tables of contents; and the pages keep their form.
 #include "tests/documents/page.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +29,7 @@ TEST_CASE("every link of a document resolves, and every anchor") {
       const std::string file = link.target.substr(0, hash);
       const fs::path to =
           file.empty() ? fs::path(from.file) : (fs::path(from.file).parent_path() / file).lexically_normal();
-      CHECK(fs::exists(fs::path(VFRAIL_SOURCE_DIR) / to));
+      CHECK(fs::exists(test::source_path(to.string())));
       if (hash == std::string::npos || to.extension() != ".md") continue;
       CHECK(page(to.string()).anchors.contains(link.target.substr(hash + 1)));
     }

@@ -1,6 +1,7 @@
 // THIRD_PARTY_NOTICES.md has every project whose code is in the shipped programs: what the linker is given,
 // by the build that it would really make, and what is included as headers.
 #include "tests/documents/page.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 
 #include <fstream>
@@ -71,8 +72,8 @@ std::string row_of(const std::string& source) {
 // The build file of the static build, which is not built. Its folder stays, because a first configuration
 // takes half a minute of a CPU; CMake sees what has changed since.
 std::string static_build() {
-  const std::string folder = VFRAIL_BINARY_DIR "/../static-link";
-  trimmed_output("cmake -G Ninja -S " VFRAIL_SOURCE_DIR " -B " + folder +
+  const std::string folder = test::program_path("../static-link");
+  trimmed_output("cmake -G Ninja -S " + test::source_path() + " -B " + folder +
                  " -DVFRAIL_STATIC_LIBRARIES=ON -DBUILD_TESTING=OFF");
   std::ifstream file(folder + "/build.ninja");
   return {std::istreambuf_iterator<char>(file), {}};
@@ -118,7 +119,7 @@ TEST_CASE("the libraries that the compiler links have their notice, and headers 
       {"spdlog", "spdlog"},       {"fmt", "fmtlib"},
       {"yaml-cpp", "yaml-cpp"},   {"libsmartcols", "util-linux"}};
   std::istringstream included(trimmed_output(
-      "cd " VFRAIL_SOURCE_DIR " && grep -rhoE '^#include <[A-Za-z-]+/' plugin cni common | sort -u"));
+      "cd " + test::source_path() + " && grep -rhoE '^#include <[A-Za-z-]+/' plugin cni common | sort -u"));
   size_t found = 0;
   for (std::string line; std::getline(included, line);) {
     const std::string folder = line.substr(10, line.size() - 11);

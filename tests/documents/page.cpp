@@ -1,5 +1,7 @@
 #include "tests/documents/page.h"
 
+#include "tests/support/places.h"
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -12,7 +14,7 @@ namespace vfrail::test {
 
 namespace {
 
-const std::filesystem::path kTop = VFRAIL_SOURCE_DIR;
+const std::filesystem::path kTop = source_path();
 
 // As GitHub makes it: lower case, blanks become hyphens, punctuation goes.
 std::string anchor_of(const std::string& heading) {
@@ -103,12 +105,6 @@ const Page& page(const std::string& file) {
     if (one.file == file) return one;
   }
   throw std::runtime_error("there is no page " + file);
-}
-
-std::string source_text(const std::string& file) {
-  std::ifstream stream(kTop / file);
-  if (!stream) throw std::runtime_error("cannot read " + file);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace vfrail::test

@@ -35,7 +35,4 @@ struct Page {
 const std::vector<Page>& pages();
 const Page& page(const std::string& file);
 
-// A file of the repository; throws if it cannot be read.
-std::string source_text(const std::string& file);
-
 }  // namespace vfrail::test

@@ -1,12 +1,13 @@
 // inject_sweep: every sweep by itself in a process, some at a time, and what they found. Needs root.
 //
-//   inject_sweep [--jobs N] [--device ADDRESS] [--in-turn] [--fault-step N] [--kill-at-each] [WORD]...
+//   inject_sweep [--jobs N] [--device ADDRESS] [--in-turn] [--fault-step N] [--all] [WORD]...
 //
 // WORDs choose the sweeps whose names have them all. --device: on this node, with that VF, and not on made-up
 // ones.
 // --in-turn: at each system call one errno, and not each; after a kill one continuation, in turn.
 // --fault-step: a fault at each N-th system call only, for a VM, where a trial takes seconds.
-// --kill-at-each: a kill before each system call, and not before those alone that may change something.
+// --all: a kill before each system call, and not before those alone that may change something; and what
+// sweeps have in turn because others have it at each call, at each call here too.
 #include "tests/inject/sweep.h"
 
 #include <algorithm>
@@ -27,21 +28,24 @@ struct Options {
   std::string device;
   bool in_turn = false;
   int fault_step = 1;
-  bool kill_at_each = false;
+  bool all = false;
   std::vector<std::string> words;
 };
 
-// Whether a verb has every errno and every continuation at each of its calls, or one in turn.
-bool in_turn(const std::string& verb, const Options& options) {
-  return options.in_turn || verb == "GC of all";  // which is the code of DEL, with one more way to it
+// Whether a verb has every errno and every continuation at each of its calls, or one in turn: what has every
+// one in another sweep already. GC of all is the code of DEL with one more way to it, and without IPAM a verb
+// makes calls that it makes with IPAM too.
+bool in_turn(const std::string& verb, const Setting& setting, const Options& options) {
+  const bool tried_elsewhere = verb == "GC of all" || !setting.ipam;
+  return options.in_turn || (tried_elsewhere && !options.all);
 }
 
 std::vector<Sweep> sweeps_of(const std::string& verb, const Setting& setting, const Options& options) {
-  const bool turns = in_turn(verb, options);
+  const bool turns = in_turn(verb, setting, options);
   std::vector<std::string> continuations = continuations_of(verb);
   if (turns && continuations.size() > 1) continuations = {kEachInTurn};
   std::vector<Sweep> out;
-  const char* kill = options.kill_at_each ? kKill : kKillBeforeChange;
+  const char* kill = options.all ? kKill : kKillBeforeChange;
   for (const std::string& then : continuations) out.push_back({verb, kill, then, setting});
   for (const std::string& error : turns ? std::vector<std::string>{kErrnosInTurn} : errnos())
     out.push_back({verb, error, "", setting, options.fault_step});
@@ -156,8 +160,8 @@ Options read_options(int count, char** arguments) {
       out.in_turn = true;
     } else if (word == "--fault-step" && i + 1 < count) {
       out.fault_step = std::max(1, std::atoi(arguments[++i]));
-    } else if (word == "--kill-at-each") {
-      out.kill_at_each = true;
+    } else if (word == "--all") {
+      out.all = true;
     } else {
       out.words.push_back(word);
     }

@@ -1,6 +1,7 @@
 // The manifests and examples, as the command line takes them.
 #include "common/json.h"
 #include "tests/manifests/documents.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 
@@ -10,7 +11,7 @@ namespace vfrail::test {
 
 TEST_CASE("check-config accepts every file with a configuration or a network, each alone and all together") {
   size_t taken = 0;
-  std::string all = "cd " VFRAIL_SOURCE_DIR " && vfrail check-config";
+  std::string all = "cd " + test::source_path() + " && vfrail check-config";
   for (const std::string& file : files_with({".yaml", ".yml", ".json"})) {
     const auto holds = [](const Document& one) {
       return one.kind() == "ConfigMap" || one.kind() == "NetworkAttachmentDefinition" ||
@@ -19,7 +20,7 @@ TEST_CASE("check-config accepts every file with a configuration or a network, ea
     bool wanted = file.ends_with(".json");
     for (const Document& one : documents()) wanted = wanted || (one.file == file && holds(one));
     const ShellOutcome checked =
-        run_in_shell("cd " VFRAIL_SOURCE_DIR " && vfrail check-config --strict-config " + file);
+        run_in_shell("cd " + test::source_path() + " && vfrail check-config --strict-config " + file);
     INFO(file << ": " << checked.output);
     CHECK(checked.status == (wanted ? 0 : 2));
     if (!wanted) {
@@ -38,7 +39,7 @@ TEST_CASE("check-config accepts every file with a configuration or a network, ea
 
 TEST_CASE("inspect reads a ConfigMap as a configuration, also from stdin") {
   const TempDir no_node;
-  const std::string map = VFRAIL_SOURCE_DIR "/manifests/configmap.yaml";
+  const std::string map = test::source_path("manifests/configmap.yaml");
   const std::string inspect = "vfrail inspect --root " + no_node.path() + " --config-file ";
   CHECK(run_in_shell(inspect + map).status == 1);  // the node is wrong, the configuration is not
   CHECK(run_in_shell(inspect + "- < " + map).status == 1);
@@ -48,7 +49,7 @@ TEST_CASE("inspect reads a ConfigMap as a configuration, also from stdin") {
 }
 
 TEST_CASE("render makes of the HostDeviceNetwork the network that is shown beside it") {
-  const std::string file = VFRAIL_SOURCE_DIR "/manifests/host-device-network.yaml";
+  const std::string file = test::source_path("manifests/host-device-network.yaml");
   const ShellOutcome made = run_in_shell("vfrail render " + file);
   INFO(made.output);
   REQUIRE(made.status == 0);

@@ -1,5 +1,6 @@
 // What the programs make of their own description: completion that the shells take, manual pages that groff
 // takes, and answers to what was not meant.
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 
 #include <regex>
@@ -83,12 +84,12 @@ TEST_CASE("bash completes partial words, choices, files and folders") {
   CHECK(offered("vfrail", "vfrail inspect -o ''") == Words{"table", "wide", "name", "json", "yaml"});
   CHECK(offered("vfrail", "vfrail inspect --output = js") == Words{"json"});
   CHECK(offered("vfrail", "vfrail inspect --output =") == Words{"table", "wide", "name", "json", "yaml"});
-  CHECK(offered("vfrail", "vfrail serve --config-file " VFRAIL_SOURCE_DIR "/READ") ==
-        Words{VFRAIL_SOURCE_DIR "/README.md"});
-  CHECK(offered("vfrail", "vfrail check-config " VFRAIL_SOURCE_DIR "/READ") ==
-        Words{VFRAIL_SOURCE_DIR "/README.md"});
-  CHECK(offered("vfrail", "vfrail inspect --root " VFRAIL_SOURCE_DIR "/plug") ==
-        Words{VFRAIL_SOURCE_DIR "/plugin"});
+  CHECK(offered("vfrail", "vfrail serve --config-file " + test::source_path("READ")) ==
+        Words{test::source_path("README.md")});
+  CHECK(offered("vfrail", "vfrail check-config " + test::source_path("READ")) ==
+        Words{test::source_path("README.md")});
+  CHECK(offered("vfrail", "vfrail inspect --root " + test::source_path("plug")) ==
+        Words{test::source_path("plugin")});
   CHECK(offered("vfrail", "vfrail inspect --resource ''").empty());
   CHECK(offered("vfrail", "vfrail completion f") == Words{"fish"});
   CHECK(offered("vfrail-cni", "vfrail-cni sweep --d") == Words{"--dry-run"});

@@ -1,6 +1,7 @@
 // What `kubectl exec ds/vfrail -- vfrail inspect` finds by itself: the container's files as the DaemonSet
 // mounts them, in a folder that becomes the root.
 #include "tests/manifests/documents.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/write_attachment.h"
@@ -18,12 +19,12 @@ namespace fs = std::filesystem;
 // A root with vfrail in it, the libraries that a test build needs, and a node's tree below /host.
 struct Container {
   Container() {
-    const ShellOutcome copied = run_in_shell(
-        "cd " + folder.path() +
-        " && mkdir bin && ln " VFRAIL_BINARY_DIR "/vfrail bin/ 2> /dev/null || cp " VFRAIL_BINARY_DIR
-        "/vfrail bin/; for library "
-        "in $(ldd bin/vfrail | grep -o '/[^ ]*'); do mkdir -p .${library%/*}; cp $library "
-        ".$library; done");
+    const ShellOutcome copied =
+        run_in_shell("cd " + folder.path() + " && mkdir bin && ln " + test::program_path("vfrail") +
+                     " bin/ 2> /dev/null || cp " + test::program_path("vfrail") +
+                     " bin/; for library "
+                     "in $(ldd bin/vfrail | grep -o '/[^ ]*'); do mkdir -p .${library%/*}; cp $library "
+                     ".$library; done");
     INFO(copied.output);
     write_tree(folder.path("host"), file_text("tests/data/igb_node.sysfs"));
     write_uevents(folder.path("host"));

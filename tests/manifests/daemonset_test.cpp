@@ -1,6 +1,7 @@
 // The DaemonSet asks for no right it can do without, and what it asks for is written down: capabilities with
 // a comment, host paths in manifests/README.md.
 #include "tests/manifests/documents.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -192,7 +193,7 @@ TEST_CASE("whatever the plugin's source names below sys, proc and dev is mounted
   const auto paths = mounted();
   static const std::regex literal(R"re("((?:sys|proc|dev)/[^"]+)")re");
   size_t found = 0;
-  const std::string top = VFRAIL_SOURCE_DIR;
+  const std::string top = test::source_path();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(top + "/plugin")) {
     if (entry.path().extension() != ".cpp") continue;
     // They read about their own container: its /proc.

@@ -2,6 +2,7 @@
 
 #include "plugin/plan/example.h"
 #include "plugin/plan/jobs.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kSource = VFRAIL_SOURCE_DIR;
+const fs::path kSource = source_path();
 
 void find_pods(const YAML::Node& node, const std::string& where, std::vector<PodTemplate>& found) {
   if (node.IsSequence()) {

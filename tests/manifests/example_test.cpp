@@ -4,6 +4,7 @@
 
 #include "plugin/plan/jobs.h"
 #include "tests/manifests/documents.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 
 #include <algorithm>
@@ -186,7 +187,7 @@ TEST_CASE("what is not in the configuration is refused with what there is") {
 }
 
 TEST_CASE("vfrail example prints what the plan's configuration offers") {
-  const std::string config = VFRAIL_SOURCE_DIR "/examples/configs/infiniband-a100-v100.json";
+  const std::string config = test::source_path("examples/configs/infiniband-a100-v100.json");
   const std::string command = "vfrail example --config-file " + config + " --resource ";
   const ShellOutcome job =
       run_in_shell(command + "rdma/rdma_a100 --gpus 4 --kind volcano-job --network ib-a100");

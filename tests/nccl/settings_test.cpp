@@ -3,6 +3,7 @@
 #include "cni/in_pod/nccl_choice.h"
 #include "common/netlink/netlink_kernel.h"
 #include "tests/netns/program.h"
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ struct Pod {
     return out;
   }
   Outcome run(const Version& version) const {
-    Outcome out = Program({SHOW_NCCL, version.library}, environment, "").wait();
+    Outcome out = Program({test::program_path("show_nccl"), version.library}, environment, "").wait();
     INFO(version.library << ": " << out.out << out.err);
     REQUIRE(out.status == 0);
     return out;

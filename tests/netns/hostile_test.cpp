@@ -4,6 +4,7 @@
 #include "common/netlink/messages.h"
 #include "common/netlink/netlink_kernel.h"
 #include "tests/netns/node.h"
+#include "tests/support/places.h"
 
 #include <chrono>
 #include <csignal>
@@ -286,7 +287,7 @@ TEST_CASE("Without podNetAdmin hidden namespaces are searched once a pod has lef
   node.in_pod(node.pod, "ip link add spy link net1 netns " + hidden.path() + " type macvlan mode " + mode);
   node.in_pod(hidden.path(), "ip link set spy up");
   if (kind == "one in sight") node.in_pod(node.pod, "ip link add m0 link net1 type macvlan mode bridge");
-  if (kind == "a program") node.in_pod(node.pod, ATTACH_PROGRAM " generic net1");
+  if (kind == "a program") node.in_pod(node.pod, test::program_path("attach_program") + " generic net1");
   const Outcome outcome = node.run(node.call("DEL"));
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == 0);
@@ -337,10 +338,10 @@ TEST_CASE("A program that a pod has attached does not run in the next pod") {
   node.run_well(node.call("ADD"));
   const std::string how = GENERATE(as<std::string>(), "generic", "native", "link", "tcx");
   CAPTURE(how);
-  Program holder(
-      {"/usr/bin/nsenter", "--net=" + node.pod, "/bin/sh", "-c",
-       "(sleep 300 | exec " ATTACH_PROGRAM " " + how + " net1) > " + node.path("attached") + " 2>&1"},
-      {}, "");
+  Program holder({"/usr/bin/nsenter", "--net=" + node.pod, "/bin/sh", "-c",
+                  "(sleep 300 | exec " + test::program_path("attach_program") + " " + how + " net1) > " +
+                      node.path("attached") + " 2>&1"},
+                 {}, "");
   for (int i = 0; i < 600 && read_text(node.path("attached")).empty(); ++i) shell("sleep 0.1");
   REQUIRE(read_text(node.path("attached")) == "attached\n");
   node.run_well(node.call("DEL"));
@@ -356,7 +357,7 @@ TEST_CASE("A program that a pod has attached does not run in the next pod") {
 
 TEST_CASE("A program that is on the device at ADD does not run in the pod") {
   Hostile node;
-  shell(ATTACH_PROGRAM " generic vf1");
+  shell(test::program_path("attach_program") + " generic vf1");
   REQUIRE_THAT(shell("ip -d link show vf1"), Contains("xdp"));
   node.run_well(node.call("ADD"));
   CHECK_THAT(node.in_pod(node.pod, "ip -d link show net1"), !Contains("xdp"));

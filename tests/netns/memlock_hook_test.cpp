@@ -2,6 +2,7 @@
 // lock. The table is what the documentation of the key memlock says.
 #include "common/json.h"
 #include "tests/netns/program.h"
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class Bundle {
 
   void set_user(int uid) { part({"process", "user"}).set("uid", uid).set("gid", uid); }
   void set_hook(const std::vector<std::string>& words) {
-    Json hook = Json::object().set("path", VFRAIL_CNI).set("args", Json(words));
+    Json hook = Json::object().set("path", test::program_path("vfrail-cni")).set("args", Json(words));
     spec_.set("hooks", Json::object().set("createRuntime", Json::array().push(std::move(hook))));
   }
   void set_memory(int64_t bytes) {

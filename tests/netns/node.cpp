@@ -1,5 +1,7 @@
 #include "tests/netns/node.h"
 
+#include "tests/support/places.h"
+
 #include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
@@ -154,7 +156,9 @@ Program Node::start(const Call& call) const {
 }
 
 // As installed, or as built.
-std::string Node::program() const { return kind_ == Kind::real ? "vfrail-cni" : VFRAIL_CNI; }
+std::string Node::program() const {
+  return kind_ == Kind::real ? "vfrail-cni" : test::program_path("vfrail-cni");
+}
 
 Program Node::command_line(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), program());

@@ -2,6 +2,7 @@
 // them, run as Multus and libcni run them: deviceID and pciBusID put into each entry of a chain, prevResult
 // passed on, DEL in reverse order.
 #include "tests/netns/node.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 
@@ -19,7 +20,8 @@ struct Peers : Node {
     add_device("0000:03:02.1", "vf1");
     pod = add_pod("a");
     for (const char* name : {"sriov", "rdma", "host-device", "ib-sriov"}) {
-      const Outcome installed = Program({VFRAIL_CNI, "install", "--as", name, path("bin")}, {}, "").wait();
+      const Outcome installed =
+          Program({test::program_path("vfrail-cni"), "install", "--as", name, path("bin")}, {}, "").wait();
       REQUIRE(installed.status == 0);
     }
     before = world();

@@ -3,6 +3,7 @@
 #include "common/json.h"
 #include "tests/in_pod/pod_tree.h"
 #include "tests/netns/program.h"
+#include "tests/support/places.h"
 
 #include <map>
 
@@ -40,7 +41,8 @@ std::map<std::string, std::string> check_in(const Container& container) {
   PodTree tree;
   for (const char* node : {"0000:17:00.1/infiniband_verbs/uverbs2", "0000:17:01.1/infiniband_verbs/uverbs6"})
     tree.add("sys/devices/pci0000:16/0000:16:01.0/" + std::string(node) + "/dev = 1:3\n");
-  shell("cp " VFRAIL_CHECK " " + tree.root() + "/vfrail-check && chmod 755 " + tree.root());
+  shell("cp " + test::program_path("vfrail-check") + " " + tree.root() + "/vfrail-check && chmod 755 " +
+        tree.root());
   Program program({"unshare", "--mount", "--net", "--pid", "--fork", "bash", "-euc",
                    "T=" + tree.root() + "\n" + kSetUp + container.before + "\nexec " + container.start +
                        " /vfrail-check -o json --fail-on note"},

@@ -1,5 +1,6 @@
 // The CNI protocol around the attachment: versions, errors, GC, STATUS; and the program as a file.
 #include "tests/netns/node.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -50,8 +51,9 @@ TEST_CASE("VERSION and a command that is missing or unknown do not wait for stdi
   CAPTURE(command);
   const TempDir dir;
   // A pipe that is open for writing as well never ends.
-  const std::string out = shell("mkfifo " + dir.path("in") + "; CNI_COMMAND=" + command +
-                                " timeout 10 " VFRAIL_CNI + " 0<>" + dir.path("in") + " || test $? = 1");
+  const std::string out =
+      shell("mkfifo " + dir.path("in") + "; CNI_COMMAND=" + command + " timeout 10 " +
+            test::program_path("vfrail-cni") + " 0<>" + dir.path("in") + " || test $? = 1");
   CHECK_THAT(out, Contains(command == "VERSION" ? "supportedVersions" : "CNI_COMMAND"));
 }
 
@@ -260,7 +262,7 @@ TEST_CASE("GC releases what is not in the list, of its own network only, and not
 }
 
 TEST_CASE("Without CNI_COMMAND the program prints a hint on stderr") {
-  Outcome outcome = Program({VFRAIL_CNI}, {}, "").wait();
+  Outcome outcome = Program({test::program_path("vfrail-cni")}, {}, "").wait();
   CHECK(outcome.status == 0);
   CHECK(outcome.out.empty());
   CHECK_THAT(outcome.err, Contains("1.1.0"));
@@ -271,10 +273,10 @@ TEST_CASE("The program needs no library and no other file") {
     WARN("this build links vfrail-cni dynamically (sanitizers cannot do otherwise)");
     return;
   }
-  const Outcome ldd = Program({"ldd", VFRAIL_CNI}, {}, "").wait();
+  const Outcome ldd = Program({"ldd", test::program_path("vfrail-cni")}, {}, "").wait();
   CHECK_THAT(ldd.out + ldd.err, Contains("not a dynamic executable") || Contains("statically linked"));
   const TempDir empty;
-  std::filesystem::copy_file(VFRAIL_CNI, empty.path("vfrail"));
+  std::filesystem::copy_file(test::program_path("vfrail-cni"), empty.path("vfrail"));
   const Outcome outcome =
       Program({"chroot", empty.path(), "/vfrail"}, {{"CNI_COMMAND", "VERSION"}}, R"({"cniVersion":"1.0.0"})")
           .wait();

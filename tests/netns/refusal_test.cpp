@@ -1,6 +1,7 @@
 // What ADD refuses or cannot finish leaves the node as it was; what DEL finds gone does not stop it.
 #include "tests/netns/node.h"
 #include "tests/support/deadline.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 #include <chrono>
@@ -291,9 +292,9 @@ TEST_CASE("ipam.type that leads back to vfrail is refused at once, and its DEL s
   const std::string type = GENERATE("copy", "link", "delegates-back");
   CAPTURE(type);
   const std::string itself = node.path("bin/" + type);
-  if (type == "copy") shell("cp " VFRAIL_CNI " " + itself);
-  if (type == "link") shell("ln -s " VFRAIL_CNI " " + itself);
-  if (type == "delegates-back") node.add_ipam(type, "exec " VFRAIL_CNI);
+  if (type == "copy") shell("cp " + test::program_path("vfrail-cni") + " " + itself);
+  if (type == "link") shell("ln -s " + test::program_path("vfrail-cni") + " " + itself);
+  if (type == "delegates-back") node.add_ipam(type, "exec " + test::program_path("vfrail-cni"));
   node.conf.set("ipam", Json::object().set("type", type)).set("cniVersion", "1.1.0");
   node.refused(node.call("ADD"), 7, type == "link" ? "is vfrail itself" : "leads back to vfrail");
   CHECK(node.run(node.call("STATUS")).status != 0);

@@ -2,6 +2,7 @@
 // what they say when it is not.
 #include "tests/netns/node.h"
 #include "tests/support/deadline.h"
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 
 #include <chrono>
@@ -61,7 +62,7 @@ dev/infiniband/uverbs0/
   // A command in a mount namespace of its own, or by a program that takes rights away, is behind `prefix`.
   Program serve(std::vector<std::string> prefix = {}, const std::string& root = "") const {
     for (const std::string& word :
-         {std::string(VFRAIL), std::string("serve"), std::string("--root"),
+         {test::program_path("vfrail"), std::string("serve"), std::string("--root"),
           root.empty() ? this->root() : root, std::string("--config-file"), path("config.json"),
           std::string("--kubelet-root"), path("k"), std::string("--device-info-dir"), path("di"),
           std::string("--run-dir"), path("run"), std::string("--cni-state-dir"), path("cni")})
@@ -70,7 +71,7 @@ dev/infiniband/uverbs0/
   }
   Outcome inspect(std::vector<std::string> prefix = {}, const std::string& root = "") const {
     for (const std::string& word :
-         {std::string(VFRAIL), std::string("inspect"), std::string("--root"),
+         {test::program_path("vfrail"), std::string("inspect"), std::string("--root"),
           root.empty() ? this->root() : root, std::string("--config-file"), path("config.json"),
           std::string("--kubelet-root"), path("k"), std::string("--output"), std::string("wide")})
       prefix.push_back(word);

@@ -1,6 +1,7 @@
 #include "tests/plugin/tree.h"
 
 #include "common/text.h"
+#include "tests/support/places.h"
 
 #include <filesystem>
 #include <fstream>
@@ -82,11 +83,7 @@ std::string pci_manifest(const std::string& line) {
 
 Tree::Tree(const std::string& name) {
   if (name.empty()) return;
-  std::ifstream file(std::string(VFRAIL_SOURCE_DIR) + "/tests/data/" + name + ".sysfs");
-  std::ostringstream text;
-  text << file.rdbuf();
-  REQUIRE(file.good());
-  add(text.str());
+  add(source_text("tests/data/" + name + ".sysfs"));
 }
 
 void Tree::add(std::string_view manifest) {

@@ -3,6 +3,7 @@
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/program.h"
 #include "tests/service/support.h"
+#include "tests/support/places.h"
 
 #include <chrono>
 #include <filesystem>
@@ -104,7 +105,7 @@ TEST_CASE("oversized messages and a thousand streams take bounded memory, and ku
 namespace {
 
 std::vector<std::string> with_limit(const std::string& limit) {
-  return {"/bin/sh", "-c", "ulimit " + limit + "; exec \"$0\" serve \"$@\"", VFRAIL_BINARY_DIR "/vfrail"};
+  return {"/bin/sh", "-c", "ulimit " + limit + "; exec \"$0\" serve \"$@\"", test::program_path("vfrail")};
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ TEST_CASE("with a full or read-only --run-dir Allocate is refused with the reaso
   const Program program(
       node, flags(node), "serve.log",
       {"/usr/bin/unshare", unshare, "/bin/sh", "-c",
-       "RUN=" + node.run_dir() + "; " + mount + R"( && exec "$0" serve "$@")", VFRAIL_BINARY_DIR "/vfrail"});
+       "RUN=" + node.run_dir() + "; " + mount + R"( && exec "$0" serve "$@")", test::program_path("vfrail")});
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   v1beta1::AllocateResponse response;
   const grpc::Status refused = kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response);

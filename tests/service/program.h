@@ -3,6 +3,7 @@
 
 #include "common/unique_fd.h"
 #include "tests/service/support.h"
+#include "tests/support/places.h"
 
 #include <chrono>
 #include <string>
@@ -15,7 +16,7 @@ class Program {
  public:
   // Its log is the file `name` of the node.
   Program(const Node& node, const std::vector<std::string>& more, const std::string& name = "serve.log",
-          const std::vector<std::string>& command = {VFRAIL_BINARY_DIR "/vfrail", "serve"});
+          const std::vector<std::string>& command = {program_path("vfrail"), "serve"});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   ~Program();  // kills it

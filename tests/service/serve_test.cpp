@@ -6,6 +6,7 @@
 #include "tests/service/program.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
+#include "tests/support/places.h"
 
 #include <cstdlib>
 #include <fcntl.h>
@@ -239,7 +240,7 @@ TEST_CASE("serve has metrics at --metrics-address, in a form that promtool accep
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
   CHECK(get(*where, "/healthz").status == 200);
   std::ofstream(node.path("metrics")) << get(*where, "/metrics").body;
-  const std::string command = VFRAIL_SOURCE_DIR "/build/tools/promtool check metrics < " +
+  const std::string command = test::source_path("build/tools/promtool") + " check metrics < " +
                               node.path("metrics") + " > " + node.path("said") + " 2>&1";
   INFO("tests/setup fetches promtool");
   CHECK(std::system(command.c_str()) == 0);
@@ -389,7 +390,7 @@ TEST_CASE("what the peers' DaemonSets start serves: their flags without a subcom
   const Node node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
-  const std::string vfrail = VFRAIL_BINARY_DIR "/vfrail";
+  const std::string vfrail = test::program_path("vfrail");
   const auto named = [&](const std::string& name) {
     fs::create_symlink(vfrail, node.path(name));
     return node.path(name);

@@ -2,6 +2,7 @@
 
 #include "plugin/kubelet/grpc_library.h"
 #include "tests/support/deadline.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -62,7 +63,7 @@ Node::Node() { fs::create_directories(root()); }
 
 void Node::fill() const {
   if (fs::exists(root() + "/sys")) return;
-  write_tree(root(), read_text(VFRAIL_SOURCE_DIR "/tests/data/igb_node.sysfs"));
+  write_tree(root(), source_text("tests/data/igb_node.sysfs"));
   write_uevents(root());
 }
 

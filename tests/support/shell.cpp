@@ -1,5 +1,6 @@
 #include "tests/support/shell.h"
 
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 
 #include <array>
@@ -13,7 +14,7 @@ namespace vfrail::test {
 ShellOutcome run_in_shell(const std::string& commands) {
   const TempDir folder;
   const std::string script = folder.path("script");
-  std::ofstream(script) << "PATH=" VFRAIL_BINARY_DIR ":$PATH\ncd " << folder.path() << "\n"
+  std::ofstream(script) << "PATH=" << program_path() << ":$PATH\ncd " << folder.path() << "\n"
                         << commands << "\n";
   FILE* pipe = ::popen(("bash " + script + " < /dev/null 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + commands);

@@ -42,11 +42,11 @@ stage() {
 }
 
 # build PRESET TARGET...: configures if needed, and builds with two jobs. With CI set, when nobody edits what was built:
-# the product's sources some at a time.
+# the product's sources some at a time, and of debug information the line numbers alone.
 build() {
     local preset=$1
     shift
-    [ -e "build/$preset/build.ninja" ] || cmake --preset "$preset" ${CI:+-D VFRAIL_UNITY=ON}
+    [ -e "build/$preset/build.ninja" ] || cmake --preset "$preset" ${CI:+-D VFRAIL_UNITY=ON -D CMAKE_CXX_FLAGS_DEBUG=-g1}
     cmake --build --preset "$preset" --target "$@"
 }
 

@@ -2,9 +2,7 @@
 #include "cni/plan/pod_files.h"
 
 #include "tests/support/json_schema.h"
-
-#include <fstream>
-#include <sstream>
+#include "tests/support/places.h"
 
 #include <catch2/catch.hpp>
 
@@ -43,9 +41,7 @@ DescribedAttachment plain(const std::string& ifname, const std::string& pci) {
 }
 
 void has_form(const PodFiles& files) {
-  std::ostringstream schema;
-  schema << std::ifstream(VFRAIL_SOURCE_DIR "/cni/plan/pod_schema.json").rdbuf();
-  CHECK(test::schema_violation(schema.str(), files.pod_json).empty());
+  CHECK(test::schema_violation(test::source_text("cni/plan/pod_schema.json"), files.pod_json).empty());
 }
 
 }  // namespace

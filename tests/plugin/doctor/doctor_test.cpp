@@ -4,6 +4,7 @@
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/places.h"
 #include "tests/support/write_attachment.h"
 
 #include <algorithm>
@@ -691,8 +692,7 @@ TEST_CASE("the report has each finding with id and remedy, and how many there ar
   CHECK(contains(text, "fault   VF-N10 rdma-ports"));
   CHECK(contains(text, "\n        remedy: ip link set ibp75s0 up"));
   CHECK(contains(text, " unknown, "));
-  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
-  const std::string schema{std::istreambuf_iterator<char>(file), {}};
+  const std::string schema = test::source_text("plugin/report/schema.json");
   CHECK(test::schema_violation(schema, doctor_json(reports).text()) == "");
 }
 

@@ -6,8 +6,8 @@
 #include "plugin/match/pools.h"
 #include "tests/plugin/report/run.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/places.h"
 
-#include <fstream>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -21,10 +21,7 @@ Run explained(const std::string& id, bool json = false) {
   return run([&] { return explain(ExplainIdOptions{.id = id, .json = json}); });
 }
 
-std::string schema() {
-  std::ifstream file(std::string(VFRAIL_SOURCE_DIR) + "/plugin/report/schema.json");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string schema() { return test::source_text("plugin/report/schema.json"); }
 
 }  // namespace
 

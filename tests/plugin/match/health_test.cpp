@@ -2,8 +2,8 @@
 
 #include "plugin/match/debounce.h"
 #include "tests/plugin/tree.h"
+#include "tests/support/places.h"
 
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
@@ -142,8 +142,7 @@ TEST_CASE("a VF without a GUID differs from one that is in a pod, if the pool re
 }
 
 TEST_CASE("every reason of an unhealthy device has a code of its own, which the document lists") {
-  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/metrics/README.md");
-  const std::string readme(std::istreambuf_iterator<char>(file), {});
+  const std::string readme = test::source_text("plugin/metrics/README.md");
   std::set<std::string> seen;
   for (int code = 1; code <= static_cast<int>(kLastFaultCode); ++code) {
     const std::string name = name_of(static_cast<FaultCode>(code));

@@ -2,6 +2,7 @@
 #include "plugin/metrics/metrics.h"
 
 #include "plugin/metrics/metrics_text.h"
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 
 #include <cstdlib>
@@ -65,7 +66,7 @@ MetricsInput make_input(size_t count) {
 void check_with_promtool(const std::string& text) {
   const TempDir folder;
   std::ofstream(folder.path("metrics")) << text;
-  const std::string tool = VFRAIL_SOURCE_DIR "/build/tools/promtool";
+  const std::string tool = test::source_path("build/tools/promtool");
   const std::string command =
       tool + " check metrics < " + folder.path("metrics") + " > " + folder.path("said") + " 2>&1";
   INFO(command << " (tests/setup fetches promtool)");

@@ -6,8 +6,8 @@
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/places.h"
 
-#include <fstream>
 #include <iterator>
 
 #include <catch2/catch.hpp>
@@ -191,8 +191,7 @@ TEST_CASE("a node without RDMA has no way, and the plan says so") {
 }
 
 TEST_CASE("the plan in JSON is as the schema says") {
-  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
-  const std::string schema{std::istreambuf_iterator<char>(file), {}};
+  const std::string schema = test::source_text("plugin/report/schema.json");
   for (const char* name : {"a100_bond", "roce_rails", "igb_node", "management"}) {
     CAPTURE(name);
     const Planned planned(Tree(name), R"({"mode":"hca"})");

@@ -7,11 +7,11 @@
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/places.h"
 #include "tests/support/write_attachment.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -64,12 +64,7 @@ struct Scene {
   InspectOptions options;
 };
 
-std::string schema() {
-  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
+std::string schema() { return test::source_text("plugin/report/schema.json"); }
 
 // The names of all properties that a schema has, at any depth; or of a document.
 void collect_names(const Json& json, bool is_schema, std::set<std::string>& out) {

@@ -5,9 +5,9 @@
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/places.h"
 #include "tests/support/write_attachment.h"
 
-#include <fstream>
 #include <iterator>
 
 #include <catch2/catch.hpp>
@@ -137,8 +137,7 @@ TEST_CASE("JSON is a document for each interval, as the schema says") {
   REQUIRE(json);
   CHECK(*json->find("interval_ms")->as_int() == 500);
   CHECK(json->find("traffic")->as_array()->at(0).find("per_second")->text() == R"({"rdma_rx_bytes":40})");
-  std::ifstream file(VFRAIL_SOURCE_DIR "/plugin/report/schema.json");
-  const std::string schema{std::istreambuf_iterator<char>(file), {}};
+  const std::string schema = test::source_text("plugin/report/schema.json");
   CHECK(test::schema_violation(schema, out) == "");
 }
 
