@@ -125,7 +125,7 @@ lists() { on_node "log_since | grep 'Processed device updates for resource.*reso
 lists_sent() { lists | wc -l; }
 lists_were_whole() {
     [ "$list_may_change" = no ] || return 0
-    lacks . bash -c 'grep -v "totalCount=$2 healthyCount=$2\$" <<< "$1"; true' - "$(lists)" $((2 * VFS))
+    lacks . bash -c 'grep -v "totalCount=$2 healthyCount=$2\$" <<< "$1"; true' - "$(lists)" $DEVICES
 }
 # What kubelet calls an error, Multus too, and vfrail an error or a warning, unless the file `explained` has a reason.
 unexplained() {
@@ -146,7 +146,7 @@ afterwards() {
     check 'no record, link or lock is left' eventually is '' on_node remains
     check 'no address is assigned' eventually is 0 addresses_assigned
     check 'no reservation is left' eventually is 0 reservations
-    check 'every device is allocatable' eventually is $((2 * VFS)) allocatable
+    check 'every device is allocatable' eventually is $DEVICES allocatable
     check "no device was ever missing in kubelet's list" lists_were_whole
     check 'no unexplained error in the logs' is '' unexplained
 }

@@ -82,13 +82,12 @@ control_plane() {
 # machine, as their service accounts: Multus asks for 250 ms a try, and TLS alone takes the emulated node longer when eight
 # pods start at once.
 peers() {
-    local multus_files=$CLUSTER_BUILD/go/mod/gopkg.in/k8snetworkplumbingwg/multus-cni.v4@v$multus
-    local whereabouts_files=$CLUSTER_BUILD/go/mod/github.com/k8snetworkplumbingwg/whereabouts@v$whereabouts file
-    for file in "$multus_files/deployments/multus-daemonset.yml" "$whereabouts_files/doc/crds/daemonset-install.yaml"; do
+    local manifests=$clients/manifests file
+    for file in "$manifests/multus-daemonset.yml" "$manifests/daemonset-install.yaml"; do
         awk -v RS='---\n' '!/kind: (DaemonSet|ConfigMap)/ && /kind:/ { print "---\n" $0 }' "$file" |
             kubectl apply -f - || return
     done
-    for file in "$whereabouts_files"/doc/crds/whereabouts.cni.cncf.io_*.yaml; do kubectl apply -f "$file" || return; done
+    for file in "$manifests"/whereabouts.cni.cncf.io_*.yaml; do kubectl apply -f "$file" || return; done
     for file in multus whereabouts; do
         kubeconfig "https://127.0.0.1:$API" "$(kubectl -n kube-system create token "$file" --duration 24h)" > "$work/$file.conf"
         start "proxy-of-$file" kubectl proxy --kubeconfig "$work/$file.conf" --port "${proxy_port[$file]}" --accept-hosts '^10\.0\.2\.2$'

@@ -82,7 +82,7 @@ node_up() {
     began=$(date -u +%FT%TZ)
     node_files || return
     rm -f "$node_share/out/started"
-    start node "$here/../lab/run" --name "$RUN" --memory "$MEMORY" --limit 36000 --boot 600 \
+    start node "$here/../lab/run" --name "$RUN" --memory "$MEMORY" --pfs "$PFS" --limit 36000 --boot 600 \
         --file "$work/node/modules" --file "$work/node/etc" --file "$work/node/settings" --file "$work/node/service.sh" \
         --qemu -drive --qemu "id=disk,file=$work/node.ext4,format=raw,if=none,cache=unsafe" \
         --qemu -device --qemu virtio-blk-pci,drive=disk,bus=pcie.0 \

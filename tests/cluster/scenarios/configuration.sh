@@ -19,6 +19,6 @@ check 'the pod runs, with its device' is "$device" in_use
 
 config=examples/configs/igb-lab.json
 check 'the configuration is as before' installed
-check 'the first resource has every device again' eventually is $((2 * VFS)) allocatable
+check 'the first resource has every device again' eventually is $DEVICES allocatable
 check 'the added one has none' eventually is 0 other
 check 'the pod still runs' running one

@@ -1,6 +1,6 @@
 # Eight pods at once, one for each VF of the node, and one pod more than there is.
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
-all=$((2 * VFS)) began=$SECONDS creating=()
+all=$DEVICES began=$SECONDS creating=()
 
 # One request, so that they start together: the moves of eight RDMA devices renumber each other's nodes.
 for ((i = 0; i < all; i++)); do pod "p$i" hostdev 1 & creating+=($!); done

@@ -7,7 +7,7 @@ kind: Job
 metadata: {name: hundred, labels: {app: test}}
 spec:
   completions: 100
-  parallelism: $((2 * VFS))
+  parallelism: $DEVICES
   backoffLimit: 0
   template:
     metadata:

@@ -18,7 +18,7 @@ check 'it cannot lock enough memory, and vfrail-check says so' eventually has 'f
 
 config=$work/in-pod.json
 check 'a resource with the keys' installed --set cdi.enabled=true
-check 'every device is allocatable' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable' eventually is $DEVICES allocatable
 checked with
 check 'with the keys: the pod runs' eventually running with
 check 'its limit is what the resource says' eventually has '^262144$' log_of with

@@ -18,7 +18,7 @@ cp "$PEERS/sriovdp" "$PEERS/sriov" "$work/peer.json" /usr/share/misc/pci.ids "$n
 peer_serves() {
     on_node 'mkdir -p /usr/share/hwdata && cp /host/peers/pci.ids /usr/share/hwdata/ &&
         service_start sriovdp /host/peers/sriovdp --config-file /host/peers/peer.json -logtostderr'
-    check 'the peer serves the devices' eventually is $((2 * VFS)) allocatable
+    check 'the peer serves the devices' eventually is $DEVICES allocatable
 }
 # kubelet says for some seconds after the end of a plugin what there was, and would fail pods that come then.
 none_left() { check 'kubelet has no device any more' eventually is 0 allocatable; }
@@ -43,7 +43,7 @@ section 'to vfrail'
 on_node 'service_stop sriovdp'
 none_left
 check 'vfrail is installed, with the configuration of the peer' installed
-check 'it serves the devices' eventually is $((2 * VFS)) allocatable
+check 'it serves the devices' eventually is $DEVICES allocatable
 on_node 'cp /opt/cni/bin/sriov /opt/cni/sriov.original'
 check 'a dry run names the attachments of both' is 2 on_node '/opt/cni/bin/vfrail sweep --dry-run --adopt | grep -c "attached by sriov-cni"'
 check 'vfrail is installed as sriov' on_node '/opt/cni/bin/vfrail install --as sriov /opt/cni/bin'

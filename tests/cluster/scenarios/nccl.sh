@@ -43,5 +43,5 @@ done
 kubectl delete job nccl --cascade=foreground > /dev/null
 config=examples/configs/igb-lab.json
 check 'the devices are as before' installed
-check 'every device is allocatable again' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable again' eventually is $DEVICES allocatable
 on_node 'rm -f /var/run/cdi/vfrail-*'

@@ -2,7 +2,7 @@
 #
 # The executables of that name are vfrail-cni's, as the chart's cni.takeOver installs them.
 check 'vfrail is installed under the names of the peers' installed --set 'cni.takeOver={host-device,sriov,ib-sriov,rdma}'
-check 'every device is allocatable' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable' eventually is $DEVICES allocatable
 
 ipam='"ipam": {"type": "whereabouts", "range": "192.168.120.0/24"}'
 network host-device "{\"type\": \"host-device\", $ipam}"

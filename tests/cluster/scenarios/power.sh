@@ -23,7 +23,7 @@ kubectl delete pod goes --force --grace-period=0 > /dev/null 2>&1
 came=0
 node_up > "$logs/node-comes-back.log" 2>&1 || came=$?
 check 'the node comes back' is 0 echo "$came"
-check 'vfrail serves again' eventually is $((2 * VFS)) allocatable
+check 'vfrail serves again' eventually is $DEVICES allocatable
 check 'the VFs are in the host, as the boot has made them' eventually at_baseline
 kubectl delete pod stays --wait=false > /dev/null
 check 'the pod that stayed can be deleted' eventually gone stays

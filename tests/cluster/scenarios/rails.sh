@@ -22,4 +22,4 @@ done
 kubectl delete job rails --cascade=foreground > /dev/null
 config=examples/configs/igb-lab.json
 check 'the devices are as before' installed
-check 'every device is allocatable again' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable again' eventually is $DEVICES allocatable

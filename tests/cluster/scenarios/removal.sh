@@ -22,6 +22,6 @@ left_over() {
 check 'nothing of vfrail is left on the node' is '' on_node "$(declare -f left_over); left_over"
 check 'kubelet has no device any more' eventually is 0 allocatable
 check 'vfrail is installed again' installed
-check 'every device is allocatable' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable' eventually is $DEVICES allocatable
 pod two hostdev 1
 check 'a pod with a device runs again' eventually running two

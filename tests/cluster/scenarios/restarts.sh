@@ -7,12 +7,12 @@ before_restarts=$(in_pod a ip -brief address show net1)
 sent=$(lists_sent)
 on_node 'service_restart kubelet'
 check 'kubelet has the list again' eventually refused is "$sent" lists_sent
-check 'every device is allocatable' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable' eventually is $DEVICES allocatable
 check 'the pods run' is 3 how_many_run
 
 kubectl -n kube-system rollout restart daemonset/vfrail > /dev/null
 check 'vfrail is restarted' kubectl -n kube-system rollout status daemonset/vfrail --timeout "${CHECK_DEADLINE}s"
-check 'every device is allocatable again' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable again' eventually is $DEVICES allocatable
 check 'the pods still run' is 3 how_many_run
 check 'a pod has what it had' is "$before_restarts" in_pod a ip -brief address show net1
 

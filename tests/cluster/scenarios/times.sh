@@ -26,8 +26,10 @@ wave() {
     on_node 'echo "wave '"${networks:-none} $count"'" >> /var/log/cni-times'
 }
 for ((round = 0; round < 3; round++)); do wave '' 1; wave hostdev 1; done
-wave '' 8
-wave hostdev 8
+for ((count = 8; count <= DEVICES; count *= 2)); do
+    wave '' $count
+    wave hostdev $count
+done
 echo '     milliseconds by executable and verb: calls, mean, most'
 on_node 'cat /var/log/cni-times' | awk '
     $1 == "wave" { for (k in n) printf "     %-8s %d  %-28s %3d %7.0f %7d\n", $2, $3, k, n[k], sum[k] / n[k], most[k]

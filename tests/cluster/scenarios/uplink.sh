@@ -4,9 +4,9 @@ list_may_change=yes
 explained_here='^pods/kube-system_vfrail-.* warning .* advertises 0000:21:10.2, which the host uses: '
 on_node 'ip address add 192.168.150.1/24 dev $(netdev 0000:21:10.2); ip link set $(netdev 0000:21:10.2) up
     ip route add default via 192.168.150.254 dev $(netdev 0000:21:10.2) metric 500'
-check 'one device fewer is allocatable' eventually is $((2 * VFS - 1)) allocatable
+check 'one device fewer is allocatable' eventually is $((DEVICES - 1)) allocatable
 inspect() { kubectl -n kube-system exec daemonset/vfrail -c vfrail -- vfrail inspect -o wide 21:10.2; }
 check 'vfrail says why' eventually has 'the host uses it: .* carries the IPv4 default route' inspect
 on_node 'ip route del default dev $(netdev 0000:21:10.2); ip address del 192.168.150.1/24 dev $(netdev 0000:21:10.2)
     ip link set $(netdev 0000:21:10.2) down'
-check 'every device is allocatable again' eventually is $((2 * VFS)) allocatable
+check 'every device is allocatable again' eventually is $DEVICES allocatable

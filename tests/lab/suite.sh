@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# The lab's scripts as stages, for tests/run and tests/lab/all. Sourced in the top folder, with tests/support/stages.sh.
+
+# lab OPTION... SCRIPT...: tests/lab/run, with the programs that the scripts call.
+lab() {
+    local options=() name
+    for name in release/bin/{vfrail,vfrail-cni,vfrail-check} \
+        dev/bin/{test-kubelet,kernel_contract_tests,inject,inject_sweep,stress,attach_program}; do
+        options+=(--program "build/$name")
+    done
+    tests/lab/run "${options[@]}" --program /usr/lib/cni/host-local --program /usr/lib/cni/static "$@"
+}
+
+# inject WORD...: at each third system call one errno, before each that may change something a kill with one
+# continuation, in turn (on made-up devices tests/run has each call, all errnos and all continuations).
+# VFRAIL_INJECT=all: those here as well (an hour).
+inject() {
+    local turns='--in-turn --fault-step 3'
+    [ "${VFRAIL_INJECT:-}" != all ] || turns=--all
+    # shellcheck disable=SC2086
+    lab --name "inject-${1%% *}" --limit 5400 tests/lab/inject_test.sh exclusive $turns "$@"
+}
+
+# Each keeps one core busy most of the time. The longest come first.
+queue_lab() {
+    local mode
+    queue 'lab, ADD by system call' inject 'ADD with IPAM'
+    queue 'lab, DEL by system call' inject 'DEL with IPAM'
+    queue 'lab, CHECK by system call' inject 'CHECK with IPAM'
+    for mode in exclusive shared; do
+        queue "lab, CNI, $mode" lab --name "cni-$mode" --limit 900 tests/lab/cni_test.sh "$mode"
+    done
+    queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
+    queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh
+    queue 'lab, lifecycle' lab --name lifecycle --limit 600 tests/lab/lifecycle_test.sh
+    # Another crowd each time; what it printed last says which.
+    queue 'lab, stress' lab --name stress --limit 600 tests/lab/stress_test.sh exclusive 60 "$EPOCHSECONDS"
+    queue 'lab, metrics' lab --name metrics --limit 900 tests/lab/metrics_test.sh
+    queue 'lab, preferred devices' lab --name preferred --qemu -device --qemu pcie-root-port,id=port7,bus=node1,chassis=8,slot=8 \
+        --qemu -device --qemu virtio-gpu-pci,bus=port7 tests/lab/preferred_test.sh
+    queue 'lab, hostile pods' lab --name hostile --limit 900 tests/lab/hostile_test.sh
+    queue 'lab, trouble' lab --name trouble --limit 900 tests/lab/trouble_test.sh
+    queue 'lab, device plugin' lab --name plugin --limit 900 tests/lab/plugin_test.sh
+    queue 'lab, demo' lab --name demo --limit 900 examples/demo/story.sh
+    [ "${LAB_KERNEL:-6}" = 6 ] ||
+        queue 'lab, traffic of pods' lab --name pods-traffic --limit 900 tests/lab/pods_traffic_test.sh exclusive
+}
