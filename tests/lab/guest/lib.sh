@@ -31,8 +31,9 @@ vfs() {
 
 # netdev ADDRESS: name of the netdev of a PCI function, rdma ADDRESS: that of its RDMA device; as seen from the namespace
 # of the caller's sysfs. Names differ from boot to boot, addresses do not.
-netdev() { ls "$pci/$1/net"; }
-rdmadev() { ls "$pci/$1/infiniband"; }
+# Both fail if there is none; the folder of one that is about to come or go can be there and empty.
+netdev() { ls "$pci/$1/net" | grep .; }
+rdmadev() { ls "$pci/$1/infiniband" | grep .; }
 driver_of() { local link; link=$(readlink "$pci/$1/driver") && echo "${link##*/}"; }
 
 # rebind ADDRESS [DRIVER]: take the function from its driver and give it to DRIVER, or to the one it is made for.
