@@ -13,6 +13,16 @@ stage_failed() {
     exit 1
 }
 
+# end_trees PID...: ends processes and all that they have started, which a signal to them alone would leave.
+end_trees() {
+    local pid children
+    for pid; do
+        children=($(< "/proc/$pid/task/$pid/children")) || true
+        kill "$pid" || true
+        end_trees "${children[@]}"
+    done 2> /dev/null
+}
+
 # stage NAME COMMAND...: runs COMMAND with its output in $logs/NAME.log. Ends the script if it fails.
 # Meanwhile, on a terminal, the last line of the log is shown; elsewhere a line every half minute.
 stage() {
@@ -23,7 +33,7 @@ stage() {
     "$@" > "$log" 2>&1 &
     pid=$!
     # A job in the background does not hear of Ctrl-C by itself.
-    trap 'kill "$pid" 2> /dev/null; exit 130' INT TERM
+    trap 'end_trees "$pid"; exit 130' INT TERM
     while kill -0 "$pid" 2> /dev/null; do
         if [ -t 1 ]; then
             printf '\r\033[K    %4d s  %.90s' $((SECONDS - begin)) "$(tail -n 1 "$log" 2> /dev/null | tr -d '\r\033')"
@@ -64,7 +74,7 @@ run_queued() {
     local most=$1 next=0 i pid rc last=$SECONDS
     local -A began=() logs_of=()
     local -A running=()  # process -> index
-    trap 'kill "${!running[@]}" 2> /dev/null; exit 130' INT TERM
+    trap 'end_trees "${!running[@]}"; exit 130' INT TERM
     while [ "$next" -lt ${#queued_names[@]} ] || [ ${#running[@]} -gt 0 ]; do
         while [ "$next" -lt ${#queued_names[@]} ] && [ ${#running[@]} -lt "$most" ]; do
             logs_of[$next]=$logs/${queued_names[next]//[ \/]/-}.log
@@ -86,7 +96,7 @@ run_queued() {
             wait "$pid" || rc=$?
             unset "running[$pid]"
             if [ $rc -ne 0 ]; then
-                [ ${#running[@]} -eq 0 ] || kill "${!running[@]}" 2> /dev/null || true
+                end_trees "${!running[@]}"
                 stage_failed "${queued_names[i]}" $rc "${began[$i]}" "${logs_of[$i]}"
             fi
             printf '    done in %d s: %s\n' $((SECONDS - began[$i])) "${queued_names[i]}"
