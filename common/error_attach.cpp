@@ -126,7 +126,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "The network requires that the RDMA device move into the pod, and RDMA is in shared namespace mode.",
      "rdmaName or rdmaIsolation is set, and the node's ib_core has netns_mode=1.",
      "Put \"options ib_core netns_mode=0\" into /etc/modprobe.d and reboot. (`rdma system set netns "
-     "exclusive` works only while the node has no other network namespace, that is no pod.) Or remove the "
+     "exclusive` works only while the node has no other network namespace, that is, no pod.) Or remove the "
      "key."},
     {ErrorId::rdma_nodes_changed, "VF-RDMA-NODES-CHANGED",
      "The RDMA device has other device nodes than the container was allocated. CNI code 11.",

@@ -180,7 +180,7 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
   for (size_t i = 0; i < list->size(); ++i) {
     const std::string path = "cni.dev/valid-attachments[" + std::to_string(i) + "]";
     const Json::Object* object = (*list)[i].as_object();
-    // A list that cannot be read completely must not make a living attachment look stale.
+    // A list that cannot be read completely must not make an active attachment look stale.
     if (object == nullptr) return Error{Errc::invalid, 0, path + ": must be an object"};
     ObjectReader reader(*object, path);
     AttachmentName name;

@@ -144,7 +144,7 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
   }
   const auto vfs = TRY(list_vfs(folder, vf.text()), "");
   if (vfs.empty() || vfs.back() != vf.text())
-    return VfSearch{std::nullopt, vf.text() + " is none of the VFs of " + found.pf->text(), false};
+    return VfSearch{std::nullopt, vf.text() + " is not one of the VFs of " + found.pf->text(), false};
   return VfSearch{
       VfPlace{std::move(found.netdev), static_cast<int>(*link), static_cast<uint32_t>(vfs.size() - 1)}, "",
       false};

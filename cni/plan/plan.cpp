@@ -193,7 +193,7 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
   const auto at = request.args.find("MAC");
   if (at == request.args.end() || at->second.empty()) return conf.mac;
   const auto mac = MacAddress::parse(at->second);
-  // All zero and multicast addresses (the lowest bit of the first byte) are no interface's.
+  // All zero and multicast addresses (the lowest bit of the first byte) are never an interface's.
   if (!mac || mac->bytes.size() != 6 || mac->all_zero() || (mac->bytes[0] & 1) != 0) {
     return Error{Errc::invalid, 0,
                  "CNI_ARGS MAC: \"" + at->second.substr(0, 40) +

@@ -59,7 +59,7 @@ bool matches(const Regex& pattern, const SysctlSetting& sysctl) {
          ::regexec(pattern.get(), dotted(sysctl).c_str(), 0, nullptr, 0) == 0;
 }
 
-// tuning trims its lines: an end of line of Windows is no part of a pattern.
+// tuning trims its lines: an end of line of Windows is not a part of a pattern.
 std::string trimmed(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r\v\f";
   const size_t start = line.find_first_not_of(kBlanks);

@@ -78,18 +78,18 @@ Result<> check_infiniband(const NetConf& conf, const State& state) {
   return check_guid(conf, state);
 }
 
-bool tells_of_pf(const NetConf& conf, const Device& device) {
+bool reports_pf(const NetConf& conf, const Device& device) {
   return device.driver.is_user_space() && (conf.type == "sriov" || conf.type == "vfrail");
 }
 
 Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
   const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
   if (!state.link) {
-    plan.told_mac = wanted.mac;
+    plan.reported_mac = wanted.mac;
     const auto& at_pf = state.vf_settings.mac;
-    const bool tells = tells_of_pf(conf, state.device) && state.pf && !state.pf->ipoib();
-    if (tells && !plan.told_mac && at_pf && !at_pf->all_zero()) plan.told_mac = at_pf;
-    if (tells) plan.told_mtu = state.pf->mtu;
+    const bool reports = reports_pf(conf, state.device) && state.pf && !state.pf->ipoib();
+    if (reports && !plan.reported_mac && at_pf && !at_pf->all_zero()) plan.reported_mac = at_pf;
+    if (reports) plan.reported_mtu = state.pf->mtu;
   }
   if (wanted.empty()) return {};
   if (!state.vf) {
@@ -104,7 +104,7 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
       return {};
     }
     if (is_pf_for_user_space(conf, state)) {
-      plan.told_mac.reset();
+      plan.reported_mac.reset();
       plan.warnings.push_back(wanted.text() + ": ignored, because " + state.device.key() +
                               " is a PF bound to " + state.device.driver.name());
       return {};

@@ -38,8 +38,8 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
                    ErrorId::address_in_use};
     }
   }
-  // Still tentative: without a carrier the kernel does not start the detection, which is no reason to fail a
-  // pod.
+  // Still tentative: without a carrier the kernel does not start the detection, which is not a reason to fail
+  // a pod.
   return {};
 }
 
@@ -78,7 +78,7 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
   // The kernel then sends an unsolicited neighbour advertisement for each address once duplicate address
   // detection is done (addrconf_dad_completed(), since 4.19), so nothing waits for it and none is sent too
-  // early. Kernels without it are no reason to fail.
+  // early. Kernels without it are not a reason to fail.
   if (has_ipv6(assignment) || settings.notifies) {
     static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
   }

@@ -170,7 +170,7 @@ Result<bool> detach_programs(const Link& link, World& world) {
 // Why the interface is not clear. Empty: it is.
 struct Doubt {
   std::string why = {};
-  // Nothing is known to be on it, but not all could be looked at, which is so on this node for every device:
+  // Nothing is known to be on it, but not all could be inspected, which is so on this node for every device:
   // in a container without a capability.
   bool unseen = false;
 };

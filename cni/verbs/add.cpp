@@ -23,8 +23,8 @@ struct Attached {
   Record record;
   std::optional<Link> link;
   InPod in_pod;
-  std::optional<MacAddress> told_mac;  // AttachPlan's
-  uint32_t told_mtu = 0;
+  std::optional<MacAddress> reported_mac;  // AttachPlan's
+  uint32_t reported_mtu = 0;
   bool address_asked = false;    // the IPAM plugin has been run, or is about to be
   bool address_refused = false;  // it has answered with an error
 };
@@ -38,7 +38,7 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
                                               World& world) {
   auto record = world.store.load(name);
   if (!record && record.error().code == Errc::protocol) {
-    world.log.error("a record cannot be read, it is set aside",
+    world.log.error("a record cannot be read, it is quarantined",
                     {{"reason", record.error().text}, {"id", record.error().id_text()}});
     TRY(distrust_devices_of(name, world), "");
     TRY(world.store.quarantine(name), "");
@@ -256,8 +256,8 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
   warn_of_keys(plan.warnings, world);
   warn_of_mac(request, conf, before, world.log);
-  out.told_mac = plan.told_mac;
-  out.told_mtu = plan.told_mtu;
+  out.reported_mac = plan.reported_mac;
+  out.reported_mtu = plan.reported_mtu;
 
   out.in_pod = TRY(read_rdma_before_move(conf, before, world), "");
   out.record = make_record(request, conf, before, plan);
@@ -338,8 +338,8 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
     out.mac = attached.link->mac.text();
     out.mtu = attached.link->mtu;
   } else {
-    if (attached.told_mac) out.mac = attached.told_mac->text();
-    out.mtu = attached.told_mtu;
+    if (attached.reported_mac) out.mac = attached.reported_mac->text();
+    out.mtu = attached.reported_mtu;
   }
   const auto& device = attached.record.device;
   if (device && device->pci()) out.pci_id = device->text();

@@ -129,7 +129,7 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   const bool pf_for_user_space = conf.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
   if (sets_vf || pf_for_user_space) {
     TRY(read_vf(device, world, state), "");
-  } else if (!state.netdev_in_pod && tells_of_pf(conf, device)) {
+  } else if (!state.netdev_in_pod && reports_pf(conf, device)) {
     (void)read_vf(device, world, state);  // the result says less without it
   }
   if (!state.netdev_in_pod) {

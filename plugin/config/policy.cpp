@@ -10,7 +10,7 @@ namespace vfrail {
 
 namespace {
 
-// A node or two beside the RDMA device's own are known (cxi, knem); this is no way to mount all of /dev.
+// A node or two beside the RDMA device's own are known (cxi, knem); this is not a way to mount all of /dev.
 constexpr size_t kMaxExtraNodes = 16;
 
 template <class Value>
@@ -96,7 +96,7 @@ Result<> read_pod_files(ObjectReader& reader, ResourceConfig& out) {
       "pool; take podFiles out, or set NCCL_IB_HCA in the pods");
 }
 
-// More digits are no number of bytes that a node has.
+// No node has a number of bytes with more digits.
 constexpr size_t kMaxLockDigits = 18;
 
 bool is_lock_amount(const std::string& text) {

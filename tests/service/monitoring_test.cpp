@@ -207,10 +207,10 @@ TEST_CASE("healthz depends on the owner thread") {
   REQUIRE(eventually([&] { return plugin.ask("/healthz").body == "ok\n"; }));
   // A question is answered by the thread alone.
   plugin.hold();
-  CHECK(plugin.status().silent_for() >= milliseconds{0});
-  CHECK(eventually([&] { return plugin.status().silent_for() > milliseconds{2}; }));
+  CHECK(plugin.status().since_heartbeat() >= milliseconds{0});
+  CHECK(eventually([&] { return plugin.status().since_heartbeat() > milliseconds{2}; }));
   plugin.let_go();
-  CHECK(eventually([&] { return plugin.status().silent_for() == milliseconds{0}; }));
+  CHECK(eventually([&] { return plugin.status().since_heartbeat() == milliseconds{0}; }));
   plugin.stop();
   CHECK(plugin.ask("/healthz").status == 503);
 }
