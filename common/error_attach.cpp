@@ -75,7 +75,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "The driver has a limit, which can depend on the MTU of the PF.",
      "Set the MTU of the PF first (`ip link set PF mtu 9000`), or the value that the message names."},
     {ErrorId::mac_invalid, "VF-MAC-INVALID",
-     "The MAC address that is asked for is not one that the interface can have.",
+     "The requested MAC address is not one that the interface can have.",
      "It is malformed, a multicast address, or not as long as the interface's own.",
      "Correct mac in the pod's annotation, in the network, or MAC in CNI_ARGS: 02:00:00:00:00:01."},
     {ErrorId::mac_in_use, "VF-MAC-IN-USE",

@@ -114,7 +114,7 @@ Result<std::optional<SourceRouting>> read_source_routing(ObjectReader& conf) {
     out.table = static_cast<uint32_t>(*table);
   }
   if (const auto unread = reader.unread(); !unread.empty()) {
-    return reader.error(unread.front(), "is not known; allowed is table");
+    return reader.error(unread.front(), "unknown key; " + must_be_one_of({"table"}, unread.front()));
   }
   return std::optional<SourceRouting>(out);
 }

@@ -51,7 +51,8 @@ Result<RailSettings> read_rails(ObjectReader& conf) {
     out.ipam.push_back((*ipam)[i]);
   }
   if (const auto unread = reader.unread(); !unread.empty())
-    return reader.error(unread.front(), "is not known; allowed are ifname, ipam and resource");
+    return reader.error(unread.front(),
+                        "unknown key; " + must_be_one_of({"ifname", "ipam", "resource"}, unread.front()));
   return out;
 }
 

@@ -13,10 +13,10 @@ namespace {
 Result<> check_guid(const NetConf& conf, const State& state) {
   const bool ipoib = state.link && state.link->ipoib();
   if (conf.guid && state.link && !ipoib) {
-    return Error{
-        Errc::invalid, 0,
-        "guid: " + state.link->name + " of " + state.device.key() + " is not an InfiniBand interface",
-        ErrorId::not_infiniband};
+    return Error{Errc::invalid, 0,
+                 "guid: " + state.link->name + " of " + state.device.key() +
+                     " is not an InfiniBand interface; take guid out of the network",
+                 ErrorId::not_infiniband};
   }
   if (!ipoib || conf.guid) return {};
   const auto begin = state.link->mac.bytes.end() - 8;
@@ -24,11 +24,11 @@ Result<> check_guid(const NetConf& conf, const State& state) {
     return std::all_of(begin, state.link->mac.bytes.end(), [=](uint8_t one) { return one == value; });
   };
   if (!all(0) && !all(0xff)) return {};
-  return Error{
-      Errc::invalid, 0,
-      state.device.key() +
-          " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)",
-      ErrorId::guid_missing};
+  return Error{Errc::invalid, 0,
+               state.device.key() +
+                   " has no valid GUID, and the configuration gives none; set guid or "
+                   "runtimeConfig.infinibandGUID, or use ib-kubernetes",
+               ErrorId::guid_missing};
 }
 
 // What a VF had where the PF reports no GUID, or 0: that of its IPoIB interface, else all ones, which is
@@ -72,7 +72,7 @@ Result<> check_infiniband(const NetConf& conf, const State& state) {
     return Error{Errc::invalid, 0,
                  "vfioPciMode: " + state.device.key() + " is bound to " +
                      (state.device.driver.is_bound() ? state.device.driver.name() : "no driver") +
-                     ", not to vfio-pci",
+                     ", not to vfio-pci; bind it, or take vfioPciMode out of the network",
                  ErrorId::not_vfio};
   }
   return check_guid(conf, state);
@@ -109,8 +109,10 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
                               " is a PF bound to " + state.device.driver.name());
       return {};
     }
-    return Error{Errc::invalid, 0, wanted.text() + ": only the PF can set that, and " + state.no_vf,
-                 ErrorId::no_pf};
+    return Error{
+        Errc::invalid, 0,
+        wanted.text() + ": only the PF can set that, and " + state.no_vf + "; take it out of the network",
+        ErrorId::no_pf};
   }
   VfPlan vf;
   vf.place = *state.vf;

@@ -20,7 +20,10 @@ Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
     const std::string name = "ipv6/conf/" + link + "/disable_ipv6";
     const auto disabled = TRY(pod.read_sysctl(name), "");
     if (!disabled)
-      return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6",
+      return Error{Errc::unsupported, 0,
+                   ifname +
+                       " was assigned an IPv6 address, but this kernel has no IPv6; boot it with IPv6, or "
+                       "assign IPv4 addresses alone",
                    ErrorId::no_ipv6};
     if (*disabled != "0") TRY(pod.write_sysctl(name, "0"), "enable IPv6 on " + link);
   }
@@ -33,7 +36,7 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
        TRY(pod.wait_for_dad(link.index, deadline), "wait for duplicate address detection")) {
     if (address.dad == DadState::failed) {
       return Error{Errc::exists, 0,
-                   "address " + address.address.cidr() +
+                   "address " + address.address.cidr() + " of " + link.name +
                        " is in use by another host (duplicate address detection failed)",
                    ErrorId::address_in_use};
     }

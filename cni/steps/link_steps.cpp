@@ -306,7 +306,10 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   // The index can have changed: another link of the pod may have had it.
   auto link = TRY(pod.find_link(plan.ifname), "read " + plan.ifname + " in the pod");
   if (!link)
-    return Error{Errc::protocol, 0, "the kernel moved " + before.name + " but the pod has no " + plan.ifname};
+    return Error{Errc::protocol, 0,
+                 "the kernel moved " + before.name + " of " + record.device_key +
+                     " into the pod, which has no " + plan.ifname +
+                     ": a program in it has renamed or moved the interface; delete the pod"};
   return std::move(*link);
 }
 
@@ -331,7 +334,8 @@ Result<> fetch_from(Kernel& other, const Record& record, World& world) {
     if (!is_such(*record.link, link)) continue;
     const auto sandboxes = TRY(find_other_sandboxes(record, world), "");
     if (std::find(sandboxes.begin(), sandboxes.end(), other.netns_id()) != sandboxes.end())
-      return Error{Errc::busy, 0, link.name + " there is its interface, in another pod"};
+      return Error{Errc::busy, 0,
+                   "its interface is " + link.name + " in another pod, by another plugin; delete that pod"};
     world.log.warning(
         "the pod moved the interface to another network namespace; it is moved back to the host",
         {{"device", record.device_key}, {"name", link.name}, {"id", id_text(ErrorId::pod_changes_undone)}});

@@ -141,7 +141,8 @@ Result<> bind_again(const Record& record, const std::string& why, World& world) 
   const auto saved = has_file ? world.store.save(marked) : Result<>();
   if (!saved) {
     world.log.warning(
-        "a kill from here on would leave the device without a driver",
+        "the record cannot be written before the driver is rebound: if DEL is killed now, the device has no "
+        "driver",
         {{"device", record.device_key}, {"reason", saved.error().text}, {"id", saved.error().id_text()}});
   }
   TRY(bind_and_wait(record, world), "");

@@ -173,7 +173,8 @@ Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World&
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
     const auto now = TRY(pod.find_link(link.index), "");
-    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod"};
+    if (!now)
+      return Error{Errc::not_found, 0, link.name + " was moved or removed by the pod; delete the pod"};
     link = *now;
     return link.mac == *plan.mac;
   });
@@ -281,9 +282,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
   attached.address_refused = !ran && is_answer(ran.error());
   const auto answer = TRY(std::move(ran), "");
   const std::string what = "answer of IPAM plugin " + conf.ipam_type;
-  if (!answer) return Error{Errc::protocol, 0, what + ": empty", ErrorId::ipam_answer};
+  if (!answer) return Error{Errc::protocol, 0, what + ": empty, must be a result", ErrorId::ipam_answer};
   Assignment out = TRY(with_id(ErrorId::ipam_answer, parse_assignment(*answer)), what);
-  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": it has no address", ErrorId::ipam_answer};
+  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": ips has no address", ErrorId::ipam_answer};
   return out;
 }
 

@@ -169,7 +169,7 @@ void end_allocated_nodes_of(const Record& record, World& world) {
   const auto ended = end();
   if (!ended)
     world.log.warning(
-        "the device nodes that the container was allocated are still noted",
+        "the file of the device nodes that the container was allocated could not be removed",
         {{"device", record.device_key}, {"reason", ended.error().text}, {"id", ended.error().id_text()}});
 }
 

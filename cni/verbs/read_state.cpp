@@ -155,10 +155,10 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
 void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log) {
   const auto mac = wanted_mac(request, conf);
   if (!mac || !*mac || state.mac_owners.empty()) return;
-  log.warning("the MAC address that is asked for is another's, too", {{"device", state.device.key()},
-                                                                      {"mac", (*mac)->text()},
-                                                                      {"others", joined(state.mac_owners)},
-                                                                      {"id", id_text(ErrorId::mac_in_use)}});
+  log.warning("the requested MAC address is in use by others, too", {{"device", state.device.key()},
+                                                                     {"mac", (*mac)->text()},
+                                                                     {"others", joined(state.mac_owners)},
+                                                                     {"id", id_text(ErrorId::mac_in_use)}});
 }
 
 }  // namespace vfrail

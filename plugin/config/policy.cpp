@@ -28,9 +28,7 @@ Result<> read_word(ObjectReader& reader, const char* key, Words<Value> words, Va
     }
     allowed.emplace_back(word);
   }
-  const std::string meant = nearest_name(*text, allowed);
-  return reader.error(key, "\"" + *text + "\" is unknown, allowed are " + joined(allowed) +
-                               (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
+  return reader.error(key, must_be_one_of(allowed, *text));
 }
 
 Result<> read_flag(ObjectReader& reader, const char* key, bool& out) {

@@ -60,7 +60,7 @@ TEST_CASE("a MAC address that another VF of the PF has is set with a warning") {
   MacNode node;
   node.world.vf("0000:21:10.4").mac = MacAddress::parse("02:00:00:00:00:42");
   node.attach();
-  CHECK_THAT(node.logged(), Contains("the MAC address that is asked for is another's, too") &&
+  CHECK_THAT(node.logged(), Contains("the requested MAC address is in use by others, too") &&
                                 Contains("device=0000:21:10.0") && Contains("mac=02:00:00:00:00:42") &&
                                 Contains("\"VF 2 of pf0\"") && Contains("id=VF-MAC-IN-USE"));
 }

@@ -348,7 +348,7 @@ TEST_CASE("a device that another plugin has given to a living pod is not taken o
   REQUIRE_FALSE(deleted);
   CHECK(deleted.error().code == Errc::busy);
   CHECK_THAT(deleted.error().text, Contains("has not returned to the host") && Contains("/run/netns/b") &&
-                                       Contains("net1 there is its interface, in another pod"));
+                                       Contains("its interface is net1 in another pod"));
   const auto report = node.try_sweep();
   REQUIRE(report);
   CHECK_FALSE(report->all_well());
@@ -652,7 +652,7 @@ TEST_CASE("a device that another record of vfrail owns is not adopted") {
   REQUIRE(report);
   CHECK_FALSE(report->all_well());
   CHECK_THAT(report->text(),
-             Contains("cannot be taken over: its record says that it is attached to net1 of container c1"));
+             Contains("cannot be taken over: 0000:21:10.0 is attached to net1 of container c1"));
   CHECK(node.everything() == during);
 }
 
