@@ -234,7 +234,7 @@ Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& con
 namespace {
 
 // A pod can ask for a MAC with CNI_ARGS whatever its device is. Where the interface has no address of six
-// bytes, or nobody can set one, the peers do not look at it.
+// bytes, or nobody can set one, the peers ignore it.
 bool asks_for_mac_in_vain(const Request& request, const NetConf& conf, const State& state) {
   const auto asked = request.args.find("MAC");
   const bool asks = asked != request.args.end() && !asked->second.empty();

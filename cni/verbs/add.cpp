@@ -173,8 +173,7 @@ Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World&
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
     const auto now = TRY(pod.find_link(link.index), "");
-    if (!now)
-      return Error{Errc::not_found, 0, link.name + " was moved or removed by the pod; delete the pod"};
+    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod; delete the pod"};
     link = *now;
     return link.mac == *plan.mac;
   });

@@ -118,7 +118,7 @@ TEST_CASE("without a MAC address in the network nobody is asked who else has one
   CHECK(node.logged().empty());
 }
 
-TEST_CASE("a MAC address costs one look at the VFs and one list of the host's links") {
+TEST_CASE("a MAC address costs one query of the VFs and one list of the host's links") {
   MacNode node;
   node.attach();
   CHECK(node.calls("links") == 1);
