@@ -141,7 +141,5 @@ std::string in_line(uint32_t line);
 // The name in `known` that `word` is probably a misspelling of (edit distance at most 2, without regard to
 // case), or empty.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& known);
-// "must be one of on, off, got "of"; did you mean "off"?"
-std::string must_be_one_of(const std::vector<std::string>& known, std::string_view got);
 
 }  // namespace vfrail

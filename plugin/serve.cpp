@@ -1,10 +1,10 @@
 #include "plugin/serve.h"
 
 #include "common/error_id.h"
-#include "common/json.h"
 #include "common/log.h"
 #include "common/node/sys_root.h"
 #include "common/node/unclean.h"
+#include "common/one_of.h"
 #include "common/unique_fd.h"
 #include "plugin/allocate/cdi_folder.h"
 #include "plugin/allocate/cdi_runtime.h"

@@ -3,6 +3,7 @@
 #include "cni/conf/vf_conf.h"
 #include "common/error_id.h"
 #include "common/node/allocated_unit.h"
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The part of the network configuration about what the pod gets beside its interface: the keys of the tuning
 // and sbr plugins.
 #include "cni/conf/net_conf.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 

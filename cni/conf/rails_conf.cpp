@@ -1,6 +1,7 @@
 // The part of the network configuration for a unit of several devices (common/node/allocated_unit.h).
 #include "cni/conf/net_conf.h"
 #include "common/ids.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 

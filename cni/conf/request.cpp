@@ -3,6 +3,7 @@
 #include "common/error_id.h"
 #include "common/ids.h"
 #include "common/node/attachment_record.h"
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <algorithm>

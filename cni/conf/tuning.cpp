@@ -1,6 +1,7 @@
 #include "cni/conf/tuning.h"
 
 #include "common/netlink/ethtool.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 #include <cctype>

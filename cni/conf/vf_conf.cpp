@@ -1,5 +1,6 @@
 #include "cni/conf/vf_conf.h"
 
+#include "common/one_of.h"
 #include "common/pkey.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+#include "common/one_of.h"
 #include "plugin/config/formats.h"
 
 #include <strings.h>

@@ -1,5 +1,6 @@
 #include "plugin/config/policy.h"
 
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <initializer_list>

@@ -1,4 +1,5 @@
 #include "common/ids.h"
+#include "common/one_of.h"
 #include "plugin/config/foreign.h"
 #include "plugin/config/formats.h"
 #include "plugin/config/policy.h"

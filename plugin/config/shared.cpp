@@ -1,3 +1,4 @@
+#include "common/one_of.h"
 #include "plugin/config/formats.h"
 #include "plugin/config/policy.h"
 #include "plugin/config/selector.h"

@@ -1,5 +1,6 @@
 #include "plugin/documents/cni_config.h"
 
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <algorithm>

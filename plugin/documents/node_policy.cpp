@@ -1,6 +1,7 @@
 // SriovNetworkNodePolicies, made into a resourceList as sriov-network-operator makes one for the nodes of its
 // policies. The operator does what a policy says about PFs (numVfs, mtu, eSwitchMode ...): VFs are served as
 // they are.
+#include "common/one_of.h"
 #include "common/text.h"
 #include "plugin/documents/config_parts.h"
 #include "plugin/documents/vf_devices.h"

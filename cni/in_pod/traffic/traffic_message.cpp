@@ -3,6 +3,7 @@
 #include "common/escape.h"
 #include "common/ip_address.h"
 #include "common/json.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 #include <cmath>
