@@ -1,4 +1,4 @@
-// must_be_one_of(): the message for a word that is none of those that a key or an option has. Pure.
+// must_be_one_of(): the message for a word that is not one of those that a key or an option has. Pure.
 #pragma once
 
 #include <string>
