@@ -90,7 +90,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "The PF or the VF was removed, the VFs were created again, or the driver was unbound while the pod ran.",
      "Delete the pod, so that it gets another device. Change VFs only on drained nodes."},
     {ErrorId::device_not_returned, "VF-DEVICE-NOT-RETURNED",
-     "The device has not come back from the namespace of its pod. CNI code 11.",
+     "The device has not returned from the namespace of its pod. CNI code 11.",
      "A process of the pod still runs and keeps the namespace, or the kernel has not ended it yet.",
      "DEL is tried again. `lsns -t net` on the node shows the process; end it."},
     {ErrorId::device_not_clear, "VF-DEVICE-NOT-CLEAR",

@@ -75,7 +75,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "The driver has a limit, which can depend on the MTU of the PF.",
      "Set the MTU of the PF first (`ip link set PF mtu 9000`), or the value that the message names."},
     {ErrorId::mac_invalid, "VF-MAC-INVALID",
-     "The MAC address that is asked for is not one that the interface can have.",
+     "The requested MAC address is not one that the interface can have.",
      "It is malformed, a multicast address, or not as long as the interface's own.",
      "Correct mac in the pod's annotation, in the network, or MAC in CNI_ARGS: 02:00:00:00:00:01."},
     {ErrorId::mac_in_use, "VF-MAC-IN-USE",
@@ -126,7 +126,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "The network requires that the RDMA device move into the pod, and RDMA is in shared namespace mode.",
      "rdmaName or rdmaIsolation is set, and the node's ib_core has netns_mode=1.",
      "Put \"options ib_core netns_mode=0\" into /etc/modprobe.d and reboot. (`rdma system set netns "
-     "exclusive` works only while the node has no other network namespace, that is no pod.) Or remove the "
+     "exclusive` works only while the node has no other network namespace, that is, no pod.) Or remove the "
      "key."},
     {ErrorId::rdma_nodes_changed, "VF-RDMA-NODES-CHANGED",
      "The RDMA device has other device nodes than the container was allocated. CNI code 11.",

@@ -67,7 +67,7 @@ constexpr ErrorRow kGeneralErrors[] = {
      "Make the file system writable and make room: `df -h /var/lib/cni`, `df -i /var/lib/cni`. Remove a file "
      "or link that has the folder's name."},
     {ErrorId::record_damaged, "VF-RECORD-DAMAGED",
-     "The record of an attachment cannot be read. It is set aside as NAME.corrupt.",
+     "The record of an attachment cannot be read. It is quarantined as NAME.corrupt.",
      "The node lost power while it was written, or somebody edited it.",
      "Nothing for the pods: the device is released when its namespace ends. Delete the .corrupt file when "
      "you have seen it."},
@@ -86,7 +86,7 @@ constexpr ErrorRow kGeneralErrors[] = {
      "plugin: Multus adds it."},
     {ErrorId::device_not_in_host, "VF-DEVICE-NOT-IN-HOST",
      "The device's interface or RDMA device is not in the host. CNI code 11.",
-     "It has not come back from the last pod, somebody else moved it, or its driver is just starting.",
+     "It has not returned from the last pod, somebody else moved it, or its driver is just starting.",
      "Kubelet tries again, which usually helps. If not, find the process that keeps the old namespace: `lsns "
      "-t net`. End it, or rebind the driver of the VF."},
     {ErrorId::no_driver, "VF-NO-DRIVER",

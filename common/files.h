@@ -62,7 +62,7 @@ Result<std::string> read_stream(int fd, size_t limit_bytes);
 // All of it, to a stream (stdout, a pipe).
 Result<> write_stream(int fd, std::string_view content);
 
-// Removes a file; a missing one is no error.
+// Removes a file; a missing one is not an error.
 Result<> remove_file(const std::string& path);
 
 // Creates the folder and its parents. An existing one is left unchanged.

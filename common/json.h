@@ -56,7 +56,7 @@ class Json {
   Object* as_object() { return std::get_if<Object>(&value_); }
   const char* type_name() const;  // "null", "a boolean", "a number", "a string", "a list", "an object"
 
-  // Exact key; null when this is no object or has no such key.
+  // Exact key; null when this is not an object or has no such key.
   const Json* find(std::string_view key) const;
   // Sets or replaces; turns a null into an object.
   Json& set(std::string_view key, Json value);

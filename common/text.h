@@ -17,7 +17,7 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 
 bool is_utf8(std::string_view text);
 
-// One of 0x00 to 0x1f, or 0x7f. A path or a name with one is none that anyone has written on purpose.
+// One of 0x00 to 0x1f, or 0x7f. Nobody has written a path or a name with one on purpose.
 bool has_control_characters(std::string_view text);
 
 // The text with U+FFFD for each byte that is not part of a UTF-8 character. Texts of peers are cut and quoted

@@ -196,7 +196,7 @@ void Daemon::scan_node() {
   // The first list is whole, or as whole as it will be.
   if (!whole && !scanned_at_ && now < patient_until_) return;
   // Whose a device is that a pod may have, kubelet alone knows at start: its own selectors may not see it.
-  if (!scanned_at_ && !departures_.has_heard() && is_any_partly_away(*pools)) return;
+  if (!scanned_at_ && !departures_.has_answer() && is_any_partly_away(*pools)) return;
   if (whole) note_complete_scan();
   note_scan(*pools, now);
   remark("node", pools->warnings);

@@ -9,8 +9,8 @@ namespace vfrail {
 namespace {
 
 Result<> set_up_by(Kernel& host, const std::string& name) {
-  const auto link = TRY(host.find_link(name), "find it");
-  if (!link) return Error{Errc::not_found, 0, "it is not in this network namespace"};
+  const auto link = TRY(host.find_link(name), "find " + name);
+  if (!link) return Error{Errc::not_found, 0, name + " is not in this network namespace"};
   LinkChange change;
   change.up = true;
   return host.change_link(link->index, change);

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/node/sys_root.h"
 #include "common/node/unclean.h"
+#include "common/one_of.h"
 #include "common/unique_fd.h"
 #include "plugin/allocate/cdi_folder.h"
 #include "plugin/allocate/cdi_runtime.h"
@@ -64,13 +65,13 @@ Result<> set_up_log(const ServeOptions& options, Log& log) {
   const auto level = read_log_level(word);
   if (!level) {
     return Error{Errc::invalid, 0,
-                 std::string(by_name ? "--log-level" : "-v") + ": '" + word +
-                     "' is not one of error, warning, info, debug, and no number",
+                 std::string(by_name ? "--log-level" : "-v") +
+                     ": must be one of error, warning, info, debug, or a whole number, got \"" + word + "\"",
                  ErrorId::option_invalid};
   }
   log.set_level(*level);
   if (options.log_format != "text" && options.log_format != "json") {
-    return Error{Errc::invalid, 0, "--log-format: '" + options.log_format + "' is not one of text, json",
+    return Error{Errc::invalid, 0, "--log-format: " + must_be_one_of({"text", "json"}, options.log_format),
                  ErrorId::option_invalid};
   }
   log.set_format(options.log_format == "json" ? LogFormat::json : LogFormat::text);
@@ -107,7 +108,8 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   TRY(set_up_log(options, log), "");
   const auto interval = options.rescan_interval.value_or(kRescanInterval);
   if (interval < std::chrono::seconds{1} || interval > std::chrono::hours{24}) {
-    return Error{Errc::invalid, 0, "--rescan-interval: 1 to 86400 seconds are allowed",
+    return Error{Errc::invalid, 0,
+                 "--rescan-interval: must be 1 to 86400 seconds, got " + std::to_string(interval.count()),
                  ErrorId::option_invalid};
   }
   if (!options.cni_bin_dir.starts_with('/')) {

@@ -44,7 +44,9 @@ bool is_below(const std::string& file) {
 Result<> parse_files(const Json::Object& object, InterfaceFiles& out) {
   ObjectReader reader(object, "files");
   for (const auto& [name, value] : object) {
-    if (!is_below(name) || value.as_text() == nullptr) return reader.error(name, "no file with its text");
+    if (!is_below(name) || value.as_text() == nullptr)
+      return reader.error(name,
+                          "must be a path below the interface's folder, with the file's text as a string");
     out[name] = *value.as_text();
   }
   return {};
@@ -54,7 +56,8 @@ Result<> parse_groups(const Json::Object& object, Baseline& out) {
   ObjectReader reader(object, "ethtool");
   for (const auto& [name, value] : object) {
     const auto group = parse_group(name);
-    if (!group || value.as_object() == nullptr) return reader.error(name, "no group of settings");
+    if (!group || value.as_object() == nullptr)
+      return reader.error(name, "must be a group of ethtool's settings, with an object");
     out.ethtool[*group] = TRY(parse_settings(*value.as_object(), reader.path(name)), "");
   }
   return {};

@@ -3,6 +3,7 @@
 #include "cni/conf/vf_conf.h"
 #include "common/error_id.h"
 #include "common/node/allocated_unit.h"
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -112,13 +113,13 @@ Result<RdmaPolicy> read_rdma(ObjectReader& conf, const std::string& type) {
   if (word == "auto") return RdmaPolicy::automatic;
   if (word == "require") return RdmaPolicy::require;
   if (word == "off") return RdmaPolicy::off;
-  return conf.error("rdma", "\"" + word + "\" is not known; allowed are auto, require and off");
+  return conf.error("rdma", must_be_one_of({"auto", "require", "off"}, word));
 }
 
 Result<> read_host_use(ObjectReader& conf, NetConf& out) {
   const auto word = TRY(conf.text("hostUse"), "").value_or("");
   if (!word.empty() && word != "refuse" && word != "allow")
-    return conf.error("hostUse", "\"" + word + "\" is not known; allowed are refuse and allow");
+    return conf.error("hostUse", must_be_one_of({"refuse", "allow"}, word));
   out.host_use_allowed = word == "allow";
   return {};
 }
@@ -161,9 +162,8 @@ Result<> read_logging(ObjectReader& conf, NetConf& out) {
   const auto parsed = level == "verbose" ? LogLevel::debug : parse_log_level(level);
   out.log_level = parsed.value_or(LogLevel::info);
   if (!level.empty() && !parsed)
-    out.warnings.push_back("logLevel: \"" + level.substr(0, 40) +
-                           "\" is not known, info is used instead; allowed are panic, error, warning, info, "
-                           "debug");
+    out.warnings.push_back("logLevel: info is used, because it " +
+                           must_be_one_of({"panic", "error", "warning", "info", "debug"}, level));
   out.log_file = TRY(conf.text("logFile"), "").value_or("");
   if (has_control_characters(out.log_file)) return conf.error("logFile", "must be an absolute path");
   if (!out.log_file.empty() && out.log_file[0] != '/') {
@@ -180,14 +180,18 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
   for (size_t i = 0; i < list->size(); ++i) {
     const std::string path = "cni.dev/valid-attachments[" + std::to_string(i) + "]";
     const Json::Object* object = (*list)[i].as_object();
-    // A list that cannot be read completely must not make a living attachment look stale.
-    if (object == nullptr) return Error{Errc::invalid, 0, path + ": must be an object"};
+    // A list that cannot be read completely must not make an active attachment look stale.
+    if (object == nullptr)
+      return Error{Errc::invalid, 0,
+                   path + ": must be an object with containerID and ifname, got " + (*list)[i].type_name()};
     ObjectReader reader(*object, path);
     AttachmentName name;
     name.container_id = TRY(reader.text("containerID"), "").value_or("");
     name.ifname = TRY(reader.text("ifname"), "").value_or("");
     if (name.container_id.empty() || name.ifname.empty()) {
-      return Error{Errc::invalid, 0, path + ": must have containerID and ifname"};
+      return Error{Errc::invalid, 0,
+                   path + ": must have containerID and ifname, has no " +
+                       (name.ifname.empty() ? "ifname" : "containerID")};
     }
     out.push_back(std::move(name));
   }

@@ -1,6 +1,7 @@
 // The part of the network configuration about what the pod gets beside its interface: the keys of the tuning
 // and sbr plugins.
 #include "cni/conf/net_conf.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 
@@ -114,7 +115,7 @@ Result<std::optional<SourceRouting>> read_source_routing(ObjectReader& conf) {
     out.table = static_cast<uint32_t>(*table);
   }
   if (const auto unread = reader.unread(); !unread.empty()) {
-    return reader.error(unread.front(), "is not known; allowed is table");
+    return reader.error(unread.front(), "unknown key; " + must_be_one_of({"table"}, unread.front()));
   }
   return std::optional<SourceRouting>(out);
 }

@@ -1,6 +1,7 @@
 // The part of the network configuration for a unit of several devices (common/node/allocated_unit.h).
 #include "cni/conf/net_conf.h"
 #include "common/ids.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 
@@ -51,7 +52,8 @@ Result<RailSettings> read_rails(ObjectReader& conf) {
     out.ipam.push_back((*ipam)[i]);
   }
   if (const auto unread = reader.unread(); !unread.empty())
-    return reader.error(unread.front(), "is not known; allowed are ifname, ipam and resource");
+    return reader.error(unread.front(),
+                        "unknown key; " + must_be_one_of({"ifname", "ipam", "resource"}, unread.front()));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include "common/error_id.h"
 #include "common/ids.h"
 #include "common/node/attachment_record.h"
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -168,7 +169,9 @@ Result<Request> read_request(const Environment& environment, Configuration confi
   Request request;
   const std::string word = variables.required("CNI_COMMAND");
   const auto command = parse_command(word);
-  if (!word.empty() && !command) variables.complain("CNI_COMMAND \"" + word.substr(0, 40) + "\" is unknown");
+  if (!word.empty() && !command)
+    variables.complain("CNI_COMMAND " +
+                       must_be_one_of({"ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"}, word));
   request.command = command.value_or(Command::version);
   request.config = std::move(config);
   const bool on_attachment =

@@ -44,7 +44,7 @@ struct AddResult {
   std::string mac;          // empty: unknown
   uint32_t mtu = 0;         // 0: unknown
   std::string sandbox;      // path of the pod's namespace
-  bool mtu_in_1_0 = false;  // sriov-cni tells it in a result of 1.0.0, too, which has no such field
+  bool mtu_in_1_0 = false;  // sriov-cni reports it in a result of 1.0.0, too, which has no such field
   std::string pci_id;       // empty for what is not a PCI function
   Assignment assignment;
   std::optional<Json> prev_result;
@@ -56,7 +56,7 @@ bool version_supported(std::string_view version);
 // -1, 0, 1; unknown texts are below all others.
 int compare_versions(std::string_view a, std::string_view b);
 
-// Errc::protocol when it is no result, or an address cannot be read.
+// Errc::protocol when it is not a result, or an address cannot be read.
 Result<Assignment> parse_assignment(const Json& json);
 // The result of IPAM, or the addresses of this interface in a prevResult.
 Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifname, std::string_view sandbox);

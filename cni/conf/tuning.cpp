@@ -1,6 +1,7 @@
 #include "cni/conf/tuning.h"
 
 #include "common/netlink/ethtool.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 #include <cctype>
@@ -25,14 +26,6 @@ std::string in_our_case(const std::string& key) {
   return out;
 }
 
-std::string one_of(const std::vector<std::string>& names, const std::string& word) {
-  if (const std::string near = nearest_name(word, names); !near.empty())
-    return "is not known; did you mean " + near + "?";
-  std::string out = "is not known; allowed are ";
-  for (const std::string& name : names) out += (&name == &names.front() ? "" : ", ") + name;
-  return out;
-}
-
 Error too_many(ObjectReader& conf, std::string_view key, size_t count) {
   return conf.error(key, "at most " + std::to_string(kMostSettings) + " settings are allowed, this has " +
                              std::to_string(count));
@@ -49,7 +42,7 @@ Result<std::map<std::string, uint32_t>> read_numbers(ObjectReader& conf, const c
   for (const auto& [written, value] : *object) {
     const std::string name = in_our_case(written);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return reader.error(written.substr(0, kMostSettings), one_of(names, name));
+      return reader.error(written.substr(0, kMostSettings), "unknown key; " + must_be_one_of(names, name));
     if (value == Json(true) || value == Json(false)) {
       out[name] = value == Json(true) ? 1 : 0;
       continue;

@@ -1,5 +1,8 @@
 #include "cni/conf/vf_conf.h"
 
+#include "common/one_of.h"
+#include "common/pkey.h"
+
 #include <algorithm>
 #include <cctype>
 
@@ -23,7 +26,7 @@ Result<std::optional<bool>> read_switch(ObjectReader& conf, std::string_view key
   if (!word) return std::optional<bool>();
   if (*word == "on") return std::optional<bool>(true);
   if (*word == "off") return std::optional<bool>(false);
-  return conf.error(key, "\"" + *word + "\" is not known; allowed are on and off");
+  return conf.error(key, must_be_one_of({"on", "off"}, *word));
 }
 
 Result<> read_vlan(ObjectReader& conf, VfSettings& out) {
@@ -31,9 +34,7 @@ Result<> read_vlan(ObjectReader& conf, VfSettings& out) {
   const auto priority = TRY(conf.integer("vlanQoS", 0, 7), "");
   const auto protocol = TRY(read_word(conf, "vlanProto"), "");
   const bool known = !protocol || *protocol == "802.1q" || *protocol == "802.1ad";
-  if (!known) {
-    return conf.error("vlanProto", "\"" + *protocol + "\" is not known; allowed are 802.1q and 802.1ad");
-  }
+  if (!known) return conf.error("vlanProto", must_be_one_of({"802.1q", "802.1ad"}, *protocol));
   if (!id) {
     if (priority) return conf.error("vlanQoS", "it needs vlan");
     if (protocol) return conf.error("vlanProto", "it needs vlan");
@@ -67,7 +68,7 @@ Result<> read_link_state(ObjectReader& conf, VfSettings& out) {
     if (*word == link_state_name(state)) out.link_state = state;
   }
   if (out.link_state) return {};
-  return conf.error("link_state", "\"" + *word + "\" is not known; allowed are auto, enable and disable");
+  return conf.error("link_state", must_be_one_of({"auto", "enable", "disable"}, *word));
 }
 
 Result<std::optional<uint64_t>> read_guid(ObjectReader& reader, std::string_view key) {
@@ -75,8 +76,10 @@ Result<std::optional<uint64_t>> read_guid(ObjectReader& reader, std::string_view
   if (!text) return std::optional<uint64_t>();
   const auto guid = parse_guid(*text);
   if (!guid)
-    return reader.error(key, "\"" + text->substr(0, 40) + "\" is not a GUID (00:11:22:33:44:55:66:77)");
-  if (*guid == 0 || *guid == UINT64_MAX) return reader.error(key, *text + " is not the GUID of a port");
+    return reader.error(key,
+                        "must be a GUID like 00:11:22:33:44:55:66:77, got \"" + text->substr(0, 40) + "\"");
+  if (*guid == 0 || *guid == UINT64_MAX)
+    return reader.error(key, "must not be all zeros or all ones, which no port has, got " + *text);
   return guid;
 }
 
@@ -90,15 +93,16 @@ Result<> read_annotation(ObjectReader& conf, NetConf& out) {
   return {};
 }
 
-// ib-kubernetes configures the partition key at the subnet manager; here it is only checked.
+// ib-kubernetes configures the partition key at the subnet manager; here it is only checked. Partition 0 does
+// not exist (IBTA 10.9.2).
 Result<> check_pkey(ObjectReader& conf) {
   const auto word = TRY(read_word(conf, "pkey"), "");
   if (!word) return {};
-  const std::string digits = word->starts_with("0x") ? word->substr(2) : *word;
-  const bool hex =
-      std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
-  if (hex && !digits.empty() && digits.size() <= 4) return {};
-  return conf.error("pkey", "\"" + word->substr(0, 40) + "\" is not a partition key (0x0001 to 0xffff)");
+  if (parse_pkey(*word).value_or(0) != 0) return {};
+  return conf.error("pkey",
+                    "must be a partition key, 0x0001 to 0x7fff with or without the membership bit 0x8000, "
+                    "got \"" +
+                        word->substr(0, 40) + "\"");
 }
 
 Result<> read_isolation(ObjectReader& conf, NetConf& out) {

@@ -69,7 +69,7 @@ Result<std::optional<LockedMemory>> parse_memory_limit(std::string_view config) 
     value = value->find(key);
     if (value == nullptr) return std::optional<LockedMemory>();
   }
-  // -1 is no limit.
+  // -1 means no limit.
   if (value->as_int() == nullptr || *value->as_int() <= 0) return std::optional<LockedMemory>();
   return std::optional(LockedMemory{false, static_cast<uint64_t>(*value->as_int())});
 }

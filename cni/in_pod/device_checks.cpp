@@ -100,7 +100,7 @@ constexpr const char* kStaleNode =
     "the node was allocated before the device moved and was renumbered: enable CDI in the container runtime "
     "and in vfrail (--use-cdi), and create the pod again";
 
-void judge_probe(const NodeProbe& probe, const VerbsNode& node, bool is_allocated, CheckResults& out) {
+void evaluate_probe(const NodeProbe& probe, const VerbsNode& node, bool is_allocated, CheckResults& out) {
   const std::string path = "/dev/infiniband/" + probe.name;
   if (!probe.number.empty() && !node.number.empty() && probe.number != node.number)
     out.push_back({Finding::fault,
@@ -134,7 +134,7 @@ Result<CheckResults> check_node_numbers(const CheckedPod& pod) {
                                    [&](const VerbsNode& one) { return one.name == probe.name; });
     if (node == nodes.end()) continue;
     const bool is_allocated = allocated.contains(node->pci);
-    if (is_allocated || allocated.empty()) judge_probe(probe, *node, is_allocated, out);
+    if (is_allocated || allocated.empty()) evaluate_probe(probe, *node, is_allocated, out);
   }
   return out;
 }

@@ -143,7 +143,7 @@ Result<CheckResults> check_rights(const CheckedPod& pod) {
 }
 
 // The size of the file system that a path is on, by /proc/self/mounts; a tmpfs without a size has half the
-// memory (shmem_default_max_blocks()). No value: it is no tmpfs.
+// memory (shmem_default_max_blocks()). No value: it is not a tmpfs.
 Result<std::optional<uint64_t>> read_tmpfs_size(const SysRoot& sys, const std::string& path) {
   std::vector<std::string> best;
   for (const std::string& line : split(TRY(sys.text("proc/self/mounts"), "").value_or(""), "\n")) {

@@ -30,7 +30,7 @@ class NcclNames {
   std::vector<Entry> entries_;
 };
 
-// Of a RoCE port. A number that is set is taken without a look at the table.
+// Of a RoCE port. A number that is set is taken without reading the table.
 uint32_t choose_gid_index(const RailPort& port, const NcclSettings& settings);
 
 struct NcclRail {

@@ -35,8 +35,8 @@ CheckResult failed(const std::string& what, const TrafficFailure& failure) {
 }
 
 // Of one step of a test: alone, or with all others.
-CheckResult judge(const std::string& what, const RailMeasure& measured, const RailOutcome& rail,
-                  const TrafficOutcome& outcome) {
+CheckResult evaluate(const std::string& what, const RailMeasure& measured, const RailOutcome& rail,
+                     const TrafficOutcome& outcome) {
   if (measured.failure) return failed(what + (measured.at_peer ? ": at the peer" : ""), *measured.failure);
   if (measured.sent.failure) return failed(what + ": sending", *measured.sent.failure);
   if (measured.received.failure) return failed(what + ": the peer's sending", *measured.received.failure);
@@ -66,10 +66,11 @@ Result<CheckResults> check_traffic(const CheckedPod& pod) {
   const TrafficOutcome& outcome = *pod.traffic;
   CheckResults out;
   for (const RailOutcome& rail : outcome.rails)
-    out.push_back(judge(pair_text(rail, outcome), rail.alone, rail, outcome));
+    out.push_back(evaluate(pair_text(rail, outcome), rail.alone, rail, outcome));
   for (const RailOutcome& rail : outcome.rails) {
     if (rail.together)
-      out.push_back(judge(pair_text(rail, outcome) + ", all rails at once", *rail.together, rail, outcome));
+      out.push_back(
+          evaluate(pair_text(rail, outcome) + ", all rails at once", *rail.together, rail, outcome));
   }
   for (const auto& [where, names] :
        {std::pair("this pod", &outcome.unmatched), std::pair("the peer", &outcome.peer_unmatched)}) {

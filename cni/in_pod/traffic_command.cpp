@@ -107,7 +107,7 @@ std::string address_of(const PodLink& link) {
 
 }  // namespace
 
-// The interface of the default route, by which pods reach each other; then one that is no rail, then any.
+// The interface of the default route, by which pods reach each other; then one that is not a rail, then any.
 std::string address_to_call(const CheckedPod& pod) {
   if (!pod.network) return "ADDRESS";
   std::vector<const PodLink*> links;

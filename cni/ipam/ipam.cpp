@@ -82,7 +82,8 @@ class Child {
   int status_ = 0;
 };
 
-// Our environment, with every CNI_* replaced by the request's, but for the one that is no argument of a verb.
+// Our environment, with every CNI_* replaced by the request's, but for the one that is not an argument of a
+// verb.
 std::vector<std::string> make_environment(const Request& request, Command command) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -135,7 +136,7 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> environ
   return pid;
 }
 
-// A full disk is no reason to fail: then a DEL that would kill it is told to come again.
+// A full disk is not a reason to fail: then a DEL that would kill it fails as busy.
 void note_group(int lock, pid_t group) {
   const std::string text = std::string(kGroupIs) + std::to_string(group) + "\n";
   (void)!::pwrite(lock, text.data(), text.size(), kGroupAt);

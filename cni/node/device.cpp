@@ -68,7 +68,9 @@ Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& 
   auto found = TRY(read_netdevs(folder, Driver(), {.dev_port = true}), "");
   TRY(keep_port(found, selector.port, selector.kernel_path), "");
   if (!found.empty()) return found.front().name;
-  return Error{Errc::not_found, 0, "kernelpath: " + selector.kernel_path + " has no interface in the host",
+  return Error{Errc::not_found, 0,
+               "kernelpath: " + selector.kernel_path +
+                   " has no interface in the host; compare it with readlink -f /sys/class/net/*/device",
                ErrorId::device_not_on_node};
 }
 
@@ -92,7 +94,8 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
     }
     if (!stacked.empty()) return stacked;
     return Error{Errc::not_found, 0,
-                 "hwaddr: the host has no interface with the address " + selector.mac->text(),
+                 "hwaddr: the host has no interface with the address " + selector.mac->text() +
+                     "; compare it with ip link",
                  ErrorId::device_not_on_node};
   }
   return selector.kernel_path.empty() ? std::string() : find_netdev_below(sys, selector);
@@ -140,11 +143,12 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
   const auto link = TRY(folder.number("net/" + found.netdev + "/ifindex"), "");
   if (!link) {
     return Error{Errc::busy, 0,
-                 "the index of " + found.netdev + ", the PF of " + vf.text() + ", cannot be read"};
+                 "the index of " + found.netdev + ", the PF of " + vf.text() +
+                     ", cannot be read: its driver is just starting, or has been unbound"};
   }
   const auto vfs = TRY(list_vfs(folder, vf.text()), "");
   if (vfs.empty() || vfs.back() != vf.text())
-    return VfSearch{std::nullopt, vf.text() + " is none of the VFs of " + found.pf->text(), false};
+    return VfSearch{std::nullopt, vf.text() + " is not one of the VFs of " + found.pf->text(), false};
   return VfSearch{
       VfPlace{std::move(found.netdev), static_cast<int>(*link), static_cast<uint32_t>(vfs.size() - 1)}, "",
       false};

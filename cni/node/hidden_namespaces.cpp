@@ -48,20 +48,20 @@ std::string path_of(int fd) { return "/proc/thread-self/fd/" + std::to_string(fd
 
 // Of what was opened, or copied, by a name that can mean another file by now. It sends no request to a file
 // system, which can be one that a pod serves (FUSE) and never answers.
-std::optional<struct statx> look(const UniqueFd& fd) {
+std::optional<struct statx> stat_fd(const UniqueFd& fd) {
   struct statx out {};
   const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
   if (::statx(fd.get(), "", flags, STATX_TYPE | STATX_INO, &out) != 0) return {};
   return out;
 }
 
-// The two that hold a namespace and tell which. 10:200 is TUN_MINOR.
+// The two that hold a namespace and say which. 10:200 is TUN_MINOR.
 bool is_socket_or_tun(const struct statx& file) {
   return S_ISSOCK(file.stx_mode) ||
          (S_ISCHR(file.stx_mode) && file.stx_rdev_major == 10 && file.stx_rdev_minor == 200);
 }
 
-// With the first thread of its process. If it cannot be known, they are looked at once more.
+// With the first thread of its process. If it cannot be known, they are inspected once more.
 bool shares_descriptors(const Task& task) {
   return ::syscall(SYS_kcmp, number_of(task.process), number_of(task.thread), KCMP_FILES, 0UL, 0UL) == 0;
 }
@@ -95,12 +95,12 @@ class Search {
   bool goes_on();
   bool is_new(const std::string& name) { return name.starts_with(kNamespaceName) && !done_.contains(name); }
 
-  void look_at(const Task& task);
-  void look_at_descriptors(const Task& task);
-  void look_at_descriptor(const Task& task, const std::string& descriptor, std::optional<UniqueFd>& process);
+  void inspect(const Task& task);
+  void inspect_descriptors(const Task& task);
+  void inspect_descriptor(const Task& task, const std::string& descriptor, std::optional<UniqueFd>& process);
   std::string name_of_file(const std::string& link, const std::string& fdinfo);
-  void look_at_socket(const Task& task, const UniqueFd& process, const std::string& descriptor);
-  void look_at_mounts(const Task& task);
+  void inspect_socket(const Task& task, const UniqueFd& process, const std::string& descriptor);
+  void inspect_mounts(const Task& task);
   bool open_mount(const Task& task, const std::string& name, const std::string& path);
   std::string visit(const UniqueFd& fd, const std::string& origin);
 
@@ -145,10 +145,10 @@ std::optional<T> Search::read(Result<std::optional<T>> result) {
   return {};
 }
 
-// Returns its name; empty if it is no network namespace.
+// Returns its name; empty if it is not a network namespace.
 std::string Search::visit(const UniqueFd& fd, const std::string& origin) {
-  const auto file = look(fd);
-  if (!file) refused(errno, "look at " + origin);
+  const auto file = stat_fd(fd);
+  if (!file) refused(errno, "inspect " + origin);
   if (!file || makedev(file->stx_dev_major, file->stx_dev_minor) != device_) return {};
   const auto netns = Netns::open(path_of(fd.get()));
   if (!netns && netns.error().code == Errc::wrong_netns) return {};  // of processes, mounts, ...
@@ -159,12 +159,12 @@ std::string Search::visit(const UniqueFd& fd, const std::string& origin) {
   return name;
 }
 
-void Search::look_at_socket(const Task& task, const UniqueFd& process, const std::string& descriptor) {
+void Search::inspect_socket(const Task& task, const UniqueFd& process, const std::string& descriptor) {
   // A copy, because a path to a socket cannot be opened.
   const UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), number_of(descriptor), 0U)));
   if (!copy.valid()) return refused(errno, "copy a socket of " + task.text());
-  const auto file = look(copy);
-  if (!file) return refused(errno, "look at a socket of " + task.text());
+  const auto file = stat_fd(copy);
+  if (!file) return refused(errno, "inspect a socket of " + task.text());
   if (!is_socket_or_tun(*file)) return;  // another file by now
   const UniqueFd netns(::ioctl(copy.get(), SIOCGSKNS));
   if (!netns.valid()) return refused(errno, "find the network namespace of a socket of " + task.text());
@@ -192,7 +192,7 @@ std::string Search::name_of_file(const std::string& link, const std::string& fdi
   return inode && *inode >= kFirstInode ? namespace_name({0, *inode}) : "";
 }
 
-void Search::look_at_descriptor(const Task& task, const std::string& descriptor,
+void Search::inspect_descriptor(const Task& task, const std::string& descriptor,
                                 std::optional<UniqueFd>& process) {
   const std::string path = task.folder() + "/fd/" + descriptor;
   auto name = read(world_.sys.link_target(path));
@@ -210,17 +210,17 @@ void Search::look_at_descriptor(const Task& task, const std::string& descriptor,
   if (!process) {
     const unsigned flags = task.leads() ? 0 : kPidfdThread;
     process.emplace(static_cast<int>(::syscall(SYS_pidfd_open, number_of(task.thread), flags)));
-    if (!process->valid()) refused(errno, "look at the sockets of " + task.text());
+    if (!process->valid()) refused(errno, "inspect the sockets of " + task.text());
   }
-  if (process->valid()) look_at_socket(task, *process, descriptor);
+  if (process->valid()) inspect_socket(task, *process, descriptor);
 }
 
-void Search::look_at_descriptors(const Task& task) {
+void Search::inspect_descriptors(const Task& task) {
   std::optional<UniqueFd> process;  // when it is needed
   for (const std::string& descriptor :
        read(world_.sys.list(task.folder() + "/fd")).value_or(SysRoot::Names())) {
     if (!goes_on()) return;
-    look_at_descriptor(task, descriptor, process);
+    inspect_descriptor(task, descriptor, process);
   }
 }
 
@@ -233,7 +233,7 @@ bool Search::open_mount(const Task& task, const std::string& name, const std::st
   return fd.valid() && visit(fd, "mounted for " + task.text()) == name;
 }
 
-void Search::look_at_mounts(const Task& task) {
+void Search::inspect_mounts(const Task& task) {
   const auto mounted = [&] {
     const auto text = read(read_file(world_.sys.path(task.folder() + "/mountinfo"), kMaxMountinfoBytes));
     return mounted_namespaces(text.value_or(""));
@@ -250,7 +250,7 @@ void Search::look_at_mounts(const Task& task) {
   }
 }
 
-void Search::look_at(const Task& task) {
+void Search::inspect(const Task& task) {
   const std::string netns = task.folder() + "/ns/net";
   const auto name = read(world_.sys.link_target(netns));
   // If the thread has ended, something else can still keep it.
@@ -259,8 +259,8 @@ void Search::look_at(const Task& task) {
   // A process sees the mounts below its root only.
   const auto mounts = read(world_.sys.link_target(task.folder() + "/ns/mnt"));
   const auto root = read(world_.sys.link_target(task.folder() + "/root"));
-  if (mounts && root && mounts_.insert(*mounts + " " + *root).second) look_at_mounts(task);
-  if (task.leads() || !shares_descriptors(task)) look_at_descriptors(task);
+  if (mounts && root && mounts_.insert(*mounts + " " + *root).second) inspect_mounts(task);
+  if (task.leads() || !shares_descriptors(task)) inspect_descriptors(task);
 }
 
 Result<> Search::run() {
@@ -273,14 +273,14 @@ Result<> Search::run() {
     if (!parse_decimal(process)) continue;
     for (const std::string& thread :
          read(world_.sys.list("proc/" + process + "/task")).value_or(SysRoot::Names())) {
-      if (goes_on()) look_at({process, thread});
+      if (goes_on()) inspect({process, thread});
     }
   }
   TRY(visits_.result(), "");
   if (failure_) return std::move(*failure_);
   if (over_)
     return Error{Errc::timeout, 0,
-                 "this node has too many threads and descriptors to look at all of them for hidden network "
+                 "this node has too many threads and descriptors to inspect all of them for hidden network "
                  "namespaces"};
   for (const auto& [name, where] : closed_) {
     if (!done_.contains(name)) return Error{Errc::busy, 0, name + ", " + where + ", cannot be opened"};
@@ -288,7 +288,7 @@ Result<> Search::run() {
   if (denied_ == 0) return {};
   return Error{Errc::denied, EACCES,
                counted(static_cast<size_t>(denied_), "thread or descriptor") +
-                   " cannot be looked at; vfrail-cni needs CAP_SYS_PTRACE, and Linux 5.6"};
+                   " cannot be inspected; vfrail-cni needs CAP_SYS_PTRACE, and Linux 5.6"};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The network namespaces that cni/node/namespaces.h does not see: no process is in them, and they are not
-// mounted in this mount namespace. What keeps one alive and is looked at here: a thread that is in it, a
+// mounted in this mount namespace. What keeps one alive and is inspected here: a thread that is in it, a
 // descriptor of a process or of a thread with descriptors of its own (ns(7)), a socket or /dev/net/tun that
-// was opened in it, a mount in another mount namespace. Not looked at: a descriptor on its way through a
+// was opened in it, a mount in another mount namespace. Not inspected: a descriptor on its way through a
 // socket (SCM_RIGHTS) or registered with io_uring, files of its /proc/net, mount namespaces without a
 // process. Reads only.
 //
@@ -23,7 +23,7 @@ struct HiddenLimits {
 };
 
 // Calls `visit` with each of them. Processes and threads that end meanwhile are not there. Errc::denied with
-// EACCES if some may not be looked at (without CAP_SYS_PTRACE, before Linux 5.6), Errc::timeout beyond a
+// EACCES if some may not be inspected (without CAP_SYS_PTRACE, before Linux 5.6), Errc::timeout beyond a
 // limit, Errc::busy if there is one that cannot be opened. As everywhere, an error hides no other namespace.
 Result<> for_each_hidden_namespace(const World& world, const NamespaceVisit& visit,
                                    const HiddenLimits& limits = {});

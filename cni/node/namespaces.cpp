@@ -61,7 +61,7 @@ Result<int> add_of_processes(const World& world, NamespacePaths& out) {
   return denied;
 }
 
-// An invalid file is no reason to refuse: a power cut has torn it, and ended all pods.
+// An invalid file is not a reason to refuse: a power cut has torn it, and ended all pods.
 Result<> add_cached_sandbox(const World& world, const std::string& file, std::set<std::string>& paths) {
   const auto text = TRY(read_file(world.sys.path(file), kMaxCacheBytes), "");
   const auto cached = Json::parse_object(text.value_or(""), kMaxCacheBytes);
@@ -150,7 +150,7 @@ Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId
 Result<std::vector<NetnsId>> find_other_sandboxes(const Record& record, const World& world) {
   std::vector<NetnsId> out;
   for (const std::string& path : TRY(sandbox_paths(record, world), "find the sandboxes of other pods")) {
-    // What another plugin noted for a machine of its own (a device node, a relative path) is no namespace.
+    // What another plugin noted for a machine of its own (a device node, a relative path) is not a namespace.
     if (!path.starts_with("/") || path.starts_with("/dev/") || path.find('\0') != std::string::npos) continue;
     const auto pod = TRY(world.open_netns(path), "find the sandboxes of other pods");
     if (!pod || pod->netns_id() == world.host.netns_id()) continue;

@@ -55,13 +55,14 @@ Result<> check_parts(const NetConf& conf, const State& state) {
   if (device.netdevs.size() > 1) {
     return Error{Errc::invalid, 0,
                  device.key() + " has several interfaces on one port (" + joined(device.netdev_names()) +
-                     "); name one with \"device\"",
+                     "); name one with \"device\" in place of deviceID",
                  ErrorId::several_interfaces};
   }
   if (!device.driver.is_bound() && device.netdevs.empty() && device.rdma.empty()) {
-    return Error{Errc::not_found, 0,
-                 device.key() + " has no driver bound, so it has neither an interface nor an RDMA device",
-                 ErrorId::no_driver};
+    return Error{
+        Errc::not_found, 0,
+        device.key() + " has no driver bound, so it has neither an interface nor an RDMA device; bind one",
+        ErrorId::no_driver};
   }
   const std::string missing = missing_part(device, conf, state.netdev_in_pod);
   if (missing.empty()) return {};
@@ -115,10 +116,10 @@ Result<> plan_link(const Request& request, const NetConf& conf, const State& sta
   TRY(check_mtu(conf, link), "");
   const auto mac = TRY(wanted_mac(request, conf), "");
   if (mac && mac->bytes.size() != link.mac.bytes.size()) {
-    return Error{
-        Errc::invalid, 0,
-        "mac: " + link.name + " has addresses of " + std::to_string(link.mac.bytes.size()) + " bytes",
-        ErrorId::mac_invalid};
+    return Error{Errc::invalid, 0,
+                 "mac: must have " + std::to_string(link.mac.bytes.size()) + " bytes, as the addresses of " +
+                     link.name + " of " + state.device.key() + ", got " + mac->text(),
+                 ErrorId::mac_invalid};
   }
   plan.link = before(link, state.uppers);
   // What is set already is not sent: some drivers refuse even a change to the same address.
@@ -160,7 +161,8 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
     }
     return Error{Errc::not_found, 0,
                  rdma_setting(conf) + ", but " + state.device.key() + " has no RDMA device in the host" +
-                     (user_space ? " (driver " + state.device.driver.name() + ")" : std::string()),
+                     (user_space ? " (driver " + state.device.driver.name() + ")" : std::string()) +
+                     "; load the card's RDMA driver, or leave the key out",
                  ErrorId::no_rdma_device};
   }
   if (auto lacks = missing_isolation(conf, state.rdma_mode))
@@ -169,7 +171,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
   if (state.rdma.size() != state.device.rdma.size()) {
     return Error{Errc::busy, 0,
                  "RDMA device " + joined(state.device.rdma_names()) + " of " + state.device.key() +
-                     " is not in the host's namespace",
+                     " is not in the host's namespace: another pod still has it, or somebody has moved it",
                  ErrorId::device_not_in_host};
   }
   plan.rdma = state.rdma;
@@ -193,7 +195,7 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
   const auto at = request.args.find("MAC");
   if (at == request.args.end() || at->second.empty()) return conf.mac;
   const auto mac = MacAddress::parse(at->second);
-  // All zero and multicast addresses (the lowest bit of the first byte) are no interface's.
+  // All zero and multicast addresses (the lowest bit of the first byte) are never an interface's.
   if (!mac || mac->bytes.size() != 6 || mac->all_zero() || (mac->bytes[0] & 1) != 0) {
     return Error{Errc::invalid, 0,
                  "CNI_ARGS MAC: \"" + at->second.substr(0, 40) +
@@ -232,7 +234,7 @@ Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& con
 namespace {
 
 // A pod can ask for a MAC with CNI_ARGS whatever its device is. Where the interface has no address of six
-// bytes, or nobody can set one, the peers do not look at it.
+// bytes, or nobody can set one, the peers ignore it.
 bool asks_for_mac_in_vain(const Request& request, const NetConf& conf, const State& state) {
   const auto asked = request.args.find("MAC");
   const bool asks = asked != request.args.end() && !asked->second.empty();
@@ -275,7 +277,8 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   } else if (conf.mtu || conf.pod.need_link() || !conf.tuning.empty()) {
     return Error{Errc::invalid, 0,
                  "mtu, sysctl, sourceRouting, tuning and the settings of a link need an interface, which " +
-                     state.device.key() + " (driver " + state.device.driver.name() + ") does not have",
+                     state.device.key() + " (driver " + state.device.driver.name() +
+                     ") does not have; take them out of the network",
                  ErrorId::no_interface};
   }
   if (!state.netdev_in_pod) {

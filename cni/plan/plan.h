@@ -67,9 +67,9 @@ struct AttachPlan {
   std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host
   std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
   std::string cdi_spec;                   // with CDI: the file to correct instead
-  std::optional<MacAddress> told_mac;     // without a netdev: the address that user space finds
-  uint32_t told_mtu = 0;                  // and the MTU; 0: unknown
-  std::vector<std::string> warnings;      // what the network asks for in vain, a sentence each
+  std::optional<MacAddress> reported_mac;  // without a netdev: the address that user space finds
+  uint32_t reported_mtu = 0;               // and the MTU; 0: unknown
+  std::vector<std::string> warnings;       // what the network asks for in vain, a sentence each
 
   // IPoIB's netdev is a client of the RDMA device: each move of that device creates it again, in the host.
   bool ipoib() const { return link && link->ipoib(); }
@@ -88,15 +88,15 @@ Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& pla
 // vf_plan.cpp: the refusals about InfiniBand, and what is changed at the PF.
 Result<> check_infiniband(const NetConf& conf, const State& state);
 Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan);
-// Whether the result tells what the PF has of a device for user space, as that of sriov-cni does.
-bool tells_of_pf(const NetConf& conf, const Device& device);
+// Whether the result reports what the PF has of a device for user space, as that of sriov-cni does.
+bool reports_pf(const NetConf& conf, const Device& device);
 
 // The address to set on the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as in
 // tuning.
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
 
 // sriov-cni has a key `mtu`, which it never sets: one that the interface cannot have, or for a device without
-// an interface, is no reason to fail under its name.
+// an interface, is not a reason to fail under its name.
 bool is_mtu_in_vain(const NetConf& conf, const Link* link);
 
 // The key that asks for RDMA devices of the pod's own, which need the exclusive namespace mode; null if none

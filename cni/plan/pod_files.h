@@ -1,4 +1,4 @@
-// The files that tell a pod's programs what its networks are, made of the records of all its attachments.
+// The files that describe its networks to a pod's programs, made of the records of all its attachments.
 // Pure; cni/steps/pod_files_step.cpp writes them.
 #pragma once
 

@@ -59,7 +59,7 @@ bool matches(const Regex& pattern, const SysctlSetting& sysctl) {
          ::regexec(pattern.get(), dotted(sysctl).c_str(), 0, nullptr, 0) == 0;
 }
 
-// tuning trims its lines: an end of line of Windows is no part of a pattern.
+// tuning trims its lines: an end of line of Windows is not a part of a pattern.
 std::string trimmed(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r\v\f";
   const size_t start = line.find_first_not_of(kBlanks);
@@ -79,7 +79,8 @@ Result<> check_allowed(const std::vector<SysctlSetting>& sysctls, const std::str
                                      [&](const Regex& pattern) { return matches(pattern, sysctl); });
     if (allowed) continue;
     return Error{Errc::denied, 0,
-                 "sysctl: no line of the node's " + std::string(kSysctlAllowList) + " allows " + sysctl.key,
+                 "sysctl: no line of the node's " + std::string(kSysctlAllowList) + " allows " + sysctl.key +
+                     "; add one, or take the key out of the network",
                  ErrorId::sysctl_not_allowed};
   }
   return {};
@@ -104,7 +105,8 @@ Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uin
   for (uint32_t table = kFirst; table < kEnd; ++table) {
     if (!taken(table)) return table;
   }
-  return Error{Errc::exists, 0, "sourceRouting: the tables 100 to 252 are all in use in the pod",
+  return Error{Errc::exists, 0,
+               "sourceRouting: the tables 100 to 252 are all in use in the pod; name another table",
                ErrorId::routing_table_taken};
 }
 

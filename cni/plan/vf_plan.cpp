@@ -13,10 +13,10 @@ namespace {
 Result<> check_guid(const NetConf& conf, const State& state) {
   const bool ipoib = state.link && state.link->ipoib();
   if (conf.guid && state.link && !ipoib) {
-    return Error{
-        Errc::invalid, 0,
-        "guid: " + state.link->name + " of " + state.device.key() + " is not an InfiniBand interface",
-        ErrorId::not_infiniband};
+    return Error{Errc::invalid, 0,
+                 "guid: " + state.link->name + " of " + state.device.key() +
+                     " is not an InfiniBand interface; take guid out of the network",
+                 ErrorId::not_infiniband};
   }
   if (!ipoib || conf.guid) return {};
   const auto begin = state.link->mac.bytes.end() - 8;
@@ -24,11 +24,11 @@ Result<> check_guid(const NetConf& conf, const State& state) {
     return std::all_of(begin, state.link->mac.bytes.end(), [=](uint8_t one) { return one == value; });
   };
   if (!all(0) && !all(0xff)) return {};
-  return Error{
-      Errc::invalid, 0,
-      state.device.key() +
-          " has no valid GUID, and the configuration gives none (guid, runtimeConfig.infinibandGUID)",
-      ErrorId::guid_missing};
+  return Error{Errc::invalid, 0,
+               state.device.key() +
+                   " has no valid GUID, and the configuration gives none; set guid or "
+                   "runtimeConfig.infinibandGUID, or use ib-kubernetes",
+               ErrorId::guid_missing};
 }
 
 // What a VF had where the PF reports no GUID, or 0: that of its IPoIB interface, else all ones, which is
@@ -72,24 +72,24 @@ Result<> check_infiniband(const NetConf& conf, const State& state) {
     return Error{Errc::invalid, 0,
                  "vfioPciMode: " + state.device.key() + " is bound to " +
                      (state.device.driver.is_bound() ? state.device.driver.name() : "no driver") +
-                     ", not to vfio-pci",
+                     ", not to vfio-pci; bind it, or take vfioPciMode out of the network",
                  ErrorId::not_vfio};
   }
   return check_guid(conf, state);
 }
 
-bool tells_of_pf(const NetConf& conf, const Device& device) {
+bool reports_pf(const NetConf& conf, const Device& device) {
   return device.driver.is_user_space() && (conf.type == "sriov" || conf.type == "vfrail");
 }
 
 Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
   const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
   if (!state.link) {
-    plan.told_mac = wanted.mac;
+    plan.reported_mac = wanted.mac;
     const auto& at_pf = state.vf_settings.mac;
-    const bool tells = tells_of_pf(conf, state.device) && state.pf && !state.pf->ipoib();
-    if (tells && !plan.told_mac && at_pf && !at_pf->all_zero()) plan.told_mac = at_pf;
-    if (tells) plan.told_mtu = state.pf->mtu;
+    const bool reports = reports_pf(conf, state.device) && state.pf && !state.pf->ipoib();
+    if (reports && !plan.reported_mac && at_pf && !at_pf->all_zero()) plan.reported_mac = at_pf;
+    if (reports) plan.reported_mtu = state.pf->mtu;
   }
   if (wanted.empty()) return {};
   if (!state.vf) {
@@ -104,13 +104,15 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
       return {};
     }
     if (is_pf_for_user_space(conf, state)) {
-      plan.told_mac.reset();
+      plan.reported_mac.reset();
       plan.warnings.push_back(wanted.text() + ": ignored, because " + state.device.key() +
                               " is a PF bound to " + state.device.driver.name());
       return {};
     }
-    return Error{Errc::invalid, 0, wanted.text() + ": only the PF can set that, and " + state.no_vf,
-                 ErrorId::no_pf};
+    return Error{
+        Errc::invalid, 0,
+        wanted.text() + ": only the PF can set that, and " + state.no_vf + "; take it out of the network",
+        ErrorId::no_pf};
   }
   VfPlan vf;
   vf.place = *state.vf;

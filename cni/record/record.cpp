@@ -54,7 +54,7 @@ Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
   TRY(close_to_others(locks, TRY(check_owner(locks), "folder of locks")), "folder of locks");
   auto held = TRY(HeldFolder::open(locks), "");
   if (!held)
-    return Error{Errc::system, ENOENT, "folder of locks " + locks + " has been removed",
+    return Error{Errc::system, ENOENT, "folder of locks " + locks + " has been removed meanwhile; try again",
                  ErrorId::state_folder};
   TRY(held->check_owner(), "");
   RecordStore out(std::move(folder), std::move(locks));

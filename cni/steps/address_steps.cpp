@@ -20,7 +20,10 @@ Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
     const std::string name = "ipv6/conf/" + link + "/disable_ipv6";
     const auto disabled = TRY(pod.read_sysctl(name), "");
     if (!disabled)
-      return Error{Errc::unsupported, 0, "an IPv6 address was assigned, but this kernel has no IPv6",
+      return Error{Errc::unsupported, 0,
+                   ifname +
+                       " was assigned an IPv6 address, but this kernel has no IPv6; boot it with IPv6, or "
+                       "assign IPv4 addresses alone",
                    ErrorId::no_ipv6};
     if (*disabled != "0") TRY(pod.write_sysctl(name, "0"), "enable IPv6 on " + link);
   }
@@ -33,13 +36,13 @@ Result<> wait_for_addresses(Kernel& pod, const Link& link) {
        TRY(pod.wait_for_dad(link.index, deadline), "wait for duplicate address detection")) {
     if (address.dad == DadState::failed) {
       return Error{Errc::exists, 0,
-                   "address " + address.address.cidr() +
+                   "address " + address.address.cidr() + " of " + link.name +
                        " is in use by another host (duplicate address detection failed)",
                    ErrorId::address_in_use};
     }
   }
-  // Still tentative: without a carrier the kernel does not start the detection, which is no reason to fail a
-  // pod.
+  // Still tentative: without a carrier the kernel does not start the detection, which is not a reason to fail
+  // a pod.
   return {};
 }
 
@@ -78,7 +81,7 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
   // The kernel then sends an unsolicited neighbour advertisement for each address once duplicate address
   // detection is done (addrconf_dad_completed(), since 4.19), so nothing waits for it and none is sent too
-  // early. Kernels without it are no reason to fail.
+  // early. Kernels without it are not a reason to fail.
   if (has_ipv6(assignment) || settings.notifies) {
     static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
   }

@@ -87,12 +87,12 @@ Result<std::optional<Link>> find_its_link(const Record& record, const World& wor
 
 // Another attached device that returned from an ended namespace under this name, which its pod gave it. It is
 // renamed; its own DEL finds it by its properties.
-Result<bool> makes_way(const Link& holder, const std::string& name, World& world) {
+Result<bool> rename_name_holder(const Link& holder, const std::string& name, World& world) {
   if (holder.parent_device.empty() || holder.name != name) return false;
   const auto owner = TRY(world.store.owner(holder.parent_device), "");
   if (!owner) return false;
   const auto record = world.store.load(*owner);
-  // A damaged one is for its own verbs and a sweep; without any other, its device cannot be told to make way.
+  // A damaged one is for its own verbs and a sweep; without any other, its device cannot be renamed.
   if (!record && record.error().code != Errc::protocol) return record.error();
   if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
   world.log.warning(
@@ -111,7 +111,7 @@ Result<std::string> name_in_host(const Record& record, const std::optional<int>&
   const LinkBefore& before = *record.link;
   const auto holder = TRY(world.host.find_link(before.name), "find " + before.name);
   if (!holder || holder->index == own_index) return before.name;
-  if (TRY(makes_way(*holder, before.name, world), "")) return before.name;
+  if (TRY(rename_name_holder(*holder, before.name, world), "")) return before.name;
   world.log.warning("the interface was restored under another name, because its own is in use",
                     {{"device", record.device_key},
                      {"name", before.name},
@@ -306,7 +306,10 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   // The index can have changed: another link of the pod may have had it.
   auto link = TRY(pod.find_link(plan.ifname), "read " + plan.ifname + " in the pod");
   if (!link)
-    return Error{Errc::protocol, 0, "the kernel moved " + before.name + " but the pod has no " + plan.ifname};
+    return Error{Errc::protocol, 0,
+                 "the kernel moved " + before.name + " of " + record.device_key +
+                     " into the pod, which has no " + plan.ifname +
+                     ": a program in it has renamed or moved the interface; delete the pod"};
   return std::move(*link);
 }
 
@@ -331,7 +334,8 @@ Result<> fetch_from(Kernel& other, const Record& record, World& world) {
     if (!is_such(*record.link, link)) continue;
     const auto sandboxes = TRY(find_other_sandboxes(record, world), "");
     if (std::find(sandboxes.begin(), sandboxes.end(), other.netns_id()) != sandboxes.end())
-      return Error{Errc::busy, 0, link.name + " there is its interface, in another pod"};
+      return Error{Errc::busy, 0,
+                   "its interface is " + link.name + " in another pod, by another plugin; delete that pod"};
     world.log.warning(
         "the pod moved the interface to another network namespace; it is moved back to the host",
         {{"device", record.device_key}, {"name", link.name}, {"id", id_text(ErrorId::pod_changes_undone)}});

@@ -244,7 +244,7 @@ std::string host_names(const std::vector<Moved>& all) {
 Error not_returned(const std::vector<Moved>& missing, const Record& record, const World& world,
                    const Result<>& hidden) {
   std::string text =
-      "RDMA device " + host_names(missing) + " of " + record.device_key + " has not come back within " +
+      "RDMA device " + host_names(missing) + " of " + record.device_key + " has not returned within " +
       std::to_string(world.return_timeout.count()) +
       " ms: a process still holds the namespace that it is in, or another plugin has attached it";
   if (!hidden) text += "; " + hidden.error().text;
@@ -291,7 +291,7 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
       auto fetched = return_from_anywhere(missing, record, world);
       missing = TRY(still_away(missing, record, world), "");
       if (missing.empty()) return {};
-      // A namespace without any of them that cannot be listed is no failure before the last time.
+      // A namespace without any of them that cannot be listed is not a failure before the last time.
       if (last && !fetched && fetched.error().code != Errc::denied) return fetched;
     }
     if (!hidden && now >= soon) {

@@ -141,7 +141,8 @@ Result<> bind_again(const Record& record, const std::string& why, World& world) 
   const auto saved = has_file ? world.store.save(marked) : Result<>();
   if (!saved) {
     world.log.warning(
-        "a kill from here on would leave the device without a driver",
+        "the record cannot be written before the driver is rebound: if DEL is killed now, the device has no "
+        "driver",
         {{"device", record.device_key}, {"reason", saved.error().text}, {"id", saved.error().id_text()}});
   }
   TRY(bind_and_wait(record, world), "");
@@ -170,7 +171,7 @@ Result<bool> detach_programs(const Link& link, World& world) {
 // Why the interface is not clear. Empty: it is.
 struct Doubt {
   std::string why = {};
-  // Nothing is known to be on it, but not all could be looked at, which is so on this node for every device:
+  // Nothing is known to be on it, but not all could be inspected, which is so on this node for every device:
   // in a container without a capability.
   bool unseen = false;
 };

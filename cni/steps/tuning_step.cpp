@@ -88,7 +88,10 @@ Result<std::string> cpus_of(const std::string& key, const std::string& cpus, con
                      " is not known; name the CPUs by a mask (\"ff\") in place of \"numa\""};
   const std::string file = "sys/devices/system/node/node" + std::to_string(*node) + "/cpumap";
   auto map = TRY(world.sys.text(file), "");
-  if (!map) return Error{Errc::not_found, 0, key + ": there is no " + world.sys.path(file)};
+  if (!map)
+    return Error{Errc::not_found, 0,
+                 key + ": the CPUs of the NUMA node of " + name + " are not known, there is no " +
+                     world.sys.path(file) + "; name the CPUs by a mask (\"ff\") in place of \"numa\""};
   return *std::move(map);
 }
 

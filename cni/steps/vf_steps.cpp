@@ -61,7 +61,9 @@ Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& worl
   if (!record.vf || !record.device) return std::optional<VfPlace>();
   auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
   if (found.later)
-    return Error{Errc::busy, 0, "the VF's settings cannot be set back now: " + found.why_not + "; try again",
+    return Error{Errc::busy, 0,
+                 "the settings of VF " + record.device->text() + " cannot be restored now: " + found.why_not +
+                     "; try again when the PF's driver has started",
                  ErrorId::no_pf};
   if (!found.place) {
     world.log.warning("the VF's settings cannot be restored",

@@ -201,7 +201,9 @@ Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& 
   const bool name_in_alias = attachment.state.host_name.empty();
   out.name = name_in_alias ? now.alias : attachment.state.host_name;
   if (!valid_ifname(out.name))
-    return Error{Errc::not_found, 0, "the original name of " + now.name + " is not recorded"};
+    return Error{Errc::not_found, 0,
+                 "the original name of " + now.name +
+                     " is neither in the state of its plugin nor its alias; delete its pod with that plugin"};
   out.alias = name_in_alias ? "" : now.alias;
   out.altnames = now.altnames;
   out.mac = attachment.state.mac.value_or(now.mac);
@@ -250,10 +252,10 @@ Result<> find_foreign_rdma(const ForeignAttachment& attachment, Kernel& pod, Wor
 Result<std::optional<DeviceId>> device_of(const ForeignAttachment& attachment, const NetConf& conf) {
   if (!attachment.state.device || !conf.device.id || attachment.state.device == conf.device.id)
     return attachment.state.device ? attachment.state.device : conf.device.id;
-  return Error{
-      Errc::invalid, 0,
-      "its state names " + attachment.state.device->text() + ", its configuration " + conf.device.id->text(),
-      ErrorId::device_conflict};
+  return Error{Errc::invalid, 0,
+               "its state names " + attachment.state.device->text() + ", its configuration " +
+                   conf.device.id->text() + "; delete its pod with the plugin that attached it",
+               ErrorId::device_conflict};
 }
 
 Result<Driver> read_driver(const DeviceId& id, const World& world) {
@@ -315,10 +317,10 @@ Result<std::optional<Record>> adopt(const ForeignAttachment& attachment, const R
   const auto lock =
       TRY(world.store.lock_device(seen.device_key, world.lock_timeout), "wait for " + seen.device_key);
   if (const auto owner = TRY(world.store.owner(seen.device_key), ""))
-    return Error{
-        Errc::busy, 0,
-        "its record says that it is attached to " + owner->ifname + " of container " + owner->container_id,
-        ErrorId::device_in_use};
+    return Error{Errc::busy, 0,
+                 seen.device_key + " is attached to " + owner->ifname + " of container " +
+                     owner->container_id + " by a record of vfrail; delete the pod of either",
+                 ErrorId::device_in_use};
   // Again, now that the lock keeps other processes of vfrail from moving it.
   auto record = TRY(describe(attachment, options, world), "");
   if (record) TRY(world.store.save(*record), "");

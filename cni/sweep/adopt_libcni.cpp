@@ -92,8 +92,12 @@ Result<CachedAttachment> parse_cni_cache(std::string_view text) {
   CachedAttachment out;
   out.name.container_id = TRY(cache.text("containerId"), "").value_or("");
   out.name.ifname = TRY(cache.text("ifName"), "").value_or("");
-  if (!valid_container_id(out.name.container_id)) return cache.error("containerId", "no container id");
-  if (!valid_ifname(out.name.ifname)) return cache.error("ifName", "no interface name");
+  if (!valid_container_id(out.name.container_id))
+    return cache.error("containerId",
+                       "must be the id of a container, got \"" + out.name.container_id.substr(0, 60) + "\"");
+  if (!valid_ifname(out.name.ifname))
+    return cache.error("ifName",
+                       "must be the name of an interface, got \"" + out.name.ifname.substr(0, 60) + "\"");
   out.network = TRY(cache.text("networkName"), "").value_or("");
   out.netns = TRY(cache.text("netns"), "").value_or("");
   out.cni_args = TRY(read_args(cache), "");

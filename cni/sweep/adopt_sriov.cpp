@@ -10,7 +10,7 @@ Result<std::optional<MacAddress>> read_mac(ObjectReader& before, std::string_vie
   const auto text = TRY(before.text(key), "").value_or("");
   if (text.empty()) return std::optional<MacAddress>();
   const auto mac = MacAddress::parse(text);
-  if (!mac) return before.error(key, "no link-layer address");
+  if (!mac) return before.error(key, "must be a MAC address, got \"" + text.substr(0, 60) + "\"");
   return mac;
 }
 
@@ -43,11 +43,12 @@ Result<OtherState> parse_sriov_state(std::string_view text) {
   out.network = TRY(state.text("name"), "").value_or("");
   out.device = TRY(DeviceId::parse(TRY(state.text("deviceID"), "").value_or("")), "deviceID");
   const Json::Object* object = TRY(state.object("OrigVfState"), "");
-  if (object == nullptr) return state.error("OrigVfState", "missing");
+  if (object == nullptr) return state.error("OrigVfState", "missing; it has the VF as it was before the pod");
   ObjectReader before(*object, "OrigVfState");
   out.host_name = TRY(before.text("HostIFName"), "").value_or("");
   if (!out.host_name.empty() && !valid_ifname(out.host_name))
-    return before.error("HostIFName", "no interface name");
+    return before.error("HostIFName",
+                        "must be the name of an interface, got \"" + out.host_name.substr(0, 60) + "\"");
   out.mac = TRY(read_mac(before, "EffectiveMAC"), "");
   // 0: of a version that did not write it.
   if (const auto mtu = TRY(before.integer("MTU", 0, UINT32_MAX), ""); mtu && *mtu != 0)

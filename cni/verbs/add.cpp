@@ -23,8 +23,8 @@ struct Attached {
   Record record;
   std::optional<Link> link;
   InPod in_pod;
-  std::optional<MacAddress> told_mac;  // AttachPlan's
-  uint32_t told_mtu = 0;
+  std::optional<MacAddress> reported_mac;  // AttachPlan's
+  uint32_t reported_mtu = 0;
   bool address_asked = false;    // the IPAM plugin has been run, or is about to be
   bool address_refused = false;  // it has answered with an error
 };
@@ -38,7 +38,7 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
                                               World& world) {
   auto record = world.store.load(name);
   if (!record && record.error().code == Errc::protocol) {
-    world.log.error("a record cannot be read, it is set aside",
+    world.log.error("a record cannot be read, it is quarantined",
                     {{"reason", record.error().text}, {"id", record.error().id_text()}});
     TRY(distrust_devices_of(name, world), "");
     TRY(world.store.quarantine(name), "");
@@ -173,7 +173,7 @@ Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World&
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
     const auto now = TRY(pod.find_link(link.index), "");
-    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod"};
+    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod; delete the pod"};
     link = *now;
     return link.mac == *plan.mac;
   });
@@ -256,8 +256,8 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
   warn_of_keys(plan.warnings, world);
   warn_of_mac(request, conf, before, world.log);
-  out.told_mac = plan.told_mac;
-  out.told_mtu = plan.told_mtu;
+  out.reported_mac = plan.reported_mac;
+  out.reported_mtu = plan.reported_mtu;
 
   out.in_pod = TRY(read_rdma_before_move(conf, before, world), "");
   out.record = make_record(request, conf, before, plan);
@@ -281,9 +281,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
   attached.address_refused = !ran && is_answer(ran.error());
   const auto answer = TRY(std::move(ran), "");
   const std::string what = "answer of IPAM plugin " + conf.ipam_type;
-  if (!answer) return Error{Errc::protocol, 0, what + ": empty", ErrorId::ipam_answer};
+  if (!answer) return Error{Errc::protocol, 0, what + ": empty, must be a result", ErrorId::ipam_answer};
   Assignment out = TRY(with_id(ErrorId::ipam_answer, parse_assignment(*answer)), what);
-  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": it has no address", ErrorId::ipam_answer};
+  if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": ips has no address", ErrorId::ipam_answer};
   return out;
 }
 
@@ -338,8 +338,8 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
     out.mac = attached.link->mac.text();
     out.mtu = attached.link->mtu;
   } else {
-    if (attached.told_mac) out.mac = attached.told_mac->text();
-    out.mtu = attached.told_mtu;
+    if (attached.reported_mac) out.mac = attached.reported_mac->text();
+    out.mtu = attached.reported_mtu;
   }
   const auto& device = attached.record.device;
   if (device && device->pci()) out.pci_id = device->text();

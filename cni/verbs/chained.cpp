@@ -24,13 +24,12 @@ bool has_interface(const Json& prev_result, const Request& request) {
 }
 
 // Our own attachment of that name, if it is alive.
-Result<std::optional<Record>> living_record(const Request& request, World& world) {
+Result<std::optional<Record>> active_record(const Request& request, World& world) {
   auto record = world.store.load({request.container_id, request.ifname});
   if (!record && record.error().code == Errc::protocol) return std::optional<Record>();  // ADD quarantines it
   auto found = TRY(std::move(record), "");
-  const bool lives =
-      found && TRY(from_this_boot(*found, world), "") && TRY(attachment_lives(*found, world), "");
-  return lives ? std::move(found) : std::nullopt;
+  const bool active = found && TRY(from_this_boot(*found, world), "") && TRY(is_attached(*found, world), "");
+  return active ? std::move(found) : std::nullopt;
 }
 
 Error other_device(const Request& request, const std::string& has, const std::string& wanted) {
@@ -101,7 +100,7 @@ Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, W
   if (!conf.prev_result || !has_interface(*conf.prev_result, request)) return Chained::no;
   const auto link = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
   if (!link || link->name != request.ifname) return Chained::no;
-  if (const auto ours = TRY(living_record(request, world), "")) {
+  if (const auto ours = TRY(active_record(request, world), "")) {
     if (conf.device.id && ours->device && *conf.device.id != *ours->device)
       return other_device(request, ours->device->text(), conf.device.id->text());
     TRY(refuse_interface_keys(conf), "");

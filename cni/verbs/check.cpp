@@ -203,10 +203,10 @@ Result<> check(const Request& request, World& world) {
     return Error{Errc::invalid, 0, "prevResult: CHECK needs it", ErrorId::prev_result_missing};
   const auto record = TRY(world.store.load({request.container_id, request.ifname}), "");
   if (!record) {
-    return Error{
-        Errc::not_found, 0,
-        "there is no record of an attachment " + request.ifname + " of container " + request.container_id,
-        ErrorId::not_attached};
+    return Error{Errc::not_found, 0,
+                 "there is no record of an attachment " + request.ifname + " of container " +
+                     request.container_id + ": it was never attached, or has been detached; delete the pod",
+                 ErrorId::not_attached};
   }
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod)

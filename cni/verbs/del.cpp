@@ -58,7 +58,7 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
 Result<std::optional<Record>> load_record(const AttachmentName& name, World& world) {
   auto record = world.store.load(name);
   if (record || record.error().code != Errc::protocol) return record;
-  world.log.error("the record cannot be read, it is set aside",
+  world.log.error("the record cannot be read, it is quarantined",
                   {{"reason", record.error().text}, {"id", record.error().id_text()}});
   TRY(distrust_devices_of(name, world), "");
   TRY(world.store.quarantine(name), "");
@@ -118,7 +118,7 @@ Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string
   return std::unique_ptr<Kernel>();
 }
 
-Result<bool> attachment_lives(const Record& record, World& world) {
+Result<bool> is_attached(const Record& record, World& world) {
   const auto pod = TRY(open_pod(record, "", world), "");
   if (!pod) return false;
   if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
@@ -169,7 +169,7 @@ void end_allocated_nodes_of(const Record& record, World& world) {
   const auto ended = end();
   if (!ended)
     world.log.warning(
-        "the device nodes that the container was allocated are still noted",
+        "the file of the device nodes that the container was allocated could not be removed",
         {{"device", record.device_key}, {"reason", ended.error().text}, {"id", ended.error().id_text()}});
 }
 

@@ -109,7 +109,9 @@ Result<> save_in_pod(const InPod& in_pod, World& world, Record& record) {
   const std::string& key = now.device_key;
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   if (TRY(world.store.owner(key), "") != now.attachment)
-    return Error{Errc::busy, 0, key + " has been given to another pod meanwhile", ErrorId::device_in_use};
+    return Error{Errc::busy, 0,
+                 key + " has been attached to another pod meanwhile, after a DEL or GC of this attachment",
+                 ErrorId::device_in_use};
   TRY(with_id(ErrorId::state_folder, world.store.save(now)), "save what the pod has got");
   record = std::move(now);
   return {};

@@ -129,7 +129,7 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   const bool pf_for_user_space = conf.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
   if (sets_vf || pf_for_user_space) {
     TRY(read_vf(device, world, state), "");
-  } else if (!state.netdev_in_pod && tells_of_pf(conf, device)) {
+  } else if (!state.netdev_in_pod && reports_pf(conf, device)) {
     (void)read_vf(device, world, state);  // the result says less without it
   }
   if (!state.netdev_in_pod) {
@@ -155,10 +155,10 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
 void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log) {
   const auto mac = wanted_mac(request, conf);
   if (!mac || !*mac || state.mac_owners.empty()) return;
-  log.warning("the MAC address that is asked for is another's, too", {{"device", state.device.key()},
-                                                                      {"mac", (*mac)->text()},
-                                                                      {"others", joined(state.mac_owners)},
-                                                                      {"id", id_text(ErrorId::mac_in_use)}});
+  log.warning("the requested MAC address is in use by others, too", {{"device", state.device.key()},
+                                                                     {"mac", (*mac)->text()},
+                                                                     {"others", joined(state.mac_owners)},
+                                                                     {"id", id_text(ErrorId::mac_in_use)}});
 }
 
 }  // namespace vfrail

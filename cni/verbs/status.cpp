@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kRoomBytes = 1 << 20;
 
 // The records of this network whose pods still exist.
-Result<std::vector<Record>> living_records(const NetConf& conf, World& world) {
+Result<std::vector<Record>> active_records(const NetConf& conf, World& world) {
   std::vector<Record> out;
   for (const AttachmentName& name : TRY(world.store.list(), "")) {
     auto record = world.store.load(name);
@@ -42,10 +42,10 @@ Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
 }
 
 // A device that the configuration itself names, without a scheduler.
-Result<std::optional<std::string>> missing_device(const NetConf& conf, const std::vector<Record>& living,
+Result<std::optional<std::string>> missing_device(const NetConf& conf, const std::vector<Record>& active,
                                                   World& world) {
   // A device in a pod cannot be found by its name in the host, but is not missing.
-  if (conf.device.empty() || !living.empty()) return std::optional<std::string>();
+  if (conf.device.empty() || !active.empty()) return std::optional<std::string>();
   const auto device = find_device(world.sys, world.host, conf.device);
   if (device) return std::optional<std::string>();
   if (device.error().code != Errc::not_found) return device.error();
@@ -92,9 +92,9 @@ Result<Status> status(const Request& request, World& world) {
   if (isolation_key(conf) != nullptr)
     note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode(), "")),
          ErrorId::rdma_shared_mode);
-  const auto living = TRY(living_records(conf, world), "");
-  note(out.missing, TRY(missing_device(conf, living, world), ""), ErrorId::device_not_on_node);
-  for (const Record& record : living) {
+  const auto active = TRY(active_records(conf, world), "");
+  note(out.missing, TRY(missing_device(conf, active, world), ""), ErrorId::device_not_on_node);
+  for (const Record& record : active) {
     const std::string lost = TRY(lost_part(record, world.sys), "");
     if (lost.empty()) continue;
     note(out.degraded,

@@ -65,7 +65,7 @@ struct Holdings {
   std::optional<Record> record;  // no value: it was never made, is gone, or was lost
   Request request;               // the IPAM plugin gets its configuration
   NetConf network;               // with its ipam_type; empty: there is no address
-  // False: no ADD has ever reached IPAM with this configuration, so an error of the plugin is no failure.
+  // False: no ADD has ever reached IPAM with this configuration, so an error of the plugin is not a failure.
   bool address_expected = true;
   Allocation allocation = Allocation::ended;
 };
@@ -89,6 +89,6 @@ Result<bool> quarantine_unreadable(const AttachmentName& name, World& world);
 Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world);
 
 // The device of the record is in the namespace that it was moved into.
-Result<bool> attachment_lives(const Record& record, World& world);
+Result<bool> is_attached(const Record& record, World& world);
 
 }  // namespace vfrail

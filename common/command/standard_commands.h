@@ -19,7 +19,7 @@ int print_text(const std::string& text);
 
 // "PROGRAM: problem" and help on stderr. Returns 2.
 int wrong_usage(const CommandText& program, const std::string& problem, const std::string& help);
-// Of a word that is no command, or no option, of the program.
+// Of a word that is not a command or an option of the program.
 int unknown_command(const CommandText& program, const std::string& word);
 
 // The exit code; no value: the command is the program's own. `section` is that of its manual page.

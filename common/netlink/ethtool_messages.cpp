@@ -101,7 +101,7 @@ GroupRow row_of(EthtoolGroup group) {
 
 // The header of a request is the first attribute in every group.
 constexpr uint16_t kHeader = 1;
-// Some kernels report more bits than there are features; those are no feature of Linux yet.
+// Some kernels report more bits than there are features; those are not features of Linux yet.
 constexpr uint32_t kMostBits = 1024;
 
 NlMessage request(uint16_t family, uint8_t command, int link, uint32_t flags) {

@@ -208,7 +208,7 @@ class Kernel {
   virtual Result<> add_altname(int index, std::string_view name) = 0;
   virtual Result<> remove_altname(int index, std::string_view name) = 0;
   // Removes virtual links, all at once if there are several: the kernel waits some 10 ms for each message,
-  // not for each link (unregister_netdevice_many()). Missing ones are no error. EOPNOTSUPP for hardware.
+  // not for each link (unregister_netdevice_many()). Missing ones are not an error. EOPNOTSUPP for hardware.
   virtual Result<> remove_links(const std::vector<int>& indices) = 0;
   // This namespace's number for another (ip-netns(8) list-id). No value: it has none for it.
   virtual Result<std::optional<int>> nsid_of(int netns_fd) = 0;

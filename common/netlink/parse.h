@@ -22,7 +22,7 @@ Result<std::vector<VfReport>> parse_vfs(NlBytes message);
 Result<std::vector<VfTraffic>> parse_vf_traffic(NlBytes message);
 Result<LinkTraffic> parse_link_traffic(NlBytes message);        // RTM_NEWLINK with counters
 Result<LinkAddress> parse_address(NlBytes message, int& link);  // RTM_NEWADDR; also gives the link's index
-// RTM_NEWROUTE. Appends one Route for each next hop; nothing for routes that are no unicast routes to a link
+// RTM_NEWROUTE. Appends one Route for each next hop; nothing for routes that are not unicast routes to a link
 // (local, broadcast, multicast, blackhole, cached).
 Result<> parse_route(NlBytes message, std::vector<Route>& out);
 // A next hop object: one link, or a group of others.

@@ -20,10 +20,10 @@ std::string allocated_nodes_path(const std::string& run_folder, const DeviceId& 
 Result<std::optional<HeldFile>> find_allocated_nodes(const std::string& run_folder, const DeviceId& device) {
   const auto run = TRY(HeldFolder::open(run_folder), "");
   if (!run) return std::optional<HeldFile>();
-  auto promised = TRY(run->enter(kAllocatedFolder), "");
-  if (!promised) return std::optional<HeldFile>();
-  TRY(promised->check_owner(), "");
-  return std::optional(HeldFile{std::move(*promised), device.text() + ".json"});
+  auto allocated = TRY(run->enter(kAllocatedFolder), "");
+  if (!allocated) return std::optional<HeldFile>();
+  TRY(allocated->check_owner(), "");
+  return std::optional(HeldFile{std::move(*allocated), device.text() + ".json"});
 }
 
 // A replaced file has another inode, which a file system may use again, at a later time.

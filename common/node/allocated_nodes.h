@@ -20,8 +20,8 @@ inline constexpr const char* kAllocatedFolder = "promised";
 struct AllocatedNodes {
   std::vector<std::string> nodes;  // names below /dev/infiniband: "uverbs4"
   std::string cdi_spec;  // path of the spec for the runtime; empty: the nodes are in the answer to kubelet
-  // When read: which file they were in, to tell them from those of a later Allocate, which are mostly the
-  // same nodes. Empty with a CDI spec, whose note outlives the attachment.
+  // When read: which file they were in, to distinguish them from those of a later Allocate, which are mostly
+  // the same nodes. Empty with a CDI spec, whose note outlives the attachment.
   std::string file = {};
   bool operator==(const AllocatedNodes& other) const {
     return nodes == other.nodes && cdi_spec == other.cdi_spec;

@@ -1,6 +1,6 @@
-// AllocatedUnit: the devices behind a unit of a pool that is no device itself ("bundle-3": one device of each
-// rail). The device plugin writes it at Allocate. Multus passes the name of the unit to vfrail-cni, which
-// attaches all of them.
+// AllocatedUnit: the devices behind a unit of a pool that is not itself a device ("bundle-3": one device of
+// each rail). The device plugin writes it at Allocate. Multus passes the name of the unit to vfrail-cni,
+// which attaches all of them.
 //
 //   /run/vfrail/promised/bundle-3~rdma~hca.json    of the resource rdma/hca
 #pragma once

@@ -63,7 +63,7 @@ Result<std::optional<AttachmentName>> Attachments::owner(const std::string& devi
   if (!name) return std::optional<AttachmentName>();
   const std::string record = record_path(*name);
   if (::access(record.c_str(), F_OK) == 0) return name;
-  // An error is not "nobody": the device of a living attachment would be attached to another pod.
+  // An error is not "nobody": the device of an active attachment would be attached to another pod.
   if (errno != ENOENT) return Error::from_errno(errno, "find " + record);
   return std::optional<AttachmentName>();
 }

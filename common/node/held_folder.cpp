@@ -43,7 +43,7 @@ Result<> HeldFolder::check_owner() const {
 Result<std::optional<HeldFile>> find_below(const std::vector<std::string>& roots, const std::string& path) {
   for (const std::string& root : roots) {
     if (!path.starts_with(root + "/")) continue;
-    // What a system call would see of it; a text with "..", "." or an empty part is none of its own.
+    // What a system call would see of it; a text with "..", "." or an empty part is not one of its own.
     std::vector<std::string> parts = split(std::string_view(path).substr(root.size()), "/");
     std::string same = root;
     for (const std::string& part : parts) same += part == "." || part == ".." ? "" : "/" + part;

@@ -28,12 +28,12 @@ must() {
     if "$@" > $state/must 2>&1; then echo "  [ok] $what"; else failed="$what"; sed 's/^/    /' $state/must; finish; fi
 }
 finish() {
-    local i verdict=PASS
+    local i outcome=PASS
     step ''
-    [ -z "$failed" ] || verdict="FAIL at step ${#steps[@]}: $failed"
+    [ -z "$failed" ] || outcome="FAIL at step ${#steps[@]}: $failed"
     printf '\n  %-74s %9s\n' step time
     for i in "${!steps[@]}"; do printf '  %2d. %-70s %6d ms\n' $((i + 1)) "${steps[i]}" "${times[i]}"; done
-    printf '\n%s\n' "$verdict"
+    printf '\n%s\n' "$outcome"
     if [ -n "$failed" ]; then
         for log in serve kubelet cni; do echo "--- $log log"; tail -n 20 $state/$log.log; done
         exit 1
@@ -53,8 +53,8 @@ multus() {
         < <(jq -c --arg id "$(< "$state/$pod.id")" '. + {deviceID: $id, pciBusID: $id}' $state/network.json) \
         2>> $state/cni.log
 }
-# in_container POD COMMAND...: in the pod's network namespace, with no device nodes but those that kubelet was told to
-# put into the container.
+# in_container POD COMMAND...: in the pod's network namespace, with no device nodes but those of the answer to
+# kubelet.
 in_container() {
     local pod=$1
     shift

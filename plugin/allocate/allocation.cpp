@@ -248,7 +248,7 @@ Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const
 }  // namespace
 
 Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
-  if (devices.empty()) return Error{Errc::invalid, 0, pool.resource() + ": no device is asked for"};
+  if (devices.empty()) return Error{Errc::invalid, 0, pool.resource() + ": the request has no device"};
   std::set<std::string> asked;
   for (const PoolDevice& device : devices) TRY(check_device(device, asked), pool.resource());
   if (shares(pool.config)) return share(pool, devices, node);

@@ -3,7 +3,7 @@
 //
 // When a spec may be removed: as long as kubelet may start a container of the pod again, which it does from
 // the answer to Allocate that it has stored, the spec is needed. So a spec stays when the plugin stops or
-// starts, and when its device is removed while a container has it (it can come back: a reset of the PF). It
+// starts, and when its device is removed while a container has it (it can return: a reset of the PF). It
 // is removed when its device is allocated again (another spec replaces it), when its device has left the node
 // and kubelet reports that no container has it, and at boot. What stays is a file for each device at most,
 // and harmless: it is used only for an answer that kubelet has stored.

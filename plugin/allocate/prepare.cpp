@@ -78,20 +78,24 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
   const bool any_will_do = pool.config.unit == UnitKind::shared;
   for (const Unit* unit : units) {
     if (pool.config.unit == UnitKind::bundle && !unit->fault.empty())
-      return Error{Errc::busy, 0, unit->id + " is not complete: " + unit->fault, ErrorId::bundle_incomplete};
+      return Error{Errc::busy, 0, pool.resource() + ": " + unit->id + " is not complete: " + unit->fault,
+                   ErrorId::bundle_incomplete};
     for (const PoolDevice* device : unit->devices) {
       if (!seen.insert(device->id()).second) continue;
       auto fresh = TRY(read_device(pool, *device, sys), "");
       const bool usable = fresh && !(any_will_do && fresh->facts.rdma.empty());
       if (usable) out.push_back(std::move(*fresh));
       if (!usable && !any_will_do)
-        return Error{Errc::not_found, 0, "device " + device->id() + " has vanished from the node",
+        return Error{Errc::not_found, 0,
+                     pool.resource() + ": device " + device->id() + " has vanished from the node",
                      ErrorId::device_gone};
     }
   }
   if (out.empty())
-    return Error{Errc::not_found, 0, pool.resource() + " has no RDMA device that can be used now",
-                 ErrorId::no_rdma_device};
+    return Error{
+        Errc::not_found, 0,
+        pool.resource() + ": none of its devices has an RDMA device in the host now; see vfrail inspect",
+        ErrorId::no_rdma_device};
   return out;
 }
 
@@ -102,13 +106,15 @@ Result<std::vector<Allocation>> compute(const PublishedPool& pool,
   std::set<std::string> asked;
   std::vector<Allocation> out;
   for (const std::vector<std::string>& ids : containers) {
-    if (ids.empty()) return Error{Errc::invalid, 0, "a container asks for no device of " + pool->resource()};
+    if (ids.empty())
+      return Error{Errc::invalid, 0, pool->resource() + ": the request of a container has no device"};
     std::vector<const Unit*> wanted;
     for (const std::string& id : ids) {
-      if (!asked.insert(id).second) return Error{Errc::invalid, 0, "device '" + id + "' is asked for twice"};
+      if (!asked.insert(id).second)
+        return Error{Errc::invalid, 0, pool->resource() + ": device '" + id + "' is requested twice"};
       wanted.push_back(pool.find_unit(id));
       if (wanted.back() == nullptr)
-        return Error{Errc::not_found, 0, "device '" + id + "' is not in the pool of " + pool->resource(),
+        return Error{Errc::not_found, 0, pool->resource() + ": device '" + id + "' is not in the pool",
                      ErrorId::not_advertised};
     }
     const auto devices = TRY(read_devices(*pool, wanted, places.sys), "");

@@ -87,7 +87,8 @@ class Copy {
   Anonymous anonymous_;
 };
 
-// "sys/devices/pci0000:16/..." of a link in a bus's or a class's folder; the folder itself if it is no link.
+// "sys/devices/pci0000:16/..." of a link in a bus's or a class's folder; the folder itself if it is not a
+// link.
 Result<std::string> real_path(const SysRoot& sys, const std::string& link) {
   const std::string target = TRY(sys.link_target(link), "").value_or("");
   const size_t devices = target.find("devices/");

@@ -46,8 +46,8 @@ Result<> read_interval(ObjectReader& top, ConfigWarnings& warnings, Config& out)
   return {};
 }
 
-// A list without entries, or no list at all, is no fault beside a list that has entries: each peer reads its
-// own.
+// A list without entries, or no list at all, is not a fault beside a list that has entries: each peer reads
+// its own.
 Result<> check_empty_lists(ObjectReader& top, ConfigWarnings& warnings, bool has_entries) {
   for (const char* name : {"resourceList", "configList"}) {
     const Json* list = top.value(name);

@@ -1,3 +1,4 @@
+#include "common/one_of.h"
 #include "plugin/config/formats.h"
 
 #include <strings.h>
@@ -14,8 +15,7 @@ bool same_word(const std::string& a, const char* b) { return ::strcasecmp(a.c_st
 Result<> restrict_to_type(ObjectReader& top, Selector& selector) {
   const std::string type = TRY(top.text("deviceType"), "").value_or("");
   if (type.empty() || same_word(type, "RDMA")) return {};
-  if (!same_word(type, "eRDMA"))
-    return top.error("deviceType", "\"" + type + "\" is unknown, allowed with mode are RDMA and eRDMA");
+  if (!same_word(type, "eRDMA")) return top.error("deviceType", must_be_one_of({"RDMA", "eRDMA"}, type));
   selector.lists["vendors"] = {kAlibaba};
   return {};
 }

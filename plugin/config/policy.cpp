@@ -1,5 +1,6 @@
 #include "plugin/config/policy.h"
 
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <initializer_list>
@@ -10,7 +11,7 @@ namespace vfrail {
 
 namespace {
 
-// A node or two beside the RDMA device's own are known (cxi, knem); this is no way to mount all of /dev.
+// A node or two beside the RDMA device's own are known (cxi, knem); this is not a way to mount all of /dev.
 constexpr size_t kMaxExtraNodes = 16;
 
 template <class Value>
@@ -28,9 +29,7 @@ Result<> read_word(ObjectReader& reader, const char* key, Words<Value> words, Va
     }
     allowed.emplace_back(word);
   }
-  const std::string meant = nearest_name(*text, allowed);
-  return reader.error(key, "\"" + *text + "\" is unknown, allowed are " + joined(allowed) +
-                               (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
+  return reader.error(key, must_be_one_of(allowed, *text));
 }
 
 Result<> read_flag(ObjectReader& reader, const char* key, bool& out) {
@@ -96,7 +95,7 @@ Result<> read_pod_files(ObjectReader& reader, ResourceConfig& out) {
       "pool; take podFiles out, or set NCCL_IB_HCA in the pods");
 }
 
-// More digits are no number of bytes that a node has.
+// No node has a number of bytes with more digits.
 constexpr size_t kMaxLockDigits = 18;
 
 bool is_lock_amount(const std::string& text) {

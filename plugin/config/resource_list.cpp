@@ -1,4 +1,5 @@
 #include "common/ids.h"
+#include "common/one_of.h"
 #include "plugin/config/foreign.h"
 #include "plugin/config/formats.h"
 #include "plugin/config/policy.h"
@@ -15,10 +16,7 @@ Result<DeviceType> parse_device_type(ObjectReader& reader) {
   if (type.empty() || type == "netDevice") return DeviceType::net_device;
   if (type == "auxNetDevice") return DeviceType::aux_net_device;
   if (type == "accelerator") return DeviceType::accelerator;
-  const std::string meant = nearest_name(type, {"netDevice", "auxNetDevice", "accelerator"});
-  return reader.error("deviceType", "\"" + type +
-                                        "\" is unknown, allowed are netDevice, auxNetDevice and accelerator" +
-                                        (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
+  return reader.error("deviceType", must_be_one_of({"netDevice", "auxNetDevice", "accelerator"}, type));
 }
 
 Error no_string(const ObjectReader& reader, const std::string& path, const std::string& key,

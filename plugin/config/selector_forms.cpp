@@ -1,7 +1,7 @@
 #include "plugin/config/selector_forms.h"
 
 #include "common/ids.h"
-#include "plugin/config/pkey.h"
+#include "common/pkey.h"
 
 #include <algorithm>
 #include <cctype>

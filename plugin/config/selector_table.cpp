@@ -1,8 +1,8 @@
 #include "plugin/config/selector_table.h"
 
+#include "common/pkey.h"
 #include "common/text.h"
 #include "plugin/config/device_range.h"
-#include "plugin/config/pkey.h"
 #include "plugin/config/selector.h"
 #include "plugin/config/selector_facts.h"
 #include "plugin/config/selector_forms.h"

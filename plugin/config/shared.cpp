@@ -1,3 +1,4 @@
+#include "common/one_of.h"
 #include "plugin/config/formats.h"
 #include "plugin/config/policy.h"
 #include "plugin/config/selector.h"
@@ -56,7 +57,7 @@ Result<UnitKind> parse_unit(ObjectReader& reader) {
   const std::string word = TRY(reader.text("hcaPerUnit"), "").value_or("all");
   if (word == "all") return UnitKind::shared;
   if (word == "one") return UnitKind::shared_one;
-  return reader.error("hcaPerUnit", "\"" + word + "\" is unknown, allowed are all and one");
+  return reader.error("hcaPerUnit", must_be_one_of({"all", "one"}, word));
 }
 
 Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {

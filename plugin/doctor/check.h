@@ -50,9 +50,9 @@ const NodeChecks& kubernetes_checks();    // kubelet, CNI, the container runtime
 // "0000:4b:00.0 (ibp75s0, mlx5_0)".
 std::string describe(const PciFunction& function);
 bool has_rdma(const Inventory& inventory);
-// "6.1.0-13-amd64" is {6, 1}; no value: it is no release of Linux.
+// "6.1.0-13-amd64" is {6, 1}; no value: it is not a release of Linux.
 std::optional<std::pair<int, int>> parse_release(std::string_view release);
-// Whether the node lives on it: its default route, or a member of a bond or bridge. A mere address is no
+// Whether the host depends on it: its default route, or a member of a bond or bridge. A mere address is not a
 // reason to keep it from pods.
 bool serves_host(const PciFunction& function);
 

@@ -2,8 +2,8 @@
 #include "common/json.h"
 #include "common/node/attachments.h"
 #include "common/node/device_folder.h"
+#include "common/pkey.h"
 #include "common/text.h"
-#include "plugin/config/pkey.h"
 #include "plugin/doctor/check.h"
 
 #include <algorithm>

@@ -299,7 +299,7 @@ Result<std::optional<LockLimit>> lock_limit_of(const SysRoot& sys, const std::st
   return *limits ? parse_lock_limit(**limits) : std::nullopt;
 }
 
-void judge_limit(const std::string& who, const LockLimit& limit, CheckResults& out) {
+void evaluate_limit(const std::string& who, const LockLimit& limit, CheckResults& out) {
   if (limit.allows(kLittleMemlock)) return;
   out.push_back({Finding::advice,
                  who + " may lock " + std::to_string(limit.bytes >> 10) +
@@ -324,12 +324,12 @@ Result<CheckResults> check_memlock(const CheckedNode& node) {
     const auto limit = TRY(lock_limit_of(node.sys, process), "");
     if (!limit) continue;
     found = true;
-    judge_limit(*program, *limit, out);
+    evaluate_limit(*program, *limit, out);
   }
   // In the plugin's container: the runtime gives every container the same limit.
   const bool in_container = node.sys.path("") != node.kernel.path("");
   const auto own = !found && in_container ? TRY(lock_limit_of(node.kernel, "self"), "") : std::nullopt;
-  if (own) judge_limit("this container", *own, out);
+  if (own) evaluate_limit("this container", *own, out);
   if (!found && !own)
     return CheckResults{{Finding::unknown, "no containerd or crio in " + node.sys.path("proc")}};
   return out;
@@ -358,7 +358,7 @@ const NodeChecks& kubernetes_checks() {
       {"VF-N28", "kubelet", "kubelet takes registrations of device plugins", check_kubelet},
       {"VF-N29", "topology-manager", "GPUs and devices are aligned, or all GPUs are on one NUMA node",
        check_topology_manager},
-      {"VF-N30", "pod-resources", "kubelet says which pod has which device", check_pod_resources},
+      {"VF-N30", "pod-resources", "kubelet's pod-resources API is available", check_pod_resources},
       {"VF-N31", "cni", "Multus is the first CNI plugin, and vfrail's is installed", check_cni},
       {"VF-N32", "whereabouts", "whereabouts is not installed, or its kubeconfig is there",
        check_whereabouts},

@@ -104,7 +104,7 @@ std::vector<std::string> not_yet_renamed(const Inventory& inventory) {
   return out;
 }
 
-CheckResult judge_names(const CheckedNode& node, const std::string& what) {
+CheckResult evaluate_names(const CheckedNode& node, const std::string& what) {
   const auto named = node.config == nullptr ? std::vector<std::string>() : selected_by_name(*node.config);
   if (named.empty()) return {Finding::note, what};
   return {Finding::advice, what + "; selected by name are the devices of " + joined(named, "; "),
@@ -112,8 +112,8 @@ CheckResult judge_names(const CheckedNode& node, const std::string& what) {
           "devices; or a rule with NAME_KERNEL or NAME_FIXED in /etc/udev/rules.d"};
 }
 
-// Where udev's rules cannot be seen, as in the plugin's container, the names tell whether they were applied.
-CheckResults judge_without_rules(const CheckedNode& node) {
+// Where udev's rules cannot be seen, as in the plugin's container, the names show whether they were applied.
+CheckResults evaluate_without_rules(const CheckedNode& node) {
   std::vector<std::string> renamed;
   bool all_kernel = true;
   for (const PciFunction& function : node.inventory.functions) {
@@ -123,10 +123,10 @@ CheckResults judge_without_rules(const CheckedNode& node) {
     }
   }
   if (!renamed.empty())
-    return {judge_names(node,
-                        "RDMA devices are named by their slot or GUID (rdma_rename), so names differ "
-                        "between nodes: " +
-                            first_few(renamed))};
+    return {evaluate_names(node,
+                           "RDMA devices are named by their slot or GUID (rdma_rename), so names differ "
+                           "between nodes: " +
+                               first_few(renamed))};
   if (all_kernel) return {};
   return {{Finding::unknown, node.sys.path(kUdevRules[0]) + " is not there"}};
 }
@@ -134,7 +134,7 @@ CheckResults judge_without_rules(const CheckedNode& node) {
 Result<CheckResults> check_rdma_names(const CheckedNode& node) {
   if (!has_rdma(node.inventory)) return CheckResults();
   const auto rules = TRY(read_rename_rules(node.sys), "");
-  if (!rules) return judge_without_rules(node);
+  if (!rules) return evaluate_without_rules(node);
   const auto rule = std::find_if(rules->begin(), rules->end(), differs_between_nodes);
   if (rule == rules->end()) return CheckResults();
   const auto pending = not_yet_renamed(node.inventory);
@@ -142,7 +142,7 @@ Result<CheckResults> check_rdma_names(const CheckedNode& node) {
                            " names RDMA devices by their slot or GUID (rdma_rename " + rule->mode +
                            "), so names differ between nodes" +
                            (pending.empty() ? "" : ", and change when udev runs: " + first_few(pending));
-  return CheckResults{judge_names(node, what)};
+  return CheckResults{evaluate_names(node, what)};
 }
 
 }  // namespace

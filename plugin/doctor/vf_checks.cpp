@@ -14,7 +14,7 @@ namespace {
 
 using Pfs = std::vector<const PciFunction*>;
 
-// Of the node, RDMA-capable. What the host lives on is left as it is.
+// Of the node, RDMA-capable. What the host uses is left as it is.
 Pfs rdma_pfs(const Inventory& inventory) {
   Pfs out;
   for (const PciFunction& function : inventory.functions) {
@@ -67,8 +67,8 @@ bool has_device_of(const Pool& pool, const PciFunction& pf) {
                      [&](const PoolDevice& device) { return device.facts.pf == pf.address; });
 }
 
-// PFs that a resource wants VFs of and that have none go to `judged`.
-void compare_with_config(const CheckedNode& node, const Pfs& pfs, std::set<const PciFunction*>& judged,
+// PFs that a resource wants VFs of and that have none go to `compared`.
+void compare_with_config(const CheckedNode& node, const Pfs& pfs, std::set<const PciFunction*>& compared,
                          CheckResults& out) {
   if (node.config == nullptr) return;
   for (const Pool& pool : match(*node.config, node.inventory).pools) {
@@ -78,7 +78,7 @@ void compare_with_config(const CheckedNode& node, const Pfs& pfs, std::set<const
       const bool wanted = std::any_of(selectors.begin(), selectors.end(),
                                       [&](const Selector& selector) { return wants_vfs_of(selector, *pf); });
       if (!wanted || pf->num_vfs > 0 || has_device_of(pool, *pf)) continue;
-      judged.insert(pf);
+      compared.insert(pf);
       out.push_back({pool.devices.empty() ? Finding::fault : Finding::advice,
                      pool.resource() + (pool.devices.empty() ? " has no device" : " has none of this PF") +
                          ": it selects VFs, and of " + say_vfs(*pf) + " are enabled",
@@ -88,9 +88,9 @@ void compare_with_config(const CheckedNode& node, const Pfs& pfs, std::set<const
 }
 
 // One card of several is mostly forgotten.
-void compare_with_others(const Pfs& pfs, const std::set<const PciFunction*>& judged, CheckResults& out) {
+void compare_with_others(const Pfs& pfs, const std::set<const PciFunction*>& compared, CheckResults& out) {
   for (const PciFunction* pf : pfs) {
-    if (pf->num_vfs > 0 || judged.contains(pf)) continue;
+    if (pf->num_vfs > 0 || compared.contains(pf)) continue;
     std::vector<std::string> others;
     for (const PciFunction* other : pfs) {
       if (other->vendor == pf->vendor && other->device == pf->device && other->num_vfs > 0)
@@ -105,10 +105,10 @@ void compare_with_others(const Pfs& pfs, const std::set<const PciFunction*>& jud
 
 Result<CheckResults> check_vfs(const CheckedNode& node) {
   const Pfs pfs = rdma_pfs(node.inventory);
-  std::set<const PciFunction*> judged;
+  std::set<const PciFunction*> compared;
   CheckResults out;
-  compare_with_config(node, pfs, judged, out);
-  compare_with_others(pfs, judged, out);
+  compare_with_config(node, pfs, compared, out);
+  compare_with_others(pfs, compared, out);
   const auto& all = node.inventory.functions;
   if (!out.empty() || std::any_of(all.begin(), all.end(), [](const PciFunction& function) {
         return function.rdma_capable && function.num_vfs > 0;

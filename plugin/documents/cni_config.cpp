@@ -1,5 +1,6 @@
 #include "plugin/documents/cni_config.h"
 
+#include "common/one_of.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -33,12 +34,11 @@ bool is_network_name(const std::string& name) {
 Result<> check_heading(ObjectReader& reader) {
   const std::string version = TRY(reader.text("cniVersion"), "").value_or("");
   if (!version.empty() && std::find(versions().begin(), versions().end(), version) == versions().end())
-    return reader.error("cniVersion", "\"" + version + "\" is unknown, there are " + joined(versions()));
+    return reader.error("cniVersion", must_be_one_of(versions(), version));
   const auto name = TRY(reader.text("name"), "");
   if (name && !is_network_name(*name))
-    return reader.error("name", "\"" + *name +
-                                    "\" is not a network's name: letters and digits, behind the first also "
-                                    "'_', '.' and '-'");
+    return reader.error(
+        "name", "must be letters and digits, behind the first also '_', '.' and '-', got \"" + *name + "\"");
   return {};
 }
 

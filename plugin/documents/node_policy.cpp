@@ -1,6 +1,7 @@
 // SriovNetworkNodePolicies, made into a resourceList as sriov-network-operator makes one for the nodes of its
 // policies. The operator does what a policy says about PFs (numVfs, mtu, eSwitchMode ...): VFs are served as
 // they are.
+#include "common/one_of.h"
 #include "common/text.h"
 #include "plugin/documents/config_parts.h"
 #include "plugin/documents/vf_devices.h"
@@ -31,7 +32,7 @@ Result<std::string> read_word(ObjectReader& reader, const char* key,
                               const std::vector<std::string>& allowed) {
   const std::string word = TRY(reader.text(key), "").value_or("");
   if (word.empty() || std::find(allowed.begin(), allowed.end(), word) != allowed.end()) return word;
-  return reader.error(key, "\"" + word + "\" is unknown, allowed are " + joined(allowed));
+  return reader.error(key, must_be_one_of(allowed, word));
 }
 
 // A key that is nearly one of the selector's would select more than was meant without it; others are unknown
@@ -125,7 +126,9 @@ Result<> read_kind(ObjectReader& spec, const Document& document, Policy& policy,
 Result<Policy> read_policy(const Document& document, FoundConfig& out) {
   const Json* spec = document.value.find("spec");
   if (spec == nullptr || spec->as_object() == nullptr)
-    return Error{Errc::invalid, 0, "spec" + in_line(document.value.line()) + ": missing, or no object"};
+    return Error{Errc::invalid, 0,
+                 "spec" + in_line(document.value.line()) + ": must be an object, got " +
+                     (spec == nullptr ? "nothing" : spec->type_name())};
   ObjectReader reader(*spec->as_object(), "spec", spec->line());
   Policy policy;
   policy.document = &document;

@@ -54,7 +54,9 @@ Result<int> find_group(const char* family, const char* group) {
                    }),
       "");
   if (found == 0)
-    return Error{Errc::unsupported, 0, std::string("this kernel has no group ") + group + " of " + family};
+    return Error{
+        Errc::unsupported, 0,
+        std::string("this kernel has no multicast group ") + group + " of the netlink family " + family};
   return found;
 }
 

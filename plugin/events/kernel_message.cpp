@@ -17,8 +17,8 @@ namespace {
 
 using attributes::Bytes;
 
-// Subsystems of which every device belongs to a function, or is one. A driver or module as such is none: when
-// it is bound to a device, that device's "bind" is the event.
+// Subsystems of which every device belongs to a function, or is one. A driver or module as such is not one:
+// when it is bound to a device, that device's "bind" is the event.
 constexpr std::array<std::string_view, 11> kSubsystems{
     "pci",  "auxiliary", "infiniband", "infiniband_verbs", "infiniband_mad", "vdpa",
     "vfio", "vfio-dev",  "uio",        "virtio",           "vhost-vdpa"};

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kOwn = "/proc/thread-self/net/dev";
 constexpr const char* kHosts = "proc/1/net/dev";
 
-// No value: it is not there, or a copy that is no file of procfs.
+// No value: it is not there, or a copy that is not a file of procfs.
 Result<std::optional<ino_t>> inode_in_procfs(const std::string& file) {
   const UniqueFd fd(::open(file.c_str(), O_PATH | O_CLOEXEC));
   if (!fd.valid() && (errno == ENOENT || errno == ENOTDIR)) return std::optional<ino_t>();

@@ -42,7 +42,7 @@ void add_once(std::vector<std::string>& list, std::string item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(std::move(item));
 }
 
-// Addresses that every interface has, or assigns to itself, are no use by the host.
+// Addresses that every interface has, or assigns to itself, are not a use by the host.
 bool is_relevant(const IpAddress& address) {
   const auto& bytes = address.bytes;
   if (address.v6()) {

@@ -57,7 +57,9 @@ Result<Part> read_part(const SysRoot& sys, const FailedReporters& failed,
   for (size_t i = from; i < to; ++i) {
     const auto address = PciAddress::parse(names[i]);
     if (address && address->text() != names[i]) {  // read by its address it would be another folder's device
-      out.push_back(Error{Errc::invalid, 0, "the kernel writes this address " + address->text()});
+      out.push_back(Error{Errc::invalid, 0,
+                          "its folder in sysfs must have the name " + address->text() +
+                              ", as the kernel writes this address; correct the tree that was captured"});
       continue;
     }
     out.push_back(address ? read_pci_device(sys, *address, reader) : PciDevice());

@@ -35,7 +35,8 @@ Result<DevicesInUse> read_devices_in_use(const v1::ListPodResourcesResponse& ans
             if (++others > kMaxDevices) continue;
           } else if (++ours > kMaxDevices) {
             return Error{Errc::protocol, 0,
-                         "kubelet names more than " + std::to_string(kMaxDevices) + " devices in use"};
+                         "kubelet's pod-resources List: more than " + std::to_string(kMaxDevices) +
+                             " devices in use, which no node has"};
           }
           known.emplace(id, PodContainer{pod.namespace_(), pod.name(), container.name()});
         }

@@ -23,7 +23,7 @@ std::optional<Debounce::Time> Debounce::settle(std::vector<Pool>& pools, Time no
 }
 
 std::optional<Debounce::Time> Debounce::settle(PoolDevice& device, Reported& reported, Time now) const {
-  // Another reason for being unhealthy is no change for kubelet, and the newest is shown.
+  // Another reason for being unhealthy is not a change for kubelet, and the newest is shown.
   if (device.fault.empty() == reported.fault.empty()) {
     reported = {device.fault, std::nullopt};
     return std::nullopt;

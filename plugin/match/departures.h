@@ -35,7 +35,7 @@ class Departures {
   void not_answered() { last_failed_ = true; }
 
   // Whether kubelet has answered yet, or could not be asked.
-  bool has_heard() const { return asked_.has_value() || last_failed_; }
+  bool has_answer() const { return asked_.has_value() || last_failed_; }
   // Whether kubelet's answer decides on one of them.
   bool wait_for_kubelet() const { return waiting_; }
   // When the next one leaves if nothing happens.

@@ -20,7 +20,7 @@ ResourceTrace trace(const ResourceConfig& resource, const PciFunction& function)
 std::string find_claimer(const Config& config, const FunctionTrace& traced, size_t index) {
   if (shares(config.resources[index])) return "";
   for (size_t i = 0; i < index; ++i) {
-    const bool selected = traced.resources[i].result.ruling == MatchKind::selected;
+    const bool selected = traced.resources[i].result.kind == MatchKind::selected;
     if (selected && !shares(config.resources[i])) return traced.resources[i].resource;
   }
   return "";
@@ -51,7 +51,7 @@ std::string say_miss(const ResourceTrace& resource, size_t selector, const std::
 std::string find_nearest_miss(const FunctionTrace& traced) {
   std::optional<Miss> nearest;
   for (const ResourceTrace& resource : traced.resources) {
-    if (resource.result.ruling != MatchKind::no_selector) continue;
+    if (resource.result.kind != MatchKind::no_selector) continue;
     for (size_t i = 0; i < resource.selectors.size(); ++i) {
       const auto& fields = resource.selectors[i];
       const auto failed = static_cast<size_t>(std::count_if(
@@ -140,7 +140,7 @@ std::vector<FunctionTrace> explain(const Config& config, const Inventory& invent
     for (size_t i = 0; i < config.resources.size(); ++i) {
       traced.resources.push_back(trace(config.resources[i], function));
       ResourceTrace& resource = traced.resources.back();
-      if (resource.result.ruling != MatchKind::selected) continue;
+      if (resource.result.kind != MatchKind::selected) continue;
       resource.claimed_by = find_claimer(config, traced, i);
       resource.fault = find_fault_in(devices[i], function);
       if (resource.claimed_by.empty()) traced.pools.push_back(resource.resource);

@@ -17,7 +17,7 @@ Fault find_fault(const PciFunction& function, const ResourceConfig& resource);
 Fault carrier_fault(const PciFunction& function);
 Fault guid_fault(const PciFunction& function);
 Fault devlink_fault(const PciFunction& function);
-// A RoCE port is down because its interface is, which is no fault of the device.
+// A RoCE port is down because its interface is, which is not a fault of the device.
 bool is_set_down(const PciFunction& function);
 
 }  // namespace vfrail

@@ -88,7 +88,7 @@ MatchResult evaluate(const ResourceConfig& resource, const PciFunction& function
     if (refuses(resource.host_use, fact.kind))
       out.reasons.push_back({ErrorId::host_uses_device, say_refusal(resource, fact)});
   }
-  if (!out.reasons.empty()) out.ruling = MatchKind::host_use;
+  if (!out.reasons.empty()) out.kind = MatchKind::host_use;
   return out;
 }
 

@@ -21,7 +21,7 @@ enum class MatchKind : uint8_t {
 };
 
 struct MatchResult {
-  MatchKind ruling = MatchKind::selected;
+  MatchKind kind = MatchKind::selected;
   std::optional<size_t> selector;  // the first that matches, even if something else forbids it
   std::vector<Refusal> reasons;    // why not; empty if it is selected
 };

@@ -69,18 +69,18 @@ std::optional<LeftOut> place(const Config& config, const PciFunction& function, 
     const ResourceConfig& resource = config.resources[i];
     if (taken && !shares(resource)) continue;
     MatchResult result = evaluate(resource, function);
-    if (result.ruling == MatchKind::other_type) continue;
+    if (result.kind == MatchKind::other_type) continue;
     of_type = true;
-    if (result.ruling == MatchKind::selected) {
+    if (result.kind == MatchKind::selected) {
       add_device(resource, resource.selectors[*result.selector], function, out.pools[i], out);
       placed = true;
       taken = taken || !shares(resource);
       continue;
     }
     for (Refusal& reason : result.reasons) left.reasons.push_back(std::move(reason));
-    if (result.ruling == MatchKind::excluded)
+    if (result.kind == MatchKind::excluded)
       left.kind = function.num_vfs > 0 ? LeftOut::Kind::has_vfs : LeftOut::Kind::no_driver;
-    if (result.ruling == MatchKind::host_use) left.kind = LeftOut::Kind::host_use;
+    if (result.kind == MatchKind::host_use) left.kind = LeftOut::Kind::host_use;
   }
   if (placed) return std::nullopt;
   left.reasons = condense(std::move(left.reasons));

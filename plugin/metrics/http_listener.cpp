@@ -77,7 +77,8 @@ Result<> check_free(const std::string& path) {
   const UniqueFd probe = TRY(make_socket(AF_UNIX), "");
   const Address address = unix_address(path);
   if (::connect(probe.get(), address.get(), address.size) == 0 || errno == EAGAIN) {
-    return Error{Errc::exists, 0, path + " is served by another process", ErrorId::endpoint_taken};
+    return Error{Errc::exists, 0, path + " is served by another process; end it, or choose another path",
+                 ErrorId::endpoint_taken};
   }
   return {};
 }

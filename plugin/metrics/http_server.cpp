@@ -187,7 +187,7 @@ class HttpServer::Server {
   HttpListener listener_;
   const Pages pages_;
   asio::io_context io_{1};
-  // A client that waits for a slow page is no work for io_, and when all do nobody is accepted.
+  // A client that waits for a slow page is not work for io_, and when all do nobody is accepted.
   asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(io_);
   asio::thread_pool slow_{1};
   asio::basic_socket_acceptor<Protocol> acceptor_;

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 // A scan of a thousand functions of a slow machine takes a second; nothing else holds the owner thread.
-constexpr milliseconds kMostSilence{30'000};
+constexpr milliseconds kMaxHeartbeatAge{30'000};
 // A scrape goes on without kubelet's answer. Prometheus waits 10 s by default.
 constexpr milliseconds kKubeletTime{1'000};
 
@@ -38,12 +38,11 @@ Result<std::unique_ptr<MonitoringServer>> MonitoringServer::start(Options option
 }
 
 HttpReply MonitoringServer::health() const {
-  const auto silent = status_.silent_for();
-  if (!silent) return {.status = 503, .body = "the owner thread does not run\n"};
-  if (*silent > kMostSilence) {
-    return {
-        .status = 503,
-        .body = "the owner thread has not answered for " + std::to_string(silent->count() / 1000) + " s\n"};
+  const auto age = status_.since_heartbeat();
+  if (!age) return {.status = 503, .body = "the owner thread does not run\n"};
+  if (*age > kMaxHeartbeatAge) {
+    return {.status = 503,
+            .body = "the owner thread has not answered for " + std::to_string(age->count() / 1000) + " s\n"};
   }
   return {.body = "ok\n"};
 }

@@ -22,7 +22,7 @@ bool is_recommended(const Plan& plan, const std::string& id) {
   });
 }
 
-// Ports without RDMA that nothing uses are no news; those of the host are, as users take them for RDMA
+// Ports without RDMA that nothing uses are not reported; those of the host are, as users take them for RDMA
 // devices.
 bool is_worth_saying(const PciFunction& function) {
   return !function.is_vf() && (function.rdma_capable || !function.host_use.empty());

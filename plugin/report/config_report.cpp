@@ -76,7 +76,7 @@ const char* in_words(Preference preference) {
   return "one of each PF, in the order of their addresses";
 }
 
-std::string handed_out(const Selector& selector) {
+std::string allocated_nodes(const Selector& selector) {
   std::string out;
   const auto add = [&out](const char* what) { out += std::string(out.empty() ? "" : ", ") + what; };
   if (selector.is_rdma) add("the RDMA device's nodes");
@@ -121,7 +121,7 @@ std::string describe_resource(const ResourceConfig& resource) {
   bool first = true;
   for (const Selector& selector : resource.selectors) {
     out += line(first ? "selects" : "or", in_words(selector));
-    const std::string nodes = handed_out(selector);
+    const std::string nodes = allocated_nodes(selector);
     if (!nodes.empty()) out += line("allocates", nodes);
     first = false;
   }

@@ -34,16 +34,16 @@ void ask_for_pods(const PodSources& sources, const Pools& pools, PodsById& out,
   std::error_code failed;
   if (!std::filesystem::exists(folder, failed)) {
     if (failed)
-      warnings.push_back(
-          text_with_id("kubelet is not asked which pod has which device: " + folder + ": " + failed.message(),
-                       ErrorId::pod_resources));
+      warnings.push_back(text_with_id(
+          "pod-resources API unavailable, pods are not shown: " + folder + ": " + failed.message(),
+          ErrorId::pod_resources));
     return;
   }
   const auto in_use = sources.ask_kubelet(sources.kubelet_root);
   if (in_use)
     add_allocated(pools, *in_use, out);
   else
-    warnings.push_back("kubelet does not say which pod has which device: " + in_use.error().text_with_id());
+    warnings.push_back("pod-resources API unavailable, pods are not shown: " + in_use.error().text_with_id());
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace vfrail {
 
 namespace {
 
-const char* ruling_name(MatchKind ruling) {
-  switch (ruling) {
+const char* match_name(MatchKind kind) {
+  switch (kind) {
     case MatchKind::selected:
       return "selected";
     case MatchKind::other_type:
@@ -53,7 +53,7 @@ std::string with_ids(const std::string& text, const ResourceTrace& resource) {
 }
 
 std::string headline(const ResourceTrace& resource) {
-  switch (resource.result.ruling) {
+  switch (resource.result.kind) {
     case MatchKind::selected:
       if (!resource.claimed_by.empty())
         return with_ids("selected, but claimed by " + resource.claimed_by + " before", resource);
@@ -78,7 +78,7 @@ std::string field_line(const FieldMatch& field) {
 std::string resource_text(const ResourceTrace& resource) {
   std::string out = "  " + resource.resource + ": " + escaped(headline(resource)) + "\n";
   // Other kinds of functions have no comparison.
-  if (resource.result.ruling == MatchKind::other_type) return out;
+  if (resource.result.kind == MatchKind::other_type) return out;
   for (size_t i = 0; i < resource.selectors.size(); ++i) {
     if (resource.selectors.size() > 1) out += "    selectors[" + std::to_string(i) + "]\n";
     if (resource.selectors[i].empty()) out += "      + {} selects everything\n";
@@ -106,7 +106,7 @@ Json selectors_json(const ResourceTrace& resource) {
 Json resource_json(const ResourceTrace& resource) {
   return Json::object()
       .set("resource", resource.resource)
-      .set("ruling", ruling_name(resource.result.ruling))
+      .set("match", match_name(resource.result.kind))
       .set("claimed_by", resource.claimed_by)
       .set("fault", resource.fault.text)
       .set("reasons", Json(texts_of(resource.result.reasons)))

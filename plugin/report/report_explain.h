@@ -9,10 +9,10 @@
 
 namespace vfrail {
 
-// A paragraph for each function: what it is, the pools that have it, each resource's word with every field of
-// its selectors, and what else is to be known.
+// A paragraph for each function: what it is, the pools that have it, each resource's answer with every field
+// of its selectors, and what else is to be known.
 std::string render_explanations(const std::vector<FunctionTrace>& traces, const Inventory& inventory);
-// "explanation" of a device in the JSON: {"nearest_miss","remarks","resources":[{"resource","ruling",
+// "explanation" of a device in the JSON: {"nearest_miss","remarks","resources":[{"resource","match",
 // "claimed_by","fault","reasons","selectors":[[{"field","matches","wanted","found"}]]}]}.
 Json explanation_json(const FunctionTrace& traced);
 

@@ -46,7 +46,7 @@ void Status::answer() {
   asked_.reset();
 }
 
-std::optional<std::chrono::milliseconds> Status::silent_for() {
+std::optional<std::chrono::milliseconds> Status::since_heartbeat() {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (!wake_) return std::nullopt;

@@ -48,7 +48,7 @@ class Status {
   void answer();                             // owner
   // For how long the oldest unanswered request has waited; 0 if there was none. Sends the next one. No value
   // if there is no owner thread.
-  std::optional<std::chrono::milliseconds> silent_for();
+  std::optional<std::chrono::milliseconds> since_heartbeat();
 
  private:
   mutable std::mutex mutex_;

@@ -152,16 +152,16 @@ void move_rdma(int netns) {
 
 // What a plugin does that sets VF properties and can restore them: one query of all VFs, one message that
 // sets.
-void set_vf(const Socket& route, const char* vlan, bool look_first) {
+void set_vf(const Socket& route, const char* vlan, bool query_first) {
   const char* pf = std::getenv("FLOOR_PF");
   if (pf == nullptr) return;
   ifinfomsg body{};
   body.ifi_index = route.index_of(pf);
-  if (look_first) {
-    Message look(RTM_GETLINK, 0);
-    look.body(body);
-    look.number(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
-    route.request(look, "look at the VFs");
+  if (query_first) {
+    Message query(RTM_GETLINK, 0);
+    query.body(body);
+    query.number(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
+    route.request(query, "query the VFs");
   }
   Message message(RTM_SETLINK, 0);
   message.body(body);

@@ -48,7 +48,7 @@ TEST_CASE("what ADD refuses and what it ignores is named, with the definition an
   CHECK_THAT(ignored.text,
              Contains("team/rail0, plugins[0]: warning: \"mtuu\"") && Contains("\"mtu\" is probably meant"));
   CHECK_THAT(checked(definition(R"({"type":"vfrail","logLevel":"loud"})")).text,
-             Contains("team/rail0: warning: logLevel: \"loud\" is not known"));
+             Contains("team/rail0: warning: logLevel: info is used, because it must be one of "));
   CHECK_THAT(checked(definition("{")).text, Contains("team/rail0: error: spec.config: "));
   const auto deviceless = checked(definition(R"({"type":"vfrail"})", false)).text;
   CHECK_THAT(deviceless, Contains("no device") && Contains("k8s.v1.cni.cncf.io/resourceName"));

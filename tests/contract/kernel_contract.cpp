@@ -177,7 +177,7 @@ void check_flags(ContractBench& bench, const Link& before) {
   CHECK(link_in(bench.host, before.name).allmulti_set());
   CHECK(link_in(bench.host, before.name).up() == before.up());
   {
-    INFO("they survive a move, so each way home must look at them");
+    INFO("they survive a move, so each return to the host must restore them");
     change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "net1", .up = true});
     const Link moved = link_in(bench.pod, "net1");
     CHECK(moved.promisc_set());
@@ -185,10 +185,10 @@ void check_flags(ContractBench& bench, const Link& before) {
     change(bench.pod, moved.index,
            {.netns_fd = bench.host.netns_fd(), .name = before.name, .up = before.up(), .promisc = false});
   }
-  const Link home = link_in(bench.host, before.name);
-  CHECK_FALSE(home.promisc_set());
-  CHECK(home.allmulti_set());
-  change(bench.host, home.index, {.allmulti = false});
+  const Link returned = link_in(bench.host, before.name);
+  CHECK_FALSE(returned.promisc_set());
+  CHECK(returned.allmulti_set());
+  change(bench.host, returned.index, {.allmulti = false});
   CHECK(link_in(bench.host, before.name).flags == before.flags);
 }
 
@@ -475,7 +475,7 @@ void check_vf_settings(ContractBench& bench) {
   REQUIRE(bench.host.change_vf(pf, bench.vf, before.only(change)));
   CHECK(settings() == before);
   {
-    INFO("no such VF: nothing is told of it, and nothing can be set");
+    INFO("no such VF: nothing is reported of it, and nothing can be set");
     const auto none = bench.host.vf_settings(pf, 200);
     REQUIRE(none);
     CHECK_FALSE(none->has_value());

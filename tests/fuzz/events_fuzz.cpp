@@ -1,5 +1,5 @@
-// Target: what the kernel says unasked. The first byte of an input chooses the voice, the rest is a datagram.
-// Names in it were given by others, and the device plugin reads them for as long as it lives.
+// Target: the kernel's notifications. The first byte of an input chooses the event source, the rest is a
+// datagram. Names in it were given by others, and the device plugin reads them for as long as it lives.
 #include "plugin/events/kernel_message.h"
 #include "tests/fuzz/checks.h"
 

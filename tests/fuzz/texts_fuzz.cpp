@@ -2,11 +2,11 @@
 // printed of them.
 #include "common/ids.h"
 #include "common/ip_address.h"
+#include "common/pkey.h"
 #include "common/text.h"
 #include "plugin/config/config.h"
 #include "plugin/config/device_range.h"
 #include "plugin/config/names.h"
-#include "plugin/config/pkey.h"
 #include "plugin/metrics/listen_address.h"
 #include "tests/fuzz/checks.h"
 

@@ -33,7 +33,7 @@ RailOutcome measured(double sent, double received) {
   return out;
 }
 
-CheckResult judged(const RailOutcome& rail, const std::string& peer = "10.0.0.9") {
+CheckResult evaluated(const RailOutcome& rail, const std::string& peer = "10.0.0.9") {
   CheckedPod pod = PodTree().read();
   pod.traffic = TrafficOutcome{peer, {}, {rail}, {}, {}};
   const auto reports = check_traffic_of(pod);
@@ -105,34 +105,34 @@ TEST_CASE("the rails are tested in the order of the pod file, each with its GID 
 }
 
 TEST_CASE("VF-P24 compares with the slower port's rate") {
-  CHECK(judged(measured(93, 95)).finding == Finding::good);
-  CHECK(judged(measured(93, 95)).text ==
+  CHECK(evaluated(measured(93, 95)).finding == Finding::good);
+  CHECK(evaluated(measured(93, 95)).text ==
         "mlx5_2 and mlx5_4 of 10.0.0.9: 93.0 Gbit/s sent, 95.0 Gbit/s received: 93 % of 100.0 Gbit/s");
-  const CheckResult slow = judged(measured(95, 60));
+  const CheckResult slow = evaluated(measured(95, 60));
   CHECK(slow.finding == Finding::advice);
   CHECK(slow.text.find(": 60 % of 100.0 Gbit/s") != std::string::npos);
   CHECK(!slow.remedy.empty());
-  CHECK(judged(measured(95, 0)).finding == Finding::fault);
+  CHECK(evaluated(measured(95, 0)).finding == Finding::fault);
   // Not compared with the fabric's, and nothing is received apart.
-  CHECK(judged(measured(60, 0), "").finding == Finding::note);
-  CHECK(judged(measured(60, 0), "").text == "mlx5_2 with itself: 60.0 Gbit/s: 60 % of 100.0 Gbit/s");
+  CHECK(evaluated(measured(60, 0), "").finding == Finding::note);
+  CHECK(evaluated(measured(60, 0), "").text == "mlx5_2 with itself: 60.0 Gbit/s: 60 % of 100.0 Gbit/s");
   RailOutcome unknown = measured(3, 3);
   unknown.rail.rate_gbits = unknown.peer.rate_gbits = 0;
-  CHECK(judged(unknown).finding == Finding::good);
+  CHECK(evaluated(unknown).finding == Finding::good);
 }
 
 TEST_CASE("VF-P24 says on which side a rail failed, and why") {
   RailOutcome rail = measured(0, 0);
   rail.alone.failure = TrafficFailure{TrafficStage::memory, ENOMEM};
   rail.alone.at_peer = true;
-  CHECK(judged(rail).finding == Finding::fault);
-  CHECK(judged(rail).text ==
+  CHECK(evaluated(rail).finding == Finding::fault);
+  CHECK(evaluated(rail).text ==
         "mlx5_2 and mlx5_4 of 10.0.0.9: at the peer: register memory: ENOMEM (Cannot allocate memory): the "
         "limit of "
         "locked memory is too low");
   rail = measured(90, 0);
   rail.alone.received.failure = TrafficFailure{TrafficStage::complete, kRetryExceeded};
-  CHECK(judged(rail).text.find("the peer's sending: complete write: transport retry counter exceeded") !=
+  CHECK(evaluated(rail).text.find("the peer's sending: complete write: transport retry counter exceeded") !=
         std::string::npos);
 }
 

@@ -13,20 +13,20 @@ namespace vfrail::test {
 namespace {
 
 constexpr const char* kMadeUpDevice = "0000:03:02.1";
-constexpr const char* kHomeName = "eth7";
+constexpr const char* kHostName = "eth7";
 constexpr const char* kPodName = "net1";
-const std::vector<std::string> kTold{"/dev/infiniband/umad91", "/dev/infiniband/uverbs91"};
+const std::vector<std::string> kAllocated{"/dev/infiniband/umad91", "/dev/infiniband/uverbs91"};
 
 // The kernel does this with hardware when a namespace ends (default_device_exit_net()), and not with a veth;
 // udev then gives it its name. (The made-up sysfs has no other; the lab has no udev, there it returns under
 // the pod's.)
 void return_all(const std::string& pod) {
   const auto from = kernel_at(pod);
-  const auto home = must_read(NetlinkKernel::open_current(), "open own namespace");
+  const auto host = must_read(NetlinkKernel::open_current(), "open own namespace");
   for (const Link& link : must_read(from->links(), "list links")) {
     if (link.name == "lo") continue;
-    const auto moved = from->change_link(link.index, {.netns_fd = home->netns_fd(), .name = kHomeName});
-    if (!moved) throw std::runtime_error("send " + link.name + " home: " + moved.error().text);
+    const auto moved = from->change_link(link.index, {.netns_fd = host->netns_fd(), .name = kHostName});
+    if (!moved) throw std::runtime_error("send " + link.name + " to the host: " + moved.error().text);
   }
 }
 
@@ -34,9 +34,9 @@ void return_all(const std::string& pod) {
 
 Scene::Scene(const Setting& setting)
     : setting_(setting), node_(setting.device.empty() ? Node::Kind::made_up : Node::Kind::real) {
-  std::string name = kHomeName;
+  std::string name = kHostName;
   if (setting_.device.empty()) {
-    node_.add_device(kMadeUpDevice, kHomeName);
+    node_.add_device(kMadeUpDevice, kHostName);
     // Nodes alone: an RDMA device takes a kernel that has it.
     write_tree(node_.path("root"), "sys/bus/pci/devices/0000:03:02.1/infiniband_verbs/uverbs7/");
   } else {
@@ -47,7 +47,7 @@ Scene::Scene(const Setting& setting)
                .name;
   }
   // Nothing that the kernel makes by default, so that a restore which does nothing shows.
-  shell("ip link set " + name + " mtu 1400 txqueuelen 777 alias 'a home' up; ip link property add dev " +
+  shell("ip link set " + name + " mtu 1400 txqueuelen 777 alias 'a port' up; ip link property add dev " +
         name +
         " altname a-name-of-more-than-fifteen-bytes || ip link show a-name-of-more-than-fifteen-bytes");
   add_speaker_of_newer_cni();
@@ -55,7 +55,7 @@ Scene::Scene(const Setting& setting)
   next_pod_ = make_pod("b");  // it stays: the end of a namespace takes the kernel longer than all the rest
   // The first attachment makes folders, and soft RDMA devices lose a port file by their first moves.
   for (int round = 0; round < 2; ++round) {
-    promise_by_cdi();
+    allocate_by_cdi();
     result_ = must(call("ADD")).out;
     attached_ = everything();
     must(call("DEL"));
@@ -156,13 +156,13 @@ DeviceId Scene::device() const {
   return *DeviceId::parse(setting_.device.empty() ? kMadeUpDevice : setting_.device);
 }
 
-void Scene::promise_by_cdi() const {
+void Scene::allocate_by_cdi() const {
   CdiSpec spec{"nvidia.com/net-pci", device().text(), {}};
-  for (const std::string& path : kTold) spec.edits.nodes.push_back({path, path, "rw"});
+  for (const std::string& path : kAllocated) spec.edits.nodes.push_back({path, path, "rw"});
   const auto written = write_cdi_spec(spec_path(), spec_path() + ".plugin", spec);
-  const auto promised =
+  const auto noted =
       write_allocated_nodes(node_.path("run"), device(), {{"umad91", "uverbs91"}, spec_path()});
-  if (!written || !promised) throw std::runtime_error("cannot write a promise by CDI");
+  if (!written || !noted) throw std::runtime_error("cannot write the allocated nodes and the CDI spec");
 }
 
 std::vector<std::string> Scene::nodes_in_spec() const {

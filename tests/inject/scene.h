@@ -32,7 +32,7 @@ class Scene {
 
   // As Allocate does before each pod: its container gets its nodes by CDI. The numbers are no device's, so
   // that each ADD has something to correct.
-  void promise_by_cdi() const;
+  void allocate_by_cdi() const;
   void require_corrected_spec() const;
 
   // The pod's namespace ends and the kernel returns its device; begin_pod() creates a new one at the same

@@ -83,13 +83,13 @@ bool gives_back(const std::string& verb) { return verb == "DEL" || verb == "GC o
 bool harmless(const std::string& verb) { return verb != "ADD" && !gives_back(verb); }
 
 // Checks common to every fault: an error is an exit status.
-void judge_ending(const Hit& hit, int k, Tally& tally) {
+void check_ending(const Hit& hit, int k, Tally& tally) {
   if (!hit.by_signal()) return;
   if (k > kCallsOfStart) throw Lost("ended by signal " + std::to_string(hit.outcome.status - 128));
   ++tally.died_in_start;
 }
 
-void judge_fault_in_add(const Hit& hit, Scene& scene, Tally& tally) {
+void check_fault_in_add(const Hit& hit, Scene& scene, Tally& tally) {
   if (hit.outcome.status == 0) {
     scene.require_attached(Scene::PodFiles::may_lack);
     scene.require_corrected_spec();
@@ -105,7 +105,7 @@ void judge_fault_in_add(const Hit& hit, Scene& scene, Tally& tally) {
 // k-th call.
 bool try_point(const Sweep& sweep, int k, const std::string& injector, Scene& scene, Tally& tally,
                std::string& where) {
-  scene.promise_by_cdi();
+  scene.allocate_by_cdi();
   if (gives_back(sweep.verb)) scene.must(scene.call("ADD"));
   const Hit hit = run_hit(scene, scene.call(sweep.verb), k, sweep.what, injector);
   where =
@@ -117,9 +117,9 @@ bool try_point(const Sweep& sweep, int k, const std::string& injector, Scene& sc
     if (hit.outcome.status != 128 + SIGKILL) throw Lost("the kill did not kill");
     continue_after_kill(sweep.then, k, scene);
   } else {
-    judge_ending(hit, k, tally);
+    check_ending(hit, k, tally);
     if (sweep.verb == "ADD") {
-      judge_fault_in_add(hit, scene, tally);
+      check_fault_in_add(hit, scene, tally);
     } else if (hit.outcome.status != 0) {
       del(scene);  // after an error the runtime asks again; success must be true at once
     }
@@ -136,7 +136,7 @@ bool try_harmless_point(const Sweep& sweep, int k, const std::string& injector, 
   where =
       hit.call + ", status " + std::to_string(hit.outcome.status) + " " + hit.outcome.out + hit.outcome.err;
   if (!hit.reached && hit.outcome.status != 0) throw Lost("it failed without a fault");
-  if (hit.reached && !sweep.kills()) judge_ending(hit, k, tally);
+  if (hit.reached && !sweep.kills()) check_ending(hit, k, tally);
   scene.require_attached();
   return hit.reached;
 }

@@ -28,7 +28,7 @@ cni() {
     CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=net1 CNI_PATH=/usr/local/bin \
         vfrail-cni 2>> $work/cni.log <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"n\", \"type\": \"vfrail\", \"deviceID\": \"$3\"}"
 }
-# verbs_of VF: "uverbs4". The folder that tells it knows no namespaces.
+# verbs_of VF: "uverbs4". The folder that shows it knows no namespaces.
 verbs_of() { ls "$pci/$1/infiniband_verbs"; }
 nodes_of() { (cd "$pci/$1" && ls infiniband_verbs infiniband_mad) | grep -E '^(uverbs|umad|issm)' | sort | paste -sd ' '; }
 nodes_in_spec() { jq -r '.devices[].containerEdits.deviceNodes[].hostPath' "$1" | sed 's,.*/,,' | grep -v rdma_cm | sort | paste -sd ' '; }
@@ -155,17 +155,17 @@ serve
 check 'kubelet is offered ten devices' eventually test-kubelet capacity --kubelet-root $kubelet --wait "$resource=10" --timeout 60
 for i in "${!pods[@]}"; do
     allocate "${pods[i]}" > $work/answer.$i || echo "FAIL Allocate $i"
-    nodes_of "${pods[i]}" > $work/told.$i
+    nodes_of "${pods[i]}" > $work/nodes.$i
     verbs_of "${pods[i]}" > $work/before.$i
 done
-check 'kubelet is told no device node' is 0 jq -s '[.[].devices[]] | length' $work/answer.*
+check 'the answer to kubelet has no device node' is 0 jq -s '[.[].devices[]] | length' $work/answer.*
 check 'but a name, in the field and in an annotation' is "nvidia.com/net-pci=${pods[0]} nvidia.com/net-pci=${pods[0]}" \
     jq -r '.cdi_devices[0] + " " + (.annotations | to_entries[] | select(.key | startswith("cdi.k8s.io/")).value)' $work/answer.0
 check 'no two annotation keys are the same' is 8 jq -s '[.[].annotations | keys[]] | unique | length' $work/answer.*
 check 'the variables are there as without CDI' has "\"PCIDEVICE_NVIDIA_COM_HOSTDEV\": \"${pods[3]}\"" cat $work/answer.3
 for i in "${!pods[@]}"; do
     check "spec of pod $i is one by the rules of CDI" valid_spec "$(spec_of "${pods[i]}")"
-    check "spec of pod $i has the nodes of its device" is "$(cat $work/told.$i)" nodes_in_spec "$(spec_of "${pods[i]}")"
+    check "spec of pod $i has the nodes of its device" is "$(cat $work/nodes.$i)" nodes_in_spec "$(spec_of "${pods[i]}")"
 done
 
 section 'eight pods at once'

@@ -41,7 +41,7 @@ gid_index() {
         "/sys/class/infiniband/$2/ports/1/gids/" | sed 's,.*/,,'
 }
 
-# The IPAM plugin keeps the last address it gave out, and the folders it made; that is not ours to judge.
+# The IPAM plugin keeps the last address it assigned, and the folders it made; they are not compared.
 ip link set "$(netdev $vf)" mtu 1400 txqueuelen 500 alias 'rail 0' up
 ip link property add dev "$(netdev $vf)" altname enp33s16f0-rail-0
 pod warm; cni ADD warm $vf; cni DEL warm $vf; ip netns del warm
@@ -186,7 +186,7 @@ if [ "$mode" = exclusive ]; then
     echo "{\"type\": \"pci\", \"pci\": {\"pci-address\": \"$vf\", \"rdma-device\": \"$rdma\"}}" > $info
     check 'ADD' cni ADD a $vf "$named"
     check 'the RDMA device has the name in the pod' has 'link rdma0/1.*netdev net1' in_pod a rdma link show
-    check 'the device-info file tells it' is rdma0 jq -r '.pci["rdma-device"]' $info
+    check 'the device-info file has it' is rdma0 jq -r '.pci["rdma-device"]' $info
     check 'its node opens in the pod' open_node a "$node"
     check 'CHECK' cni CHECK a $vf "$named, \"prevResult\": $(< /tmp/a.answer)"
     if names_by_netns; then
@@ -256,10 +256,10 @@ settings="$settings, \"vlan\": 100, \"trust\": \"on\""
 check 'of a node without attachments' is 'nothing to do' sweep
 pod a
 check 'ADD' cni ADD a $vf "$settings"
-check 'a pod that lives is left alone' has 'its pod still exists' sweep
+check 'a running pod is left alone' has 'its pod still exists' sweep
 check 'it still has the interface' in_pod a ip link show net1
 ip netns del a
-check 'a dry run tells of a pod that ended without DEL' has "would be released: $vf (net1 of container a" sweep --dry-run
+check 'a dry run reports a pod that ended without DEL' has "would be released: $vf (net1 of container a" sweep --dry-run
 check 'a sweep gives its device back' has "^released: $vf .*has ended" sweep
 check 'the node is as before' unchanged
 check 'no record is left' is '' records
@@ -296,7 +296,7 @@ END
 name=$(netdev $vf)
 pod a
 check 'a VF of sriov-cni' attach_as_sriov_cni "$(pf_of $vf)" "$name"
-check 'a sweep tells it' has "kept: $vf .*attached by sriov-cni" sweep
+check 'a sweep reports it' has "kept: $vf .*attached by sriov-cni" sweep
 check 'and takes it over on demand' has "^taken over: $vf" sweep --adopt
 check 'DEL' cni DEL a $vf
 ip netns del a
@@ -311,7 +311,7 @@ for ((i = 0; i < 8; i++)); do pod "p$i"; node_of "${all[i]}" > "/tmp/p$i.node"; 
 for ((i = 0; i < 8; i++)); do cni ADD "p$i" "${all[i]}" & pids[i]=$!; done
 for ((i = 0; i < 8; i++)); do finished "${pids[i]}"; check "pod $i is attached" [ $? = 0 ]; done
 for ((i = 0; i < 8; i++)); do
-    check "pod $i opens the node it was told" open_node "p$i" "$(< "/tmp/p$i.node")"
+    check "pod $i opens the node it was allocated" open_node "p$i" "$(< "/tmp/p$i.node")"
     if [ "$mode" = exclusive ]; then
         for ((j = 0; j < 8; j++)); do
             [ "$i" = "$j" ] || open_node "p$i" "$(< "/tmp/p$j.node")" 2> /dev/null && [ "$i" != "$j" ] && echo "pod $i opens $j"
@@ -323,7 +323,7 @@ for ((i = 0; i < 8; i++)); do cni DEL "p$i" "${all[i]}" & pids[i]=$!; done
 for ((i = 0; i < 8; i++)); do finished "${pids[i]}"; check "pod $i is detached" [ $? = 0 ]; done
 for ((i = 0; i < 8; i++)); do ip netns del "p$i"; done
 if [ "$mode" = exclusive ]; then
-    # Moves home come in any order, and each takes the lowest free number, so the numbers may be dealt anew.
+    # Moves to the host come in any order, and each takes the lowest free number, so the numbers may be dealt anew.
     numbers() { sed -E 's/(uverbs|umad)[0-9]+/\1N/g' "$1"; }
     node_state > /tmp/after
     check 'the node is as before, but for the numbers of device nodes' diff <(numbers /tmp/before) <(numbers /tmp/after)
@@ -367,7 +367,7 @@ VFRAIL_CONTRACT_PF=$(pf_of 0000:41:10.6) VFRAIL_CONTRACT_LINK=$(netdev 0000:41:1
 
 section 'cost'
 pod t
-# plain VERB: without IPAM, so that only vfrail-cni itself is looked at.
+# plain VERB: without IPAM, so that only vfrail-cni itself is counted.
 plain() {
     local verb=$1
     shift
@@ -405,16 +405,16 @@ for verb in ADD DEL; do
     check "$verb asks for no VF data" lacks 'RTEXT_FILTER_VF\|\\x08\\x00\\x1d\\x00\\x[0-9a-f][13579bdf]' cat /tmp/sent
     check "$verb makes at most ${most_calls[$mode $verb]} system calls" [ "$calls" -le "${most_calls[$mode $verb]}" ]
 done
-# Two more with a setting of the VF: one look at the PF's VFs, one message to the PF; on the way back the latter alone.
-vf_looks() { grep -cE 'RTEXT_FILTER_VF|\\x08\\x00\\x1d\\x00\\x[0-9a-f][13579bdf]' /tmp/sent || true; }
-declare -A looks=([ADD]=1 [DEL]=0) settings_sent=([exclusive ADD]=14 [exclusive DEL]=17 [shared ADD]=12 [shared DEL]=14)
+# Two more with a setting of the VF: one query of the PF's VFs, one message to the PF; on the way back the latter alone.
+vf_queries() { grep -cE 'RTEXT_FILTER_VF|\\x08\\x00\\x1d\\x00\\x[0-9a-f][13579bdf]' /tmp/sent || true; }
+declare -A queries=([ADD]=1 [DEL]=0) settings_sent=([exclusive ADD]=14 [exclusive DEL]=17 [shared ADD]=12 [shared DEL]=14)
 for verb in ADD DEL; do
     extra=', "vlan": 100' check "$verb with a VLAN under strace" plain "$verb" strace -qq -s 512 -o /tmp/trace
     sent > /tmp/sent
     check "$verb with a VLAN sends ${settings_sent[$mode $verb]} messages" \
         is "${settings_sent[$mode $verb]}" grep -c . /tmp/sent
-    check "$verb with a VLAN asks for VF data so often: ${looks[$verb]}" \
-        is "${looks[$verb]}" vf_looks
+    check "$verb with a VLAN asks for VF data so often: ${queries[$verb]}" \
+        is "${queries[$verb]}" vf_queries
 done
 check 'the program is smaller than 3.5 MB' [ "$(stat -c %s "$(command -v vfrail-cni)")" -lt 3500000 ]
 for round in 1 2 3; do

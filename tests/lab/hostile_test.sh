@@ -102,7 +102,7 @@ check 'DEL of the other pod' cni DEL far $far
 ip netns del far
 check 'the node is as before' unchanged
 
-section 'a spy hears nothing of the next pod, and cannot answer in its place'
+section 'a spy receives nothing of the next pod, and cannot answer in its place'
 ip netns add a; ip netns add next; ip netns add far
 check 'ADD of the peer' cni ADD far $far
 check 'ADD' cni ADD a $vf
@@ -119,10 +119,10 @@ timed 'DEL after the end of the namespace' cni DEL a $vf
 check 'ADD of the next pod' cni ADD next $vf
 check 'it has the same address on the wire' is "$mac" in_pod next cat /sys/class/net/net1/address
 received() { in_pod accomplice cat /proc/net/dev | awk 'NR > 2 { sum += $3 } END { print sum + 0 }'; }
-heard=$(received)
+count=$(received)
 check 'the next pod receives and answers' eventually in_pod far ping -c 1 -W 2 "$(pod_address next)"
 check 'and goes on to' in_pod far ping -c 20 -i 0.2 -W 5 "$(pod_address next)"
-check 'the accomplice has received nothing' is "$heard" received
+check 'the accomplice has received nothing' is "$count" received
 in_pod next ip addr flush dev net1
 check 'nobody answers in its place' refused in_pod far ping -c 3 -W 2 "$(jq -r '.ips[0].address' /tmp/next.answer | cut -d/ -f1)"
 check 'DEL of the next pod' cni DEL next $vf
@@ -191,13 +191,13 @@ check 'and gives it back' cni DEL a $bare
 exec 8<&-
 ip netns del a
 
-section 'the device is moved on, and comes home from there'
+section 'the device is moved on, and returns to the host from there'
 ip netns add a; ip netns add deep
 check 'ADD' cni ADD a $vf
 in_pod a ip link set net1 name evil9
 in_pod a ip link set evil9 netns deep
 in_pod a rdma dev set "$rdma" netns deep
-check 'DEL while both namespaces live' cni DEL a $vf
+check 'DEL while both namespaces exist' cni DEL a $vf
 check 'its RDMA device is in the host' has "link $rdma/1.*netdev $name" rdma link show
 check 'ADD again' cni ADD a $vf
 in_pod a ip link set net1 netns deep

@@ -17,14 +17,14 @@ kubelet_list() { test-kubelet capacity --kubelet-root $kubelet --json | jq -S "d
 offered() { test-kubelet capacity --kubelet-root $kubelet --wait "$1" --timeout "${2:-15}" > /dev/null; }
 # follows WHAT N COMMAND...: after COMMAND kubelet has N devices. How soon is printed, not checked: the emulation is slow.
 follows() {
-    local what=$1 count=$2 begin end told
+    local what=$1 count=$2 begin end listed
     shift 2
     begin=${EPOCHREALTIME/./}
     "$@" || echo "FAIL $*"
     end=${EPOCHREALTIME/./}
     check "$what" offered "$resource=$count"
-    told=$(grep -e " $resource: $count devices" /run/t/kubelet.log | tail -n 1 | cut -d ' ' -f 1)
-    echo "     listed $(((${told:-0} - end) / 1000)) ms after it was done, which took $(((end - begin) / 1000)) ms"
+    listed=$(grep -e " $resource: $count devices" /run/t/kubelet.log | tail -n 1 | cut -d ' ' -f 1)
+    echo "     listed $(((${listed:-0} - end) / 1000)) ms after it was done, which took $(((end - begin) / 1000)) ms"
 }
 serve() {
     vfrail serve --config-file /run/t/map/config.json --rescan-interval 86400 --log-level debug "$@" >> /run/t/serve.log 2>&1 &
@@ -80,7 +80,7 @@ sleep 1
 check 'veths and bridges do not matter' is "$before" logged 'kernel event'
 lists=$(jq -r . $kubelet/node.json | md5sum)
 cable pf0 out > /dev/null
-check 'a cable that is pulled is heard' eventually more_than "$before"
+check 'a cable that is pulled is an event' eventually more_than "$before"
 check 'and is no reason to change the list' is "$lists" eval "jq -r . $kubelet/node.json | md5sum"
 cable pf0 in > /dev/null
 ip link set "$(netdev "${all[0]}")" up
@@ -95,7 +95,7 @@ check 'another resource has what the first no longer selects' offered "$other=6"
 check 'the first has what is left' offered "$resource=2"
 check 'the difference is logged' has 'the devices changed resource=nvidia.com/hostdev change="\?-6 devices' cat /run/t/serve.log
 configure <<< "{\"resourceList\": [$(one hostdev ', "isRdma": true')"
-check 'a broken one is told' eventually has 'the last good one stays' cat /run/t/serve.log
+check 'a broken one is reported' eventually has 'the last good one stays' cat /run/t/serve.log
 check 'and changes nothing' offered "$resource=2"
 check 'nor for the other' offered "$other=6"
 follows 'a good one is taken again' 8 configure <<< "{\"resourceList\": [$(one hostdev ', "isRdma": true')]}"
@@ -145,7 +145,7 @@ rdma link add port0 type rxe netdev "$(netdev "${pf[0]}")"
 serve --verbs-events
 check 'its device is listened to' eventually has 'receiving events of the RDMA device device=port0' cat /run/t/serve.log
 ip link set "$(netdev "${pf[0]}")" down
-check 'it tells that it is down' eventually has 'event="\?port0: port error' cat /run/t/serve.log
+check 'it reports that it is down' eventually has 'event="\?port0: port error' cat /run/t/serve.log
 check 'devices of the other port are not opened' lacks 'receiving events of the RDMA device device=mlx5' cat /run/t/serve.log
 check 'and can still be removed' timeout 20 rdma link del port0
 check 'then it is closed' eventually refused bash -c "ls -l /proc/$server/fd | grep -q uverbs"
@@ -170,7 +170,7 @@ into /sys/bus/pci/drivers_probe "${all[1]}"
 follows 'and bound, and has its RDMA device' 8 add_rdma 1
 : > /run/t/serve.log
 cable pf1 out > /dev/null
-check 'the cable of a NIC of the host is heard' eventually has 'kernel event event="\?link ' cat /run/t/serve.log
+check 'the cable of a NIC of the host is an event' eventually has 'kernel event event="\?link ' cat /run/t/serve.log
 cable pf1 in > /dev/null
 
 section 'idle'

@@ -29,7 +29,7 @@ cni() {
 section 'inspect'
 check 'every VF that sysfs has is in the pool' is "$(sysfs_vfs)" ids '.resources[].devices[]'
 check 'the PFs are left out, as PFs with VFs' has 'PF with 4 VFs' vfrail inspect -o wide --config-file $config
-check 'RDMA devices are told' is 'mlx5_0 mlx5_1 mlx5_2 mlx5_3 mlx5_4 mlx5_5 mlx5_6 mlx5_7' ids '.devices[] | select(.resources != []) | .rdma[].name'
+check 'RDMA devices are reported' is 'mlx5_0 mlx5_1 mlx5_2 mlx5_3 mlx5_4 mlx5_5 mlx5_6 mlx5_7' ids '.devices[] | select(.resources != []) | .rdma[].name'
 rdma link del mlx5_7
 check 'isRdma leaves out a VF without an RDMA device' is "${all[*]:0:7}" ids '.resources[].devices[]'
 rdma link add mlx5_7 type rxe netdev "$(netdev "${all[7]}")"
@@ -42,7 +42,7 @@ rdma link add mlx5_6 type rxe netdev "$(netdev "${all[6]}")"
 ip link set "$(netdev "${all[0]}")" up
 ip route add default dev "$(netdev "${all[0]}")" table 77
 check 'a VF with a default route, in whatever table, is refused' is "${all[*]:1}" ids '.resources[].devices[]'
-check 'and the reason is told' has 'default route' vfrail inspect -o wide --config-file $config
+check 'and the reason is shown' has 'default route' vfrail inspect -o wide --config-file $config
 ip route del default dev "$(netdev "${all[0]}")" table 77
 ip -6 route add default dev "$(netdev "${all[0]}")"
 check 'the same with IPv6' is "${all[*]:1}" ids '.resources[].devices[]'
@@ -62,7 +62,7 @@ test-kubelet run --kubelet-root $kubelet > /run/t/kubelet.log 2>&1 &
 serve
 check 'kubelet is offered eight devices' offered 8
 check 'the socket is for root alone' is 600 stat -c %a $kubelet/plugins_registry/nvidia.com_hostdev.sock
-check 'NUMA nodes are told' is '0 0 0 0 1 1 1 1' bash -c \
+check 'NUMA nodes are reported' is '0 0 0 0 1 1 1 1' bash -c \
     "test-kubelet capacity --kubelet-root $kubelet --json | jq -r '[.\"$resource\".devices[].numa[0]] | map(tostring) | join(\" \")'"
 check 'Allocate' test-kubelet allocate --kubelet-root $kubelet $resource --ids "${all[2]},${all[5]}"
 test-kubelet free --kubelet-root $kubelet --ids "${all[2]},${all[5]}"

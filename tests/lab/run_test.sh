@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests of tests/lab/run itself: what it promises about status, output, programs and files. On the host, about a minute.
+# Tests of tests/lab/run itself: what it documents about status, output, programs and files. On the host, about a minute.
 #   tests/lab/run_test.sh
 set -euo pipefail
 
@@ -49,7 +49,7 @@ echo content > "$tmp/file with blank"
 mkdir "$tmp/folder"
 echo inside > "$tmp/folder/file"
 
-# Two VMs at a time: that they do not disturb each other is part of the promise.
+# Two VMs at a time: that they do not disturb each other is part of that.
 vm ends --program "$tmp/hello" --file "$tmp/file with blank" --file "$tmp/folder" << 'END' &
 echo "arguments:$(printf ' <%s>' "$@")"
 echo "to stderr" >&2

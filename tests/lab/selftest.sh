@@ -165,7 +165,7 @@ check 'its end gives both back'          eventually has "mlx5_0/1.*netdev $N" rd
 ip netns add pod
 ip link set "$N" netns pod
 ip link add "$N" type dummy
-check 'no way home to a taken name'      refused_with 'File exists' in_pod ip link set "$N" netns host
+check 'no way to a taken name in the host' refused_with 'File exists' in_pod ip link set "$N" netns host
 ip netns del pod
 check 'the kernel finds another name'    eventually has '^dev[0-9]*$' netdev $A
 ip link del "$N"

@@ -85,14 +85,14 @@ exec 8< /proc/$deep/net/dev                 # it holds the namespace, and is no 
 in_pod a ip link set net1 netns $deep
 kill $deep
 wait $deep
-check 'DEL says where it has to be looked for, and can be repeated' refused_with 'has not returned to the host' cni DEL a $vf
+check 'DEL says where it can be, and can be repeated' refused_with 'has not returned to the host' cni DEL a $vf
 check 'that is code 11' is 11 jq .code /tmp/a.answer
 check 'the record stays' is 'a:net1.json' records
 check 'the next pod does not get it meanwhile' refused cni ADD next $vf
 exec 8<&-
 check 'DEL when that namespace has ended' cni DEL a $vf
 check 'it has its old name' is "$name" netdev $vf
-check 'its RDMA device is at home' has "link $rdma/1.*netdev $name" rdma link show
+check 'its RDMA device is in the host' has "link $rdma/1.*netdev $name" rdma link show
 check 'nothing is left' nothing_left
 check 'the next pod gets it' usable $vf
 ip netns del a
@@ -103,11 +103,11 @@ ip netns add a
 check 'ADD' cni ADD a $vf
 rm -r /var/lib/cni/vfrail
 check 'DEL' cni DEL a $vf
-check 'the interface is at home, under a name of the kernel' has '^dev[0-9]' netdev $vf
+check 'the interface is in the host, under a name of the kernel' has '^dev[0-9]' netdev $vf
 check 'the address is released' is '' leases
 ip netns del a
 eventually rdmadev $vf > /dev/null
-check 'the RDMA device is at home' has . rdmadev $vf
+check 'the RDMA device is in the host' has . rdmadev $vf
 check 'the next pod gets it' usable $vf
 
 section 'the VFs are destroyed while one is in a pod'

@@ -68,7 +68,7 @@ TEST_CASE("in the container the host, the configuration and the records are foun
   container.write("var/lib/kubelet/pod-resources/here", "");
   const ShellOutcome refused = container.vfrail("inspect");
   CHECK(refused.status == 0);
-  CHECK(refused.output.find("warning: kubelet does not say which pod has which device: ") !=
+  CHECK(refused.output.find("warning: pod-resources API unavailable, pods are not shown: ") !=
         std::string::npos);
 
   const ShellOutcome checked = container.vfrail("check-config");

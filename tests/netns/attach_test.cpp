@@ -21,7 +21,7 @@ struct OnePod : Node {
   OnePod() {
     add_device("0000:03:02.1", "vf1");
     shell(
-        "ip link set vf1 mtu 1400 txqueuelen 777 alias 'a home' && ip link property add dev vf1 altname "
+        "ip link set vf1 mtu 1400 txqueuelen 777 alias 'a port' && ip link property add dev vf1 altname "
         "enp3s2f1 && "
         "ip link property add dev vf1 altname a-name-of-more-than-fifteen-bytes");
     pod = add_pod("a");
@@ -116,8 +116,8 @@ TEST_CASE("A MAC address that another interface of the host has is set, and the 
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.status == 0);
   CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:0a:01"));
-  const bool told = outcome.err.find("others=\"vf1p of the host\" id=VF-MAC-IN-USE") != std::string::npos;
-  CHECK(told == taken);
+  const bool reported = outcome.err.find("others=\"vf1p of the host\" id=VF-MAC-IN-USE") != std::string::npos;
+  CHECK(reported == taken);
 }
 
 TEST_CASE("Before 0.3.0 the result is addresses, and DEL restores the node without prevResult") {
@@ -392,7 +392,7 @@ TEST_CASE("CHECK compares the address in the pod with prevResult, which a later 
   refused(node, node.call("CHECK", with_prev_result(conf, result)), 103, "prevResult has no interface net1");
 }
 
-TEST_CASE("A CHECK that whereabouts does not implement is no failure, any other error is") {
+TEST_CASE("A CHECK that whereabouts does not implement is not a failure, any other error is") {
   OnePod node;
   const auto ipam = [&](const std::string& name, const std::string& words) {
     node.add_ipam(name,

@@ -115,9 +115,9 @@ class Hidden {
   static void must(bool holds) {
     if (!holds) ::_exit(1);
   }
-  // Shows the test the namespace, is told that it has it, and leaves it; writes after each.
+  // Shows the test the namespace, reads that it has it, and leaves it; writes after each.
   static void in_and_out(Keeper keeper, const std::string& mount_point, int ready) {
-    const int home = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    const int own = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     if (keeper == Keeper::descriptor_of_thread) must(::unshare(CLONE_FILES) == 0);
     must(::unshare(CLONE_NEWNET) == 0);
     const int tid = static_cast<int>(::syscall(SYS_gettid));
@@ -138,7 +138,7 @@ class Hidden {
     ::sigaddset(&usr1, SIGUSR1);
     int signal = 0;
     must(::sigwait(&usr1, &signal) == 0);
-    if (keeper != Keeper::thread) must(::setns(home, CLONE_NEWNET) == 0);
+    if (keeper != Keeper::thread) must(::setns(own, CLONE_NEWNET) == 0);
     must(::write(ready, "", 1) == 1);
     for (;;) ::pause();
   }

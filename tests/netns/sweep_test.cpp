@@ -55,7 +55,7 @@ std::string state_of(const Node& node) {
 
 }  // namespace
 
-TEST_CASE("A sweep leaves a living attachment alone, also in a dry run") {
+TEST_CASE("A sweep leaves an active attachment alone, also in a dry run") {
   Swept node;
   node.done("ADD");
   const std::string during = node.world();
@@ -96,8 +96,8 @@ TEST_CASE("An ADD that was killed after its move, and whose pod has the device, 
 TEST_CASE("A device that returned to the host without DEL is fully restored by a sweep") {
   Swept node;
   node.done("ADD");
-  const std::string home = std::to_string(::getpid());
-  node.in_pod(node.pod, "ip link set net1 down && ip link set net1 name vf1 netns " + home);
+  const std::string host_pid = std::to_string(::getpid());
+  node.in_pod(node.pod, "ip link set net1 down && ip link set net1 name vf1 netns " + host_pid);
   shell("ip link set vf1 mtu 1280");
   CHECK_THAT(node.sweep(), Contains("released: 0000:03:02.1") && Contains("it is in the host although"));
   CHECK(node.world() == node.before);

@@ -65,7 +65,7 @@ TEST_CASE("a refused request writes nothing, whichever of its containers is wron
   SECTION("an unknown device") {
     const Error error = refusal({{"0000:21:10.0"}, {"0000:99:00.0"}});
     CHECK(error.code == Errc::not_found);
-    CHECK(error.text == "device '0000:99:00.0' is not in the pool of nvidia.com/hostdev");
+    CHECK(error.text == "nvidia.com/hostdev: device '0000:99:00.0' is not in the pool");
   }
   SECTION("a hostile id") { CHECK(refusal({{"../../etc/passwd"}}).code == Errc::not_found); }
   SECTION("the same device twice in a container") {
@@ -74,14 +74,14 @@ TEST_CASE("a refused request writes nothing, whichever of its containers is wron
   SECTION("the same device in two containers") {
     const Error error = refusal({{"0000:21:10.0"}, {"0000:21:10.0"}});
     CHECK(error.code == Errc::invalid);
-    CHECK(error.text == "device '0000:21:10.0' is asked for twice");
+    CHECK(error.text == "nvidia.com/hostdev: device '0000:21:10.0' is requested twice");
   }
   SECTION("no device") { CHECK(refusal({{"0000:21:10.0"}, {}}).code == Errc::invalid); }
   SECTION("a device that has vanished") {
     node.remove_device("0000:41:10.6");
     const Error error = refusal({{"0000:21:10.0"}, {"0000:41:10.6"}});
     CHECK(error.code == Errc::not_found);
-    CHECK(error.text == "device 0000:41:10.6 has vanished from the node");
+    CHECK(error.text == "nvidia.com/hostdev: device 0000:41:10.6 has vanished from the node");
   }
   SECTION("an RDMA device that is still in a pod") {
     fs::remove_all(node.root() + "/sys/bus/pci/devices/0000:21:10.0/infiniband");
@@ -146,7 +146,8 @@ TEST_CASE("a shared pool is allocated from the devices that are left") {
   const auto none = prepare(pool, {{"0"}}, node.places());
   REQUIRE_FALSE(none);
   CHECK(none.error().code == Errc::not_found);
-  CHECK(none.error().text == "nvidia.com/hostdev has no RDMA device that can be used now");
+  CHECK(none.error().text ==
+        "nvidia.com/hostdev: none of its devices has an RDMA device in the host now; see vfrail inspect");
 }
 
 TEST_CASE("with one device for each unit the container gets that device alone, and its address") {
@@ -177,7 +178,7 @@ TEST_CASE("a bundle allocates one device of each rail, with what belongs to each
   pool.devices[1].fault = {FaultCode::port_down, "its port is down"};
   const auto ill = prepare(pool, {{"bundle-1"}}, node.places());
   REQUIRE_FALSE(ill);
-  CHECK(ill.error().text == "bundle-1 is not complete: 0000:21:10.2: its port is down");
+  CHECK(ill.error().text == "nvidia.com/hostdev: bundle-1 is not complete: 0000:21:10.2: its port is down");
 }
 
 TEST_CASE("extra device nodes are allocated as declared, and a missing one is named") {

@@ -46,13 +46,14 @@ void call_everything(const std::string& socket, int number, Counts& counts) {
     const grpc::Status status = plugin.allocate(request, response);
     ++(status.ok() ? counts.allocated : counts.refused);
     if (!status.ok() && status.error_code() != grpc::StatusCode::NOT_FOUND) ++counts.broken;
-    v1beta1::PreferredAllocationRequest wish;
-    auto& container = *wish.add_container_requests();
+    v1beta1::PreferredAllocationRequest preferring;
+    auto& container = *preferring.add_container_requests();
     container.set_allocation_size(2);
     for (const char* id : {"0000:21:10.0", "0000:21:10.2", "0000:41:10.0", "0000:41:10.2"})
       container.add_available_deviceids(id);
     v1beta1::PreferredAllocationResponse answer;
-    const bool preferred = plugin.preferred(wish, answer).ok() && answer.container_responses_size() == 1 &&
+    const bool preferred = plugin.preferred(preferring, answer).ok() &&
+                           answer.container_responses_size() == 1 &&
                            answer.container_responses(0).deviceids_size() == 2;
     if (!preferred) ++counts.broken;
     if (!plugin.pre_start({}).ok()) ++counts.broken;

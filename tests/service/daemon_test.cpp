@@ -496,7 +496,7 @@ TEST_CASE("another process that serves the resource is named, with what to do ab
   CHECK(registered_again(kubelet, 2, 2));
 }
 
-TEST_CASE("a kubelet that restarts is no warning, one that keeps dropping the resource is") {
+TEST_CASE("a kubelet that restarts is not a warning, one that keeps dropping the resource is") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;
   TestKubelet kubelet(folder.path());

@@ -24,7 +24,8 @@ namespace {
 
 constexpr const char* kHostdev = "nvidia.com/hostdev";
 
-// A daemon that is watched. Its node is the tree of Node; what it finds there is for the test to say.
+// A daemon with its monitoring server. Its node is the tree of Node; what it finds there is for the test to
+// say.
 class Plugin {
  public:
   explicit Plugin(const Node& node)
@@ -39,7 +40,7 @@ class Plugin {
         {.address = address_, .sys = SysRoot(node.root()), .kubelet_root = node.path("k")}, counters_,
         status_, log_);
     if (!monitoring) throw std::runtime_error(monitoring.error().text);
-    watched_ = *std::move(monitoring);
+    server_ = *std::move(monitoring);
   }
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
@@ -134,7 +135,7 @@ class Plugin {
   Status status_;
   Daemon daemon_;
   const ListenAddress address_;
-  std::unique_ptr<MonitoringServer> watched_;
+  std::unique_ptr<MonitoringServer> server_;
   std::thread thread_;
 };
 
@@ -207,10 +208,10 @@ TEST_CASE("healthz depends on the owner thread") {
   REQUIRE(eventually([&] { return plugin.ask("/healthz").body == "ok\n"; }));
   // A question is answered by the thread alone.
   plugin.hold();
-  CHECK(plugin.status().silent_for() >= milliseconds{0});
-  CHECK(eventually([&] { return plugin.status().silent_for() > milliseconds{2}; }));
+  CHECK(plugin.status().since_heartbeat() >= milliseconds{0});
+  CHECK(eventually([&] { return plugin.status().since_heartbeat() > milliseconds{2}; }));
   plugin.let_go();
-  CHECK(eventually([&] { return plugin.status().silent_for() == milliseconds{0}; }));
+  CHECK(eventually([&] { return plugin.status().since_heartbeat() == milliseconds{0}; }));
   plugin.stop();
   CHECK(plugin.ask("/healthz").status == 503);
 }

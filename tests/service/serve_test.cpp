@@ -332,7 +332,7 @@ TEST_CASE(
   SECTION("in the host's network namespace, though --root is not /") {
     write_tree(node.root(), "proc/1/net -> /proc/self/net\n");
     // It is in the tree alone.
-    why = "it cannot be brought up: it is not in this network namespace";
+    why = "it cannot be brought up: vfrail-none2 is not in this network namespace";
   }
   const Program program(node, flags(node, R"({"configList": [{"resourceName": "hca", "rdmaHcaMax": 4,
     "selectors": {"ifNames": ["vfrail-none2"]}}]})"));

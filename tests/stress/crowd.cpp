@@ -166,23 +166,23 @@ void Crowd::add(size_t worker, const Choice& choice) {
     const std::string last = std::to_string(10 + choice.dice % 90);
     config.set("mtu", 1300).set("mac", "02:00:00:00:0" + std::to_string(choice.name) + ":" + last);
   }
-  const Ledger::Look look = ledger_.begin(device, one.name());
+  const Ledger::Attempt attempt = ledger_.begin(device, one.name());
   const Done done = run(worker, call("ADD", one, device, config), choice, "ADD");
-  if (done.ok()) return judge_added(one, device, config, done.outcome, look);
+  if (done.ok()) return check_added(one, device, config, done.outcome, attempt);
   // An attachment that lives is not touched by an ADD of its name, however that ends.
   if (!attached && (done.killed || one.state == Attachment::State::unsure)) {
     one.devices.insert(device);
     doubt(one);
   }
-  const Held held = ledger_.end(look);
-  if (!done.killed) judge_refused(one, device, done.outcome, held);
+  const Held held = ledger_.end(attempt);
+  if (!done.killed) check_refused(one, device, done.outcome, held);
 }
 
-void Crowd::judge_added(Attachment& one, size_t device, const Json& config, const Outcome& outcome,
-                        const Ledger::Look& look) {
+void Crowd::check_added(Attachment& one, size_t device, const Json& config, const Outcome& outcome,
+                        const Ledger::Attempt& attempt) {
   require(one.state != Attachment::State::attached, "a second ADD of " + one.name() + " said success");
   ledger_.take(device, one.name());
-  ledger_.end(look);
+  ledger_.end(attempt);
   one.result = json_of(outcome);
   const std::string flaws = site_.flaws(device, one.netns, one.ifname, one.result);
   require(flaws.empty(), "ADD of " + one.name() + ", " + site_.address(device) + " said success: " + flaws);
@@ -194,7 +194,7 @@ void Crowd::judge_added(Attachment& one, size_t device, const Json& config, cons
   one.state = Attachment::State::attached;
 }
 
-void Crowd::judge_refused(const Attachment& one, size_t device, const Outcome& outcome, Held held) {
+void Crowd::check_refused(const Attachment& one, size_t device, const Outcome& outcome, Held held) {
   const int code = code_of(outcome);
   const std::string what =
       "ADD of " + one.name() + ", " + site_.address(device) + " was refused: " + words(outcome);
@@ -239,26 +239,26 @@ void Crowd::detach(size_t worker, Attachment& one, const Choice& choice) {
   Call asked = call("DEL", one, attached ? one.device : *one.devices.begin(), one.config);
   if (choice.twist) asked.netns.clear();
   if (one.state != Attachment::State::none) doubt(one);
-  std::vector<Ledger::Look> looks;
-  for (const size_t each : one.devices) looks.push_back(ledger_.begin(each, one.name()));
+  std::vector<Ledger::Attempt> attempts;
+  for (const size_t each : one.devices) attempts.push_back(ledger_.begin(each, one.name()));
   const Done done = run(worker, asked, choice, choice.step == Step::late_del ? "late DEL" : "DEL");
-  if (done.ok()) return judge_detached(one, looks);
+  if (done.ok()) return check_detached(one, attempts);
   doubt(one);
-  for (const Ledger::Look& look : looks) ledger_.end(look);
+  for (const Ledger::Attempt& attempt : attempts) ledger_.end(attempt);
   if (done.killed) return;
   require(is_on_its_way(done.outcome), "DEL of " + one.name() + " failed: " + words(done.outcome));
   tally_.count("DEL too early");
 }
 
-void Crowd::judge_detached(Attachment& one, const std::vector<Ledger::Look>& looks) {
+void Crowd::check_detached(Attachment& one, const std::vector<Ledger::Attempt>& attempts) {
   require(!std::ranges::binary_search(site_.records(), one.name()),
           "DEL of " + one.name() + " left its record");
-  for (const Ledger::Look& look : looks) {
-    const bool home = site_.is_in_host(look.device);  // while this still counts as its time
-    const Held held = ledger_.end(look);
-    require(home || held != Held::free,
-            "DEL of " + one.name() + " said success, but " + site_.address(look.device) + " is not home");
-    ledger_.forget(look.device, one.name());
+  for (const Ledger::Attempt& attempt : attempts) {
+    const bool in_host = site_.is_in_host(attempt.device);  // while this still counts as its time
+    const Held held = ledger_.end(attempt);
+    require(in_host || held != Held::free, "DEL of " + one.name() + " said success, but " +
+                                               site_.address(attempt.device) + " is not in the host");
+    ledger_.forget(attempt.device, one.name());
   }
   one.devices.clear();
   one.state = Attachment::State::none;
@@ -347,7 +347,7 @@ void Crowd::audit() {
     require(std::ranges::binary_search(living, record), "GC left the record of " + record);
   require(records == living, "an attachment has lost its record");
   for (const size_t device : ledger_.nobodys())
-    require(site_.is_in_host(device), site_.address(device) + " is nobody's and not home");
+    require(site_.is_in_host(device), site_.address(device) + " is nobody's and not in the host");
 }
 
 void Crowd::clear() {

@@ -1,5 +1,5 @@
 // Crowd: workers that at random attach, check and detach devices, kill vfrail-cni at it, end pods, and fight
-// for the same devices on purpose; and the judge of all that comes of it.
+// for the same devices on purpose; and checks each result.
 //
 // It keeps to what the specification demands of a runtime, and to nothing more: one call at a time for a
 // container, GC alone. (Of the names that attachments have, and of the paths of pods, many are used again.)
@@ -78,11 +78,11 @@ class Crowd {
   void gc(size_t worker, const Choice& choice);
 
   void fill(Pod& pod, size_t number);
-  void judge_added(Attachment& one, size_t device, const Json& config, const Outcome& outcome,
-                   const Ledger::Look& look);
-  void judge_refused(const Attachment& one, size_t device, const Outcome& outcome, Held held);
+  void check_added(Attachment& one, size_t device, const Json& config, const Outcome& outcome,
+                   const Ledger::Attempt& attempt);
+  void check_refused(const Attachment& one, size_t device, const Outcome& outcome, Held held);
   void detach(size_t worker, Attachment& one, const Choice& choice);
-  void judge_detached(Attachment& one, const std::vector<Ledger::Look>& looks);
+  void check_detached(Attachment& one, const std::vector<Ledger::Attempt>& attempts);
   void doubt(Attachment& one);
   Json leave_some_out(uint64_t dice);
   void audit();

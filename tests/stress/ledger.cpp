@@ -4,7 +4,7 @@
 
 namespace vfrail::test {
 
-Ledger::Look Ledger::begin(size_t device, const std::string& who) {
+Ledger::Attempt Ledger::begin(size_t device, const std::string& who) {
   const std::lock_guard guard(mutex_);
   Device& it = devices_[device];
   ++it.calls;
@@ -13,12 +13,12 @@ Ledger::Look Ledger::begin(size_t device, const std::string& who) {
   return {device, it.owner, it.tenure, it.calls, it.running == 1 && it.owner.empty() && others == 0};
 }
 
-Held Ledger::end(const Look& look) {
+Held Ledger::end(const Attempt& attempt) {
   const std::lock_guard guard(mutex_);
-  Device& it = devices_[look.device];
+  Device& it = devices_[attempt.device];
   --it.running;
-  if (look.alone && it.calls == look.calls) return Held::free;
-  return !look.owner.empty() && it.tenure == look.tenure ? Held::owned : Held::unsure;
+  if (attempt.alone && it.calls == attempt.calls) return Held::free;
+  return !attempt.owner.empty() && it.tenure == attempt.tenure ? Held::owned : Held::unsure;
 }
 
 void Ledger::take(size_t device, const std::string& who) {

@@ -25,7 +25,7 @@ class Ledger {
  public:
   explicit Ledger(size_t devices) : devices_(devices) {}
 
-  struct Look {
+  struct Attempt {
     size_t device = 0;
     std::string owner;
     uint64_t tenure = 0;
@@ -33,8 +33,8 @@ class Ledger {
     bool alone = false;
   };
   // Around each call of `who` that may change the device.
-  Look begin(size_t device, const std::string& who);
-  Held end(const Look& look);
+  Attempt begin(size_t device, const std::string& who);
+  Held end(const Attempt& attempt);
 
   // An ADD has said success. Throws Lost if the device has an owner.
   void take(size_t device, const std::string& who);

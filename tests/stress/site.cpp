@@ -32,12 +32,12 @@ std::unique_ptr<Kernel> host_kernel() {
 // Its alias is its name in the host. One that a DEL or an ADD returns meanwhile is not there any more.
 void return_all(const std::string& pod) {
   const auto from = kernel_at(pod);
-  const auto home = host_kernel();
+  const auto host = host_kernel();
   for (const Link& link : must_read(from->links(), "list links")) {
     if (link.name == "lo") continue;
-    const auto moved = from->change_link(link.index, {.netns_fd = home->netns_fd(), .name = link.alias});
+    const auto moved = from->change_link(link.index, {.netns_fd = host->netns_fd(), .name = link.alias});
     if (!moved && must_read(from->find_link(link.index), "look for a link"))
-      throw std::runtime_error("send " + link.name + " home: " + moved.error().text);
+      throw std::runtime_error("send " + link.name + " to the host: " + moved.error().text);
   }
 }
 
@@ -100,10 +100,10 @@ Json Site::config(const std::string& verb) const {
 bool Site::is_in_host(size_t device) const {
   const Device& it = devices_[device];
   const auto host = host_kernel();
-  const auto link = must_read(host->find_link(it.name), "look for a device at home");
+  const auto link = must_read(host->find_link(it.name), "look for a device in the host");
   if (!link || link->alias != it.name || link->mtu != kMtuAtHome || !link->up()) return false;
   return std::all_of(it.rdma.begin(), it.rdma.end(), [&](const std::string& name) {
-    return must_read(host->find_rdma_device(name), "look for an RDMA device at home").has_value();
+    return must_read(host->find_rdma_device(name), "look for an RDMA device in the host").has_value();
   });
 }
 
@@ -116,11 +116,12 @@ std::string Site::flaws(size_t device, const std::string& pod, const std::string
   if (link->alias != it.name) return ifname + " is not " + it.name + " but " + link->alias;
   if (!link->up()) return ifname + " is down";
   const Json* ips = result.find("ips");
-  if (ips == nullptr || ips->as_array() == nullptr || ips->as_array()->empty()) return "no address is told";
+  if (ips == nullptr || ips->as_array() == nullptr || ips->as_array()->empty())
+    return "no address in the result";
   const std::string reported = *ips->as_array()->front().find("address")->as_text();
   const auto has = must_read(kernel->addresses(link->index), "list addresses");
-  const auto is_told = [&](const LinkAddress& one) { return one.address.cidr() == reported; };
-  if (std::none_of(has.begin(), has.end(), is_told)) return ifname + " does not have " + reported;
+  const auto is_reported = [&](const LinkAddress& one) { return one.address.cidr() == reported; };
+  if (std::none_of(has.begin(), has.end(), is_reported)) return ifname + " does not have " + reported;
   for (const std::string& name : it.rdma) {
     if (!must_read(kernel->find_rdma_device(name), "look for an RDMA device"))
       return "the pod has no RDMA device " + name;

@@ -67,7 +67,7 @@ is() {
 
 # eventually COMMAND...: COMMAND succeeds at some time. Shows the output of the last try. The deadline is against hanging
 # alone: how long anything takes is printed, and never decides, because another machine has more to do. The try runs in a
-# shell of its own, so a script that is ended meanwhile would leave it behind: it looks whether the script is there.
+# shell of its own, so a script that is ended meanwhile would outlast it: it checks whether the script is there.
 eventually() {
     local end=$((SECONDS + ${CHECK_DEADLINE:-120})) output
     until output=$("$@" 2>&1); do

@@ -766,7 +766,7 @@ void FakeWorld::end_netns(const std::string& path) {
     if (link->netns != netns || !link->hardware) continue;
     const bool taken = name_in_use(kHost, link->link.name, nullptr);
     const auto moved = move_to(*link, kHost, taken ? std::optional<std::string>("dev%d") : std::nullopt);
-    if (!moved) throw std::runtime_error("fake world: cannot send " + link->link.name + " home");
+    if (!moved) throw std::runtime_error("fake world: cannot send " + link->link.name + " to the host");
   }
   std::erase_if(links_, [&](const auto& link) { return link->netns == netns; });
   for (FakeRdma& rdma : rdma_) {

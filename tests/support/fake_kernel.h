@@ -61,7 +61,7 @@ struct FakePf {
   std::map<uint32_t, TrafficCounters> traffic = {};  // VF -> what the driver reports of it; zeros if nothing
   // What the driver refuses (EOPNOTSUPP) when a change has it, whatever the value.
   VfSettings refuses = {};
-  bool reports_guids = true;  // kernels before 5.5 set them, but do not tell
+  bool reports_guids = true;  // kernels before 5.5 set them, but do not report them
 };
 
 class FakeWorld {

@@ -32,7 +32,7 @@ stage() {
     printf '==> %s (log: %s)\n' "$name" "$log"
     "$@" > "$log" 2>&1 &
     pid=$!
-    # A job in the background does not hear of Ctrl-C by itself.
+    # A job in the background gets no Ctrl-C by itself.
     trap 'end_trees "$pid"; exit 130' INT TERM
     while kill -0 "$pid" 2> /dev/null; do
         if [ -t 1 ]; then

@@ -24,7 +24,7 @@ constexpr int64_t kNoLimit = int64_t{1} << 60;
 
 Result<std::optional<MemoryLimit>> read_memory_limit(const SysRoot& sys) {
   for (const auto& [limit, used] : kLimits) {
-    // "max" is no number.
+    // "max" is not a number.
     const auto bytes = TRY(sys.number(limit), "");
     if (!bytes || *bytes >= kNoLimit) continue;
     const auto now = TRY(sys.number(used), "");

@@ -22,7 +22,7 @@ void register_memory(ibv_context& context, uint64_t bytes, VerbsProbe& out) {
   if (region == nullptr) return fail("ibv_reg_mr");
 }
 
-// A descriptor that is none is refused as such by drivers that have dma-buf, which is NCCL's test, too.
+// A descriptor that is not one is refused as such by drivers that have dma-buf, which is NCCL's test, too.
 std::optional<bool> has_dmabuf(ibv_context& context) {
   const HeldVerbs<ibv_pd> domain(ibv_alloc_pd(&context));
   if (domain == nullptr) return std::nullopt;

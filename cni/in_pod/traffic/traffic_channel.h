@@ -35,7 +35,7 @@ struct TrafficAddress {
   std::string text() const;  // "10.244.1.7 port 18517"
 };
 
-// The error names what to look at: address, port, NetworkPolicy.
+// The error names what to check: address, port, NetworkPolicy.
 Result<TrafficChannel> connect_to_listener(const TrafficAddress& listener, double seconds,
                                            const TrafficClock& clock);
 

@@ -3,6 +3,7 @@
 #include "common/escape.h"
 #include "common/ip_address.h"
 #include "common/json.h"
+#include "common/one_of.h"
 
 #include <algorithm>
 #include <cmath>
@@ -68,7 +69,8 @@ Result<std::optional<TrafficFailure>> parse_failure(ObjectReader& reader) {
   if (object == nullptr) return std::optional<TrafficFailure>();
   ObjectReader inner(*object, "failed");
   const auto stage = parse_traffic_stage(TRY(inner.text("stage"), "").value_or(""));
-  if (!stage) return inner.error("stage", "is unknown");
+  if (!stage)
+    return inner.error("stage", "must be a stage of this version's test; use one version in both pods");
   return std::optional(
       TrafficFailure{*stage, static_cast<int>(TRY(number(inner, "error", 0, kMaxErrno), ""))});
 }
@@ -226,7 +228,7 @@ Result<TrafficOrder> parse_order(std::string_view line) {
   if (word == "open") return TrafficOrder(OpenOrder{TRY(ends_of(reader), "")});
   if (word == "write") return TrafficOrder(WriteOrder{TRY(rails_of(reader), "")});
   if (word == "end") return TrafficOrder(EndOrder());
-  return reader.error("order", "is unknown");
+  return reader.error("order", must_be_one_of({"open", "write", "end"}, word));
 }
 
 Result<OfferedEnds> parse_ends(std::string_view line) {

@@ -56,7 +56,7 @@ std::string format_ends(const OfferedEnds& ends);
 std::string format_results(const WriteResults& results);
 std::string format_refusal(const std::string& text);
 
-// Errc::protocol: it is no such line. Errc::peer: it is a refusal, with the peer's text.
+// Errc::protocol: it is not such a line. Errc::peer: it is a refusal, with the peer's text.
 Result<TrafficHello> parse_hello(std::string_view line);
 Result<TrafficOrder> parse_order(std::string_view line);
 Result<OfferedEnds> parse_ends(std::string_view line);

@@ -21,7 +21,7 @@ uint32_t depth_of(uint32_t message_bytes);
 
 Result<TrafficOutcome> call_for_traffic(TrafficChannel& channel, const TrafficSide& side, TrafficSize size);
 
-// An error: who has connected is no caller, so there is no test.
+// An error: who has connected is not a caller, so there is no test.
 Result<TrafficSize> greet_caller(TrafficChannel& channel, const TrafficSide& side);
 // Until the caller ends the test.
 Result<> serve_traffic(TrafficChannel& channel, const TrafficSide& side, TrafficSize size);

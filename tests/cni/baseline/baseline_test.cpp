@@ -114,12 +114,12 @@ TEST_CASE("a device that cannot be restored is unclean: DEL succeeds, ADD refuse
   REQUIRE(unclean.at(kVf).size() == 1);
   CHECK_THAT(unclean.at(kVf).front(), Catch::StartsWith("rings: rx is 512, was 256 ("));
 
-  const std::string at_home = node.world.snapshot();
+  const std::string in_host = node.world.snapshot();
   const auto refused = node.add(kConf);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::busy);
   CHECK_THAT(refused.error().text, Catch::Contains("rings: rx is 512, was 256"));
-  CHECK(node.world.snapshot() == at_home);
+  CHECK(node.world.snapshot() == in_host);
   CHECK_THAT(node.sweep(true).text(), Catch::Contains("would be restored: 0000:21:10.0: rings"));
   CHECK_THAT(node.sweep().text(), Catch::Contains("failed: 0000:21:10.0: "));
   CHECK(node.unclean().contains(kVf));

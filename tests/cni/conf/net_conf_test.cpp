@@ -120,8 +120,7 @@ TEST_CASE("hostUse is refuse, which is the default, or allow") {
   CHECK_FALSE(parsed("").host_use_allowed);
   CHECK_FALSE(parsed(R"("hostUse":"refuse")").host_use_allowed);
   CHECK(parsed(R"("hostUse":"allow")").host_use_allowed);
-  CHECK(refused(with(R"("hostUse":"warn")")).text ==
-        "hostUse: \"warn\" is not known; allowed are refuse and allow");
+  CHECK(refused(with(R"("hostUse":"warn")")).text == "hostUse: must be one of refuse, allow, got \"warn\"");
 }
 
 TEST_CASE("podNetAdmin is false, which is the default, or true") {
@@ -223,15 +222,18 @@ TEST_CASE("VF settings that no driver accepts are refused by name before any cha
        {R"("vlan":5,"vlanQoS":8)", "vlanQoS: "},
        {R"("vlanProto":"802.1q")", "vlanProto: it needs vlan"},
        {R"("vlan":0,"vlanProto":"802.1ad")", "vlanProto: 802.1ad needs a vlan other than 0"},
-       {R"("vlan":5,"vlanProto":"qinq")", "vlanProto: \"qinq\" is not known; allowed are 802.1q and 802.1ad"},
+       {R"("vlan":5,"vlanProto":"qinq")", "vlanProto: must be one of 802.1q, 802.1ad, got \"qinq\""},
        {R"("min_tx_rate":200,"max_tx_rate":100)", "min_tx_rate: 200 Mbit/s is more than max_tx_rate, 100"},
        {R"("max_tx_rate":-1)", "max_tx_rate: "},
-       {R"("spoofchk":"true")", "spoofchk: \"true\" is not known; allowed are on and off"},
+       {R"("spoofchk":"true")", "spoofchk: must be one of on, off, got \"true\""},
        {R"("trust":true)", "trust: "},
-       {R"("link_state":"up")", "link_state: \"up\" is not known; allowed are auto, enable and disable"},
-       {R"("guid":"00:11")", "guid: \"00:11\" is not a GUID"},
-       {R"("guid":"00:00:00:00:00:00:00:00")", "guid: 00:00:00:00:00:00:00:00 is not the GUID of a port"},
-       {R"("pkey":"0x12345")", "pkey: "},
+       {R"("link_state":"up")", "link_state: must be one of auto, enable, disable, got \"up\""},
+       {R"("guid":"00:11")", "guid: must be a GUID like 00:11:22:33:44:55:66:77, got \"00:11\""},
+       {R"("guid":"00:00:00:00:00:00:00:00")", "guid: must not be all zeros or all ones"},
+       {R"("pkey":"0x12345")", "pkey: must be a partition key"},
+       {R"("pkey":"0x0000")", "pkey: must be a partition key"},
+       {R"("pkey":"0x8000")", "pkey: must be a partition key"},
+       {R"("pkey":"default")", "pkey: must be a partition key"},
        {R"("rdmaIsolation":true,"rdma":"off")", "rdmaIsolation: it says the opposite of rdma"}}));
   CAPTURE(text);
   const Error error = refused(with(text));
@@ -254,7 +256,15 @@ TEST_CASE("A GUID comes from runtimeConfig, then from args.cni, then from the ne
 TEST_CASE("rdmaIsolation means what ib-sriov-cni means by it") {
   CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma == RdmaPolicy::require);
   CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma == RdmaPolicy::off);
-  CHECK(parse_net_conf(with(R"("pkey":"0x2000")"))->rdma == RdmaPolicy::automatic);
+}
+
+TEST_CASE("a partition key is accepted with and without 0x and the membership bit, and changes nothing") {
+  const auto word = GENERATE(as<std::string>(), "0x0001", "0x2000", "2000", "0X7FFF", "0x8001", "0xffff", "");
+  CAPTURE(word);
+  const auto conf = parse_net_conf(with(R"("pkey":")" + word + "\""));
+  REQUIRE(conf);
+  CHECK(conf->rdma == RdmaPolicy::automatic);
+  CHECK(conf->vf.empty());
 }
 
 TEST_CASE("A key whose value asks for nothing is accepted") {
@@ -411,7 +421,8 @@ TEST_CASE("A log level is read in any letter case, and one that is not known is 
   const NetConf conf = parsed(R"("logLevel":"loud")");
   CHECK(conf.log_level == LogLevel::info);
   REQUIRE(conf.warnings.size() == 1);
-  CHECK_THAT(conf.warnings[0], Catch::StartsWith("logLevel: \"loud\" is not known"));
+  CHECK_THAT(conf.warnings[0],
+             Catch::StartsWith("logLevel: info is used, because it must be one of panic, "));
 }
 
 TEST_CASE("A log file that is no absolute path is a warning, and the log goes to stderr") {

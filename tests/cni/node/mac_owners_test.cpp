@@ -60,7 +60,7 @@ TEST_CASE("a MAC address that another VF of the PF has is set with a warning") {
   MacNode node;
   node.world.vf("0000:21:10.4").mac = MacAddress::parse("02:00:00:00:00:42");
   node.attach();
-  CHECK_THAT(node.logged(), Contains("the MAC address that is asked for is another's, too") &&
+  CHECK_THAT(node.logged(), Contains("the requested MAC address is in use by others, too") &&
                                 Contains("device=0000:21:10.0") && Contains("mac=02:00:00:00:00:42") &&
                                 Contains("\"VF 2 of pf0\"") && Contains("id=VF-MAC-IN-USE"));
 }
@@ -118,7 +118,7 @@ TEST_CASE("without a MAC address in the network nobody is asked who else has one
   CHECK(node.logged().empty());
 }
 
-TEST_CASE("a MAC address costs one look at the VFs and one list of the host's links") {
+TEST_CASE("a MAC address costs one query of the VFs and one list of the host's links") {
   MacNode node;
   node.attach();
   CHECK(node.calls("links") == 1);

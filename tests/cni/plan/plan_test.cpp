@@ -579,18 +579,18 @@ TEST_CASE("The result of a device for user space has the address and MTU of its 
   s.state.pf = Link{};
   s.state.pf->mac = *MacAddress::parse("02:00:00:00:00:01");
   s.state.pf->mtu = 9000;
-  CHECK_FALSE(s.plan().told_mac);
-  CHECK(s.plan().told_mtu == 9000);
+  CHECK_FALSE(s.plan().reported_mac);
+  CHECK(s.plan().reported_mtu == 9000);
   s.state.vf_settings.mac = MacAddress{std::vector<uint8_t>(6)};
-  CHECK_FALSE(s.plan().told_mac);
+  CHECK_FALSE(s.plan().reported_mac);
   s.state.vf_settings.mac = MacAddress::parse("02:00:00:00:00:06");
-  CHECK(s.plan().told_mac->text() == "02:00:00:00:00:06");
+  CHECK(s.plan().reported_mac->text() == "02:00:00:00:00:06");
   s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
-  CHECK(s.plan().told_mac->text() == "02:00:00:00:00:05");
+  CHECK(s.plan().reported_mac->text() == "02:00:00:00:00:05");
   s.conf.mac.reset();
   s.conf.type = "host-device";
-  CHECK_FALSE(s.plan().told_mac);
-  CHECK(s.plan().told_mtu == 0);
+  CHECK_FALSE(s.plan().reported_mac);
+  CHECK(s.plan().reported_mtu == 0);
 }
 
 TEST_CASE("Under type sriov an MTU that the device cannot have is a warning, any other one is set") {

@@ -67,7 +67,7 @@ struct Node : FakeNode {
     world.link("enp1s0f0v0").altnames = {"net1", "enp1s0f0v0-a-long-name"};
     for (const char* pod : {"/run/netns/a", "/run/netns/b"}) world.add_veth(world.add_netns(pod), "eth0");
     install_lease_ipam("fake-ipam", kAddresses);
-    if (scene.name == kCdi.name) promise_by_cdi();
+    if (scene.name == kCdi.name) allocate_by_cdi();
   }
 
   void add_devices() {
@@ -84,7 +84,7 @@ struct Node : FakeNode {
   }
 
   // As Allocate does it. Its numbers are others by now, because RDMA devices before this one are gone.
-  void promise_by_cdi() {
+  void allocate_by_cdi() {
     const CdiSpec spec{"nvidia.com/net-pci",
                        kVf,
                        {.nodes = {{"/dev/infiniband/uverbs5", "/dev/infiniband/uverbs5", "rw"},
@@ -95,13 +95,15 @@ struct Node : FakeNode {
         write_allocated_nodes(dir.path("run"), *DeviceId::parse(kVf), {{"umad5", "uverbs5"}, spec_path()}));
   }
   std::string spec_path() const { return dir.path("vfrail-spec.json"); }
-  // "as told" (the allocated nodes), "corrected", or neither, which no fault may bring about.
+  // "as allocated" (the allocated nodes), "corrected", or neither, which no fault may bring about.
   std::string spec_state() const {
     const auto spec = read_cdi_spec(spec_path());
     if (!spec || !*spec) return spec ? "missing" : spec.error().text;
     std::string out;
     for (const DeviceNode& node : (*spec)->edits.nodes) out += node.host_path.substr(16) + " ";
-    return out == "uverbs5 umad5 rdma_cm " ? "as told" : out == "umad0 uverbs0 rdma_cm " ? "corrected" : out;
+    return out == "uverbs5 umad5 rdma_cm "   ? "as allocated"
+           : out == "umad0 uverbs0 rdma_cm " ? "corrected"
+                                             : out;
   }
 
   std::string config() const {
@@ -122,7 +124,7 @@ struct Node : FakeNode {
     std::string out = world.snapshot();
     if (scene.name == kCdi.name) {
       const std::string spec = spec_state();
-      out += spec == "as told" || spec == "corrected" ? "a CDI spec\n" : "CDI spec: " + spec + "\n";
+      out += spec == "as allocated" || spec == "corrected" ? "a CDI spec\n" : "CDI spec: " + spec + "\n";
     }
     for (const std::string& folder :
          {dir.path("leases"), dir.path("state/attachments"), dir.path("state/devices"), dir.path("locks")}) {
@@ -569,7 +571,7 @@ TEST_CASE("a second ADD of a device in use is refused as busy and changes nothin
   CHECK(node.everything() == during);
 }
 
-TEST_CASE("a second ADD of a living attachment is refused and changes nothing") {
+TEST_CASE("a second ADD of an active attachment is refused and changes nothing") {
   Node node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   const std::string during = node.everything();
@@ -727,7 +729,7 @@ TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the de
   const auto added = node.add("c1", "/run/netns/a");
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find(reason) != std::string::npos);
-  node.promise_by_cdi();
+  node.allocate_by_cdi();
   CHECK(node.everything() == before);
 }
 

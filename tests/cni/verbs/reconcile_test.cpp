@@ -118,7 +118,7 @@ TEST_CASE("a sweep of a node without attachments does nothing") {
   CHECK(node.everything() == pristine());
 }
 
-TEST_CASE("a sweep leaves a living attachment alone") {
+TEST_CASE("a sweep leaves an active attachment alone") {
   Node node;
   REQUIRE(node.add());
   const std::string during = node.everything();
@@ -167,8 +167,9 @@ TEST_CASE("a sweep waits for a device that the kernel has not yet returned") {
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   const auto host = node.world.open(FakeWorld::kHost);
-  const int home = node.world.add_netns("/ending");
-  REQUIRE(host->change_link(node.world.link("net1").index, {.netns_fd = node.world.open(home)->netns_fd()}));
+  const int ending = node.world.add_netns("/ending");
+  REQUIRE(
+      host->change_link(node.world.link("net1").index, {.netns_fd = node.world.open(ending)->netns_fd()}));
   node.world.while_waiting = [&] { node.world.end_netns("/ending"); };
   CHECK_THAT(node.sweep(), Contains("1 released"));
   CHECK(node.everything() == pristine(true));
@@ -326,7 +327,7 @@ TEST_CASE("a device of an ended pod that is in another pod by now is not touched
   CHECK(node.world.snapshot() == during);
 }
 
-TEST_CASE("a device that another plugin has given to a living pod is not taken out of it") {
+TEST_CASE("a device that another plugin has given to a running pod is not taken out of it") {
   Node node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
@@ -348,7 +349,7 @@ TEST_CASE("a device that another plugin has given to a living pod is not taken o
   REQUIRE_FALSE(deleted);
   CHECK(deleted.error().code == Errc::busy);
   CHECK_THAT(deleted.error().text, Contains("has not returned to the host") && Contains("/run/netns/b") &&
-                                       Contains("net1 there is its interface, in another pod"));
+                                       Contains("its interface is net1 in another pod"));
   const auto report = node.try_sweep();
   REQUIRE(report);
   CHECK_FALSE(report->all_well());
@@ -376,7 +377,7 @@ TEST_CASE("a pod whose path is gone while a process of it lives has not ended") 
   CHECK(node.has("netns 1 link enp1s0f0v0 "));
 }
 
-TEST_CASE("an ADD does not take a device that a living pod has moved to a namespace of its own") {
+TEST_CASE("an ADD does not take a device that a running pod has moved to a namespace of its own") {
   Node node;
   REQUIRE(node.add());
   const auto link = fs::path(node.dir.path("root/proc/77/ns/net"));
@@ -652,7 +653,7 @@ TEST_CASE("a device that another record of vfrail owns is not adopted") {
   REQUIRE(report);
   CHECK_FALSE(report->all_well());
   CHECK_THAT(report->text(),
-             Contains("cannot be taken over: its record says that it is attached to net1 of container c1"));
+             Contains("cannot be taken over: 0000:21:10.0 is attached to net1 of container c1"));
   CHECK(node.everything() == during);
 }
 

@@ -148,7 +148,7 @@ unplug() {
     qmp device_del "{\"id\": \"$1\"}" && eventually refused test -e "$pci/$address"
 }
 plug() {
-    # The slot is still occupied until QEMU has heard that the kernel let go.
+    # The slot is still occupied until QEMU knows that the kernel let go.
     eventually qmp device_add \
         "{\"driver\": \"igb\", \"id\": \"$1\", \"bus\": \"port${1#pf}\", \"netdev\": \"wire${1#pf}\"}"
 }

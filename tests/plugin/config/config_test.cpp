@@ -248,8 +248,8 @@ TEST_CASE("a file without any of the three formats is an error") {
 
 TEST_CASE("an unknown device type is refused with what was probably meant") {
   CHECK(error_of(resource(R"("resourceName":"a","deviceType":"netdevice")")).text ==
-        "c.json: resourceList[0] (intel.com/a): deviceType: \"netdevice\" is unknown, allowed are "
-        "netDevice, auxNetDevice and accelerator; did you mean \"netDevice\"?");
+        "c.json: resourceList[0] (intel.com/a): deviceType: must be one of netDevice, "
+        "auxNetDevice, accelerator, got \"netdevice\"; did you mean \"netDevice\"?");
 }
 
 TEST_CASE("missing selectors are a clear error") {
@@ -307,8 +307,8 @@ TEST_CASE("RDMA and vDPA exclude each other") {
 
 TEST_CASE("an unknown host use is refused with those that are allowed") {
   CHECK(error_of(resource(R"("resourceName":"a","hostUse":"never")")).text ==
-        "c.json: resourceList[0] (intel.com/a): hostUse: \"never\" is unknown, allowed are "
-        "refuse, warn, allow");
+        "c.json: resourceList[0] (intel.com/a): hostUse: must be one of refuse, warn, allow, "
+        "got \"never\"");
 }
 
 TEST_CASE("resource names are those that kubelet and the peer accept") {

@@ -486,7 +486,7 @@ TEST_CASE("rails in one network are good where the settings of all of them keep 
   CHECK(results_of("VF-N43", apart)[0].finding == Finding::good);
 }
 
-TEST_CASE("the settings of another network namespace, or of one rail alone, are not judged") {
+TEST_CASE("the settings of another network namespace, or of one rail alone, are not compared") {
   for (const char* gone : {"proc/sys/net/core", "proc/sys/net/ipv4/conf/eth2", "proc/1/net/route"}) {
     Tree tree("");
     tree.add(kGood);
@@ -561,7 +561,7 @@ TEST_CASE("the partition of an attached network is looked for in the table of it
   CHECK(contains(missing.text, "partition 0x8005, which is not in the table of 0000:18:00.0"));
 }
 
-TEST_CASE("what of a fabric is not there is not judged: neither a file of the kernel nor a table") {
+TEST_CASE("what of a fabric is not there is not evaluated: neither a file of the kernel nor a table") {
   Tree tree("");
   tree.add(kGood + kInfiniband);
   const std::string wanted = R"({"resourceList":[{"resourceName":"ib","selectors":{"pKeys":["0x0005"]}}]})";
@@ -876,7 +876,7 @@ TEST_CASE("kubelet and the CNI plugins are looked for in the folders that serve 
   CHECK(results_of("VF-N31", node).front().finding == Finding::advice);
 }
 
-TEST_CASE("the RDMA mode is judged by what the resources and networks of this node need") {
+TEST_CASE("the RDMA mode is compared with what the resources and networks of this node need") {
   const std::string own = R"({"resourceName":"vf","selectors":{"isRdma":true,"isPf":false}})";
   const std::string shared =
       R"("configList":[{"resourceName":"shared","rdmaHcaMax":9,"hostUse":"warn","selectors":{"ifNames":["eth1"]}}])";
@@ -929,7 +929,7 @@ TEST_CASE("whether whereabouts has its kubeconfig is unknown where the folder is
   CHECK(results_of("VF-N32", tree)[0].finding == Finding::unknown);
 }
 
-TEST_CASE("VFs that are not enabled are judged by the other cards of the model, and by the resources") {
+TEST_CASE("VFs that are not enabled are compared with the other cards of the model, and with the resources") {
   const std::string second =
       "pci pci0000:17/0000:18:00.0 class=0x020000 vendor=15b3 device=101d driver=mlx5_core net=eth2:1 "
       "carrier=1 rdma=mlx5_5:Ethernet:ACTIVE:LinkUp:1\n";
@@ -955,7 +955,7 @@ TEST_CASE("VFs that are not enabled are judged by the other cards of the model, 
   CHECK(contains(empty.text, "intel.com/vf has no device: it selects VFs, and of 0000:18:00.0"));
 }
 
-TEST_CASE("where the kernel binds no drivers to VFs, it is told to do so first") {
+TEST_CASE("where the kernel binds no drivers to VFs, the remedy is to enable that first") {
   Tree tree("");
   tree.add(kGood + kPf + "sriov_drivers_autoprobe = 0\n");
   tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.2/driver");

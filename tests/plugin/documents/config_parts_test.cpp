@@ -229,10 +229,10 @@ TEST_CASE("a policy that cannot be converted is refused with document, line and 
   CHECK(refusal("  resourceName: a\n  nicSelector:\n    netFilter: openstack/NetworkID:x\n")
             .find("spec.nicSelector.netFilter (line 8): it asks the cloud's metadata") != std::string::npos);
   CHECK(refusal("  resourceName: a\n  deviceType: vfio\n  nicSelector: {pfNames: [x]}\n") ==
-        where + "spec.deviceType (line 7): \"vfio\" is unknown, allowed are netdevice, vfio-pci");
+        where + "spec.deviceType (line 7): must be one of netdevice, vfio-pci, got \"vfio\"");
   CHECK(refusal("  resourceName: a\n  nicSelector: {pfNames: x}\n")
             .find("spec.nicSelector.pfNames (line 7): must be a list") != std::string::npos);
-  CHECK(refusal("  - x\n") == where + "spec (line 2): missing, or no object");
+  CHECK(refusal("  - x\n") == where + "spec (line 2): must be an object, got a list");
 }
 
 TEST_CASE("a policy that selects more or less than it states is a mistake") {

@@ -45,7 +45,7 @@ TEST_CASE("the host's network namespace is that of PID 1, and has sysctls that n
 TEST_CASE("a node without visible interfaces is not served, and unseen devices count as in use") {
   Inventory inventory;
   inventory.functions = {physical("0000:01:00.0", ""), physical("0000:02:00.0", "")};
-  inventory.functions[1].pf = inventory.functions[0].address;  // a VF in a pod is no riddle
+  inventory.functions[1].pf = inventory.functions[0].address;  // a VF in a pod is not unseen
   HostView view{.is_host_namespace = false, .sees_interfaces = false, .unseen = {"0000:01:00.0"}};
   SECTION("in the host an unseen device has been moved by somebody") {
     view.is_host_namespace = true;

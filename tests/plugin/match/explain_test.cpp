@@ -98,7 +98,7 @@ TEST_CASE("a PF whose VFs are advertised, a member of a bond and a device in a p
   const Tree management("management");
   const Explained host(R"({"resourceList":[{"resourceName":"a","selectors":{}}]})", management);
   const FunctionTrace& member = host.of("0000:01:00.0");
-  CHECK(member.resources.at(0).result.ruling == MatchKind::host_use);
+  CHECK(member.resources.at(0).result.kind == MatchKind::host_use);
   CHECK(render_explanations({member}, host.inventory).find("+ {} selects everything") != std::string::npos);
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("a bond's RDMA device is described as such") {
       tree);
   const FunctionTrace& nic = all.of("0000:5e:00.0");
   CHECK(nic.pools.empty());
-  CHECK(nic.resources.at(0).result.ruling == MatchKind::host_use);
+  CHECK(nic.resources.at(0).result.kind == MatchKind::host_use);
   CHECK(nic.remarks.at(0) == "it is a member of bond0, a bond (802.3ad) of eno1, eno2");
   CHECK(nic.remarks.at(1) ==
         "its RDMA device mlx5_bond_0 is the one of that bond: RoCE over all its members, no InfiniBand");
@@ -153,7 +153,7 @@ TEST_CASE("an explanation as JSON has each field") {
   const Explained all(kConfig, tree);
   const Json first = explanation_json(all.of("0000:21:10.2"));
   const Json& ib = first.find("resources")->as_array()->at(2);
-  CHECK(*ib.find("ruling")->as_text() == "no_selector");
+  CHECK(*ib.find("match")->as_text() == "no_selector");
   const Json& field = ib.find("selectors")->as_array()->at(0).as_array()->at(2);
   CHECK(*field.find("field")->as_text() == "linkTypes");
   CHECK_FALSE(*field.find("matches")->as_bool());

@@ -127,16 +127,16 @@ TEST_CASE("the netdev of a virtio device is that of the device below it") {
 TEST_CASE("in a pod, the netdev is searched in the namespaces of pods") {
   Bench bench;
   bench.take_away(kVf0);
-  int looks = 0;
+  int searches = 0;
   const auto counters = bench.read([&] {
-    ++looks;
+    ++searches;
     PodNamespaces out;
     out.in_reach = true;
     out.netdevs[kVf0] = kTraffic;
     out.rdma["mlx5_0"] = {{.device = "mlx5_0", .port = 1, .counters = {{"sent_pkts", 9}}}};
     return out;
   });
-  CHECK(looks == 1);
+  CHECK(searches == 1);
   CHECK(counters.at(kVf0).traffic == kTraffic);
   REQUIRE(counters.at(kVf0).rdma.size() == 1);
   CHECK(counters.at(kVf0).rdma[0].counters[0].value == 9);

@@ -233,8 +233,8 @@ TEST_CASE("render prints the network of each HostDeviceNetwork, or none if one i
   CHECK(nameless.code == 2);
   CHECK(nameless.out.empty());
   CHECK(nameless.err == "vfrail: " + options.file +
-                            ": document 1 (HostDeviceNetwork without a name): metadata.name: missing, or no "
-                            "text [VF-INVALID-INPUT]\n");
+                            ": document 1 (HostDeviceNetwork without a name): metadata.name: must be a "
+                            "string that is not empty [VF-INVALID-INPUT]\n");
   options.file = write(folder, "map.yaml", kMap);
   CHECK(run([&] { return render(options); }).err ==
         "vfrail: " + options.file +

@@ -61,21 +61,21 @@ TEST_CASE("a plugin is not ready while the node cannot be read, and says why") {
 
 TEST_CASE("the heartbeat asks once, and reports silence for as long as nobody answers") {
   Status status;
-  CHECK_FALSE(status.silent_for());
+  CHECK_FALSE(status.since_heartbeat());
   int asked = 0;
   status.connect([&] { ++asked; });
-  CHECK(status.silent_for() == std::chrono::milliseconds{0});
+  CHECK(status.since_heartbeat() == std::chrono::milliseconds{0});
   CHECK(asked == 1);
   const auto since = std::chrono::steady_clock::now();
-  while (*status.silent_for() == std::chrono::milliseconds{0}) {
+  while (*status.since_heartbeat() == std::chrono::milliseconds{0}) {
     REQUIRE(std::chrono::steady_clock::now() - since < kDeadline);
   }
   CHECK(asked == 1);
   status.answer();
-  CHECK(status.silent_for() == std::chrono::milliseconds{0});
+  CHECK(status.since_heartbeat() == std::chrono::milliseconds{0});
   CHECK(asked == 2);
   status.connect({});
-  CHECK_FALSE(status.silent_for());
+  CHECK_FALSE(status.since_heartbeat());
 }
 
 }  // namespace vfrail::test

@@ -1,4 +1,4 @@
-#include "plugin/config/pkey.h"
+#include "common/pkey.h"
 
 #include <charconv>
 
