@@ -116,6 +116,9 @@ class ObjectReader {
   Result<const Json::Object*> object(std::string_view key);  // null when absent
   Result<const Json::Array*> array(std::string_view key);    // null when absent
 
+  // Of a state file: the key "schema" must be the one number that this version reads.
+  Result<> schema(int64_t known);
+
   // "path.key".
   std::string path(std::string_view key) const;
   // "path.key (line 7)", or without the line if it is not known. `key` can be "vendors[2]".

@@ -76,7 +76,7 @@ Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& 
 Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.name.empty()) {
     // By an alternative name as well, which sysfs does not have.
-    if (auto link = TRY(host.find_link(selector.name), "find device " + selector.name)) return link->name;
+    if (auto link = TRY(host.find_link(selector.name), "device")) return link->name;
     return Error{Errc::not_found, 0,
                  "device: the host has no interface " + selector.name + "; compare it with ip link",
                  ErrorId::device_not_on_node};

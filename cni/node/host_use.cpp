@@ -51,7 +51,7 @@ Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const st
   std::vector<Link> out;
   for (const std::string& name : TRY(list_uppers(sys, netdev), "find what stands on " + netdev)) {
     // No value: it has been removed since.
-    if (auto upper = TRY(host.find_link(name), "read " + name)) out.push_back(std::move(*upper));
+    if (auto upper = TRY(host.find_link(name), "")) out.push_back(std::move(*upper));
   }
   return out;
 }

@@ -185,7 +185,7 @@ Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachmen
     if (!one.kind.empty() || !device) return false;
     return TRY(read_device(world.sys, *device, Facts::netdevs), "").value_or(Device()).netdevs.empty();
   };
-  auto link = TRY(pod.find_link(attachment.name.ifname), "");
+  auto link = TRY(pod.find_link(attachment.name.ifname), "in the pod");
   if (link && (is_child(*link) || TRY(may_be(*link), ""))) return link;
   for (Link& one : TRY(pod.links(), "")) {
     if (is_child(one)) return std::optional(std::move(one));
@@ -220,7 +220,7 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceI
   if (state.vf.empty()) return std::optional<VfBefore>();
   const auto place = TRY(find_vf_place(world.sys, device), "find the PF").place;
   if (!place) return std::optional<VfBefore>();
-  const auto now = TRY(world.host.vf_settings(place->pf_link, place->index), "read " + place->pf);
+  const auto now = TRY(world.host.vf_settings(place->pf_link, place->index), place->pf);
   if (!now) return std::optional<VfBefore>();
   VfBefore out;
   out.settings = now->missing(state.vf.only(*now));
@@ -241,8 +241,7 @@ Result<> find_foreign_rdma(const ForeignAttachment& attachment, Kernel& pod, Wor
   for (const std::string& name : attachment.state.rdma) {
     const auto device = TRY(pod.find_rdma_device(name), "");
     if (!device) continue;
-    record.rdma.push_back(name);
-    record.rdma_index.push_back(device->index);
+    record.rdma.push_back({name, name, device->index});
   }
   return {};
 }

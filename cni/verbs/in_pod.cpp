@@ -26,7 +26,7 @@ Result<> read_device_part(const Record& record, World& world, InPod& out) {
   const auto device = TRY(read_device(world.sys, *record.device, Facts::pf | Facts::verbs_nodes), "");
   if (!device) return {};
   out.pf = device->pf;
-  if (!record.rdma.empty()) out.rdma = record.rdma_name_in_pod(0);
+  if (!record.rdma.empty()) out.rdma = record.rdma.front().in_pod;
   out.uverbs = TRY(find_verbs_node(world.sys, *device, out.rdma), "");
   const auto node = TRY(DeviceFolder(world.sys, *record.device).number("numa_node"), "");
   if (node && *node >= 0) out.numa_node = static_cast<int>(*node);
@@ -50,7 +50,7 @@ Result<std::string> find_default_interface(Kernel& pod) {
   const auto routes = TRY(pod.default_routes(), "find the default route of the pod");
   const Route* route = preferred(routes);
   if (route == nullptr) return std::string();
-  const auto link = TRY(pod.find_link(route->link), "find the interface of the pod's default route");
+  const auto link = TRY(pod.find_link(route->link), "the pod's default route");
   return link ? link->name : std::string();
 }
 
@@ -61,7 +61,7 @@ Result<> read_in_pod(const Record& record, AddedParts& added, Kernel& pod, World
   if (added.chained == Chained::rdma) {
     // An earlier plugin has made the interface, and its result has the addresses.
     const Request& request = added.request;
-    link = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
+    link = TRY(pod.find_link(request.ifname), "in the pod");
     assignment = TRY(assignment_of(*added.conf.prev_result, request.ifname, request.netns), "prevResult");
   }
   if (link) {

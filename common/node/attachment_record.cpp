@@ -288,6 +288,39 @@ Result<std::map<uint32_t, std::string>> parse_irqs(ObjectReader& record) {
   return out;
 }
 
+// A list for each part, as since the first version: names in the pod and indices came later, and are empty
+// where a record has none.
+void put_rdma(const std::vector<MovedRdma>& devices, Json& out) {
+  std::vector<std::string> names;
+  std::vector<std::string> in_pod;
+  std::vector<uint32_t> indices;
+  for (const MovedRdma& one : devices) {
+    names.push_back(one.name);
+    in_pod.push_back(one.in_pod);
+    if (one.index) indices.push_back(*one.index);
+  }
+  if (in_pod == names) in_pod.clear();
+  if (indices.size() != names.size()) indices.clear();
+  out.set("rdma", Json(names)).set("rdmaInPod", Json(in_pod)).set("rdmaIndex", format_indices(indices));
+}
+
+Result<std::vector<MovedRdma>> parse_rdma(ObjectReader& reader) {
+  const auto names = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
+  const auto in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
+  const auto indices =
+      TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device"), "").value_or(std::vector<uint32_t>());
+  if (!in_pod.empty() && in_pod.size() != names.size())
+    return reader.error("rdmaInPod", "must be as many as in rdma");
+  if (!indices.empty() && indices.size() != names.size())
+    return reader.error("rdmaIndex", "must be as many as in rdma");
+  std::vector<MovedRdma> out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    out.push_back({names[i], in_pod.empty() ? names[i] : in_pod[i]});
+    if (!indices.empty()) out.back().index = indices[i];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string format_record(const Record& record) {
@@ -306,9 +339,9 @@ std::string format_record(const Record& record) {
   if (record.routing_table) out.set("routingTable", *record.routing_table);
   if (!record.irqs.empty()) out.set("irqs", format_irqs(record.irqs));
   out.set("port", record.port ? Json(*record.port) : Json());
-  out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
-  out.set("rdmaInPod", Json(record.rdma_in_pod));
-  out.set("rdmaIndex", format_indices(record.rdma_index)).set("indexInPod", record.index_in_pod);
+  out.set("podMac", record.pod_mac.text());
+  put_rdma(record.rdma, out);
+  out.set("indexInPod", record.index_in_pod);
   if (record.allocated_file) out.set("allocatedFile", *record.allocated_file);
   if (record.in_pod) out.set("inPod", format_in_pod(*record.in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
@@ -318,9 +351,7 @@ std::string format_record(const Record& record) {
 Result<Record> parse_record(std::string_view text) {
   const Json json = TRY(Json::parse_object(text, kMaxRecordBytes), "");
   ObjectReader reader(*json.as_object(), "");
-  const auto schema = TRY(reader.integer("schema"), "");
-  if (schema != kSchema)
-    return reader.error("schema", "this version reads schema " + std::to_string(kSchema) + " only");
+  TRY(reader.schema(kSchema), "");
   Record out;
   out.attachment.container_id = TRY(text_of(reader, "containerId"), "");
   out.attachment.ifname = TRY(text_of(reader, "ifname"), "");
@@ -344,14 +375,7 @@ Result<Record> parse_record(std::string_view text) {
   if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
     out.port = static_cast<uint32_t>(*port);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
-  out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
-  out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
-  if (!out.rdma_in_pod.empty() && out.rdma_in_pod.size() != out.rdma.size())
-    return reader.error("rdmaInPod", "must be as many as in rdma");
-  out.rdma_index =
-      TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device"), "").value_or(std::vector<uint32_t>());
-  if (!out.rdma_index.empty() && out.rdma_index.size() != out.rdma.size())
-    return reader.error("rdmaIndex", "must be as many as in rdma");
+  out.rdma = TRY(parse_rdma(reader), "");
   // Records of older versions do not have it; the kernel keeps an index where it can.
   const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
   out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;

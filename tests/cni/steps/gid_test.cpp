@@ -45,7 +45,7 @@ struct GidBench {
     Record record;
     record.attachment = {"c", ifname(device)};
     record.device = *DeviceId::parse(pcis[device]);
-    record.rdma = {rdma.name};
+    record.rdma = {{rdma.name, rdma.name, rdma.index}};
     const InPod in_pod{.mac = {}, .addresses = ips, .rdma = rdma.name, .link_layer = "Ethernet"};
     const auto found = wait_for_gid(record, in_pod, milliseconds(20), *pods[pod], world);
     REQUIRE(found);
