@@ -1,14 +1,12 @@
 #include "cni/node/device.h"
 
 #include "common/error_id.h"
+#include "common/files.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"
-#include "common/unique_fd.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <unistd.h>
+#include <map>
 
 namespace vfrail {
 
@@ -123,13 +121,20 @@ Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
     return none("has no PF on this machine: it is not a VF, or this is a VM and the PF is the hypervisor's");
   }
   PfSearch out{DeviceId(*pf), "", "", false};
+  const DeviceFolder folder(sys, *out.pf);
+  const Driver driver(TRY(folder.link_name("driver"), ""));
+  std::map<std::string, std::string> entries;  // by the interface's name
+  for (std::string& entry : TRY(list_netdevs(folder, driver), ""))
+    entries[entry.substr(entry.rfind('/') + 1)] = std::move(entry);
   std::vector<std::string> names;
-  for (const Netdev& netdev : TRY(read_netdevs(DeviceFolder(sys, *out.pf), Driver(), {}), ""))
-    names.push_back(netdev.name);
+  for (const auto& [name, entry] : entries) names.push_back(name);
   out.netdev = TRY(choose_uplink(sys, names), "");
-  if (!out.netdev.empty()) return out;
+  if (!out.netdev.empty()) {
+    out.entry = entries[out.netdev];
+    return out;
+  }
   PfSearch without = none("has a PF, " + pf->text() + ", without an interface in the host");
-  without.later = !Driver(TRY(DeviceFolder(sys, *out.pf).link_name("driver"), "")).is_user_space();
+  without.later = !driver.is_user_space();
   return without;
 }
 
@@ -137,7 +142,7 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
   PfSearch found = TRY(find_pf(sys, vf), "");
   if (!found.pf) return VfSearch{std::nullopt, std::move(found.why_not), found.later};
   const DeviceFolder folder(sys, *found.pf);
-  const auto link = TRY(folder.number("net/" + found.netdev + "/ifindex"), "");
+  const auto link = TRY(folder.number(found.entry + "/ifindex"), "");
   if (!link) {
     return Error{Errc::busy, 0,
                  "the index of " + found.netdev + ", the PF of " + vf.text() + ", cannot be read"};
@@ -152,11 +157,8 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
 
 Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
   const auto write = [&](const std::string& file) -> Result<> {
-    const UniqueFd fd(::open(sys.path(file).c_str(), O_WRONLY | O_CLOEXEC));
-    const std::string& name = id.text();
-    if (fd.valid() && ::write(fd.get(), name.data(), name.size()) == static_cast<ssize_t>(name.size()))
-      return {};
-    return Error::from_errno(errno, "write " + name + " to " + file);
+    TRY(write_attribute(sys.path(file), id.text()), id.text());
+    return {};
   };
   // No driver is bound if an earlier attempt was killed between the two.
   const std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"), "");
