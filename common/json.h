@@ -41,6 +41,10 @@ class Json {
   Json(const char* value) : value_(std::string(value)) {}
   Json(Array value) : value_(std::move(value)) {}
   Json(Object value) : value_(std::move(value)) {}
+  // A name (common/ids.h) is its text.
+  template <class T>
+  requires requires { typename T::IsName; }
+  Json(const T& name) : value_(name.text()) {}
   explicit Json(const std::vector<std::string>& texts) : value_(Array(texts.begin(), texts.end())) {}
   static Json object() { return Json(Object{}); }
   static Json array() { return Json(Array{}); }

@@ -48,7 +48,7 @@ Result<> keep_port(std::vector<Netdev>& netdevs, const std::optional<uint32_t>& 
                ErrorId::device_not_on_node};
 }
 
-Result<Device> device_with_netdev(const SysRoot& sys, const std::string& name) {
+Result<Device> device_with_netdev(const SysRoot& sys, const IfName& name) {
   Device out;
   if (const auto id = TRY(device_of_netdev(sys, name), "")) {
     out.id = *id;
@@ -61,7 +61,7 @@ Result<Device> device_with_netdev(const SysRoot& sys, const std::string& name) {
 }
 
 // By the folder of its device in sysfs.
-Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& selector) {
+Result<IfName> find_netdev_below(const SysRoot& sys, const DeviceSelector& selector) {
   const DeviceFolder folder(SysRoot(sys.path(selector.kernel_path.substr(1))));
   auto found = TRY(read_netdevs(folder, Driver(), {.dev_port = true}), "");
   TRY(keep_port(found, selector.port, selector.kernel_path), "");
@@ -71,7 +71,7 @@ Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& 
 }
 
 // The netdev that one of the static selectors names; empty if none of them is set.
-Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
+Result<IfName> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.name.empty()) {
     // By an alternative name as well, which sysfs does not have.
     if (auto link = TRY(host.find_link(selector.name), "device")) return link->name;
@@ -80,7 +80,7 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
                  ErrorId::device_not_on_node};
   }
   if (selector.mac) {
-    std::string stacked;
+    IfName stacked;
     for (const Link& link : TRY(host.links(), "find hwaddr " + selector.mac->text())) {
       if (link.mac != *selector.mac) continue;
       // A VLAN or bond inherits the address of its lower interface; hardware is meant, if it is there.
@@ -93,7 +93,7 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
                  "hwaddr: the host has no interface with the address " + selector.mac->text(),
                  ErrorId::device_not_on_node};
   }
-  return selector.kernel_path.empty() ? std::string() : find_netdev_below(sys, selector);
+  return selector.kernel_path.empty() ? IfName() : find_netdev_below(sys, selector);
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
 
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.id) {
-    const std::string name = TRY(find_netdev(sys, host, selector), "");
+    const IfName name = TRY(find_netdev(sys, host, selector), "");
     if (!name.empty()) return device_with_netdev(sys, name);
     return Error{
         Errc::invalid, 0,

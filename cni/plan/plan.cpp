@@ -138,7 +138,7 @@ std::vector<PlannedRdma> with_names_in_pod(const NetConf& conf, const std::vecto
   std::vector<PlannedRdma> out;
   for (const RdmaDevice& device : devices) {
     const std::string number = out.empty() ? "" : "_" + std::to_string(out.size());
-    out.push_back({device, conf.rdma_name.empty() ? device.name : conf.rdma_name + number});
+    out.push_back({device, conf.rdma_name.empty() ? device.name : RdmaName(conf.rdma_name + number)});
   }
   return out;
 }

@@ -54,11 +54,11 @@ struct VfPlan {
 
 struct PlannedRdma {
   RdmaDevice device;
-  std::string in_pod;  // its name there
+  RdmaName in_pod;  // its name there
 };
 
 struct AttachPlan {
-  std::string ifname;
+  IfName ifname;
   std::optional<VfPlan> vf;        // settings to change at the PF
   std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
   std::optional<MacAddress> mac;   // to be set; nothing: keep

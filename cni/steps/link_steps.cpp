@@ -110,8 +110,8 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
 Result<std::string> name_in_host(const Record& record, const std::optional<int>& own_index, World& world) {
   const LinkBefore& before = *record.link;
   const auto holder = TRY(world.host.find_link(before.name), "");
-  if (!holder || holder->index == own_index) return before.name;
-  if (TRY(makes_way(*holder, before.name, world), "")) return before.name;
+  if (!holder || holder->index == own_index) return before.name.text();
+  if (TRY(makes_way(*holder, before.name, world), "")) return before.name.text();
   world.log.warning("the interface was restored under another name, because its own is in use",
                     {{"device", record.device_key},
                      {"name", before.name},

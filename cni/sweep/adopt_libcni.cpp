@@ -91,9 +91,10 @@ Result<CachedAttachment> parse_cni_cache(std::string_view text) {
   if (TRY(cache.text("kind"), "") != "cniCacheV1") return cache.error("kind", "must be cniCacheV1");
   CachedAttachment out;
   out.name.container_id = TRY(cache.text("containerId"), "").value_or("");
-  out.name.ifname = TRY(cache.text("ifName"), "").value_or("");
+  const auto ifname = IfName::parse(TRY(cache.text("ifName"), "").value_or(""));
   if (!valid_container_id(out.name.container_id)) return cache.error("containerId", "no container id");
-  if (!valid_ifname(out.name.ifname)) return cache.error("ifName", "no interface name");
+  if (!ifname) return cache.error("ifName", "no interface name");
+  out.name.ifname = *ifname;
   out.network = TRY(cache.text("networkName"), "").value_or("");
   out.netns = TRY(cache.text("netns"), "").value_or("");
   out.cni_args = TRY(read_args(cache), "");

@@ -45,9 +45,9 @@ Result<OtherState> parse_sriov_state(std::string_view text) {
   const Json::Object* object = TRY(state.object("OrigVfState"), "");
   if (object == nullptr) return state.error("OrigVfState", "missing");
   ObjectReader before(*object, "OrigVfState");
-  out.host_name = TRY(before.text("HostIFName"), "").value_or("");
-  if (!out.host_name.empty() && !valid_ifname(out.host_name))
-    return before.error("HostIFName", "no interface name");
+  const std::string name = TRY(before.text("HostIFName"), "").value_or("");
+  out.host_name = IfName::parse(name).value_or(IfName());
+  if (out.host_name != name) return before.error("HostIFName", "no interface name");
   out.mac = TRY(read_mac(before, "EffectiveMAC"), "");
   // 0: of a version that did not write it.
   if (const auto mtu = TRY(before.integer("MTU", 0, UINT32_MAX), ""); mtu && *mtu != 0)

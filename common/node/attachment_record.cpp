@@ -28,6 +28,12 @@ Result<MacAddress> mac_of(ObjectReader& reader, std::string_view key) {
   return *mac;
 }
 
+Result<IfName> ifname_of(ObjectReader& reader, std::string_view key) {
+  auto name = IfName::parse(TRY(text_of(reader, key), ""));
+  if (!name) return reader.error(key, "is not an interface name");
+  return std::move(*name);
+}
+
 Result<int64_t> number_of(ObjectReader& reader, std::string_view key, int64_t max) {
   const auto number = TRY(reader.integer(key, 0, max), "");
   if (!number) return reader.error(key, "missing");
@@ -95,10 +101,9 @@ namespace {
 Result<> check_names(ObjectReader& reader, const Record& record) {
   if (!valid_container_id(record.attachment.container_id))
     return reader.error("containerId", "is not a container id");
-  if (!valid_ifname(record.attachment.ifname)) return reader.error("ifname", "is not an interface name");
   const std::string_view key = record.device_key;
   constexpr std::string_view kNetdev = "netdev.";
-  const bool is_netdev = key.starts_with(kNetdev) && valid_ifname(key.substr(kNetdev.size()));
+  const bool is_netdev = key.starts_with(kNetdev) && IfName::parse(key.substr(kNetdev.size()));
   if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "is not the key of a device");
   return {};
 }
@@ -195,9 +200,10 @@ std::string AttachmentName::text() const { return container_id + kSeparator + if
 std::optional<AttachmentName> AttachmentName::parse(std::string_view text) {
   const size_t separator = text.find(kSeparator);
   if (separator == std::string_view::npos) return std::nullopt;
-  AttachmentName out{std::string(text.substr(0, separator)), std::string(text.substr(separator + 1))};
-  if (!valid_container_id(out.container_id) || !valid_ifname(out.ifname)) return std::nullopt;
-  return out;
+  const std::string_view id = text.substr(0, separator);
+  auto ifname = IfName::parse(text.substr(separator + 1));
+  if (!valid_container_id(id) || !ifname) return std::nullopt;
+  return AttachmentName{std::string(id), std::move(*ifname)};
 }
 
 // CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=a;K8S_POD_NAME=b".
@@ -242,8 +248,7 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   ObjectReader reader(object, "link");
   LinkBefore out;
   out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX), ""));
-  out.name = TRY(text_of(reader, "name"), "");
-  if (!valid_ifname(out.name)) return reader.error("name", "is not an interface name");
+  out.name = TRY(ifname_of(reader, "name"), "");
   out.altnames = TRY(reader.texts("altnames"), "").value_or(std::vector<std::string>());
   out.mac = TRY(mac_of(reader, "mac"), "");
   out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
@@ -315,7 +320,7 @@ Result<std::vector<MovedRdma>> parse_rdma(ObjectReader& reader) {
     return reader.error("rdmaIndex", "must be as many as in rdma");
   std::vector<MovedRdma> out;
   for (size_t i = 0; i < names.size(); ++i) {
-    out.push_back({names[i], in_pod.empty() ? names[i] : in_pod[i]});
+    out.push_back({RdmaName(names[i]), RdmaName(in_pod.empty() ? names[i] : in_pod[i])});
     if (!indices.empty()) out.back().index = indices[i];
   }
   return out;
@@ -354,8 +359,8 @@ Result<Record> parse_record(std::string_view text) {
   TRY(reader.schema(kSchema), "");
   Record out;
   out.attachment.container_id = TRY(text_of(reader, "containerId"), "");
-  out.attachment.ifname = TRY(text_of(reader, "ifname"), "");
-  out.rail_of = TRY(reader.text("railOf"), "").value_or("");
+  out.attachment.ifname = TRY(ifname_of(reader, "ifname"), "");
+  if (reader.value("railOf") != nullptr) out.rail_of = TRY(ifname_of(reader, "railOf"), "");
   out.network = TRY(text_of(reader, "network"), "");
   out.boot_id = TRY(text_of(reader, "bootId"), "");
   out.netns = TRY(text_of(reader, "netns"), "");

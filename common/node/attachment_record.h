@@ -22,7 +22,7 @@ namespace vfrail {
 
 struct AttachmentName {
   std::string container_id;
-  std::string ifname;
+  IfName ifname;
 
   // "CONTAINER:IFNAME", the name of a record's file, and back.
   std::string text() const;
@@ -41,7 +41,7 @@ bool valid_container_id(std::string_view id);
 // A netdev as it was in the host.
 struct LinkBefore {
   int index = 0;
-  std::string name;
+  IfName name;
   std::vector<std::string> altnames;
   MacAddress mac;
   uint32_t mtu = 0;
@@ -94,8 +94,8 @@ struct InPod {
 
 // An RDMA device that moves with the attachment.
 struct MovedRdma {
-  std::string name;    // in the host
-  std::string in_pod;  // its name there
+  RdmaName name;    // in the host
+  RdmaName in_pod;  // its name there
   // Neither a move nor a renaming changes it (ib_device_rename(), rdma_dev_change_netns()). No value: the
   // record is an older version's.
   std::optional<uint32_t> index = std::nullopt;
@@ -106,7 +106,7 @@ struct Record {
   AttachmentName attachment;
   // The interface of the attachment that it is one of several rails of, as the runtime knows it; empty: it is
   // one of its own.
-  std::string rail_of = {};
+  IfName rail_of = {};
   std::string network;
   std::string boot_id;  // the state of devices does not outlive a boot
   std::string netns;

@@ -95,7 +95,8 @@ Result<> read_rdma(const DeviceFolder& folder, Facts wanted, Device& out) {
     out.verbs_nodes = TRY(folder.list(kVerbsNodes), "");
   if (has(wanted, Facts::mad_nodes)) out.mad_nodes = TRY(folder.list(kMadNodes), "");
   if (!has(wanted, Facts::rdma | Facts::link_layer | Facts::rdma_ports)) return {};
-  for (const std::string& name : TRY(folder.list(kRdmaDevices), "")) out.rdma.push_back({.name = name});
+  for (const std::string& name : TRY(folder.list(kRdmaDevices), ""))
+    out.rdma.push_back({.name = RdmaName(name)});
   if (has(wanted, Facts::rdma_ports)) return read_rdma_ports(folder, out.verbs_nodes, out.rdma);
   for (RdmaFacts& one : out.rdma) {
     if (has(wanted, Facts::link_layer)) TRY(read_link_layer(folder, one), "");

@@ -22,7 +22,7 @@ struct RdmaPort {
 };
 
 struct RdmaFacts {
-  std::string name;         // "mlx5_4"
+  RdmaName name;            // "mlx5_4"
   std::string uverbs = {};  // "uverbs4"
   std::string ucm = {};     // "ucm0" of old kernels, mostly empty
   std::vector<RdmaPort> ports = {};

@@ -60,7 +60,7 @@ struct GidBench {
     REQUIRE(pods[pod]->change_link(
         link.index, {.netns_fd = host->netns_fd(), .name = "eth" + pcis[device].substr(11), .up = false}));
   }
-  static std::string ifname(size_t device) { return "net" + std::to_string(device); }
+  static IfName ifname(size_t device) { return *IfName::parse("net" + std::to_string(device)); }
 
   TempDir dir;
   FakeWorld fake{dir.path("root")};
