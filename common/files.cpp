@@ -126,6 +126,14 @@ Result<> write_file(const Replacement& file, std::string_view content, unsigned 
   return written;
 }
 
+Result<> write_attribute(const std::string& path, std::string_view text) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  const ssize_t written = ::write(fd.get(), text.data(), text.size());
+  if (written == static_cast<ssize_t>(text.size())) return {};
+  return Error::from_errno(written < 0 ? errno : EIO, "write " + path);
+}
+
 Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid()) {

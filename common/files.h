@@ -51,6 +51,10 @@ struct Replacement {
 };
 Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability);
 
+// A file of the kernel (sysfs, procfs) gets the whole text by one write(2), which is one request to it.
+// Nothing is created. Refuses symbolic links.
+Result<> write_attribute(const std::string& path, std::string_view text);
+
 // No value if it does not exist. Refuses symbolic links and more than `limit_bytes`.
 Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes);
 

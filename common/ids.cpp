@@ -101,11 +101,18 @@ std::optional<MacAddress> MacAddress::parse(std::string_view text) {
   return out;
 }
 
-bool valid_ifname(std::string_view name) {
-  if (name.empty() || name.size() > 15 || name == "." || name == "..") return false;
-  return std::none_of(name.begin(), name.end(), [](unsigned char c) {
+std::optional<IfName> IfName::parse(std::string_view text) {
+  if (text.empty() || text.size() > 15 || text == "." || text == "..") return std::nullopt;
+  const bool forbidden = std::any_of(text.begin(), text.end(), [](unsigned char c) {
     return c == '/' || c == ':' || c == '%' || c == 0 || std::isspace(c) != 0;
   });
+  return forbidden ? std::nullopt : std::optional(IfName(std::string(text)));
+}
+
+std::optional<RdmaName> RdmaName::parse(std::string_view text) {
+  const bool is_file =
+      !text.empty() && text.find('/') == std::string_view::npos && text != "." && text != "..";
+  return is_file ? std::optional(RdmaName(std::string(text))) : std::nullopt;
 }
 
 Result<DeviceId> DeviceId::parse(std::string_view text) {

@@ -1,5 +1,5 @@
 // The names that vfrail uses, each parsed once at the edge and formatted in one place: PciAddress,
-// MacAddress, IfName, DeviceId. Pure values; no I/O.
+// MacAddress, IfName, RdmaName, DeviceId. Pure values; no I/O.
 #pragma once
 
 #include "common/result.h"
@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace vfrail {
@@ -38,10 +40,55 @@ struct MacAddress {
   static std::optional<MacAddress> parse(std::string_view text);
 };
 
-// The rule of dev_valid_name() in net/core/dev.c: 1-15 bytes, not "." or "..", no '/', ':' or white space.
-// CNI forbids the same names. Nor '%', which the kernel replaces by a number (dev_get_valid_name()): "net%d"
-// would never be the interface's name.
-bool valid_ifname(std::string_view name);
+// A name of one kind of thing: made explicitly, so that no other text is taken for one, and read as a text.
+template <class Kind>
+class Name {
+ public:
+  using IsName = Kind;
+  Name() = default;  // empty: there is none
+  template <size_t N>
+  Name(const char (&written)[N]) : text_(written) {}  // in the program's text, by whoever knows what it names
+  template <size_t N>
+  Name(char (&buffer)[N]) = delete;
+
+  const std::string& text() const { return text_; }
+  operator const std::string&() const { return text_; }
+  operator std::string_view() const { return text_; }
+  bool empty() const { return text_.empty(); }
+  bool operator==(const Name&) const = default;
+  auto operator<=>(const Name&) const = default;
+  template <class Text>
+  requires(std::is_convertible_v<const Text&, std::string_view> &&
+           !requires { typename Text::IsName; }) friend bool
+  operator==(const Name& name, const Text& text) {
+    return std::string_view(name.text_) == std::string_view(text);
+  }
+  friend std::string operator+(const std::string& text, const Name& name) { return text + name.text_; }
+  friend std::string operator+(const Name& name, const std::string& text) { return name.text_ + text; }
+
+ protected:
+  explicit Name(std::string text) : text_(std::move(text)) {}
+
+ private:
+  std::string text_;
+};
+
+// Of a network interface, by the rule of dev_valid_name() in net/core/dev.c: 1-15 bytes, not "." or "..", no
+// '/', ':' or white space. CNI forbids the same names. Nor '%', which the kernel replaces by a number
+// (dev_get_valid_name()): "net%d" would never be the interface's name.
+class IfName : public Name<IfName> {
+ public:
+  using Name::Name;
+  static std::optional<IfName> parse(std::string_view text);
+};
+
+// Of an RDMA device, as the kernel has it: sysfs has a folder of that name.
+class RdmaName : public Name<RdmaName> {
+ public:
+  using Name::Name;
+  explicit RdmaName(std::string text) : Name(std::move(text)) {}
+  static std::optional<RdmaName> parse(std::string_view text);  // a name of a file
+};
 
 // A device's id from a device plugin, passed on by Multus: a PCI address or an auxiliary-device name
 // ("mlx5_core.sf.4"). Compared as text, because the peers and kubelet do.

@@ -41,6 +41,10 @@ class Json {
   Json(const char* value) : value_(std::string(value)) {}
   Json(Array value) : value_(std::move(value)) {}
   Json(Object value) : value_(std::move(value)) {}
+  // A name (common/ids.h) is its text.
+  template <class T>
+  requires requires { typename T::IsName; }
+  Json(const T& name) : value_(name.text()) {}
   explicit Json(const std::vector<std::string>& texts) : value_(Array(texts.begin(), texts.end())) {}
   static Json object() { return Json(Object{}); }
   static Json array() { return Json(Array{}); }
@@ -115,6 +119,9 @@ class ObjectReader {
                                                         NullText null = NullText::refused);
   Result<const Json::Object*> object(std::string_view key);  // null when absent
   Result<const Json::Array*> array(std::string_view key);    // null when absent
+
+  // Of a state file: the key "schema" must be the one number that this version reads.
+  Result<> schema(int64_t known);
 
   // "path.key".
   std::string path(std::string_view key) const;

@@ -132,6 +132,11 @@ Result<const Json::Array*> ObjectReader::array(std::string_view key) {
   return error(key, std::string("must be a list, got ") + found->type_name() + " (" + excerpt(*found) + ")");
 }
 
+Result<> ObjectReader::schema(int64_t known) {
+  if (TRY(integer("schema"), "") == known) return {};
+  return error("schema", "this version reads schema " + std::to_string(known) + " only");
+}
+
 std::string ObjectReader::path(std::string_view key) const {
   return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
 }

@@ -87,6 +87,14 @@ std::optional<uint32_t> parse_decimal(std::string_view text) {
   return out;
 }
 
+std::string proc_field(std::string_view text, std::string_view name) {
+  for (const std::string& line : split(text, "\n")) {
+    const auto words = split(line, ": \t");
+    if (words.size() > 1 && words[0] == name) return words[1];
+  }
+  return {};
+}
+
 std::string counted(size_t number, std::string_view noun) {
   return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }

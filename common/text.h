@@ -30,6 +30,10 @@ std::string first_few(const std::vector<std::string>& words);
 // Decimal digits alone. No value: it is something else, or too large.
 std::optional<uint32_t> parse_decimal(std::string_view text);
 
+// What is behind a name in a text of lines as /proc/self/status is: "1000" of "Uid:	1000	1000". Empty:
+// no such line.
+std::string proc_field(std::string_view text, std::string_view name);
+
 // "1 device", "2 devices".
 std::string counted(size_t number, std::string_view noun);
 

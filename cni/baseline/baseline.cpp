@@ -53,7 +53,7 @@ bool is_certainly(const LinkBefore& before, const Link& link) {
 
 Result<std::optional<Link>> find_in_host(const Record& record, World& world) {
   if (ended_with_its_host(record, world)) return std::optional<Link>();
-  auto link = TRY(world.host.find_link(record.link->name), "find " + record.link->name);
+  auto link = TRY(world.host.find_link(record.link->name), "");
   if (link && is_certainly(*record.link, *link)) return link;
   return find_link_in_host(record, world);
 }

@@ -101,9 +101,7 @@ std::string format_baseline(const Baseline& baseline) {
 Result<Baseline> parse_baseline(std::string_view text) {
   const Json json = TRY(Json::parse_object(text, kMaxBaselineBytes), "");
   ObjectReader reader(*json.as_object(), "");
-  const auto schema = TRY(reader.integer("schema"), "");
-  if (schema != kSchema)
-    return reader.error("schema", "this version reads schema " + std::to_string(kSchema) + " only");
+  TRY(reader.schema(kSchema), "");
   Baseline out;
   TRY(parse_device(reader, out), "");
   if (const Json::Object* groups = TRY(reader.object("ethtool"), "")) TRY(parse_groups(*groups, out), "");

@@ -1,12 +1,10 @@
 #include "cni/baseline/interface_files.h"
 
-#include "common/unique_fd.h"
+#include "common/files.h"
 
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <optional>
-#include <unistd.h>
 
 namespace vfrail {
 
@@ -40,20 +38,12 @@ Result<> read_all(const SysRoot& folder, const std::string& below, const Names& 
   return {};
 }
 
-Result<> write_one(const std::string& path, const std::string& text) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd.valid()) return Error::from_errno(errno, "open");
-  if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-    return Error::from_errno(errno, "write");
-  return {};
-}
-
 // Empty: the file is unchanged.
 std::string restore_one(const SysRoot& sys, const SysRoot& folder, const std::string& interface,
                         const std::string& file, const std::string& before) {
   auto now = read_one(folder, file);
   if (now && *now == before) return "";
-  const auto written = write_one(sys.path(folder_of(interface) + "/" + file), before);
+  const auto written = write_attribute(sys.path(folder_of(interface) + "/" + file), before);
   now = read_one(folder, file);
   if (now && *now == before) return "";
   std::string out = file + " is ";

@@ -70,7 +70,7 @@ bool valid_device_name(std::string_view name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return c > ' ' && c != 0x7f && c != '/' && c != ':' && c != '%';
   });
-  return plain && (valid_ifname(name) || (name.size() > 15 && name.size() < 128));
+  return plain && (IfName::parse(name) || (name.size() > 15 && name.size() < 128));
 }
 
 // To find an interface by; one of IPoIB has 20 bytes.
@@ -185,15 +185,15 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
       return Error{Errc::invalid, 0,
                    path + ": must be an object with containerID and ifname, got " + (*list)[i].type_name()};
     ObjectReader reader(*object, path);
-    AttachmentName name;
-    name.container_id = TRY(reader.text("containerID"), "").value_or("");
-    name.ifname = TRY(reader.text("ifname"), "").value_or("");
-    if (name.container_id.empty() || name.ifname.empty()) {
-      return Error{Errc::invalid, 0,
-                   path + ": must have containerID and ifname, has no " +
-                       (name.ifname.empty() ? "ifname" : "containerID")};
+    const std::string id = TRY(reader.text("containerID"), "").value_or("");
+    const std::string ifname = TRY(reader.text("ifname"), "").value_or("");
+    if (id.empty() || ifname.empty()) {
+      return Error{
+          Errc::invalid, 0,
+          path + ": must have containerID and ifname, has no " + (ifname.empty() ? "ifname" : "containerID")};
     }
-    out.push_back(std::move(name));
+    // No attachment of ours has another one.
+    if (auto name = IfName::parse(ifname)) out.push_back({id, std::move(*name)});
   }
   return std::optional<std::vector<AttachmentName>>(std::move(out));
 }

@@ -35,7 +35,7 @@ Result<RailSettings> read_rails(ObjectReader& conf) {
   if (object == nullptr) return out;
   ObjectReader reader(*object, conf.path("rails"));
   out.ifname = TRY(reader.text("ifname"), "").value_or(out.ifname);
-  if (out.ifname.find(kNumber) == std::string::npos || !valid_ifname(with_rail(out.ifname, 1))) {
+  if (out.ifname.find(kNumber) == std::string::npos || !IfName::parse(with_rail(out.ifname, 1))) {
     return reader.error("ifname",
                         "must be an interface name with RAIL for the number of the rail, and may have "
                         "IFNAME for the name of the first one (IFNAMErRAIL, railRAIL)");

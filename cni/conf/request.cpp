@@ -105,8 +105,8 @@ void read_args(Request& request, Variables& variables) {
 }
 
 // Below /proc/sys/net, "all" and "default" are not interfaces: they set the whole pod.
-bool valid_name_in_pod(std::string_view name) {
-  return valid_ifname(name) && name != "all" && name != "default";
+std::optional<IfName> parse_name_in_pod(std::string_view name) {
+  return name == "all" || name == "default" ? std::nullopt : IfName::parse(name);
 }
 
 bool valid_netns(std::string_view path) {
@@ -118,18 +118,18 @@ bool valid_netns(std::string_view path) {
 std::string why_never_attached(const std::string& container_id, std::string ifname) {
   if (!valid_container_id(container_id) && valid_container_id(container_id.substr(0, kMaxContainerId)))
     return "CNI_CONTAINERID has more than " + std::to_string(kMaxContainerId) + " characters";
-  if (valid_name_in_pod(ifname)) return {};
+  if (parse_name_in_pod(ifname)) return {};
   const std::string reason = "CNI_IFNAME \"" + ifname + "\" is not one that ADD accepts";
   std::replace(ifname.begin(), ifname.end(), '%', '_');
-  return valid_ifname(ifname) ? reason : "";
+  return IfName::parse(ifname) ? reason : "";
 }
 
-void check_names(const Request& request, Variables& variables) {
+void check_names(const Request& request, const std::string& ifname, Variables& variables) {
   if (!request.container_id.empty() && !valid_container_id(request.container_id)) {
     variables.complain(
         "CNI_CONTAINERID is not of the form [a-zA-Z0-9][a-zA-Z0-9_.-]* with at most 200 characters");
   }
-  if (!request.ifname.empty() && !valid_name_in_pod(request.ifname)) {
+  if (!ifname.empty() && request.ifname.empty()) {
     variables.complain(
         "CNI_IFNAME is not an interface name (1-15 bytes without '/', ':', '%' and white space; not \"all\" "
         "or "
@@ -139,16 +139,17 @@ void check_names(const Request& request, Variables& variables) {
 
 void read_attachment(Request& request, Variables& variables) {
   request.container_id = variables.required("CNI_CONTAINERID");
-  request.ifname = variables.required("CNI_IFNAME");
+  const std::string ifname = variables.required("CNI_IFNAME");
+  request.ifname = parse_name_in_pod(ifname).value_or(IfName());
   if (request.command == Command::del) {
-    request.never_attached = why_never_attached(request.container_id, request.ifname);
+    request.never_attached = why_never_attached(request.container_id, ifname);
     request.netns = variables.get_if_text("CNI_NETNS");
     if (!valid_netns(request.netns)) request.netns.clear();
   } else {
     request.netns = variables.required("CNI_NETNS");
     if (!valid_netns(request.netns)) variables.complain("CNI_NETNS is not an absolute path");
   }
-  if (request.never_attached.empty()) check_names(request, variables);
+  if (request.never_attached.empty()) check_names(request, ifname, variables);
 }
 
 }  // namespace

@@ -19,13 +19,13 @@ struct Request {
   Command command = Command::version;
   std::string container_id;                 // 1-200 letters, digits, "_.-"; starts with a letter or digit
   std::string netns;                        // a path; may be empty for DEL
-  std::string ifname;                       // a valid interface name
+  IfName ifname;                            // empty: the verb has none, or ADD refuses it (never_attached)
   std::map<std::string, std::string> args;  // CNI_ARGS
   std::string raw_args;
   std::vector<std::string> path;  // CNI_PATH: absolute folders
   std::string raw_path;
   Configuration config;  // stdin
-  std::string rail_of;   // it is one of several rails of the attachment of that name; else empty
+  IfName rail_of;        // it is one of several rails of the attachment of that name; else empty
   // Of a DEL: why no ADD of this container and interface can have succeeded, though libcni accepts their
   // names; it has nothing to do. Empty: one can.
   std::string never_attached;

@@ -27,15 +27,6 @@ std::string limit_text(const LockLimit& limit) {
   return limit.unlimited ? "unlimited" : size_text(limit.bytes);
 }
 
-// A line of /proc/self/status: "CapEff", "Uid", "Seccomp".
-std::string status_field(const std::string& status, const std::string& name) {
-  for (const std::string& line : split(status, "\n")) {
-    const auto words = split(line, ": \t");
-    if (words.size() > 1 && words[0] == name) return words[1];
-  }
-  return {};
-}
-
 bool has_ipc_lock(const std::string& capabilities) {
   uint64_t out = 0;
   std::from_chars(capabilities.data(), capabilities.data() + capabilities.size(), out, 16);
@@ -64,9 +55,9 @@ Result<LockFacts> read_lock_facts(const SysRoot& sys) {
   out.own = parse_lock_limit(TRY(sys.text("proc/self/limits"), "").value_or(""));
   out.first = parse_lock_limit(TRY(sys.text("proc/1/limits"), "").value_or(""));
   const std::string status = TRY(sys.text("proc/self/status"), "").value_or("");
-  out.root = status_field(status, "Uid") == "0";
-  out.effective = has_ipc_lock(status_field(status, "CapEff"));
-  out.bounding = has_ipc_lock(status_field(status, "CapBnd"));
+  out.root = proc_field(status, "Uid") == "0";
+  out.effective = has_ipc_lock(proc_field(status, "CapEff"));
+  out.bounding = has_ipc_lock(proc_field(status, "CapBnd"));
   out.user_namespace = in_user_namespace(TRY(sys.text("proc/self/uid_map"), "").value_or(""));
   return out;
 }
@@ -131,12 +122,12 @@ Result<CheckResults> check_memlock(const CheckedPod& pod) {
 Result<CheckResults> check_rights(const CheckedPod& pod) {
   const std::string status = TRY(pod.sys.text("proc/self/status"), "").value_or("");
   CheckResults out;
-  if (status_field(status, "NoNewPrivs") == "1")
+  if (proc_field(status, "NoNewPrivs") == "1")
     out.push_back({Finding::note,
                    "NoNewPrivs is set: sudo, ping and sshd do not get the rights that their files give",
                    "allowPrivilegeEscalation: true, where a launcher such as mpirun over ssh needs them"});
   // Runtimes' own profiles allow what RDMA needs; another one may not.
-  if (status_field(status, "Seccomp") == "1")
+  if (proc_field(status, "Seccomp") == "1")
     out.push_back({Finding::note, "seccomp is in strict mode: only read, write and exit are allowed",
                    "seccompProfile: RuntimeDefault"});
   return out;

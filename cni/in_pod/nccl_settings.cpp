@@ -18,15 +18,6 @@ constexpr const char* kSystemFile = "/etc/nccl.conf";
 constexpr size_t kMaxNcclText = 1023;
 constexpr size_t kMaxFileBytes = size_t{64} * 1024;
 
-// "Uid:	1000	1000	1000	1000".
-std::string own_uid(const std::string& status) {
-  for (const std::string& line : split(status, "\n")) {
-    const auto words = split(line, ": \t");
-    if (words.size() > 1 && words[0] == "Uid") return words[1];
-  }
-  return {};
-}
-
 // "root:x:0:0:root:/root:/bin/sh". Up to 2.29 NCCL does not ask $HOME.
 std::string home_of(const std::string& uid, const std::string& passwd) {
   for (const std::string& line : split(passwd, "\n")) {
@@ -109,7 +100,7 @@ Result<NcclSettings> read_nccl_settings(const SysRoot& sys, const PodEnvironment
   if (!own_file.empty()) {
     TRY(add_nccl_path(sys, own_file, out), kConfFile);
   } else {
-    const std::string uid = own_uid(TRY(sys.text("proc/self/status"), "").value_or(""));
+    const std::string uid = proc_field(TRY(sys.text("proc/self/status"), "").value_or(""), "Uid");
     const std::string home = home_of(uid, TRY(sys.text("etc/passwd"), "").value_or(""));
     const std::string own = home.empty() ? "" : home + "/.nccl.conf";
     TRY(add_nccl_path(sys, own, out), "");

@@ -248,17 +248,9 @@ bool overlap(const std::string& one, const std::string& other) {
   return false;
 }
 
-// "Cpus_allowed_list:	0-15".
-std::string allowed_cpus(const std::string& status) {
-  for (const std::string& line : split(status, "\n")) {
-    const auto words = split(line, ": \t");
-    if (words.size() > 1 && words[0] == "Cpus_allowed_list") return words[1];
-  }
-  return {};
-}
-
 Result<CheckResults> check_numa_nodes(const CheckedPod& pod) {
-  const std::string cpus = allowed_cpus(TRY(pod.sys.text("proc/self/status"), "").value_or(""));
+  const std::string status = TRY(pod.sys.text("proc/self/status"), "").value_or("");
+  const std::string cpus = proc_field(status, "Cpus_allowed_list");
   CheckResults out;
   for (const Rail& rail : pod.own_rails()) {
     if (!rail.numa_node || cpus.empty()) continue;

@@ -4,6 +4,7 @@
 
 #include "common/ip_address.h"
 #include "common/node/gid_table.h"
+#include "common/node/rdma_facts.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 
@@ -14,19 +15,7 @@
 
 namespace vfrail {
 
-// An entry of a port's table that is in use.
-struct Gid {
-  uint32_t index = 0;
-  IpAddress address;     // of IPv4 addresses the mapped one, ::ffff:10.0.0.2
-  int roce_version = 0;  // 1, 2; 0: the port is no Ethernet port, or it cannot be read
-  std::string netdev;    // whose address it is
-};
-
-struct RailPort {
-  uint32_t number = 1;
-  std::string state;     // "ACTIVE"
-  std::string physical;  // "LinkUp"
-  std::string link_layer;
+struct RailPort : RdmaPort {
   std::string rate;       // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids;  // by index
   bool is_roce() const { return link_layer == "Ethernet"; }
@@ -49,7 +38,7 @@ struct Rail {
   std::string uverbs;                // "uverbs2"
   bool has_node = false;             // /dev/infiniband/uverbs2 is there: programs can use the device
   std::vector<std::string> netdevs;  // in this network namespace
-  std::optional<int64_t> numa_node;
+  std::optional<int> numa_node;
   std::vector<RailPort> ports;
   // In sysfs: "sys/class/infiniband/mlx5_2".
   std::string folder() const;

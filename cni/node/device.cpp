@@ -1,14 +1,12 @@
 #include "cni/node/device.h"
 
 #include "common/error_id.h"
+#include "common/files.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"
-#include "common/unique_fd.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <unistd.h>
+#include <map>
 
 namespace vfrail {
 
@@ -50,7 +48,7 @@ Result<> keep_port(std::vector<Netdev>& netdevs, const std::optional<uint32_t>& 
                ErrorId::device_not_on_node};
 }
 
-Result<Device> device_with_netdev(const SysRoot& sys, const std::string& name) {
+Result<Device> device_with_netdev(const SysRoot& sys, const IfName& name) {
   Device out;
   if (const auto id = TRY(device_of_netdev(sys, name), "")) {
     out.id = *id;
@@ -63,7 +61,7 @@ Result<Device> device_with_netdev(const SysRoot& sys, const std::string& name) {
 }
 
 // By the folder of its device in sysfs.
-Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& selector) {
+Result<IfName> find_netdev_below(const SysRoot& sys, const DeviceSelector& selector) {
   const DeviceFolder folder(SysRoot(sys.path(selector.kernel_path.substr(1))));
   auto found = TRY(read_netdevs(folder, Driver(), {.dev_port = true}), "");
   TRY(keep_port(found, selector.port, selector.kernel_path), "");
@@ -75,16 +73,16 @@ Result<std::string> find_netdev_below(const SysRoot& sys, const DeviceSelector& 
 }
 
 // The netdev that one of the static selectors names; empty if none of them is set.
-Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
+Result<IfName> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.name.empty()) {
     // By an alternative name as well, which sysfs does not have.
-    if (auto link = TRY(host.find_link(selector.name), "find device " + selector.name)) return link->name;
+    if (auto link = TRY(host.find_link(selector.name), "device")) return link->name;
     return Error{Errc::not_found, 0,
                  "device: the host has no interface " + selector.name + "; compare it with ip link",
                  ErrorId::device_not_on_node};
   }
   if (selector.mac) {
-    std::string stacked;
+    IfName stacked;
     for (const Link& link : TRY(host.links(), "find hwaddr " + selector.mac->text())) {
       if (link.mac != *selector.mac) continue;
       // A VLAN or bond inherits the address of its lower interface; hardware is meant, if it is there.
@@ -98,7 +96,7 @@ Result<std::string> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSe
                      "; compare it with ip link",
                  ErrorId::device_not_on_node};
   }
-  return selector.kernel_path.empty() ? std::string() : find_netdev_below(sys, selector);
+  return selector.kernel_path.empty() ? IfName() : find_netdev_below(sys, selector);
 }
 
 }  // namespace
@@ -126,13 +124,20 @@ Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
     return none("has no PF on this machine: it is not a VF, or this is a VM and the PF is the hypervisor's");
   }
   PfSearch out{DeviceId(*pf), "", "", false};
+  const DeviceFolder folder(sys, *out.pf);
+  const Driver driver(TRY(folder.link_name("driver"), ""));
+  std::map<std::string, std::string> entries;  // by the interface's name
+  for (std::string& entry : TRY(list_netdevs(folder, driver), ""))
+    entries[entry.substr(entry.rfind('/') + 1)] = std::move(entry);
   std::vector<std::string> names;
-  for (const Netdev& netdev : TRY(read_netdevs(DeviceFolder(sys, *out.pf), Driver(), {}), ""))
-    names.push_back(netdev.name);
+  for (const auto& [name, entry] : entries) names.push_back(name);
   out.netdev = TRY(choose_uplink(sys, names), "");
-  if (!out.netdev.empty()) return out;
+  if (!out.netdev.empty()) {
+    out.entry = entries[out.netdev];
+    return out;
+  }
   PfSearch without = none("has a PF, " + pf->text() + ", without an interface in the host");
-  without.later = !Driver(TRY(DeviceFolder(sys, *out.pf).link_name("driver"), "")).is_user_space();
+  without.later = !driver.is_user_space();
   return without;
 }
 
@@ -140,7 +145,7 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
   PfSearch found = TRY(find_pf(sys, vf), "");
   if (!found.pf) return VfSearch{std::nullopt, std::move(found.why_not), found.later};
   const DeviceFolder folder(sys, *found.pf);
-  const auto link = TRY(folder.number("net/" + found.netdev + "/ifindex"), "");
+  const auto link = TRY(folder.number(found.entry + "/ifindex"), "");
   if (!link) {
     return Error{Errc::busy, 0,
                  "the index of " + found.netdev + ", the PF of " + vf.text() +
@@ -156,11 +161,8 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
 
 Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
   const auto write = [&](const std::string& file) -> Result<> {
-    const UniqueFd fd(::open(sys.path(file).c_str(), O_WRONLY | O_CLOEXEC));
-    const std::string& name = id.text();
-    if (fd.valid() && ::write(fd.get(), name.data(), name.size()) == static_cast<ssize_t>(name.size()))
-      return {};
-    return Error::from_errno(errno, "write " + name + " to " + file);
+    TRY(write_attribute(sys.path(file), id.text()), id.text());
+    return {};
   };
   // No driver is bound if an earlier attempt was killed between the two.
   const std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"), "");
@@ -177,7 +179,7 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
 
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.id) {
-    const std::string name = TRY(find_netdev(sys, host, selector), "");
+    const IfName name = TRY(find_netdev(sys, host, selector), "");
     if (!name.empty()) return device_with_netdev(sys, name);
     return Error{
         Errc::invalid, 0,

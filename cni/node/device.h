@@ -28,7 +28,8 @@ struct PfSearch {
   std::optional<DeviceId> pf;
   std::string netdev;
   std::string why_not;
-  bool later = false;  // it is there, and only has no interface at the moment (devlink dev reload)
+  bool later = false;      // it is there, and only has no interface at the moment (devlink dev reload)
+  std::string entry = {};  // the interface's in the PF's folder: "net/eth0"
 };
 Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf);
 

@@ -36,7 +36,7 @@ Result<bool> has_default_route(Kernel& host, const Link& link) {
 Result<std::string> find_default_route(const SysRoot& sys, Kernel& host, const Link& link,
                                        const std::vector<Link>& uppers, int depth) {
   if (!link.up() || depth > kMaxStacked) return std::string();
-  if (TRY(has_default_route(host, link), "")) return link.name;
+  if (TRY(has_default_route(host, link), "")) return link.name.text();
   for (const Link& upper : uppers) {
     const auto above = TRY(find_uppers(sys, host, upper.name), "");
     std::string found = TRY(find_default_route(sys, host, upper, above, depth + 1), "");
@@ -51,7 +51,7 @@ Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const st
   std::vector<Link> out;
   for (const std::string& name : TRY(list_uppers(sys, netdev), "find what stands on " + netdev)) {
     // No value: it has been removed since.
-    if (auto upper = TRY(host.find_link(name), "read " + name)) out.push_back(std::move(*upper));
+    if (auto upper = TRY(host.find_link(name), "")) out.push_back(std::move(*upper));
   }
   return out;
 }

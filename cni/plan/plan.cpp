@@ -135,11 +135,12 @@ Result<> plan_link(const Request& request, const NetConf& conf, const State& sta
 
 // NAME for the first, then NAME_1, NAME_2, ... Only the kernel knows whether a name is free: before Linux 7
 // it is unique on a node, since then in a namespace.
-std::vector<std::string> names_in_pod(const NetConf& conf, size_t devices) {
-  std::vector<std::string> out;
-  if (conf.rdma_name.empty()) return out;
-  while (out.size() < devices)
-    out.push_back(conf.rdma_name + (out.empty() ? "" : "_" + std::to_string(out.size())));
+std::vector<PlannedRdma> with_names_in_pod(const NetConf& conf, const std::vector<RdmaDevice>& devices) {
+  std::vector<PlannedRdma> out;
+  for (const RdmaDevice& device : devices) {
+    const std::string number = out.empty() ? "" : "_" + std::to_string(out.size());
+    out.push_back({device, conf.rdma_name.empty() ? device.name : RdmaName(conf.rdma_name + number)});
+  }
   return out;
 }
 
@@ -174,8 +175,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
                      " is not in the host's namespace: another pod still has it, or somebody has moved it",
                  ErrorId::device_not_in_host};
   }
-  plan.rdma = state.rdma;
-  plan.rdma_in_pod = names_in_pod(conf, plan.rdma.size());
+  plan.rdma = with_names_in_pod(conf, state.rdma);
   if (!plan.cdi_spec.empty()) return {};
   // Allocated by another device plugin: its container was given the present nodes.
   plan.nodes = state.allocated ? state.allocated->nodes : state.device.rdma_nodes();
@@ -306,11 +306,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
   if (plan.link) out.index_in_pod = plan.link->index;
-  for (const RdmaDevice& device : plan.rdma) {
-    out.rdma.push_back(device.name);
-    out.rdma_index.push_back(device.index);
-  }
-  out.rdma_in_pod = plan.rdma_in_pod;
+  for (const auto& [device, in_pod] : plan.rdma) out.rdma.push_back({device.name, in_pod, device.index});
   out.allocated_file = state.allocated ? state.allocated->file : "";
   out.config = request.config.text();
   out.cni_args = request.raw_args;

@@ -52,8 +52,13 @@ struct VfPlan {
   bool rebind = false;  // the driver must be bound again to apply a GUID
 };
 
+struct PlannedRdma {
+  RdmaDevice device;
+  RdmaName in_pod;  // its name there
+};
+
 struct AttachPlan {
-  std::string ifname;
+  IfName ifname;
   std::optional<VfPlan> vf;        // settings to change at the PF
   std::optional<LinkBefore> link;  // the netdev to move; nothing for devices without one
   std::optional<MacAddress> mac;   // to be set; nothing: keep
@@ -63,8 +68,7 @@ struct AttachPlan {
   std::vector<std::string> own_altnames;  // equal to the new name, which the kernel refuses (EEXIST): removed
   Tuning tuning;                          // to be set in the host, before the move
   std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
-  std::vector<RdmaDevice> rdma;           // to move
-  std::vector<std::string> rdma_in_pod;   // their names there, one for each; empty: as in the host
+  std::vector<PlannedRdma> rdma;          // to move
   std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
   std::string cdi_spec;                   // with CDI: the file to correct instead
   std::optional<MacAddress> reported_mac;  // without a netdev: the address that user space finds

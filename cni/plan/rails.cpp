@@ -99,10 +99,12 @@ Result<std::vector<Rail>> plan_rails(const Request& request, const NetConf& conf
   std::vector<Rail> out;
   for (size_t i = 0; i < unit.devices.size(); ++i) {
     Rail rail{unit.devices[i], request};
-    rail.request.ifname = conf.rails.ifname_of(request.ifname, i);
-    if (!valid_ifname(rail.request.ifname))
-      return refused("rails.ifname: \"" + rail.request.ifname + "\" of rail " + std::to_string(i) +
+    const std::string name = conf.rails.ifname_of(request.ifname, i);
+    auto ifname = IfName::parse(name);
+    if (!ifname)
+      return refused("rails.ifname: \"" + name + "\" of rail " + std::to_string(i) +
                      " is not an interface name (at most 15 bytes)");
+    rail.request.ifname = std::move(*ifname);
     rail.request.rail_of = request.ifname;
     Json own = config_of(config, conf, rail.device, i);
     if (conf.pod.source_routing) {
@@ -133,7 +135,7 @@ Request request_of(const Record& record, const Request& request) {
 
 Request request_without_device(const Request& request, const NetConf& conf, size_t rail) {
   Request out = request;
-  out.ifname = conf.rails.ifname_of(request.ifname, rail);
+  out.ifname = IfName::parse(conf.rails.ifname_of(request.ifname, rail)).value_or(IfName());
   out.rail_of = request.ifname;
   auto config = Json::parse_object(request.config.text());
   if (!config || rail >= conf.rails.ipam.size()) return out;

@@ -70,10 +70,6 @@ bool has_gateway6(const Assignment& assignment) {
                      [](const AssignedIp& ip) { return ip.gateway && ip.gateway->v6(); });
 }
 
-std::string in_table(const Route& route) {
-  return route.table == Route{}.table ? "" : " in table " + std::to_string(route.table);
-}
-
 }  // namespace
 
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
@@ -91,18 +87,17 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   for (const bool v6 : {false, true}) {
     for (const AssignedIp& ip : assignment.ips) {
       if (ip.address.v6() != v6) continue;
-      TRY(pod.add_address(link.index, ip.address), "add address " + ip.address.cidr() + " to " + link.name);
+      TRY(pod.add_address(link.index, ip.address), link.name + " in the pod");
     }
   }
   // A route through a gateway over a tentative source address would be refused or lost.
   if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link), "");
   for (const Route& route : routes_of(assignment, link.index, own_table)) {
-    TRY(pod.add_route(route), "add route " + route.destination.cidr() + " on " + link.name + in_table(route));
+    TRY(pod.add_route(route), link.name + " in the pod");
   }
   if (!own_table) return {};
   for (const RoutingRule& rule : rules_of(assignment.ips, *own_table)) {
-    TRY(pod.add_rule(rule.source, rule.table),
-        "route packets from " + rule.source.text() + " by table " + std::to_string(rule.table));
+    TRY(pod.add_rule(rule.source, rule.table), "source routing of " + link.name);
   }
   return {};
 }

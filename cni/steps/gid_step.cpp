@@ -17,8 +17,8 @@ constexpr milliseconds kLongestPause{50};
 // "bus/pci/devices/0000:03:02.1/infiniband/mlx5_2/ports/1", below sysfs.
 std::string port_folder(const Record& record, const InPod& in_pod) {
   constexpr std::string_view kSys = "sys/";
-  return device_folder(*record.device).substr(kSys.size()) + "/" + kRdmaDevices + "/" + in_pod.rdma +
-         "/ports/" + std::to_string(in_pod.rdma_port);
+  return device_folder(*record.device).substr(kSys.size()) + "/" +
+         rdma_port_folder(in_pod.rdma, in_pod.rdma_port);
 }
 
 // The folder of the port, where it can be seen: a device that has moved is in the sysfs of the pod alone. No

@@ -40,7 +40,7 @@ Result<std::optional<Link>> find_by_more_than_index(const Record& record, const 
                                                     Kernel& pod) {
   const LinkBefore& before = *record.link;
   const std::string& ifname = record.attachment.ifname;
-  auto link = TRY(pod.find_link(ifname), "find " + ifname + " in the pod");
+  auto link = TRY(pod.find_link(ifname), "in the pod");
   const bool own_address = link && (link->mac == record.pod_mac || link->mac == before.mac);
   if (!before.ends_with_its_namespace()) {
     if (link && link->name == ifname && is_such(before, *link)) return link;
@@ -57,7 +57,7 @@ Result<std::optional<Link>> find_by_more_than_index(const Record& record, const 
   if (!holder || record.index_in_pod != before.index) return std::optional<Link>();
   if (link && link->name == ifname && own_address && is_such(before, *link)) return link;
   // A move that failed half-way has not renamed it yet (finish_without_mac()).
-  link = TRY(pod.find_link(before.name), "find " + before.name + " in the pod");
+  link = TRY(pod.find_link(before.name), "in the pod");
   const bool its_address = link && link->mac == before.mac;
   if (link && link->index != holder->index && its_address && is_such(before, *link)) return link;
   return std::optional<Link>();
@@ -73,14 +73,14 @@ Result<std::optional<Link>> find_its_link(const Record& record, const World& wor
     const auto device = TRY(read_device(world.sys, *record.device, wanted), "").value_or(Device());
     for (const Netdev& netdev : device.netdevs) {
       if (netdev.dev_port != record.port) continue;  // another netdev of the same function
-      auto link = TRY(world.host.find_link(netdev.name), "find " + netdev.name);
+      auto link = TRY(world.host.find_link(netdev.name), "");
       if (link && is_the_links(record, *link)) return link;
     }
     return std::optional<Link>();
   }
-  auto link = TRY(world.host.find_link(before.name), "find " + before.name);
+  auto link = TRY(world.host.find_link(before.name), "");
   if (link && is_the_links(record, *link)) return link;
-  link = TRY(world.host.find_link(record.attachment.ifname), "find " + record.attachment.ifname);
+  link = TRY(world.host.find_link(record.attachment.ifname), "");
   if (link && is_the_links(record, *link)) return link;
   return std::optional<Link>();
 }
@@ -98,7 +98,7 @@ Result<bool> rename_name_holder(const Link& holder, const std::string& name, Wor
   world.log.warning(
       "an interface that still had its name from a pod was renamed, because the name is needed",
       {{"name", name}, {"device", holder.parent_device}, {"id", id_text(ErrorId::host_name_taken)}});
-  TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "rename " + name);
+  TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "free the name " + name);
   return true;
 }
 
@@ -109,9 +109,9 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
 // The name to restore: the old one, unless another interface uses it by now.
 Result<std::string> name_in_host(const Record& record, const std::optional<int>& own_index, World& world) {
   const LinkBefore& before = *record.link;
-  const auto holder = TRY(world.host.find_link(before.name), "find " + before.name);
-  if (!holder || holder->index == own_index) return before.name;
-  if (TRY(rename_name_holder(*holder, before.name, world), "")) return before.name;
+  const auto holder = TRY(world.host.find_link(before.name), "");
+  if (!holder || holder->index == own_index) return before.name.text();
+  if (TRY(rename_name_holder(*holder, before.name, world), "")) return before.name.text();
   world.log.warning("the interface was restored under another name, because its own is in use",
                     {{"device", record.device_key},
                      {"name", before.name},
@@ -139,8 +139,7 @@ Result<> drop_foreign_altnames(const LinkBefore& before, const Link& now, Kernel
   for (const std::string& name : now.altnames) {
     if (std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end()) continue;
     auto removed = where.remove_altname(now.index, name);
-    if (!removed && removed.error().sys != ENOENT)
-      return std::move(removed.error()).in("take alternative name " + name + " off " + now.name);
+    if (!removed && removed.error().sys != ENOENT) return std::move(removed.error()).in(now.name);
   }
   return {};
 }
@@ -151,8 +150,7 @@ Result<> restore_altnames(const LinkBefore& before, const Link& now, Kernel& hos
     if (has_name(now.altnames, name)) continue;
     auto added = host.add_altname(now.index, name);
     // Used by another interface by now: a retry would not help.
-    if (!added && added.error().sys != EEXIST)
-      return std::move(added.error()).in("restore alternative name " + name);
+    if (!added && added.error().sys != EEXIST) return std::move(added.error()).in("restore " + now.name);
   }
   return {};
 }
@@ -218,11 +216,11 @@ Result<> settle(const Record& record, const Link& now, World& world) {
 // An alternative name that another interface of the host uses by now blocks the move (EEXIST).
 Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
   for (const std::string& name : link.altnames) {
-    if (!TRY(world.host.find_link(name), "find " + name)) continue;
+    if (!TRY(world.host.find_link(name), "")) continue;
     world.log.warning(
         "the interface was restored without an alternative name, because another interface uses it",
         {{"interface", link.name}, {"name", name}, {"id", id_text(ErrorId::host_name_taken)}});
-    TRY(pod.remove_altname(link.index, name), "take alternative name " + name + " off " + link.name);
+    TRY(pod.remove_altname(link.index, name), link.name + " in the pod");
   }
   return {};
 }
@@ -285,7 +283,7 @@ Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& hos
 Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record) {
   const LinkBefore& before = *plan.link;
   for (const std::string& name : plan.own_altnames) {
-    TRY(host.remove_altname(before.index, name), "take alternative name " + name + " off " + before.name);
+    TRY(host.remove_altname(before.index, name), before.name);
   }
   LinkChange change;
   change.netns_fd = pod.netns_fd();
@@ -304,7 +302,7 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   TRY(with_id(ErrorId::link_setting_refused, std::move(moved)),
       "move " + before.name + " into the pod as " + plan.ifname);
   // The index can have changed: another link of the pod may have had it.
-  auto link = TRY(pod.find_link(plan.ifname), "read " + plan.ifname + " in the pod");
+  auto link = TRY(pod.find_link(plan.ifname), "in the pod");
   if (!link)
     return Error{Errc::protocol, 0,
                  "the kernel moved " + before.name + " of " + record.device_key +
@@ -316,7 +314,7 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod) {
   if (!record.link) return std::optional<Link>();
   // Found by index alone: it stays with the interface for as long as that exists.
-  auto link = TRY(pod.find_link(record.index_in_pod), "find the interface in the pod");
+  auto link = TRY(pod.find_link(record.index_in_pod), "in the pod");
   if (link && is_such(*record.link, *link)) return link;
   return find_by_more_than_index(record, link, pod);
 }

@@ -18,10 +18,20 @@ constexpr int kMaxMoves = 3;
 // A move takes some ms, and every pod of the node may be waiting.
 constexpr std::chrono::milliseconds kLockTimeout{30'000};
 
+std::string host_names(const std::vector<MovedRdma>& all) {
+  std::vector<std::string> out;
+  for (const MovedRdma& one : all) out.push_back(one.name);
+  return joined(out);
+}
+
+bool is_named(const std::vector<MovedRdma>& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const MovedRdma& one) { return one.name == name; });
+}
+
 // The index does not change with a move, so the device need not be found again.
-Result<> move_all(const std::vector<RdmaDevice>& devices, Kernel& from, Kernel& to) {
-  for (const RdmaDevice& device : devices) {
-    TRY(from.move_rdma_device(device.index, to.netns_fd()), "move RDMA device " + device.name);
+Result<> move_all(const std::vector<PlannedRdma>& all, Kernel& from, Kernel& to) {
+  for (const auto& [device, in_pod] : all) {
+    TRY(from.move_rdma_device(device.index, to.netns_fd()), device.name);
   }
   return {};
 }
@@ -55,9 +65,9 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
     TRY(move_all(plan.rdma, pod, world.host), "move back to try again");
   }
   return Error{Errc::busy, 0,
-               "the kernel gave " + joined(record.rdma) + " of " + record.device_key + " the device nodes " +
-                   joined(have) + " when it moved into the pod, but the container was allocated " +
-                   joined(plan.nodes) +
+               "the kernel gave " + host_names(record.rdma) + " of " + record.device_key +
+                   " the device nodes " + joined(have) +
+                   " when it moved into the pod, but the container was allocated " + joined(plan.nodes) +
                    ", which no longer exist or belong to another device; delete the pod, so that kubelet "
                    "allocates again",
                ErrorId::rdma_nodes_changed};
@@ -68,9 +78,7 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
 // before a message more: the older one would have renamed the device in the host, and reported success.
 // Nobody is in the pod yet who could see the other name.
 Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
-  for (size_t i = 0; i < plan.rdma_in_pod.size(); ++i) {
-    const RdmaDevice& device = plan.rdma[i];
-    const std::string& name = plan.rdma_in_pod[i];
+  for (const auto& [device, name] : plan.rdma) {
     if (device.name == name) continue;
     auto renamed = pod.rename_rdma_device(device.index, name);
     if (renamed) continue;
@@ -83,34 +91,17 @@ Result<> rename_in_pod(const AttachPlan& plan, Kernel& pod) {
   return {};
 }
 
-// A device that moves: its names in the host and in the pod, and its index, which stays.
-struct Moved {
-  std::string host;
-  std::string pod;
-  std::optional<uint32_t> index;  // no value: the record is of an older version
-};
-
-std::vector<Moved> moved_devices(const Record& record) {
-  std::vector<Moved> out;
-  for (size_t i = 0; i < record.rdma.size(); ++i) {
-    Moved one{record.rdma[i], record.rdma_name_in_pod(i), std::nullopt};
-    if (!record.rdma_index.empty()) one.index = record.rdma_index[i];
-    out.push_back(std::move(one));
-  }
-  return out;
-}
-
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Which of `missing` the device is: by its index, or in an older version's record by its name, or because it
 // belongs to the function (`own`: its present names) and only one is missing.
-std::vector<Moved>::iterator which(std::vector<Moved>& missing, const RdmaDevice& device,
-                                   const std::vector<std::string>& own) {
-  const auto at = std::find_if(missing.begin(), missing.end(), [&](const Moved& one) {
+std::vector<MovedRdma>::iterator which(std::vector<MovedRdma>& missing, const RdmaDevice& device,
+                                       const std::vector<std::string>& own) {
+  const auto at = std::find_if(missing.begin(), missing.end(), [&](const MovedRdma& one) {
     if (one.index) return *one.index == device.index;
-    const bool named = device.name == one.pod || device.name == one.host;
+    const bool named = device.name == one.in_pod || device.name == one.name;
     return named && (own.empty() || contains(own, device.name));
   });
   if (at != missing.end() || missing.size() != 1 || missing.front().index) return at;
@@ -124,15 +115,15 @@ Result<std::vector<std::string>> own_names(const Record& record, const World& wo
 
 // The device is in the host, perhaps under the pod's name, or as "ibdev<index>" if its name was in use when
 // its namespace ended (rdma_dev_change_netns() of Linux 7).
-Result<> restore_name(const RdmaDevice& device, const Moved& moved, const Record& record, World& world) {
-  if (device.name == moved.host) return {};
-  auto renamed = world.host.rename_rdma_device(device.index, moved.host);
+Result<> restore_name(const RdmaDevice& device, const MovedRdma& moved, const Record& record, World& world) {
+  if (device.name == moved.name) return {};
+  auto renamed = world.host.rename_rdma_device(device.index, moved.name);
   if (renamed) return {};
   if (renamed.error().sys != EEXIST)
-    return std::move(renamed.error()).in("restore the name " + moved.host + " of RDMA device " + device.name);
+    return std::move(renamed.error()).in("restore the name " + moved.name + " of RDMA device " + device.name);
   world.log.warning("the RDMA device was restored under another name, because its own is in use",
                     {{"device", record.device_key},
-                     {"name", moved.host},
+                     {"name", moved.name},
                      {"now", device.name},
                      {"id", id_text(ErrorId::host_name_taken)}});
   return {};
@@ -140,7 +131,7 @@ Result<> restore_name(const RdmaDevice& device, const Moved& moved, const Record
 
 // In the host, where its name is restored; or nothing will return, because the function has no RDMA device
 // any more (driver unbound).
-Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) {
+Result<bool> is_in_host(const MovedRdma& moved, const Record& record, World& world) {
   const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
   const auto named = [&](const std::string& name) {
     return std::find_if(devices.begin(), devices.end(),
@@ -151,7 +142,7 @@ Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) 
     TRY(restore_name(device, moved, record, world), "");
     return true;
   }
-  if (!record.device) return named(moved.host) != devices.end();
+  if (!record.device) return named(moved.name) != devices.end();
   constexpr Facts kWanted = Facts::rdma | Facts::verbs_nodes | Facts::mad_nodes;
   const auto now = TRY(read_device(world.sys, *record.device, kWanted), "").value_or(Device());
   if (now.rdma.empty() && !now.misses_rdma()) return true;
@@ -164,12 +155,12 @@ Result<bool> is_in_host(const Moved& moved, const Record& record, World& world) 
   // Without its index: the driver was bound again, or the record is of an older version.
   std::vector<std::string> strange;
   for (const std::string& name : names) {
-    if (name == moved.host) return true;
-    if (!contains(record.rdma, name)) strange.push_back(name);
+    if (name == moved.name) return true;
+    if (!is_named(record.rdma, name)) strange.push_back(name);
   }
-  const bool by_name = contains(strange, moved.pod);
+  const bool by_name = contains(strange, moved.in_pod);
   if (!by_name && strange.size() != 1) return true;
-  TRY(restore_name(*named(by_name ? moved.pod : strange.front()), moved, record, world), "");
+  TRY(restore_name(*named(by_name ? moved.in_pod : strange.front()), moved, record, world), "");
   return true;
 }
 
@@ -183,24 +174,25 @@ Result<> return_to_host(const RdmaDevice& device, Kernel& from, World& world) {
 }
 
 // Moves the devices that the namespace has. is_in_host() restores their names if necessary.
-Result<> return_all(const std::vector<Moved>& all, const Record& record, Kernel& from, World& world) {
+Result<> return_all(const std::vector<MovedRdma>& all, const Record& record, Kernel& from, World& world) {
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
-  std::vector<Moved> missing = all;
+  std::vector<MovedRdma> missing = all;
   const auto own = TRY(own_names(record, world), "");
   for (const RdmaDevice& device : TRY(from.rdma_devices(), "find the RDMA devices of the pod")) {
     const auto at = which(missing, device, own);
     if (at == missing.end()) continue;
     // Before the move, so that the host's udev never sees the other name. If it fails, is_in_host() renames.
-    if (device.name != at->host) static_cast<void>(from.rename_rdma_device(device.index, at->host));
+    if (device.name != at->name) static_cast<void>(from.rename_rdma_device(device.index, at->name));
     TRY(return_to_host(device, from, world), "bring RDMA device " + device.name + " back");
     missing.erase(at);
   }
   return {};
 }
 
-Result<std::vector<Moved>> still_away(const std::vector<Moved>& missing, const Record& record, World& world) {
-  std::vector<Moved> out;
-  for (const Moved& one : missing) {
+Result<std::vector<MovedRdma>> still_away(const std::vector<MovedRdma>& missing, const Record& record,
+                                          World& world) {
+  std::vector<MovedRdma> out;
+  for (const MovedRdma& one : missing) {
     if (!TRY(is_in_host(one, record, world), "")) out.push_back(one);
   }
   return out;
@@ -208,11 +200,11 @@ Result<std::vector<Moved>> still_away(const std::vector<Moved>& missing, const R
 
 // What to do in a namespace that the pod can have moved it to. It is left in another pod's, see
 // link_steps.cpp.
-Result<NamespaceVisit> return_from_there(const std::vector<Moved>& missing, const Record& record,
+Result<NamespaceVisit> return_from_there(const std::vector<MovedRdma>& missing, const Record& record,
                                          World& world) {
   const auto own = TRY(own_names(record, world), "");
   return NamespaceVisit([missing, own, &record, &world](Kernel& other) -> Result<> {
-    std::vector<Moved> wanted = missing;
+    std::vector<MovedRdma> wanted = missing;
     const auto devices = TRY(other.rdma_devices(), "find the RDMA devices there");
     const bool has_any = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
       return which(wanted, device, own) != wanted.end();
@@ -225,23 +217,17 @@ Result<NamespaceVisit> return_from_there(const std::vector<Moved>& missing, cons
   });
 }
 
-Result<> return_from_anywhere(const std::vector<Moved>& missing, const Record& record, World& world) {
+Result<> return_from_anywhere(const std::vector<MovedRdma>& missing, const Record& record, World& world) {
   const auto visit = TRY(return_from_there(missing, record, world), "");
   return for_each_namespace(world, NetnsId{}, visit);
 }
 
-Result<> return_from_hidden(const std::vector<Moved>& missing, const Record& record, World& world) {
+Result<> return_from_hidden(const std::vector<MovedRdma>& missing, const Record& record, World& world) {
   const auto visit = TRY(return_from_there(missing, record, world), "");
   return for_each_hidden_namespace(world, visit);
 }
 
-std::string host_names(const std::vector<Moved>& all) {
-  std::vector<std::string> out;
-  for (const Moved& one : all) out.push_back(one.host);
-  return joined(out);
-}
-
-Error not_returned(const std::vector<Moved>& missing, const Record& record, const World& world,
+Error not_returned(const std::vector<MovedRdma>& missing, const Record& record, const World& world,
                    const Result<>& hidden) {
   std::string text =
       "RDMA device " + host_names(missing) + " of " + record.device_key + " has not returned within " +
@@ -260,9 +246,9 @@ Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, Wo
   return rename_in_pod(plan, pod);
 }
 
-Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, const MovedRdma& moved, Kernel& pod,
                                                    const World& world) {
-  std::vector<Moved> wanted{moved_devices(record)[i]};
+  std::vector wanted{moved};
   const auto own = wanted.front().index ? std::vector<std::string>() : TRY(own_names(record, world), "");
   for (RdmaDevice& device : TRY(pod.rdma_devices(), "")) {
     if (which(wanted, device, own) != wanted.end()) return std::optional<RdmaDevice>(std::move(device));
@@ -271,7 +257,7 @@ Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t 
 }
 
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
-  std::vector<Moved> missing = moved_devices(record);
+  std::vector<MovedRdma> missing = record.rdma;
   if (missing.empty()) return {};
   // An ADD that was killed during the move has left the lock's file, which is removed with the lock.
   // return_all() takes it, too.

@@ -21,7 +21,7 @@ Result<> remove_rules(const Record& record, Kernel& pod) {
     if (!is_own_table(rule.table, *record.routing_table)) continue;
     const auto removed = pod.remove_rule(rule);
     if (removed || removed.error().sys == ENOENT) continue;
-    return Error(removed.error()).in("remove the rule from " + rule.source.cidr());
+    return Error(removed.error()).in("source routing of " + record.attachment.ifname);
   }
   return {};
 }

@@ -70,9 +70,9 @@ Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, Wo
 Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world);
 // To the host, from whichever namespace, and under their old names, unless these are in use by now.
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world);
-// The i-th RDMA device of the record in the pod: by its index, or in an older version's record by its name or
-// its function.
-Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, size_t i, Kernel& pod,
+// An RDMA device of the record in the pod: by its index, or in an older version's record by its name or its
+// function.
+Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, const MovedRdma& moved, Kernel& pod,
                                                    const World& world);
 
 // Sysctls, addresses and routes of the link in the pod. IPv4 addresses come first, in the order of IPAM

@@ -1,14 +1,12 @@
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
+#include "common/files.h"
 #include "common/netlink/ethtool.h"
-#include "common/node/device_folder.h"
+#include "common/node/device.h"
 #include "common/text.h"
-#include "common/unique_fd.h"
 
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace vfrail {
 
@@ -81,8 +79,8 @@ Result<> tune_group(const Group& row, const LinkBefore& link, const Tuning& tuni
 Result<std::string> cpus_of(const std::string& key, const std::string& cpus, const std::string& folder,
                             const std::string& name, const World& world) {
   if (cpus != kNumaCpus) return cpus;
-  const auto node = TRY(world.sys.number(folder + "/numa_node"), "");
-  if (!node || *node < 0)
+  const auto node = TRY(read_numa_node(DeviceFolder(world.sys.at(folder))), "");
+  if (!node)
     return Error{Errc::invalid, 0,
                  key + ": the NUMA node of " + name +
                      " is not known; name the CPUs by a mask (\"ff\") in place of \"numa\""};
@@ -95,14 +93,6 @@ Result<std::string> cpus_of(const std::string& key, const std::string& cpus, con
   return *std::move(map);
 }
 
-Result<> write_mask(const std::string& path, const std::string& mask) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
-  if (::write(fd.get(), mask.data(), mask.size()) != static_cast<ssize_t>(mask.size()))
-    return Error::from_errno(errno, "write " + path);
-  return {};
-}
-
 // `queues` is "rx-" or "tx-". An interface with one queue for sending has no XPS (xps_cpus_store(): ENOENT).
 Result<> steer(const char* key, const std::string& queues, const std::string& file, const std::string& cpus,
                const LinkBefore& link, const World& world) {
@@ -112,7 +102,7 @@ Result<> steer(const char* key, const std::string& queues, const std::string& fi
   const std::string folder = "sys/class/net/" + link.name + "/queues";
   for (const std::string& queue : TRY(world.sys.list(folder), "").value_or(SysRoot::Names())) {
     if (!queue.starts_with(queues)) continue;
-    const auto written = write_mask(world.sys.path(folder + "/" + queue + "/" + file), mask);
+    const auto written = write_attribute(world.sys.path(folder + "/" + queue + "/" + file), mask);
     if (written) continue;
     const bool one_queue = written.error().sys == ENOENT;
     return Error{one_queue ? Errc::unsupported : written.error().code, written.error().sys,
@@ -156,7 +146,7 @@ Result<> steer_irqs(const std::string& cpus, Record& record, World& world) {
   TRY(world.store.save(now), "save the CPUs of its interrupts");
   record = std::move(now);
   for (const auto& [irq, before] : record.irqs) {
-    const auto written = write_mask(world.sys.path(affinity_file(irq)), mask);
+    const auto written = write_attribute(world.sys.path(affinity_file(irq)), mask);
     if (written) continue;
     const bool managed = written.error().sys == EIO || written.error().sys == EPERM;
     return Error{
@@ -175,7 +165,8 @@ void restore_irqs(const Record& record, World& world) {
   for (const auto& [irq, mask] : record.irqs) {
     // One that the driver has released since is another's, or nobody's.
     if (now && !now->contains(irq)) continue;
-    const auto written = now ? write_mask(world.sys.path(affinity_file(irq)), mask) : Result<>(now.error());
+    const auto written =
+        now ? write_attribute(world.sys.path(affinity_file(irq)), mask) : Result<>(now.error());
     if (written) continue;
     world.log.warning("cannot restore the CPUs of an interrupt", {{"device", record.device_key},
                                                                   {"irq", std::to_string(irq)},

@@ -52,7 +52,7 @@ Result<VfSettings> set_each(const VfPlace& place, const VfSettings& settings, co
   }
   if (failure) return std::move(*failure);
   if (refused.empty()) return refused;
-  const auto now = TRY(world.host.vf_settings(place.pf_link, place.index), "read " + place.pf);
+  const auto now = TRY(world.host.vf_settings(place.pf_link, place.index), place.pf);
   return now.value_or(VfSettings()).missing(refused);
 }
 

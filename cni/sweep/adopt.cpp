@@ -151,8 +151,9 @@ class ForeignAttachments {
     if (dash == std::string::npos) return {};
     ForeignAttachment attachment;
     attachment.owner = &owner;
-    attachment.name = {base.substr(0, dash), base.substr(dash + 1)};
-    if (!valid_container_id(attachment.name.container_id) || !valid_ifname(attachment.name.ifname)) return {};
+    auto ifname = IfName::parse(std::string_view(base).substr(dash + 1));
+    if (!valid_container_id(base.substr(0, dash)) || !ifname) return {};
+    attachment.name = {base.substr(0, dash), std::move(*ifname)};
     if (seen_.contains(attachment.name) || is_ours(attachment.name)) return {};
     const auto text = TRY(read_below(world_, file), "");
     if (!text) return {};
@@ -181,11 +182,11 @@ Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachmen
   // other hardware must at least not be in the host.
   const auto may_be = [&](const Link& one) -> Result<bool> {
     if (!one.parent_device.empty()) return !device;
-    if (attachment.owner->folder == nullptr) return valid_ifname(one.alias);
+    if (attachment.owner->folder == nullptr) return IfName::parse(one.alias).has_value();
     if (!one.kind.empty() || !device) return false;
     return TRY(read_device(world.sys, *device, Facts::netdevs), "").value_or(Device()).netdevs.empty();
   };
-  auto link = TRY(pod.find_link(attachment.name.ifname), "");
+  auto link = TRY(pod.find_link(attachment.name.ifname), "in the pod");
   if (link && (is_child(*link) || TRY(may_be(*link), ""))) return link;
   for (Link& one : TRY(pod.links(), "")) {
     if (is_child(one)) return std::optional(std::move(one));
@@ -199,11 +200,12 @@ Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& 
   out.index = now.index;
   // host-device keeps the old name as the alias, and nothing else.
   const bool name_in_alias = attachment.state.host_name.empty();
-  out.name = name_in_alias ? now.alias : attachment.state.host_name;
-  if (!valid_ifname(out.name))
+  auto name = name_in_alias ? IfName::parse(now.alias) : std::optional(attachment.state.host_name);
+  if (!name)
     return Error{Errc::not_found, 0,
                  "the original name of " + now.name +
                      " is neither in the state of its plugin nor its alias; delete its pod with that plugin"};
+  out.name = std::move(*name);
   out.alias = name_in_alias ? "" : now.alias;
   out.altnames = now.altnames;
   out.mac = attachment.state.mac.value_or(now.mac);
@@ -222,7 +224,7 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceI
   if (state.vf.empty()) return std::optional<VfBefore>();
   const auto place = TRY(find_vf_place(world.sys, device), "find the PF").place;
   if (!place) return std::optional<VfBefore>();
-  const auto now = TRY(world.host.vf_settings(place->pf_link, place->index), "read " + place->pf);
+  const auto now = TRY(world.host.vf_settings(place->pf_link, place->index), place->pf);
   if (!now) return std::optional<VfBefore>();
   VfBefore out;
   out.settings = now->missing(state.vf.only(*now));
@@ -243,8 +245,7 @@ Result<> find_foreign_rdma(const ForeignAttachment& attachment, Kernel& pod, Wor
   for (const std::string& name : attachment.state.rdma) {
     const auto device = TRY(pod.find_rdma_device(name), "");
     if (!device) continue;
-    record.rdma.push_back(name);
-    record.rdma_index.push_back(device->index);
+    record.rdma.push_back({RdmaName(name), RdmaName(name), device->index});
   }
   return {};
 }

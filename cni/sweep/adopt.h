@@ -25,7 +25,7 @@ struct CachedAttachment {
 struct OtherState {
   std::optional<DeviceId> device;
   std::string network;
-  std::string host_name;
+  IfName host_name;
   std::optional<MacAddress> mac;
   std::optional<uint32_t> mtu;
   VfSettings vf;

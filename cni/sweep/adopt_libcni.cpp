@@ -91,13 +91,14 @@ Result<CachedAttachment> parse_cni_cache(std::string_view text) {
   if (TRY(cache.text("kind"), "") != "cniCacheV1") return cache.error("kind", "must be cniCacheV1");
   CachedAttachment out;
   out.name.container_id = TRY(cache.text("containerId"), "").value_or("");
-  out.name.ifname = TRY(cache.text("ifName"), "").value_or("");
+  const std::string ifname = TRY(cache.text("ifName"), "").value_or("");
+  const auto name = IfName::parse(ifname);
   if (!valid_container_id(out.name.container_id))
     return cache.error("containerId",
                        "must be the id of a container, got \"" + out.name.container_id.substr(0, 60) + "\"");
-  if (!valid_ifname(out.name.ifname))
-    return cache.error("ifName",
-                       "must be the name of an interface, got \"" + out.name.ifname.substr(0, 60) + "\"");
+  if (!name)
+    return cache.error("ifName", "must be the name of an interface, got \"" + ifname.substr(0, 60) + "\"");
+  out.name.ifname = *name;
   out.network = TRY(cache.text("networkName"), "").value_or("");
   out.netns = TRY(cache.text("netns"), "").value_or("");
   out.cni_args = TRY(read_args(cache), "");

@@ -45,10 +45,10 @@ Result<OtherState> parse_sriov_state(std::string_view text) {
   const Json::Object* object = TRY(state.object("OrigVfState"), "");
   if (object == nullptr) return state.error("OrigVfState", "missing; it has the VF as it was before the pod");
   ObjectReader before(*object, "OrigVfState");
-  out.host_name = TRY(before.text("HostIFName"), "").value_or("");
-  if (!out.host_name.empty() && !valid_ifname(out.host_name))
-    return before.error("HostIFName",
-                        "must be the name of an interface, got \"" + out.host_name.substr(0, 60) + "\"");
+  const std::string name = TRY(before.text("HostIFName"), "").value_or("");
+  out.host_name = IfName::parse(name).value_or(IfName());
+  if (out.host_name != name)
+    return before.error("HostIFName", "must be the name of an interface, got \"" + name.substr(0, 60) + "\"");
   out.mac = TRY(read_mac(before, "EffectiveMAC"), "");
   // 0: of a version that did not write it.
   if (const auto mtu = TRY(before.integer("MTU", 0, UINT32_MAX), ""); mtu && *mtu != 0)

@@ -142,8 +142,6 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
   const Record fresh = make_record(request, conf, state, plan);
   Record now = record;
   now.rdma = fresh.rdma;
-  now.rdma_index = fresh.rdma_index;
-  now.rdma_in_pod = fresh.rdma_in_pod;
   now.index_in_pod = fresh.index_in_pod;
   TRY(world.store.save(now), "save the names of the RDMA devices");
   record = std::move(now);
@@ -298,7 +296,7 @@ void correct_device_info(const NetConf& conf, const Record& record, World& world
       read_device(world.sys, *record.device, stayed ? Facts::pf | Facts::rdma : Facts::pf).or_none();
   if (device && device->pf) info.pf_address = device->pf->text();
   if (device && stayed) info.rdma = device->rdma_names();
-  for (size_t i = 0; i < record.rdma.size(); ++i) info.rdma.push_back(record.rdma_name_in_pod(i));
+  for (const MovedRdma& one : record.rdma) info.rdma.push_back(one.in_pod);
   const auto corrected = correct_device_info_file(conf.device_info_file, world.device_info_folders, info);
   if (!corrected)
     world.log.warning("network-status will lack the RDMA device",
@@ -343,9 +341,10 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   }
   const auto& device = attached.record.device;
   if (device && device->pci()) out.pci_id = device->text();
-  world.log.info("attached", {{"device", attached.record.device_key},
-                              {"was", attached.record.link ? attached.record.link->name : "-"},
-                              {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front()}});
+  world.log.info("attached",
+                 {{"device", attached.record.device_key},
+                  {"was", attached.record.link ? attached.record.link->name : "-"},
+                  {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front().name}});
   correct_device_info(conf, attached.record, world);
   warn_of_carrier(attached, world);
   // Last, so that the kernel makes the GID meanwhile.

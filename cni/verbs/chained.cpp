@@ -57,7 +57,7 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
   // Kernels before 5.14 do not report the parent; then at least it must not be in the host.
   const auto device = TRY(read_device(world.sys, *conf.device.id, Facts::netdevs), "").value_or(Device());
   for (const Netdev& netdev : device.netdevs) {
-    if (TRY(world.host.find_link(netdev.name), "find " + netdev.name))
+    if (TRY(world.host.find_link(netdev.name), ""))
       return other_device(request, "another device",
                           conf.device.id->text() + ", which has " + netdev.name + " here");
   }
@@ -98,7 +98,7 @@ Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, W
                  ErrorId::network_config};
   }
   if (!conf.prev_result || !has_interface(*conf.prev_result, request)) return Chained::no;
-  const auto link = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
+  const auto link = TRY(pod.find_link(request.ifname), "in the pod");
   if (!link || link->name != request.ifname) return Chained::no;
   if (const auto ours = TRY(active_record(request, world), "")) {
     if (conf.device.id && ours->device && *conf.device.id != *ours->device)

@@ -140,7 +140,7 @@ Result<> compare_vf(const Record& record, const NetConf& conf, const Request& re
     out.expect(!record.vf, found.why_not);
     return {};
   }
-  const auto have = TRY(world.host.vf_settings(place->pf_link, place->index), "read " + place->pf);
+  const auto have = TRY(world.host.vf_settings(place->pf_link, place->index), place->pf);
   if (!have) {
     out.add(place->pf + " has no VF " + std::to_string(place->index));
     return {};
@@ -154,9 +154,9 @@ Result<> compare_vf(const Record& record, const NetConf& conf, const Request& re
 }
 
 Result<> compare_rdma(const Record& record, Kernel& pod, const World& world, Differences& out) {
-  for (size_t i = 0; i < record.rdma.size(); ++i) {
-    const auto device = TRY(find_rdma_in_pod(record, i, pod, world), "");
-    const std::string& name = record.rdma_name_in_pod(i);
+  for (const MovedRdma& moved : record.rdma) {
+    const auto device = TRY(find_rdma_in_pod(record, moved, pod, world), "");
+    const std::string& name = moved.in_pod;
     out.expect(device.has_value(), "RDMA device " + name + " is not in the pod's namespace");
     if (device) {
       out.expect(device->name == name,

@@ -40,7 +40,7 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
   const auto pod = TRY(world.open_netns(request.netns), "");
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
-  const auto link = TRY(pod->find_link(request.ifname), "find " + request.ifname + " in the pod");
+  const auto link = TRY(pod->find_link(request.ifname), "in the pod");
   if (!link || link->parent_device != conf.device.id->text()) return {};
   if (TRY(world.store.owner(*key), "")) return {};
   world.log.warning(
@@ -50,7 +50,8 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
        {"ifname", request.ifname},
        {"container", request.container_id},
        {"id", id_text(ErrorId::not_attached)}});
-  TRY(pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"}), "");
+  TRY(pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"}),
+      "move " + request.ifname + " of " + *key + " to the host");
   return return_unrecorded(*key, world);
 }
 
@@ -123,7 +124,7 @@ Result<bool> is_attached(const Record& record, World& world) {
   if (!pod) return false;
   if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
   if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
-  return TRY(find_rdma_in_pod(record, 0, *pod, world), "").has_value();
+  return TRY(find_rdma_in_pod(record, record.rdma.front(), *pod, world), "").has_value();
 }
 
 namespace {

@@ -16,20 +16,20 @@ Result<std::string> find_verbs_node(const SysRoot& sys, const Device& device, co
   if (device.verbs_nodes.size() == 1) return device.verbs_nodes.front();
   const DeviceFolder folder(sys, device.id);
   for (const std::string& node : device.verbs_nodes) {
-    if (TRY(folder.text(std::string(kVerbsNodes) + "/" + node + "/ibdev"), "") == name) return node;
+    if (TRY(read_rdma_of_node(folder, node), "") == name) return node;
   }
   return std::string();
 }
 
 Result<> read_device_part(const Record& record, World& world, InPod& out) {
   if (!record.device) return {};
-  const auto device = TRY(read_device(world.sys, *record.device, Facts::pf | Facts::verbs_nodes), "");
+  constexpr Facts kWanted = Facts::pf | Facts::verbs_nodes | Facts::numa_node;
+  const auto device = TRY(read_device(world.sys, *record.device, kWanted), "");
   if (!device) return {};
   out.pf = device->pf;
-  if (!record.rdma.empty()) out.rdma = record.rdma_name_in_pod(0);
+  if (!record.rdma.empty()) out.rdma = record.rdma.front().in_pod;
   out.uverbs = TRY(find_verbs_node(world.sys, *device, out.rdma), "");
-  const auto node = TRY(DeviceFolder(world.sys, *record.device).number("numa_node"), "");
-  if (node && *node >= 0) out.numa_node = static_cast<int>(*node);
+  out.numa_node = device->numa_node;
   return {};
 }
 
@@ -50,7 +50,7 @@ Result<std::string> find_default_interface(Kernel& pod) {
   const auto routes = TRY(pod.default_routes(), "find the default route of the pod");
   const Route* route = preferred(routes);
   if (route == nullptr) return std::string();
-  const auto link = TRY(pod.find_link(route->link), "find the interface of the pod's default route");
+  const auto link = TRY(pod.find_link(route->link), "the pod's default route");
   return link ? link->name : std::string();
 }
 
@@ -61,7 +61,7 @@ Result<> read_in_pod(const Record& record, AddedParts& added, Kernel& pod, World
   if (added.chained == Chained::rdma) {
     // An earlier plugin has made the interface, and its result has the addresses.
     const Request& request = added.request;
-    link = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
+    link = TRY(pod.find_link(request.ifname), "in the pod");
     assignment = TRY(assignment_of(*added.conf.prev_result, request.ifname, request.netns), "prevResult");
   }
   if (link) {

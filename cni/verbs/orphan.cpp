@@ -14,14 +14,15 @@ namespace {
 // By its index, because a pod can have given another device its name; its driver was bound again if its
 // function has one of that name, with another index.
 Result<bool> has_rdma_in_host(const Record& record, World& world) {
-  if (record.rdma_index.empty()) return TRY(world.host.find_rdma_device(record.rdma.front()), "").has_value();
+  const MovedRdma& first = record.rdma.front();
+  if (!first.index) return TRY(world.host.find_rdma_device(first.name), "").has_value();
   for (const RdmaDevice& device : TRY(world.host.rdma_devices(), "")) {
-    if (device.index == record.rdma_index.front()) return true;
+    if (device.index == first.index) return true;
   }
   if (!record.device) return false;
   const auto device = TRY(read_device(world.sys, *record.device, Facts::rdma), "").value_or(Device());
   const auto names = device.rdma_names();
-  return std::find(names.begin(), names.end(), record.rdma.front()) != names.end();
+  return std::find(names.begin(), names.end(), first.name) != names.end();
 }
 
 Result<bool> is_in_host(const Record& record, World& world) {
@@ -31,7 +32,7 @@ Result<bool> is_in_host(const Record& record, World& world) {
 
 Result<bool> is_in(Kernel& pod, const Record& record, World& world) {
   if (record.link) return TRY(find_link_in_pod(record, pod), "").has_value();
-  return TRY(find_rdma_in_pod(record, 0, pod, world), "").has_value();
+  return TRY(find_rdma_in_pod(record, record.rdma.front(), pod, world), "").has_value();
 }
 
 // Another namespace can have the number of an ended one. It does not have the device, so only what moves can

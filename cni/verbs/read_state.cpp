@@ -66,7 +66,7 @@ Result<> read_vf(const Device& device, World& world, State& state) {
   state.no_vf = std::move(found.why_not);
   if (!found.place) return {};
   const VfPlace& place = *found.place;
-  std::vector<VfReport> vfs = TRY(world.host.vfs(place.pf_link), "read " + place.pf);
+  std::vector<VfReport> vfs = TRY(world.host.vfs(place.pf_link), place.pf);
   const auto ours =
       std::find_if(vfs.begin(), vfs.end(), [&](const VfReport& one) { return one.vf == place.index; });
   if (ours == vfs.end()) {
@@ -76,7 +76,7 @@ Result<> read_vf(const Device& device, World& world, State& state) {
   state.vf_settings = std::move(ours->settings);
   vfs.erase(ours);
   state.other_vfs = std::move(vfs);
-  if (device.driver.is_user_space()) state.pf = TRY(world.host.find_link(place.pf_link), "read " + place.pf);
+  if (device.driver.is_user_space()) state.pf = TRY(world.host.find_link(place.pf_link), place.pf);
   state.vf = std::move(found.place);
   return {};
 }
@@ -113,7 +113,7 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   state.netdev_in_pod = chained == Chained::rdma;
   if (!device.netdevs.empty() && !state.netdev_in_pod) {
     const std::string& name = device.netdevs.front().name;
-    state.link = TRY(world.host.find_link(name), "read " + name);
+    state.link = TRY(world.host.find_link(name), "");
   }
   if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name), "");
   if (state.link && !conf.host_use_allowed) {
@@ -137,9 +137,9 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
     if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
   }
   if (!device.id.empty()) state.allocated = TRY(read_valid_allocated_nodes(device.id, world), "");
-  state.occupant = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
+  state.occupant = TRY(pod.find_link(request.ifname), "in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
-    if (!state.occupant) state.occupant = TRY(pod.find_link(name), "find " + name + " in the pod");
+    if (!state.occupant) state.occupant = TRY(pod.find_link(name), "in the pod");
   }
   if (!conf.pod.sysctls.empty()) {
     state.sysctl_allow_list = TRY(world.sys.text(kSysctlAllowList.substr(1)), "read the sysctls' allow-list");

@@ -14,6 +14,11 @@ namespace {
 // ENOTSUPP is not an errno of user space, but some drivers answer it.
 bool is_not_supported(const Error& error) { return error.sys == EOPNOTSUPP || error.sys == 524; }
 
+// "set rings of link 7".
+std::string request_text(const char* request, EthtoolGroup group, int link) {
+  return std::string(request) + " " + group_name(group) + " of link " + std::to_string(link);
+}
+
 }  // namespace
 
 Result<NlSocket*> NetlinkKernel::generic() {
@@ -41,14 +46,15 @@ Result<std::optional<EthtoolSettings>> NetlinkKernel::ethtool(uint16_t family, i
     return {};
   });
   if (!result && is_not_supported(result.error())) return std::optional<EthtoolSettings>();
-  TRY(std::move(result), std::string("ask for ") + group_name(group));
+  TRY(std::move(result), request_text("read", group, link));
   return out;
 }
 
 Result<> NetlinkKernel::change_ethtool(uint16_t family, int link, EthtoolGroup group,
                                        const EthtoolSettings& change) {
   NlSocket* socket = TRY(generic(), "");
-  return socket->request(ethtool_set_message(family, link, group, change));
+  TRY(socket->request(ethtool_set_message(family, link, group, change)), request_text("set", group, link));
+  return {};
 }
 
 }  // namespace vfrail

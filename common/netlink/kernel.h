@@ -62,7 +62,7 @@ struct LinkOptions {
 // A network interface, as RTM_GETLINK reports it (rtnetlink(7), if_link.h).
 struct Link {
   int index = 0;
-  std::string name;
+  IfName name;
   std::vector<std::string> altnames;
   uint16_t type = 0;  // ARPHRD_*: 1 Ethernet, 32 InfiniBand
   MacAddress mac;
@@ -150,7 +150,7 @@ struct RoutingRule {
 // An RDMA device, as RDMA_NLDEV_CMD_GET reports it (rdma_netlink.h).
 struct RdmaDevice {
   uint32_t index = 0;
-  std::string name;
+  RdmaName name;
   uint64_t node_guid = 0;
   bool operator==(const RdmaDevice&) const = default;
 };

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
-#include <fcntl.h>
 #include <net/if.h>
 #include <string>
 #include <sys/mount.h>
@@ -87,6 +86,9 @@ Result<std::optional<UniqueFd>> mount_sysfs() {
   return std::optional(std::move(root));
 }
 
+// What a message calls an interface whose name the request does not have.
+std::string link_text(int index) { return "link " + std::to_string(index); }
+
 std::string sysctl_path(std::string_view name) { return "/proc/sys/net/" + std::string(name); }
 
 }  // namespace
@@ -117,30 +119,27 @@ Result<NlSocket*> NetlinkKernel::rdma() {
   return &*rdma_;
 }
 
-Result<std::optional<Link>> NetlinkKernel::find_link(const NlMessage& message) {
+Result<std::optional<Link>> NetlinkKernel::find_link(const NlMessage& message, const std::string& what) {
   std::optional<Link> out;
   auto result = route_.query(message, [&](NlBytes reply) -> Result<> {
     out = TRY(parse_link(reply), "");
     return {};
   });
   if (!result && result.error().sys == ENODEV) return std::optional<Link>();
-  TRY(std::move(result), "");
+  TRY(std::move(result), "read " + what);
   return out;
 }
 
 Result<std::optional<Link>> NetlinkKernel::find_link(std::string_view name) {
-  if (name.size() >= IFNAMSIZ) {
-    // A longer name can only be an alternative one (ALTIFNAMSIZ).
-    NlMessage message = get_link_message(0);
-    message.put_text(IFLA_ALT_IFNAME, name);
-    return find_link(message);
-  }
   NlMessage message = get_link_message(0);
-  message.put_text(IFLA_IFNAME, name);  // __dev_get_by_name() knows alternative names, too
-  return find_link(message);
+  // A longer name can only be an alternative one (ALTIFNAMSIZ), which __dev_get_by_name() knows as well.
+  message.put_text(name.size() >= IFNAMSIZ ? IFLA_ALT_IFNAME : IFLA_IFNAME, name);
+  return find_link(message, "link " + std::string(name));
 }
 
-Result<std::optional<Link>> NetlinkKernel::find_link(int index) { return find_link(get_link_message(index)); }
+Result<std::optional<Link>> NetlinkKernel::find_link(int index) {
+  return find_link(get_link_message(index), link_text(index));
+}
 
 Result<std::vector<Link>> NetlinkKernel::links() {
   NlMessage message = link_message(RTM_GETLINK, NLM_F_DUMP, 0);
@@ -177,22 +176,26 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
       message.nest(AF_INET6, [&] { message.put_u8(IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_EUI64); });
     });
   }
-  return route_.request(message);
+  TRY(route_.request(message), "change " + link_text(index));
+  return {};
 }
 
-Result<> NetlinkKernel::change_altname(int index, std::string_view name, uint16_t type) {
-  NlMessage message =
-      link_message(type, type == RTM_NEWLINKPROP ? NLM_F_CREATE | NLM_F_APPEND | NLM_F_EXCL : 0, index);
+Result<> NetlinkKernel::change_altname(NlMessage message, std::string_view name) {
   message.nest(IFLA_PROP_LIST | NLA_F_NESTED, [&] { message.put_text(IFLA_ALT_IFNAME, name); });
   return route_.request(message);
 }
 
 Result<> NetlinkKernel::add_altname(int index, std::string_view name) {
-  return change_altname(index, name, RTM_NEWLINKPROP);
+  constexpr uint16_t kNew = NLM_F_CREATE | NLM_F_APPEND | NLM_F_EXCL;
+  TRY(change_altname(link_message(RTM_NEWLINKPROP, kNew, index), name),
+      "add alternative name " + std::string(name) + " to " + link_text(index));
+  return {};
 }
 
 Result<> NetlinkKernel::remove_altname(int index, std::string_view name) {
-  return change_altname(index, name, RTM_DELLINKPROP);
+  TRY(change_altname(link_message(RTM_DELLINKPROP, 0, index), name),
+      "remove alternative name " + std::string(name) + " from " + link_text(index));
+  return {};
 }
 
 Result<std::vector<VfReport>> NetlinkKernel::vfs(int pf_link) {
@@ -204,7 +207,7 @@ Result<std::vector<VfReport>> NetlinkKernel::vfs(int pf_link) {
                      out = TRY(parse_vfs(reply), "");
                      return {};
                    }),
-      "ask for the settings of the VFs");
+      "read the VFs of " + link_text(pf_link));
   return out;
 }
 
@@ -217,7 +220,8 @@ Result<> NetlinkKernel::change_vf(int pf_link, uint32_t vf, const VfSettings& ch
     if (!first.empty()) put_vf_info(message, vf, first);
     if (change.port_guid) put_vf_info(message, vf, {.port_guid = change.port_guid});
   });
-  return route_.request(message);
+  TRY(route_.request(message), "change " + link_text(pf_link));
+  return {};
 }
 
 Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) {
@@ -229,7 +233,7 @@ Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Res
     if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }), "")) {
       // Read once more: what is waited for may not be announced on this group (an RDMA device, say).
       if (TRY(ready(), "")) return {};
-      return Error{Errc::timeout, ETIMEDOUT, "deadline passed"};
+      return Error{Errc::timeout, ETIMEDOUT, "wait for a change of a link: the deadline passed"};
     }
   }
 }
@@ -250,7 +254,8 @@ Result<> NetlinkKernel::add_address(int link, const IpAddress& address) {
     }
     message.put_bytes(IFA_BROADCAST, broadcast);
   }
-  return route_.request(message);
+  TRY(route_.request(message), "add address " + address.cidr() + " to " + link_text(link));
+  return {};
 }
 
 Result<std::vector<LinkAddress>> NetlinkKernel::addresses(int link) {
@@ -269,7 +274,7 @@ Result<std::vector<LinkAddress>> NetlinkKernel::addresses(int link) {
             return {};
           },
           [&] { out.clear(); }),
-      "list addresses");
+      "list addresses of " + link_text(link));
   return out;
 }
 
@@ -295,12 +300,7 @@ Result<std::optional<std::string>> NetlinkKernel::read_sysctl(std::string_view n
 
 Result<> NetlinkKernel::write_sysctl(std::string_view name, std::string_view value) {
   const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
-  const std::string path = sysctl_path(name);
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
-  const ssize_t written = ::write(fd.get(), value.data(), value.size());
-  if (written != static_cast<ssize_t>(value.size())) return Error::from_errno(errno, "write " + path);
-  return {};
+  return write_attribute(sysctl_path(name), value);
 }
 
 Result<std::optional<std::string>> NetlinkKernel::sysfs() {
@@ -321,7 +321,8 @@ Result<> NetlinkKernel::announce(int link, const IpAddress& address) {
   header.ndm_flags = NTF_USE;
   message.put_header(header);
   message.put_bytes(NDA_DST, address.bytes);
-  return route_.request(message);
+  TRY(route_.request(message), "announce " + address.text() + " on " + link_text(link));
+  return {};
 }
 
 Result<std::optional<RdmaNetnsMode>> NetlinkKernel::rdma_netns_mode() {
@@ -363,7 +364,8 @@ Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
   message.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
   // rdma_dev_change_netns() finds the device in the namespace of the calling thread.
   const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
-  return socket->request(message);
+  TRY(socket->request(message), "move RDMA device " + std::to_string(index));
+  return {};
 }
 
 Result<> NetlinkKernel::rename_rdma_device(uint32_t index, std::string_view name) {
@@ -373,7 +375,8 @@ Result<> NetlinkKernel::rename_rdma_device(uint32_t index, std::string_view name
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);
-  return socket->request(message);
+  TRY(socket->request(message), "rename RDMA device " + std::to_string(index) + " to " + std::string(name));
+  return {};
 }
 
 }  // namespace vfrail

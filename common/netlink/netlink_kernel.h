@@ -69,8 +69,8 @@ class NetlinkKernel : public Kernel {
   Result<NlSocket*> rdma();     // opened when first needed; null: this kernel has no RDMA subsystem
   Result<NlSocket*> generic();  // likewise
   Result<> remove_xdp(int index, uint32_t mode);
-  Result<> change_altname(int index, std::string_view name, uint16_t type);
-  Result<std::optional<Link>> find_link(const NlMessage& message);
+  Result<> change_altname(NlMessage message, std::string_view name);
+  Result<std::optional<Link>> find_link(const NlMessage& message, const std::string& what);
   Result<std::vector<Route>> dump_routes(int link, const std::function<bool(const Route&)>& wanted);
 
   Netns netns_;

@@ -47,7 +47,7 @@ void read_xdp(const nlattr* list, Link& link) {
 void read_link_attribute(int type, const nlattr* value, Link& link) {
   switch (type) {
     case IFLA_IFNAME:
-      link.name = text_of(value);
+      link.name = IfName::parse(text_of(value)).value_or(IfName());
       break;
     case IFLA_ADDRESS:
       link.mac.bytes = bytes_of(value);
@@ -119,7 +119,7 @@ constexpr size_t kMaxLinkAddress = 32;  // MAX_ADDR_LEN of linux/netdevice.h
 
 // Names become paths below /sys/class/net and keys of records, whoever gave them.
 bool is_sound(const Link& link) {
-  return valid_ifname(link.name) && link.mac.bytes.size() <= kMaxLinkAddress &&
+  return !link.name.empty() && link.mac.bytes.size() <= kMaxLinkAddress &&
          link.permanent_mac.bytes.size() <= kMaxLinkAddress;
 }
 
@@ -308,13 +308,10 @@ Result<RdmaDevice> parse_rdma_device(NlBytes message) {
       for_each_attribute(attributes.data(), attributes.size(), [&](int type, const nlattr* value) {
         if (type == RDMA_NLDEV_ATTR_DEV_INDEX) out.index = number_of<uint32_t>(value);
         if (type == RDMA_NLDEV_ATTR_DEV_INDEX) has_index = true;
-        if (type == RDMA_NLDEV_ATTR_DEV_NAME) out.name = text_of(value);
+        if (type == RDMA_NLDEV_ATTR_DEV_NAME) out.name = RdmaName::parse(text_of(value)).value_or(RdmaName());
         if (type == RDMA_NLDEV_ATTR_NODE_GUID) out.node_guid = number_of<uint64_t>(value);
       });
-  // sysfs has a folder of that name.
-  const bool named =
-      !out.name.empty() && out.name.find('/') == std::string::npos && out.name != "." && out.name != "..";
-  if (!fits || !has_index || !named) return malformed("attributes of an RDMA device");
+  if (!fits || !has_index || out.name.empty()) return malformed("attributes of an RDMA device");
   return out;
 }
 

@@ -20,7 +20,9 @@ bool gone_already(const Result<>& result) { return !result && result.error().sys
 Result<> NetlinkKernel::remove_links(const std::vector<int>& indices) {
   const auto remove_one = [&](int index) -> Result<> {
     auto removed = route_.request(link_message(RTM_DELLINK, 0, index));
-    return gone_already(removed) ? Result<>() : std::move(removed);
+    if (gone_already(removed)) return {};
+    TRY(std::move(removed), "remove link " + std::to_string(index));
+    return {};
   };
   if (indices.size() > 1) {
     // A group that is otherwise unused; somebody who guesses it loses links of this namespace only.
@@ -37,7 +39,7 @@ Result<> NetlinkKernel::remove_links(const std::vector<int>& indices) {
     // Refused as a whole if one of them cannot be removed (rtnl_group_dellink()).
     if (whole && route_.request(message)) return {};
   }
-  for (const int index : indices) TRY(remove_one(index), "remove link " + std::to_string(index));
+  for (const int index : indices) TRY(remove_one(index), "");
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <functional>
 #include <iterator>
+#include <string>
 #include <sys/socket.h>
 
 #include <linux/fib_rules.h>
@@ -27,6 +28,17 @@ NlMessage rule_message(uint16_t type, uint16_t flags, const IpAddress& source, u
   if (source.prefix > 0) message.put_bytes(FRA_SRC, source.bytes);
   message.put_u32(FRA_TABLE, table);
   return message;
+}
+
+std::string rule_text(const IpAddress& source, uint32_t table) {
+  return "from " + source.cidr() + " to table " + std::to_string(table);
+}
+
+std::string route_text(const Route& route) {
+  std::string out = route.destination.cidr();
+  if (route.gateway) out += " via " + route.gateway->text();
+  out += " on link " + std::to_string(route.link);
+  return route.table == RT_TABLE_MAIN ? out : out + " in table " + std::to_string(route.table);
 }
 
 }  // namespace
@@ -53,7 +65,8 @@ Result<> NetlinkKernel::add_route(const Route& route) {
       if (route.advmss) message.put_u32(RTAX_ADVMSS, *route.advmss);
     });
   }
-  return route_.request(message);
+  TRY(route_.request(message), "add route " + route_text(route));
+  return {};
 }
 
 Result<std::vector<Route>> NetlinkKernel::routes(int link) {
@@ -107,7 +120,9 @@ Result<std::vector<Route>> NetlinkKernel::dump_routes(int link,
 }
 
 Result<> NetlinkKernel::add_rule(const IpAddress& source, uint32_t table) {
-  return route_.request(rule_message(RTM_NEWRULE, NLM_F_CREATE, source, table));
+  TRY(route_.request(rule_message(RTM_NEWRULE, NLM_F_CREATE, source, table)),
+      "add rule " + rule_text(source, table));
+  return {};
 }
 
 Result<std::vector<RoutingRule>> NetlinkKernel::rules() {
@@ -123,7 +138,8 @@ Result<std::vector<RoutingRule>> NetlinkKernel::rules() {
 Result<> NetlinkKernel::remove_rule(const RoutingRule& rule) {
   NlMessage message = rule_message(RTM_DELRULE, 0, rule.source, rule.table);
   message.put_u32(FRA_PRIORITY, rule.priority);
-  return route_.request(message);
+  TRY(route_.request(message), "remove rule " + rule_text(rule.source, rule.table));
+  return {};
 }
 
 }  // namespace vfrail

@@ -28,6 +28,12 @@ Result<MacAddress> mac_of(ObjectReader& reader, std::string_view key) {
   return *mac;
 }
 
+Result<IfName> ifname_of(ObjectReader& reader, std::string_view key) {
+  auto name = IfName::parse(TRY(text_of(reader, key), ""));
+  if (!name) return reader.error(key, "is not an interface name");
+  return std::move(*name);
+}
+
 Result<int64_t> number_of(ObjectReader& reader, std::string_view key, int64_t max) {
   const auto number = TRY(reader.integer(key, 0, max), "");
   if (!number) return reader.error(key, "missing");
@@ -95,10 +101,9 @@ namespace {
 Result<> check_names(ObjectReader& reader, const Record& record) {
   if (!valid_container_id(record.attachment.container_id))
     return reader.error("containerId", "is not a container id");
-  if (!valid_ifname(record.attachment.ifname)) return reader.error("ifname", "is not an interface name");
   const std::string_view key = record.device_key;
   constexpr std::string_view kNetdev = "netdev.";
-  const bool is_netdev = key.starts_with(kNetdev) && valid_ifname(key.substr(kNetdev.size()));
+  const bool is_netdev = key.starts_with(kNetdev) && IfName::parse(key.substr(kNetdev.size()));
   if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "is not the key of a device");
   return {};
 }
@@ -195,9 +200,10 @@ std::string AttachmentName::text() const { return container_id + kSeparator + if
 std::optional<AttachmentName> AttachmentName::parse(std::string_view text) {
   const size_t separator = text.find(kSeparator);
   if (separator == std::string_view::npos) return std::nullopt;
-  AttachmentName out{std::string(text.substr(0, separator)), std::string(text.substr(separator + 1))};
-  if (!valid_container_id(out.container_id) || !valid_ifname(out.ifname)) return std::nullopt;
-  return out;
+  const std::string_view id = text.substr(0, separator);
+  auto ifname = IfName::parse(text.substr(separator + 1));
+  if (!valid_container_id(id) || !ifname) return std::nullopt;
+  return AttachmentName{std::string(id), std::move(*ifname)};
 }
 
 // CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=a;K8S_POD_NAME=b".
@@ -242,8 +248,7 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   ObjectReader reader(object, "link");
   LinkBefore out;
   out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX), ""));
-  out.name = TRY(text_of(reader, "name"), "");
-  if (!valid_ifname(out.name)) return reader.error("name", "is not an interface name");
+  out.name = TRY(ifname_of(reader, "name"), "");
   out.altnames = TRY(reader.texts("altnames"), "").value_or(std::vector<std::string>());
   out.mac = TRY(mac_of(reader, "mac"), "");
   out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
@@ -288,6 +293,39 @@ Result<std::map<uint32_t, std::string>> parse_irqs(ObjectReader& record) {
   return out;
 }
 
+// A list for each part, as since the first version: names in the pod and indices came later, and are empty
+// where a record has none.
+void put_rdma(const std::vector<MovedRdma>& devices, Json& out) {
+  std::vector<std::string> names;
+  std::vector<std::string> in_pod;
+  std::vector<uint32_t> indices;
+  for (const MovedRdma& one : devices) {
+    names.push_back(one.name);
+    in_pod.push_back(one.in_pod);
+    if (one.index) indices.push_back(*one.index);
+  }
+  if (in_pod == names) in_pod.clear();
+  if (indices.size() != names.size()) indices.clear();
+  out.set("rdma", Json(names)).set("rdmaInPod", Json(in_pod)).set("rdmaIndex", format_indices(indices));
+}
+
+Result<std::vector<MovedRdma>> parse_rdma(ObjectReader& reader) {
+  const auto names = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
+  const auto in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
+  const auto indices =
+      TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device"), "").value_or(std::vector<uint32_t>());
+  if (!in_pod.empty() && in_pod.size() != names.size())
+    return reader.error("rdmaInPod", "must be as many as in rdma");
+  if (!indices.empty() && indices.size() != names.size())
+    return reader.error("rdmaIndex", "must be as many as in rdma");
+  std::vector<MovedRdma> out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    out.push_back({RdmaName(names[i]), RdmaName(in_pod.empty() ? names[i] : in_pod[i])});
+    if (!indices.empty()) out.back().index = indices[i];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string format_record(const Record& record) {
@@ -306,9 +344,9 @@ std::string format_record(const Record& record) {
   if (record.routing_table) out.set("routingTable", *record.routing_table);
   if (!record.irqs.empty()) out.set("irqs", format_irqs(record.irqs));
   out.set("port", record.port ? Json(*record.port) : Json());
-  out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
-  out.set("rdmaInPod", Json(record.rdma_in_pod));
-  out.set("rdmaIndex", format_indices(record.rdma_index)).set("indexInPod", record.index_in_pod);
+  out.set("podMac", record.pod_mac.text());
+  put_rdma(record.rdma, out);
+  out.set("indexInPod", record.index_in_pod);
   if (record.allocated_file) out.set("allocatedFile", *record.allocated_file);
   if (record.in_pod) out.set("inPod", format_in_pod(*record.in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
@@ -318,13 +356,11 @@ std::string format_record(const Record& record) {
 Result<Record> parse_record(std::string_view text) {
   const Json json = TRY(Json::parse_object(text, kMaxRecordBytes), "");
   ObjectReader reader(*json.as_object(), "");
-  const auto schema = TRY(reader.integer("schema"), "");
-  if (schema != kSchema)
-    return reader.error("schema", "this version reads schema " + std::to_string(kSchema) + " only");
+  TRY(reader.schema(kSchema), "");
   Record out;
   out.attachment.container_id = TRY(text_of(reader, "containerId"), "");
-  out.attachment.ifname = TRY(text_of(reader, "ifname"), "");
-  out.rail_of = TRY(reader.text("railOf"), "").value_or("");
+  out.attachment.ifname = TRY(ifname_of(reader, "ifname"), "");
+  if (reader.value("railOf") != nullptr) out.rail_of = TRY(ifname_of(reader, "railOf"), "");
   out.network = TRY(text_of(reader, "network"), "");
   out.boot_id = TRY(text_of(reader, "bootId"), "");
   out.netns = TRY(text_of(reader, "netns"), "");
@@ -344,14 +380,7 @@ Result<Record> parse_record(std::string_view text) {
   if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
     out.port = static_cast<uint32_t>(*port);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
-  out.rdma = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
-  out.rdma_in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
-  if (!out.rdma_in_pod.empty() && out.rdma_in_pod.size() != out.rdma.size())
-    return reader.error("rdmaInPod", "must be as many as in rdma");
-  out.rdma_index =
-      TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device"), "").value_or(std::vector<uint32_t>());
-  if (!out.rdma_index.empty() && out.rdma_index.size() != out.rdma.size())
-    return reader.error("rdmaIndex", "must be as many as in rdma");
+  out.rdma = TRY(parse_rdma(reader), "");
   // Records of older versions do not have it; the kernel keeps an index where it can.
   const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
   out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;

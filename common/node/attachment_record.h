@@ -22,7 +22,7 @@ namespace vfrail {
 
 struct AttachmentName {
   std::string container_id;
-  std::string ifname;
+  IfName ifname;
 
   // "CONTAINER:IFNAME", the name of a record's file, and back.
   std::string text() const;
@@ -41,7 +41,7 @@ bool valid_container_id(std::string_view id);
 // A netdev as it was in the host.
 struct LinkBefore {
   int index = 0;
-  std::string name;
+  IfName name;
   std::vector<std::string> altnames;
   MacAddress mac;
   uint32_t mtu = 0;
@@ -92,11 +92,21 @@ struct InPod {
   bool operator==(const InPod&) const = default;
 };
 
+// An RDMA device that moves with the attachment.
+struct MovedRdma {
+  RdmaName name;    // in the host
+  RdmaName in_pod;  // its name there
+  // Neither a move nor a renaming changes it (ib_device_rename(), rdma_dev_change_netns()). No value: the
+  // record is an older version's.
+  std::optional<uint32_t> index = std::nullopt;
+  bool operator==(const MovedRdma&) const = default;
+};
+
 struct Record {
   AttachmentName attachment;
   // The interface of the attachment that it is one of several rails of, as the runtime knows it; empty: it is
   // one of its own.
-  std::string rail_of = {};
+  IfName rail_of = {};
   std::string network;
   std::string boot_id;  // the state of devices does not outlive a boot
   std::string netns;
@@ -116,13 +126,9 @@ struct Record {
   bool address_refused = false;
   std::optional<uint32_t> routing_table;  // of the pod, the attachment's own (source routing)
   std::map<uint32_t, std::string> irqs =
-      {};                         // interrupt -> mask of its CPUs before; of those that were changed
-  MacAddress pod_mac;             // the address it has in the pod
-  std::vector<std::string> rdma;  // RDMA devices that move
-  // Their indices, one for each, which neither a move nor a renaming changes (ib_device_rename(),
-  // rdma_dev_change_netns()); empty: the record is an older version's.
-  std::vector<uint32_t> rdma_index;
-  std::vector<std::string> rdma_in_pod;  // their names there, one for each; empty: the same
+      {};                       // interrupt -> mask of its CPUs before; of those that were changed
+  MacAddress pod_mac;           // the address it has in the pod
+  std::vector<MovedRdma> rdma;  // with an index each, or none
   // AllocatedNodes::file at ADD: those that are void with the attachment. Empty: there were none; no value:
   // the record is an older version's.
   std::optional<std::string> allocated_file;
@@ -133,9 +139,6 @@ struct Record {
   std::string cni_path;
 
   bool operator==(const Record&) const = default;
-  const std::string& rdma_name_in_pod(size_t i) const {
-    return rdma_in_pod.empty() ? rdma[i] : rdma_in_pod[i];
-  }
 };
 
 // The pod, as the runtime named it at ADD (CNI_ARGS). Both empty if it gave no name (no Kubernetes).

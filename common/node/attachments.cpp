@@ -13,6 +13,10 @@ namespace vfrail {
 
 namespace fs = std::filesystem;
 
+Result<std::string> boot_id(const SysRoot& sys) {
+  return TRY(sys.text("proc/sys/kernel/random/boot_id"), "").value_or("");
+}
+
 std::string Attachments::record_path(const AttachmentName& name) const {
   return folder_ + "/attachments/" + name.text() + ".json";
 }

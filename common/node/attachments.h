@@ -8,6 +8,7 @@
 #pragma once
 
 #include "common/node/attachment_record.h"
+#include "common/node/sys_root.h"
 #include "common/result.h"
 
 #include <optional>
@@ -16,6 +17,10 @@
 #include <vector>
 
 namespace vfrail {
+
+// Which boot of the node this is: records and baselines do not outlive it. Empty where the kernel does not
+// report it.
+Result<std::string> boot_id(const SysRoot& sys);
 
 class Attachments {
  public:

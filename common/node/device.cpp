@@ -73,8 +73,6 @@ Result<> read_place(const SysRoot& sys, const DeviceFolder& folder, Device& out)
   const std::string path = TRY(read_path(sys, out.id), "");
   const size_t start = path.find("/pci");
   if (start != std::string::npos) out.pcie_path = split(path.substr(start), "/");
-  const auto node = TRY(folder.number("numa_node"), "");
-  if (node && *node >= 0 && *node < kMostNumaNodes) out.numa_node = static_cast<int>(*node);
   out.acpi_index = TRY(folder.text("acpi_index"), "");
   return {};
 }
@@ -97,7 +95,8 @@ Result<> read_rdma(const DeviceFolder& folder, Facts wanted, Device& out) {
     out.verbs_nodes = TRY(folder.list(kVerbsNodes), "");
   if (has(wanted, Facts::mad_nodes)) out.mad_nodes = TRY(folder.list(kMadNodes), "");
   if (!has(wanted, Facts::rdma | Facts::link_layer | Facts::rdma_ports)) return {};
-  for (const std::string& name : TRY(folder.list(kRdmaDevices), "")) out.rdma.push_back({.name = name});
+  for (const std::string& name : TRY(folder.list(kRdmaDevices), ""))
+    out.rdma.push_back({.name = RdmaName(name)});
   if (has(wanted, Facts::rdma_ports)) return read_rdma_ports(folder, out.verbs_nodes, out.rdma);
   for (RdmaFacts& one : out.rdma) {
     if (has(wanted, Facts::link_layer)) TRY(read_link_layer(folder, one), "");
@@ -163,10 +162,17 @@ std::vector<std::string> Device::rdma_nodes() const {
   return out;
 }
 
+Result<std::optional<int>> read_numa_node(const DeviceFolder& folder) {
+  const auto node = TRY(folder.number("numa_node"), "");
+  if (!node || *node < 0 || *node >= kMostNumaNodes) return std::optional<int>();
+  return std::optional(static_cast<int>(*node));
+}
+
 Result<bool> read_facts(const SysRoot& sys, Facts wanted, Device& device) {
   const DeviceFolder folder(
       sys, device.id, has(wanted, kManyFiles) ? DeviceFolder::Use::many_files : DeviceFolder::Use::few_files);
   if (has(wanted, Facts::place)) TRY(read_place(sys, folder, device), "");
+  if (has(wanted, Facts::place | Facts::numa_node)) device.numa_node = TRY(read_numa_node(folder), "");
   if (has(wanted, Facts::pf)) TRY(read_pf(sys, folder, device), "");
   if (has(wanted, Facts::vf_counts)) TRY(read_vf_counts(folder, device), "");
   if (has(wanted, Facts::driver | kNetdevFacts)) device.driver = Driver(TRY(folder.link_name("driver"), ""));

@@ -33,6 +33,7 @@ enum class Facts : uint16_t {
   verbs_nodes = 1 << 11,  // also where rdma_ports are read
   mad_nodes = 1 << 12,    // alone, whatever their port is
   user_nodes = 1 << 13,   // IOMMU group, vfio, uio
+  numa_node = 1 << 14,    // also where the place is read
 };
 constexpr Facts operator|(Facts a, Facts b) {
   return static_cast<Facts>(static_cast<uint16_t>(a) | static_cast<uint16_t>(b));
@@ -83,6 +84,9 @@ struct Device {
   std::vector<std::string> rdma_names() const;
   std::vector<std::string> rdma_nodes() const;  // of verbs and MAD, sorted
 };
+
+// No value where the kernel knows none: -1, or no such file.
+Result<std::optional<int>> read_numa_node(const DeviceFolder& folder);
 
 // No value if there is no such device, or no longer when the last file has been read: files are read one
 // after another, and a device that is removed meanwhile leaves half of them empty.

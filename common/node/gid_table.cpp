@@ -1,5 +1,7 @@
 #include "common/node/gid_table.h"
 
+#include "common/text.h"
+
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -50,6 +52,11 @@ Result<std::string> describe_entry(const SysRoot& port, uint32_t index, const st
          TRY(attribute(port, "types", index), "") + ")";
 }
 
+int roce_version_of(const std::string& type) {
+  if (type == kRoceV2) return 2;
+  return type == "IB/RoCE v1" || type == "RoCE v1" ? 1 : 0;
+}
+
 }  // namespace
 
 bool is_link_local(const IpAddress& gid) {
@@ -68,6 +75,21 @@ std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses) 
       std::find_if(addresses.begin(), addresses.end(), [](const IpAddress& one) { return !one.v6(); });
   if (v4 != addresses.end()) return *v4;
   return addresses.empty() ? std::nullopt : std::optional(addresses.front());
+}
+
+Result<std::vector<Gid>> read_gids(const SysRoot& port) {
+  std::vector<Gid> out;
+  for (const std::string& name : TRY(port.list("gids"), "").value_or(SysRoot::Names())) {
+    const auto index = parse_decimal(name);
+    const auto gid = index ? TRY(read_gid(port, *index), "") : std::nullopt;
+    if (!gid || !in_use(*gid)) continue;
+    Gid one{*index, IpAddress{*gid}, 0, {}};
+    one.roce_version = roce_version_of(TRY(attribute(port, "types", *index), ""));
+    one.netdev = TRY(attribute(port, "ndevs", *index), "");
+    out.push_back(std::move(one));
+  }
+  std::sort(out.begin(), out.end(), [](const Gid& a, const Gid& b) { return a.index < b.index; });
+  return out;
 }
 
 Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_t entries) {

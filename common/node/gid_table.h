@@ -25,6 +25,16 @@ std::optional<IpAddress> ipv4_of(const IpAddress& gid);
 // The address of an attachment whose GID is recorded: the first of IPv4, else the first.
 std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses);
 
+// An entry of a port's table that is in use.
+struct Gid {
+  uint32_t index = 0;
+  IpAddress address;     // of IPv4 addresses the mapped one, ::ffff:10.0.0.2
+  int roce_version = 0;  // 1, 2; 0: the port is no Ethernet port, or it cannot be read
+  std::string netdev;    // whose address it is
+};
+// All of them, by index. `port` is the folder of the port: ".../infiniband/mlx5_2/ports/1".
+Result<std::vector<Gid>> read_gids(const SysRoot& port);
+
 struct WantedGid {
   IpAddress address;
   std::string netdev;  // the interface that has it, by its name in the namespace of the RDMA device
@@ -49,7 +59,7 @@ struct GidSearch {
   std::optional<GidPlace> place = std::nullopt;
 };
 
-// `port` is the folder of the port: ".../infiniband/mlx5_2/ports/1". Reads as few files as it can.
+// Reads as few files as it can.
 Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_t entries);
 
 }  // namespace vfrail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
 #include <linux/if_arp.h>
 
@@ -16,7 +17,7 @@ bool port_of_uplink(const std::string& port) {
 }
 
 Result<> read_settings(const DeviceFolder& folder, const std::string& base, Netdev& out) {
-  out.mac = TRY(folder.text(base + "address"), "");
+  out.mac = MacAddress::parse(TRY(folder.text(base + "address"), "")).value_or(MacAddress());
   out.mtu = static_cast<uint32_t>(TRY(folder.number(base + "mtu"), "").value_or(0));
   out.type = static_cast<uint16_t>(TRY(folder.number(base + "type"), "").value_or(0));
   out.operstate = TRY(folder.text(base + "operstate"), "");
@@ -47,8 +48,10 @@ Result<std::vector<Netdev>> read_netdevs(const DeviceFolder& folder, const Drive
                                          NetdevFacts wanted) {
   std::vector<Netdev> out;
   for (const std::string& entry : TRY(list_netdevs(folder, driver), "")) {
+    auto name = IfName::parse(std::string_view(entry).substr(entry.rfind('/') + 1));
+    if (!name) return Error{Errc::protocol, 0, "\"" + entry + "\" is not the folder of an interface"};
     Netdev netdev;
-    netdev.name = entry.substr(entry.rfind('/') + 1);
+    netdev.name = std::move(*name);
     if (wanted.dev_port)
       netdev.dev_port = static_cast<uint32_t>(TRY(folder.number(entry + "/dev_port"), "").value_or(0));
     if (wanted.settings) TRY(read_settings(folder, entry + "/", netdev), "");

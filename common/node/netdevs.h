@@ -13,11 +13,11 @@
 namespace vfrail {
 
 struct Netdev {
-  std::string name;
+  IfName name;
   // The kernel's number of the port behind it, which neither a renaming nor a move changes.
   std::optional<uint32_t> dev_port = {};
   // Its settings.
-  std::string mac = {};
+  MacAddress mac = {};
   uint32_t mtu = 0;
   uint16_t type = 0;           // ARPHRD_*
   std::string operstate = {};  // "up", "down", ...

@@ -1,6 +1,9 @@
 #include "common/node/rdma_facts.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 namespace vfrail {
 
@@ -37,23 +40,13 @@ std::string port_state(const std::string& text) {
   return space == std::string::npos ? text : text.substr(space + 2);
 }
 
-// The first two are queries to the firmware (ib_query_port()).
-Result<RdmaPort> read_port(const DeviceFolder& folder, const std::string& base, uint32_t number) {
-  RdmaPort out;
-  out.number = number;
-  out.state = port_state(TRY(folder.text_of_firmware(base + "state"), ""));
-  out.physical = port_state(TRY(folder.text_of_firmware(base + "phys_state"), ""));
-  out.link_layer = TRY(folder.text(base + "link_layer"), "");
-  return out;
-}
-
 Result<> read_ports(const DeviceFolder& folder, RdmaFacts& out) {
   const std::string base = below(kRdmaDevices, out.name);
   out.guid = TRY(folder.text(base + "node_guid"), "");
   for (uint32_t number = 1;; ++number) {
-    const std::string port = below(base + "ports", std::to_string(number));
+    const std::string port = rdma_port_folder(out.name, number);
     if (!TRY(folder.exists(port), "")) return {};
-    out.ports.push_back(TRY(read_port(folder, port, number), ""));
+    out.ports.push_back(TRY(read_rdma_port(folder, port, number), ""));
   }
 }
 
@@ -108,9 +101,34 @@ Result<> assign_only_nodes(const DeviceFolder& folder, const std::string& verbs_
 
 }  // namespace
 
+std::string rdma_port_folder(const std::string& rdma, uint32_t number) {
+  return below(below(kRdmaDevices, rdma) + "ports", std::to_string(number));
+}
+
+// The first two are queries to the firmware (ib_query_port()).
+Result<RdmaPort> read_rdma_port(const DeviceFolder& folder, const std::string& base, uint32_t number) {
+  RdmaPort out;
+  out.number = number;
+  out.state = port_state(TRY(folder.text_of_firmware(base + "state"), ""));
+  out.physical = port_state(TRY(folder.text_of_firmware(base + "phys_state"), ""));
+  out.link_layer = TRY(folder.text(base + "link_layer"), "");
+  return out;
+}
+
+Result<std::string> read_port_rate(const DeviceFolder& folder, const std::string& base) {
+  return folder.text(base + "rate");
+}
+
+std::optional<uint32_t> rate_mbps(const std::string& rate) {
+  char* end = nullptr;
+  const double number = std::strtod(rate.c_str(), &end);
+  if (!std::string_view(end).starts_with(" Gb/sec") || !(number > 0 && number < 1e6)) return std::nullopt;
+  return static_cast<uint32_t>(std::lround(number * 1000));
+}
+
 Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out) {
   RdmaPort port;
-  port.link_layer = TRY(folder.text(below(kRdmaDevices, out.name) + "ports/1/link_layer"), "");
+  port.link_layer = TRY(folder.text(rdma_port_folder(out.name, 1) + "link_layer"), "");
   out.ports = {std::move(port)};
   return {};
 }
@@ -124,11 +142,15 @@ Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::stri
   return assign_nodes(folder, out);
 }
 
+Result<std::string> read_rdma_of_node(const DeviceFolder& folder, const std::string& node) {
+  return folder.text(below(kVerbsNodes, node) + "ibdev");
+}
+
 Result<std::vector<std::string>> read_rdma_names_anywhere(const DeviceFolder& folder,
                                                           const std::vector<std::string>& verbs_nodes) {
   std::vector<std::string> out;
   for (const std::string& node : verbs_nodes) {
-    std::string name = TRY(folder.text(below(kVerbsNodes, node) + "ibdev"), "");
+    std::string name = TRY(read_rdma_of_node(folder, node), "");
     if (!name.empty()) out.push_back(std::move(name));
   }
   return out;

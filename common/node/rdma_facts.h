@@ -6,6 +6,7 @@
 #include "common/result.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct RdmaPort {
 };
 
 struct RdmaFacts {
-  std::string name;         // "mlx5_4"
+  RdmaName name;            // "mlx5_4"
   std::string uverbs = {};  // "uverbs4"
   std::string ucm = {};     // "ucm0" of old kernels, mostly empty
   std::vector<RdmaPort> ports = {};
@@ -40,6 +41,16 @@ Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out);
 Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::string>& verbs_nodes,
                          std::vector<RdmaFacts>& out);
 
+// A port's folder among those of its device: "infiniband/mlx5_4/ports/1/".
+std::string rdma_port_folder(const std::string& rdma, uint32_t number);
+// The files of one port, in the folder `base` ("", or with a slash at the end).
+Result<RdmaPort> read_rdma_port(const DeviceFolder& folder, const std::string& base, uint32_t number);
+// "400 Gb/sec (4X NDR)", and that in Mb/s; no value for a text that is none.
+Result<std::string> read_port_rate(const DeviceFolder& folder, const std::string& base);
+std::optional<uint32_t> rate_mbps(const std::string& rate);
+
+// The RDMA device of a verbs node, by its present name; empty: there is no such node.
+Result<std::string> read_rdma_of_node(const DeviceFolder& folder, const std::string& node);
 // The present names of its RDMA devices, in whichever namespace they are: its verbs nodes, which stay while
 // the device is in a pod, have their names.
 Result<std::vector<std::string>> read_rdma_names_anywhere(const DeviceFolder& folder,

@@ -29,9 +29,7 @@ std::string format_unclean(const UncleanFile& file) {
 Result<UncleanFile> parse_unclean(std::string_view text) {
   const Json json = TRY(Json::parse_object(text, kMaxUncleanBytes), "");
   ObjectReader reader(*json.as_object(), "");
-  const auto schema = TRY(reader.integer("schema"), "");
-  if (schema != kSchema)
-    return reader.error("schema", "this version reads schema " + std::to_string(kSchema) + " only");
+  TRY(reader.schema(kSchema), "");
   UncleanFile out;
   out.boot_id = TRY(reader.text("bootId"), "").value_or("");
   out.reasons = TRY(reader.texts("reasons"), "").value_or(std::vector<std::string>());

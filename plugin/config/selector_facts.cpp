@@ -49,7 +49,7 @@ Texts net_names(const PciFunction& function) {
 
 Texts macs(const PciFunction& function) {
   Texts out;
-  for (const Netdev& netdev : function.netdevs) out.push_back(netdev.mac);
+  for (const Netdev& netdev : function.netdevs) out.push_back(netdev.mac.text());
   return out;
 }
 

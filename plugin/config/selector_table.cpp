@@ -248,13 +248,13 @@ SelectorField vdpa_field(const FieldText& words) {
   out.is_set = [](const Selector& selector) { return !selector.vdpa_type.empty(); };
   out.clear = [](Selector& selector) { selector.vdpa_type.clear(); };
   out.matches = [](const Selector& selector, F function) {
-    return function.vdpa && function.vdpa->driver == selector.vdpa_type + "_vdpa";
+    return function.vdpa && function.vdpa->driver.name() == selector.vdpa_type + "_vdpa";
   };
   out.wanted = [](const Selector& selector) { return selector.vdpa_type; };
   out.found = [](F function) {
     if (!function.vdpa) return std::string("none");
     return function.vdpa->name + " with " +
-           (function.vdpa->driver.empty() ? "no driver" : "the driver " + function.vdpa->driver);
+           (function.vdpa->driver.is_bound() ? "the driver " + function.vdpa->driver.name() : "no driver");
   };
   return out;
 }

@@ -47,6 +47,9 @@ const NodeChecks& placement_checks();     // PCIe, NUMA and GPUs
 const NodeChecks& resource_checks();      // what the configuration selects
 const NodeChecks& kubernetes_checks();    // kubelet, CNI, the container runtime
 
+// The release of the kernel, for parse_release().
+inline constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
+
 // "0000:4b:00.0 (ibp75s0, mlx5_0)".
 std::string describe(const PciFunction& function);
 bool has_rdma(const Inventory& inventory);

@@ -48,8 +48,7 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
     const DeviceFolder folder(node.sys, function.id);
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
-        const std::string counters =
-            "infiniband/" + rdma.name + "/ports/" + std::to_string(port.number) + "/counters/";
+        const std::string counters = rdma_port_folder(rdma.name, port.number) + "counters/";
         std::vector<std::string> counted_errors;
         ++ports;
         for (const char* error : kErrors) {

@@ -41,8 +41,7 @@ std::vector<ActivePort> active_ports(const Inventory& inventory) {
 }
 
 std::string port_folder(const ActivePort& active) {
-  return std::string(kRdmaDevices) + "/" + active.rdma->name + "/ports/" +
-         std::to_string(active.port->number) + "/";
+  return rdma_port_folder(active.rdma->name, active.port->number);
 }
 
 // Of the ports of a function, or of all of the node. No value: no table can be seen.

@@ -41,8 +41,8 @@ Result<CheckResults> check_modules(const CheckedNode& node) {
 
 // RDMA_NLDEV_CMD_SYS_SET and moving an RDMA device came with Linux 5.1 and 5.2.
 Result<CheckResults> check_kernel(const CheckedNode& node) {
-  const auto text = TRY(node.kernel.text("proc/sys/kernel/osrelease"), "");
-  if (!text) return CheckResults{{Finding::unknown, "proc/sys/kernel/osrelease is not there"}};
+  const auto text = TRY(node.kernel.text(kKernelRelease), "");
+  if (!text) return CheckResults{{Finding::unknown, std::string(kKernelRelease) + " is not there"}};
   const auto release = parse_release(*text);
   if (!release) return CheckResults{{Finding::unknown, "\"" + *text + "\" is not a release of Linux"}};
   if (*release >= std::pair(5, 2)) return CheckResults();

@@ -70,12 +70,12 @@ Result<CheckResults> check_topology_manager(const CheckedNode& node) {
 
 // A record of this boot: Multus has called vfrail-cni.
 Result<bool> has_been_called(const CheckedNode& node) {
-  const auto boot = TRY(node.kernel.text("proc/sys/kernel/random/boot_id"), "");
-  if (!boot || node.cni_state.empty()) return false;
+  const std::string boot = TRY(boot_id(node.kernel), "");
+  if (boot.empty() || node.cni_state.empty()) return false;
   const Attachments attachments(node.cni_state);
   for (const AttachmentName& name : TRY(attachments.list(), "")) {
     const auto record = attachments.load(name);
-    if (record && *record && (*record)->boot_id == *boot) return true;
+    if (record && *record && (*record)->boot_id == boot) return true;
   }
   return false;
 }

@@ -117,7 +117,7 @@ Result<CheckResults> check_dma_buf(const CheckedNode& node) {
     return CheckResults{{Finding::advice, without + "the closed GPU kernel modules have no dma-buf",
                          "modprobe nvidia-peermem, which needs the RDMA drivers of DOCA or OFED; or the open "
                          "GPU kernel modules, with Linux 5.12 or later"}};
-  const auto text = TRY(node.kernel.text("proc/sys/kernel/osrelease"), "");
+  const auto text = TRY(node.kernel.text(kKernelRelease), "");
   const auto release = parse_release(text.value_or(""));
   if (!release)
     return CheckResults{

@@ -166,13 +166,14 @@ Result<CheckResults> check_rates(const CheckedNode& node) {
     if (!is_pf(function)) continue;
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
-        const std::string file = device_folder(function.id) + "/" + kRdmaDevices + "/" + rdma.name +
-                                 "/ports/" + std::to_string(port.number) + "/rate";
-        const auto text = TRY(node.sys.text(file), "");
-        if (!text || port.state != "ACTIVE") continue;
+        if (port.state != "ACTIVE") continue;
+        const std::string text =
+            TRY(read_port_rate(DeviceFolder(node.sys, function.id), rdma_port_folder(rdma.name, port.number)),
+                "");
+        if (text.empty()) continue;
         const std::string model = function.vendor + ":" + function.device + port.link_layer;
-        ports.push_back({describe(function), model, *text});
-        best[model] = std::max(best[model], rate_mbps(*text).value_or(0));
+        ports.push_back({describe(function), model, text});
+        best[model] = std::max(best[model], rate_mbps(text).value_or(0));
       }
     }
   }

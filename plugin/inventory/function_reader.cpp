@@ -122,7 +122,7 @@ Result<> FunctionReader::add_firmware_facts(PciFunction& out) const {
   if (out.rdma.empty()) return {};
   const DeviceFolder folder(sys_, out.id);
   if (out.link_type == "infiniband")
-    out.pkey = TRY(folder.text("infiniband/" + out.rdma.front().name + "/ports/1/pkeys/0"), "");
+    out.pkey = TRY(folder.text(rdma_port_folder(out.rdma.front().name, 1) + "pkeys/0"), "");
   if (!out.class_code.starts_with(kInfinibandClass) || out.vendor != kMellanox || out.pf || out.num_vfs > 0)
     return {};
   const auto data = folder.text("vpd");

@@ -26,9 +26,9 @@ struct PhysicalPort {
 };
 
 struct Vdpa {
-  std::string name;    // "vdpa2"
-  std::string driver;  // "virtio_vdpa", "vhost_vdpa"
-  std::string node;    // "vhost-vdpa-0"; empty for virtio
+  std::string name;  // "vdpa2"
+  Driver driver;     // virtio_vdpa, vhost_vdpa
+  std::string node;  // "vhost-vdpa-0"; empty for virtio
 };
 
 // Why the host needs this function for itself (design 1.3).

@@ -28,7 +28,7 @@ Result<std::map<PciAddress, Vdpa>> read_vdpa_devices(const SysRoot& sys) {
     if (!function) continue;
     Vdpa device;
     device.name = name;
-    device.driver = TRY(sys.link_name(folder + "/driver"), "").value_or("");
+    device.driver = Driver(TRY(sys.link_name(folder + "/driver"), "").value_or(""));
     for (const std::string& entry : TRY(sys.list(folder), "").value_or(SysRoot::Names())) {
       if (entry.starts_with("vhost-vdpa-")) device.node = entry;
     }

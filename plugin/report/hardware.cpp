@@ -3,8 +3,6 @@
 #include "common/files.h"
 #include "plugin/report/model_names.h"
 
-#include <cmath>
-#include <cstdlib>
 #include <string_view>
 
 namespace vfrail {
@@ -60,24 +58,15 @@ std::optional<uint32_t> read_speed(const SysRoot& sys, const PciFunction& functi
     const auto speed = sys.number("sys/class/net/" + netdev.name + "/speed").or_none();
     if (speed && *speed > 0 && *speed < UINT32_MAX) return static_cast<uint32_t>(*speed);
   }
-  const std::string device = function.kind == FunctionKind::sub_function
-                                 ? "sys/bus/auxiliary/devices/" + function.id.text()
-                                 : "sys/bus/pci/devices/" + function.address.text();
+  const DeviceFolder folder(sys, function.id);
   for (const RdmaFacts& rdma : function.rdma) {
-    const auto rate = sys.text(device + "/infiniband/" + rdma.name + "/ports/1/rate").or_none();
-    if (rate) return rate_mbps(*rate);
+    const auto rate = read_port_rate(folder, rdma_port_folder(rdma.name, 1));
+    if (rate && !rate->empty()) return rate_mbps(*rate);
   }
   return std::nullopt;
 }
 
 }  // namespace
-
-std::optional<uint32_t> rate_mbps(const std::string& rate) {
-  char* end = nullptr;
-  const double number = std::strtod(rate.c_str(), &end);
-  if (!std::string_view(end).starts_with(" Gb/sec") || !(number > 0 && number < 1e6)) return std::nullopt;
-  return static_cast<uint32_t>(std::lround(number * 1000));
-}
 
 HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,
                            const Inventory& inventory) {

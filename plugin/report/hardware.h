@@ -26,9 +26,6 @@ using HardwareById = std::map<std::string, Hardware>;
 HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,
                            const Inventory& inventory);
 
-// "400 Gb/sec (4X NDR)", the rate of an RDMA port, in Mb/s.
-std::optional<uint32_t> rate_mbps(const std::string& rate);
-
 // Where distributions have the list: below the root, then in this process's own file system.
 std::vector<std::string> pci_ids_files(const std::string& root);
 

@@ -11,7 +11,7 @@ Json netdevs(const PciFunction& function) {
   Json out = Json::array();
   for (const Netdev& netdev : function.netdevs) {
     Json entry = Json::object();
-    entry.set("name", netdev.name).set("mac", netdev.mac).set("mtu", netdev.mtu);
+    entry.set("name", netdev.name).set("mac", netdev.mac.text()).set("mtu", netdev.mtu);
     entry.set("type", int{netdev.type}).set("operstate", netdev.operstate).set("carrier", netdev.carrier);
     out.push(std::move(entry));
   }
@@ -42,7 +42,7 @@ Json vdpa(const PciFunction& function) {
   if (!function.vdpa) return {};
   return Json::object()
       .set("name", function.vdpa->name)
-      .set("driver", function.vdpa->driver)
+      .set("driver", function.vdpa->driver.name())
       .set("node", function.vdpa->node);
 }
 

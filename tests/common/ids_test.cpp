@@ -52,17 +52,17 @@ TEST_CASE("An invalid link-layer address is refused") {
 }
 
 TEST_CASE("An interface name follows the kernel's rule") {
-  CHECK(valid_ifname("net1"));
-  CHECK(valid_ifname("123456789012345"));
-  CHECK(valid_ifname("eth0.100"));
+  CHECK(IfName::parse("net1") == IfName("net1"));
+  CHECK(IfName::parse("123456789012345").has_value());
+  CHECK(IfName::parse("eth0.100").has_value());
   const std::string name = GENERATE(std::string(), ".", "..", "1234567890123456", "a/b", "a:b", "a b", "a\tb",
                                     "a\n", std::string("a\0b", 3));
   CAPTURE(name);
-  CHECK_FALSE(valid_ifname(name));
+  CHECK_FALSE(IfName::parse(name).has_value());
 }
 
 TEST_CASE("A name with a format specifier of the kernel is not an interface name") {
-  CHECK_FALSE(valid_ifname("net%d"));
+  CHECK_FALSE(IfName::parse("net%d").has_value());
 }
 
 TEST_CASE("A device id is a PCI address in lower case or another plain name") {

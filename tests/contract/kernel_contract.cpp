@@ -116,7 +116,7 @@ void check_names(ContractBench& bench, const Link& before) {
     const auto links = bench.pod.links();
     REQUIRE(links);
     const auto found = std::find_if(links->begin(), links->end(),
-                                    [](const Link& link) { return link.name.starts_with("dev"); });
+                                    [](const Link& link) { return link.name.text().starts_with("dev"); });
     REQUIRE(found != links->end());
     change(bench.pod, found->index, {.netns_fd = host_fd, .name = before.name});
   }

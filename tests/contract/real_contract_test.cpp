@@ -24,7 +24,43 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// The kernel's own words and the errno come behind it.
+template <class T>
+bool begins(const Result<T>& refused, const std::string& request) {
+  REQUIRE_FALSE(refused.ok());
+  UNSCOPED_INFO(refused.error().text);
+  return refused.error().text.starts_with(request + ": ") && refused.error().sys != 0;
+}
+
 }  // namespace
+
+TEST_CASE("an error of the real kernel names the request and its object") {
+  REQUIRE(geteuid() == 0);
+  REQUIRE(unshare(CLONE_NEWNET) == 0);
+  const auto opened = NetlinkKernel::open_current();
+  REQUIRE(opened);
+  Kernel& kernel = **opened;
+  const IpAddress address = *IpAddress::parse_cidr("192.0.2.1/24");
+  CHECK(begins(kernel.find_link(-5), "read link -5"));
+  CHECK(begins(kernel.change_link(77, {.up = true}), "change link 77"));
+  CHECK(begins(kernel.change_vf(77, 0, {.trust = true}), "change link 77"));
+  CHECK(begins(kernel.vfs(77), "read the VFs of link 77"));
+  CHECK(begins(kernel.add_altname(77, "rail0"), "add alternative name rail0 to link 77"));
+  CHECK(begins(kernel.remove_altname(77, "rail0"), "remove alternative name rail0 from link 77"));
+  CHECK(begins(kernel.remove_links({1}), "remove link 1"));
+  CHECK(begins(kernel.add_address(77, address), "add address 192.0.2.1/24 to link 77"));
+  CHECK(begins(kernel.announce(77, address), "announce 192.0.2.1 on link 77"));
+  Route route;
+  route.destination = *IpAddress::parse_cidr("198.51.100.0/24");
+  route.gateway = address;
+  route.link = 77;
+  route.table = 1000;
+  CHECK(begins(kernel.add_route(route), "add route 198.51.100.0/24 via 192.0.2.1 on link 77 in table 1000"));
+  CHECK(begins(kernel.remove_rule({address, 1000, 7}), "remove rule from 192.0.2.1/24 to table 1000"));
+  const auto never =
+      kernel.wait_for_link(std::chrono::steady_clock::now(), [] { return Result<bool>(false); });
+  CHECK(begins(never, "wait for a change of a link"));
+}
 
 TEST_CASE("the real kernel keeps the contract") {
   REQUIRE(geteuid() == 0);  // namespaces and moves need root; not skipped, because nothing else shows this

@@ -105,12 +105,12 @@ void check_record(const Record& record) {
   MUST(*again == record);
   MUST(format_record(*again) == text);
   MUST(valid_container_id(record.attachment.container_id));
-  MUST(valid_ifname(record.attachment.ifname));
+  MUST(IfName::parse(record.attachment.ifname));
   // The longest name that record.cpp and files.cpp make of it is a temporary file's.
   MUST(is_file_name(record.attachment.container_id + ":" + record.attachment.ifname + ".json.new.4194304"));
   MUST(is_file_name(record.device_key + ".new.4194304"));
   if (record.device) MUST(is_file_name(record.device->text() + ".json.new.4194304"));
-  if (record.link) MUST(valid_ifname(record.link->name));
+  if (record.link) MUST(IfName::parse(record.link->name));
 }
 
 }  // namespace vfrail::fuzz

@@ -23,7 +23,7 @@ void check_link(NlBytes message) {
   const auto link = parse_link(message);
   if (!link) return check_refusal(link.error());
   // It becomes part of paths below /sys/class/net and of the device's key.
-  MUST(is_file_name(link->name) && valid_ifname(link->name));
+  MUST(is_file_name(link->name) && IfName::parse(link->name));
   MUST(link->mac.bytes.size() <= kMaxLinkAddress && link->permanent_mac.bytes.size() <= kMaxLinkAddress);
   MUST(link->phys_switch_id.size() <= 2 * message.size());
   size_t total = 0;

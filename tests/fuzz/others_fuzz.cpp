@@ -13,7 +13,7 @@ namespace {
 void check_state(const Result<OtherState>& state) {
   if (!state) return check_error(state.error());
   MUST(state->device && is_file_name(state->device->text()));
-  MUST(state->host_name.empty() || valid_ifname(state->host_name));
+  MUST(state->host_name.empty() || IfName::parse(state->host_name));
   for (const std::string& name : state->rdma) MUST(is_file_name(name) && !has_control_characters(name));
   MUST(!state->vf.vlan || (state->vf.vlan->id <= 4095 && state->vf.vlan->priority <= 7));
 }
@@ -21,7 +21,7 @@ void check_state(const Result<OtherState>& state) {
 void check_cache(std::string_view text) {
   const auto cached = parse_cni_cache(text);
   if (!cached) return check_error(cached.error());
-  MUST(is_file_name(cached->name.container_id) && valid_ifname(cached->name.ifname));
+  MUST(is_file_name(cached->name.container_id) && IfName::parse(cached->name.ifname));
   for (const Json& plugin : cached->plugins) check_json(plugin);
 }
 

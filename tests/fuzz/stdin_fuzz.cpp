@@ -85,7 +85,7 @@ void check_request(const Request& request) {
       request.command == Command::add || request.command == Command::del || request.command == Command::check;
   if (on_attachment) {
     MUST(valid_container_id(request.container_id) && is_file_name(request.container_id));
-    MUST(valid_ifname(request.ifname) && is_file_name(request.ifname) && request.ifname.size() < 16);
+    MUST(IfName::parse(request.ifname) && is_file_name(request.ifname) && request.ifname.text().size() < 16);
     MUST(!request.netns.empty() || request.command == Command::del);
     MUST(request.netns.empty() || request.netns[0] == '/');
     MUST(request.netns.size() < 4096);

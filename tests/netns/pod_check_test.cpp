@@ -1,7 +1,7 @@
 // vfrail-check as it runs in a pod: a root file system that has nothing but it, its own namespaces, real
 // device nodes, interfaces, limits and mounts. sysfs is made up: this machine may have no RDMA device.
 #include "common/json.h"
-#include "tests/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/pod_tree.h"
 #include "tests/netns/program.h"
 #include "tests/support/places.h"
 

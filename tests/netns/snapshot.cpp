@@ -18,7 +18,7 @@ std::string line_of(const Link& link) {
   // IFF_RUNNING, IFF_LOWER_UP, IFF_DORMANT: the carrier, which comes some time after `up`.
   const uint32_t carrier = 0x40U | 0x10000U | 0x20000U;
   std::ostringstream out;
-  out << "link " << link.name << ' ' << link.mac.text() << ' ' << link.permanent_mac.text() << " mtu "
+  out << "link " << link.name.text() << ' ' << link.mac.text() << ' ' << link.permanent_mac.text() << " mtu "
       << link.mtu << " txqlen " << link.tx_queue_len << " flags " << (link.flags & ~carrier) << " promisc "
       << link.promiscuity << " allmulti " << link.allmulti << " master " << link.master << " kind "
       << link.kind << " alias '" << link.alias << "' altnames";

@@ -156,6 +156,20 @@ TEST_CASE("An alternative name that is in use in the host by now: the device is 
   CHECK_THAT(shell("ip link show other"), Contains("altname rail0"));
 }
 
+TEST_CASE("A DEL that the kernel refuses says which request, of which interface, and can be repeated") {
+  Troubled node;
+  node.run_well("ADD");
+  Call refused = node.call("DEL");
+  refused.prefix = {"setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-all"};
+  const Outcome outcome = node.run(refused);
+  CHECK(outcome.status != 0);
+  CHECK_THAT(message_of(outcome),
+             Catch::Matches("restore 0000:03:02.1: move net1 back to the host as vf1: change link [0-9]+: "
+                            "EPERM \\(Operation not permitted\\).*"));
+  node.run_well("DEL");
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("A device that was removed while it was attached needs no restore") {
   Troubled node;
   node.run_well("ADD");

@@ -404,7 +404,7 @@ class FakeKernel : public Kernel {
     }
     if (renamed == nullptr) return refuse(EINVAL);
     if (world_.rdma_name_in_use(*renamed, name, self_)) return refuse(EEXIST);
-    renamed->device.name = name;
+    renamed->device.name = RdmaName(std::string(name));
     world_.write_sysfs();
     return world_.leave();
   }
@@ -469,7 +469,7 @@ class FakeKernel : public Kernel {
     if (name == link.link.name) return {};
     // Its own alternative names count: dev_change_name() asks the same table.
     if (world_.name_in_use(link.netns, name, nullptr)) return refuse(EEXIST);
-    link.link.name = name;
+    link.link.name = *IfName::parse(name);
     return {};
   }
 
@@ -558,7 +558,7 @@ void FakeWorld::recreate_netdev(const std::string& pci) {
     }
     one->programs.clear();
     fresh.index = free_index(kHost);
-    fresh.name = name;
+    fresh.name = *IfName::parse(name);
     fresh.type = one->link.type;
     fresh.mac = one->link.mac;
     fresh.mtu = fresh.type == 32 ? 2044 : 1500;
@@ -641,7 +641,7 @@ void FakeWorld::add_vf(const std::string& pci, const std::string& name, const st
   auto link = std::make_unique<FakeLink>();
   link->hardware = true;
   link->link.index = free_index(kHost);
-  link->link.name = name;
+  link->link.name = *IfName::parse(name);
   link->link.type = 1;
   link->link.mac.bytes = {0x52, 0x54, 0, 0, 0, static_cast<uint8_t>(link->link.index)};
   link->link.mtu = 1500;
@@ -670,7 +670,7 @@ void FakeWorld::add_vf(const std::string& pci, const std::string& name, const st
 void FakeWorld::add_rdma(const std::string& pci, const std::string& name) {
   FakeRdma rdma;
   rdma.device.index = static_cast<uint32_t>(rdma_.size());
-  rdma.device.name = name;
+  rdma.device.name = RdmaName(name);
   rdma.pci = pci;
   rdma.uverbs = rdma.umad = -1;
   rdma_.push_back(rdma);
@@ -682,7 +682,7 @@ void FakeWorld::add_veth(int netns, const std::string& name) {
   auto link = std::make_unique<FakeLink>();
   link->netns = netns;
   link->link.index = free_index(netns);
-  link->link.name = name;
+  link->link.name = *IfName::parse(name);
   link->link.kind = "veth";
   link->link.type = 1;
   link->link.mac.bytes = {0x02, 0, 0, 1, static_cast<uint8_t>(netns), static_cast<uint8_t>(link->link.index)};
@@ -772,7 +772,7 @@ void FakeWorld::end_netns(const std::string& path) {
   for (FakeRdma& rdma : rdma_) {
     if (rdma.netns != netns) continue;
     if (rdma_name_in_use(rdma, rdma.device.name, kHost))
-      rdma.device.name = "ibdev" + std::to_string(rdma.device.index);
+      rdma.device.name = RdmaName("ibdev" + std::to_string(rdma.device.index));
     rdma.netns = kHost;
     renumber(rdma);
   }
@@ -912,7 +912,7 @@ Result<> FakeWorld::move_to(FakeLink& link, int netns, const std::optional<std::
       if (!name_in_use(netns, "dev" + std::to_string(i), nullptr)) name = "dev" + std::to_string(i);
     }
     if (name_in_use(netns, name, nullptr)) return refuse(EEXIST);
-    link.link.name = name;
+    link.link.name = *IfName::parse(name);
   }
   for (const std::string& name : link.link.altnames) {
     if (name_in_use(netns, name, nullptr)) return refuse(EEXIST);
@@ -963,7 +963,7 @@ void FakeWorld::write_sysfs() const {
   }
   for (const auto& link : links_) {
     if (link->netns != kHost || !link->hardware) continue;
-    const fs::path folder = devices / link->link.parent_device / "net" / link->link.name;
+    const fs::path folder = devices / link->link.parent_device / "net" / link->link.name.text();
     fs::create_directories(folder);
     std::ofstream(folder / "dev_port") << link->dev_port << "\n";
     std::ofstream(folder / "ifindex") << link->link.index << "\n";
@@ -978,18 +978,18 @@ void FakeWorld::write_sysfs() const {
     if (rdma.netns == kNowhere) continue;
     const fs::path folder = devices / rdma.pci;
     if (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared) {
-      fs::create_directories(folder / "infiniband" / rdma.device.name / "ports/1");
-      std::ofstream(folder / "infiniband" / rdma.device.name / "ports/1/link_layer")
+      fs::create_directories(folder / "infiniband" / rdma.device.name.text() / "ports/1");
+      std::ofstream(folder / "infiniband" / rdma.device.name.text() / "ports/1/link_layer")
           << rdma.link_layer << "\n";
       if (rdma_mode == RdmaNetnsMode::shared)
-        rdma.gids.write(folder / "infiniband" / rdma.device.name / "ports/1");
+        rdma.gids.write(folder / "infiniband" / rdma.device.name.text() / "ports/1");
     }
     // Not tagged with the namespace: the host goes on seeing them.
     fs::create_directories(folder / "infiniband_mad" / ("umad" + std::to_string(rdma.umad)));
     const std::string uverbs = "uverbs" + std::to_string(rdma.uverbs);
     for (const fs::path& node : {folder / "infiniband_verbs" / uverbs, verbs / uverbs}) {
       fs::create_directories(node);
-      std::ofstream(node / "ibdev") << rdma.device.name << "\n";
+      std::ofstream(node / "ibdev") << rdma.device.name.text() << "\n";
     }
   }
 }

@@ -66,7 +66,8 @@ TEST_CASE("The plan moves the netdev under its present name, and the RDMA device
   CHECK_FALSE(plan.mac.has_value());
   CHECK_FALSE(plan.mtu.has_value());
   CHECK(plan.own_altnames.empty());
-  CHECK(plan.rdma == s.state.rdma);
+  REQUIRE(plan.rdma.size() == 1);
+  CHECK(plan.rdma.front().device == s.state.rdma.front());
 }
 
 TEST_CASE("Flags and queue length that are set already are not sent, and the old values are kept") {
@@ -355,15 +356,12 @@ TEST_CASE("In shared mode the RDMA device stays") {
 
 TEST_CASE("RDMA devices get the requested name in the pod, further ones with a number") {
   Situation s;
-  CHECK(s.plan().rdma_in_pod.empty());
+  CHECK(s.plan().rdma.front().in_pod == "mlx5_4");
   s.conf.rdma_name = "rdma0";
   s.state.device.rdma = {{.name = "mlx5_4"}, {.name = "mlx5_5"}};
   s.state.rdma = {{4, "mlx5_4", 0}, {5, "mlx5_5", 0}};
-  CHECK(s.plan().rdma_in_pod == std::vector<std::string>{"rdma0", "rdma0_1"});
   const Record record = make_record(s.request, s.conf, s.state, s.plan());
-  CHECK(record.rdma == std::vector<std::string>{"mlx5_4", "mlx5_5"});
-  CHECK(record.rdma_name_in_pod(1) == "rdma0_1");
-  CHECK(record.rdma_index == std::vector<uint32_t>{4, 5});
+  CHECK(record.rdma == std::vector<MovedRdma>{{"mlx5_4", "rdma0", 4}, {"mlx5_5", "rdma0_1", 5}});
 }
 
 TEST_CASE("A requested RDMA name without an RDMA device, or in shared mode, is refused") {
@@ -429,7 +427,7 @@ TEST_CASE("The record alone is enough to undo the plan") {
   CHECK(record.device->text() == "0000:03:02.1");
   CHECK(record.link->mac.text() == "02:00:00:00:00:01");
   CHECK(record.pod_mac.text() == "02:00:00:00:00:0b");
-  CHECK(record.rdma == std::vector<std::string>{"mlx5_4"});
+  CHECK(record.rdma == std::vector<MovedRdma>{{"mlx5_4", "mlx5_4", 4}});
   CHECK(record.config == "{}");
   CHECK(record.cni_args == s.request.raw_args);
   CHECK(record.cni_path == "/opt/cni/bin");

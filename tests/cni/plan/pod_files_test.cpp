@@ -14,7 +14,7 @@ using Catch::Contains;
 // A rail with the facts that a mlx5 VF has.
 DescribedAttachment rail(const std::string& ifname, const std::string& pci, const std::string& rdma) {
   DescribedAttachment out;
-  out.record.attachment = {"c1", ifname};
+  out.record.attachment = {"c1", *IfName::parse(ifname)};
   out.record.network = "rail-" + ifname;
   out.record.device_key = pci;
   out.record.device = *DeviceId::parse(pci);

@@ -56,9 +56,7 @@ Record full_record() {
   out.rail_of = "net1";
   out.irqs = {{40, "ff"}, {4000000000, "3,ffffffff"}};
   out.pod_mac = *MacAddress::parse("02:00:00:00:00:02");
-  out.rdma = {"mlx5_4", "mlx5_5"};
-  out.rdma_in_pod = {"rdma0", "rdma0_1"};
-  out.rdma_index = {4, UINT32_MAX};
+  out.rdma = {{"mlx5_4", "rdma0", 4}, {"mlx5_5", "rdma0_1", UINT32_MAX}};
   out.allocated_file = "4711:1.5";
   out.in_pod =
       InPod{.mac = *MacAddress::parse("02:00:00:00:00:02"),
@@ -112,6 +110,21 @@ TEST_CASE("A record without netdev, device id and RDMA survives writing and read
   record.attachment = {"abc", "net1"};
   record.device_key = "netdev.veth0";
   CHECK(*parse_record(format_record(record)) == record);
+}
+
+TEST_CASE(
+    "RDMA devices are a list for each part, and older versions had no names in the pod and no indices") {
+  const Record record = full_record();
+  Json json = *Json::parse(format_record(record));
+  CHECK(*json.find("rdma") == *Json::parse(R"(["mlx5_4","mlx5_5"])"));
+  CHECK(*json.find("rdmaInPod") == *Json::parse(R"(["rdma0","rdma0_1"])"));
+  CHECK(*json.find("rdmaIndex") == *Json::parse("[4,4294967295]"));
+  json.set("rdmaInPod", Json::array());
+  CHECK(parse_record(json.text())->rdma ==
+        std::vector<MovedRdma>{{"mlx5_4", "mlx5_4", 4}, {"mlx5_5", "mlx5_5", UINT32_MAX}});
+  json.set("rdmaIndex", Json::array());
+  CHECK(parse_record(json.text())->rdma ==
+        std::vector<MovedRdma>{{"mlx5_4", "mlx5_4"}, {"mlx5_5", "mlx5_5"}});
 }
 
 TEST_CASE("A file that is not a record, or has another schema, is refused") {

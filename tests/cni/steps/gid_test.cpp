@@ -45,7 +45,7 @@ struct GidBench {
     Record record;
     record.attachment = {"c", ifname(device)};
     record.device = *DeviceId::parse(pcis[device]);
-    record.rdma = {rdma.name};
+    record.rdma = {{rdma.name, rdma.name, rdma.index}};
     const InPod in_pod{.mac = {}, .addresses = ips, .rdma = rdma.name, .link_layer = "Ethernet"};
     const auto found = wait_for_gid(record, in_pod, milliseconds(20), *pods[pod], world);
     REQUIRE(found);
@@ -60,7 +60,7 @@ struct GidBench {
     REQUIRE(pods[pod]->change_link(
         link.index, {.netns_fd = host->netns_fd(), .name = "eth" + pcis[device].substr(11), .up = false}));
   }
-  static std::string ifname(size_t device) { return "net" + std::to_string(device); }
+  static IfName ifname(size_t device) { return *IfName::parse("net" + std::to_string(device)); }
 
   TempDir dir;
   FakeWorld fake{dir.path("root")};

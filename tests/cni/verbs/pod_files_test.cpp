@@ -46,7 +46,7 @@ struct FilesNode : TwoVfs {
   auto verb(Command command, const std::string& ifname, const std::string& device) {
     return process([&](World& outside) -> Result<> {
       Request wanted = request(command, config(device));
-      wanted.ifname = ifname;
+      wanted.ifname = *IfName::parse(ifname);
       if (command == Command::del) return vfrail::del(wanted, outside);
       const auto added = vfrail::add(wanted, outside);
       return added ? Result<>() : added.error();

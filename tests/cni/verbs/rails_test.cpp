@@ -150,7 +150,7 @@ TEST_CASE("each rail has the addresses, names and routing table that the network
   CHECK(node.has("rdma0"));
   CHECK(node.has("rdma1"));
   std::set<uint32_t> tables;
-  for (const char* name : {"net1", "rail1"}) {
+  for (const IfName& name : {IfName("net1"), IfName("rail1")}) {
     const auto record = node.process([&](World& one) { return *one.store.load({node.container, name}); });
     REQUIRE(record);
     tables.insert(record->routing_table.value());

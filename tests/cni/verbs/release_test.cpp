@@ -361,7 +361,8 @@ TEST_CASE("A device that is named by an alternative name is attached with all it
   const auto record = node.process([](World& world) { return *world.store.load({"c1", "net1"}); });
   REQUIRE(record);
   CHECK(record->device_key == "0000:21:10.0");
-  CHECK(record->rdma == std::vector<std::string>{"mlx5_0"});
+  REQUIRE(record->rdma.size() == 1);
+  CHECK(record->rdma.front().name == "mlx5_0");
   REQUIRE(node.del(config));
   CHECK(node.world.snapshot() == before);
 }
@@ -464,6 +465,27 @@ TEST_CASE("After an ADD whose IPAM plugin gave no answer, or gave an address, DE
   REQUIRE_FALSE(node.add(kWithIpam));
   CHECK_FALSE(node.del(kWithIpam));
   CHECK_FALSE(node.no_state());
+}
+
+TEST_CASE("DEL without a record that cannot move the interface names it and its device") {
+  const auto attached_without_record = [](TwoVfs& node) {
+    node.install_ipam("fake-ipam", kGivesAnAddress);
+    REQUIRE(node.add(kWithIpam));
+    std::filesystem::remove_all(node.dir.path("state"));
+    node.world.forget_faults();
+  };
+  TwoVfs first;
+  attached_without_record(first);
+  REQUIRE(first.del(kWithIpam));
+  const auto& calls = first.world.log();
+  const auto move = std::find(calls.begin(), calls.end(), "change_link");
+  REQUIRE(move != calls.end());
+  TwoVfs node;
+  attached_without_record(node);
+  node.world.fail_call(static_cast<int>(move - calls.begin()) + 1, EEXIST, FakeWorld::When::before);
+  const auto refused = node.del(kWithIpam);
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().text, Contains("move net1 of 0000:21:10.0 to the host: ") && Contains("EEXIST"));
 }
 
 TEST_CASE("DEL without a record succeeds when its IPAM plugin is not installed, with one it fails") {

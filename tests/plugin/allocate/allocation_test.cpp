@@ -187,7 +187,7 @@ TEST_CASE("a uio device has its node and its entry at the first call") {
 TEST_CASE("a vhost vDPA device has its node, its entry and the vdpa form of the device-info file") {
   PoolDevice device = make_device("0000:65:00.2");
   device.vdpa_type = "vhost";
-  device.facts.vdpa = Vdpa{"vdpa2", "vhost_vdpa", "vhost-vdpa-0"};
+  device.facts.vdpa = Vdpa{"vdpa2", Driver("vhost_vdpa"), "vhost-vdpa-0"};
   const Allocation out = allocated({device});
   CHECK(host_paths(out) == Texts{"/dev/vhost-vdpa-0"});
   CHECK(info(out).find(R"("vdpa":{"mount":"/dev/vhost-vdpa-0"})") != std::string::npos);
@@ -200,14 +200,14 @@ TEST_CASE("vhost-net comes behind the vDPA device's node, as in the peer") {
   PoolDevice device = make_device("0000:65:00.2");
   device.vdpa_type = "vhost";
   device.vhost_net = true;
-  device.facts.vdpa = Vdpa{"vdpa2", "vhost_vdpa", "vhost-vdpa-0"};
+  device.facts.vdpa = Vdpa{"vdpa2", Driver("vhost_vdpa"), "vhost-vdpa-0"};
   CHECK(host_paths(allocated({device})) == Texts{"/dev/vhost-vdpa-0", "/dev/vhost-net", "/dev/net/tun"});
 }
 
 TEST_CASE("a virtio vDPA device has no node and an empty entry") {
   PoolDevice device = make_device("0000:65:00.2");
   device.vdpa_type = "virtio";
-  device.facts.vdpa = Vdpa{"vdpa2", "virtio_vdpa", ""};
+  device.facts.vdpa = Vdpa{"vdpa2", Driver("virtio_vdpa"), ""};
   const Allocation out = allocated({device});
   CHECK(out.edits.nodes.empty());
   CHECK(info(out).find(R"("vdpa":{})") != std::string::npos);

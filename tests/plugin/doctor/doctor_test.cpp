@@ -460,7 +460,7 @@ TEST_CASE("udev's rules: the first folder's file counts, comments and names of t
   inventory.functions[0].rdma[0].name = "rail0";
   CHECK(results_of("VF-N38", tree, inventory)[0].finding == Finding::unknown);
   for (const char* name : {"ibp75s0", "rocep3s0f1", "roceo1", "iws3", "rocex525400c0fe123455"}) {
-    inventory.functions[0].rdma[0].name = name;
+    inventory.functions[0].rdma[0].name = RdmaName(name);
     CAPTURE(name);
     CHECK(results_of("VF-N38", tree, inventory)[0].finding == Finding::note);
   }

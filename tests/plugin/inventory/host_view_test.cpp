@@ -21,7 +21,7 @@ PciFunction physical(const std::string& address, const std::string& netdev) {
   out.address = *PciAddress::parse(address);
   out.id = DeviceId(out.address);
   out.driver = Driver("ice");
-  if (!netdev.empty()) out.netdevs.emplace_back().name = netdev;
+  if (!netdev.empty()) out.netdevs.emplace_back().name = *IfName::parse(netdev);
   return out;
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("the facts of a VF are read") {
   CHECK_FALSE(vf.vfio_noiommu);
   REQUIRE(vf.netdevs.size() == 1);
   CHECK(vf.netdevs[0].name == "eth8");
-  CHECK(vf.netdevs[0].mac == "52:54:00:41:10:02");
+  CHECK(vf.netdevs[0].mac.text() == "52:54:00:41:10:02");
   CHECK(vf.netdevs[0].mtu == 1500);
   CHECK(vf.netdevs[0].carrier);
   CHECK_FALSE(vf.away());
@@ -192,7 +192,7 @@ TEST_CASE("a vDPA device belongs to the PCI function in whose folder it is") {
   const PciFunction& vf = function(inventory, "0000:03:00.4");
   REQUIRE(vf.vdpa);
   CHECK(vf.vdpa->name == "vdpa2");
-  CHECK(vf.vdpa->driver == "vhost_vdpa");
+  CHECK(vf.vdpa->driver.name() == "vhost_vdpa");
   CHECK(vf.vdpa->node == "vhost-vdpa-0");
   CHECK_FALSE(function(inventory, "0000:03:00.3").vdpa);
 }

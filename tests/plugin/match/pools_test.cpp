@@ -225,7 +225,7 @@ TEST_CASE("a vDPA type selects by the driver of the vDPA device") {
   vf.address = *PciAddress::parse("0000:05:00.1");
   vf.id = DeviceId(vf.address);
   vf.driver = Driver("mlx5_core");
-  vf.vdpa = Vdpa{"vdpa0", "virtio_vdpa", ""};
+  vf.vdpa = Vdpa{"vdpa0", Driver("virtio_vdpa"), ""};
   inventory.functions.push_back(vf);
   CHECK(match(config(resource("a", R"({"vdpaType":"virtio"})")), inventory).pools[0].devices.size() == 1);
   const Pools pools = match(config(resource("a", R"({"vdpaType":"vhost"})")), inventory);

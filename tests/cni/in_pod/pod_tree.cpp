@@ -1,4 +1,4 @@
-#include "tests/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/pod_tree.h"
 
 #include "cni/in_pod/pod_report.h"
 

@@ -1,6 +1,6 @@
 // vfrail-check itself: its options, both forms of its answer, and its exit codes.
 #include "common/json.h"
-#include "tests/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/pod_tree.h"
 #include "tests/support/shell.h"
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 #include "cni/in_pod/pod_top.h"
 
 #include "common/json.h"
-#include "tests/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/pod_tree.h"
 #include "tests/support/shell.h"
 
 #include <catch2/catch.hpp>

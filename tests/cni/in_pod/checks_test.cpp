@@ -1,7 +1,7 @@
 // cni/in_pod: what each check finds, and that it finds nothing where nothing is wrong.
 #include "cni/in_pod/pod_report.h"
 #include "cni/in_pod/probe/memory_probe.h"
-#include "tests/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/pod_tree.h"
 
 #include <cerrno>
 #include <functional>

@@ -3,8 +3,8 @@
 
 #include "cni/in_pod/pod_command_line.h"
 #include "cni/in_pod/pod_report.h"
-#include "tests/in_pod/pod_tree.h"
-#include "tests/in_pod/traffic_ends.h"
+#include "tests/cni/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/traffic_ends.h"
 #include "tests/support/shell.h"
 
 #include <cerrno>

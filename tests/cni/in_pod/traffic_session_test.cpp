@@ -2,7 +2,7 @@
 // makes fail; and listeners and callers that meet somebody else than their like.
 #include "cni/in_pod/traffic/traffic_session.h"
 
-#include "tests/in_pod/traffic_ends.h"
+#include "tests/cni/in_pod/traffic_ends.h"
 
 #include <cerrno>
 #include <sys/socket.h>

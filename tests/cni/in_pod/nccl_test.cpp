@@ -2,7 +2,7 @@
 // choices those that NCCL's own code made of them.
 #include "cni/in_pod/nccl_choice.h"
 #include "cni/in_pod/pod_report.h"
-#include "tests/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/pod_tree.h"
 
 #include <catch2/catch.hpp>
 

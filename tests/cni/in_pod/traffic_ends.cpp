@@ -1,4 +1,4 @@
-#include "tests/in_pod/traffic_ends.h"
+#include "tests/cni/in_pod/traffic_ends.h"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 #include "cni/in_pod/nccl/nccl_log.h"
 
 #include "cni/in_pod/pod_report.h"
-#include "tests/in_pod/pod_tree.h"
+#include "tests/cni/in_pod/pod_tree.h"
 #include "tests/support/shell.h"
 
 #include <fstream>
