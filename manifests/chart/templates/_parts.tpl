@@ -42,9 +42,15 @@ app.kubernetes.io/component: device-plugin
       mountPath: /host{{ .root.Values.cni.binDir }}
 {{- end -}}
 
-{{- /* On the pod's address, or with hostNetwork on the node's loopback, where kubelet is. */ -}}
+{{- /* The address of metrics and probes: the pod's; with hostNetwork the node's loopback, or with metrics.nodeAddress its
+own, in brackets because it may be IPv6. */ -}}
+{{- define "vfrail.listens" -}}
+{{- if .Values.hostNetwork }}{{ .Values.metrics.nodeAddress | ternary "[$(NODE_ADDRESS)]" "127.0.0.1" }}{{ end -}}
+{{- end -}}
+
+{{- /* Kubelet asks at the pod's address unless it is given another: it is on the same node. */ -}}
 {{- define "vfrail.probe" -}}
-{path: {{ .path }}, port: metrics{{ if .root.Values.hostNetwork }}, host: 127.0.0.1{{ end }}}
+{path: {{ .path }}, port: metrics{{ if eq (include "vfrail.listens" .root) "127.0.0.1" }}, host: 127.0.0.1{{ end }}}
 {{- end -}}
 
 {{- define "vfrail.nodes" -}}
