@@ -71,10 +71,19 @@ affinity:
             - {key: kubernetes.io/arch, operator: In, values: {{ toJson .Values.nodes.arch }}}
 {{- end -}}
 
+{{- /* The folder of CDI specs, if it is another than the one that is emptied anyway, and if /run does not have it. */ -}}
+{{- define "vfrail.ownCdi" -}}
+{{- if not (has .Values.cdi.dir (list "/run/cdi" "/var/run/cdi")) }}{{ .Values.cdi.dir }}{{ end -}}
+{{- end -}}
+{{- define "vfrail.cdiBesideRun" -}}
+{{- if not (regexMatch "^(/var)?/run/" .Values.cdi.dir) }}{{ .Values.cdi.dir }}{{ end -}}
+{{- end -}}
+
 {{- define "vfrail.uninstaller" -}}
 image: {{ include "vfrail.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "uninstall" "--root" "/host") .arguments (list .root.Values.cni.binDir) | toJson }}
+{{- $cdi := include "vfrail.ownCdi" .root }}
+command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "uninstall" "--root" "/host") ($cdi | empty | ternary list (list "--cdi-dir" $cdi)) .arguments (list .root.Values.cni.binDir) | toJson }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
@@ -97,4 +106,8 @@ volumeMounts:
     mountPath: /host/var/lib/cni
   - name: run
     mountPath: /host/run
+{{- with include "vfrail.cdiBesideRun" .root }}
+  - name: cdi
+    mountPath: /host{{ . }}
+{{- end }}
 {{- end -}}
