@@ -82,9 +82,12 @@ void wait_for_term() {
 }
 
 int run_uninstall(const CommandWords& words) {
-  const auto root = words.options.find("--root");
+  const auto option = [&](const char* name, const char* fallback) {
+    const auto at = words.options.find(name);
+    return at == words.options.end() ? std::string(fallback) : at->second;
+  };
   const auto removed =
-      uninstall(places_below(root == words.options.end() ? "/" : root->second, words.arguments[0]));
+      uninstall(places_below(option("--root", "/"), words.arguments[0], option("--cdi-dir", "")));
   if (!removed) return failed("uninstall", removed.error());
   std::string text;
   for (const std::string& path : *removed) text += "removed: " + escaped(path) + "\n";
@@ -189,6 +192,9 @@ CommandText command_line_text() {
        "and the records, locks, CDI specs and device-info files of vfrail; refused while pods have devices",
        {help,
         {{"--root"}, "DIR", "The node's files, those of the CNI plugins too, are below this folder (/)"},
+        {{"--cdi-dir"},
+         "DIR",
+         "Also remove CDI specs of vfrail from here, where vfrail serve --cdi-dir wrote them"},
         {{"--stay"}, "", "Wait for TERM when it is done, as a DaemonSet's container must"}},
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
       {"hook",

@@ -108,15 +108,18 @@ Result<> remove_device_info(const UninstallPlaces& places, Removal& removal) {
 
 }  // namespace
 
-UninstallPlaces places_below(const std::string& root, const std::string& cni_folder) {
-  // Not below /var/run: it is a link to /run, which leads out of `root`.
+UninstallPlaces places_below(const std::string& root, const std::string& cni_folder,
+                             const std::string& cdi_folder) {
   const std::string top = root == "/" ? "" : root;
+  // Not below /var/run: it is a link to /run, which leads out of `root`.
+  const std::string cdi = cdi_folder.starts_with("/var/run/") ? cdi_folder.substr(4) : cdi_folder;
   return {.root = top,
           .cni_folder = top + cni_folder,
           .state = top + "/var/lib/cni/vfrail",
           .run = top + "/run/vfrail",
           .cdi = top + "/run/cdi",
-          .device_info = top + "/run/k8s.cni.cncf.io/devinfo/dp"};
+          .device_info = top + "/run/k8s.cni.cncf.io/devinfo/dp",
+          .more_cdi = cdi.empty() ? "" : top + cdi};
 }
 
 Result<std::vector<std::string>> uninstall(const UninstallPlaces& places) {
@@ -126,6 +129,7 @@ Result<std::vector<std::string>> uninstall(const UninstallPlaces& places) {
   // From here on no ADD begins. One that had begun may have recorded its device meanwhile.
   TRY(refuse_attachments(places), "vfrail-cni is removed, but a pod was being started; install it again");
   TRY(remove_cdi_specs(places.cdi, removal), "");
+  if (!places.more_cdi.empty()) TRY(remove_cdi_specs(places.more_cdi, removal), "");
   TRY(remove_device_info(places, removal), "");
   TRY(removal.remove(places.run), "");
   TRY(removal.remove(places.state), "");

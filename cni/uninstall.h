@@ -16,10 +16,12 @@ struct UninstallPlaces {
   std::string run;          // "/run/vfrail"
   std::string cdi;          // "/run/cdi"
   std::string device_info;  // "/run/k8s.cni.cncf.io/devinfo/dp"
+  std::string more_cdi;     // "/etc/cdi", of a plugin with --cdi-dir; empty: none
 };
 
-// Of a node whose file system is below `root`; `cni_folder` is a path there.
-UninstallPlaces places_below(const std::string& root, const std::string& cni_folder);
+// Of a node whose file system is below `root`; the folders are paths there.
+UninstallPlaces places_below(const std::string& root, const std::string& cni_folder,
+                             const std::string& cdi_folder = "");
 
 // The paths that were removed; empty on a node without files of vfrail. Errc::busy while attachments are
 // recorded.

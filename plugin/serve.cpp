@@ -219,7 +219,6 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
   auto out = TRY(MonitoringServer::start({.address = setup.monitoring->address,
                                           .metrics = setup.monitoring->metrics,
                                           .sys = SysRoot(options.root),
-                                          .own_host = options.root == "/",
                                           .kubelet_root = options.kubelet_root},
                                          counters, status, log),
                  "");

@@ -53,10 +53,11 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   std::string_view host = text.substr(0, colon);
   const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (brackets) host = host.substr(1, host.size() - 2);
-  if (host == "localhost") host = "127.0.0.1";
+  if (host == "localhost" && !brackets) host = "127.0.0.1";
   if (host.empty()) host = "::";
   const auto address = IpAddress::parse(std::string(host));
-  if (!address || address->v6() != (brackets || host == "::")) return wrong(text);
+  // IPv4 in brackets as well: a DaemonSet does not know which of the two its node's address is.
+  if (!address || (address->v6() && !brackets && host != "::")) return wrong(text);
   out.host = host;
   out.local = host == "::1" || (!address->v6() && address->bytes[0] == 127);
   return out;

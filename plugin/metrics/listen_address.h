@@ -19,7 +19,8 @@ struct ListenAddress {
 };
 
 // "localhost:PORT" (127.0.0.1), "127.0.0.1:PORT", "[::1]:PORT", "unix:/PATH", another numeric address, or
-// ":PORT" (every address). PORT 0 lets the kernel choose. Errc::invalid for anything else.
+// ":PORT" (every address). IPv6 needs the brackets, IPv4 may have them. PORT 0 lets the kernel choose.
+// Errc::invalid for anything else.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
 }  // namespace vfrail

@@ -100,11 +100,10 @@ CountersOfDevices MonitoringServer::read_devices(const NodeStatus& status) const
   for (const ResourceStatus& one : status.resources) pools.push_back(one.pool);
   // A scrape is rare: a socket for each leaves nothing open between two, and no stale one.
   const auto kernel = NetlinkKernel::open_current();
-  return read_device_counters(
-      {.sys = options_.sys,
-       .kernel = kernel ? kernel->get() : nullptr,
-       .pods = [&] { return options_.own_host ? read_pod_namespaces(kNamespaceFolder) : PodNamespaces(); }},
-      pools);
+  return read_device_counters({.sys = options_.sys,
+                               .kernel = kernel ? kernel->get() : nullptr,
+                               .pods = [&] { return read_pod_namespaces(options_.sys.path("")); }},
+                              pools);
 }
 
 }  // namespace vfrail

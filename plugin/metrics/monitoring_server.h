@@ -23,7 +23,6 @@ class MonitoringServer {
     ListenAddress address;
     bool metrics = true;  // false: /healthz and /readyz alone
     SysRoot sys;
-    bool own_host = false;  // sys is this machine, not a tree or another container's mounts
     std::string kubelet_root;
   };
 

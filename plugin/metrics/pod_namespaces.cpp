@@ -1,6 +1,7 @@
 #include "plugin/metrics/pod_namespaces.h"
 
 #include "common/netlink/netlink_kernel.h"
+#include "common/node/sys_root.h"
 
 #include <filesystem>
 #include <system_error>
@@ -55,19 +56,19 @@ void read_pod_namespace(Kernel& kernel, PodNamespaces& out) {
   }
 }
 
-PodNamespaces read_pod_namespaces(const std::string& folder) {
+PodNamespaces read_pod_namespaces(const std::string& root) {
   PodNamespaces out;
-  const auto host = Netns::current();
+  const auto own = Netns::current();
   std::error_code failed;
-  fs::directory_iterator entries(folder, failed);
-  if (!host) return out;
+  fs::directory_iterator entries(SysRoot(root).path("run/netns"), failed);
+  if (!own) return out;
   // A node on which no pod has been started yet has no such folder.
-  out.in_reach = !failed || failed == std::errc::no_such_file_or_directory;
+  out.in_reach = !failed || (root == "/" && failed == std::errc::no_such_file_or_directory);
   if (failed) return out;
   size_t left = kMaxNamespaces;
   for (; entries != fs::directory_iterator() && left > 0; --left) {
     auto target = Netns::open(entries->path());
-    const bool is_pod = target && *target && (*target)->id() != host->id();
+    const bool is_pod = target && *target && (*target)->id() != own->id();
     if (is_pod) {
       const auto kernel = NetlinkKernel::open(std::move(**target));
       if (kernel)

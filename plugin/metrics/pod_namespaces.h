@@ -1,5 +1,6 @@
 // Reads the counters of netdevs and RDMA devices in the network namespaces of pods. Needs CAP_SYS_ADMIN and
-// the host's mounts: `vfrail serve` as root on the node has them, its DaemonSet does not.
+// the host's /run/netns with what is mounted there: `vfrail serve` as root on the node has both, its
+// DaemonSet with the chart's value metrics.podCounters.
 #pragma once
 
 #include "common/result.h"
@@ -9,12 +10,11 @@
 
 namespace vfrail {
 
-// Where container runtimes keep the namespaces of pods.
-inline constexpr const char* kNamespaceFolder = "/run/netns";
-
-// Of every namespace below `folder` but our own. Enters each for a moment, so the calling thread must have
-// nothing else to do meanwhile. Inaccessible if the folder cannot be read, or a namespace cannot be entered.
-PodNamespaces read_pod_namespaces(const std::string& folder);
+// Of every namespace below run/netns of `root`, where container runtimes keep those of pods, but our own.
+// Enters each for a moment, so the calling thread must have nothing else to do meanwhile. Out of reach if the
+// folder cannot be read or a namespace cannot be entered, and if there is no such folder below another root
+// than "/": it is not mounted there.
+PodNamespaces read_pod_namespaces(const std::string& root);
 // Of one of them, to `out`.
 void read_pod_namespace(Kernel& kernel, PodNamespaces& out);
 

@@ -91,7 +91,7 @@ class NodeReader {
     const CountersOfDevices counters = read_device_counters(
         {.sys = sys_,
          .kernel = kernel ? kernel->get() : nullptr,
-         .pods = [&] { return live ? read_pod_namespaces(kNamespaceFolder) : PodNamespaces(); }},
+         .pods = [&] { return live ? read_pod_namespaces(options_.root) : PodNamespaces(); }},
         functions);
     for (const PciFunction& function : functions) {
       const std::string id = function.id.text();

@@ -78,6 +78,21 @@ TEST_CASE("Uninstalling removes the files of vfrail under every name, and leaves
   CHECK_FALSE(fs::exists(node.places.run));
 }
 
+TEST_CASE("Uninstalling removes the specs of a plugin with another CDI folder as well") {
+  const auto [cdi, on_node] = GENERATE(table<std::string, std::string>(
+      {{"/etc/cdi", "/etc/cdi"},
+       {"/var/run/more", "/run/more"}}));  // /var/run is a link that leads out of it
+  const Node node;
+  const UninstallPlaces places = places_below(node.places.root, "/opt/cni/bin", cdi);
+  write(node.dir.path(on_node) + "/vfrail-a-net-pci-0000:21:10.2.json");
+  write(node.dir.path(on_node) + "/nvidia.json");
+  const auto removed = uninstall(places);
+  REQUIRE(removed);
+  CHECK(removed->size() == 9);
+  CHECK_FALSE(fs::exists(node.dir.path(on_node) + "/vfrail-a-net-pci-0000:21:10.2.json"));
+  CHECK(fs::exists(node.dir.path(on_node) + "/nvidia.json"));
+}
+
 TEST_CASE("Uninstalling again, or where nothing was installed, is no error") {
   const Node node;
   REQUIRE(uninstall(node.places));

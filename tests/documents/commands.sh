@@ -6,6 +6,8 @@
 set -euo pipefail
 top=$1 programs=$2 tree=$3 block=$4
 tools=$PATH
+version=$("$top/manifests/image/version")
+version_regex=${version//./\\.}
 
 wrong() {
     echo "documents: $*" >&2
@@ -20,7 +22,7 @@ there() { [ -e "$1" ] || released "$1" || wrong "there is no $1"; }
 released() {
     case $1 in
         install.yaml) { real cat manifests/configmap.yaml && echo --- && real cat manifests/daemonset.yaml; } > "$1" ;;
-        uninstall.yaml) real cp manifests/uninstall.yaml "$1" ;;
+        uninstall.yaml) real cp manifests/uninstall/daemonset.yaml "$1" ;;
         *) return 1 ;;
     esac
     has "> \"\\\$out/$1\"" "$top/manifests/release"
@@ -153,7 +155,7 @@ function ctest {
     esac
 }
 # Not expanded in a script; the programs behind it are the functions above.
-function alias { [[ $* =~ ^vfrail=docker\ run\ --rm\ -i\ -v\ .*PWD:/work:ro.\ -w\ /work\ REGISTRY/vfrail:0\.1\.0$ ]] || wrong "alias $*"; }
+function alias { [[ $* =~ ^vfrail=docker\ run\ --rm\ -i\ -v\ .*PWD:/work:ro.\ -w\ /work\ REGISTRY/vfrail:$version_regex$ ]] || wrong "alias $*"; }
 function docker {
     case $1 in
         # With the name that the Dockerfile says.
@@ -161,19 +163,19 @@ function docker {
             [ "$2 $4 $6" = '-f -t .' ] && there "$top/$3" &&
                 has "docker build -f $3 -t (registry\\.example\\.com/)?${5#REGISTRY/} \\." "$top/$3" || wrong "docker $*"
             ;;
-        push) [[ $2 =~ ^REGISTRY/(vfrail:0\.1\.0|rdma-tools:1)$ ]] || wrong "docker $*" ;;
-        run) [ "$2 $3 $4 $5 $6" = '--rm -i --entrypoint vfrail-cni REGISTRY/vfrail:0.1.0' ] && inside vfrail-cni "${@:7}" || wrong "docker $*" ;;
-        create) [ "$2 $3 $4" = '--name vfrail REGISTRY/vfrail:0.1.0' ] || wrong "docker $*" ;;
+        push) [[ $2 =~ ^REGISTRY/(vfrail:$version_regex|rdma-tools:1)$ ]] || wrong "docker $*" ;;
+        run) [ "$2 $3 $4 $5 $6" = "--rm -i --entrypoint vfrail-cni REGISTRY/vfrail:$version" ] && inside vfrail-cni "${@:7}" || wrong "docker $*" ;;
+        create) [ "$2 $3 $4" = "--name vfrail REGISTRY/vfrail:$version" ] || wrong "docker $*" ;;
         cp) [[ $2 =~ ^vfrail:/usr/bin/(vfrail|vfrail-check)$ ]] && real cp "$programs/${BASH_REMATCH[1]}" "$3" || wrong "docker $*" ;;
         rm) [ "$2" = vfrail ] || wrong "docker $*" ;;
         *) wrong "docker $*" ;;
     esac
 }
 # Of a release, as the scripts that make it say.
-function tar { [ "$*" = '-xzf vfrail-0.1.0-linux-amd64.tar.gz --strip-components=1' ] && has 'vfrail-VERSION-linux-ARCH.tar.gz ' "$top/manifests/release" || wrong "tar $*"; }
+function tar { [ "$*" = "-xzf vfrail-$version-linux-amd64.tar.gz --strip-components=1" ] && has 'vfrail-VERSION-linux-ARCH.tar.gz ' "$top/manifests/release" || wrong "tar $*"; }
 function sha256sum { [ "$*" = '--check --ignore-missing SHA256SUMS' ] && has '"\$tmp/SHA256SUMS"' "$top/manifests/release" || wrong "sha256sum $*"; }
 function openssl { real grep -qF "openssl $*" "$top/manifests/release" || wrong "openssl $*"; }
-function skopeo { real grep -qF "skopeo ${*//0.1.0/VERSION}" "$top/manifests/image/build" || wrong "skopeo $*"; }
+function skopeo { real grep -qF "skopeo ${*//$version/VERSION}" "$top/manifests/image/build" || wrong "skopeo $*"; }
 function helm {
     [ "$2" = vfrail ] || wrong "helm $*: the DaemonSet has the release's name"
     case $1 in
@@ -305,7 +307,7 @@ applied() { # a file for apply and delete
 applied_folder() {
     there "$1/kustomization.yaml"
     local file
-    for file in $(real sed -n '/^resources:/,/^[^ ]/s/^  - //p' "$1/kustomization.yaml"); do there "$1/$file"; done
+    for file in $(real awk '/^[a-z]/ {on = /^(resources|components):/} on && /^  - / {print $2}' "$1/kustomization.yaml"); do there "$1/$file"; done
 }
 cluster_networks() {
     real jq -n '{apiVersion: "v1", kind: "List", items: [
@@ -384,7 +386,7 @@ function kubectl {
             ;;
         'create configmap') object configmap "${words[2]}" && there "$from" && [ "$dry $output" = 'yes yaml' ] && config_map "${words[2]}" "$from" ;;
         'rollout status' | 'rollout undo') objects "${words[@]:2}" ;;
-        'set image') [[ ${words[3]} =~ ^(.*)=REGISTRY/vfrail:0\.1\.0$ ]] && of_peers "${BASH_REMATCH[1]}" || wrong "kubectl ${words[*]}" ;;
+        'set image') [[ ${words[3]} =~ ^(.*)=REGISTRY/vfrail:$version_regex$ ]] && of_peers "${BASH_REMATCH[1]}" || wrong "kubectl ${words[*]}" ;;
         'exec '*) object_or_pod "${words[1]}" && inside "${inner[@]}" ;;
         'cp '*) there "${words[1]}" && [ "${words[2]}" = NAME:/tmp/vfrail-check ] || wrong "kubectl ${words[*]}" ;;
         'logs ') ;; # by a label

@@ -24,6 +24,7 @@ page() {
     sed '1,/^\r$/d' <<< "$answer"
     [[ $answer == 'HTTP/1.'?' 200 '* ]]
 }
+scrape_has() { has "$1" scrape; }
 scrape() { page metrics > /run/t/metrics && cat /run/t/metrics; }
 # value NAME LABELS: of the series with these labels, in this order and maybe more behind them; sums if it has several.
 value() { scrape | awk -v start="$1{$2" 'index($0, start) == 1 {sum += $NF; found = 1} END {if (found) printf "%d\n", sum; exit !found}'; }
@@ -122,6 +123,50 @@ check 'what cannot be read is reported, with the reason' is 2 value vfrail_devic
 check 'and for RDMA' is 2 value vfrail_devices_without_counters 'counters="rdma",reason="pod_out_of_reach"'
 check 'pods are known all the same' is 2 value vfrail_devices_in_use 'resource='
 check 'TERM stops it' stop
+
+section 'as the chart makes its container with metrics.podCounters: two capabilities, and the namespaces of pods'
+# They are mounted as kubelet does for HostToContainer: those of later pods arrive.
+bundle=/run/t/bundle
+mkdir -p $bundle/rootfs/usr/bin $bundle/rootfs/{proc,dev,sys,tmp,run/t,host/sys,host/proc/1/net,host/run/netns}
+mkdir -p $bundle/rootfs/{etc,var/lib/kubelet,var/lib/cni,var/run/k8s.cni.cncf.io}
+cp "$(command -v vfrail)" $bundle/rootfs/usr/bin/
+(cd $bundle && runc spec && mv config.json spec.json)
+container() { # container CAPABILITY...
+    jq --arg port $port '($ARGS.positional | map("CAP_" + .)) as $caps |
+        .process.terminal = false | .root.readonly = false | .hostname = "plugin" |
+        .process.args = ["/usr/bin/vfrail", "serve", "--root=/host", "--config-file=/run/t/config.json", "--metrics-address=localhost:\($port)"] |
+        .process.capabilities = {bounding: $caps, effective: $caps, permitted: $caps} |
+        .linux.namespaces |= (map(select(.type != "network")) + [{type: "network", path: "/run/netns/plugin"}]) |
+        .mounts |= map(select(.type != "cgroup")) |
+        .mounts += [{destination: "/host/sys", source: "/sys", type: "bind", options: ["rbind", "ro"]},
+            {destination: "/host/proc/1/net", source: "/proc/1/net", type: "bind", options: ["rbind", "ro"]},
+            {destination: "/host/run/netns", source: "/run/netns", type: "bind", options: ["rbind", "rslave", "ro"]},
+            {destination: "/run/t/config.json", source: "/run/t/config.json", type: "bind", options: ["rbind", "ro"]},
+            {destination: "/var/lib/kubelet", source: "/var/lib/kubelet", type: "bind", options: ["rbind"]}]' \
+        $bundle/spec.json --args "$@" > $bundle/config.json
+    runc run --bundle $bundle plugin >> /run/t/serve.log 2>&1 &
+    server=$!
+}
+stop_container() { runc kill plugin TERM; eventually refused kill -0 $server; }
+container NET_BROADCAST
+check 'without SYS_ADMIN it is ready' eventually is ok page readyz
+check 'and may not enter' is 2 value vfrail_devices_without_counters 'counters="rdma",reason="pod_out_of_reach"'
+check 'TERM stops it' stop_container
+container NET_BROADCAST SYS_ADMIN
+check 'with it as well' eventually is ok page readyz
+e=${all[2]}
+ip netns add train-2
+test-kubelet allocate --kubelet-root $kubelet $resource --ids "$e" --pod ml/train-2/main > /dev/null || echo 'FAIL allocate'
+cni ADD train-2 "$e" > /dev/null || echo 'FAIL ADD'
+for one in "$a train-0" "$b train-1" "$e train-2"; do
+    set -- $one
+    check "traffic of $2" eventually value vfrail_device_receive_bytes_total "$(in_pod "$1" "$2")"
+    check 'and of its RDMA device' scrape_has "^vfrail_rdma_port_stats_total{$(labels "$1"),.*counter=\"sent_pkts\",namespace=\"ml\",pod=\"$2\""
+done
+check 'nothing is without counters' lacks '^vfrail_devices_without_counters{' scrape
+check 'TERM stops it' stop_container
+cni DEL train-2 "$e"; ip netns del train-2
+
 inside=()
 ip netns del plugin
 for folder in sys proc dev; do umount /host-root/$folder; done

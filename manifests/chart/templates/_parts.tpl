@@ -42,9 +42,15 @@ app.kubernetes.io/component: device-plugin
       mountPath: /host{{ .root.Values.cni.binDir }}
 {{- end -}}
 
-{{- /* On the pod's address, or with hostNetwork on the node's loopback, where kubelet is. */ -}}
+{{- /* The address of metrics and probes: the pod's; with hostNetwork the node's loopback, or with metrics.nodeAddress its
+own, in brackets because it may be IPv6. */ -}}
+{{- define "vfrail.listens" -}}
+{{- if .Values.hostNetwork }}{{ .Values.metrics.nodeAddress | ternary "[$(NODE_ADDRESS)]" "127.0.0.1" }}{{ end -}}
+{{- end -}}
+
+{{- /* Kubelet asks at the pod's address unless it is given another: it is on the same node. */ -}}
 {{- define "vfrail.probe" -}}
-{path: {{ .path }}, port: metrics{{ if .root.Values.hostNetwork }}, host: 127.0.0.1{{ end }}}
+{path: {{ .path }}, port: metrics{{ if eq (include "vfrail.listens" .root) "127.0.0.1" }}, host: 127.0.0.1{{ end }}}
 {{- end -}}
 
 {{- define "vfrail.nodes" -}}
@@ -65,10 +71,19 @@ affinity:
             - {key: kubernetes.io/arch, operator: In, values: {{ toJson .Values.nodes.arch }}}
 {{- end -}}
 
+{{- /* The folder of CDI specs, if it is another than the one that is emptied anyway, and if /run does not have it. */ -}}
+{{- define "vfrail.ownCdi" -}}
+{{- if not (has .Values.cdi.dir (list "/run/cdi" "/var/run/cdi")) }}{{ .Values.cdi.dir }}{{ end -}}
+{{- end -}}
+{{- define "vfrail.cdiBesideRun" -}}
+{{- if not (regexMatch "^(/var)?/run/" .Values.cdi.dir) }}{{ .Values.cdi.dir }}{{ end -}}
+{{- end -}}
+
 {{- define "vfrail.uninstaller" -}}
 image: {{ include "vfrail.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "uninstall" "--root" "/host") .arguments (list .root.Values.cni.binDir) | toJson }}
+{{- $cdi := include "vfrail.ownCdi" .root }}
+command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "uninstall" "--root" "/host") ($cdi | empty | ternary list (list "--cdi-dir" $cdi)) .arguments (list .root.Values.cni.binDir) | toJson }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
@@ -91,4 +106,8 @@ volumeMounts:
     mountPath: /host/var/lib/cni
   - name: run
     mountPath: /host/run
+{{- with include "vfrail.cdiBesideRun" .root }}
+  - name: cdi
+    mountPath: /host{{ . }}
+{{- end }}
 {{- end -}}

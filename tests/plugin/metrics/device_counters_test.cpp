@@ -198,6 +198,16 @@ TEST_CASE("bytes of an RDMA device in a pod are those of its sysfs, and without 
   CHECK(out.rdma.at("mlx5_1")[0].counters[0].name == "out_of_sequence");
 }
 
+TEST_CASE("below another root than the node's own, pods are out of reach unless their folder is mounted") {
+  const TempDir folder;
+  CHECK_FALSE(read_pod_namespaces(folder.path()).in_reach);
+  fs::create_directories(folder.path("run/netns"));
+  CHECK(read_pod_namespaces(folder.path()).in_reach);
+  // What `ip netns` leaves behind at a reboot, and one whose mount has not arrived here.
+  std::ofstream(folder.path("run/netns/gone")) << "";
+  CHECK(read_pod_namespaces(folder.path()).in_reach);
+}
+
 TEST_CASE("RDMA counters are read from sysfs, those that are numbers") {
   Bench bench;
   const auto counters = bench.read();

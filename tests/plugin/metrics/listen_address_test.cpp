@@ -14,6 +14,8 @@ TEST_CASE("the flag --metrics-address accepts an address with a port, or the pat
       {"0.0.0.0:9808", "0.0.0.0:9808", false},
       {"192.0.2.1:65535", "192.0.2.1:65535", false},
       {"[2001:db8::1]:80", "[2001:db8::1]:80", false},
+      {"[192.0.2.1]:80", "192.0.2.1:80", false},
+      {"[127.0.0.1]:80", "127.0.0.1:80", true},
       {":9808", "[::]:9808", false},
   }));
   INFO(text);
@@ -25,7 +27,7 @@ TEST_CASE("the flag --metrics-address accepts an address with a port, or the pat
 
 TEST_CASE("an invalid address is refused with the accepted forms") {
   const std::string text = GENERATE("", "9808", "localhost", "localhost:", "localhost:x", "localhost:65536",
-                                    "localhost:-1", "node1:9808", "::1:9808", "[127.0.0.1]:9808",
+                                    "localhost:-1", "node1:9808", "::1:9808", "[localhost]:9808",
                                     "1.2.3:9808", "unix:", "unix:run/x", "unix:/run/", "localhost:80 ",
                                     "http://localhost:80", "[::1:80", "unix:/" + std::string(107, 'x'));
   INFO(text);
