@@ -2,8 +2,13 @@
 
 namespace vfrail {
 
+// Not "none": every record would be of an earlier boot, after which there is nothing to restore.
 Result<std::string> boot_id(const SysRoot& sys) {
-  return TRY(sys.text("proc/sys/kernel/random/boot_id"), "").value_or("");
+  constexpr const char* kFile = "proc/sys/kernel/random/boot_id";
+  auto out = TRY(sys.text(kFile), "");
+  if (out && !out->empty()) return std::move(*out);
+  return Error{Errc::not_found, 0,
+               sys.path(kFile) + " is not there, so it is not known what is of this boot"};
 }
 
 Result<bool> from_this_boot(const Record& record, const World& world) {

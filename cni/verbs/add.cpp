@@ -250,7 +250,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
       conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key();
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   TRY(clear_stale_owner(key, us, world), "");
-  TRY(refuse_unclean(key, world), "");
+  TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world), "");
   Device device = TRY(find_locked_device(conf, chained, key, world), "");
   const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
