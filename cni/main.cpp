@@ -154,8 +154,13 @@ int run_cni(const Environment& environment) {
   ::mallopt(M_TRIM_THRESHOLD, kHeap);
   std::signal(SIGPIPE, SIG_IGN);
   auto text = has_configuration(environment) ? read_stream(STDIN_FILENO, kMaxStdin) : std::string();
-  if (!text) return print_error("1.1.0", std::move(text.error()).in("read stdin"), CniCode::io_failure);
-  Configuration config(std::move(*text));
+  if (!text) (void)std::move(text.error()).in("read stdin");
+  // No ADD accepts one that is too long, but its DEL comes.
+  const bool is_too_long = !text && text.error().sys == 0;
+  const auto verb = environment.find("CNI_COMMAND");
+  if (!text && !(is_too_long && verb->second == "DEL"))
+    return print_error("1.1.0", text.error(), CniCode::io_failure);
+  Configuration config = text ? Configuration(std::move(*text)) : Configuration(std::move(text).error());
   const std::string version = config.version();
   const auto request = read_request(environment, std::move(config));
   if (!request) return print_error(version, request.error(), CniCode::invalid_environment);
@@ -163,9 +168,9 @@ int run_cni(const Environment& environment) {
     return print(format_versions()) ? 0 : 1;
   }
   if (const auto answered = answer_itself(*request, environment, version)) return *answered;
-  // The JSON itself first: a text that is not JSON has no version to check.
+  // The JSON itself first: a text that cannot be read has no version to check.
   const Result<NetConf>& conf = request->config.conf();
-  const bool decoded = conf || conf.error().code != Errc::protocol;
+  const bool decoded = request->config.is_decoded();
   const bool is_del = request->command == Command::del;
   if (const auto fits = check_version(*request, version); decoded && !fits && !is_del) {
     return print_error(version, fits.error(), CniCode::incompatible_version);

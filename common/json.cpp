@@ -24,6 +24,7 @@ namespace {
 
 // Deeper nesting has no use in a configuration, and copying or comparing the tree recurses.
 constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxDepthOfGo = 10'000;
 
 constexpr const char* kHalfCharacter = "half of a surrogate pair";
 
@@ -185,6 +186,22 @@ void write(Writer& out, const Json& value, Json::Order order) {
   }
 }
 
+// Takes whatever the reader's syntax allows.
+class DepthCounter : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, DepthCounter> {
+ public:
+  bool StartObject() { return ++depth_ <= kMaxDepthOfGo; }
+  bool EndObject(rapidjson::SizeType) { return close(); }
+  bool StartArray() { return ++depth_ <= kMaxDepthOfGo; }
+  bool EndArray(rapidjson::SizeType) { return close(); }
+
+ private:
+  bool close() {
+    --depth_;
+    return true;
+  }
+  size_t depth_ = 0;
+};
+
 std::string place(std::string_view text, size_t offset, TextLines lines) {
   if (!lines.one_each) return "line " + std::to_string(lines.first);
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
@@ -298,6 +315,15 @@ Result<Json> Json::parse(std::string_view text, size_t limit_bytes) {
 
 Result<Json> Json::parse_in_file(std::string_view text, TextLines lines) {
   return parse_tree(text, 1 << 20, &lines);
+}
+
+bool Json::is_valid(std::string_view text) {
+  rapidjson::Reader reader;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  DepthCounter counter;
+  // Go replaces what is not UTF-8.
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
+  return !reader.Parse<kFlags>(stream, counter).IsError() && stream.Tell() == text.size();
 }
 
 Result<Json> Json::parse_object(std::string_view text, size_t limit_bytes) {

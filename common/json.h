@@ -90,6 +90,9 @@ class Json {
   // The same for a text that has to be an object, so that as_object() is not null. Errc::protocol if it is
   // not.
   static Result<Json> parse_object(std::string_view text, size_t limit_bytes = 1 << 20);
+  // Whether the text is JSON for Go's encoding/json, whose limits are wider than those of parse(): 10,000
+  // levels. (A number that no float64 can hold is refused by both.) Keeps some bytes for each open level.
+  static bool is_valid(std::string_view text);
 
  private:
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;

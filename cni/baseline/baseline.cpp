@@ -134,8 +134,12 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
   out.reasons = link_differences(*record.link, *out.link);
   if (!known) return out;
   const auto groups = restore_groups(*known, out.link->index, world.host, out.reasons);
-  // Its driver was just unbound, or a veth ended.
-  if (!groups) return Outcome{};
+  if (!groups) {
+    // Its driver was just unbound, or a veth ended. One that its driver is resetting answers alike
+    // (netif_device_present() in ethnl_ops_begin()).
+    if (!TRY(find_in_host(record, world), "")) return Outcome{};
+    out.reasons.push_back("its driver does not answer: " + groups.error().text);
+  }
   for (std::string& reason : restore_interface_files(world.sys, out.link->name, known->files))
     out.reasons.push_back(std::move(reason));
   return out;
@@ -169,7 +173,10 @@ Result<> write_down(const Record& record, std::optional<Baseline> known, Outcome
                     const VfSettings& refused, World& world) {
   const BaselineStore store(world.store);
   const std::string name = name_of(record);
-  if (!outcome.link) return store.forget(name);
+  if (!outcome.link) {
+    TRY(must_have_ended(record, world), "");
+    return store.forget(name);
+  }
   if (!refused.empty())
     outcome.reasons.push_back("its PF's driver does not take this back, set it there by hand: " +
                               refused.text());
@@ -205,7 +212,7 @@ Record record_of(const Baseline& baseline) {
 Result<bool> is_unclean_now(const std::string& name, const World& world) {
   const auto file = BaselineStore(world.store).load_unclean(name);
   if (!file && file.error().code != Errc::protocol) return file.error();
-  return file && *file && (*file)->boot_id == TRY(boot_id(world.sys), "");
+  return file && *file && (*file)->boot_id == TRY(this_boot(world.sys), "");
 }
 
 constexpr const char* kNoRecord = "the record of its last attachment could not be read";
@@ -232,21 +239,37 @@ Result<std::vector<std::string>> reasons_without_baseline(const std::string& nam
   return out;
 }
 
+// No value if it no longer exists.
+Result<std::optional<Link>> wait_in_host(const Record& record, World& world) {
+  std::optional<Link> link;
+  const auto there = wait_for_host_link(world, [&]() -> Result<bool> {
+    link = TRY(find_in_host(record, world), "");
+    return link.has_value() || !TRY(exists_somewhere(record, world), "");
+  });
+  if (there) return link;
+  if (there.error().code != Errc::timeout) return there.error();
+  return Error{Errc::busy, 0,
+               "the interface of " + record.device_key +
+                   ", which is not what it was before its last pod, is not in the host",
+               ErrorId::device_not_in_host};
+}
+
 // Under the device's lock. What is still not restored after one more attempt. None: it is not unclean any
-// more, or not in the host.
-Result<std::vector<std::string>> restore_unclean(const std::string& name, World& world) {
+// more, or is left as it is because it is not in the host.
+Result<std::vector<std::string>> restore_unclean(const std::string& name, IfAway if_away, World& world) {
   const BaselineStore store(world.store);
   const std::vector<std::string> none;
   auto loaded = store.load(name);
   if (!loaded && loaded.error().code == Errc::protocol)
     return reasons_without_baseline(name, loaded.error(), world);
   const auto known = TRY(std::move(loaded), "");
-  if (!known || known->boot_id != TRY(boot_id(world.sys), "")) {
+  if (!known || known->boot_id != TRY(this_boot(world.sys), "")) {
     TRY(store.forget(name), "");
     return none;
   }
   const Record record = record_of(*known);
-  const auto link = TRY(find_in_host(record, world), "");
+  auto link = TRY(find_in_host(record, world), "");
+  if (!link && if_away == IfAway::wait) link = TRY(wait_in_host(record, world), "");
   if (!link) return none;
   VfSettings refused = TRY(restore_vf_identity(record, world), "");
   refused = refused.with(TRY(restore_vf_policy(record, world), ""));
@@ -273,10 +296,10 @@ bool is_of(const std::string& name, const std::string& key) {
 
 }  // namespace
 
-Result<> refuse_unclean(const std::string& device_key, World& world) {
+Result<> refuse_unclean(const std::string& device_key, IfAway if_away, World& world) {
   for (const std::string& name : TRY(BaselineStore(world.store).unclean_names(), "")) {
     if (!is_of(name, device_key)) continue;
-    const auto reasons = TRY(restore_unclean(name, world), "restore " + device_key);
+    const auto reasons = TRY(restore_unclean(name, if_away, world), "restore " + device_key);
     if (reasons.empty()) continue;
     return Error{Errc::busy, 0,
                  device_key + " is not what it was before its last pod, and cannot be restored: " +
@@ -307,19 +330,19 @@ Result<> return_to_baseline(const Record& record, const VfSettings& refused, Wor
 
 Result<> return_unrecorded(const std::string& device_key, World& world) {
   const BaselineStore store(world.store);
+  const std::string boot = TRY(this_boot(world.sys), "");
   for (const std::string& name : TRY(store.names(), "")) {
     if (!is_of(name, device_key)) continue;
-    auto restored = restore_unclean(name, world);
-    if (restored) continue;
-    // A retry finds nothing in the pod, so it is for the next ADD.
-    TRY(store.set_unclean(name, TRY(boot_id(world.sys), ""), {kNoRecord}), "mark " + name + " unclean");
-    return std::move(restored.error()).in("restore " + device_key);
+    // First: a retry finds nothing in the pod, so what fails here is for the next ADD. And it comes from a
+    // pod, where it can have got another index.
+    TRY(store.set_unclean(name, boot, {kNoRecord}), "mark " + name + " unclean");
+    TRY(restore_unclean(name, IfAway::leave, world), "restore " + device_key);
   }
   return {};
 }
 
 Result<> distrust_devices_of(const AttachmentName& name, World& world) {
-  const std::string boot = TRY(boot_id(world.sys), "");
+  const std::string boot = TRY(this_boot(world.sys), "");
   for (const auto& [key, owner] : TRY(world.store.owners(), "")) {
     if (owner != name) continue;
     TRY(BaselineStore(world.store).set_unclean(key, boot, {kNoRecord}), "mark " + key + " unclean");
@@ -333,7 +356,7 @@ Result<std::vector<Cleaned>> clean_unclean(World& world) {
   const auto clean = [&](const std::string& name, const std::string& key) -> Result<> {
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
     if (TRY(world.store.owner(key), "") || !TRY(store.is_unclean(name), "")) return {};
-    auto reasons = TRY(restore_unclean(name, world), "restore " + key);
+    auto reasons = TRY(restore_unclean(name, IfAway::leave, world), "restore " + key);
     const bool in_host = !reasons.empty() || !TRY(store.is_unclean(name), "");
     if (in_host) out.push_back({key, std::move(reasons)});
     return {};
@@ -352,7 +375,7 @@ Result<std::vector<Cleaned>> clean_unclean(World& world) {
 
 Result<size_t> remove_void_baselines(World& world) {
   const BaselineStore store(world.store);
-  const std::string boot = TRY(boot_id(world.sys), "");
+  const std::string boot = TRY(this_boot(world.sys), "");
   size_t removed = 0;
   for (const std::string& name : TRY(store.names(), "")) {
     const auto lock = world.store.lock_device(device_of(name), {});

@@ -35,9 +35,13 @@ struct Baseline {
 std::string format_baseline(const Baseline& baseline);
 Result<Baseline> parse_baseline(std::string_view text);
 
+// An unclean device whose interface is not in the host: the kernel may be about to return it from an ended
+// namespace, or another plugin has it.
+enum class IfAway : uint8_t { wait, leave };
+
 // Under the device's lock, before an ADD reads its state: an unclean device is restored now. Errc::busy, with
-// the reasons, if that fails.
-Result<> refuse_unclean(const std::string& device_key, World& world);
+// the reasons, if that fails, or if it does not come.
+Result<> refuse_unclean(const std::string& device_key, IfAway if_away, World& world);
 
 // Before the first change of an ADD, under the device's lock: writes a baseline, unless there is one.
 Result<> prepare_baseline(const Record& record, World& world);

@@ -275,10 +275,14 @@ Result<Dns> read_dns(ObjectReader& conf) {
 
 namespace {
 
+// Errc::protocol: nobody can read it. Errc::invalid: others can, and so it comes to a DEL as well.
 Result<Json> decode(std::string_view text) {
   auto json = Json::parse_object(text, kMaxConfigBytes);
-  if (!json) return Error{Errc::protocol, 0, std::move(json.error().text), ErrorId::config_syntax};
-  return json;
+  if (json) return json;
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool only_a_limit = first != std::string_view::npos && text[first] == '{' && Json::is_valid(text);
+  return Error{only_a_limit ? Errc::invalid : Errc::protocol, 0, std::move(json.error().text),
+               only_a_limit ? ErrorId::network_config : ErrorId::config_syntax};
 }
 
 // `text` is that of `json`.
@@ -340,7 +344,8 @@ Result<NetConf> parse_net_conf(std::string_view text) {
 Configuration::Configuration(std::string text) : text_(std::move(text)) {
   const auto json = decode(text_);
   conf_ = json ? with_id(ErrorId::network_config, read_net_conf(*json, text_)) : json.error();
-  if (!json) return;
+  decoded_ = json.ok();
+  if (!decoded_) return;
   ObjectReader reader(*json->as_object(), "");
   mistyped_ = !reader.text("cniVersion").ok() || !reader.text("name").ok();
   if (std::string version = text_of(&*json, "cniVersion"); !version.empty()) version_ = std::move(version);

@@ -141,9 +141,13 @@ class Configuration {
  public:
   Configuration() = default;
   Configuration(std::string text);
+  // One that has not been read as a whole.
+  explicit Configuration(Error refusal) : conf_(std::move(refusal)) {}
 
   const std::string& text() const { return text_; }
   const Result<NetConf>& conf() const { return conf_; }  // parse_net_conf()
+  // False: nothing below is known of it.
+  bool is_decoded() const { return decoded_; }
   // What can be read even of a refused configuration: its version, for the error ("0.1.0" if absent), and its
   // IPAM plugin, for a DEL (empty if there is none that could be run).
   const std::string& version() const { return version_; }
@@ -155,6 +159,7 @@ class Configuration {
   std::string text_;
   std::string version_ = "0.1.0";
   std::string ipam_type_;
+  bool decoded_ = false;
   bool mistyped_ = false;
   Result<NetConf> conf_ = Error{Errc::protocol, 0, "it is empty"};
 };

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <optional>
 
 namespace vfrail {
@@ -41,11 +42,12 @@ class Variables {
  public:
   explicit Variables(const Environment& environment) : environment_(environment) {}
 
-  std::string get(const std::string& name) {
+  enum class Text : uint8_t { utf8, any };
+  std::string get(const std::string& name, Text text = Text::utf8) {
     const auto at = environment_.find(name);
     if (at == environment_.end()) return {};
     // The record and the answers are JSON, which holds nothing else.
-    if (!is_utf8(at->second)) {
+    if (text == Text::utf8 && !is_utf8(at->second)) {
       complain(name + " is not UTF-8 text");
       return {};
     }
@@ -56,10 +58,10 @@ class Variables {
     const auto at = environment_.find(name);
     return at == environment_.end() || !is_utf8(at->second) ? std::string() : at->second;
   }
-  std::string required(const std::string& name) {
+  std::string required(const std::string& name, Text text = Text::utf8) {
     const auto at = environment_.find(name);
     if (at == environment_.end() || at->second.empty()) complain(name + " is missing");
-    return get(name);
+    return get(name, text);
   }
   void complain(const std::string& what) { problems_ += (problems_.empty() ? "" : ", ") + what; }
   const std::string& problems() const { return problems_; }
@@ -104,6 +106,18 @@ void read_args(Request& request, Variables& variables) {
     variables.complain("CNI_ARGS has \"" + pair.substr(0, 80) + "\", must be KEY=VALUE");
 }
 
+// Of the DEL after an ADD that was refused for it, without what is not text.
+void read_path(Request& request, Variables& variables) {
+  const bool is_del = request.command == Command::del;
+  const bool is_needed = is_del || request.command == Command::add || request.command == Command::check ||
+                         request.command == Command::gc;
+  const auto text = is_del ? Variables::Text::any : Variables::Text::utf8;
+  request.raw_path = is_needed ? variables.required("CNI_PATH", text) : variables.get("CNI_PATH");
+  request.path = parts_between(request.raw_path, ':');
+  std::erase_if(request.path, [](const std::string& folder) { return folder[0] != '/' || !is_utf8(folder); });
+  if (!is_utf8(request.raw_path)) request.raw_path = joined(request.path, ":");
+}
+
 // Below /proc/sys/net, "all" and "default" are not interfaces: they set the whole pod.
 std::optional<IfName> parse_name_in_pod(std::string_view name) {
   return name == "all" || name == "default" ? std::nullopt : IfName::parse(name);
@@ -118,8 +132,9 @@ bool valid_netns(std::string_view path) {
 std::string why_never_attached(const std::string& container_id, std::string ifname) {
   if (!valid_container_id(container_id) && valid_container_id(container_id.substr(0, kMaxContainerId)))
     return "CNI_CONTAINERID has more than " + std::to_string(kMaxContainerId) + " characters";
-  if (parse_name_in_pod(ifname)) return {};
-  const std::string reason = "CNI_IFNAME \"" + ifname + "\" is not one that ADD accepts";
+  if (parse_name_in_pod(ifname) && is_utf8(ifname)) return {};
+  const std::string reason = is_utf8(ifname) ? "CNI_IFNAME \"" + ifname + "\" is not one that ADD accepts"
+                                             : "CNI_IFNAME is not UTF-8 text, which ADD does not accept";
   std::replace(ifname.begin(), ifname.end(), '%', '_');
   return IfName::parse(ifname) ? reason : "";
 }
@@ -138,10 +153,12 @@ void check_names(const Request& request, const std::string& ifname, Variables& v
 }
 
 void read_attachment(Request& request, Variables& variables) {
+  const bool is_del = request.command == Command::del;
   request.container_id = variables.required("CNI_CONTAINERID");
-  const std::string ifname = variables.required("CNI_IFNAME");
+  const std::string ifname =
+      variables.required("CNI_IFNAME", is_del ? Variables::Text::any : Variables::Text::utf8);
   request.ifname = parse_name_in_pod(ifname).value_or(IfName());
-  if (request.command == Command::del) {
+  if (is_del) {
     request.never_attached = why_never_attached(request.container_id, ifname);
     request.netns = variables.get_if_text("CNI_NETNS");
     if (!valid_netns(request.netns)) request.netns.clear();
@@ -179,13 +196,10 @@ Result<Request> read_request(const Environment& environment, Configuration confi
       request.command == Command::add || request.command == Command::del || request.command == Command::check;
   if (on_attachment) read_attachment(request, variables);
   if (request.command != Command::version) {
-    request.raw_path = on_attachment || request.command == Command::gc ? variables.required("CNI_PATH")
-                                                                       : variables.get("CNI_PATH");
-    request.path = parts_between(request.raw_path, ':');
-    std::erase_if(request.path, [](const std::string& folder) { return folder[0] != '/'; });
+    read_path(request, variables);
     read_args(request, variables);
   }
-  const std::string override_word = variables.get("CNI_NETNS_OVERRIDE");
+  const std::string override_word = variables.get_if_text("CNI_NETNS_OVERRIDE");
   request.netns_override = override_word == "1" || override_word == "true" || override_word == "TRUE";
   if (!variables.problems().empty())
     return Error{Errc::invalid, 0, "environment: " + variables.problems(), ErrorId::cni_environment};

@@ -6,6 +6,10 @@
 
 namespace vfrail {
 
+// boot_id(), which must be there: without it every record would be of an earlier boot, after which there is
+// nothing to restore. Errc::not_found.
+Result<std::string> this_boot(const SysRoot& sys);
+
 // A record of an earlier boot does not describe the devices of this one.
 Result<bool> from_this_boot(const Record& record, const World& world);
 

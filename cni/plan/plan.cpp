@@ -64,7 +64,7 @@ Result<> check_parts(const NetConf& conf, const State& state) {
         device.key() + " has no driver bound, so it has neither an interface nor an RDMA device; bind one",
         ErrorId::no_driver};
   }
-  const std::string missing = missing_part(device, conf, state.netdev_in_pod);
+  const std::string missing = missing_part(conf, state);
   if (missing.empty()) return {};
   return Error{Errc::busy, 0,
                "the " + missing + " of " + device.key() + " (driver " + device.driver.name() +
@@ -218,9 +218,13 @@ std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<
          "\"options ib_core netns_mode=0\" in /etc/modprobe.d, or take " + key + " out";
 }
 
-std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod) {
+std::string missing_part(const NetConf& conf, const State& state) {
+  const Device& device = state.device;
   std::string missing = device.missing_part();
-  if (netdev_in_pod) missing = device.misses_rdma() ? "RDMA device" : "";
+  if (state.netdev_in_pod) missing = device.misses_rdma() ? "RDMA device" : "";
+  const bool was_allocated = state.allocated && !state.allocated->nodes.empty();
+  const bool is_moving = was_allocated && device.rdma.empty() && device.driver.kind() == DriverKind::kernel;
+  if (missing.empty() && is_moving) missing = "RDMA device";
   return missing == "RDMA device" && conf.rdma == RdmaPolicy::off ? "" : missing;
 }
 

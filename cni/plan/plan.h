@@ -79,8 +79,10 @@ struct AttachPlan {
   bool ipoib() const { return link && link->ipoib(); }
 };
 
-// What the attachment must have and the host lacks (Device::missing_part()).
-std::string missing_part(const Device& device, const NetConf& conf, bool netdev_in_pod);
+// What the attachment must have and the host lacks (Device::missing_part()). Of `state` the device, what was
+// allocated of it, and whether its netdev is in the pod. The nodes that a container was allocated tell that
+// the device has an RDMA device: while that is being moved, nothing else does.
+std::string missing_part(const NetConf& conf, const State& state);
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
 

@@ -129,9 +129,18 @@ Result<> restore_name(const RdmaDevice& device, const MovedRdma& moved, const Re
   return {};
 }
 
-// In the host, where its name is restored; or nothing will return, because the function has no RDMA device
-// any more (driver unbound).
-Result<bool> is_in_host(const MovedRdma& moved, const Record& record, World& world) {
+// Where a device is that is not known to be in the pod.
+enum class Whereabouts : uint8_t {
+  in_host,
+  nowhere,  // its driver is unbound, or one for user space is bound
+  // The kernel shows none of the function: while it is moved, between disable_device() and device_rename()
+  // (drivers/infiniband/core/device.c), for 0.6 s on a busy node; or for good, if the driver made it no more.
+  unseen,
+  away,
+};
+
+// Restores its name in the host.
+Result<Whereabouts> find_out(const MovedRdma& moved, const Record& record, World& world) {
   const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
   const auto named = [&](const std::string& name) {
     return std::find_if(devices.begin(), devices.end(),
@@ -140,28 +149,29 @@ Result<bool> is_in_host(const MovedRdma& moved, const Record& record, World& wor
   for (const RdmaDevice& device : devices) {
     if (device.index != moved.index) continue;
     TRY(restore_name(device, moved, record, world), "");
-    return true;
+    return Whereabouts::in_host;
   }
-  if (!record.device) return named(moved.name) != devices.end();
-  constexpr Facts kWanted = Facts::rdma | Facts::verbs_nodes | Facts::mad_nodes;
+  if (!record.device) return named(moved.name) != devices.end() ? Whereabouts::in_host : Whereabouts::away;
+  constexpr Facts kWanted = Facts::driver | Facts::rdma | Facts::verbs_nodes | Facts::mad_nodes;
   const auto now = TRY(read_device(world.sys, *record.device, kWanted), "").value_or(Device());
-  if (now.rdma.empty() && !now.misses_rdma()) return true;
-  if (now.rdma.size() < record.rdma.size()) return false;
+  if (now.rdma.empty() && !now.misses_rdma())
+    return now.driver.kind() == DriverKind::kernel ? Whereabouts::unseen : Whereabouts::nowhere;
+  if (now.rdma.size() < record.rdma.size()) return Whereabouts::away;
   // A list can lack a device while others move (Kernel::rdma_devices()).
   const auto names = now.rdma_names();
   for (const std::string& name : names) {
-    if (named(name) == devices.end()) return false;
+    if (named(name) == devices.end()) return Whereabouts::away;
   }
   // Without its index: the driver was bound again, or the record is of an older version.
   std::vector<std::string> strange;
   for (const std::string& name : names) {
-    if (name == moved.name) return true;
+    if (name == moved.name) return Whereabouts::in_host;
     if (!is_named(record.rdma, name)) strange.push_back(name);
   }
   const bool by_name = contains(strange, moved.in_pod);
-  if (!by_name && strange.size() != 1) return true;
-  TRY(restore_name(*named(by_name ? moved.in_pod : strange.front()), moved, record, world), "");
-  return true;
+  if (by_name || strange.size() == 1)
+    TRY(restore_name(*named(by_name ? moved.in_pod : strange.front()), moved, record, world), "");
+  return Whereabouts::in_host;
 }
 
 // Linux 7 refuses a move to a name that the host's namespace has.
@@ -173,7 +183,7 @@ Result<> return_to_host(const RdmaDevice& device, Kernel& from, World& world) {
   return from.move_rdma_device(device.index, world.host.netns_fd());
 }
 
-// Moves the devices that the namespace has. is_in_host() restores their names if necessary.
+// Moves the devices that the namespace has. find_out() restores their names if necessary.
 Result<> return_all(const std::vector<MovedRdma>& all, const Record& record, Kernel& from, World& world) {
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
   std::vector<MovedRdma> missing = all;
@@ -181,7 +191,7 @@ Result<> return_all(const std::vector<MovedRdma>& all, const Record& record, Ker
   for (const RdmaDevice& device : TRY(from.rdma_devices(), "find the RDMA devices of the pod")) {
     const auto at = which(missing, device, own);
     if (at == missing.end()) continue;
-    // Before the move, so that the host's udev never sees the other name. If it fails, is_in_host() renames.
+    // Before the move, so that the host's udev never sees the other name. If it fails, find_out() renames.
     if (device.name != at->name) static_cast<void>(from.rename_rdma_device(device.index, at->name));
     TRY(return_to_host(device, from, world), "bring RDMA device " + device.name + " back");
     missing.erase(at);
@@ -189,14 +199,32 @@ Result<> return_all(const std::vector<MovedRdma>& all, const Record& record, Ker
   return {};
 }
 
-Result<std::vector<MovedRdma>> still_away(const std::vector<MovedRdma>& missing, const Record& record,
-                                          World& world) {
-  std::vector<MovedRdma> out;
-  for (const MovedRdma& one : missing) {
-    if (!TRY(is_in_host(one, record, world), "")) out.push_back(one);
+// The devices that DEL searches for.
+class Missing {
+ public:
+  Missing(const Record& record, World& world) : record_(record), world_(world), devices_(record.rdma) {}
+
+  const std::vector<MovedRdma>& devices() const { return devices_; }
+  // Whether any of them still is; the others are forgotten.
+  Result<bool> inspect_again() {
+    std::vector<MovedRdma> out;
+    for (MovedRdma& one : devices_) {
+      const Whereabouts now = TRY(find_out(one, record_, world_), "");
+      seen_ = seen_ || now == Whereabouts::away;
+      if (now == Whereabouts::away || now == Whereabouts::unseen) out.push_back(std::move(one));
+    }
+    devices_ = std::move(out);
+    return !devices_.empty();
   }
-  return out;
-}
+  // None was visible at any of these times, in any namespace.
+  bool never_seen() const { return !seen_; }
+
+ private:
+  const Record& record_;
+  World& world_;
+  std::vector<MovedRdma> devices_;
+  bool seen_ = false;
+};
 
 // What to do in a namespace that the pod can have moved it to. It is left in another pod's, see
 // link_steps.cpp.
@@ -225,6 +253,20 @@ Result<> return_from_anywhere(const std::vector<MovedRdma>& missing, const Recor
 Result<> return_from_hidden(const std::vector<MovedRdma>& missing, const Record& record, World& world) {
   const auto visit = TRY(return_from_there(missing, record, world), "");
   return for_each_hidden_namespace(world, visit);
+}
+
+std::string host_names(const std::vector<MovedRdma>& all) {
+  std::vector<std::string> out;
+  for (const MovedRdma& one : all) out.push_back(one.name);
+  return joined(out);
+}
+
+// No move takes that long.
+Result<> warn_of_gone(const std::vector<MovedRdma>& missing, const Record& record, World& world) {
+  world.log.warning(
+      "the RDMA device no longer exists, so it cannot be restored",
+      {{"device", record.device_key}, {"name", host_names(missing)}, {"id", id_text(ErrorId::device_gone)}});
+  return {};
 }
 
 Error not_returned(const std::vector<MovedRdma>& missing, const Record& record, const World& world,
@@ -257,8 +299,8 @@ Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, const M
 }
 
 Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
-  std::vector<MovedRdma> missing = record.rdma;
-  if (missing.empty()) return {};
+  Missing missing(record, world);
+  if (missing.devices().empty()) return {};
   // An ADD that was killed during the move has left the lock's file, which is removed with the lock.
   // return_all() takes it, too.
   if (pod == nullptr) TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
@@ -268,24 +310,22 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   const auto soon = begin + std::min(kUsualReturn, world.return_timeout);
   std::optional<Result<>> hidden;  // of the search in hidden namespaces
   for (bool searched = false;; searched = true) {
-    if (pod != nullptr) TRY(return_all(missing, record, *pod, world), "");
-    missing = TRY(still_away(missing, record, world), "");
-    if (missing.empty()) return {};
+    if (pod != nullptr) TRY(return_all(missing.devices(), record, *pod, world), "");
+    if (!TRY(missing.inspect_again(), "")) return {};
     const auto now = std::chrono::steady_clock::now();
     const bool last = now >= begin + world.return_timeout;
     if (!searched || last) {
-      auto fetched = return_from_anywhere(missing, record, world);
-      missing = TRY(still_away(missing, record, world), "");
-      if (missing.empty()) return {};
-      // A namespace without any of them that cannot be listed is not a failure before the last time.
+      auto fetched = return_from_anywhere(missing.devices(), record, world);
+      if (!TRY(missing.inspect_again(), "")) return {};
+      // A namespace without any of them that cannot be listed is no failure before the last time.
       if (last && !fetched && fetched.error().code != Errc::denied) return fetched;
     }
     if (!hidden && now >= soon) {
-      hidden = return_from_hidden(missing, record, world);
-      missing = TRY(still_away(missing, record, world), "");
-      if (missing.empty()) return {};
+      hidden = return_from_hidden(missing.devices(), record, world);
+      if (!TRY(missing.inspect_again(), "")) return {};
     }
-    if (last) return not_returned(missing, record, world, *hidden);
+    if (last && missing.never_seen()) return warn_of_gone(missing.devices(), record, world);
+    if (last) return not_returned(missing.devices(), record, world, *hidden);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }

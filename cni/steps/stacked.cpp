@@ -234,7 +234,10 @@ Result<> finish_rebind(const Record& record, World& world) {
 
 Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* pod, World& world) {
   const auto link = TRY(find_link_in_host(record, world), "");
-  if (!link) return std::vector<std::string>();
+  if (!link) {
+    TRY(must_have_ended(record, world), "");
+    return std::vector<std::string>();
+  }
   Doubt doubt = TRY(clear(record, *link, pod, world), "");
   if (doubt.why.empty()) return std::vector<std::string>();
   if (TRY(can_bind_again(record, world), "")) {

@@ -30,6 +30,9 @@ Result<std::optional<Link>> find_link_in_host(const Record& record, const World&
 // Whether the device still has a netdev, or its RDMA device, somewhere: not once its driver is unbound, or
 // one for user space is bound, nor if it ended with its namespace.
 Result<bool> exists_somewhere(const Record& record, const World& world);
+// For a netdev that is not in the host: Errc::busy if it still exists, or its driver is about to make it
+// again. Then there is still something to restore.
+Result<> must_have_ended(const Record& record, const World& world);
 // The record's netdev in the host, after waiting for its return. No value if it no longer exists; Errc::busy
 // if it does not return.
 Result<std::optional<Link>> wait_for_return(const Record& record, World& world);

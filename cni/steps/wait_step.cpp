@@ -1,5 +1,6 @@
 #include "cni/node/device.h"
 #include "cni/steps/steps.h"
+#include "common/error_id.h"
 
 #include <algorithm>
 
@@ -33,6 +34,14 @@ Result<bool> exists_somewhere(const Record& record, const World& world) {
   if (!record.device) return true;
   const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
   return device && device->driver.is_bound() && !device->driver.is_user_space();
+}
+
+Result<> must_have_ended(const Record& record, const World& world) {
+  if (!record.link || !TRY(exists_somewhere(record, world), "")) return {};
+  return Error{Errc::busy, 0,
+               "the interface of " + record.device_key +
+                   " is not in the host any more: its driver is making it again, or it was moved; try again",
+               ErrorId::device_not_in_host};
 }
 
 }  // namespace vfrail

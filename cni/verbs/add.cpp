@@ -1,5 +1,6 @@
 #include "cni/baseline/baseline.h"
 #include "cni/ipam/ipam.h"
+#include "cni/node/boot.h"
 #include "cni/node/device_info.h"
 #include "cni/node/host_use.h"
 #include "cni/plan/plan.h"
@@ -122,13 +123,12 @@ Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, W
 
 // The selected device with all its parts. Under the lock of `key`: a name or an address can have gone to
 // another device while the lock was waited for.
-Result<Device> find_locked_device(const NetConf& conf, Chained chained, const std::string& key,
-                                  World& world) {
+Result<State> find_locked_device(const NetConf& conf, Chained chained, const std::string& key, World& world) {
   Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  device = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
-  if (device.key() == key) return device;
+  State out = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
+  if (out.device.key() == key) return out;
   return Error{Errc::busy, 0,
-               "the configuration has named " + key + ", and names " + device.key() +
+               "the configuration has named " + key + ", and names " + out.device.key() +
                    " by now: the host's interfaces are being renamed; try again"};
 }
 
@@ -136,8 +136,8 @@ Result<Device> find_locked_device(const NetConf& conf, Chained chained, const st
 // new names of the RDMA devices.
 Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                               Record& record) {
-  Device device = TRY(find_locked_device(conf, Chained::no, record.device_key, world), "");
-  const State state = TRY(read_state(std::move(device), conf, Chained::no, request, pod, world), "");
+  State begun = TRY(find_locked_device(conf, Chained::no, record.device_key, world), "");
+  const State state = TRY(read_state(std::move(begun), conf, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, state), "");
   const Record fresh = make_record(request, conf, state, plan);
   Record now = record;
@@ -248,9 +248,9 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
       conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key();
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   TRY(clear_stale_owner(key, us, world), "");
-  TRY(refuse_unclean(key, world), "");
-  Device device = TRY(find_locked_device(conf, chained, key, world), "");
-  const State before = TRY(read_state(std::move(device), conf, chained, request, pod, world), "");
+  TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world), "");
+  State begun = TRY(find_locked_device(conf, chained, key, world), "");
+  const State before = TRY(read_state(std::move(begun), conf, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");
   warn_of_keys(plan.warnings, world);
   warn_of_mac(request, conf, before, world.log);
@@ -261,7 +261,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   out.record = make_record(request, conf, before, plan);
   out.record.netns_id = pod.netns_id();
   out.record.host_netns = world.host.netns_id();
-  out.record.boot_id = TRY(boot_id(world.sys), "");
+  out.record.boot_id = TRY(this_boot(world.sys), "");
   TRY(prepare_baseline(out.record, world), "");
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
   tx.undo("restore " + out.record.device_key, [&] { return take_back(out, request, conf, world); });

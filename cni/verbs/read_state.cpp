@@ -83,19 +83,23 @@ Result<> read_vf(const Device& device, World& world, State& state) {
 
 }  // namespace
 
-Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world) {
-  const bool netdev_in_pod = chained == Chained::rdma;
-  const auto complete = [&] { return missing_part(device, conf, netdev_in_pod).empty(); };
+Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world) {
+  State state;
+  state.device = std::move(device);
+  state.netdev_in_pod = chained == Chained::rdma;
+  if (state.device.id.empty()) return state;
+  state.allocated = TRY(read_valid_allocated_nodes(state.device.id, world), "");
+  const auto complete = [&] { return missing_part(conf, state).empty(); };
   const auto read_again = [&]() -> Result<bool> {
-    device = TRY(find_device(world.sys, world.host, conf.device), "");
+    state.device = TRY(find_device(world.sys, world.host, conf.device), "");
     return complete();
   };
-  if (complete() || device.id.empty()) return device;
-  if (device.netdevs.empty() && !netdev_in_pod) {
+  if (complete()) return state;
+  if (state.device.netdevs.empty() && !state.netdev_in_pod) {
     const auto appeared = wait_for_host_link(
-        world, [&]() -> Result<bool> { return TRY(read_again(), "") || !device.netdevs.empty(); });
+        world, [&]() -> Result<bool> { return TRY(read_again(), "") || !state.device.netdevs.empty(); });
     if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
-    if (!appeared) return device;
+    if (!appeared) return state;
   }
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   // The kernel sends no notification when an RDMA device returns, so it is polled for.
@@ -103,14 +107,13 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chaine
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     TRY(read_again(), "");
   }
-  return device;
+  return state;
 }
 
-Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
-                         Kernel& pod, World& world) {
-  State state;
+Result<State> read_state(State state, const NetConf& conf, const Request& request, Kernel& pod,
+                         World& world) {
+  const Device& device = state.device;
   state.same_netns = pod.netns_id() == world.host.netns_id();
-  state.netdev_in_pod = chained == Chained::rdma;
   if (!device.netdevs.empty() && !state.netdev_in_pod) {
     const std::string& name = device.netdevs.front().name;
     state.link = TRY(world.host.find_link(name), "");
@@ -136,7 +139,6 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
     const auto mac = TRY(wanted_mac(request, conf), "");
     if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
   }
-  if (!device.id.empty()) state.allocated = TRY(read_valid_allocated_nodes(device.id, world), "");
   state.occupant = TRY(pod.find_link(request.ifname), "in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
     if (!state.occupant) state.occupant = TRY(pod.find_link(name), "in the pod");
@@ -147,7 +149,6 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   if (conf.pod.source_routing) {
     state.tables_in_use = TRY(tables_in_use(pod), "find a free routing table in the pod");
   }
-  state.device = std::move(device);
   return state;
 }
 

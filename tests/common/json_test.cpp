@@ -49,6 +49,20 @@ TEST_CASE("64 levels of nesting are read, more are refused") {
   CHECK(refusal(std::string(1'000'000, '[')).find("64 levels") != std::string::npos);
 }
 
+TEST_CASE("What is valid for Go is told from what no limit would make valid") {
+  const auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  CHECK(Json::is_valid(R"({"a":[1,-2.5e3,true,null,"x\"y"],"b":{}})"));
+  CHECK(Json::is_valid(nested(65)));
+  CHECK(Json::is_valid(nested(10'000)));
+  CHECK_FALSE(Json::is_valid(nested(10'001)));
+  CHECK(Json::is_valid("\"\xff\""));
+  for (const std::string& text : {std::string(), std::string(65, '['), nested(65) + "x",
+                                  std::string("{}\0", 3), std::string("{\"a\"}")}) {
+    CAPTURE(text);
+    CHECK_FALSE(Json::is_valid(text));
+  }
+}
+
 TEST_CASE("An error of the syntax gives line and column") {
   CHECK(refusal("{\n  \"a\": 1,\n  oops\n}").starts_with("line 3, column 3: "));
 }

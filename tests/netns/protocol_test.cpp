@@ -107,6 +107,11 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
     call.config = Json("");
     code = 6;
   }
+  SECTION("JSON that is nested too deeply") {
+    call.config.set("x", *Json::parse(std::string(64, '[') + std::string(64, ']')));
+    code = 7;
+    words = "64 levels";
+  }
   SECTION("no name") {
     call.config.set("name", Json());
     code = 7;
@@ -143,6 +148,14 @@ TEST_CASE("Each wrong input has its code, as JSON on stdout") {
   CHECK(code_of(outcome) == code);
   CHECK_THAT(message_of(outcome), Contains(words));
   CHECK(json_of(outcome).find("cniVersion") != nullptr);
+}
+
+TEST_CASE("DEL of a configuration that is too long for any ADD succeeds, with a warning") {
+  const Node node;
+  const Outcome outcome = node.run(plain("DEL", Json(std::string((1 << 20) + 1, ' '))));
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.err, Contains("nothing is attached") && Contains("1048576"));
 }
 
 TEST_CASE("STATUS is silent when all is well, and 50 when the IPAM plugin is missing") {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 namespace vfrail::test {
 
@@ -151,6 +152,8 @@ class FakeKernel : public Kernel {
   Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) override {
     TRY(world_.enter(std::string("ethtool ") + group_name(group)), "");
     if (family != kEthtoolFamily) return refuse(ENOENT);
+    if (world_.at_ethtool) world_.at_ethtool();
+    if (world_.ethtool_error != 0) return refuse(world_.ethtool_error);
     const FakeLink* found = world_.find(self_, link);
     if (found == nullptr) return refuse(ENODEV);
     const auto at = found->ethtool.find(group);
@@ -360,6 +363,7 @@ class FakeKernel : public Kernel {
   }
   Result<std::vector<RdmaDevice>> rdma_devices() override {
     TRY(world_.enter("rdma_devices"), "");
+    world_.go_on_with_rdma_moves();
     std::vector<RdmaDevice> out;
     for (const FakeRdma& rdma : world_.rdma_) {
       const bool visible = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
@@ -622,6 +626,7 @@ Result<> FakeWorld::rebind(const std::string& pci) {
   for (FakeRdma& rdma : rdma_) {
     if (rdma.pci != pci) continue;
     rdma.netns = kHost;
+    rdma.moves_to.reset();
     for (const FakeRdma& other : rdma_)
       rdma.device.index = std::max(rdma.device.index, other.device.index + 1);
     renumber(rdma);
@@ -937,6 +942,24 @@ void FakeWorld::renumber(FakeRdma& rdma) {
   };
   rdma.uverbs = lowest_free(&FakeRdma::uverbs);
   rdma.umad = lowest_free(&FakeRdma::umad);
+}
+
+void FakeWorld::begin_rdma_move(const std::string& name, int to, int lists) {
+  FakeRdma& moved = rdma(name);
+  moved.netns = kNowhere;
+  moved.uverbs = moved.umad = -1;
+  moved.moves_to = to;
+  moved.lists_until_there = lists;
+  write_sysfs();
+}
+
+void FakeWorld::go_on_with_rdma_moves() {
+  for (FakeRdma& moved : rdma_) {
+    if (!moved.moves_to || --moved.lists_until_there > 0) continue;
+    moved.netns = *std::exchange(moved.moves_to, std::nullopt);
+    renumber(moved);
+    write_sysfs();
+  }
 }
 
 void FakeWorld::follow_gids() {

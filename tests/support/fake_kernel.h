@@ -49,7 +49,9 @@ struct FakeRdma {
   std::vector<NamedCounter> sysfs_counters = {};  // those that netlink does not have
   FakeGids gids = FakeGids();
   std::string link_layer = "Ethernet";
-  bool makes_gids = true;  // false: as a kernel that has not got to it
+  bool makes_gids = true;            // false: as a kernel that has not got to it
+  std::optional<int> moves_to = {};  // FakeWorld::begin_rdma_move()
+  int lists_until_there = 0;
 };
 
 // A PF with the settings of its VFs, number by number.
@@ -105,6 +107,9 @@ class FakeWorld {
   // The same with what a kernel keeps beside it; in any namespace.
   FakeLink& fake_link(int netns, const std::string& name);
   FakeRdma& rdma(const std::string& name);
+  // A move that takes as long as so many lists of RDMA devices, in any namespace. Meanwhile the kernel shows
+  // neither its name nor its nodes anywhere (between disable_device() and device_rename()).
+  void begin_rdma_move(const std::string& name, int to, int lists);
   FakePf& pf(const std::string& pci);
   void set_flags(int netns, const std::string& name, uint32_t flags) {
     find(netns, name)->link.flags = flags;
@@ -145,6 +150,8 @@ class FakeWorld {
   std::set<int>
       churning;       // namespaces whose links change all the time, so that each list of them is interrupted
   int bpf_error = 0;  // of a search for programs
+  int ethtool_error = 0;  // of each read, as ENODEV while a driver resets its device
+  std::function<void()> at_ethtool;
   // So many lists of RDMA devices miss the first one, as while other devices move.
   int rdma_lists_with_a_gap = 0;
   // Runs when a caller waits for something that is not there yet: the time in which a namespace ends.
@@ -171,6 +178,7 @@ class FakeWorld {
   void remove(const FakeLink* link);
   Result<> move_to(FakeLink& link, int netns, const std::optional<std::string>& fallback);
   void renumber(FakeRdma& rdma);
+  void go_on_with_rdma_moves();
   void follow_gids();
   FakePf* find_pf(int link);
   // The settings of the VF with that address; null if it has no PF.

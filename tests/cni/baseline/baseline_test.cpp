@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <utility>
 
 namespace vfrail::test {
 namespace {
@@ -279,6 +280,20 @@ TEST_CASE("a device whose record cannot be read is compared with its baseline be
     CHECK(node.unclean().empty());
     REQUIRE(node.del(kConf));
   }
+  SECTION("by the next ADD, which waits for it while its namespace ends") {
+    REQUIRE(node.del(kConf));
+    node.world.add_veth(node.world.add_netns("/run/netns/b"), "eth0");
+    bool ended = false;
+    node.world.while_waiting = [&] {
+      if (!std::exchange(ended, true)) node.world.end_netns(kPod);
+    };
+    node.container = "c2";
+    REQUIRE(node.add(kConf, "/run/netns/b"));
+    CHECK(ended);
+    CHECK(node.unclean().empty());
+    CHECK_FALSE(node.has("xdp7"));
+    REQUIRE(node.del(kConf, "/run/netns/b"));
+  }
   SECTION("by a sweep, which quarantines the record") {
     node.world.end_netns(kPod);
     const std::string text = node.sweep().text();
@@ -286,6 +301,38 @@ TEST_CASE("a device whose record cannot be read is compared with its baseline be
     CHECK(node.unclean().empty());
   }
   CHECK_THAT(node.world.snapshot(), Catch::Contains(clean.substr(clean.find("netns 1 link vf0 "))));
+}
+
+TEST_CASE("a device whose driver is resetting it is unclean, and keeps its baseline") {
+  Baselined node;
+  REQUIRE(node.add(kConf));
+  node.change_everything();
+  node.world.ethtool_error = ENODEV;
+  REQUIRE(node.del(kConf));
+  CHECK(node.unclean().contains(kVf));
+  CHECK_FALSE(node.add(kConf));
+  node.world.ethtool_error = 0;
+  REQUIRE(node.add(kConf));
+  REQUIRE(node.del(kConf));
+  CHECK(node.unclean().empty());
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("an interface that leaves the host while DEL compares it is compared by the next DEL") {
+  constexpr int kElsewhere = 99;
+  Baselined node;
+  REQUIRE(node.add(kConf));
+  node.change_everything();
+  node.world.at_ethtool = [&] {
+    if (node.has("netns 1 link vf0 ")) node.world.move(FakeWorld::kHost, "vf0", kElsewhere);
+  };
+  const auto detached = node.del(kConf);
+  REQUIRE_FALSE(detached);
+  CHECK(detached.error().code == Errc::busy);
+  node.world.at_ethtool = nullptr;
+  node.world.move(kElsewhere, "vf0", FakeWorld::kHost);
+  REQUIRE(node.del(kConf));
+  CHECK(node.world.snapshot() == node.before);
 }
 
 TEST_CASE("a baseline survives writing and reading unchanged") {

@@ -284,7 +284,7 @@ TEST_CASE("Input that is not a JSON object has another error code than a wrong c
 }
 
 TEST_CASE("A configuration of more than 1 MiB is refused") {
-  CHECK(refused(with("\"x\":\"" + std::string(1 << 20, 'x') + "\"")).code == Errc::protocol);
+  CHECK(refused(with("\"x\":\"" + std::string(1 << 20, 'x') + "\"")).code == Errc::invalid);
 }
 
 TEST_CASE("A network without a name, or with a hostile one, is refused") {
@@ -310,6 +310,16 @@ TEST_CASE("Network names, device ids and IPAM types are no longer than a file na
 TEST_CASE("A configuration that is nested too deeply is refused") {
   const std::string deep = R"("x":)" + std::string(500'000, '[');
   CHECK(refused(with(deep)).code == Errc::protocol);
+}
+
+TEST_CASE("A configuration that only a limit refuses is told apart from what nobody can read") {
+  const std::string deep = R"("x":)" + std::string(65, '[') + std::string(65, ']');
+  const Error error = refused(with(deep));
+  CHECK(error.code == Errc::invalid);
+  CHECK_THAT(error.text, Catch::Contains("64 levels of nesting"));
+  CHECK_FALSE(Configuration(with(deep)).is_decoded());
+  CHECK(refused(with(deep) + "}").code == Errc::protocol);
+  CHECK(refused(std::string(65, '[') + std::string(65, ']')).code == Errc::protocol);
 }
 
 TEST_CASE("An impossible value is refused with its key") {

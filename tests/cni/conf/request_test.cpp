@@ -118,6 +118,8 @@ TEST_CASE("DEL succeeds for names that libcni accepts and ADD does not: nothing 
       GENERATE(table<std::string, std::string>({{"CNI_IFNAME", "all"},
                                                 {"CNI_IFNAME", "default"},
                                                 {"CNI_IFNAME", "net%d"},
+                                                {"CNI_IFNAME", "net\xff"},
+                                                {"CNI_IFNAME", "net%\xff"},
                                                 {"CNI_CONTAINERID", std::string(201, 'a')}}));
   CAPTURE(name, value);
   CHECK_FALSE(refusal_of(name, value).empty());
@@ -144,6 +146,17 @@ TEST_CASE("DEL goes without what ADD is refused for beside the names") {
   const auto request = read_request(environment, std::string("{}"));
   REQUIRE(request);
   CHECK((name == "CNI_NETNS" ? request->netns : request->raw_args).empty());
+}
+
+TEST_CASE("DEL goes without the folders of CNI_PATH that are not UTF-8 text") {
+  Environment environment = attachment("DEL");
+  environment["CNI_PATH"] = "/opt/cni/bin:/opt/\xc3:/usr/libexec/cni";
+  const auto request = read_request(environment, std::string("{}"));
+  REQUIRE(request);
+  CHECK(request->path == std::vector<std::string>{"/opt/cni/bin", "/usr/libexec/cni"});
+  CHECK(request->raw_path == "/opt/cni/bin:/usr/libexec/cni");
+  environment["CNI_NETNS_OVERRIDE"] = "\xff";
+  CHECK(read_request(environment, std::string("{}")));
 }
 
 TEST_CASE("A network namespace is an absolute path no longer than PATH_MAX") {

@@ -33,6 +33,23 @@ struct SameName : FakeNode {
 
 }  // namespace
 
+TEST_CASE("a record is not of an earlier boot because it cannot be read which one this is") {
+  TwoVfs node;
+  const std::string before = node.world.snapshot();
+  const std::string config = R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0"})";
+  REQUIRE(node.add(config));
+  const std::string file = node.dir.path("root/proc/sys/kernel/random/boot_id");
+  std::filesystem::rename(file, file + ".away");
+  const auto detached = node.del(config);
+  REQUIRE_FALSE(detached);
+  CHECK_THAT(detached.error().text, Catch::Contains("boot_id is not there"));
+  CHECK_FALSE(node.no_state());
+  std::filesystem::rename(file + ".away", file);
+  REQUIRE(node.del(config));
+  CHECK(node.world.snapshot() == before);
+  CHECK(node.no_state());
+}
+
 TEST_CASE("a record has the namespace that the host was in") {
   SameName node;
   const auto record = Attachments(node.dir.path("state")).load({"c1", "net1"});

@@ -626,6 +626,22 @@ TEST_CASE("a VF whose RDMA device is still in another namespace is not attached 
   CHECK(node.everything() == before);
 }
 
+TEST_CASE("a VF whose RDMA device is in the middle of a move is not attached without it") {
+  const std::string before = pristine();
+  Node node;
+  REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"umad0", "uverbs0"}, ""}));
+  node.world.begin_rdma_move("mlx5_0", FakeWorld::kHost, 1);
+  const auto added = node.add("c1", "/run/netns/a");
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == Errc::busy);
+  CHECK(added.error().text.find("the RDMA device of 0000:21:10.0 (driver igbvf) is not in the host") !=
+        std::string::npos);
+  REQUIRE(node.world.open(FakeWorld::kHost)->rdma_devices());  // the move has ended
+  CHECK(node.everything() == before);
+  CHECK(node.add("c1", "/run/netns/a"));
+  CHECK(node.has("netns 2 rdma mlx5_0 uverbs0 umad0"));
+}
+
 TEST_CASE("a device whose RDMA nodes differ from the allocated ones is not attached") {
   const std::string before = pristine();
   Node node;

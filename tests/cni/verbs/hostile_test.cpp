@@ -142,6 +142,36 @@ TEST_CASE("a device that its pod has moved to another namespace is fetched from 
   CHECK(node.world.snapshot() == node.before);
 }
 
+// The kernel shows neither its name nor its nodes then, as if it were gone for good.
+TEST_CASE("an RDMA device in the middle of a move is waited for") {
+  Hostile node;
+  node.attach();
+  SECTION("to the host, from an ended namespace, under the name that its pod gave it") {
+    node.world.rdma("mlx5_0").device.name = "evil0";
+    node.world.end_netns(kPod);
+    node.world.begin_rdma_move("evil0", FakeWorld::kHost, 4);
+    node.detach_well("");
+    node.world.add_veth(kPodNetns, "eth0");
+  }
+  SECTION("to an accomplice of its pod") {
+    node.world.begin_rdma_move("mlx5_0", node.add_accomplice(), 4);
+    node.detach_well();
+  }
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE("an RDMA device that no longer exists keeps no pod from ending") {
+  constexpr int kForGood = 1'000'000;
+  Hostile node;
+  node.attach();
+  SECTION("its function still has its driver") { node.world.begin_rdma_move("mlx5_0", 99, kForGood); }
+  SECTION("its function is bound to a driver for user space") {
+    node.world.begin_rdma_move("mlx5_0", 99, kForGood);
+    node.world.give_to_vfio("0000:21:10.0");
+  }
+  node.detach_well();
+}
+
 TEST_CASE("interfaces that a pod has stacked upon its own are removed, wherever they are") {
   Hostile node;
   node.attach();

@@ -58,6 +58,26 @@ TEST_CASE("DEL after an ADD that was refused for its configuration succeeds") {
   CHECK(node.no_state());
 }
 
+TEST_CASE("DEL of a configuration that is JSON for others and too much for vfrail succeeds") {
+  TwoVfs node;
+  const std::string before = node.world.snapshot();
+  const std::string deep = std::string(65, '[') + std::string(65, ']');
+  const std::string config = network(R"("deviceID":"0000:21:10.0","x":)" + deep);
+  CHECK_FALSE(node.add(config));
+  const auto done = node.del(config);
+  INFO((done ? "" : done.error().text));
+  CHECK(done);
+  CHECK(node.world.snapshot() == before);
+  CHECK(node.no_state());
+  CHECK_FALSE(node.del(config + "}"));  // whose DEL it is, nobody knows
+  SECTION("and with a record it goes by the configuration of ADD") {
+    REQUIRE(node.add(network(R"("deviceID":"0000:21:10.0")")));
+    REQUIRE(node.del(config));
+    CHECK(node.world.snapshot() == before);
+    CHECK(node.no_state());
+  }
+}
+
 TEST_CASE("DEL of a refused configuration succeeds although its IPAM plugin fails") {
   TwoVfs node;
   const std::string config = network(R"("deviceID":"0000:21:10.0","vlan":5000,"ipam":{"type":"fake-ipam"})");
