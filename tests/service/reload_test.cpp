@@ -228,6 +228,23 @@ TEST_CASE("devices that are unhealthy at start are logged, and those that become
   CHECK(count(site.follow({pool}), "devices=0000:03:02.4 code=port_down") == 1);
 }
 
+TEST_CASE("a shared device that becomes unhealthy is logged, although the other keeps the units healthy") {
+  const TempDir folder;
+  Log log;
+  Followed site(folder, log);
+  Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2"});
+  pool.config.unit = UnitKind::shared;
+  pool.config.units = 2;
+  site.follow({pool});
+  CHECK(site.follow({pool}).empty());
+  pool.devices[0].fault = {FaultCode::port_down, "its port is down"};
+  CHECK(count(site.follow({pool}),
+              "devices are unhealthy resource=nvidia.com/hostdev devices=0000:03:02.1") == 1);
+  CHECK(site.follow({pool}).empty());
+  pool.devices[0].fault = {};
+  CHECK(count(site.follow({pool}), "change=\"1 healthy again\"") == 1);
+}
+
 TEST_CASE("a resource whose socket has another name now leaves the old one to another resource") {
   const TempDir folder;
   Log log;
