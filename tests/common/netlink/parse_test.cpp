@@ -332,6 +332,20 @@ TEST_CASE("The state of duplicate address detection follows the flags") {
   CHECK(parse_address(in_attribute.message(RTM_NEWADDR), of)->dad == state);
 }
 
+TEST_CASE("A temporary address is one of IPv6; of IPv4 the same flag means a secondary one") {
+  int of = 0;
+  const std::vector<uint8_t> v6{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5};
+  CHECK(parse_address(address_header(AF_INET6, 64, IFA_F_TEMPORARY).raw(IFA_ADDRESS, v6).message(RTM_NEWADDR),
+                      of)
+            ->temporary);
+  CHECK_FALSE(
+      parse_address(address_header(AF_INET6, 64).raw(IFA_ADDRESS, v6).message(RTM_NEWADDR), of)->temporary);
+  CHECK_FALSE(
+      parse_address(
+          address_header(AF_INET, 24, IFA_F_SECONDARY).raw(IFA_LOCAL, {10, 0, 0, 1}).message(RTM_NEWADDR), of)
+          ->temporary);
+}
+
 TEST_CASE("An address without an address, or of a wrong size, is malformed") {
   int of = 0;
   CHECK_FALSE(parse_address(address_header(AF_INET, 24).message(RTM_NEWADDR), of));
