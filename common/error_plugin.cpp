@@ -84,9 +84,10 @@ constexpr ErrorRow kPluginErrors[] = {
      "The pod is created again by its controller. If it stays so, compare `vfrail inspect --resource NAME` "
      "with the node's status."},
     {ErrorId::bundle_incomplete, "VF-BUNDLE-INCOMPLETE",
-     "Allocate: a device of the bundle is missing or unhealthy.",
-     "A rail has fewer VFs than the others, or the device of one rail is unhealthy.",
-     "Make the same number of VFs on each PF. `vfrail inspect --unhealthy` shows the device."},
+     "A bundle is unhealthy, and allocate refuses it: a device of it is missing or unhealthy.",
+     "A rail has fewer VFs in the resource than the others, or the device of one rail is unhealthy.",
+     "Make the same number of VFs on each PF, and select all of them. `vfrail inspect --resource NAME` names "
+     "the rail, or shows the device."},
     {ErrorId::no_iommu_group, "VF-NO-IOMMU-GROUP", "The device is bound to vfio-pci and has no IOMMU group.",
      "The IOMMU is switched off in the firmware or on the kernel's command line.",
      "Switch it on (intel_iommu=on or amd_iommu=on), or allow vfio without: enable_unsafe_noiommu_mode=1."},

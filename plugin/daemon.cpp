@@ -210,6 +210,7 @@ void Daemon::scan_node() {
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
   published_.assign(std::make_move_iterator(pools->pools.begin()),
                     std::make_move_iterator(pools->pools.end()));
+  remark("bundles", find_incomplete(published_));
   // A device that vanished may be a pod's, and is put back then.
   if (resources_.follow(published_, now)) ask_at_ = now;
 }

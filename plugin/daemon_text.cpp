@@ -27,6 +27,14 @@ std::vector<std::string> find_refusals(const Pools& pools) {
   return out;
 }
 
+std::vector<std::string> find_incomplete(const std::vector<PublishedPool>& pools) {
+  std::vector<std::string> out;
+  for (const PublishedPool& pool : pools) {
+    for (std::string& text : find_incomplete(*pool, pool.units())) out.push_back(std::move(text));
+  }
+  return out;
+}
+
 std::string unread_spec_text(const std::string& name) {
   return "no container runtime has read the CDI spec " + name +
          " since its device was allocated, so the pod probably has no device nodes; enable CDI in the "

@@ -3,6 +3,7 @@
 
 #include "plugin/config/config.h"
 #include "plugin/match/pools.h"
+#include "plugin/match/published_pool.h"
 
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ std::vector<std::string> names_missing_in(const Config& other, const Config& her
 
 // The functions that a selector names, but the host uses, a sentence each.
 std::vector<std::string> find_refusals(const Pools& pools);
+
+// The bundles that lack a device, as match/units.h says it.
+std::vector<std::string> find_incomplete(const std::vector<PublishedPool>& pools);
 
 // That no container runtime has read that CDI spec.
 std::string unread_spec_text(const std::string& name);

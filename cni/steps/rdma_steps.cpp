@@ -255,12 +255,6 @@ Result<> return_from_hidden(const std::vector<MovedRdma>& missing, const Record&
   return for_each_hidden_namespace(world, visit);
 }
 
-std::string host_names(const std::vector<MovedRdma>& all) {
-  std::vector<std::string> out;
-  for (const MovedRdma& one : all) out.push_back(one.name);
-  return joined(out);
-}
-
 // No move takes that long.
 Result<> warn_of_gone(const std::vector<MovedRdma>& missing, const Record& record, World& world) {
   world.log.warning(

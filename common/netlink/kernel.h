@@ -123,6 +123,7 @@ enum class DadState : uint8_t { done, tentative, failed };
 struct LinkAddress {
   IpAddress address;
   DadState dad = DadState::done;
+  bool temporary = false;  // of IPv6's privacy extensions, which replace it after a while
 };
 
 struct Route {

@@ -4,6 +4,7 @@
 #include "common/netlink/kernel.h"
 #include "common/netlink/netlink.h"
 #include "common/netlink/netns.h"
+#include "common/netlink/routes.h"
 #include "common/unique_fd.h"
 
 #include <cstdint>
@@ -71,7 +72,7 @@ class NetlinkKernel : public Kernel {
   Result<> remove_xdp(int index, uint32_t mode);
   Result<> change_altname(NlMessage message, std::string_view name);
   Result<std::optional<Link>> find_link(const NlMessage& message, const std::string& what);
-  Result<std::vector<Route>> dump_routes(int link, const std::function<bool(const Route&)>& wanted);
+  Result<std::vector<Route>> list_routes(ListedRoutes listed);
 
   Netns netns_;
   Netns origin_;  // where the thread lives

@@ -1,13 +1,15 @@
 // The routes and routing rules of NetlinkKernel.
+#include "common/netlink/routes.h"
+
 #include "common/netlink/netlink_kernel.h"
 #include "common/netlink/parse.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <sys/socket.h>
+#include <utility>
 
 #include <linux/fib_rules.h>
 #include <linux/netlink.h>
@@ -69,54 +71,54 @@ Result<> NetlinkKernel::add_route(const Route& route) {
   return {};
 }
 
-Result<std::vector<Route>> NetlinkKernel::routes(int link) {
-  return dump_routes(link, [link](const Route& route) { return link == 0 || route.link == link; });
+Result<> ListedRoutes::add(NlBytes message) {
+  std::vector<Route> hops;
+  TRY(parse_route(message, hops), "");
+  for (Route& route : hops) {
+    if (default_only && route.destination.prefix != 0) continue;
+    if (route.next_hop)
+      over_objects.push_back(std::move(route));
+    else if (link == 0 || route.link == link)
+      direct.push_back(std::move(route));
+  }
+  return {};
 }
 
-Result<std::vector<Route>> NetlinkKernel::default_routes() {
-  return dump_routes(0, [](const Route& route) { return route.destination.prefix == 0; });
+Result<std::vector<Route>> ListedRoutes::resolve(const std::vector<NextHop>& objects) const {
+  std::vector<Route> out = direct;
+  const auto found = TRY(over_links(over_objects, objects), "list routes");
+  std::copy_if(found.begin(), found.end(), std::back_inserter(out),
+               [this](const Route& route) { return link == 0 || route.link == link; });
+  return out;
 }
 
-Result<std::vector<Route>> NetlinkKernel::dump_routes(int link,
-                                                      const std::function<bool(const Route&)>& wanted) {
-  std::vector<Route> out;
-  std::vector<Route> over_objects;
+Result<std::vector<Route>> NetlinkKernel::routes(int link) { return list_routes({.link = link}); }
+
+Result<std::vector<Route>> NetlinkKernel::default_routes() { return list_routes({.default_only = true}); }
+
+Result<std::vector<Route>> NetlinkKernel::list_routes(ListedRoutes listed) {
   for (const unsigned char family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
     NlMessage message(RTM_GETROUTE, NLM_F_DUMP);
     rtmsg header{};
     header.rtm_family = family;
     message.put_header(header);
     // Since 4.20 the kernel itself leaves out routes of other links (ip_valid_fib_dump_req()).
-    if (link != 0) message.put_u32(RTA_OIF, static_cast<uint32_t>(link));
-    const auto others = static_cast<std::ptrdiff_t>(out.size());
-    const auto other_objects = static_cast<std::ptrdiff_t>(over_objects.size());
-    auto listed = route_.dump(
-        message,
-        [&](NlBytes reply) -> Result<> {
-          std::vector<Route> hops;
-          TRY(parse_route(reply, hops), "");
-          for (Route& route : hops) {
-            if (route.next_hop)
-              over_objects.push_back(std::move(route));
-            else if (wanted(route))
-              out.push_back(std::move(route));
-          }
-          return {};
-        },
+    if (listed.link != 0) message.put_u32(RTA_OIF, static_cast<uint32_t>(listed.link));
+    const size_t direct = listed.direct.size();
+    const size_t over_objects = listed.over_objects.size();
+    auto done = route_.dump(
+        message, [&](NlBytes reply) { return listed.add(reply); },
         [&] {
-          out.erase(out.begin() + others, out.end());
-          over_objects.erase(over_objects.begin() + other_objects, over_objects.end());
+          listed.direct.resize(direct);
+          listed.over_objects.resize(over_objects);
         });
-    if (!listed && link != 0 && listed.error().sys == ENODEV) return std::vector<Route>();
-    TRY(std::move(listed), "list routes");
+    if (!done && listed.link != 0 && done.error().sys == ENODEV) return std::vector<Route>();
+    TRY(std::move(done), "list routes");
   }
-  if (over_objects.empty()) return out;
+  if (listed.over_objects.empty()) return std::move(listed.direct);
   NlMessage message(RTM_GETNEXTHOP, NLM_F_DUMP);
   message.put_header(nhmsg{});
-  const auto objects = TRY(list<NextHop>(route_, message, parse_next_hop), "list next hops");
-  const auto found = TRY(over_links(over_objects, objects), "list routes");
-  std::copy_if(found.begin(), found.end(), std::back_inserter(out), wanted);
-  return out;
+  return listed.resolve(TRY(list<NextHop>(route_, message, parse_next_hop), "list next hops"));
 }
 
 Result<> NetlinkKernel::add_rule(const IpAddress& source, uint32_t table) {

@@ -4,7 +4,9 @@
 #include "common/pkey.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <fnmatch.h>
 #include <string>
 
 namespace vfrail {
@@ -37,10 +39,28 @@ bool lower_case(std::string_view value) {
   return std::none_of(value.begin(), value.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 bool pcie_root(std::string_view value) { return value.starts_with("pci") && value.size() > 3; }
+// operstates in net/core/net-sysfs.c.
+constexpr std::array kLinkStates{"unknown", "notpresent", "down", "lowerlayerdown",
+                                 "testing", "dormant",    "up"};
+// As selector_table.cpp compares patterns. Empty means a device without an interface.
 bool link_state(std::string_view value) {
-  return value == "up" || value == "down" || value == "lowerlayerdown" || value == "dormant" ||
-         value == "unknown";
+  const std::string pattern(value);
+  return pattern.empty() || std::any_of(kLinkStates.begin(), kLinkStates.end(), [&](const char* state) {
+           return ::fnmatch(pattern.c_str(), state, FNM_NOESCAPE) == 0;
+         });
 }
+// Whether the pattern matches any name of at most that many bytes and without these characters. What begins
+// with a "[" can be anything.
+bool matches_a_name(std::string_view pattern, size_t longest, std::string_view never) {
+  const std::string_view plain = pattern.substr(0, pattern.find('['));
+  const auto stars = static_cast<size_t>(std::count(plain.begin(), plain.end(), '*'));
+  return plain.size() - stars <= longest && plain.find_first_of(never) == std::string_view::npos;
+}
+// dev_valid_name() in net/core/dev.c, and "%", which is replaced when an interface is named.
+bool interface_pattern(std::string_view value) { return matches_a_name(value, 15, "/:% \t\n\v\f\r"); }
+bool pf_name(std::string_view value) { return valid_ifname(value); }
+// IB_DEVICE_NAME_MAX; a "/" would be one of sysfs.
+bool rdma_pattern(std::string_view value) { return matches_a_name(value, 63, "/"); }
 
 }  // namespace
 
@@ -56,6 +76,11 @@ const SelectorForm kMacForm{lower_case, "MAC addresses are compared in lower cas
 const SelectorForm kPcieRootForm{pcie_root,
                                  "the first part of the path in sysfs is compared, like pci0000:16"};
 const SelectorForm kLinkStateForm{link_state, "an operstate of the kernel is compared, mostly up or down"};
+const SelectorForm kInterfaceForm{
+    interface_pattern, "a name of an interface has at most 15 bytes, and neither '/', ':', '%' nor blanks"};
+const SelectorForm kPfNameForm{
+    pf_name, "a name of an interface has 1 to 15 bytes, and neither '/', ':', '%' nor blanks"};
+const SelectorForm kRdmaDeviceForm{rdma_pattern, "a name of an RDMA device has at most 63 bytes, and no '/'"};
 const SelectorForm kNameForm{non_empty, "it is empty"};
 const SelectorForm kAnyForm{anything, ""};
 

@@ -19,7 +19,10 @@ extern const SelectorForm kSubsystemForm;
 extern const SelectorForm kMacForm;
 extern const SelectorForm kPcieRootForm;
 extern const SelectorForm kLinkStateForm;
-extern const SelectorForm kNameForm;  // not empty
+extern const SelectorForm kInterfaceForm;   // of ifNames, which are patterns
+extern const SelectorForm kPfNameForm;      // of pfNames, without its numbers
+extern const SelectorForm kRdmaDeviceForm;  // of rdmaDevices, which are patterns
+extern const SelectorForm kNameForm;        // not empty
 extern const SelectorForm kAnyForm;
 
 }  // namespace vfrail

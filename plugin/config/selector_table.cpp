@@ -140,7 +140,7 @@ int64_t index_at_pf(F function) {
 template <class Name, class Found>
 SelectorField ranges(const FieldText& words, const SelectorForm& name_form, Name name, Found found) {
   SelectorField out = list(
-      words, kNetAux, kNameForm,
+      words, kNetAux, kAnyForm,  // each part of a value has a form of its own
       [name](const Texts& wanted, F function) {
         return function.pf && device_ranges_select(wanted, name(function), index_at_pf(function));
       },
@@ -314,7 +314,7 @@ const std::vector<SelectorField>& selector_fields() {
       ranges(
           {"pfNames", "PF",
            "netdev of the PF, with VFs (or sub-functions by their `sfnum`) if wanted: `\"ens785f0#0-3,7\"`"},
-          kNameForm, [](F f) { return f.pf_name; }, found_pf_name),
+          kPfNameForm, [](F f) { return f.pf_name; }, found_pf_name),
       ranges(
           {"rootDevices", "root device", "PCI address of the PF, likewise: `\"0000:86:00.0#0-3,7\"`"},
           kRootDeviceForm, [](F f) { return f.pf->text(); }, found_root_device),
@@ -336,12 +336,12 @@ const std::vector<SelectorField>& selector_fields() {
           {"ifNames", "interface",
            "name of a netdev of its own; with `*`, `?`, `[...]`. A device in a pod has none in the host, so "
            "exclusive pools are better selected by what stays"},
-          kAnyForm, net_names),
+          kInterfaceForm, net_names),
       globs({"macs", "MAC address", "MAC address of a netdev of its own, in lower case; likewise"}, kMacForm,
             macs),
       globs({"linkStates", "link state", "`up`, `down`: of its own netdev"}, kLinkStateForm, link_states),
-      globs({"rdmaDevices", "RDMA device", "name of its RDMA device; with `*`, `?`, `[...]`"}, kNameForm,
-            rdma_names),
+      globs({"rdmaDevices", "RDMA device", "name of its RDMA device; with `*`, `?`, `[...]`"},
+            kRdmaDeviceForm, rdma_names),
       list({"subsystems", "subsystem", "`\"15b3:0058\"`, or the vendor alone"}, kEvery, kSubsystemForm,
            matches_subsystem, found_subsystem),
       numa_field({"numaNodes", "NUMA node", "`[0]`"}),

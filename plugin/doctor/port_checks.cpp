@@ -200,26 +200,14 @@ Result<CheckResults> check_host_use(const CheckedNode& node) {
   return out;
 }
 
-// Of functions that may be those of NVLink switches: InfiniBand, with an RDMA device, without VFs.
-Result<std::vector<std::string>> unread_product_data(const CheckedNode& node) {
-  std::vector<std::string> out;
-  for (const PciFunction& function : node.inventory.functions) {
-    const bool candidate = is_pf(function) && !function.rdma.empty() && function.num_vfs == 0 &&
-                           function.vendor == "15b3" && function.link_type == "infiniband";
-    if (!candidate) continue;
-    const auto data = node.sys.text(device_folder(function.id) + "/vpd");
-    if (!data && data.error().code == Errc::denied) out.push_back(function.id.text());
-  }
-  return out;
-}
-
 Result<CheckResults> check_nvlink(const CheckedNode& node) {
   std::vector<std::string> found;
+  std::vector<std::string> unread;
   for (const PciFunction& function : node.inventory.functions) {
     if (function.manages_nvlink) found.push_back(describe(function));
+    if (!function.nvlink_unknown.empty()) unread.push_back(function.id.text());
   }
   if (found.empty()) {
-    const auto unread = TRY(unread_product_data(node), "");
     if (unread.empty()) return CheckResults();
     return CheckResults{{Finding::unknown, "whether " + first_few(unread) +
                                                " manage NVLink is in their vital product data, which root "

@@ -135,7 +135,9 @@ bool KernelEvents::covers_all(bool own_is_host) const {
   };
   // Without the modules of RDMA and devlink these two have nothing to report. Of other namespaces only those
   // are received that this one has an id for (netlink(7), NETLINK_LISTEN_ALL_NSID), and whether the host's is
-  // one cannot be known.
+  // one cannot be known: that a link of the host and the pod's eth0 name each other's index proves nothing,
+  // because each namespace counts from 1 and the eth0 of most pods has the same index. Nor is that all: the
+  // uevent of an RDMA device that is renamed stays in its namespace (ib_class in drivers/infiniband/core).
   return own_is_host && covers(KernelSource::uevent) && covers(KernelSource::route);
 }
 

@@ -126,8 +126,11 @@ Result<> FunctionReader::add_firmware_facts(PciFunction& out) const {
   if (!out.class_code.starts_with(kInfinibandClass) || out.vendor != kMellanox || out.pf || out.num_vfs > 0)
     return {};
   const auto data = folder.text("vpd");
-  // Readable for root alone (vpd_attr): another user's `inspect` does without it.
-  if (!data && data.error().code == Errc::denied) return {};
+  // Readable for root alone (vpd_attr): another user's `inspect` goes on without it.
+  if (!data && data.error().code == Errc::denied) {
+    out.nvlink_unknown = data.error().text;
+    return {};
+  }
   if (!data) return data.error();
   out.manages_nvlink = data->find("SW_MNG") != std::string::npos;
   return {};

@@ -13,6 +13,7 @@
 #include <optional>
 #include <unistd.h>
 
+#include <linux/if_addr.h>
 #include <linux/ipv6_route.h>
 #include <linux/route.h>
 #include <linux/rtnetlink.h>
@@ -205,9 +206,10 @@ Result<std::optional<uint32_t>> count_ipv6_routes(const std::string& path) {
 Result<> read_ipv6_routes(const std::string& folder, HostNetwork& out) {
   const auto count = TRY(count_ipv6_routes(folder + "rt6_stats"), "");
   if (count.value_or(0) > kMaxIpv6Routes) {
-    out.warnings.push_back(unknown_routes(
-        "the host has " + std::to_string(*count) + " IPv6 routes, which are too many to be read in " +
-        folder + "ipv6_route: IPv6 default routes are not known; with hostNetwork: true they are"));
+    // Without their number, which changes all the time and would make another line of the log of it.
+    out.warnings.push_back(
+        unknown_routes("the host has too many IPv6 routes to be read in " + folder +
+                       "ipv6_route: IPv6 default routes are not known; with hostNetwork: true they are"));
     return {};
   }
   TRY(read_file_by_lines(folder + "ipv6_route", parse_proc_ipv6_route, out), "");
@@ -246,7 +248,8 @@ Result<HostNetwork> read_kernel(const SysRoot& sys, Kernel& host) {
     auto addresses = host.addresses(index);
     if (!addresses && addresses.error().sys == ENODEV) continue;  // the interface has just gone
     for (const LinkAddress& entry : TRY(std::move(addresses), "read the addresses of " + name)) {
-      if (is_relevant(entry.address)) add_once(out.addresses[name], "address " + entry.address.cidr());
+      if (is_relevant(entry.address) && !entry.temporary)
+        add_once(out.addresses[name], "address " + entry.address.cidr());
     }
   }
   return out;
@@ -321,12 +324,15 @@ void parse_proc_ipv6_route(std::string_view text, HostNetwork& out) {
 }
 
 // Address, index, prefix, scope, flags, interface (if6_seq_show() in net/ipv6/addrconf.c). Scope 0 is global.
+// Temporary addresses change by themselves, and there is always a lasting one beside them (RFC 8981).
 void parse_proc_if_inet6(std::string_view text, HostNetwork& out) {
   each_line(text, [&](std::string_view line) {
     const auto columns = words(line);
     if (columns.size() < 6) return;
     const auto address = hex_ipv6(columns[0], columns[2]);
+    const auto flags = hex(columns[4]);
     if (!address || columns[3] != "00" || !is_relevant(*address)) return;
+    if (flags && (*flags & IFA_F_TEMPORARY) != 0) return;
     add_once(out.addresses[std::string(columns[5])], "address " + address->cidr());
   });
 }

@@ -2,6 +2,7 @@
 
 #include "common/error_id.h"
 #include "common/node/device_folder.h"
+#include "common/text.h"
 #include "plugin/inventory/function_reader.h"
 #include "plugin/inventory/gpu_facts.h"
 #include "plugin/inventory/host_network.h"
@@ -121,6 +122,22 @@ Result<> read_sub_functions(const SysRoot& sys, const FailedReporters& failed, I
   return {};
 }
 
+void warn_of_unknown_nvlink(Inventory& out) {
+  std::vector<std::string> ids;
+  std::string why;
+  for (const PciFunction& function : out.functions) {
+    if (function.nvlink_unknown.empty()) continue;
+    ids.push_back(function.id.text());
+    why = function.nvlink_unknown;
+  }
+  if (ids.empty()) return;
+  out.warnings.push_back(text_with_id("whether the NVLink switches are managed through " + first_few(ids) +
+                                          " is not known, so a resource may advertise what leads to no "
+                                          "network: " +
+                                          why,
+                                      ErrorId::permission_denied));
+}
+
 }  // namespace
 
 bool PciFunction::away() const {
@@ -163,6 +180,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
             [](const Gpu& a, const Gpu& b) { return a.address < b.address; });
   for (PciFunction& function : out.functions)
     function.host_use = TRY(find_host_use(sys, function.netdevs, network), "");
+  warn_of_unknown_nvlink(out);
   out.lags = TRY(read_lags(sys), "");
   out.rdma_netns_mode = TRY(read_rdma_netns_mode(sys, host), "");
   out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");

@@ -68,6 +68,7 @@ struct PciFunction : Device {
   // The GPUs' NVLink switches are managed through it (NVIDIA's fabric manager and subnet manager use it): it
   // resembles an InfiniBand NIC and leads to no network.
   bool manages_nvlink = false;
+  std::string nvlink_unknown;  // why that could not be found out; empty: it could
   std::vector<HostUseFact> host_use;
   bool attached = false;  // vfrail-cni has a record of its attachment, so a pod has it
   // What a pod changed on it and vfrail-cni could not restore; empty: nothing.

@@ -76,13 +76,15 @@ bool Resources::take(const PublishedPool& pool) {
     return add(pool);
   }
   const auto before = at->second->pool();
-  if (!at->second->publish(pool)) return false;
-  print_result(*before, *at->second->pool());
-  return true;
+  const bool changed = at->second->publish(pool);
+  // A unit of several devices can stay healthy while one of them does not.
+  if (changed || pool->config.unit != UnitKind::device) print_result(*before, *pool, changed);
+  return changed;
 }
 
-void Resources::print_result(const Pool& before, const Pool& after) {
+void Resources::print_result(const Pool& before, const Pool& after, bool list_changed) {
   const PoolChange change = compare(before, after);
+  if (!list_changed && change.empty()) return;
   log_.info("the devices changed", {{"resource", after.resource()},
                                     {"change", change.text()},
                                     {"devices", std::to_string(after.devices.size())},

@@ -49,7 +49,7 @@ class Resources {
  private:
   bool take(const PublishedPool& pool);
   void leave_old_socket(const PublishedPool& pool);
-  void print_result(const Pool& before, const Pool& after);
+  void print_result(const Pool& before, const Pool& after, bool list_changed);
   void warn_of_faults(const Pool& pool, const std::set<std::string>& news);
   void warn_of_empty(const Pool& pool);
   void note_empty(const PublishedPool& pool);

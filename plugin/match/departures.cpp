@@ -1,5 +1,6 @@
 #include "plugin/match/departures.h"
 
+#include "plugin/match/device_places.h"
 #include "plugin/match/health.h"
 
 #include <algorithm>
@@ -9,35 +10,25 @@ namespace vfrail {
 
 namespace {
 
-struct Place {
-  Pool* pool = nullptr;
-  bool partly_away = false;
-};
-
-std::map<std::string, Place> places_in(std::vector<Pool>& pools) {
-  std::map<std::string, Place> out;
-  for (Pool& pool : pools) {
-    if (shares(pool.config)) continue;
-    for (const PoolDevice& device : pool.devices)
-      out.emplace(device.id(), Place{&pool, device.facts.partly_away()});
-  }
-  return out;
-}
+bool is_partly_away(const PoolDevice* device) { return device != nullptr && device->facts.partly_away(); }
 
 bool is_kept_as_missing(const PoolDevice& device) {
   return device.fault.code == FaultCode::gone || device.fault.code == FaultCode::not_selected;
 }
 
 // As it was allocated, with the facts of now.
-PoolDevice take_back(const PoolDevice& before, Pool& from, const ResourceConfig& resource) {
-  const auto at = std::find_if(from.devices.begin(), from.devices.end(),
-                               [&](const PoolDevice& device) { return device.id() == before.id(); });
+PoolDevice take_back(const PoolDevice& before, const DevicePlaces::Place& from,
+                     const ResourceConfig& resource, DevicePlaces& places) {
   PoolDevice out = before;
-  if (at == from.devices.end()) return out;
-  out.facts = std::move(at->facts);
+  out.facts = places.take(from);
   out.fault = find_fault(out.facts, resource);
-  from.devices.erase(at);
   return out;
+}
+
+void sort_by_address(Pool& pool) {
+  std::stable_sort(pool.devices.begin(), pool.devices.end(), [](const PoolDevice& a, const PoolDevice& b) {
+    return a.facts.address < b.facts.address;
+  });
 }
 
 // kubelet names the units of a bundle, not its devices.
@@ -71,7 +62,8 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
   waiting_ = false;
   next_.reset();
   std::vector<Pool>& pools = found.pools;
-  const std::map<std::string, Place> here = places_in(pools);
+  DevicePlaces here(pools);
+  std::set<Pool*> grown;
   std::set<std::string> unread;
   for (const UnreadDevice& device : found.unread) unread.insert(device.id);
   std::map<std::pair<std::string, std::string>, Time> still_away;
@@ -82,11 +74,11 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
     const size_t count = pool->devices.size();
     for (const PoolDevice& device : before->devices) {
       const std::string id = device.id();
-      const auto at = here.find(id);
-      const bool elsewhere = at != here.end() && at->second.pool != &*pool && at->second.partly_away &&
+      const auto* at = here.find(id);
+      const bool elsewhere = at != nullptr && at->pool != &*pool && is_partly_away(here.device(*at)) &&
                              !is_kept_as_missing(device) &&
-                             (in_use == nullptr || in_use->find(at->second.pool->resource(), id) == nullptr);
-      if (at != here.end() && !elsewhere) continue;
+                             (in_use == nullptr || in_use->find(at->pool->resource(), id) == nullptr);
+      if (at != nullptr && !elsewhere) continue;
       if (unread.contains(id)) {
         pool->devices.push_back(device);
         continue;
@@ -97,13 +89,12 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
       still_away.emplace(key, since);
       if (!stays(*before, id, elsewhere ? Seen::in_another_pool : Seen::nowhere, in_use, since, now))
         continue;
-      pool->devices.push_back(elsewhere ? take_back(device, *at->second.pool, pool->config) : device);
+      pool->devices.push_back(elsewhere ? take_back(device, *at, pool->config, here) : device);
     }
-    if (pool->devices.size() == count) continue;
-    std::stable_sort(
-        pool->devices.begin(), pool->devices.end(),
-        [](const PoolDevice& a, const PoolDevice& b) { return a.facts.address < b.facts.address; });
+    if (pool->devices.size() != count) grown.insert(&*pool);
   }
+  here.remove_taken();
+  for (Pool* pool : grown) sort_by_address(*pool);
   since_ = std::move(still_away);
 }
 

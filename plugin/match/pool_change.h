@@ -14,6 +14,7 @@ struct PoolChange {
   std::vector<std::string> failed;     // there before, healthy then
   std::vector<std::string> recovered;  // there before, unhealthy then
 
+  bool empty() const { return added.empty() && removed.empty() && failed.empty() && recovered.empty(); }
   // "+2 -1 devices, 1 unhealthy, 3 healthy again"; "the same devices" if nothing of these.
   std::string text() const;
 };

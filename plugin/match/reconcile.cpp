@@ -2,6 +2,7 @@
 
 #include "common/ids.h"
 #include "common/text.h"
+#include "plugin/match/device_places.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,34 +15,23 @@ namespace vfrail {
 
 namespace {
 
-// Where each device of the node is now, built once: with a thousand devices in use each is asked for.
-class Whereabouts {
- public:
-  explicit Whereabouts(Pools& pools) {
-    for (Pool& pool : pools.pools) {
-      if (shares(pool.config)) continue;
-      for (const PoolDevice& device : pool.devices) owners_.emplace(device.id(), &pool);
-    }
-    for (const LeftOut& left : pools.left_out) left_out_.emplace(left.id, &left);
-  }
-
-  // Null: it is in no pool.
-  Pool* owner(const std::string& id) const {
-    const auto at = owners_.find(id);
-    return at == owners_.end() ? nullptr : at->second;
+// Where each device of the node is now, built once.
+struct Whereabouts {
+  explicit Whereabouts(Pools& pools) : places(pools.pools) {
+    for (const LeftOut& left : pools.left_out) left_out.emplace(left.id, &left);
   }
 
   Fault find_why_not_in_pool(const std::string& id) const {
-    if (const Pool* pool = owner(id))
-      return {FaultCode::not_selected, pool->resource() + " selects it since the configuration has changed"};
-    if (const auto left = left_out_.find(id); left != left_out_.end())
+    if (const auto* place = places.find(id))
+      return {FaultCode::not_selected,
+              place->pool->resource() + " selects it since the configuration has changed"};
+    if (const auto left = left_out.find(id); left != left_out.end())
       return {FaultCode::not_selected, joined(texts_of(left->second->reasons), "; ")};
     return {FaultCode::gone, "it has vanished from the node"};
   }
 
- private:
-  std::unordered_map<std::string, Pool*> owners_;
-  std::unordered_map<std::string, const LeftOut*> left_out_;
+  DevicePlaces places;
+  std::unordered_map<std::string, const LeftOut*> left_out;
 };
 
 PoolDevice missing_device(const std::string& id, Fault fault) {
@@ -57,15 +47,13 @@ PoolDevice missing_device(const std::string& id, Fault fault) {
 
 // The device of `id` out of the pool that selectors put it into, for the resource whose container has it. No
 // value if what the container has of it cannot be the reason for that.
-std::optional<PoolDevice> reclaim(const std::string& id, const ResourceConfig& resource, Pool* owner,
+std::optional<PoolDevice> reclaim(const std::string& id, const ResourceConfig& resource, DevicePlaces& places,
                                   const DevicesInUse& in_use) {
-  if (owner == nullptr || in_use.find(owner->resource(), id) != nullptr) return std::nullopt;
-  const auto at = std::find_if(owner->devices.begin(), owner->devices.end(),
-                               [&](const PoolDevice& device) { return device.id() == id; });
-  if (at == owner->devices.end() || !at->facts.partly_away()) return std::nullopt;
-  PoolDevice out = make_device(resource, resource.selectors.front(), at->facts);
-  owner->devices.erase(at);
-  return out;
+  const auto* place = places.find(id);
+  if (place == nullptr || in_use.find(place->pool->resource(), id) != nullptr) return std::nullopt;
+  const PoolDevice* device = places.device(*place);
+  if (device == nullptr || !device->facts.partly_away()) return std::nullopt;
+  return make_device(resource, resource.selectors.front(), places.take(*place));
 }
 
 // Those that containers have, each by its own id. Not those of shared pools, which no container has for
@@ -97,12 +85,13 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
       const auto parsed = DeviceId::parse(id);
       if (by_id.contains(id) || !parsed || parsed->text() != id) continue;
       if (!whereabouts) whereabouts.emplace(pools);
-      if (auto device = reclaim(id, pool.config, whereabouts->owner(id), in_use))
+      if (auto device = reclaim(id, pool.config, whereabouts->places, in_use))
         kept[i].push_back(*std::move(device));
       else
         kept[i].push_back(missing_device(id, whereabouts->find_why_not_in_pool(id)));
     }
   }
+  if (whereabouts) whereabouts->places.remove_taken();
   for (size_t i = 0; i < kept.size(); ++i) {
     auto& devices = pools.pools[i].devices;
     for (PoolDevice& device : kept[i]) devices.push_back(std::move(device));

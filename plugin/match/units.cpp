@@ -1,6 +1,7 @@
 #include "plugin/match/units.h"
 
 #include "common/node/allocated_unit.h"
+#include "common/text.h"
 
 #include <algorithm>
 #include <map>
@@ -23,7 +24,7 @@ void set_numa_nodes(const Pool& pool, Unit& unit) {
 std::vector<Unit> each_device(const Pool& pool) {
   std::vector<Unit> out;
   for (const PoolDevice& device : pool.devices)
-    out.push_back({device.id(), {&device}, {}, device.fault.text});
+    out.push_back({device.id(), {&device}, {}, device.fault.text, {}});
   return out;
 }
 
@@ -47,9 +48,16 @@ std::vector<Unit> one_device(const Pool& pool) {
   std::vector<Unit> out;
   for (uint32_t i = 0; i < pool.config.units; ++i) {
     const PoolDevice& device = pool.devices[i % pool.devices.size()];
-    out.push_back({std::to_string(i), {&device}, {}, device.fault.text});
+    out.push_back({std::to_string(i), {&device}, {}, device.fault.text, {}});
   }
   return out;
+}
+
+// "rail 0000:07:00.0 has", "rails 0000:05:00.0 0000:07:00.0 have".
+std::string rails_have(const std::vector<PciAddress>& rails) {
+  std::vector<std::string> names;
+  for (const PciAddress& rail : rails) names.push_back(rail.text());
+  return (rails.size() == 1 ? "rail " : "rails ") + first_few(names) + (rails.size() == 1 ? " has" : " have");
 }
 
 std::vector<Unit> rail_sets(const Pool& pool) {
@@ -63,16 +71,20 @@ std::vector<Unit> rail_sets(const Pool& pool) {
   }
   std::vector<Unit> out;
   for (const int index : indexes) {
-    Unit unit{std::string(kBundlePrefix) + std::to_string(index), {}, {}, ""};
+    Unit unit;
+    unit.id = std::string(kBundlePrefix) + std::to_string(index);
     for (const auto& [pf, rail] : rails) {
       const auto member = rail.find(index);
-      const bool there = member != rail.end();
-      if (there) unit.devices.push_back(member->second);
-      if (!unit.fault.empty()) continue;
-      if (!there) unit.fault = "rail " + pf.text() + " has no VF " + std::to_string(index) + " in this pool";
-      if (there && !member->second->fault.empty())
+      if (member == rail.end()) {
+        unit.missing_rails.push_back(pf);
+        continue;
+      }
+      unit.devices.push_back(member->second);
+      if (unit.fault.empty() && !member->second->fault.empty())
         unit.fault = member->second->id() + ": " + member->second->fault.text;
     }
+    if (!unit.missing_rails.empty())
+      unit.fault = rails_have(unit.missing_rails) + " no VF " + std::to_string(index) + " in this pool";
     out.push_back(std::move(unit));
   }
   return out;
@@ -98,6 +110,24 @@ std::vector<Unit> make(const Pool& pool) {
 std::vector<Unit> make_units(const Pool& pool) {
   std::vector<Unit> out = make(pool);
   for (Unit& unit : out) set_numa_nodes(pool, unit);
+  return out;
+}
+
+size_t count_healthy(const std::vector<Unit>& units) {
+  return static_cast<size_t>(
+      std::count_if(units.begin(), units.end(), [](const Unit& unit) { return unit.fault.empty(); }));
+}
+
+std::vector<std::string> find_incomplete(const Pool& pool, const std::vector<Unit>& units) {
+  std::map<std::vector<PciAddress>, std::vector<std::string>> by_rails;
+  for (const Unit& unit : units) {
+    if (!unit.missing_rails.empty()) by_rails[unit.missing_rails].push_back(unit.id);
+  }
+  std::vector<std::string> out;
+  for (const auto& [rails, ids] : by_rails)
+    out.push_back(text_with_id(pool.resource() + ": " + first_few(ids) + (ids.size() == 1 ? " is" : " are") +
+                                   " incomplete: " + rails_have(rails) + " no VF of that index in this pool",
+                               ErrorId::bundle_incomplete));
   return out;
 }
 

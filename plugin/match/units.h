@@ -14,6 +14,7 @@ struct Unit {
   std::vector<const PoolDevice*> devices;  // of the pool: what a container gets for it
   std::vector<int> numa_nodes;             // in order; empty if kubelet is not to get them
   std::string fault;                       // why it is unhealthy; empty if it is healthy
+  std::vector<PciAddress> missing_rails;   // of a bundle: the PFs that have no VF of its index in the pool
 };
 
 // The units of a pool, which has to outlive them. A shared pool without a device has none.
@@ -23,5 +24,10 @@ struct Unit {
 // k stands for VF k of every PF that the pool has; without one of them, or with an unhealthy one, it is
 // unhealthy.
 std::vector<Unit> make_units(const Pool& pool);
+
+size_t count_healthy(const std::vector<Unit>& units);
+
+// A sentence for all bundles that lack the same devices: no device says that they are unhealthy.
+std::vector<std::string> find_incomplete(const Pool& pool, const std::vector<Unit>& units);
 
 }  // namespace vfrail

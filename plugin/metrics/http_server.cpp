@@ -1,5 +1,6 @@
 #include "plugin/metrics/http_server.h"
 
+#include "plugin/metrics/accept_loop.h"
 #include "plugin/metrics/http_listener.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cerrno>
-#include <chrono>
 #include <deque>
 #include <exception>
 #include <string_view>
@@ -23,7 +23,6 @@ namespace vfrail {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-using Failure = boost::system::error_code;
 using Protocol = HttpConnection::Protocol;
 using Phase = HttpConnection::Phase;
 
@@ -35,7 +34,6 @@ constexpr size_t kMaxConnections = 64;
 constexpr size_t kMaxWaiting = 16;
 // Answers of slow pages that are being sent at a time. The text of a scrape can have some MiB.
 constexpr size_t kMaxSlowAnswers = 4;
-constexpr std::chrono::seconds kPause{1};  // before the next try when no connection could be accepted
 
 HttpReply answer(const HttpServer::Answer& page) {
   try {
@@ -53,7 +51,7 @@ class HttpServer::Server {
       : listener_(std::move(listener)),
         pages_(std::move(pages)),
         acceptor_(io_, Protocol(listener_.family(), 0), listener_.take_fd()) {
-    accept();
+    loop_.accept();
     thread_ = std::thread([this] { run(); });
   }
   ~Server() {
@@ -72,35 +70,13 @@ class HttpServer::Server {
 
   // A handler that throws (bad_alloc) ends its connection and not the thread.
   void run() {
-    for (;;) {
+    while (!io_.stopped()) {
       try {
+        if (!loop_.is_under_way()) loop_.accept_later();
         io_.run();
-        return;
       } catch (const std::exception&) {
-        if (!accepting_) accept_later();
       }
     }
-  }
-
-  void accept() {
-    accepting_ = true;
-    acceptor_.async_accept([this](Failure failed, Protocol::socket socket) {
-      accepting_ = false;
-      if (failed == asio::error::operation_aborted) return;
-      if (failed) return accept_later();  // no file descriptors, say
-      make_room();
-      serve(std::move(socket));
-      accept();
-    });
-  }
-
-  void accept_later() {
-    accepting_ = true;
-    pause_.expires_after(kPause);
-    pause_.async_wait([this](Failure failed) {
-      accepting_ = false;
-      if (!failed) accept();
-    });
   }
 
   // Those that wait for an answer are few (kMaxWaiting), so there is one of another kind.
@@ -190,9 +166,14 @@ class HttpServer::Server {
   // A client that waits for a slow page is not work for io_, and when all do nobody is accepted.
   asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(io_);
   asio::thread_pool slow_{1};
-  asio::basic_socket_acceptor<Protocol> acceptor_;
+  using Acceptor = asio::basic_socket_acceptor<Protocol>;
+  Acceptor acceptor_;
   asio::steady_timer pause_{io_};
-  bool accepting_ = false;  // or about to
+  AcceptLoop<Acceptor, asio::steady_timer, Protocol::socket> loop_{acceptor_, pause_,
+                                                                   [this](Protocol::socket socket) {
+                                                                     make_room();
+                                                                     serve(std::move(socket));
+                                                                   }};
   std::map<std::string, Slow> slow_pages_;
   size_t waiting_ = 0;
   std::deque<std::vector<std::weak_ptr<HttpConnection>>> sending_;  // of slow pages, by answer

@@ -74,6 +74,13 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
     out.sample({{"resource", resource}, {"state", "healthy"}}, healthy);
     out.sample({{"resource", resource}, {"state", "unhealthy"}}, devices.size() - healthy);
   }
+  out.gauge("vfrail_units", "Units that kubelet counts, by resource and health: devices in most resources.");
+  for (const ResourceStatus& one : input.status->resources) {
+    const std::string resource = one.pool->resource();
+    const size_t healthy = count_healthy(one.pool.units());
+    out.sample({{"resource", resource}, {"state", "healthy"}}, uint64_t{healthy});
+    out.sample({{"resource", resource}, {"state", "unhealthy"}}, uint64_t{one.pool.units().size() - healthy});
+  }
   write_unhealthy(out, *input.status);
   if (input.in_use) {
     out.gauge("vfrail_devices_in_use", "Devices that a container has, by kubelet's pod-resources.");

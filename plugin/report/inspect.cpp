@@ -9,6 +9,7 @@
 #include "plugin/documents/yaml_text.h"
 #include "plugin/inventory/host_kernel.h"
 #include "plugin/match/shared_links.h"
+#include "plugin/match/units.h"
 #include "plugin/report/exit.h"
 #include "plugin/report/report.h"
 #include "plugin/report/report_distance.h"
@@ -46,6 +47,7 @@ void find_warnings(const std::string& root, InspectFacts& facts) {
   }
   append(facts.warnings, facts.inventory.warnings);
   append(facts.warnings, facts.pools.warnings);
+  for (const Pool& pool : facts.pools.pools) append(facts.warnings, find_incomplete(pool, make_units(pool)));
   append(facts.warnings, find_links_down(facts.pools, reach_of_serve(root)));
   if (facts.config) append(facts.warnings, find_devlink_gaps(sys, *facts.config));
   if (facts.config) append(facts.warnings, find_ddp_gaps(*facts.config, facts.inventory));

@@ -1,3 +1,4 @@
+#include "plugin/match/units.h"
 #include "plugin/prefer/preferred.h"
 #include "plugin/report/report.h"
 #include "plugin/report/report_distance.h"
@@ -147,9 +148,12 @@ Json device_json(const DeviceReport& device, const InspectFacts& facts, const Js
 Json resource_json(const Pool& pool) {
   Json devices = Json::array();
   for (const PoolDevice& device : pool.devices) devices.push(device.id());
+  const std::vector<Unit> units = make_units(pool);
   return Json::object()
       .set("name", pool.resource())
       .set("preferred_allocation", word(preference_of(pool)))
+      .set("units", static_cast<int64_t>(units.size()))
+      .set("healthy_units", static_cast<int64_t>(count_healthy(units)))
       .set("devices", std::move(devices));
 }
 

@@ -1,6 +1,7 @@
 #include "common/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/match/units.h"
 #include "plugin/report/report.h"
 #include "plugin/report/table.h"
 
@@ -219,6 +220,16 @@ std::vector<std::vector<Cell>> make_rows(const NodeReport& report, const TableOp
   return out;
 }
 
+// What kubelet counts if that is not devices: "; 4 units: 3 healthy, 1 unhealthy".
+std::string unit_summary(const Pool& pool) {
+  if (pool.config.unit == UnitKind::device) return "";
+  const std::vector<Unit> units = make_units(pool);
+  const size_t healthy = count_healthy(units);
+  std::string out = "; " + counted(units.size(), "unit") + ": " + std::to_string(healthy) + " healthy";
+  if (healthy < units.size()) out += ", " + std::to_string(units.size() - healthy) + " unhealthy";
+  return out;
+}
+
 // "nvidia.com/hostdev: 8 devices: 6 healthy, 2 allocated".
 std::string summary(const Pool& pool, const NodeReport& report) {
   std::map<DeviceState, size_t> states;
@@ -233,7 +244,7 @@ std::string summary(const Pool& pool, const NodeReport& report) {
     out += separator + std::to_string(number) + " " + name_of(state);
     separator = ", ";
   }
-  return out;
+  return out + unit_summary(pool);
 }
 
 std::vector<std::string> summaries(const NodeReport& report) {

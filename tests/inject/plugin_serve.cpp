@@ -211,7 +211,7 @@ class Site {
     const bool of_firmware = call.ends_with("/state") || call.ends_with("/phys_state");
     // Tables of the host's network; some are there twice.
     const bool of_routes = call.find("/proc/") != std::string::npos;
-    // Another user than root does without it.
+    // Another user than root does without it: a warning, once.
     const bool denied = call.ends_with("/vpd") && error_ == EACCES;
     return of_the_node && !repeated && !a_shortcut && !of_firmware && !of_routes && !denied;
   }

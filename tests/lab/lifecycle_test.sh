@@ -14,7 +14,7 @@ mapfile -t all < <(for one in "${pf[@]}"; do vfs "$one"; done)
 # ---- What the list is, and how soon ------------------------------------------------------------------------------
 
 kubelet_list() { test-kubelet capacity --kubelet-root $kubelet --json | jq -S "del(.[].allocated)"; }
-offered() { test-kubelet capacity --kubelet-root $kubelet --wait "$1" --timeout "${2:-15}" > /dev/null; }
+offered() { test-kubelet capacity --kubelet-root $kubelet --wait "$1" --timeout 120 > /dev/null; }
 # follows WHAT N COMMAND...: after COMMAND kubelet has N devices. How soon is printed, not checked: the emulation is slow.
 follows() {
     local what=$1 count=$2 begin end listed
@@ -147,7 +147,7 @@ check 'its device is listened to' eventually has 'receiving events of the RDMA d
 ip link set "$(netdev "${pf[0]}")" down
 check 'it reports that it is down' eventually has 'event="\?port0: port error' cat /run/t/serve.log
 check 'devices of the other port are not opened' lacks 'receiving events of the RDMA device device=mlx5' cat /run/t/serve.log
-check 'and can still be removed' timeout 20 rdma link del port0
+check 'and can still be removed' timeout 120 rdma link del port0
 check 'then it is closed' eventually refused bash -c "ls -l /proc/$server/fd | grep -q uverbs"
 ip link set "$(netdev "${pf[0]}")" up
 

@@ -52,7 +52,7 @@ TEST_CASE("VERSION and a command that is missing or unknown do not wait for stdi
   const TempDir dir;
   // A pipe that is open for writing as well never ends.
   const std::string out =
-      shell("mkfifo " + dir.path("in") + "; CNI_COMMAND=" + command + " timeout 10 " +
+      shell("mkfifo " + dir.path("in") + "; CNI_COMMAND=" + command + " timeout 60 " +
             test::program_path("vfrail-cni") + " 0<>" + dir.path("in") + " || test $? = 1");
   CHECK_THAT(out, Contains(command == "VERSION" ? "supportedVersions" : "CNI_COMMAND"));
 }

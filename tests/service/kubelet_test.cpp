@@ -21,7 +21,7 @@ namespace {
 
 bool readable(const FolderWatch& watch) {
   pollfd fd{watch.fd(), POLLIN, 0};
-  return ::poll(&fd, 1, 1000) == 1;
+  return ::poll(&fd, 1, static_cast<int>(kDeadline.count())) == 1;
 }
 
 // What a Register call to `socket` comes back with.

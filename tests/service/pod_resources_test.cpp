@@ -3,6 +3,7 @@
 #include "plugin/kubelet/pod_devices.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
+#include "tests/support/deadline.h"
 
 #include <atomic>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* kHostdev = "nvidia.com/hostdev";
 
-PodResourcesCall::Request request_to(const TempDir& folder, milliseconds timeout = milliseconds{10'000}) {
+PodResourcesCall::Request request_to(const TempDir& folder, milliseconds timeout = kDeadline) {
   return {.socket = pod_resources_socket(folder.path()), .resources = {}, .timeout = timeout};
 }
 

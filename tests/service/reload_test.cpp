@@ -24,6 +24,12 @@ std::string resource(const std::string& name, const std::string& pf) {
 const std::string kRail0 = resource("rail0", "0000:21:00.0");
 const std::string kRail1 = resource("rail1", "0000:41:00.0");
 
+size_t count(const std::string& text, const std::string& word) {
+  size_t out = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++out;
+  return out;
+}
+
 // A node whose configuration is a mounted ConfigMap.
 class Mounted {
  public:
@@ -110,6 +116,26 @@ TEST_CASE("the change of a pool is logged with numbers and names") {
              "removed=0000:21:10.0"));
 }
 
+TEST_CASE("bundles that lack a device are logged once, and again when others do") {
+  Mounted site;
+  const auto rails = [](const std::string& first, const std::string& second) {
+    return R"({"resourcePrefix": "nvidia.com", "resourceName": "rails", "bundle": true,
+               "selectors": {"rootDevices": ["0000:21:00.0#)" +
+           first + R"(", "0000:41:00.0#)" + second + R"("]}})";
+  };
+  site.configure(rails("0-3", "0-1"));
+  const Program program(site.node, site.flags());
+  REQUIRE(site.kubelet.wait_for("nvidia.com/rails", 2, kDeadline));
+  const std::string warning =
+      "nvidia.com/rails: bundle-2 bundle-3 are incomplete: rail 0000:41:00.0 has no VF of that index in this "
+      "pool [VF-BUNDLE-INCOMPLETE]";
+  CHECK(logs(program, warning));
+  program.signal(SIGHUP);
+  site.configure(rails("0", "0-3"));
+  CHECK(logs(program, "bundle-1 bundle-2 bundle-3 are incomplete: rail 0000:21:00.0 has no VF"));
+  CHECK(count(program.log(), warning) == 1);
+}
+
 TEST_CASE("a resource that never had a device is served if it is to be registered empty") {
   const bool served = GENERATE(false, true);
   Pool empty = make_pool({});
@@ -163,12 +189,6 @@ struct Followed {
   const std::string file;
 };
 
-size_t count(const std::string& text, const std::string& word) {
-  size_t out = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++out;
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("a resource that matches no device is logged at start and when it happens, and has a status") {
@@ -206,6 +226,23 @@ TEST_CASE("devices that are unhealthy at start are logged, and those that become
   another.facts.id = DeviceId(another.facts.address);
   pool.devices.push_back(another);
   CHECK(count(site.follow({pool}), "devices=0000:03:02.4 code=port_down") == 1);
+}
+
+TEST_CASE("a shared device that becomes unhealthy is logged, although the other keeps the units healthy") {
+  const TempDir folder;
+  Log log;
+  Followed site(folder, log);
+  Pool pool = make_pool({"0000:03:02.1", "0000:03:02.2"});
+  pool.config.unit = UnitKind::shared;
+  pool.config.units = 2;
+  site.follow({pool});
+  CHECK(site.follow({pool}).empty());
+  pool.devices[0].fault = {FaultCode::port_down, "its port is down"};
+  CHECK(count(site.follow({pool}),
+              "devices are unhealthy resource=nvidia.com/hostdev devices=0000:03:02.1") == 1);
+  CHECK(site.follow({pool}).empty());
+  pool.devices[0].fault = {};
+  CHECK(count(site.follow({pool}), "change=\"1 healthy again\"") == 1);
 }
 
 TEST_CASE("a resource whose socket has another name now leaves the old one to another resource") {

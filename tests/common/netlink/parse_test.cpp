@@ -1,6 +1,8 @@
 // common/netlink/parse.h: bytes as the kernel sends them, and bytes that it never would.
 #include "common/netlink/parse.h"
 
+#include "common/netlink/routes.h"
+
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -295,6 +297,33 @@ TEST_CASE("A route over a next hop object has a link for each of its members") {
   CHECK_FALSE(both.at(0).next_hop);
 }
 
+TEST_CASE("Of the routes of a router only the default ones are kept where those are asked for") {
+  const auto over_object = [](uint8_t prefix) {
+    Bytes out = route_header(AF_INET, prefix);
+    if (prefix > 0) out.raw(RTA_DST, {10, 0, 0, 0});
+    return out.number<uint32_t>(RTA_NH_ID, 5).message(RTM_NEWROUTE);
+  };
+  const auto over_link = [](int link) {
+    return route_header(AF_INET, 0).number<int>(RTA_OIF, link).message(RTM_NEWROUTE);
+  };
+  ListedRoutes defaults{.default_only = true};
+  ListedRoutes of_link{.link = 3};
+  for (ListedRoutes* listed : {&defaults, &of_link}) {
+    for (int i = 0; i < 1000; ++i) REQUIRE(listed->add(over_object(8)));
+    for (const int link : {3, 4}) REQUIRE(listed->add(over_link(link)));
+    REQUIRE(listed->add(over_object(0)));
+  }
+  CHECK(defaults.direct.size() == 2);
+  CHECK(defaults.over_objects.size() == 1);  // its link decides nothing before it is known
+  CHECK(of_link.direct.size() == 1);
+  CHECK(of_link.over_objects.size() == 1001);
+  const NextHop object{.id = 5, .link = 3, .group = {}};
+  CHECK(defaults.resolve({object})->size() == 3);
+  CHECK(of_link.resolve({object})->size() == 1002);
+  CHECK(of_link.resolve({{.id = 5, .link = 4, .group = {}}})->size() == 1);
+  CHECK_FALSE(defaults.resolve({}));
+}
+
 TEST_CASE("A message of another type is malformed") {
   CHECK_FALSE(parse_link(full_link().message(RTM_DELLINK)));
   int of = 0;
@@ -330,6 +359,20 @@ TEST_CASE("The state of duplicate address detection follows the flags") {
   Bytes in_attribute = address_header(AF_INET6, 64);
   in_attribute.raw(IFA_ADDRESS, ip).number<uint32_t>(IFA_FLAGS, flags);
   CHECK(parse_address(in_attribute.message(RTM_NEWADDR), of)->dad == state);
+}
+
+TEST_CASE("A temporary address is one of IPv6; of IPv4 the same flag means a secondary one") {
+  int of = 0;
+  const std::vector<uint8_t> v6{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5};
+  CHECK(parse_address(address_header(AF_INET6, 64, IFA_F_TEMPORARY).raw(IFA_ADDRESS, v6).message(RTM_NEWADDR),
+                      of)
+            ->temporary);
+  CHECK_FALSE(
+      parse_address(address_header(AF_INET6, 64).raw(IFA_ADDRESS, v6).message(RTM_NEWADDR), of)->temporary);
+  CHECK_FALSE(
+      parse_address(
+          address_header(AF_INET, 24, IFA_F_SECONDARY).raw(IFA_LOCAL, {10, 0, 0, 1}).message(RTM_NEWADDR), of)
+          ->temporary);
 }
 
 TEST_CASE("An address without an address, or of a wrong size, is malformed") {

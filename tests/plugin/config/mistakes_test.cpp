@@ -94,6 +94,34 @@ TEST_CASE("a list of values that never match is a mistake, unless it has another
   CHECK(of(R"({"vdpaType":"net"})").find("can never match") != std::string::npos);
 }
 
+TEST_CASE("patterns are judged as what they match") {
+  for (const char* states : {R"(["*"])", R"(["lower*"])", R"(["?p"])", R"(["[du]*"])", R"(["testing"])",
+                             R"(["notpresent"])", R"([""])"})
+    CHECK(good("{\"linkStates\":" + std::string(states) + "}"));
+  for (const char* states : {R"(["UP"])", R"(["running*"])", R"(["active","u"])"})
+    CHECK_FALSE(good("{\"linkStates\":" + std::string(states) + "}"));
+  for (const char* names : {R"(["ens785f0np0_abc"])", R"(["*ens785f0np0_abc*"])",
+                            R"(["e[!a-z][[:digit:]]*"])", R"([""])", R"(["enp129s0f0npf0v[f0-9][0-9]"])"})
+    CHECK(good("{\"ifNames\":" + std::string(names) + "}"));
+  for (const char* name : {"ens785f0np0_abcd", "ens785f0np0_*abcd", "??????????????\?\?", "eth0 ", "net/eth0",
+                           "eth0:1", "eth%d"}) {
+    CHECK(of("{\"ifNames\":[\"" + std::string(name) + "\"]}")
+              .find("\" can never match: a name of an interface") != std::string::npos);
+  }
+  CHECK(of(R"({"pfNames":["ens785f0np0_abcd#0-3"]})").find("can never match: a name of an interface") !=
+        std::string::npos);
+  CHECK(of(R"({"pfNames":["#0-3"]})").find("can never match: a name of an interface has 1 to 15 bytes") !=
+        std::string::npos);
+  CHECK(good(R"({"pfNames":["ens785f0np0_abc#0-3"]})"));
+  const std::string longest(63, 'm');
+  CHECK(good("{\"rdmaDevices\":[\"" + longest + "*\"]}"));
+  CHECK(good(R"({"rdmaDevices":[""]})"));
+  CHECK(
+      of("{\"rdmaDevices\":[\"" + longest + "m\"]}").find("a name of an RDMA device has at most 63 bytes") !=
+      std::string::npos);
+  CHECK(of(R"({"rdmaDevices":["infiniband/mlx5_0"]})").find("can never match") != std::string::npos);
+}
+
 TEST_CASE("conditions that exclude each other are a mistake") {
   for (const char* selectors :
        {R"({"drivers":["vfio-pci"],"isRdma":true})", R"({"drivers":["vfio-pci","igb_uio"],"isRdma":true})",

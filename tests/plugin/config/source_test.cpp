@@ -1,6 +1,7 @@
 // ConfigSource on real files, as editors, admins and kubelet change them.
 #include "plugin/config/source.h"
 
+#include "tests/support/deadline.h"
 #include "tests/support/temp_dir.h"
 
 #include <fcntl.h>
@@ -29,10 +30,10 @@ Result<ConfigSource> open(const std::string& file) {
   return ConfigSource::open({.file = file, .socket_folder = "/" + std::string(85, 'd')});
 }
 
-// Something happened to the file, within a generous time.
+// Something happened to the file.
 bool woken(ConfigSource& config) {
   pollfd fd{config.fd(), POLLIN, 0};
-  const bool out = ::poll(&fd, 1, 5000) == 1;
+  const bool out = ::poll(&fd, 1, static_cast<int>(test::kDeadline.count())) == 1;
   config.drain();
   return out;
 }

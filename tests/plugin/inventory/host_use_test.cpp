@@ -163,8 +163,22 @@ TEST_CASE("a router's routes are read line by line, and without what is slow in 
   CHECK(network.default_routes.at("eth0").size() == 1);
   REQUIRE(network.warnings.size() == 2);
   CHECK(network.warnings[0].find("a routing table beside main is too long to be read") == 0);
-  CHECK(network.warnings[1].find("the host has 30006 IPv6 routes") == 0);
+  CHECK(network.warnings[1].find("the host has too many IPv6 routes to be read in ") == 0);
   for (const std::string& warning : network.warnings) CHECK(warning.ends_with(" [VF-HOST-ROUTES-UNKNOWN]"));
+
+  // One more route is no other warning, which would be another line of the log at each scan.
+  write("rt6_stats", "0004 0005 0010 7537 0000 0006 0000\n");
+  CHECK(read_network(tree.sys(), nullptr).warnings == network.warnings);
+}
+
+TEST_CASE("a temporary IPv6 address, which is another one tomorrow, is no fact about the host") {
+  HostNetwork network;
+  parse_proc_if_inet6(
+      "20010db8000000070000000000000005 05 40 00 00     eno4\n"
+      "20010db800000007a1b2c3d4e5f60718 05 40 00 01     eno4\n"
+      "20010db800000007000000000000ff01 05 40 00 21     eno4\n",
+      network);
+  CHECK(network.addresses.at("eno4") == std::vector<std::string>{"address 2001:db8:0:7::5/64"});
 }
 
 TEST_CASE("lines that cannot be parsed are skipped") {
@@ -180,7 +194,9 @@ TEST_CASE("lines that cannot be parsed are skipped") {
   CHECK(network.warnings.empty());
 }
 
-TEST_CASE("netlink reports default routes of every table and the addresses, without link-local ones") {
+TEST_CASE(
+    "netlink reports default routes of every table and the addresses, neither link-local nor temporary "
+    "ones") {
   const test::TempDir folder;
   test::FakeWorld world(folder.path());
   world.add_vf("0000:21:10.0", "vf0");
@@ -190,6 +206,8 @@ TEST_CASE("netlink reports default routes of every table and the addresses, with
   for (const char* address : {"10.1.2.3/24", "fe80::1/64", "2001:db8::5/64"}) {
     REQUIRE(host->add_address(index, *IpAddress::parse_cidr(address)));
   }
+  LinkAddress temporary{.address = *IpAddress::parse_cidr("2001:db8::a1b2/64"), .temporary = true};
+  world.fake_link(test::FakeWorld::kHost, "vf0").addresses.push_back(temporary);
   Route route;
   route.destination = *IpAddress::parse_cidr("0.0.0.0/0");
   route.gateway = IpAddress::parse("10.1.2.1");

@@ -2,7 +2,12 @@
 
 #include "tests/plugin/tree.h"
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <linux/capability.h>
 
 using namespace vfrail;
 using test::function;
@@ -282,6 +287,48 @@ TEST_CASE("a function whose partition or product data cannot be read is not one 
   REQUIRE(inventory.unread.size() == 1);
   CHECK(inventory.unread[0].id == "0000:05:00.0");
   CHECK(inventory.unread[0].reason.find("EISDIR") != std::string::npos);
+}
+
+namespace {
+
+// The calling thread, and those that it starts, without the capabilities that make file modes void for root.
+class NoOverride {
+ public:
+  NoOverride() {
+    (void)::syscall(SYS_capget, &header_, before_);
+    __user_cap_data_struct less[2]{before_[0], before_[1]};
+    for (const unsigned capability : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH})
+      less[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
+    (void)::syscall(SYS_capset, &header_, less);
+  }
+  NoOverride(const NoOverride&) = delete;
+  NoOverride& operator=(const NoOverride&) = delete;
+  ~NoOverride() { (void)::syscall(SYS_capset, &header_, before_); }
+
+ private:
+  __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct before_[2]{};
+};
+
+}  // namespace
+
+TEST_CASE("product data that only root reads are a warning: the function may manage the NVLink switches") {
+  Tree tree("igb_node");
+  const std::string hca = "sys/bus/pci/devices/0000:05:00.0/";
+  for (const char* file : {"class = 0x020700", "vendor = 0x15b3", "net/ib0/type = 32", "vpd = SW_MNG",
+                           "infiniband/mlx5_9/ports/1/state = 4: ACTIVE"})
+    tree.add(hca + file);
+  const size_t warnings = tree.scan().warnings.size();
+  CHECK(function(tree.scan(), "0000:05:00.0").manages_nvlink);
+  REQUIRE(::chmod((tree.root() + "/" + hca + "vpd").c_str(), 0) == 0);
+  const NoOverride without;
+  const Inventory inventory = tree.scan();
+  CHECK(inventory.unread.empty());
+  CHECK_FALSE(function(inventory, "0000:05:00.0").nvlink_unknown.empty());
+  REQUIRE(inventory.warnings.size() == warnings + 1);
+  CHECK(inventory.warnings.back().find("whether the NVLink switches are managed through 0000:05:00.0 is not "
+                                       "known") == 0);
+  CHECK(inventory.warnings.back().ends_with(" [VF-PERMISSION-DENIED]"));
 }
 
 TEST_CASE("an address that is spelt otherwise than the kernel does is no second device with that id") {

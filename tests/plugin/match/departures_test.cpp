@@ -139,6 +139,17 @@ TEST_CASE("a device in a pod that another resource would offer stays until no co
   }
 }
 
+TEST_CASE("devices that another resource would offer come back together, and what it has besides stays") {
+  const std::string third = "0000:03:02.3";
+  Scene scene;
+  Pools found;
+  found.pools = {pool_of({}), pool_of({kFirst, kSecond, third}, "rest")};
+  for (PoolDevice& device : found.pools[1].devices) device.facts.driver = Driver("mlx5_core");
+  scene.departures.hold(found, scene.published, nullptr, kStart);
+  CHECK(ids(found.pools[0]) == kBoth);
+  CHECK(ids(found.pools[1]) == Texts{third});
+}
+
 TEST_CASE("an unreadable device stays unchanged, however long, and leaves when it is known to be gone") {
   Scene scene;
   scene.answer({}, milliseconds{1});

@@ -88,6 +88,21 @@ TEST_CASE("a device in a pod that selectors see less of goes back to its own res
   }
 }
 
+TEST_CASE("all devices of a resource come back at once out of the one that has got them, in their order") {
+  Tree tree("igb_node");
+  for (const char* id : {"0000:21:10.0", "0000:21:10.4", "0000:41:10.2"}) tree.move_to_pod(id);
+  Pools pools = pools_of(tree, R"({"resourceName":"own","selectors":{"rdmaDevices":["none"]}},
+                                  {"resourceName":"rest","selectors":{"vendors":["8086"]}})");
+  keep_in_use(pools, in_use({"0000:41:10.2", "0000:21:10.0", "0000:21:10.4"}, "intel.com/own"));
+  Texts own;
+  for (const PoolDevice& device : pools.pools[0].devices) own.push_back(device.id());
+  CHECK(own == Texts{"0000:21:10.0", "0000:21:10.4", "0000:41:10.2"});
+  for (const std::string& id : own) CHECK(fault_of(pools, id).empty());
+  Texts rest;
+  for (const PoolDevice& device : pools.pools[1].devices) rest.push_back(device.id());
+  CHECK(rest == Texts{"0000:21:10.2", "0000:21:10.6", "0000:41:10.0", "0000:41:10.4", "0000:41:10.6"});
+}
+
 TEST_CASE("resources of other plugins and invalid ids in kubelet's answer change nothing") {
   Pools pools = pools_of(Tree("igb_node"), kHostdev);
   keep_in_use(pools, in_use({"0000:99:00.0"}, "nvidia.com/gpu"));

@@ -92,6 +92,25 @@ TEST_CASE("a bundle is VF k of each rail, in the order of the rails") {
   CHECK(units[1].fault == "0000:03:00.2: its port is down");
 }
 
+TEST_CASE("bundles that lack the same devices are one sentence, and their devices' faults are none") {
+  Pool rails = pool(UnitKind::bundle, 0, {vf("03", 0), vf("03", 1), vf("03", 2), vf("05", 0), vf("07", 0)});
+  rails.config.prefix = "nvidia.com";
+  rails.config.name = "rails";
+  rails.devices[0].fault = rails.devices[1].fault = {FaultCode::port_down, "its port is down"};
+  const auto units = make_units(rails);
+  CHECK(count_healthy(units) == 0);
+  CHECK(units[1].fault == "rails 0000:05:00.0 0000:07:00.0 have no VF 1 in this pool");
+  CHECK(
+      find_incomplete(rails, units) ==
+      Texts{"nvidia.com/rails: bundle-1 bundle-2 are incomplete: rails 0000:05:00.0 0000:07:00.0 have no VF "
+            "of that index in this pool [VF-BUNDLE-INCOMPLETE]"});
+  rails.devices.pop_back();
+  rails.devices.push_back(vf("05", 1));
+  CHECK(find_incomplete(rails, make_units(rails)) ==
+        Texts{"nvidia.com/rails: bundle-2 is incomplete: rail 0000:05:00.0 has no VF of that index in this "
+              "pool [VF-BUNDLE-INCOMPLETE]"});
+}
+
 TEST_CASE("kubelet gets no NUMA node if the resource excludes topology") {
   Pool devices = pool(UnitKind::device, 0, {vf("03", 0, 1)});
   devices.config.exclude_topology = true;

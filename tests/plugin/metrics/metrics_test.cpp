@@ -144,6 +144,29 @@ TEST_CASE("a resource that matches no device has its series, with 0") {
   CHECK(has_line(text, R"(vfrail_resource_registered{resource="nvidia.com/none"} 0)"));
 }
 
+TEST_CASE("a bundle that lacks a device is an unhealthy unit, although each device is healthy") {
+  MetricsInput input = make_input(1);
+  Pool rails = *input.status->resources.front().pool;
+  rails.config.unit = UnitKind::bundle;
+  rails.devices.clear();
+  for (const uint8_t bus : {uint8_t{3}, uint8_t{5}}) {
+    for (int index = 0; index < (bus == 3 ? 2 : 1); ++index) {
+      PoolDevice& device = rails.devices.emplace_back();
+      device.facts.pf = PciAddress{0, bus, 0, 0};
+      device.facts.address = PciAddress{0, bus, static_cast<uint8_t>(index + 1), 0};
+      device.facts.id = DeviceId(device.facts.address);
+      device.facts.vf_index = index;
+    }
+  }
+  NodeStatus status = *input.status;
+  status.resources.front().pool = PublishedPool(std::move(rails));
+  input.status = std::make_shared<NodeStatus>(status);
+  const std::string text = render_metrics(input);
+  CHECK(has_line(text, R"(vfrail_devices{resource="nvidia.com/hostdev",state="healthy"} 3)"));
+  CHECK(has_line(text, R"(vfrail_units{resource="nvidia.com/hostdev",state="healthy"} 1)"));
+  CHECK(has_line(text, R"(vfrail_units{resource="nvidia.com/hostdev",state="unhealthy"} 1)"));
+}
+
 TEST_CASE("promtool accepts the metrics") {
   check_with_promtool(render_metrics(make_input(3)));
   auto gaps = make_input(2);

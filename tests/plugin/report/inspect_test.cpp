@@ -108,6 +108,26 @@ TEST_CASE("inspect names the configuration it has read, in text and JSON, with i
         std::string::npos);
 }
 
+TEST_CASE("inspect counts the units of bundles, and says which lack a device") {
+  Scene scene;
+  scene.configure(
+      R"({"resourceList":[{"resourceName":"rails","bundle":true,
+                           "selectors":{"rootDevices":["0000:21:00.0#0-3","0000:41:00.0#0-2"]}}]})");
+  const std::string warning =
+      "intel.com/rails: bundle-3 is incomplete: rail 0000:41:00.0 has no VF of that index in this pool "
+      "[VF-BUNDLE-INCOMPLETE]";
+  scene.options.output = Output::wide;
+  const std::string table = scene.inspect().out;
+  CHECK(table.find("\nintel.com/rails: 7 devices: 7 healthy; 4 units: 3 healthy, 1 unhealthy\n") !=
+        std::string::npos);
+  CHECK(table.find("\nwarning: " + warning + "\n") != std::string::npos);
+  const Json json = scene.json();
+  const Json& resource = json.find("resources")->as_array()->at(0);
+  CHECK(*resource.find("units")->as_int() == 4);
+  CHECK(*resource.find("healthy_units")->as_int() == 3);
+  CHECK(json.find("warnings")->text().find(warning) != std::string::npos);
+}
+
 TEST_CASE("inspect shows the distances of the resources' devices in place of their facts") {
   Scene scene;
   scene.configure(kHostdev);
@@ -315,11 +335,10 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
   for (const char* other : {"interval_ms", "traffic", "names", "pod", "percent", "per_second"})
     known.erase(other);
   // What `vfrail plan` prints (plan_test.cpp).
-  for (const char* other : {"fabrics",     "fabric",         "ways",        "way",           "recommended",
-                            "why",         "later",          "not_offered", "configured",    "differences",
-                            "units",       "healthy_units",  "message",     "pods_now",      "isolation",
-                            "takes",       "command",        "optional",    "configuration", "gpudirect",
-                            "own_address", "expected_errors"})
+  for (const char* other : {"fabrics",  "fabric",        "ways",        "way",         "recommended",
+                            "why",      "later",         "not_offered", "configured",  "differences",
+                            "message",  "pods_now",      "isolation",   "takes",       "command",
+                            "optional", "configuration", "gpudirect",   "own_address", "expected_errors"})
     known.erase(other);
   for (size_t i = 0; i < kCounts; ++i) known.erase(name_of(static_cast<Count>(i)));
   for (const std::string& name : known) {
