@@ -33,7 +33,7 @@ Result<> read_place(const SysRoot& sys, const std::string& name, Rail& out) {
   const auto device = TRY(read_device(sys, *id, kWanted), "");
   if (!device) return {};
   if (id->pci()) out.pci = name;
-  if (id->pci() && device->pf) out.pf = device->pf->text();  // a sub-function is no VF
+  if (id->pci() && device->pf) out.pf = device->pf->text();  // a sub-function is not a VF
   out.driver = device->driver.name();
   out.netdevs = device->netdev_names();
   out.numa_node = device->numa_node;

@@ -80,7 +80,7 @@ struct AttachPlan {
 };
 
 // What the attachment must have and the host lacks (Device::missing_part()). Of `state` the device, what was
-// allocated of it, and whether its netdev is in the pod. The nodes that a container was allocated tell that
+// allocated of it, and whether its netdev is in the pod. The nodes that a container was allocated show that
 // the device has an RDMA device: while that is being moved, nothing else does.
 std::string missing_part(const NetConf& conf, const State& state);
 

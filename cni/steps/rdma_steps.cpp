@@ -311,7 +311,7 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
     if (!searched || last) {
       auto fetched = return_from_anywhere(missing.devices(), record, world);
       if (!TRY(missing.inspect_again(), "")) return {};
-      // A namespace without any of them that cannot be listed is no failure before the last time.
+      // A namespace without any of them that cannot be listed is not a failure before the last time.
       if (last && !fetched && fetched.error().code != Errc::denied) return fetched;
     }
     if (!hidden && now >= soon) {

@@ -29,7 +29,7 @@ std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses);
 struct Gid {
   uint32_t index = 0;
   IpAddress address;     // of IPv4 addresses the mapped one, ::ffff:10.0.0.2
-  int roce_version = 0;  // 1, 2; 0: the port is no Ethernet port, or it cannot be read
+  int roce_version = 0;  // 1, 2; 0: the port is not an Ethernet port, or it cannot be read
   std::string netdev;    // whose address it is
 };
 // All of them, by index. `port` is the folder of the port: ".../infiniband/mlx5_2/ports/1".

@@ -45,7 +45,7 @@ Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::stri
 std::string rdma_port_folder(const std::string& rdma, uint32_t number);
 // The files of one port, in the folder `base` ("", or with a slash at the end).
 Result<RdmaPort> read_rdma_port(const DeviceFolder& folder, const std::string& base, uint32_t number);
-// "400 Gb/sec (4X NDR)", and that in Mb/s; no value for a text that is none.
+// "400 Gb/sec (4X NDR)", and that in Mb/s; no value for any other text.
 Result<std::string> read_port_rate(const DeviceFolder& folder, const std::string& base);
 std::optional<uint32_t> rate_mbps(const std::string& rate);
 
