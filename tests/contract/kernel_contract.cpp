@@ -48,6 +48,24 @@ void check_lookup(ContractBench& bench, const Link& before) {
   CHECK(errno_of(bench.host.change_link(999'999, {.up = true})) == ENODEV);
 }
 
+// As many alternative names as a link can have (rtnl_alt_ifname()), with which its message is longer than 64
+// KiB. With 480 it fills the socket (SO_RCVBUF), which then takes no second one.
+void check_many_names(ContractBench& bench, const Link& before) {
+  std::vector<std::string> names;
+  for (int i = 1000; i < 1495; ++i) {
+    names.push_back(std::to_string(i) + std::string(123, 'x'));
+    REQUIRE(bench.host.add_altname(before.index, names.back()));
+    if (names.size() != 480 && names.size() != 495) continue;
+    CHECK(link_in(bench.host, before.name).altnames == names);
+    CHECK(link_in(bench.host, names.back()).index == before.index);
+    const auto links = bench.host.links();
+    REQUIRE(links);
+    CHECK(std::count_if(links->begin(), links->end(),
+                        [&](const Link& one) { return one.index == before.index; }) == 1);
+  }
+  for (const std::string& name : names) REQUIRE(bench.host.remove_altname(before.index, name));
+}
+
 // Each namespace has its own devices in it.
 void check_sysfs(ContractBench& bench, const std::string& name_in_host) {
   const auto host = bench.host.sysfs();
@@ -492,6 +510,7 @@ void check_kernel_contract(ContractBench bench) {
   const auto now = [&] { return link_in(bench.host, bench.link); };
   CHECK(bench.host.netns_id() != bench.pod.netns_id());
   check_lookup(bench, before);
+  check_many_names(bench, now());
   check_limits(bench, now());
   check_flags(bench, now());
   check_options(bench, now());

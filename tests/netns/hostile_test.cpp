@@ -183,6 +183,14 @@ void move_to_host(const std::string& pod, const std::string& name) {
   REQUIRE(socket->request(message).ok());
 }
 
+// With 496 alternative names, as many as the kernel accepts, the interface's message is longer than 64 KiB.
+std::string many_names(const std::string& name, int count = 496) {
+  std::string out;
+  for (int i = 1000; i < 1000 + count; ++i)
+    out += "link property add dev " + name + " altname " + std::to_string(i) + std::string(123, 'x') + "\n";
+  return out;
+}
+
 std::string octets(int i) { return std::to_string(i / 250) + "." + std::to_string(i % 250 + 1); }
 
 }  // namespace
@@ -330,6 +338,49 @@ TEST_CASE("A hundred interfaces stacked upon the device are removed at once") {
   node.batch(node.pod, commands);
   node.run_well(node.call("DEL"));
   CHECK_THAT(node.in_pod(node.pod, "ip -br link"), !Contains("m99") && !Contains("m0"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("An interface that has all the names it can have is found, and loses them") {
+  Hostile node;
+  node.run_well(node.call("ADD"));
+  const std::string make = "ip link add spy link net1 type macvlan mode bridge";
+  // With 480 the answer fills the socket, and the kernel drops what it would send behind it.
+  SECTION("the device itself") { node.batch(node.pod, many_names("net1", GENERATE(480, 496))); }
+  SECTION("the device itself, whose namespace has ended") {
+    node.batch(node.pod, many_names("net1"));
+    node.in_pod(node.pod, "ip link set net1 netns " + std::to_string(::getpid()) + " name vf1");
+    REQUIRE(shell("ip -br link show vf1").find("vf1") != std::string::npos);
+  }
+  SECTION("stacked on it in the pod") {
+    node.in_pod(node.pod, make + "; ip link set spy up");
+    node.batch(node.pod, many_names("spy"));
+  }
+  SECTION("stacked on it in the namespace of an accomplice") {
+    node.in_pod(node.pod, make + "; ip link set spy netns " + node.accomplice);
+    node.in_pod(node.accomplice, "ip link set spy up");
+    node.batch(node.accomplice, many_names("spy"));
+  }
+  node.run_well(node.call("DEL"));
+  CHECK_THAT(node.in_pod(node.pod, "ip link") + node.in_pod(node.accomplice, "ip link"), !Contains("spy"));
+  CHECK(node.world() == node.before);
+  CHECK(node.nothing_of_ours());
+}
+
+TEST_CASE(
+    "With podNetAdmin, an interface that has all the names it can have is found in a hidden namespace") {
+  Hostile node;
+  Hidden hidden(node, Keeper::descriptor);
+  Call add = node.call("ADD");
+  add.config.set("podNetAdmin", true);
+  Call del = node.call("DEL");
+  del.config = add.config;
+  node.run_well(add);
+  node.in_pod(node.pod, "ip link add spy link net1 netns " + hidden.path() + " type macvlan mode bridge");
+  node.in_pod(hidden.path(), "ip link set spy up");
+  node.batch(hidden.path(), many_names("spy"));
+  node.run_well(del);
+  CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
   CHECK(node.world() == node.before);
 }
 
