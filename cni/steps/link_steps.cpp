@@ -125,6 +125,7 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
   LinkChange change;
   // IPoIB's address contains the number of a queue pair, which differs each time; its GUID is set at the PF.
   if (now.mac != before.mac && !before.ipoib()) change.mac = before.mac;
+  if (before.has_other_broadcast(now)) change.broadcast = before.broadcast;
   if (now.mtu != before.mtu) change.mtu = before.mtu;
   if (now.tx_queue_len != before.tx_queue_len) change.tx_queue_len = before.tx_queue_len;
   if (now.alias != before.alias) change.alias = before.alias;
@@ -177,6 +178,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
     apply("mac", {.mac = change.mac});
     if (now.up()) apply("up", {.up = true});
   }
+  if (change.broadcast) apply("broadcast", {.broadcast = change.broadcast});
   if (change.mtu) apply("mtu", {.mtu = change.mtu});
   if (change.tx_queue_len) apply("txQLen", {.tx_queue_len = change.tx_queue_len});
   if (change.alias) apply("alias", {.alias = change.alias});

@@ -52,6 +52,9 @@ void read_link_attribute(int type, const nlattr* value, Link& link) {
     case IFLA_ADDRESS:
       link.mac.bytes = bytes_of(value);
       break;
+    case IFLA_BROADCAST:
+      link.broadcast.bytes = bytes_of(value);
+      break;
     case IFLA_PERM_ADDRESS:
       link.permanent_mac.bytes = bytes_of(value);
       break;
@@ -120,7 +123,7 @@ constexpr size_t kMaxLinkAddress = 32;  // MAX_ADDR_LEN of linux/netdevice.h
 // Names become paths below /sys/class/net and keys of records, whoever gave them.
 bool is_sound(const Link& link) {
   return valid_ifname(link.name) && link.mac.bytes.size() <= kMaxLinkAddress &&
-         link.permanent_mac.bytes.size() <= kMaxLinkAddress;
+         link.broadcast.bytes.size() <= kMaxLinkAddress && link.permanent_mac.bytes.size() <= kMaxLinkAddress;
 }
 
 bool is_sound(const IpAddress& address) {

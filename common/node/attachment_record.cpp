@@ -229,6 +229,7 @@ Json format_link(const LinkBefore& link) {
   out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
   out.set("promisc", link.promisc).set("allmulti", link.allmulti);
   out.set("lower", link.lower).set("permanentMac", link.permanent_mac.text());
+  out.set("broadcast", link.broadcast.text());
   Json options = Json::object();
   for (const auto& row : LinkOptions::kRows) {
     if (const auto& value = link.options.*row.value) options.set(row.name, *value);
@@ -256,6 +257,7 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
   out.lower = static_cast<int>(TRY(reader.integer("lower", 0, INT32_MAX), "").value_or(0));
   if (reader.value("permanentMac") != nullptr) out.permanent_mac = TRY(mac_of(reader, "permanentMac"), "");
+  if (reader.value("broadcast") != nullptr) out.broadcast = TRY(mac_of(reader, "broadcast"), "");
   if (const Json::Object* options = TRY(reader.object("options"), "")) {
     ObjectReader inner(*options, "link.options");
     for (const auto& row : LinkOptions::kRows) {

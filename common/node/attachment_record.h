@@ -56,11 +56,17 @@ struct LinkBefore {
   MacAddress permanent_mac =
       {};                    // the hardware's own, which tells the ports of one function apart; empty: none
   LinkOptions options = {};  // none in the records of older versions: then none is restored
+  // Empty: the record is an older version's, or the kind has none; then it is not restored.
+  MacAddress broadcast = {};
   // Indices of the host's interfaces that stood on it: what else stands on it afterwards is the pod's. No
   // value: the record is an older version's, or of another plugin's attachment.
   std::optional<std::vector<int>> uppers = std::nullopt;
 
   bool ipoib() const { return mac.ipoib(); }
+  // That of IPoIB has its partition in it, which is not the pod's to choose.
+  bool has_other_broadcast(const Link& now) const {
+    return !broadcast.bytes.empty() && !ipoib() && now.broadcast != broadcast;
+  }
   // Ends with its namespace. The kernel returns hardware instead: its interface has a device below it, and
   // only older kernels, which do not report it, show neither device nor kind.
   bool ends_with_its_namespace() const { return parent_device.empty() && !kind.empty(); }

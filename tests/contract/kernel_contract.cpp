@@ -182,10 +182,13 @@ void check_addresses(ContractBench& bench, const Link& before) {
 void check_limits(ContractBench& bench, const Link& before) {
   CHECK(errno_of(bench.host.change_link(before.index, {.mtu = 20})) == EINVAL);
   CHECK(link_in(bench.host, before.name).mtu == before.mtu);
-  change(bench.host, before.index, {.tx_queue_len = 777, .alias = "contract"});
+  const MacAddress broadcast = *MacAddress::parse("02:00:00:00:66:66");
+  change(bench.host, before.index, {.broadcast = broadcast, .tx_queue_len = 777, .alias = "contract"});
+  CHECK(link_in(bench.host, before.name).broadcast == broadcast);
   CHECK(link_in(bench.host, before.name).tx_queue_len == 777);
   CHECK(link_in(bench.host, before.name).alias == "contract");
-  change(bench.host, before.index, {.tx_queue_len = before.tx_queue_len, .alias = ""});
+  change(bench.host, before.index,
+         {.broadcast = before.broadcast, .tx_queue_len = before.tx_queue_len, .alias = ""});
   CHECK(link_in(bench.host, before.name) == before);
 }
 

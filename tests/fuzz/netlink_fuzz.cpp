@@ -25,6 +25,7 @@ void check_link(NlBytes message) {
   // It becomes part of paths below /sys/class/net and of the device's key.
   MUST(is_file_name(link->name) && valid_ifname(link->name));
   MUST(link->mac.bytes.size() <= kMaxLinkAddress && link->permanent_mac.bytes.size() <= kMaxLinkAddress);
+  MUST(link->broadcast.bytes.size() <= kMaxLinkAddress);
   MUST(link->phys_switch_id.size() <= 2 * message.size());
   size_t total = 0;
   for (const std::string& name : link->altnames) {

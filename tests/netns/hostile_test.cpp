@@ -203,6 +203,7 @@ TEST_CASE("Names, addresses, flags, queues and lists that a pod has set are gone
       "ip link set net1 down; ip link set net1 name evil0; ip link set evil0 address 02:00:00:00:66:66;"
       "ip link set evil0 mtu 1300 promisc on allmulticast on txqueuelen 7 alias evil up;"
       "ip link property add dev evil0 altname vf2x altname another-device-of-this-node;"
+      "ip link set evil0 broadcast 02:00:00:00:66:02;"
       "tc qdisc add dev evil0 clsact; tc qdisc add dev evil0 root tbf rate 1mbit burst 10k latency 50ms;"
       "ip neigh add 10.7.0.9 lladdr 02:00:00:00:66:01 dev evil0; ip maddr add 01:00:5e:00:66:66 dev evil0;"
       "bridge fdb add 02:00:00:00:66:55 dev evil0 self;"

@@ -81,6 +81,8 @@ Bytes full_link() {
   info.text(IFLA_INFO_KIND, "veth");
   Bytes out = link_header();
   out.text(IFLA_IFNAME, "eth7").raw(IFLA_ADDRESS, {2, 0, 0, 0, 0, 1}).number<uint32_t>(IFLA_MTU, 1500);
+  out.raw(IFLA_BROADCAST, {255, 255, 255, 255, 255, 255});
+  out.nest(IFLA_PROTO_DOWN_REASON | NLA_F_NESTED, Bytes().number<uint32_t>(IFLA_PROTO_DOWN_REASON_VALUE, 9));
   out.number<uint32_t>(IFLA_MIN_MTU, 68)
       .number<uint32_t>(IFLA_MAX_MTU, 9216)
       .number<uint32_t>(IFLA_TXQLEN, 1000);
@@ -193,6 +195,7 @@ TEST_CASE("Every attribute of a link is read") {
   expected.altnames = {"enp5s0f0v2", "a-rather-long-alternative-name"};
   expected.type = 1;
   expected.mac = *MacAddress::parse("02:00:00:00:00:01");
+  expected.broadcast = *MacAddress::parse("ff:ff:ff:ff:ff:ff");
   expected.permanent_mac = *MacAddress::parse("02:00:00:00:00:09");
   expected.mtu = 1500;
   expected.min_mtu = 68;
@@ -211,6 +214,7 @@ TEST_CASE("Every attribute of a link is read") {
   expected.options = {.flags = 0,
                       .mode = 1,
                       .group = 7,
+                      .proto_down_reason = 9,
                       .proto_down = 1,
                       .gso_max_size = 30'000,
                       .gso_max_segs = 100,
