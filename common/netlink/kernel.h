@@ -157,6 +157,8 @@ struct RdmaDevice {
   uint32_t index = 0;
   std::string name;
   uint64_t node_guid = 0;
+  // Whether the name can be part of a path. A pod can choose any characters (ib_device_rename()).
+  bool has_sound_name() const { return name.find('/') == std::string::npos && name != "." && name != ".."; }
   bool operator==(const RdmaDevice&) const = default;
 };
 

@@ -314,10 +314,8 @@ Result<RdmaDevice> parse_rdma_device(NlBytes message) {
         if (type == RDMA_NLDEV_ATTR_DEV_NAME) out.name = text_of(value);
         if (type == RDMA_NLDEV_ATTR_NODE_GUID) out.node_guid = number_of<uint64_t>(value);
       });
-  // sysfs has a folder of that name.
-  const bool named =
-      !out.name.empty() && out.name.find('/') == std::string::npos && out.name != "." && out.name != "..";
-  if (!fits || !has_index || !named) return malformed("attributes of an RDMA device");
+  // Whatever the name is: one that a pod has chosen must not hide the devices of others.
+  if (!fits || !has_index || out.name.empty()) return malformed("attributes of an RDMA device");
   return out;
 }
 

@@ -391,6 +391,14 @@ void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
   REQUIRE(with.rename_rdma_device(index, "contract_rdma"));
   CHECK(rdma_name(with, index) == "contract_rdma");
   CHECK(with.rename_rdma_device(index, "contract_rdma"));
+  {
+    INFO("a name can have any characters, and its device is listed with the others");
+    const auto listed = with.rdma_devices();
+    REQUIRE(with.rename_rdma_device(index, "contract/rdma"));
+    CHECK(rdma_name(with, index) == "contract/rdma");
+    CHECK(with.rdma_devices()->size() == listed->size());
+    REQUIRE(with.rename_rdma_device(index, "contract_rdma"));
+  }
   const auto others = bench.host.rdma_devices();
   REQUIRE(others);
   const auto other =

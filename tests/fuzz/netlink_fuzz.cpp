@@ -86,7 +86,9 @@ void check_routes(NlBytes message) {
 void check_rdma(NlBytes message) {
   const auto device = parse_rdma_device(message);
   if (!device) check_refusal(device.error());
-  if (device) MUST(is_file_name(device->name));  // sysfs has a folder of that name
+  // sysfs has a folder of that name.
+  if (device) MUST(!device->name.empty());
+  if (device && device->has_sound_name()) MUST(is_file_name(device->name.substr(0, 255)));
   const auto counters = parse_rdma_counters(message);
   if (!counters) check_refusal(counters.error());
   if (counters) {

@@ -990,7 +990,9 @@ void FakeWorld::write_sysfs() const {
   for (const FakeRdma& rdma : rdma_) {
     if (rdma.netns == kNowhere) continue;
     const fs::path folder = devices / rdma.pci;
-    if (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared) {
+    // The kernel fails to list a folder with a name like "a/b" (verify_dirent_name()).
+    const bool listed = rdma.device.has_sound_name();
+    if (listed && (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared)) {
       fs::create_directories(folder / "infiniband" / rdma.device.name / "ports/1");
       std::ofstream(folder / "infiniband" / rdma.device.name / "ports/1/link_layer")
           << rdma.link_layer << "\n";

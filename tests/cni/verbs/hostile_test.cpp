@@ -54,7 +54,9 @@ struct Hostile : TwoVfs {
 TEST_CASE("an RDMA device that its pod has renamed is restored under its own name") {
   Hostile node;
   node.attach();
-  node.world.rdma("mlx5_0").device.name = "evil0";
+  const std::string name = GENERATE(as<std::string>(), "evil0", "a/b", "..");
+  CAPTURE(name);
+  REQUIRE(node.world.open(kPodNetns)->rename_rdma_device(0, name));
   SECTION("by DEL") { node.detach_well(); }
   SECTION("by DEL after the end of the namespace") {
     node.world.end_netns(kPod);

@@ -509,8 +509,18 @@ TEST_CASE("An RDMA device has index, name and node GUID") {
 TEST_CASE("An RDMA device without index or name is malformed") {
   CHECK_FALSE(parse_rdma_device(Bytes().text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0").message(0x1401)));
   CHECK_FALSE(parse_rdma_device(Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 0).message(0x1401)));
-  Bytes goes_up = Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 0);
-  CHECK_FALSE(parse_rdma_device(goes_up.text(RDMA_NLDEV_ATTR_DEV_NAME, "../x").message(0x1401)));
+}
+
+TEST_CASE("An RDMA device with a name that is no file's is a device, and its name is not sound") {
+  for (const char* name : {"a/b", "..", ".", "../x"}) {
+    CAPTURE(name);
+    Bytes named = Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 4);
+    const auto device = parse_rdma_device(named.text(RDMA_NLDEV_ATTR_DEV_NAME, name).message(0x1401));
+    REQUIRE(device);
+    CHECK(*device == RdmaDevice{4, name, 0});
+    CHECK_FALSE(device->has_sound_name());
+  }
+  CHECK(RdmaDevice{4, "mlx5_4..", 0}.has_sound_name());
 }
 
 TEST_CASE("The RDMA namespace mode is exclusive for 0 and shared for 1") {
