@@ -303,7 +303,6 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
   out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
-  if (plan.link) out.index_in_pod = plan.link->index;
   for (const RdmaDevice& device : plan.rdma) {
     out.rdma.push_back(device.name);
     out.rdma_index.push_back(device.index);

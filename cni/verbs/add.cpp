@@ -144,7 +144,6 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
   now.rdma = fresh.rdma;
   now.rdma_index = fresh.rdma_index;
   now.rdma_in_pod = fresh.rdma_in_pod;
-  now.index_in_pod = fresh.index_in_pod;
   TRY(world.store.save(now), "save the names of the RDMA devices");
   record = std::move(now);
   return plan;
@@ -198,8 +197,8 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   if (plan.link) TRY(tune_device(*plan.link, plan.tuning, world), "");
   std::optional<Link> link;
   if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
-  if (link && link->index != record.index_in_pod) {
-    // Another interface of the pod already had the index.
+  if (link && link->index != plan.link->index) {
+    // Another interface of the pod already had the index. Otherwise it is saved with what the pod has got.
     Record now = record;
     now.index_in_pod = link->index;
     TRY(world.store.save(now), "save the interface's index in the pod");

@@ -310,7 +310,8 @@ std::string format_record(const Record& record) {
   out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text()).set("rdma", Json(record.rdma));
   out.set("rdmaInPod", Json(record.rdma_in_pod));
-  out.set("rdmaIndex", format_indices(record.rdma_index)).set("indexInPod", record.index_in_pod);
+  out.set("rdmaIndex", format_indices(record.rdma_index));
+  if (record.index_in_pod != 0) out.set("indexInPod", record.index_in_pod);
   if (record.allocated_file) out.set("allocatedFile", *record.allocated_file);
   if (record.in_pod) out.set("inPod", format_in_pod(*record.in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
@@ -354,9 +355,7 @@ Result<Record> parse_record(std::string_view text) {
       TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device"), "").value_or(std::vector<uint32_t>());
   if (!out.rdma_index.empty() && out.rdma_index.size() != out.rdma.size())
     return reader.error("rdmaIndex", "must be as many as in rdma");
-  // Records of older versions do not have it; the kernel keeps an index where it can.
-  const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
-  out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;
+  out.index_in_pod = static_cast<int>(TRY(reader.integer("indexInPod", 0, INT32_MAX), "").value_or(0));
   out.allocated_file = TRY(reader.text("allocatedFile"), "");
   if (const Json::Object* in_pod = TRY(reader.object("inPod"), ""))
     out.in_pod = TRY(parse_in_pod(*in_pod), "");

@@ -113,9 +113,12 @@ struct Record {
   std::string device_key;
   std::optional<DeviceId> device;
   std::optional<LinkBefore> link;  // no value for devices without a netdev
-  int index_in_pod = 0;            // of the netdev; a move keeps it unless the pod has it already
-  std::optional<uint32_t> port;    // dev_port of the netdev: which one, where the function has several
-  std::optional<VfBefore> vf;      // no value: no setting was to be changed
+  // Of the netdev; a move keeps it unless the pod has it already. 0: nothing says that it has moved, as
+  // before the move and after a kill, when another interface of the pod can have the index it had in the
+  // host.
+  int index_in_pod = 0;
+  std::optional<uint32_t> port;  // dev_port of the netdev: which one, where the function has several
+  std::optional<VfBefore> vf;    // no value: no setting was to be changed
   bool rebinding = false;  // its driver is being bound again: a kill, or a failure, leaves it without one
   // The IPAM plugin answered ADD with an error and refused the DEL of the roll-back, too: it holds no
   // address.

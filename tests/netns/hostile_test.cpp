@@ -493,6 +493,40 @@ TEST_CASE("An interface that the pod had before is never taken for the device") 
   CHECK(node.nothing_of_ours());
 }
 
+TEST_CASE("An ADD that fails before the move does not take an interface of the pod for its device") {
+  Hostile node;
+  shell("ip link add mv0 link vf1 type macvlan mode bridge");
+  const std::string index = shell("ip -o link show mv0");
+  shell("ip link add link vf1 netns " + node.pod + " index " + index.substr(0, index.find(':')) +
+        " name eth0 type macvlan mode bridge");
+  const std::string now = node.world();
+  const std::string pod = node.in_pod(node.pod, "ip -br link show eth0");
+  Call add = node.call("ADD");
+  add.config = *Json::parse(
+      R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","device":"mv0","rings":{"rx":7}})");
+  const Outcome outcome = node.run(add);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status != 0);
+  CHECK_THAT(message_of(outcome), Contains("rings") && !Contains("rollback"));
+  CHECK(node.in_pod(node.pod, "ip -br link show eth0") == pod);
+  CHECK(node.world() == now);
+}
+
+TEST_CASE("A reason to be kept down that a pod has set is gone after DEL") {
+  Hostile node;
+  shell("ip link add mv0 link vf1 type macvlan mode bridge");
+  Call call = node.call("ADD");
+  call.config = *Json::parse(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","device":"mv0"})");
+  node.run_well(call);
+  node.in_pod(node.pod, "ip link set net1 protodown on; ip link set net1 protodown_reason 3 on");
+  call.verb = "DEL";
+  const Outcome outcome = node.run(call);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(shell("ip -d link show mv0"), !Contains("protodown"));
+  CHECK(shell("ls " + node.path("state/unclean") + " 2> /dev/null || true").empty());
+}
+
 TEST_CASE("A pod cannot make another pod's ADD or DEL fail") {
   Hostile node;
   node.run_well(node.call("ADD"));
