@@ -69,6 +69,8 @@ void compare(const char* what, const T& now, const T& before, std::vector<std::s
 std::vector<std::string> link_differences(const LinkBefore& before, const Link& now) {
   std::vector<std::string> out;
   if (now.mac != before.mac) out.push_back("its address is " + now.mac.text() + ", was " + before.mac.text());
+  if (before.has_other_broadcast(now))
+    out.push_back("its broadcast address is " + now.broadcast.text() + ", was " + before.broadcast.text());
   compare("its MTU", now.mtu, before.mtu, out);
   compare("its queue length", now.tx_queue_len, before.tx_queue_len, out);
   if (now.alias != before.alias)

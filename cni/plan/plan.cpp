@@ -15,10 +15,11 @@ namespace {
 LinkBefore before(const Link& link, const std::vector<Link>& uppers) {
   std::vector<int> above(uppers.size());
   std::transform(uppers.begin(), uppers.end(), above.begin(), [](const Link& upper) { return upper.index; });
-  return LinkBefore{link.index, link.name,          link.altnames,      link.mac,
-                    link.mtu,   link.tx_queue_len,  link.alias,         link.up(),
-                    link.kind,  link.parent_device, link.promisc_set(), link.allmulti_set(),
-                    link.lower, link.permanent_mac, link.options,       std::move(above)};
+  return LinkBefore{link.index,      link.name,          link.altnames,      link.mac,
+                    link.mtu,        link.tx_queue_len,  link.alias,         link.up(),
+                    link.kind,       link.parent_device, link.promisc_set(), link.allmulti_set(),
+                    link.lower,      link.permanent_mac, link.options,       link.broadcast,
+                    std::move(above)};
 }
 
 Result<> check_pod(const Request& request, const State& state) {
@@ -309,7 +310,6 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   if (plan.vf) out.vf = VfBefore{plan.vf->before, plan.vf->rebind};
   out.routing_table = plan.routing_table;
   if (plan.link) out.pod_mac = plan.mac.value_or(plan.link->mac);
-  if (plan.link) out.index_in_pod = plan.link->index;
   for (const auto& [device, in_pod] : plan.rdma) out.rdma.push_back({device.name, in_pod, device.index});
   out.allocated_file = state.allocated ? state.allocated->file : "";
   out.config = request.config.text();

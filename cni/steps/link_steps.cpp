@@ -1,6 +1,5 @@
-#include "cni/node/boot.h"
-#include "cni/node/device.h"
 #include "cni/node/hidden_namespaces.h"
+#include "cni/steps/find_link.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 
@@ -14,76 +13,6 @@ namespace {
 
 // The name that the kernel chooses when the old one is taken (default_device_exit_net() in net/core/dev.c).
 constexpr const char* kFallbackName = "dev%d";
-
-// What neither a move nor a pod changes: the device below, the kind and the lower interface. Interfaces of
-// one kind on one parent share these, so more is needed to identify one of them.
-bool is_such(const LinkBefore& before, const Link& link) {
-  if (link.kind != before.kind || link.parent_device != before.parent_device) return false;
-  return before.lower == 0 || link.lower == 0 || link.lower == before.lower;
-}
-
-// In the host, where a pod cannot rename it.
-bool is_the_links(const Record& record, const Link& link) {
-  const LinkBefore& before = *record.link;
-  if (!before.parent_device.empty()) return link.parent_device == before.parent_device;
-  if (!is_such(before, link)) return false;
-  // With name and index alone, too, because the address can be the pod's choice: on kernels before 5.14,
-  // which report no device below, hardware returns with it from an ended namespace, and every interface keeps
-  // it if a move back was killed. An index is not used twice.
-  const bool same_name = link.name == before.name || link.name == record.attachment.ifname;
-  return link.mac == record.pod_mac || link.mac == before.mac || (same_name && link.index == before.index);
-}
-
-// Not under its index: the pod has moved hardware away and back, or the record was written before the move
-// and another interface of the pod had the index. `holder` is the interface that has it now.
-Result<std::optional<Link>> find_by_more_than_index(const Record& record, const std::optional<Link>& holder,
-                                                    Kernel& pod) {
-  const LinkBefore& before = *record.link;
-  const std::string& ifname = record.attachment.ifname;
-  auto link = TRY(pod.find_link(ifname), "in the pod");
-  const bool own_address = link && (link->mac == record.pod_mac || link->mac == before.mac);
-  if (!before.ends_with_its_namespace()) {
-    if (link && link->name == ifname && is_such(before, *link)) return link;
-    // Two candidates are the ports of one function. The address decides only then, because some drivers
-    // change their own address with another one (igbvf_reset()).
-    std::vector<Link> all = TRY(pod.links(), "find the device in the pod");
-    std::erase_if(all, [&](const Link& one) { return !is_such(before, one); });
-    if (all.size() > 1)
-      std::erase_if(all, [&](const Link& one) { return one.permanent_mac != before.permanent_mac; });
-    return all.size() == 1 ? std::optional<Link>(std::move(all.front())) : std::nullopt;
-  }
-  // A virtual interface keeps its index. Nothing has it, so the interface is gone and another one has its
-  // name.
-  if (!holder || record.index_in_pod != before.index) return std::optional<Link>();
-  if (link && link->name == ifname && own_address && is_such(before, *link)) return link;
-  // A move that failed half-way has not renamed it yet (finish_without_mac()).
-  link = TRY(pod.find_link(before.name), "in the pod");
-  const bool its_address = link && link->mac == before.mac;
-  if (link && link->index != holder->index && its_address && is_such(before, *link)) return link;
-  return std::optional<Link>();
-}
-
-// The record's netdev in the host; no value while it is in another namespace.
-Result<std::optional<Link>> find_its_link(const Record& record, const World& world) {
-  const LinkBefore& before = *record.link;
-  // What this host has under its name is another, whatever else fits: indices begin anew in a namespace.
-  if (ended_with_its_host(record, world)) return std::optional<Link>();
-  if (record.device) {
-    const Facts wanted = record.port ? Facts::dev_ports : Facts::netdevs;
-    const auto device = TRY(read_device(world.sys, *record.device, wanted), "").value_or(Device());
-    for (const Netdev& netdev : device.netdevs) {
-      if (netdev.dev_port != record.port) continue;  // another netdev of the same function
-      auto link = TRY(world.host.find_link(netdev.name), "");
-      if (link && is_the_links(record, *link)) return link;
-    }
-    return std::optional<Link>();
-  }
-  auto link = TRY(world.host.find_link(before.name), "");
-  if (link && is_the_links(record, *link)) return link;
-  link = TRY(world.host.find_link(record.attachment.ifname), "");
-  if (link && is_the_links(record, *link)) return link;
-  return std::optional<Link>();
-}
 
 // Another attached device that returned from an ended namespace under this name, which its pod gave it. It is
 // renamed; its own DEL finds it by its properties.
@@ -107,9 +36,10 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // The name to restore: the old one, unless another interface uses it by now.
-Result<std::string> name_in_host(const Record& record, const std::optional<int>& own_index, World& world) {
+// `holder` has that name now.
+Result<std::string> name_in_host(const Record& record, const std::optional<Link>& holder,
+                                 const std::optional<int>& own_index, World& world) {
   const LinkBefore& before = *record.link;
-  const auto holder = TRY(world.host.find_link(before.name), "");
   if (!holder || holder->index == own_index) return before.name.text();
   if (TRY(rename_name_holder(*holder, before.name, world), "")) return before.name.text();
   world.log.warning("the interface was restored under another name, because its own is in use",
@@ -125,6 +55,7 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
   LinkChange change;
   // IPoIB's address contains the number of a queue pair, which differs each time; its GUID is set at the PF.
   if (now.mac != before.mac && !before.ipoib()) change.mac = before.mac;
+  if (before.has_other_broadcast(now)) change.broadcast = before.broadcast;
   if (now.mtu != before.mtu) change.mtu = before.mtu;
   if (now.tx_queue_len != before.tx_queue_len) change.tx_queue_len = before.tx_queue_len;
   if (now.alias != before.alias) change.alias = before.alias;
@@ -175,6 +106,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
     apply("mac", {.mac = change.mac});
     if (now.up()) apply("up", {.up = true});
   }
+  if (change.broadcast) apply("broadcast", {.broadcast = change.broadcast});
   if (change.mtu) apply("mtu", {.mtu = change.mtu});
   if (change.tx_queue_len) apply("txQLen", {.tx_queue_len = change.tx_queue_len});
   if (change.alias) apply("alias", {.alias = change.alias});
@@ -193,7 +125,8 @@ Result<> settle(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
-    const std::string name = TRY(name_in_host(record, now.index, world), "");
+    const auto holder = TRY(world.host.find_link(before.name), "");
+    const std::string name = TRY(name_in_host(record, holder, now.index, world), "");
     if (name == before.name) change.name = name;
   }
   if (now.up() != before.up) change.up = before.up;
@@ -238,10 +171,13 @@ void rename_before_move(const Link& link, const std::string& name, Kernel& pod) 
 
 Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, World& world) {
   const LinkBefore& before = *record.link;
+  const auto holder = TRY(world.host.find_link(before.name), "");
+  // Never moved, or returned already: what the pod has is another with its index.
+  if (holder && is_still_in_host(before, *holder)) return settle(record, *holder, world);
   TRY(drop_foreign_altnames(before, link, pod), "");
   LinkChange change = difference(before, link);
   change.netns_fd = world.host.netns_fd();
-  change.name = TRY(name_in_host(record, std::nullopt, world), "");
+  change.name = TRY(name_in_host(record, holder, std::nullopt, world), "");
   change.up = before.up;
   rename_before_move(link, *change.name, pod);
   const bool whole = static_cast<bool>(pod.change_link(link.index, change));
@@ -258,7 +194,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
     TRY(pod.change_link(still_there->index, bare),
         "move " + link.name + " back to the host as " + *change.name);
   }
-  const auto now = TRY(find_its_link(record, world), "");
+  const auto now = TRY(find_link_in_host(record, world), "");
   return now ? settle(record, *now, world) : Result<>();
 }
 
@@ -269,7 +205,8 @@ Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& hos
                             Error refusal) {
   const auto still = TRY(host.find_link(record.link->index), "");
   if (still && still->name == record.link->name) return refusal;  // it was not about the address
-  const auto link = TRY(find_link_in_pod(record, pod), "");
+  auto link = TRY(pod.find_link(record.link->name), "");
+  if (!link || !is_such(*record.link, *link)) link = TRY(find_link_in_pod(record, pod), "");
   if (!link) return refusal;
   change.netns_fd = -1;
   const auto address = std::exchange(change.mac, std::nullopt);
@@ -311,18 +248,6 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
   return std::move(*link);
 }
 
-Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod) {
-  if (!record.link) return std::optional<Link>();
-  // Found by index alone: it stays with the interface for as long as that exists.
-  auto link = TRY(pod.find_link(record.index_in_pod), "in the pod");
-  if (link && is_such(*record.link, *link)) return link;
-  return find_by_more_than_index(record, link, pod);
-}
-
-Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world) {
-  return record.link ? find_its_link(record, world) : std::optional<Link>();
-}
-
 namespace {
 
 // The pod can have moved it to another namespace. Only hardware can be identified there, by the device below
@@ -358,7 +283,7 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world) 
   if (!record.link) return std::optional<Link>();
   std::optional<Link> now;
   const auto settled = [&]() -> Result<bool> {
-    now = TRY(find_its_link(record, world), "");
+    now = TRY(find_link_in_host(record, world), "");
     return now.has_value() || !TRY(exists_somewhere(record, world), "");
   };
   if (TRY(settled(), "")) return now;

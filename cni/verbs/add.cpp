@@ -142,7 +142,6 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
   const Record fresh = make_record(request, conf, state, plan);
   Record now = record;
   now.rdma = fresh.rdma;
-  now.index_in_pod = fresh.index_in_pod;
   TRY(world.store.save(now), "save the names of the RDMA devices");
   record = std::move(now);
   return plan;
@@ -196,8 +195,8 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   if (plan.link) TRY(tune_device(*plan.link, plan.tuning, world), "");
   std::optional<Link> link;
   if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
-  if (link && link->index != record.index_in_pod) {
-    // Another interface of the pod already had the index.
+  if (link && link->index != plan.link->index) {
+    // Another interface of the pod already had the index. Otherwise it is saved with what the pod has got.
     Record now = record;
     now.index_in_pod = link->index;
     TRY(world.store.save(now), "save the interface's index in the pod");

@@ -103,9 +103,10 @@ void await_gid(const Record& record, Kernel& pod, World& world, InPod& in_pod) {
        ErrorId::gid_index_moved);
 }
 
-Result<> save_in_pod(const InPod& in_pod, World& world, Record& record) {
+Result<> save_in_pod(const AddedParts& added, World& world, Record& record) {
   Record now = record;
-  now.in_pod = in_pod;
+  now.in_pod = added.in_pod;
+  if (added.link) now.index_in_pod = added.link->index;
   const std::string& key = now.device_key;
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   if (TRY(world.store.owner(key), "") != now.attachment)
@@ -139,7 +140,7 @@ void record_in_pod(AddedParts added, Kernel& pod, World& world, Record& record) 
   const auto record_all = [&]() -> Result<> {
     TRY(read_in_pod(record, added, pod, world), "");
     await_gid(record, pod, world, added.in_pod);
-    return save_in_pod(added.in_pod, world, record);
+    return save_in_pod(added, world, record);
   };
   const auto recorded = record_all();
   if (!recorded)

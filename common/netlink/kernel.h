@@ -28,9 +28,11 @@ struct LinkOptions {
   // IFF_DEBUG, NOTRAILERS, NOARP, DYNAMIC, MULTICAST, PORTSEL and AUTOMEDIA: what __dev_change_flags()
   // accepts, without UP, PROMISC and ALLMULTI.
   static constexpr uint32_t kFlags = 0xf0a4;
-  std::optional<uint32_t> flags = std::nullopt;         // within kFlags
-  std::optional<uint32_t> mode = std::nullopt;          // IF_LINK_MODE_*: 1 keeps the interface DORMANT
-  std::optional<uint32_t> group = std::nullopt;         // ip-link(8) group
+  std::optional<uint32_t> flags = std::nullopt;  // within kFlags
+  std::optional<uint32_t> mode = std::nullopt;   // IF_LINK_MODE_*: 1 keeps the interface DORMANT
+  std::optional<uint32_t> group = std::nullopt;  // ip-link(8) group
+  // Bits that keep proto_down set (do_set_proto_down()).
+  std::optional<uint32_t> proto_down_reason = std::nullopt;
   std::optional<uint32_t> proto_down = std::nullopt;    // 0 or 1
   std::optional<uint32_t> gso_max_size = std::nullopt;  // bytes, as are the sizes below
   std::optional<uint32_t> gso_max_segs = std::nullopt;
@@ -46,6 +48,7 @@ struct LinkOptions {
   static constexpr Row kRows[] = {{"flags", &LinkOptions::flags},
                                   {"mode", &LinkOptions::mode},
                                   {"group", &LinkOptions::group},
+                                  {"protoDownReason", &LinkOptions::proto_down_reason},
                                   {"protoDown", &LinkOptions::proto_down},
                                   {"gsoMaxSize", &LinkOptions::gso_max_size},
                                   {"gsoMaxSegs", &LinkOptions::gso_max_segs},
@@ -66,6 +69,7 @@ struct Link {
   std::vector<std::string> altnames;
   uint16_t type = 0;  // ARPHRD_*: 1 Ethernet, 32 InfiniBand
   MacAddress mac;
+  MacAddress broadcast;      // where broadcasts are sent; empty where the kind has none
   MacAddress permanent_mac;  // empty for virtual links
   uint32_t mtu = 0;
   uint32_t min_mtu = 0;  // 0: the driver does not say
@@ -97,12 +101,13 @@ struct Link {
 };
 
 // What to change on a link. One change is one RTM_SETLINK. The kernel applies it in the order of
-// do_setlink(): namespace, MAC, MTU, name, alias, flags, queue length; what was applied before an error stays
-// applied.
+// do_setlink(): namespace, MAC, MTU, name, alias, broadcast address, flags, queue length; what was applied
+// before an error stays applied.
 struct LinkChange {
   int netns_fd = -1;  // move there; the link's index may change
   std::optional<std::string> name = std::nullopt;
   std::optional<MacAddress> mac = std::nullopt;
+  std::optional<MacAddress> broadcast = std::nullopt;
   std::optional<uint32_t> mtu = std::nullopt;
   std::optional<uint32_t> tx_queue_len = std::nullopt;
   std::optional<std::string> alias = std::nullopt;
@@ -153,6 +158,8 @@ struct RdmaDevice {
   uint32_t index = 0;
   RdmaName name;
   uint64_t node_guid = 0;
+  // Whether the name can be part of a path. A pod can choose any characters (ib_device_rename()).
+  bool has_sound_name() const { return RdmaName::parse(name).has_value(); }
   bool operator==(const RdmaDevice&) const = default;
 };
 

@@ -33,6 +33,12 @@ constexpr OptionRow kOptions[] = {{IFLA_LINKMODE, &LinkOptions::mode, Width::byt
 }  // namespace
 
 void put_link_options(NlMessage& message, const LinkOptions& options) {
+  if (options.proto_down_reason) {
+    message.nest(IFLA_PROTO_DOWN_REASON | NLA_F_NESTED, [&] {
+      message.put_u32(IFLA_PROTO_DOWN_REASON_MASK, UINT32_MAX);
+      message.put_u32(IFLA_PROTO_DOWN_REASON_VALUE, *options.proto_down_reason);
+    });
+  }
   for (const OptionRow& row : kOptions) {
     const auto& value = options.*row.value;
     if (!value) continue;
@@ -45,6 +51,15 @@ void put_link_options(NlMessage& message, const LinkOptions& options) {
 }
 
 void read_link_option(int type, const nlattr* value, LinkOptions& options) {
+  // Reported where there are any (rtnl_fill_proto_down()).
+  if (type == IFLA_PROTO_DOWN && !options.proto_down_reason) options.proto_down_reason = 0;
+  if (type == IFLA_PROTO_DOWN_REASON) {
+    for_each_attribute(nla_data(value), static_cast<size_t>(nla_len(value)),
+                       [&](int inner, const nlattr* reasons) {
+                         if (inner == IFLA_PROTO_DOWN_REASON_VALUE)
+                           options.proto_down_reason = number_of<uint32_t>(reasons);
+                       });
+  }
   for (const OptionRow& row : kOptions) {
     if (type == row.attribute)
       options.*row.value = row.width == Width::byte ? number_of<uint8_t>(value) : number_of<uint32_t>(value);

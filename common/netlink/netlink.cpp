@@ -17,9 +17,11 @@ namespace vfrail {
 
 namespace {
 
-// Larger than any single message asked for here; a dump comes in pieces of at most 32 KiB
-// (netlink_dump() in net/netlink/af_netlink.c).
+// A dump comes in pieces of at most 32 KiB (netlink_dump() in net/netlink/af_netlink.c), unless one message
+// is longer: that of a link has all its alternative names, of which a pod can add 64 KiB. A buffer that is
+// too small for an answer is doubled, and the kernel asked again.
 constexpr size_t kReceiveBytes = size_t{64} * 1024;
+constexpr size_t kMaxReceiveBytes = size_t{1024} * 1024;
 
 // The results of the callbacks of one exchange.
 struct Exchange {
@@ -27,11 +29,16 @@ struct Exchange {
   std::optional<Error> error;
   bool done = false;
   bool interrupted = false;  // a dump's table changed under it
+  bool truncated = false;    // a reply was longer than the buffer, and is lost
+  bool lost = false;         // a receive failed, and may have lost a reply
+  bool of_one = false;       // the answer is one reply, or an error
   uint32_t sequence = 0;     // of the request that this is the answer to
 };
 
 // Dumps of a table that changes all the time. A dump takes some ms, a change of a link some 10.
 constexpr int kMaxDumps = 50;
+// Of another answer, and of one that was too long: the buffer is as large as it can be by then.
+constexpr int kMaxQueries = 6;
 // A reply can be lost on this side temporarily (ENOMEM in recvmsg()).
 constexpr int kMaxReceives = 3;
 constexpr int kReplyTimeoutMs = 1000;
@@ -61,7 +68,9 @@ int on_valid(nl_msg* message, void* context) {
         std::as_bytes(std::span(reinterpret_cast<const char*>(header), header->nlmsg_len)));
     if (!result) exchange.error = std::move(result).error();
   }
-  return NL_OK;
+  if (!exchange.of_one) return NL_OK;
+  exchange.done = true;
+  return NL_STOP;
 }
 
 int on_end(nl_msg* message, void* context) {
@@ -126,8 +135,13 @@ Result<> receive_until_done(nl_sock* socket, Exchange& exchange) {
     const int code = nl_recvmsgs(socket, callbacks.get());
     if (code >= 0 || exchange.done) continue;
     // The kernel has done what was requested, or not, and only its answer shows which; so it is received
-    // again, if it is there.
-    if (++failures == kMaxReceives || !has_answer(socket)) return from_libnl(code, "receive netlink answer");
+    // again, if it is there. The end of an answer does not say that nothing of it was lost before.
+    const bool truncated = code == -NLE_MSG_TRUNC;
+    (truncated ? exchange.truncated : exchange.lost) = true;
+    exchange.done = truncated && exchange.of_one;
+    if (exchange.done) break;
+    failures += truncated ? 0 : 1;
+    if (failures == kMaxReceives || !has_answer(socket)) return from_libnl(code, "receive netlink answer");
   }
   if (exchange.error) return std::move(*exchange.error);
   if (exchange.interrupted)
@@ -178,7 +192,9 @@ Result<NlSocket> NlSocket::open(int protocol) {
     }
     return from_libnl(code, "open netlink socket");
   }
-  nl_socket_set_msg_buf_size(out.socket_.get(), kReceiveBytes);
+  nl_socket_disable_auto_ack(out.socket_.get());  // only request() wants one
+  out.receive_bytes_ = kReceiveBytes;
+  nl_socket_set_msg_buf_size(out.socket_.get(), out.receive_bytes_);
   const int fd = nl_socket_get_fd(out.socket_.get());
   const int on = 1;
   // Both only improve the kernel's answers (its own error text; filtered dumps), so a refusal does not
@@ -191,26 +207,48 @@ Result<NlSocket> NlSocket::open(int protocol) {
 Result<> NlSocket::request(const NlMessage& message) {
   const Handler ignore = [](std::span<const std::byte>) { return Result<>(); };
   nlmsg_hdr(message.get())->nlmsg_flags |= NLM_F_ACK;
-  return query(message, ignore);
+  // With its acknowledgement nothing is missing, whatever was lost before.
+  bool incomplete = false;
+  return ask(message, ignore, incomplete);
 }
 
-Result<> NlSocket::query(const NlMessage& message, const Handler& on_reply) {
+Result<> NlSocket::ask(const NlMessage& message, const Handler& on_reply, bool& incomplete) {
   const nlmsghdr* header = nlmsg_hdr(message.get());
-  if ((header->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP) nlmsg_hdr(message.get())->nlmsg_flags |= NLM_F_ACK;
   if (const int code = nl_send_auto(socket_.get(), message.get()); code < 0) {
     return from_libnl(code, "send netlink request");
   }
   Exchange exchange;
   exchange.on_reply = &on_reply;
+  exchange.of_one = (header->nlmsg_flags & (NLM_F_DUMP | NLM_F_ACK)) == 0;
   exchange.sequence = header->nlmsg_seq;
-  return receive_until_done(socket_.get(), exchange);
+  auto done = receive_until_done(socket_.get(), exchange);
+  incomplete = exchange.done && !exchange.error && (exchange.truncated || exchange.lost);
+  const bool grows = exchange.truncated && receive_bytes_ < kMaxReceiveBytes;
+  if (grows) nl_socket_set_msg_buf_size(socket_.get(), receive_bytes_ *= 2);
+  return done;
+}
+
+Result<> NlSocket::query(const NlMessage& message, const Handler& on_reply) {
+  for (int queries = 1;; ++queries) {
+    bool incomplete = false;
+    auto asked = ask(message, on_reply, incomplete);
+    if (!incomplete) return asked;
+    if (queries == kMaxQueries)
+      return Error{Errc::busy, 0, "receive netlink answer: a part of it was lost each time; try again"};
+    nlmsg_hdr(message.get())->nlmsg_seq = NL_AUTO_SEQ;
+  }
 }
 
 Result<> NlSocket::dump(const NlMessage& message, const Handler& on_reply,
                         const std::function<void()>& begin_again) {
   for (int dumps = 1;; ++dumps) {
-    auto dumped = query(message, on_reply);
-    if (!was_interrupted(dumped) || dumps == kMaxDumps) return dumped;
+    bool incomplete = false;
+    auto dumped = ask(message, on_reply, incomplete);
+    if (!incomplete && !was_interrupted(dumped)) return dumped;
+    if (dumps == kMaxDumps) {
+      if (!incomplete) return dumped;
+      return Error{Errc::busy, 0, "receive netlink answer: a part of it was lost each time; try again"};
+    }
     begin_again();
     nlmsg_hdr(message.get())->nlmsg_seq = NL_AUTO_SEQ;
   }

@@ -56,13 +56,15 @@ class NlSocket {
   // Sends and waits for the acknowledgement. The error has the kernel's errno and its error text, if it sent
   // one.
   Result<> request(const NlMessage& message);
-  // Sends; `on_reply` gets each message of the answer (one, or a dump's). An ENODEV, ENOENT or similar is an
-  // error here like any other: the caller decides what it means.
+  // Sends; `on_reply` gets the answer, which is one message. No acknowledgement is requested, which the
+  // kernel drops behind an answer that fills the socket (SO_RCVBUF in netlink_attachskb()). An ENODEV, ENOENT
+  // or similar is an error here like any other: the caller decides what it means. Nothing may be changed by
+  // it: if the answer is lost it is sent again.
   Result<> query(const NlMessage& message, const Handler& on_reply);
   // The same for a dump. Whatever the kernel lists can change between two of its messages, and then entries
   // are missing or repeated; the kernel reports that (NLM_F_DUMP_INTR). Then the dump is repeated from the
-  // start, for which `begin_again` clears what `on_reply` has collected. Errc::busy if the tables keep
-  // changing.
+  // start, for which `begin_again` clears what `on_reply` has collected; so it is if a piece was lost, or was
+  // too long. Errc::busy if the tables keep changing.
   Result<> dump(const NlMessage& message, const Handler& on_reply, const std::function<void()>& begin_again);
 
   Result<> join(uint32_t group);  // RTNLGRP_*
@@ -75,7 +77,10 @@ class NlSocket {
     void operator()(nl_sock* socket) const;
   };
   explicit NlSocket(nl_sock* socket) : socket_(socket) {}
+  // One request and its answer. `incomplete`: the answer has ended well, but a part of it was lost.
+  Result<> ask(const NlMessage& message, const Handler& on_reply, bool& incomplete);
   std::unique_ptr<nl_sock, Free> socket_;
+  size_t receive_bytes_ = 0;  // of its buffer
 };
 
 // A dump with one entry in each message.

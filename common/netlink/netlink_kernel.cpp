@@ -167,6 +167,7 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
   if (change.netns_fd >= 0) message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(change.netns_fd));
   if (change.name) message.put_text(IFLA_IFNAME, *change.name);
   if (change.mac) message.put_bytes(IFLA_ADDRESS, change.mac->bytes);
+  if (change.broadcast) message.put_bytes(IFLA_BROADCAST, change.broadcast->bytes);
   if (change.mtu) message.put_u32(IFLA_MTU, *change.mtu);
   if (change.tx_queue_len) message.put_u32(IFLA_TXQLEN, *change.tx_queue_len);
   if (change.alias) message.put_text(IFLA_IFALIAS, *change.alias);

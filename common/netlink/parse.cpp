@@ -52,6 +52,9 @@ void read_link_attribute(int type, const nlattr* value, Link& link) {
     case IFLA_ADDRESS:
       link.mac.bytes = bytes_of(value);
       break;
+    case IFLA_BROADCAST:
+      link.broadcast.bytes = bytes_of(value);
+      break;
     case IFLA_PERM_ADDRESS:
       link.permanent_mac.bytes = bytes_of(value);
       break;
@@ -120,7 +123,7 @@ constexpr size_t kMaxLinkAddress = 32;  // MAX_ADDR_LEN of linux/netdevice.h
 // Names become paths below /sys/class/net and keys of records, whoever gave them.
 bool is_sound(const Link& link) {
   return !link.name.empty() && link.mac.bytes.size() <= kMaxLinkAddress &&
-         link.permanent_mac.bytes.size() <= kMaxLinkAddress;
+         link.broadcast.bytes.size() <= kMaxLinkAddress && link.permanent_mac.bytes.size() <= kMaxLinkAddress;
 }
 
 bool is_sound(const IpAddress& address) {
@@ -310,9 +313,10 @@ Result<RdmaDevice> parse_rdma_device(NlBytes message) {
       for_each_attribute(attributes.data(), attributes.size(), [&](int type, const nlattr* value) {
         if (type == RDMA_NLDEV_ATTR_DEV_INDEX) out.index = number_of<uint32_t>(value);
         if (type == RDMA_NLDEV_ATTR_DEV_INDEX) has_index = true;
-        if (type == RDMA_NLDEV_ATTR_DEV_NAME) out.name = RdmaName::parse(text_of(value)).value_or(RdmaName());
+        if (type == RDMA_NLDEV_ATTR_DEV_NAME) out.name = RdmaName(text_of(value));
         if (type == RDMA_NLDEV_ATTR_NODE_GUID) out.node_guid = number_of<uint64_t>(value);
       });
+  // Whatever the name is: one that a pod has chosen must not hide the devices of others.
   if (!fits || !has_index || out.name.empty()) return malformed("attributes of an RDMA device");
   return out;
 }

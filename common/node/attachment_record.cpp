@@ -235,6 +235,7 @@ Json format_link(const LinkBefore& link) {
   out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
   out.set("promisc", link.promisc).set("allmulti", link.allmulti);
   out.set("lower", link.lower).set("permanentMac", link.permanent_mac.text());
+  out.set("broadcast", link.broadcast.text());
   Json options = Json::object();
   for (const auto& row : LinkOptions::kRows) {
     if (const auto& value = link.options.*row.value) options.set(row.name, *value);
@@ -261,6 +262,7 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
   out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
   out.lower = static_cast<int>(TRY(reader.integer("lower", 0, INT32_MAX), "").value_or(0));
   if (reader.value("permanentMac") != nullptr) out.permanent_mac = TRY(mac_of(reader, "permanentMac"), "");
+  if (reader.value("broadcast") != nullptr) out.broadcast = TRY(mac_of(reader, "broadcast"), "");
   if (const Json::Object* options = TRY(reader.object("options"), "")) {
     ObjectReader inner(*options, "link.options");
     for (const auto& row : LinkOptions::kRows) {
@@ -346,7 +348,7 @@ std::string format_record(const Record& record) {
   out.set("port", record.port ? Json(*record.port) : Json());
   out.set("podMac", record.pod_mac.text());
   put_rdma(record.rdma, out);
-  out.set("indexInPod", record.index_in_pod);
+  if (record.index_in_pod != 0) out.set("indexInPod", record.index_in_pod);
   if (record.allocated_file) out.set("allocatedFile", *record.allocated_file);
   if (record.in_pod) out.set("inPod", format_in_pod(*record.in_pod));
   out.set("config", record.config).set("cniArgs", record.cni_args).set("cniPath", record.cni_path);
@@ -381,9 +383,7 @@ Result<Record> parse_record(std::string_view text) {
     out.port = static_cast<uint32_t>(*port);
   out.pod_mac = TRY(mac_of(reader, "podMac"), "");
   out.rdma = TRY(parse_rdma(reader), "");
-  // Records of older versions do not have it; the kernel keeps an index where it can.
-  const auto index = TRY(reader.integer("indexInPod", 0, INT32_MAX), "");
-  out.index_in_pod = index ? static_cast<int>(*index) : out.link ? out.link->index : 0;
+  out.index_in_pod = static_cast<int>(TRY(reader.integer("indexInPod", 0, INT32_MAX), "").value_or(0));
   out.allocated_file = TRY(reader.text("allocatedFile"), "");
   if (const Json::Object* in_pod = TRY(reader.object("inPod"), ""))
     out.in_pod = TRY(parse_in_pod(*in_pod), "");

@@ -56,11 +56,17 @@ struct LinkBefore {
   MacAddress permanent_mac =
       {};                    // the hardware's own, which tells the ports of one function apart; empty: none
   LinkOptions options = {};  // none in the records of older versions: then none is restored
+  // Empty: the record is an older version's, or the kind has none; then it is not restored.
+  MacAddress broadcast = {};
   // Indices of the host's interfaces that stood on it: what else stands on it afterwards is the pod's. No
   // value: the record is an older version's, or of another plugin's attachment.
   std::optional<std::vector<int>> uppers = std::nullopt;
 
   bool ipoib() const { return mac.ipoib(); }
+  // That of IPoIB has its partition in it, which is not the pod's to choose.
+  bool has_other_broadcast(const Link& now) const {
+    return !broadcast.bytes.empty() && !ipoib() && now.broadcast != broadcast;
+  }
   // Ends with its namespace. The kernel returns hardware instead: its interface has a device below it, and
   // only older kernels, which do not report it, show neither device nor kind.
   bool ends_with_its_namespace() const { return parent_device.empty() && !kind.empty(); }
@@ -117,9 +123,12 @@ struct Record {
   std::string device_key;
   std::optional<DeviceId> device;
   std::optional<LinkBefore> link;  // no value for devices without a netdev
-  int index_in_pod = 0;            // of the netdev; a move keeps it unless the pod has it already
-  std::optional<uint32_t> port;    // dev_port of the netdev: which one, where the function has several
-  std::optional<VfBefore> vf;      // no value: no setting was to be changed
+  // Of the netdev; a move keeps it unless the pod has it already. 0: nothing says that it has moved, as
+  // before the move and after a kill, when another interface of the pod can have the index it had in the
+  // host.
+  int index_in_pod = 0;
+  std::optional<uint32_t> port;  // dev_port of the netdev: which one, where the function has several
+  std::optional<VfBefore> vf;    // no value: no setting was to be changed
   bool rebinding = false;  // its driver is being bound again: a kill, or a failure, leaves it without one
   // The IPAM plugin answered ADD with an error and refused the DEL of the roll-back, too: it holds no
   // address.

@@ -58,7 +58,7 @@ bool matches_a_name(std::string_view pattern, size_t longest, std::string_view n
 }
 // dev_valid_name() in net/core/dev.c, and "%", which is replaced when an interface is named.
 bool interface_pattern(std::string_view value) { return matches_a_name(value, 15, "/:% \t\n\v\f\r"); }
-bool pf_name(std::string_view value) { return valid_ifname(value); }
+bool pf_name(std::string_view value) { return IfName::parse(value).has_value(); }
 // IB_DEVICE_NAME_MAX; a "/" would be one of sysfs.
 bool rdma_pattern(std::string_view value) { return matches_a_name(value, 63, "/"); }
 

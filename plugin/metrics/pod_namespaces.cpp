@@ -22,7 +22,8 @@ using Ports = std::vector<RdmaPortCounters>;
 // Bytes and packets of most drivers are in sysfs alone: netlink has those of hw_counters
 // (nldev_stat_get_default_counters()).
 Ports read_ports(Kernel& kernel, const RdmaDevice& device) {
-  if (const auto sysfs = kernel.sysfs(); sysfs && *sysfs) {
+  const auto sysfs = kernel.sysfs();
+  if (sysfs && *sysfs && device.has_sound_name()) {
     Ports out = read_rdma_counters(DeviceFolder(SysRoot(**sysfs).at("class/infiniband/" + device.name)), "",
                                    device.name);
     std::erase_if(out, [](const RdmaPortCounters& port) { return port.counters.empty(); });

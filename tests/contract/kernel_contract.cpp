@@ -48,6 +48,24 @@ void check_lookup(ContractBench& bench, const Link& before) {
   CHECK(errno_of(bench.host.change_link(999'999, {.up = true})) == ENODEV);
 }
 
+// As many alternative names as a link can have (rtnl_alt_ifname()), with which its message is longer than 64
+// KiB. With 480 it fills the socket (SO_RCVBUF), which then takes no second one.
+void check_many_names(ContractBench& bench, const Link& before) {
+  std::vector<std::string> names;
+  for (int i = 1000; i < 1495; ++i) {
+    names.push_back(std::to_string(i) + std::string(123, 'x'));
+    REQUIRE(bench.host.add_altname(before.index, names.back()));
+    if (names.size() != 480 && names.size() != 495) continue;
+    CHECK(link_in(bench.host, before.name).altnames == names);
+    CHECK(link_in(bench.host, names.back()).index == before.index);
+    const auto links = bench.host.links();
+    REQUIRE(links);
+    CHECK(std::count_if(links->begin(), links->end(),
+                        [&](const Link& one) { return one.index == before.index; }) == 1);
+  }
+  for (const std::string& name : names) REQUIRE(bench.host.remove_altname(before.index, name));
+}
+
 // Each namespace has its own devices in it.
 void check_sysfs(ContractBench& bench, const std::string& name_in_host) {
   const auto host = bench.host.sysfs();
@@ -164,10 +182,13 @@ void check_addresses(ContractBench& bench, const Link& before) {
 void check_limits(ContractBench& bench, const Link& before) {
   CHECK(errno_of(bench.host.change_link(before.index, {.mtu = 20})) == EINVAL);
   CHECK(link_in(bench.host, before.name).mtu == before.mtu);
-  change(bench.host, before.index, {.tx_queue_len = 777, .alias = "contract"});
+  const MacAddress broadcast = *MacAddress::parse("02:00:00:00:66:66");
+  change(bench.host, before.index, {.broadcast = broadcast, .tx_queue_len = 777, .alias = "contract"});
+  CHECK(link_in(bench.host, before.name).broadcast == broadcast);
   CHECK(link_in(bench.host, before.name).tx_queue_len == 777);
   CHECK(link_in(bench.host, before.name).alias == "contract");
-  change(bench.host, before.index, {.tx_queue_len = before.tx_queue_len, .alias = ""});
+  change(bench.host, before.index,
+         {.broadcast = before.broadcast, .tx_queue_len = before.tx_queue_len, .alias = ""});
   CHECK(link_in(bench.host, before.name) == before);
 }
 
@@ -370,6 +391,14 @@ void check_rdma_names(ContractBench& bench, Kernel& with, uint32_t index) {
   REQUIRE(with.rename_rdma_device(index, "contract_rdma"));
   CHECK(rdma_name(with, index) == "contract_rdma");
   CHECK(with.rename_rdma_device(index, "contract_rdma"));
+  {
+    INFO("a name can have any characters, and its device is listed with the others");
+    const auto listed = with.rdma_devices();
+    REQUIRE(with.rename_rdma_device(index, "contract/rdma"));
+    CHECK(rdma_name(with, index) == "contract/rdma");
+    CHECK(with.rdma_devices()->size() == listed->size());
+    REQUIRE(with.rename_rdma_device(index, "contract_rdma"));
+  }
   const auto others = bench.host.rdma_devices();
   REQUIRE(others);
   const auto other =
@@ -492,6 +521,7 @@ void check_kernel_contract(ContractBench bench) {
   const auto now = [&] { return link_in(bench.host, bench.link); };
   CHECK(bench.host.netns_id() != bench.pod.netns_id());
   check_lookup(bench, before);
+  check_many_names(bench, now());
   check_limits(bench, now());
   check_flags(bench, now());
   check_options(bench, now());

@@ -25,6 +25,7 @@ void check_link(NlBytes message) {
   // It becomes part of paths below /sys/class/net and of the device's key.
   MUST(is_file_name(link->name) && IfName::parse(link->name));
   MUST(link->mac.bytes.size() <= kMaxLinkAddress && link->permanent_mac.bytes.size() <= kMaxLinkAddress);
+  MUST(link->broadcast.bytes.size() <= kMaxLinkAddress);
   MUST(link->phys_switch_id.size() <= 2 * message.size());
   size_t total = 0;
   for (const std::string& name : link->altnames) {
@@ -85,7 +86,9 @@ void check_routes(NlBytes message) {
 void check_rdma(NlBytes message) {
   const auto device = parse_rdma_device(message);
   if (!device) check_refusal(device.error());
-  if (device) MUST(is_file_name(device->name));  // sysfs has a folder of that name
+  // sysfs has a folder of that name.
+  if (device) MUST(!device->name.empty());
+  if (device && device->has_sound_name()) MUST(is_file_name(device->name.substr(0, 255)));
   const auto counters = parse_rdma_counters(message);
   if (!counters) check_refusal(counters.error());
   if (counters) {

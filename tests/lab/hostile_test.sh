@@ -76,6 +76,46 @@ check 'no program is left' lacks xdp ip -d link show "$name"
 check 'no queue is left' lacks 'tbf\|clsact' tc qdisc show dev "$name"
 check 'no address is left' lacks '66:' ip maddr show dev "$name"
 
+section 'a name that is no file name'
+# Nobody may list the folder of a device that is called so: the kernel warns (verify_dirent_name()).
+ip netns add a; ip netns add far
+check 'ADD' cni ADD a $vf
+check 'the kernel lets the pod call its RDMA device a/b' in_pod a rdma dev set "$rdma" name a/b
+check 'DEL' cni DEL a $vf
+check 'its RDMA device has its name again' has "link $rdma/1.*netdev $name" rdma link show
+check 'ADD again' cni ADD a $vf
+in_pod a rdma dev set "$rdma" name a/b
+ip netns del a
+check 'the device is in the host, and is called so there' eventually has ' a/b:' rdma dev show
+check 'ADD of another device' cni ADD far $far
+check 'DEL of the other device' cni DEL far $far
+check 'DEL when its namespace has ended' cni DEL a $vf
+check 'its RDMA device has its own name then' has "link $rdma/1.*netdev $name" rdma link show
+ip netns del far
+check 'the node is as before' unchanged
+
+section 'all the names that an interface can have'
+ip netns add a; ip netns add next
+printf -v long 'x%.0s' {1..123}
+many_names() { for ((i = 1000; i < 1496; ++i)); do echo "link property add dev $1 altname $i$long"; done > /tmp/batch; }
+check 'ADD' cni ADD a $vf
+in_pod a ip link add spy link net1 type vlan id 7
+in_pod a ip link set spy netns accomplice
+many_names spy; ip -n accomplice -batch /tmp/batch
+many_names net1; in_pod a ip -batch /tmp/batch
+in_pod a ip link set net1 broadcast 02:00:00:00:66:66
+timed 'DEL' cni DEL a $vf
+check "nothing is left in the accomplice's namespace" is lo bash -c 'ip -n accomplice -j link | jq -r .[].ifname'
+check 'ADD once more' cni ADD a $vf
+many_names net1; in_pod a ip -batch /tmp/batch
+ip netns del a
+timed 'DEL when its namespace has ended' cni DEL a $vf
+check 'the next pod gets it' cni ADD next $vf
+check 'with its broadcast address' has 'brd ff:ff:ff:ff:ff:ff' in_pod next ip link show net1
+check 'DEL of the next pod' cni DEL next $vf
+ip netns del next
+check 'the node is as before' unchanged
+
 section 'each kind of interface upon it'
 # kind KIND COMMANDS: what a pod stacks, here and moved to its accomplice, is gone after DEL, and the next pod has traffic.
 ip netns add far

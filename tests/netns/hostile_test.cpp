@@ -183,6 +183,14 @@ void move_to_host(const std::string& pod, const std::string& name) {
   REQUIRE(socket->request(message).ok());
 }
 
+// With 496 alternative names, as many as the kernel accepts, the interface's message is longer than 64 KiB.
+std::string many_names(const std::string& name, int count = 496) {
+  std::string out;
+  for (int i = 1000; i < 1000 + count; ++i)
+    out += "link property add dev " + name + " altname " + std::to_string(i) + std::string(123, 'x') + "\n";
+  return out;
+}
+
 std::string octets(int i) { return std::to_string(i / 250) + "." + std::to_string(i % 250 + 1); }
 
 }  // namespace
@@ -195,6 +203,7 @@ TEST_CASE("Names, addresses, flags, queues and lists that a pod has set are gone
       "ip link set net1 down; ip link set net1 name evil0; ip link set evil0 address 02:00:00:00:66:66;"
       "ip link set evil0 mtu 1300 promisc on allmulticast on txqueuelen 7 alias evil up;"
       "ip link property add dev evil0 altname vf2x altname another-device-of-this-node;"
+      "ip link set evil0 broadcast 02:00:00:00:66:02;"
       "tc qdisc add dev evil0 clsact; tc qdisc add dev evil0 root tbf rate 1mbit burst 10k latency 50ms;"
       "ip neigh add 10.7.0.9 lladdr 02:00:00:00:66:01 dev evil0; ip maddr add 01:00:5e:00:66:66 dev evil0;"
       "bridge fdb add 02:00:00:00:66:55 dev evil0 self;"
@@ -333,6 +342,49 @@ TEST_CASE("A hundred interfaces stacked upon the device are removed at once") {
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE("An interface that has all the names it can have is found, and loses them") {
+  Hostile node;
+  node.run_well(node.call("ADD"));
+  const std::string make = "ip link add spy link net1 type macvlan mode bridge";
+  // With 480 the answer fills the socket, and the kernel drops what it would send behind it.
+  SECTION("the device itself") { node.batch(node.pod, many_names("net1", GENERATE(480, 496))); }
+  SECTION("the device itself, whose namespace has ended") {
+    node.batch(node.pod, many_names("net1"));
+    node.in_pod(node.pod, "ip link set net1 netns " + std::to_string(::getpid()) + " name vf1");
+    REQUIRE(shell("ip -br link show vf1").find("vf1") != std::string::npos);
+  }
+  SECTION("stacked on it in the pod") {
+    node.in_pod(node.pod, make + "; ip link set spy up");
+    node.batch(node.pod, many_names("spy"));
+  }
+  SECTION("stacked on it in the namespace of an accomplice") {
+    node.in_pod(node.pod, make + "; ip link set spy netns " + node.accomplice);
+    node.in_pod(node.accomplice, "ip link set spy up");
+    node.batch(node.accomplice, many_names("spy"));
+  }
+  node.run_well(node.call("DEL"));
+  CHECK_THAT(node.in_pod(node.pod, "ip link") + node.in_pod(node.accomplice, "ip link"), !Contains("spy"));
+  CHECK(node.world() == node.before);
+  CHECK(node.nothing_of_ours());
+}
+
+TEST_CASE(
+    "With podNetAdmin, an interface that has all the names it can have is found in a hidden namespace") {
+  Hostile node;
+  Hidden hidden(node, Keeper::descriptor);
+  Call add = node.call("ADD");
+  add.config.set("podNetAdmin", true);
+  Call del = node.call("DEL");
+  del.config = add.config;
+  node.run_well(add);
+  node.in_pod(node.pod, "ip link add spy link net1 netns " + hidden.path() + " type macvlan mode bridge");
+  node.in_pod(hidden.path(), "ip link set spy up");
+  node.batch(hidden.path(), many_names("spy"));
+  node.run_well(del);
+  CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("A program that a pod has attached does not run in the next pod") {
   Hostile node;
   node.run_well(node.call("ADD"));
@@ -439,6 +491,40 @@ TEST_CASE("An interface that the pod had before is never taken for the device") 
   // Its index in the host is another one now, and with it its place in the list.
   CHECK(shell("ip -br link show vf1") == device);
   CHECK(node.nothing_of_ours());
+}
+
+TEST_CASE("An ADD that fails before the move does not take an interface of the pod for its device") {
+  Hostile node;
+  shell("ip link add mv0 link vf1 type macvlan mode bridge");
+  const std::string index = shell("ip -o link show mv0");
+  shell("ip link add link vf1 netns " + node.pod + " index " + index.substr(0, index.find(':')) +
+        " name eth0 type macvlan mode bridge");
+  const std::string now = node.world();
+  const std::string pod = node.in_pod(node.pod, "ip -br link show eth0");
+  Call add = node.call("ADD");
+  add.config = *Json::parse(
+      R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","device":"mv0","rings":{"rx":7}})");
+  const Outcome outcome = node.run(add);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status != 0);
+  CHECK_THAT(message_of(outcome), Contains("rings") && !Contains("rollback"));
+  CHECK(node.in_pod(node.pod, "ip -br link show eth0") == pod);
+  CHECK(node.world() == now);
+}
+
+TEST_CASE("A reason to be kept down that a pod has set is gone after DEL") {
+  Hostile node;
+  shell("ip link add mv0 link vf1 type macvlan mode bridge");
+  Call call = node.call("ADD");
+  call.config = *Json::parse(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","device":"mv0"})");
+  node.run_well(call);
+  node.in_pod(node.pod, "ip link set net1 protodown on; ip link set net1 protodown_reason 3 on");
+  call.verb = "DEL";
+  const Outcome outcome = node.run(call);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(shell("ip -d link show mv0"), !Contains("protodown"));
+  CHECK(shell("ls " + node.path("state/unclean") + " 2> /dev/null || true").empty());
 }
 
 TEST_CASE("A pod cannot make another pod's ADD or DEL fail") {

@@ -195,9 +195,9 @@ std::vector<std::string> Node::leases() const {
 }
 
 std::string Node::world() const {
-  const std::vector<const char*> link_keys{"ifname",      "address",  "permaddr", "mtu",
-                                           "txqlen",      "altnames", "ifalias",  "link_type",
-                                           "promiscuity", "allmulti", "master"};
+  const std::vector<const char*> link_keys{"ifname",    "address",     "broadcast", "permaddr",
+                                           "mtu",       "txqlen",      "altnames",  "ifalias",
+                                           "link_type", "promiscuity", "allmulti",  "master"};
   std::string out = "links " + stable(parsed(shell("ip -j -d link")), link_keys).pretty();
   out += "\naddresses " + stable(parsed(shell("ip -j addr")), {"ifname", "addr_info"}).pretty();
   const std::vector<const char*> route_keys{"dst", "gateway", "dev", "table", "prefsrc", "metric", "type"};

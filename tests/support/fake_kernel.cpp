@@ -60,6 +60,7 @@ Error refuse(int error) { return Error::from_errno(error, "fake kernel"); }
 const LinkOptions kFreshOptions{.flags = 0x1000,  // IFF_MULTICAST
                                 .mode = 0,
                                 .group = 0,
+                                .proto_down_reason = 0,
                                 .proto_down = 0,
                                 .gso_max_size = 65536,
                                 .gso_max_segs = 65535,
@@ -434,6 +435,9 @@ class FakeKernel : public Kernel {
       link.link.mtu = *change.mtu;
     }
     if (change.name) TRY(rename(link, *change.name), "");
+    if (change.broadcast && change.broadcast->bytes.size() != link.link.mac.bytes.size())
+      return refuse(EINVAL);
+    if (change.broadcast) link.link.broadcast = *change.broadcast;
     if (change.alias) link.link.alias = *change.alias;
     if (change.up && !*change.up && link.link.up()) world_.reset(link);
     set_flag(link, change.up, link.plugged ? kUp | kLowerUp : kUp);
@@ -533,6 +537,7 @@ void FakeWorld::add_ib_vf(const std::string& pci, const std::string& name, const
   Link& link = links_.back()->link;
   link.type = 32;
   link.mac = ipoib_address(guid);
+  link.broadcast.bytes.assign(link.mac.bytes.size(), 0xff);
   link.min_mtu = 0;
   link.max_mtu = 4092;
 }
@@ -565,6 +570,7 @@ void FakeWorld::recreate_netdev(const std::string& pci) {
     fresh.name = *IfName::parse(name);
     fresh.type = one->link.type;
     fresh.mac = one->link.mac;
+    fresh.broadcast.bytes.assign(fresh.type == 32 ? 20 : 6, 0xff);
     fresh.mtu = fresh.type == 32 ? 2044 : 1500;
     fresh.min_mtu = one->link.min_mtu;
     fresh.max_mtu = one->link.max_mtu;
@@ -649,6 +655,7 @@ void FakeWorld::add_vf(const std::string& pci, const std::string& name, const st
   link->link.name = *IfName::parse(name);
   link->link.type = 1;
   link->link.mac.bytes = {0x52, 0x54, 0, 0, 0, static_cast<uint8_t>(link->link.index)};
+  link->link.broadcast.bytes.assign(6, 0xff);
   link->link.mtu = 1500;
   link->link.min_mtu = 68;
   link->link.max_mtu = 9216;
@@ -691,6 +698,7 @@ void FakeWorld::add_veth(int netns, const std::string& name) {
   link->link.kind = "veth";
   link->link.type = 1;
   link->link.mac.bytes = {0x02, 0, 0, 1, static_cast<uint8_t>(netns), static_cast<uint8_t>(link->link.index)};
+  link->link.broadcast.bytes.assign(6, 0xff);
   link->link.mtu = 1500;
   link->link.tx_queue_len = 1000;
   links_.push_back(std::move(link));
@@ -796,6 +804,10 @@ Result<std::unique_ptr<Kernel>> FakeWorld::open_path(const std::string& path) {
 
 namespace {
 
+bool is_usual_broadcast(const MacAddress& address) {
+  return std::all_of(address.bytes.begin(), address.bytes.end(), [](uint8_t byte) { return byte == 0xff; });
+}
+
 // What differs from a fresh link.
 std::string settings_of(const FakeLink& one) {
   std::string out;
@@ -821,6 +833,7 @@ std::string FakeWorld::snapshot() const {
     std::string line = "netns " + std::to_string(one->netns) + " link " + link.name + " " + link.mac.text() +
                        " mtu " + std::to_string(link.mtu) + " qlen " + std::to_string(link.tx_queue_len) +
                        " alias \"" + link.alias + "\"" + (link.up() ? " up" : " down") +
+                       (is_usual_broadcast(link.broadcast) ? "" : " brd " + link.broadcast.text()) +
                        (link.promisc_set() ? " promisc" : "") + (link.allmulti_set() ? " allmulti" : "");
     for (const std::string& program : one->programs) line += " " + program;
     auto altnames = link.altnames;
@@ -1000,7 +1013,9 @@ void FakeWorld::write_sysfs() const {
   for (const FakeRdma& rdma : rdma_) {
     if (rdma.netns == kNowhere) continue;
     const fs::path folder = devices / rdma.pci;
-    if (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared) {
+    // The kernel fails to list a folder with a name like "a/b" (verify_dirent_name()).
+    const bool listed = rdma.device.has_sound_name();
+    if (listed && (rdma.netns == kHost || rdma_mode == RdmaNetnsMode::shared)) {
       fs::create_directories(folder / "infiniband" / rdma.device.name.text() / "ports/1");
       std::ofstream(folder / "infiniband" / rdma.device.name.text() / "ports/1/link_layer")
           << rdma.link_layer << "\n";

@@ -51,6 +51,7 @@ Record full_record() {
   out.link->lower = 3;
   out.link->uppers = {12, INT32_MAX};
   out.link->permanent_mac = *MacAddress::parse("02:00:00:00:00:0f");
+  out.link->broadcast = *MacAddress::parse("ff:ff:ff:ff:ff:ff");
   out.index_in_pod = 9;
   out.routing_table = 100;
   out.rail_of = "net1";

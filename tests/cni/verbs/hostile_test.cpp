@@ -54,7 +54,9 @@ struct Hostile : TwoVfs {
 TEST_CASE("an RDMA device that its pod has renamed is restored under its own name") {
   Hostile node;
   node.attach();
-  node.world.rdma("mlx5_0").device.name = "evil0";
+  const std::string name = GENERATE(as<std::string>(), "evil0", "a/b", "..");
+  CAPTURE(name);
+  REQUIRE(node.world.open(kPodNetns)->rename_rdma_device(0, name));
   SECTION("by DEL") { node.detach_well(); }
   SECTION("by DEL after the end of the namespace") {
     node.world.end_netns(kPod);
@@ -298,6 +300,100 @@ TEST_CASE("a program that a pod has attached to its interface is detached") {
   node.world.attach_program(kPodNetns, "net1", "xdp7");
   REQUIRE(node.has("xdp7"));
   node.detach_well();
+  CHECK(node.world.snapshot() == node.before);
+}
+
+namespace {
+
+// One device, and in the pod an interface of its kind, on the same one, with the index that the device has in
+// the host.
+struct Twins : Hostile {
+  const std::string config =
+      R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","device":"mv0","rings":{"rx":7}})";
+  explicit Twins(const std::string& kind) {
+    args = "";
+    for (const char* name : {"mv0", "eth9"}) {
+      world.stack(FakeWorld::kHost, "vf0", name);
+      FakeLink& link = world.fake_link(FakeWorld::kHost, name);
+      link.link.kind = kind;
+      link.link.mac.bytes.back() = static_cast<uint8_t>(link.link.index);
+      if (kind == "dummy") link.stands_on = nullptr;
+    }
+    world.move(FakeWorld::kHost, "eth9", kPodNetns);
+    world.fake_link(kPodNetns, "eth9").link.index = world.link("mv0").index;
+    before = world.snapshot();
+  }
+  // The first call of an ADD that begins so; it is the only thing that this node is for.
+  int number_of(const std::string& call) {
+    world.forget_faults();
+    REQUIRE(add(config));
+    const auto& calls = world.log();
+    const auto at = std::find(calls.begin(), calls.end(), call);
+    REQUIRE(at != calls.end());
+    return static_cast<int>(at - calls.begin()) + 1;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an ADD that fails or is killed before the move never takes the pod's own interface") {
+  const std::string kind = GENERATE(as<std::string>(), "macvlan", "dummy");
+  CAPTURE(kind);
+  Twins node(kind);
+  SECTION("its driver refuses the tuning") {
+    node.world.fake_link(FakeWorld::kHost, "mv0").refuses = {EthtoolGroup::rings};
+    const auto added = node.add(node.config);
+    REQUIRE_FALSE(added);
+    CHECK_THAT(added.error().text, !Catch::Contains("rollback failed"));
+  }
+  SECTION("killed, and the device is not attached") {
+    node.world.kill_call(Twins(kind).number_of("change_link"));
+    REQUIRE(killed([&] { (void)node.add(node.config); }));
+    node.world.forget_faults();
+    CHECK_FALSE(node.no_state());
+    SECTION("by DEL") { REQUIRE(node.del(node.config)); }
+    SECTION("by the ADD of another pod") {
+      node.container = "c2";
+      const auto other = node.add(node.config);
+      INFO((other ? "" : other.error().text));
+      REQUIRE(other);
+      REQUIRE(node.del(node.config));
+      node.container = "c1";
+      REQUIRE(node.del(node.config));
+    }
+  }
+  CHECK(node.world.snapshot() == node.before);
+  CHECK(node.no_state());
+}
+
+TEST_CASE("an ADD that is killed anywhere takes back its device and never the pod's own interface") {
+  const std::string kind = GENERATE(as<std::string>(), "macvlan", "dummy");
+  CAPTURE(kind);
+  for (int call = 1;; ++call) {
+    Twins node(kind);
+    node.world.forget_faults();
+    node.world.kill_call(call);
+    if (!killed([&] { (void)node.add(node.config); })) break;
+    node.world.forget_faults();
+    CAPTURE(call);
+    REQUIRE(node.del(node.config));
+    CHECK(node.world.snapshot() == node.before);
+    CHECK(node.no_state());
+  }
+}
+
+TEST_CASE("a record of an older version, which has an index before the move, is no reason to take another") {
+  Twins node("macvlan");
+  node.world.kill_call(Twins("macvlan").number_of("change_link"));
+  REQUIRE(killed([&] { (void)node.add(node.config); }));
+  node.world.forget_faults();
+  const std::string path = node.dir.path("state/attachments/c1:net1.json");
+  std::string text;
+  std::getline(std::ifstream(path), text, '\0');
+  REQUIRE(text.find("indexInPod") == std::string::npos);
+  text.insert(text.rfind('}'), ",\"indexInPod\":" + std::to_string(node.world.link("mv0").index));
+  std::ofstream(path) << text;
+  REQUIRE(node.del(node.config));
   CHECK(node.world.snapshot() == node.before);
 }
 

@@ -83,6 +83,8 @@ Bytes full_link() {
   info.text(IFLA_INFO_KIND, "veth");
   Bytes out = link_header();
   out.text(IFLA_IFNAME, "eth7").raw(IFLA_ADDRESS, {2, 0, 0, 0, 0, 1}).number<uint32_t>(IFLA_MTU, 1500);
+  out.raw(IFLA_BROADCAST, {255, 255, 255, 255, 255, 255});
+  out.nest(IFLA_PROTO_DOWN_REASON | NLA_F_NESTED, Bytes().number<uint32_t>(IFLA_PROTO_DOWN_REASON_VALUE, 9));
   out.number<uint32_t>(IFLA_MIN_MTU, 68)
       .number<uint32_t>(IFLA_MAX_MTU, 9216)
       .number<uint32_t>(IFLA_TXQLEN, 1000);
@@ -195,6 +197,7 @@ TEST_CASE("Every attribute of a link is read") {
   expected.altnames = {"enp5s0f0v2", "a-rather-long-alternative-name"};
   expected.type = 1;
   expected.mac = *MacAddress::parse("02:00:00:00:00:01");
+  expected.broadcast = *MacAddress::parse("ff:ff:ff:ff:ff:ff");
   expected.permanent_mac = *MacAddress::parse("02:00:00:00:00:09");
   expected.mtu = 1500;
   expected.min_mtu = 68;
@@ -213,6 +216,7 @@ TEST_CASE("Every attribute of a link is read") {
   expected.options = {.flags = 0,
                       .mode = 1,
                       .group = 7,
+                      .proto_down_reason = 9,
                       .proto_down = 1,
                       .gso_max_size = 30'000,
                       .gso_max_segs = 100,
@@ -548,8 +552,18 @@ TEST_CASE("An RDMA device has index, name and node GUID") {
 TEST_CASE("An RDMA device without index or name is malformed") {
   CHECK_FALSE(parse_rdma_device(Bytes().text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_0").message(0x1401)));
   CHECK_FALSE(parse_rdma_device(Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 0).message(0x1401)));
-  Bytes goes_up = Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 0);
-  CHECK_FALSE(parse_rdma_device(goes_up.text(RDMA_NLDEV_ATTR_DEV_NAME, "../x").message(0x1401)));
+}
+
+TEST_CASE("An RDMA device with a name that is no file's is a device, and its name is not sound") {
+  for (const char* name : {"a/b", "..", ".", "../x"}) {
+    CAPTURE(name);
+    Bytes named = Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 4);
+    const auto device = parse_rdma_device(named.text(RDMA_NLDEV_ATTR_DEV_NAME, name).message(0x1401));
+    REQUIRE(device);
+    CHECK(*device == RdmaDevice{4, name, 0});
+    CHECK_FALSE(device->has_sound_name());
+  }
+  CHECK(RdmaDevice{4, "mlx5_4..", 0}.has_sound_name());
 }
 
 TEST_CASE("The RDMA namespace mode is exclusive for 0 and shared for 1") {

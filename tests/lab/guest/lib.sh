@@ -87,7 +87,7 @@ node_state() (
     shopt -s nullglob
     ip -j -d link show | jq -r '
         sort_by(.ifname)[] |
-        "link \(.ifname) mac=\(.address) mtu=\(.mtu) txqlen=\(.txqlen) up=\(.flags | index("UP") != null)"
+        "link \(.ifname) mac=\(.address) brd=\(.broadcast) mtu=\(.mtu) txqlen=\(.txqlen) up=\(.flags | index("UP") != null)"
             + " promisc=\(.promiscuity) allmulti=\(.allmulti) master=\(.master // "-") kind=\(.linkinfo.info_kind // "-")"
             + " altnames=\(.altnames // [] | sort | join(","))",
         (.ifname as $pf | .vfinfo_list[]? | "vf \($pf) \(tojson)")'
