@@ -13,6 +13,7 @@
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/programs.h"
+#include "common/node/sys_root.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -83,8 +84,8 @@ void wait_for_term() {
 
 int run_uninstall(const CommandWords& words) {
   const auto root = words.options.find("--root");
-  const auto removed =
-      uninstall(places_below(root == words.options.end() ? "/" : root->second, words.arguments[0]));
+  const auto removed = uninstall(
+      places_below(normal_root(root == words.options.end() ? "/" : root->second), words.arguments[0]));
   if (!removed) return failed("uninstall", removed.error());
   std::string text;
   for (const std::string& path : *removed) text += "removed: " + escaped(path) + "\n";
