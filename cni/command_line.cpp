@@ -13,6 +13,7 @@
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/programs.h"
+#include "common/node/sys_root.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -86,8 +87,8 @@ int run_uninstall(const CommandWords& words) {
     const auto at = words.options.find(name);
     return at == words.options.end() ? std::string(fallback) : at->second;
   };
-  const auto removed =
-      uninstall(places_below(option("--root", "/"), words.arguments[0], option("--cdi-dir", "")));
+  const auto removed = uninstall(
+      places_below(normal_root(option("--root", "/")), words.arguments[0], option("--cdi-dir", "")));
   if (!removed) return failed("uninstall", removed.error());
   std::string text;
   for (const std::string& path : *removed) text += "removed: " + escaped(path) + "\n";

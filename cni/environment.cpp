@@ -3,6 +3,7 @@
 #include "cni/node/upper_search.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/allocated_nodes.h"
+#include "common/node/sys_root.h"
 
 namespace vfrail {
 
@@ -39,7 +40,7 @@ RecordStore open_store_read_only(const Environment& environment) {
 
 World make_world(const Environment& environment, Kernel& host, RecordStore store, Log& log) {
   World out{host,
-            SysRoot(variable(environment, "VFRAIL_ROOT", "/")),
+            SysRoot(normal_root(variable(environment, "VFRAIL_ROOT", "/"))),
             std::move(store),
             run_folder(environment),
             open_netns,

@@ -3,6 +3,7 @@
 #include "common/command/completion.h"
 #include "common/escape.h"
 #include "common/json.h"
+#include "common/node/sys_root.h"
 #include "plugin/command_line.h"
 #include "plugin/report/scan_root.h"
 
@@ -66,7 +67,7 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
   add_text(serve, "--cni-state-dir", options.cni_state_dir, "DIR",
            "Where vfrail-cni has its records; one that outlives its pod is reported");
   add_text(serve, "--cni-bin-dir", options.cni_bin_dir, "DIR", kCniBinAbout);
-  add_text(serve, "--root", options.root, "DIR", kRootAbout);
+  add_text(serve, "--root", options.root, "DIR", kRootAbout)->transform(normal_root);
   add_text(serve, "--cdi-dir", options.cdi_dir, "DIR", "Where the runtime reads CDI specs");
 }
 
@@ -182,7 +183,7 @@ void add_inspect(CLI::App& app, InspectOptions& options) {
   inspect->add_flag("--strict-config", options.strict, "Unknown keys in the configuration are errors");
   add_text(inspect, "--kubelet-root", options.kubelet_root, "DIR",
            "Kubelet's folder, whose pod-resources socket names the pods");
-  add_text(inspect, "--root", options.root, "DIR", kRootAbout);
+  add_text(inspect, "--root", options.root, "DIR", kRootAbout)->transform(normal_root);
 }
 
 void add_doctor(CLI::App& app, DoctorOptions& options) {
@@ -207,7 +208,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
   add_text(doctor, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);
   add_text(doctor, "--kubelet-root", options.kubelet_root, "DIR", kKubeletAbout);
   add_text(doctor, "--cni-bin-dir", options.cni_bin_dir, "DIR", kCniBinAbout);
-  add_text(doctor, "--root", options.root, "DIR", kRootAbout);
+  add_text(doctor, "--root", options.root, "DIR", kRootAbout)->transform(normal_root);
 }
 
 void add_top(CLI::App& app, TopOptions& options) {
@@ -233,7 +234,7 @@ void add_top(CLI::App& app, TopOptions& options) {
   add_text(top, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);
   add_text(top, "--kubelet-root", options.kubelet_root, "DIR",
            "Kubelet's folder, whose pod-resources socket names the pods");
-  add_text(top, "--root", options.root, "DIR", kRootAbout);
+  add_text(top, "--root", options.root, "DIR", kRootAbout)->transform(normal_root);
 }
 
 void add_explain(CLI::App& app, ExplainIdOptions& options) {
@@ -256,7 +257,7 @@ void add_capture(CLI::App& app, CaptureOptions& options) {
   CLI::App* capture = app.add_subcommand(
       "capture", "Copy what vfrail reads of this node into a new folder, for an issue; --root takes it");
   add_text(capture, "DIR", options.folder, "DIR", "The folder")->required()->option_text(" ");
-  add_text(capture, "--root", options.root, "DIR", kRootAbout);
+  add_text(capture, "--root", options.root, "DIR", kRootAbout)->transform(normal_root);
 }
 
 // What follows the name: a word that describes it, or its choices.

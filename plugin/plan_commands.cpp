@@ -1,5 +1,6 @@
 #include "plugin/plan_commands.h"
 
+#include "common/node/sys_root.h"
 #include "plugin/plan/convert.h"
 #include "plugin/plan/jobs.h"
 
@@ -23,7 +24,9 @@ void add_plan(CLI::App& app, PlanOptions& options) {
       ->type_name("FILE");
   plan->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
       ->type_name("PREFIX");
-  plan->add_option("--root", options.root, "Read sys, proc and dev below this folder")->type_name("DIR");
+  plan->add_option("--root", options.root, "Read sys, proc and dev below this folder")
+      ->type_name("DIR")
+      ->transform(normal_root);
 }
 
 void add_example(CLI::App& app, ExampleOptions& options) {
@@ -81,7 +84,9 @@ void add_convert(CLI::App& app, ConvertOptions& options) {
       ->option_text(" ");
   convert->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
       ->type_name("PREFIX");
-  convert->add_option("--root", options.root, "Read sys, proc and dev below this folder")->type_name("DIR");
+  convert->add_option("--root", options.root, "Read sys, proc and dev below this folder")
+      ->type_name("DIR")
+      ->transform(normal_root);
 }
 
 }  // namespace

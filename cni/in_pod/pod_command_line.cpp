@@ -8,6 +8,7 @@
 #include "common/escape.h"
 #include "common/json.h"
 #include "common/netlink/netlink_kernel.h"
+#include "common/node/sys_root.h"
 
 #include <chrono>
 #include <csignal>
@@ -29,7 +30,7 @@ struct PodCheckOptions {
 Result<PodCheckOptions> read_options(const CommandWords& words) {
   PodCheckOptions out;
   for (const auto& [name, value] : words.options) {
-    if (name == "--root") out.root = value;
+    if (name == "--root") out.root = normal_root(value);
     if (name == "--nccl-log") out.nccl_log = value;
     if (name == "--output") {
       if (value != "text" && value != "json")

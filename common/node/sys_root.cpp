@@ -25,6 +25,14 @@ Error too_long(const std::string& file) {
 }
 }  // namespace
 
+std::string normal_root(const std::string& root) {
+  std::error_code failed;
+  const fs::path absolute = fs::absolute(root.empty() ? "/" : root, failed);
+  std::string out = (failed ? fs::path(root) : absolute).lexically_normal();
+  while (out.size() > 1 && out.back() == '/') out.pop_back();
+  return out.find_first_not_of('/') == std::string::npos ? "/" : out;
+}
+
 SysRoot::SysRoot(std::string root) : root_(std::move(root)) {
   if (root_.empty() || root_.back() != '/') root_ += '/';
 }

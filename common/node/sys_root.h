@@ -16,6 +16,10 @@
 
 namespace vfrail {
 
+// A root folder as it is written by itself, so that names can be compared: "/" for "//", "/./" and, where
+// that is the working directory, "."; without a '/' at any other end.
+std::string normal_root(const std::string& root);
+
 class SysRoot {
  public:
   explicit SysRoot(std::string root = "/");

@@ -4,6 +4,7 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <set>
 
 namespace vfrail {
 
@@ -27,10 +28,15 @@ Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory) 
   HostView out;
   out.is_host_namespace =
       TRY(is_host_namespace(sys), "find out whether this is the host's network namespace");
+  std::set<PciAddress> seen;
   for (const PciFunction& function : inventory.functions) {
-    if (function.kind != FunctionKind::network || function.pf) continue;
-    if (!function.netdevs.empty()) out.sees_interfaces = true;
-    if (function.away()) out.unseen.push_back(function.id.text());
+    if (function.kind == FunctionKind::network && !function.pf && !function.netdevs.empty())
+      seen.insert(function.address);
+  }
+  out.sees_interfaces = !seen.empty();
+  for (const PciFunction& function : inventory.functions) {
+    const bool may_be_in_a_pod = function.pf && seen.contains(*function.pf);
+    if (function.away() && !may_be_in_a_pod) out.unseen.push_back(function.id.text());
   }
   return out;
 }

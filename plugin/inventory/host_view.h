@@ -16,8 +16,10 @@ struct HostView {
   // By /proc/1/ns/net, where it may be read, and by the sysctls that only the first network namespace of a
   // machine has (net_core_table in net/core/sysctl_net_core.c).
   bool is_host_namespace = true;
-  bool sees_interfaces = false;     // of at least one physical function
-  std::vector<std::string> unseen;  // physical functions with a network driver and no interface here
+  bool sees_interfaces = false;  // of at least one physical function
+  // Functions with a network driver and no interface here. Not the VFs and sub-functions of a PF that has one
+  // here: they are in pods.
+  std::vector<std::string> unseen;
 };
 
 // `sys` is this machine, not a tree or mounts of the host's, for which this does not matter.

@@ -70,19 +70,20 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
   for (const auto& before : published) {
     const auto pool = std::find_if(pools.begin(), pools.end(),
                                    [&](const Pool& one) { return one.resource() == before->resource(); });
-    if (pool == pools.end() || shares(before->config) || shares(pool->config)) continue;
+    if (pool == pools.end() || shares(before->config) != shares(pool->config)) continue;
     const size_t count = pool->devices.size();
     for (const PoolDevice& device : before->devices) {
       const std::string id = device.id();
+      if (unread.contains(id)) {
+        pool->devices.push_back(device);
+        continue;
+      }
+      if (shares(pool->config)) continue;  // no container has it for itself
       const auto* at = here.find(id);
       const bool elsewhere = at != nullptr && at->pool != &*pool && is_partly_away(here.device(*at)) &&
                              !is_kept_as_missing(device) &&
                              (in_use == nullptr || in_use->find(at->pool->resource(), id) == nullptr);
       if (at != nullptr && !elsewhere) continue;
-      if (unread.contains(id)) {
-        pool->devices.push_back(device);
-        continue;
-      }
       const std::pair key{before->resource(), id};
       const auto known = since_.find(key);
       const Time since = known == since_.end() ? now : known->second;

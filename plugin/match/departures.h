@@ -1,8 +1,9 @@
 // Departures: devices that are in a published list and that the node does not seem to have any more. Keeps
 // them as they were published until kubelet has answered whether a container has them, and those that one has
 // for as long as a move between namespaces can take: it removes the RDMA device's verbs node for a moment,
-// and selectors read that. A device that could not be read stays unchanged. Keeps state; the caller passes
-// the time. Reads nothing.
+// and selectors read that. Those of shared pools, which no container has for itself, leave at once. A device
+// that could not be read stays unchanged, in every pool. Keeps state; the caller passes the time. Reads
+// nothing.
 #pragma once
 
 #include "plugin/match/devices_in_use.h"

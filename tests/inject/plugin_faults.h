@@ -46,11 +46,12 @@ class Faults {
   std::vector<std::pair<size_t, std::string>> of_trial_;
 };
 
-// One kind each: Allocate, a scrape; a rescan, a device that goes, a changed configuration,
-// a rescan whose questions to the kernel fail.
+// One kind each: Allocate, a scrape; a rescan, a device that goes, a changed configuration, a rescan whose
+// questions to the kernel fail, a rescan of a shared device and of bundles, a device that goes and whose CDI
+// spec is removed.
 void allocate_with_faults(Faults& faults);
 void scrape_with_faults(Faults& faults);
-enum class Cause { rescan, departure, reload, netlink };
+enum class Cause { rescan, departure, reload, netlink, shared, bundle, tidy };
 void serve_with_faults(Faults& faults, Cause cause);
 
 }  // namespace vfrail::test

@@ -5,7 +5,8 @@
 //   inject_marked plugin_faults [--all] [--verbose] [NAME]...
 //
 // --all: at each call every errno; else one in turn. NAME: allocate, scrape, rescan, departure, reload,
-// netlink. One process lives through all trials of all kinds, so that it also shows what they leave open.
+// netlink, shared, bundle, tidy. One process lives through all trials of all kinds, so that it also shows
+// what they leave open.
 #include "tests/inject/marks.h"
 #include "tests/inject/plugin_faults.h"
 
@@ -124,5 +125,8 @@ int main(int count, char** arguments) {
   run("departure", [](Faults& faults) { serve_with_faults(faults, Cause::departure); });
   run("reload", [](Faults& faults) { serve_with_faults(faults, Cause::reload); });
   run("netlink", [](Faults& faults) { serve_with_faults(faults, Cause::netlink); });
+  run("shared", [](Faults& faults) { serve_with_faults(faults, Cause::shared); });
+  run("bundle", [](Faults& faults) { serve_with_faults(faults, Cause::bundle); });
+  run("tidy", [](Faults& faults) { serve_with_faults(faults, Cause::tidy); });
   return good ? 0 : 1;
 }

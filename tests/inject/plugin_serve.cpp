@@ -1,5 +1,6 @@
 // The daemon with a kubelet: the main thread, which is traced, is the daemon's owner thread; another one
 // makes the trials.
+#include "plugin/allocate/cdi_folder.h"
 #include "plugin/daemon.h"
 #include "plugin/inventory/inventory.h"
 #include "tests/inject/plugin_faults.h"
@@ -19,6 +20,7 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace vfrail::test {
 
@@ -27,7 +29,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr const char* kHostdev = "nvidia.com/hostdev";
+constexpr const char* kResource = "nvidia.com/hostdev";
 constexpr const char* kFurther = R"(, {"resourcePrefix": "nvidia.com", "resourceName": "none",
     "selectors": {"vendors": ["ffff"]}})";
 constexpr const char* kLeaver = "0000:41:10.6";
@@ -47,9 +49,49 @@ sys/bus/pci/devices/0000:05:00.0/vpd = a switch
 )";
 constexpr milliseconds kDeadline{60'000};  // against hanging
 
-std::string config_text(bool further) {
-  return std::string(R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
-    "selectors": {"vendors": ["8086"], "isRdma": true}})") +
+// A device that is not on the node, and that a container has.
+constexpr const char* kGoneInUse = "0000:99:00.0";
+
+// What the plugin serves, and of which VFs: few, so that a scan has some hundred calls and not thousands.
+struct Served {
+  std::vector<std::string> devices;
+  size_t units;            // in the list
+  size_t units_left;       // once kLeaver has gone, where it goes
+  const char* config_key;  // of a list with one entry
+  const char* keys;        // of that entry
+};
+
+Served served_in(Cause cause) {
+  const char* const exclusive = R"("selectors": {"vendors": ["8086"], "isRdma": true})";
+  switch (cause) {
+    case Cause::shared:
+      return {
+          {"0000:21:10.0"}, 3, 3, "configList", R"("rdmaHcaMax": 3, "selectors": {"deviceIDs": ["10ca"]})"};
+    case Cause::bundle:
+      return {{"0000:21:10.0", "0000:21:10.2", "0000:41:10.0", "0000:41:10.2"},
+              2,
+              2,
+              "resourceList",
+              R"("bundle": true, "selectors": {"vendors": ["8086"], "isRdma": true})"};
+    case Cause::tidy:
+      return {{"0000:21:10.0", kLeaver}, 2, 1, "resourceList", exclusive};
+    case Cause::netlink:
+      return {{"0000:21:10.0", "0000:21:10.2", kUplink, "0000:41:10.0", kLeaver},
+              4,
+              4,
+              "resourceList",
+              exclusive};
+    case Cause::departure:
+    case Cause::rescan:
+    case Cause::reload:
+      break;
+  }
+  return {{"0000:21:10.0", "0000:21:10.2", "0000:41:10.0", kLeaver}, 4, 3, "resourceList", exclusive};
+}
+
+std::string config_text(const Served& served, bool further) {
+  return std::string(R"({")") + served.config_key +
+         R"(": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev", )" + served.keys + "}" +
          (further ? kFurther : "") + "]}";
 }
 
@@ -62,19 +104,20 @@ bool wait_for(const std::function<bool()>& wanted, milliseconds at_most = kDeadl
   return true;
 }
 
-// Four VFs, so that a scan has some hundred calls and not thousands.
 class Site {
  public:
   explicit Site(Cause cause)
       : cause_(cause),
+        served_(served_in(cause)),
         kubelet_(node_.path("k"), [this](const std::string& event) { note(event); }),
         config_((prepare(), open_config(node_.path("config/config.json")))),
         sys_(node_.root()),
         daemon_({.kubelet_root = node_.path("k"),
                  .registration = Registration::watcher,
-                 .places = node_.places(),
+                 .places = places(),
                  .rescan_interval = std::chrono::hours{1},
                  .read_pools = [this](const Config& config) { return read_pools(config); },
+                 .tidy = cause == Cause::tidy ? tidy() : Daemon::Options::Tidy(),
                  .config = config_,
                  .counters = &counters_,
                  .status = &status_},
@@ -85,7 +128,7 @@ class Site {
   // On the main thread, until stop().
   Result<> run() { return daemon_.run(); }
   void stop() { daemon_.stop(); }
-  bool wait_for_devices(size_t count) { return kubelet_.wait_for(kHostdev, count, kDeadline); }
+  bool wait_for_devices() { return kubelet_.wait_for(kResource, served_.units, kDeadline); }
 
   Fault trial(long k, int error, Faults& faults) {
     const size_t lines = log_size();
@@ -98,31 +141,55 @@ class Site {
     provoke(k);
     // A fault in what wakes the daemon leaves it asleep; then the next rescan is the first to notice.
     (void)wait_for([&] { return looks_ > armed_at_; }, milliseconds{2000});
+    // The same for the answer of kubelet upon which the spec of the device that has gone is removed.
+    if (cause_ == Cause::tidy)
+      (void)wait_for([&] { return !fs::exists(node_.cdi_spec(kLeaver)); }, milliseconds{100});
     step_ = Step::ending;
     if (!pass(Step::idle, faults)) return {};
-    if (!kubelet_.wait_for(kHostdev, expected(), kDeadline))
+    if (!kubelet_.wait_for(kResource, expected(), kDeadline))
       faults.complain("the list is not what it should be");
     if (!fault_.failed.empty()) evaluate(faults, lines, failed);
     restore();
-    if (!kubelet_.wait_for(kHostdev, kDevices, kDeadline)) faults.complain("the list does not come back");
+    if (!wait_for_devices()) faults.complain("the list does not come back");
     return fault_;
   }
 
  private:
   enum class Step { idle, arming, armed, ending };
-  static constexpr size_t kDevices = 4;
 
+  AllocatePlaces places() const {
+    AllocatePlaces out = node_.places();
+    if (cause_ == Cause::tidy) out.cdi_dir = node_.cdi_dir();
+    return out;
+  }
+  Daemon::Options::Tidy tidy() {
+    return [this](const std::set<std::string>& there, const DevicesInUse& in_use) {
+      (void)remove_specs_of_gone_devices(node_.cdi_dir(), {there, in_use, sys_, node_.run_dir()});
+    };
+  }
   void prepare() {
     node_.fill();
     leaver_ = fs::read_symlink(node_.root() + "/sys/bus/pci/devices/" + kLeaver);
-    for (const std::string gone : {"0000:21:10.6", "0000:41:10.2", "0000:41:10.4"}) node_.remove_device(gone);
-    write_tree(node_.root(), kInfiniband);
-    if (cause_ == Cause::netlink)
-      prepare_kernel();
-    else
-      node_.remove_device(kUplink);
+    for (const char* bus : {"21", "41"}) {
+      for (const char* function : {"0", "2", "4", "6"}) {
+        const std::string id = std::string("0000:") + bus + ":10." + function;
+        const auto& kept = served_.devices;
+        if (std::find(kept.begin(), kept.end(), id) == kept.end()) node_.remove_device(id);
+      }
+    }
+    // Its reads are tried by the other causes.
+    if (cause_ != Cause::tidy) write_tree(node_.root(), kInfiniband);
+    if (cause_ == Cause::netlink) prepare_kernel();
     fs::create_directories(node_.path("config"));
     configure(false);
+    if (cause_ != Cause::tidy) return;
+    fs::create_directories(node_.cdi_dir());
+    kubelet_.give("nvidia.com/of-another-plugin", {kGoneInUse}, {"default", "p", "c"});
+    write_specs();
+  }
+  void write_specs() const {
+    for (const char* device : {"0000:21:10.0", kLeaver, kGoneInUse})
+      std::ofstream(node_.cdi_spec(device)) << "{}";
   }
   // The files have the same route, for when the kernel does not answer.
   void prepare_kernel() {
@@ -139,24 +206,26 @@ class Site {
   }
   void configure(bool further) const {
     const std::string file = node_.path("config/config.json");
-    std::ofstream(file + ".new") << config_text(further);
+    std::ofstream(file + ".new") << config_text(served_, further);
     fs::rename(file + ".new", file);
   }
 
   void provoke(long k) {
-    if (cause_ == Cause::departure) node_.remove_device(kLeaver);
+    if (device_leaves()) node_.remove_device(kLeaver);
     if (cause_ == Cause::reload)
       configure(k % 2 == 0);
     else
       daemon_.rescan();
   }
+  bool device_leaves() const { return cause_ == Cause::departure || cause_ == Cause::tidy; }
   void restore() {
-    if (cause_ != Cause::departure) return;
+    if (!device_leaves()) return;
+    if (cause_ == Cause::tidy) write_specs();
     const std::string link = node_.root() + "/sys/bus/pci/devices/" + kLeaver;
     if (!fs::is_symlink(link)) fs::create_symlink(leaver_, link);
     daemon_.rescan();
   }
-  size_t expected() const { return cause_ == Cause::departure ? kDevices - 1 : kDevices; }
+  size_t expected() const { return device_leaves() ? served_.units_left : served_.units; }
 
   // Has the main thread take the step in its next scan; asks again, because a wake can be what fails.
   bool pass(Step to, Faults& faults) {
@@ -213,13 +282,20 @@ class Site {
     const bool of_routes = call.find("/proc/") != std::string::npos;
     // Another user than root does without it: a warning, once.
     const bool denied = call.ends_with("/vpd") && error_ == EACCES;
-    return of_the_node && !repeated && !a_shortcut && !of_firmware && !of_routes && !denied;
+    // Whether a device is there is asked again before its CDI spec is removed, which stays if that fails.
+    const bool of_tidy = cause_ == Cause::tidy && call.starts_with("newfstatat ") &&
+                         call.find("/sys/bus/") != std::string::npos;
+    return of_the_node && !of_tidy && !repeated && !a_shortcut && !of_firmware && !of_routes && !denied;
   }
 
   void evaluate(Faults& faults, size_t lines, uint64_t failed) {
     for (const size_t count : take_lists()) {
-      if (count != kDevices && count != expected())
+      if (count != served_.units && count != expected())
         faults.complain("kubelet got a list of " + std::to_string(count) + " devices");
+    }
+    for (const char* device : {"0000:21:10.0", kGoneInUse}) {
+      if (cause_ == Cause::tidy && !fs::exists(node_.cdi_spec(device)))
+        faults.complain(std::string("the CDI spec of ") + device + " was removed");
     }
     if (!loses_a_fact()) return;
     if (counters_.get().scans.failed == failed) faults.complain("the failure is not counted");
@@ -228,7 +304,7 @@ class Site {
 
   // "nvidia.com/hostdev: 4 devices", on a thread of the kubelet.
   void note(const std::string& event) {
-    const std::string prefix = std::string(kHostdev) + ": ";
+    const std::string prefix = std::string(kResource) + ": ";
     if (!event.starts_with(prefix) || !event.ends_with(" devices")) return;
     const std::lock_guard lock(mutex_);
     lists_.insert(std::stoul(event.substr(prefix.size())));
@@ -240,6 +316,7 @@ class Site {
   size_t log_size() const { return fs::file_size(node_.path("serve.log")); }
 
   const Cause cause_;
+  const Served served_;
   std::mutex mutex_;
   std::set<size_t> lists_;  // numbers of devices that kubelet got
   std::atomic<Step> step_ = Step::idle;
@@ -266,7 +343,7 @@ class Site {
 void serve_with_faults(Faults& faults, Cause cause) {
   Site site(cause);
   std::thread trials([&] {
-    if (!site.wait_for_devices(4)) faults.complain("the plugin does not serve at all");
+    if (!site.wait_for_devices()) faults.complain("the plugin does not serve at all");
     faults.run([&](long k, int error) { return site.trial(k, error, faults); });
     site.stop();
   });

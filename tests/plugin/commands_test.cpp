@@ -49,6 +49,22 @@ TEST_CASE("a captured tree is not shown with the configuration of this machine")
   CHECK(line.top.devices == std::vector<std::string>{"mlx5_0"});
 }
 
+TEST_CASE("the node's own root is known however it is written, by every command that takes one") {
+  for (const char* root : {"//", "/./", "/host/.."}) {
+    CAPTURE(root);
+    CommandLine line;
+    for (const char* command : {"serve", "inspect", "doctor", "top", "plan"})
+      REQUIRE_FALSE(line.parse({command, "--root", root}));
+    REQUIRE_FALSE(line.parse({"capture", "--root", root, "/tmp/node"}));
+    CHECK(line.serve.root == "/");
+    CHECK(line.inspect.root == "/");
+    CHECK(line.doctor.root == "/");
+    CHECK(line.top.root == "/");
+    CHECK(line.capture.root == "/");
+    CHECK(line.advice.plan.root == "/");
+  }
+}
+
 TEST_CASE("the command line reference has every command with its options and choices") {
   const CommandText text = CommandLine().text();
   for (const char* name : {"serve", "inspect", "check-config", "doctor", "capture", "plan", "example",

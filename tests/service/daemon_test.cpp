@@ -356,6 +356,26 @@ TEST_CASE(
   CHECK(says(folder, kTwo[0] + ": EIO"));
 }
 
+TEST_CASE("a shared pool keeps its units while its only device cannot be read") {
+  const TempDir folder;
+  const TestKubelet kubelet(folder.path());
+  const auto shared = [](const std::vector<std::string>& devices) {
+    Pool out = make_pool(devices, "hca");
+    out.config.unit = UnitKind::shared;
+    out.config.units = 100;
+    return out;
+  };
+  Running plugin(folder, Registration::watcher, {shared({"0000:05:00.0"}), make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for("nvidia.com/hca", 100, kDeadline));
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  plugin.now_unread({shared({}), make_pool({kTwo[0], kTwo[1], "0000:03:02.3"})}, "0000:05:00.0");
+  REQUIRE(kubelet.wait_for(kHostdev, 3, kDeadline));
+  plugin.now({shared({}), make_pool({kTwo[0], kTwo[1], "0000:03:02.3", "0000:03:02.4"})});
+  REQUIRE(kubelet.wait_for(kHostdev, 4, kDeadline));
+  CHECK(kubelet.node().at("nvidia.com/hca").allocatable() == 100);
+  CHECK(kubelet.node().at("nvidia.com/hca").lists == 1);
+}
+
 TEST_CASE("the device of a container stays in the list while it moves, though no scan sees it") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());

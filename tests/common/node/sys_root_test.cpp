@@ -20,6 +20,17 @@ struct Tree {
 
 }  // namespace
 
+TEST_CASE("a root is compared by what it is, however it is written") {
+  for (const char* root : {"", "/", "//", "///", "/.", "/./", "/host/..", "//./"}) {
+    CAPTURE(root);
+    CHECK(normal_root(root) == "/");
+  }
+  CHECK(normal_root("/host/") == "/host");
+  CHECK(normal_root("//host/./x//") == "/host/x");
+  CHECK(normal_root("tree") == normal_root("./tree/"));
+  CHECK(normal_root("tree").front() == '/');
+}
+
 TEST_CASE("A file is read without the white space at its end") {
   const Tree tree("sys/vendor = 0x15b3 \t");
   CHECK(*tree.sys.text("sys/vendor").value_or(std::nullopt) == "0x15b3");

@@ -88,4 +88,15 @@ TEST_CASE("physical functions with a kernel driver and no interface here are uns
   REQUIRE(view);
   CHECK(view->sees_interfaces);
   CHECK(view->unseen == std::vector<std::string>{"0000:02:00.0"});
+  // A VF or sub-function is in a pod where its PF is this namespace's, else it can be the host's uplink.
+  PciFunction vf = physical("0000:01:10.0", "");
+  vf.pf = inventory.functions[0].address;
+  PciFunction uplink = physical("0000:02:10.0", "");
+  uplink.pf = inventory.functions[1].address;
+  PciFunction sub_function = uplink;
+  sub_function.id = *DeviceId::parse("mlx5_core.sf.4");
+  sub_function.kind = FunctionKind::sub_function;
+  for (const PciFunction& one : {vf, uplink, sub_function}) inventory.functions.push_back(one);
+  CHECK(read_host_view(tree.sys(), inventory)->unseen ==
+        std::vector<std::string>{"0000:02:00.0", "0000:02:10.0", "mlx5_core.sf.4"});
 }

@@ -160,3 +160,21 @@ TEST_CASE("an unreadable device stays unchanged, however long, and leaves when i
   scene.answer({}, std::chrono::hours{2});
   CHECK(scene.scan({kSecond}, std::chrono::hours{1}) == Texts{kSecond});
 }
+
+TEST_CASE("an unreadable device stays in a shared pool, whose others leave at once") {
+  const auto shared = [](const Texts& addresses) {
+    Pool out = pool_of(addresses);
+    out.config.unit = UnitKind::shared;
+    out.config.units = 2;
+    return out;
+  };
+  Departures departures;
+  const std::vector<PublishedPool> published{PublishedPool(shared(kBoth))};
+  Pools found;
+  found.pools = {shared({})};
+  found.unread = {{kFirst, "EMFILE"}};
+  departures.hold(found, published, nullptr, kStart);
+  CHECK(ids(found.pools[0]) == Texts{kFirst});
+  CHECK(make_units(found.pools[0]).size() == 2);
+  CHECK_FALSE(departures.wait_for_kubelet());
+}
