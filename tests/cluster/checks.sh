@@ -135,11 +135,13 @@ list_never_below() { list_rules+=("$(lists_sent) $1"); }
 # skip WHY: what the scenario needs is not there. The table at the end says so.
 skip() { skipped=$1; }
 
-# each_sees_its_own: each container of a pod that runs sees the RDMA nodes of its devices, and no others. A pod runs.
+# each_sees_its_own [POD...]: each container of a pod that runs, or of these, sees the RDMA nodes of its devices, and no others. A
+# pod runs.
 each_sees_its_own() {
     local uids
     uids=$(kubectl get pods -l app=test --field-selector status.phase=Running -o json |
-        jq -r '.items[] | select(.metadata.deletionTimestamp == null).metadata.uid')
+        jq -r '.items[] | select(.metadata.deletionTimestamp == null).metadata |
+            select($ARGS.positional == [] or IN(.name; $ARGS.positional[])).uid' --args "$@")
     [ -n "$uids" ] || { echo 'no pod runs'; return 1; }
     # shellcheck disable=SC2086
     is '' on_node sees_its_own $uids
