@@ -5,6 +5,21 @@ CHECK_DEADLINE=900                          # against hanging alone; a pod takes
 CHECK_PAUSE=1                               # a try is a process of kubectl, and the node has the same two cores
 TMPDIR=$work . tests/support/checks.sh
 trap - EXIT                                 # the sum is printed for each scenario
+# check WHAT COMMAND...: as in tests/support/checks.sh, but while this shell waits, whose traps run then at once: a check can
+# take a quarter of an hour. In a process group, which is ended with all that it has started.
+eval "checked_here() $(declare -f check | tail -n +2)"
+checking=''
+check() {
+    local rc=0
+    set -m
+    checked_here "$@" < /dev/null &
+    checking=$!
+    set +m
+    wait "$checking" || rc=$?
+    checking=''
+    return $rc
+}
+stop_checking() { [ -z "$checking" ] || kill -- "-$checking" 2> /dev/null; }
 section() { echo "== $* ($(date +%T))"; }
 
 # pod_spec COUNT [SECURITY] [FIRST]: the spec of a pod with COUNT devices, as JSON, with a security context if need be. It
@@ -83,6 +98,8 @@ pod_addresses() {
 }
 events() { kubectl get events --field-selector "involvedObject.name=$1" -o custom-columns=T:.type,R:.reason,M:.message --no-headers; }
 allocatable() { kubectl get node "$NODE" -o "jsonpath={.status.allocatable.${RESOURCE//./\\.}}"; }
+# capacity: how many devices kubelet knows of, healthy or not.
+capacity() { kubectl get node "$NODE" -o "jsonpath={.status.capacity.${RESOURCE//./\\.}}"; }
 addresses_assigned() { kubectl get ippools.whereabouts.cni.cncf.io -A -o json | jq '[.items[].spec.allocations | length] | add // 0'; }
 reservations() { kubectl get overlappingrangeipreservations.whereabouts.cni.cncf.io -A -o name | wc -l; }
 vfrail_log() { kubectl -n kube-system logs daemonset/vfrail "$@"; }
@@ -97,35 +114,63 @@ installed() {
 in_use() {
     local name
     for name in $(kubectl get pods -l app=test --field-selector status.phase=Running -o 'jsonpath={.items[*].metadata.name}'); do
-        in_pod "$name" env | sed -nE 's/^PCIDEVICE_.*_HOSTDEV=//p' | tr , '\n'
+        in_pod "$name" env | sed -nE '/_INFO=/d; s/^PCIDEVICE_[^=]*=//p' | tr , '\n'
     done
 }
 
 # ---- What holds around each scenario ----------------------------------------------------------------------------
 
-# before: what the checks afterwards compare with.
+# before: what the checks afterwards compare with, and what a scenario may say otherwise.
 before() {
-    list_may_change=no explained_here='' skipped=''
-    on_node log_mark
+    skipped=''
+    explained_here=''           # a regular expression: errors in logs that the scenario provokes
+    stays_here=''               # a regular expression: paths of files that stay on the node by design
+    ends_without_pods=no        # yes: it has called each_sees_its_own itself, and deleted its pods
+    list_rules=()
+    on_node 'log_mark; stays > /node/stays'
 }
+# list_never_below COUNT: from now on the list that kubelet gets need not be whole and healthy, but it has COUNT devices or more,
+# those in use among them. Called again when there are fewer, or more.
+list_never_below() { list_rules+=("$(lists_sent) $1"); }
 # skip WHY: what the scenario needs is not there. The table at the end says so.
 skip() { skipped=$1; }
 
-# each_sees_its_own: each container of a pod that runs sees the RDMA nodes of its devices, and no others.
+# each_sees_its_own [POD...]: each container of a pod that runs, or of these, sees the RDMA nodes of its devices, and no others. A
+# pod runs.
 each_sees_its_own() {
     local uids
     uids=$(kubectl get pods -l app=test --field-selector status.phase=Running -o json |
-        jq -r '.items[] | select(.metadata.deletionTimestamp == null).metadata.uid')
+        jq -r '.items[] | select(.metadata.deletionTimestamp == null).metadata |
+            select($ARGS.positional == [] or IN(.name; $ARGS.positional[])).uid' --args "$@")
+    [ -n "$uids" ] || { echo 'no pod runs'; return 1; }
     # shellcheck disable=SC2086
-    [ -z "$uids" ] || is '' on_node sees_its_own $uids
+    is '' on_node sees_its_own $uids
 }
 at_baseline() { on_node 'baseline | diff /node/baseline -'; }
-# lists_sent: how many lists of devices kubelet has had from vfrail in this scenario; it writes a line for each.
+# lists: the lists of devices that kubelet has had from vfrail in this scenario; it writes a line for each.
 lists() { on_node "log_since | grep 'Processed device updates for resource.*resourceName=\"$RESOURCE\"'; true"; }
 lists_sent() { lists | wc -l; }
-lists_were_whole() {
-    [ "$list_may_change" = no ] || return 0
-    lacks . bash -c 'grep -v "totalCount=$2 healthyCount=$2\$" <<< "$1"; true' - "$(lists)" $DEVICES
+# lists_had_all_in_use: prints each list that was not whole, or had fewer than list_never_below says.
+lists_had_all_in_use() {
+    local sent
+    sent=$(lists) || { echo "$sent"; return 1; }
+    [ -n "$sent" ] || return 0
+    awk -v all=$DEVICES -v rules="${list_rules[*]}" '
+        function count(what) { return match($0, what "=[0-9]+") ? substr($0, RSTART + length(what) + 1, RLENGTH - length(what) - 1) + 0 : -1 }
+        BEGIN { words = split(rules, word, " ") }
+        {
+            least = ""
+            for (i = 1; i < words; i += 2) if (NR > word[i]) least = word[i + 1]
+            if (least == "" ? count("totalCount") != all || count("healthyCount") != all : count("totalCount") < least)
+                print "want " (least == "" ? "all" : least " or more") ": " $0
+        }' <<< "$sent"
+}
+# files_left: files that were not there before the scenario, and do not stay by design.
+files_left() {
+    local left
+    left=$(on_node 'stays | grep -vxFf /node/stays; true') || { echo "$left"; return 1; }
+    grep -vE "${stays_here:-^$}" <<< "$left"
+    return 0
 }
 # What kubelet calls an error, Multus too, and vfrail an error or a warning, unless the file `explained` has a reason.
 unexplained() {
@@ -138,15 +183,16 @@ unexplained() {
 # afterwards: ends the scenario's pods, and compares.
 afterwards() {
     section 'afterwards'
-    check 'each container sees its own RDMA nodes and no others' each_sees_its_own
-    kubectl delete jobs,pods -l app=test --wait=false > /dev/null
+    [ "$ends_without_pods" = yes ] || check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+    kubectl delete replicasets,jobs,pods -l app=test --wait=false > /dev/null
     check 'no pod is left' eventually is '' kubectl get pods -o name
     kubectl delete network-attachment-definitions --all > /dev/null
     check 'every device is in the host, as it was before' eventually at_baseline
     check 'no record, link or lock is left' eventually is '' on_node remains
+    check 'no other file is left' eventually is '' files_left
     check 'no address is assigned' eventually is 0 addresses_assigned
     check 'no reservation is left' eventually is 0 reservations
     check 'every device is allocatable' eventually is $DEVICES allocatable
-    check "no device was ever missing in kubelet's list" lists_were_whole
+    check "no device was ever missing in kubelet's list" is '' lists_had_all_in_use
     check 'no unexplained error in the logs' is '' unexplained
 }

@@ -105,14 +105,19 @@ node_is_ready_since() {
     [[ ${beat% *} == True && ! ${beat#* } < $1 ]]
 }
 
-# node_down: in order, with its logs.
+# node_down: in order, with its logs. What does not end in half a minute loses its power.
 node_down() {
     [ -n "${processes[node]-}" ] || return 0
     on_node_limit=60 node_logs
-    : > "$node_share/stop"
-    local try
-    for ((try = 0; try < 300; try++)); do kill -0 "${processes[node]}" 2> /dev/null && sleep 0.1; done
+    node_ends 30
     node_power_off
+}
+# node_ends [SECONDS]: in order; node_up boots it again.
+node_ends() {
+    local end=$((SECONDS + ${1:-$CHECK_DEADLINE}))
+    : > "$node_share/stop"
+    while kill -0 "${processes[node]}" 2> /dev/null && [ "$SECONDS" -lt "$end" ]; do sleep 0.1; done
+    ! kill -0 "${processes[node]}" 2> /dev/null && stop node
 }
 # node_power_off: as if somebody pulled the plug. tests/lab/run waits for QEMU, its child, so that is what is ended.
 node_power_off() {
@@ -120,6 +125,7 @@ node_power_off() {
     stop node
 }
 node_logs() {
-    on_node 'rm -rf /host/out/logs; mkdir /host/out/logs; cp -r /var/log/*.log /var/log/pods /host/out/logs/' > /dev/null
+    on_node 'rm -rf /host/out/logs; mkdir /host/out/logs
+        cp -r /var/log/*.log /var/log/pods /host/out/logs/; keep_logs; cp -r /var/log/kept/pods /host/out/logs/' > /dev/null
     [ ! -d "$node_share/out/logs" ] || cp -r "$node_share/out/logs/." "$logs/"
 }

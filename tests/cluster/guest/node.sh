@@ -44,15 +44,24 @@ service_start containerd containerd --config /etc/containerd/config.toml
 eventually ctr version > /dev/null || { tail /var/log/containerd.log; exit 1; }
 for image in /node/images/*.tar; do
     [ -e "$image.imported" ] && continue
-    ctr -n k8s.io image import "$image" > /dev/null || exit
+    # As `kind load image-archive` does.
+    ctr --namespace=k8s.io images import --all-platforms --digests - < "$image" > /dev/null || exit
     touch "$image.imported"
     stamp "${image##*/} is imported"
 done
 service_start kubelet kubelet --config /etc/kubernetes/kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf \
     --hostname-override "$NODE" --node-ip 10.0.2.15 --v 2
 stamp 'kubelet is started'
+(while sleep 1; do keep_logs; done) &
+keeper=$!
 
 until [ -e /host/stop ]; do sleep 0.5; done
-kill $shell
+# As an init system does it: kubelet, the containers, the runtime.
+service_stop kubelet
+containers() { find /sys/fs/cgroup/kubepods -name cgroup.procs -exec cat {} +; }
+kill $(containers) 2> /dev/null
+for ((try = 0; try < 100; try++)); do [ -z "$(containers)" ] || sleep 0.1; done
+service_stop containerd
+kill $shell $keeper
 sync
 stamp 'the node ends'

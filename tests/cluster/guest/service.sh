@@ -40,8 +40,31 @@ remains() {
     for folder in /var/lib/cni/vfrail/{attachments,devices,unclean} /run/vfrail/locks; do
         [ ! -d "$folder" ] || find "$folder" ! -type d
     done
+    [ ! -d /run/vfrail/pods ] || find /run/vfrail/pods -mindepth 1
     [ ! -d /var/lib/cni/networks ] || find /var/lib/cni/networks -name '*.*.*.*' ! -path '*/networks/pods/*'
     [ ! -d /var/run/k8s.cni.cncf.io/devinfo/cni ] || find /var/run/k8s.cni.cncf.io/devinfo/cni -type f
+}
+
+# stays: the other files of vfrail, and of Multus for it: those that a device keeps, CDI specs, what has been promised at
+# Allocate. A device's own device-info of the resource that is always there is left out: the next pod's is the same file.
+stays() {
+    find /var/run/cdi /run/vfrail /var/run/k8s.cni.cncf.io/devinfo ! -type d \
+        ! -path '/var/run/k8s.cni.cncf.io/devinfo/dp/nvidia.com-hostdev-*' 2> /dev/null | sort
+    echo .                                  # grep -f takes an empty file for what matches everything, or nothing
+}
+
+# devices_of UID: the PCI functions that kubelet has given to the pod; those behind a unit of a bundle as vfrail has written
+# them down.
+devices_of() {
+    local unit resource
+    jq -r --arg uid "$1" '.Data.PodDeviceEntries[]? | select(.PodUID == $uid) | .ResourceName as $resource |
+        .DeviceIDs | .. | strings | "\(.) \($resource)"' /var/lib/kubelet/device-plugins/kubelet_internal_checkpoint |
+        while read -r unit resource; do
+            case $unit in
+                bundle-*) jq -r '.devices[]' "/run/vfrail/promised/$unit~${resource//\//~}.json" ;;
+                *:*) echo "$unit" ;;
+            esac
+        done
 }
 
 # nodes_of ADDRESS: the character devices of the function's RDMA device and the common one, "NAME MAJOR:MINOR" each.
@@ -52,6 +75,12 @@ nodes_of() (
         echo "${name##*/} $(< "$dev")"
     done | sort
 )
+
+# pid_of PROGRAM: of the one process of that executable.
+pid_of() {
+    local proc
+    for proc in /proc/[0-9]*; do [ "$(readlink "$proc/exe")" != "$1" ] || echo "${proc#/proc/}"; done 2> /dev/null
+}
 
 # container_pid UID: the host's pid of the first process of the pod's container, which is not the sandbox.
 container_pid() {
@@ -69,7 +98,7 @@ sees_its_own() {
     local uid pid address node
     for uid in "$@"; do
         pid=$(container_pid "$uid") || { echo "$pid"; continue; }
-        for address in $(tr '\0' '\n' < "/proc/$pid/environ" | sed -nE 's/^PCIDEVICE_.*_HOSTDEV=//p' | tr , ' '); do
+        for address in $(devices_of "$uid"); do
             nodes_of "$address"
         done | sort -u > /run/own
         for node in "/proc/$pid/root/dev/infiniband"/*; do
@@ -79,18 +108,32 @@ sees_its_own() {
     done
 }
 
+# keep_logs: the logs of the containers of vfrail's pods by a second name each, because kubelet removes them with a pod that is
+# replaced. guest/node.sh calls it each second.
+keep_logs() {
+    local file kept
+    for file in /var/log/pods/kube-system_vfrail-*/*/*.log; do
+        kept=/var/log/kept/${file#/var/log/}
+        [ -e "$kept" ] || [ ! -e "$file" ] || { mkdir -p "${kept%/*}" && ln "$file" "$kept"; }
+    done 2> /dev/null
+}
 # Logs: kubelet, the runtime, Multus, whereabouts, and those of the containers of vfrail's pods.
-log_files() { ls /var/log/*.log /var/log/pods/kube-system_vfrail-*/*/*.log 2>/dev/null; }
-# log_mark: log_since prints what was written after this, each line behind the name of its file. kubelet may remove the log
-# of a container that has ended between the two steps here.
+log_files() {
+    keep_logs
+    ls /var/log/*.log /var/log/kept/pods/*/*/*.log 2> /dev/null
+}
+# log_mark: log_since prints what was written after this, each line behind the name of its file. What pods have left that are no
+# longer there is forgotten.
 log_mark() {
     local file
-    for file in $(log_files); do stat -c '%s %n' "$file" 2> /dev/null; done > /node/log-marks
+    for file in /var/log/kept/pods/*; do [ -e "/var/log/pods/${file##*/}" ] || rm -rf "$file"; done
+    for file in $(log_files); do stat -c '%s %n' "$file"; done > /node/log-marks
 }
 log_since() {
-    local file size
+    local file size name
     for file in $(log_files); do
         size=$(awk -v file="$file" '$2 == file { print $1 }' /node/log-marks)
-        tail -c "+$((${size:-0} + 1))" "$file" 2> /dev/null | sed "s|^|${file#/var/log/}: |"
+        name=${file#/var/log/}
+        tail -c "+$((${size:-0} + 1))" "$file" 2> /dev/null | sed "s|^|${name#kept/}: |"
     done
 }

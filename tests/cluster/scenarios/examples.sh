@@ -3,6 +3,7 @@
 # Dry runs on the server. The kinds of other projects are validated by the projects' own CRDs, which tests/cluster/build takes
 # from their modules; a kind whose CRD is missing fails. No operator runs here, so what one refuses by a webhook of its own is
 # not found; of the templates in its jobs the API server is asked as of pods.
+ends_without_pods=yes               # none begins
 program=build/release/bin/vfrail crds=$CLUSTER_BUILD/crds tried=$work/examples
 rm -rf "$tried"
 mkdir -p "$tried"/{files,kustomize,chart}

@@ -10,6 +10,8 @@ in_pod hostile bash -c '
 check 'it has renamed its devices' has evil0 in_pod hostile rdma dev
 check 'its RDMA device is gone from nobody: it cannot open another'"'"'s node' refused in_pod hostile bash -c \
     'mknod /tmp/uverbs c 231 199 && : < /tmp/uverbs'
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+ends_without_pods=yes
 kubectl delete pod hostile --wait=false > /dev/null
 check 'the pod ends' eventually gone hostile
 check 'every device is in the host, as it was before' eventually at_baseline

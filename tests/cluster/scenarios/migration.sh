@@ -6,7 +6,7 @@ if [ ! -x "${PEERS-}/sriovdp" ] || [ ! -x "$PEERS/sriov" ]; then
     skip 'PEERS is not a folder with the programs sriovdp and sriov'
     return
 fi
-list_may_change=yes
+list_never_below $DEVICES
 # The peer ends its stream without a word.
 explained_here='^kubelet.log: .*"ListAndWatch ended unexpectedly for device plugin" err=".*EOF"'
 # A configuration of the peer has no keys of vfrail. The peer names PCI devices by the table of hwdata, and ends without it.
@@ -57,6 +57,8 @@ check 'and an address that no other has' is 3 bash -c 'sort -u <<< "$1" | wc -l'
 check 'its RDMA device is active' has PORT_ACTIVE in_pod c ibv_devinfo
 check 'it has the variables that pods of the peer have' is "$old_variables" variables c
 check 'and the device-info' is "$old_info" device_info c
+# (Those of the peer can have the nodes of others: it does not notice that a move renumbers them.)
+check 'it sees its own RDMA nodes and no others' each_sees_its_own c
 kubectl delete pod a c --wait=false > /dev/null
 check 'a pod of each ends' eventually is 1 how_many_run
 check 'their addresses are released' eventually is 1 addresses_assigned
@@ -69,6 +71,7 @@ peer_serves
 check 'a pod has what it had' is "$old_address" in_pod b ip -brief address show net1
 pod d rail 1
 check 'a new pod of the peers runs' eventually running d
+ends_without_pods=yes
 kubectl delete pod b d --wait=false > /dev/null
 check 'both end' eventually is 0 how_many_run
 check 'the sweep removes the record of the pod that vfrail had taken over' has '1 released' on_node '/opt/cni/bin/vfrail sweep'

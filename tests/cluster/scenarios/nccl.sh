@@ -6,7 +6,8 @@ if [ "$LAB_KERNEL" != 7 ] || [ ! -x "${NCCL_TRANSPORT-}" ]; then
     skip 'it needs --kernel 7, and the program of tests/nccl/build_transport as NCCL_TRANSPORT'
     return
 fi
-list_may_change=yes
+list_never_below "$VFS"
+stays_here='^/run/vfrail/(promised|none)/|^/var/run/cdi/vfrail-'    # README.md of cni and plugin: until the next Allocate
 jq '.resourceList[0] += {bundle: true, podFiles: ["nccl"]}' examples/configs/igb-lab.json > "$work/nccl.json"
 config=$work/nccl.json
 check 'the devices are bundled, with a file of NCCL for each pod' installed --set cdi.enabled=true
@@ -40,6 +41,8 @@ for ways in "$first $second" "$second $first"; do
     check "$client: by the GID that pod.json names" is "$(of_pod "$client" '[.interfaces[].gid_index] | unique | join(" ")')" \
         bash -c 'sed -nE "s/.* GID ([0-9]+) .*/\1/p" "$1" | sort -u' - "$work/client.nccl"
 done
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+ends_without_pods=yes
 kubectl delete job nccl --cascade=foreground > /dev/null
 config=examples/configs/igb-lab.json
 check 'the devices are as before' installed

@@ -15,5 +15,8 @@ check 'the network status names the interface and the PCI function' \
 check 'the container knows the PCI function' has PCIDEVICE_NVIDIA_COM_HOSTDEV=0000: in_pod one env
 check 'vfrail-check is in the container, and finds its nodes' has 'ok  *VF-P02' in_pod one bash -c 'vfrail-check; true'
 check 'the pod without a device has no RDMA node' refused in_pod plain ls /dev/infiniband
+# The rights of the DaemonSet, as the kernel sees them: NET_BROADCAST alone, seccomp's filter.
+rights() { on_node 'grep -E "^(CapEff|Seccomp|NoNewPrivs):" /proc/$(pid_of /usr/bin/vfrail)/status | sort | tr -d "\t" | tr "\n" " "'; }
+check 'vfrail has NET_BROADCAST and no other right' is 'CapEff:0000000000000800 NoNewPrivs:1 Seccomp:2 ' rights
 check 'the VF has left the host' refused at_baseline
 check 'one address is assigned' is 1 addresses_assigned

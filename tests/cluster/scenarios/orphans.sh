@@ -3,6 +3,8 @@ kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 pod orphan hostdev 1
 check 'the pod runs' eventually running orphan
 device=$(in_use)
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+ends_without_pods=yes
 
 # Multus has lost what it has kept of the pod, and the API server has forgotten it: there is no DEL for its networks.
 on_node 'rm -rf /var/lib/cni/multus'

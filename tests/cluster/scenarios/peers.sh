@@ -18,6 +18,8 @@ for name in "${names[@]}"; do
 done
 check 'sriov: spoofchk is off at the PF while the pod runs' has 'spoof checking off' on_node 'ip link show'
 
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+ends_without_pods=yes
 kubectl delete pods -l app=test > /dev/null
 check 'vfrail without the names of the peers' installed
 on_node 'cd /opt/cni/bin && rm host-device sriov ib-sriov rdma'

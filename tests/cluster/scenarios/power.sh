@@ -17,7 +17,7 @@ explained_here+='|^kubelet.log: .*"ListAndWatch ended unexpectedly for device pl
 explained_here+='|^kubelet.log: .*object "kube-system"/"vfrail-config" not registered'
 # A write that is a moment old may be lost with the power, and the programs of this disk must not be.
 on_node sync
-node_power_off
+${down:-node_power_off}
 kubectl delete pod goes --force --grace-period=0 > /dev/null 2>&1
 # In this shell: in that of a check the node would be a process of nobody, and the check would wait for its end.
 came=0

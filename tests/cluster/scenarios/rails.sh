@@ -1,5 +1,7 @@
 # All rails by one word: a Job asks for one unit of a bundle and names one network, and has an interface on each NIC.
-list_may_change=yes
+list_never_below "$VFS"
+# Which devices a unit has, from its last Allocate on until the next one or the next boot.
+stays_here='^/run/vfrail/promised/bundle-'
 jq '.resourceList[0].bundle = true' examples/configs/igb-lab.json > "$work/bundle.json"
 config=$work/bundle.json
 check 'the devices are bundled' installed
@@ -19,6 +21,8 @@ for creating in $(kubectl get pods -l app=test -o 'jsonpath={.items[*].metadata.
     check "$creating: the status of its networks has both" is 2 bash -c \
         'grep -o "\"interface\": \"net1[r1]*\"" <<< "$1" | wc -l' - "$(network_status "$creating")"
 done
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+ends_without_pods=yes
 kubectl delete job rails --cascade=foreground > /dev/null
 config=examples/configs/igb-lab.json
 check 'the devices are as before' installed

@@ -1,5 +1,6 @@
 # How long a pod takes with and without the VF network, and who takes it: each CNI executable of the node has a clock.
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
+ends_without_pods=yes
 clocked='multus vfrail whereabouts bridge host-local'
 on_node 'mkdir -p /opt/cni/clocked; rm -f /var/log/cni-times
 for name in '"$clocked"'; do
@@ -21,6 +22,7 @@ wave() {
     wait "${creating[@]}"
     check "$count at once ${networks:+on $networks}" eventually is "$count" how_many_run
     echo "     $count pods ${networks:-without a VF}: $(((${EPOCHREALTIME/./} - began) / 1000)) ms"
+    [ -z "$networks" ] || check 'each container sees its own RDMA nodes and no others' each_sees_its_own
     kubectl delete pods -l app=test --wait=false > /dev/null
     check 'they end' eventually is 0 bash -c 'kubectl get pods -l app=test -o name | wc -l'
     on_node 'echo "wave '"${networks:-none} $count"'" >> /var/log/cni-times'

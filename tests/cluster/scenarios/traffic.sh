@@ -33,4 +33,6 @@ for ways in "$first $second" "$second $first"; do
     check "vfrail-check, $client to $server: what it writes arrives, both ways" has ' sent, .* received' \
         in_pod "$client" bash -c 'vfrail-check --to "$0" --message 64K --seconds 1' "$(address_of "$server")"
 done
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+ends_without_pods=yes
 kubectl delete job traffic --cascade=foreground > /dev/null

@@ -1,5 +1,5 @@
 # The cable of a NIC is pulled out while a pod has one of its devices: unhealthy, and in kubelet's list all the same.
-list_may_change=yes
+list_never_below $DEVICES
 jq '.resourceList[0].health = {"carrier": true}' examples/configs/igb-lab.json > "$work/carrier.json"
 config=$work/carrier.json
 explained_here='^pods/kube-system_vfrail-.* warning devices are unhealthy '
@@ -11,7 +11,6 @@ has_both() { [ "$(in_use | cut -c1-7 | sort -u | wc -l)" = 2 ]; }
 check 'which have devices of both' has_both
 
 on_node 'cable pf0 out' > /dev/null
-capacity() { kubectl get node "$NODE" -o "jsonpath={.status.capacity.${RESOURCE//./\\.}}"; }
 check 'half of the devices are not allocatable' eventually is "$VFS" allocatable
 check 'but each is in the list' is $DEVICES capacity
 check 'vfrail says why' eventually has 'warning devices are unhealthy .*0000:21:.*carrier' vfrail_log

@@ -1,5 +1,6 @@
 # What the host itself uses is not offered: a VF gets the default route, and loses it.
-list_may_change=yes
+list_never_below $((DEVICES - 1))
+ends_without_pods=yes
 # The address that comes before the route, and stays a moment longer.
 explained_here='^pods/kube-system_vfrail-.* warning .* advertises 0000:21:10.2, which the host uses: '
 on_node 'ip address add 192.168.150.1/24 dev $(netdev 0000:21:10.2); ip link set $(netdev 0000:21:10.2) up
