@@ -12,7 +12,7 @@
 #include "common/explain.h"
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "common/text.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "cni/node/device.h"
 #include "cni/node/hidden_namespaces.h"
+#include "cni/steps/name_step.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 #include "common/text.h"
@@ -135,6 +136,7 @@ Result<> restore_name(const RdmaDevice& device, const Moved& moved, const Record
                      {"name", moved.host},
                      {"now", device.name},
                      {"id", id_text(ErrorId::host_name_taken)}});
+  note_displaced_rdma(record, {moved.host, device.name, device.index}, world);
   return {};
 }
 

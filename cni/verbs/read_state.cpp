@@ -5,6 +5,7 @@
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 #include "common/node/allocated_nodes.h"
+#include "common/node/cdi_runtime.h"
 #include "common/node/cdi_spec.h"
 #include "common/text.h"
 
@@ -137,6 +138,7 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
     if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
   }
   if (!device.id.empty()) state.allocated = TRY(read_valid_allocated_nodes(device.id, world), "");
+  if (state.allocated && !state.allocated->cdi_spec.empty()) state.no_cdi = find_missing_cdi(world.sys);
   state.occupant = TRY(pod.find_link(request.ifname), "find " + request.ifname + " in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
     if (!state.occupant) state.occupant = TRY(pod.find_link(name), "find " + name + " in the pod");
@@ -149,6 +151,12 @@ Result<State> read_state(Device device, const NetConf& conf, Chained chained, co
   }
   state.device = std::move(device);
   return state;
+}
+
+void warn_of_keys(const std::vector<std::string>& warnings, World& world) {
+  for (const std::string& warning : warnings)
+    world.log.warning("a key of the network configuration has no effect",
+                      {{"reason", warning}, {"id", id_text(ErrorId::network_key_ignored)}});
 }
 
 // sriov-cni sets it without a word. Not refused here either: a bond in the pod has one address on two VFs.

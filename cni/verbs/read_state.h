@@ -15,6 +15,8 @@ Result<Device> wait_for_parts(Device device, const NetConf& conf, Chained chaine
 Result<State> read_state(Device device, const NetConf& conf, Chained chained, const Request& request,
                          Kernel& pod, World& world);
 
+// What the network asks for in vain, a sentence each.
+void warn_of_keys(const std::vector<std::string>& warnings, World& world);
 // That the address to be set is another's on this node, too (State::mac_owners).
 void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log);
 

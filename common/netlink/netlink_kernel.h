@@ -68,7 +68,7 @@ class NetlinkKernel : public Kernel {
   Result<NlSocket> open_socket(int protocol) const;
   Result<NlSocket*> rdma();     // opened when first needed; null: this kernel has no RDMA subsystem
   Result<NlSocket*> generic();  // likewise
-  Result<> remove_xdp(int index, uint32_t mode);
+  Result<> remove_xdp(const Link& link, uint32_t mode);
   Result<> change_altname(int index, std::string_view name, uint16_t type);
   Result<std::optional<Link>> find_link(const NlMessage& message);
   Result<std::vector<Route>> dump_routes(int link, const std::function<bool(const Route&)>& wanted);

@@ -1,7 +1,7 @@
 #include "plugin/allocate/allocation.h"
 
 #include "common/json.h"
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "plugin/allocate/cdi.h"
 
 #include <catch2/catch.hpp>
