@@ -12,8 +12,8 @@
 #include "common/explain.h"
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
-#include "common/node/programs.h"
 #include "common/node/sys_root.h"
+#include "common/programs.h"
 #include "common/text.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "cni/install.h"
 
 #include "common/files.h"
-#include "common/node/programs.h"
+#include "common/programs.h"
 
 #include <sys/stat.h>
 

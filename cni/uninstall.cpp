@@ -5,7 +5,7 @@
 #include "common/error_id.h"
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "common/text.h"
 
 #include <algorithm>

@@ -106,8 +106,10 @@ constexpr ErrorRow kAddressErrors[] = {
      "A warning: a device returned to the host, and another interface or RDMA device of the host has its "
      "name, or one of its alternative names.",
      "While the pod had the device, that name was given to the other, mostly by a rule of udev.",
-     "Rename the other one, then this one: `ip link set NAME name OLD-NAME`, `rdma dev set NAME name "
-     "OLD-NAME`. The message has the names."},
+     "Rename the other one; the message has the names. The next ADD of this device, or `vfrail-cni sweep`, "
+     "gives it its name back then. Alternative names do not come back by themselves: `ip link property add "
+     "dev "
+     "NAME altname OLD-NAME`."},
     {ErrorId::orphaned_attachment, "VF-ORPHANED-ATTACHMENT",
      "A device has an attachment, and kubelet has given it to no pod.",
      "The pod has ended and DEL was never called, or it failed: the node lost power, or Multus lost its "

@@ -74,10 +74,12 @@ constexpr ErrorRow kPluginErrors[] = {
      "Mount KUBELET_ROOT/pod-resources as manifests/daemonset.yaml does. Devices are allocated all the same; "
      "metrics have no names of pods."},
     {ErrorId::cdi_not_supported, "VF-CDI-NOT-SUPPORTED",
-     "The container runtime does not take CDI device names, so --use-cdi has no effect.",
-     "CDI is switched off in the runtime, or the runtime is too old.",
-     "Enable CDI (containerd 1.7 or later, CRI-O 1.23 or later) and start the plugin's pod again, or remove "
-     "--use-cdi."},
+     "The container runtime does not take CDI device names: --use-cdi has no effect, or ADD refuses a device "
+     "whose container would not get its device nodes.",
+     "CDI is switched off in the runtime, or the runtime is too old. The message names the file that says "
+     "so.",
+     "Enable CDI (containerd 1.7 or later, CRI-O 1.23 or later), restart the runtime and start the plugin's "
+     "pod again; or remove --use-cdi. Delete the pods that were refused."},
     {ErrorId::not_advertised, "VF-NOT-ADVERTISED",
      "Allocate: kubelet asks for a device that is not in the resource.",
      "The configuration changed, or kubelet has an old list for a moment.",

@@ -108,13 +108,17 @@ Result<> write_file(const std::string& path, std::string_view content, unsigned 
 }
 
 Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability) {
-  const auto& [path, temporary] = file;
+  const auto& [path, temporary, marks_unread] = file;
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!fd.valid()) return Error::from_errno(errno, "create " + temporary);
   auto written = write_stream(fd.get(), content);
   if (!written) written = std::move(written.error()).in("write " + temporary);
   // The umask may have taken bits away that others need (0444 device-info files).
   if (written && ::fchmod(fd.get(), mode) != 0) written = Error::from_errno(errno, "chmod " + temporary);
+  if (written && marks_unread) {
+    const timespec times[2] = {{0, 0}, {0, UTIME_OMIT}};
+    (void)!::futimens(fd.get(), times);  // without it the file only seems to have been read
+  }
   if (written && durability == Durability::synced && ::fsync(fd.get()) != 0) {
     written = Error::from_errno(errno, "fsync " + temporary);
   }
@@ -134,8 +138,18 @@ Result<> write_attribute(const std::string& path, std::string_view text) {
   return Error::from_errno(written < 0 ? errno : EIO, "write " + path);
 }
 
-Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+UniqueFd open_keeping(int folder, const std::string& path, int flags, AccessTime access_time) {
+  if (access_time == AccessTime::kept) {
+    UniqueFd fd(::openat(folder, path.c_str(), flags | O_NOATIME));
+    if (fd.valid() || errno != EPERM) return fd;
+  }
+  return UniqueFd(::openat(folder, path.c_str(), flags));
+}
+
+Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes,
+                                             AccessTime access_time) {
+  const UniqueFd fd =
+      open_keeping(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, access_time);
   if (!fd.valid()) {
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
     return Error::from_errno(errno, "open " + path);

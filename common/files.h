@@ -48,6 +48,9 @@ Result<> write_file(const std::string& path, std::string_view content, unsigned 
 struct Replacement {
   std::string path;
   std::string temporary;
+  // The access time begins before the modification time, so that the first read always sets it to a later one
+  // or, within one tick of the kernel's clock, to the same.
+  bool marks_unread = false;
 };
 Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability);
 
@@ -55,8 +58,16 @@ Result<> write_file(const Replacement& file, std::string_view content, unsigned 
 // Nothing is created. Refuses symbolic links.
 Result<> write_attribute(const std::string& path, std::string_view text);
 
+// What a read makes of a file's access time, which tells others whether somebody has read the file.
+enum class AccessTime : uint8_t { updated, kept };
+
+// open(2), without O_CREAT. The kernel keeps the access time for the file's owner and CAP_FOWNER only
+// (O_NOATIME); for others it is updated.
+UniqueFd open_keeping(int folder, const std::string& path, int flags, AccessTime access_time);
+
 // No value if it does not exist. Refuses symbolic links and more than `limit_bytes`.
-Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes);
+Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes,
+                                             AccessTime access_time = AccessTime::updated);
 
 Result<UniqueFd> open_for_reading(const std::string& path);
 

@@ -268,35 +268,47 @@ Json& Json::push(Json value) {
   return *this;
 }
 
-std::string Json::text(Order order) const {
+namespace {
+
+std::string compact(const Json& value, Json::Order order) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-  write(out, *this, order);
-  return escaped_json({buffer.GetString(), buffer.GetSize()});
+  write(out, value, order);
+  return {buffer.GetString(), buffer.GetSize()};
 }
 
+}  // namespace
+
+std::string Json::text(Order order) const { return escaped_json(compact(*this, order)); }
+
 // Outside strings JSON has none of these characters, and a backslash is in a string only. Invalid UTF-8 (the
-// name of an interface has whatever bytes somebody gave it) is replaced, as in Go.
+// name of an interface has whatever bytes somebody gave it) becomes an escaped U+FFFD.
 std::string Json::go_text(Order order) const {
-  const std::string compact = well_formed(text(order));
+  const std::string raw = compact(*this, order);
   std::string out;
-  for (size_t at = 0; at < compact.size(); ++at) {
-    const std::string_view rest = std::string_view(compact).substr(at);
+  for (std::string_view rest = raw; !rest.empty();) {
+    size_t size = 1;
     if (rest.starts_with("\\u")) {
-      for (const char c : rest.substr(0, 6))
+      size = 6;
+      for (const char c : rest.substr(0, size))
         out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      at += 5;
     } else if (rest.starts_with('\\')) {
-      out += rest.substr(0, 2);
-      at += 1;
-    } else if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
-      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
-      at += 2;
+      size = 2;
+      out += rest.substr(0, size);
     } else if (rest[0] == '<' || rest[0] == '>' || rest[0] == '&') {
       out += rest[0] == '<' ? "\\u003c" : rest[0] == '>' ? "\\u003e" : "\\u0026";
-    } else {
+    } else if (static_cast<unsigned char>(rest[0]) < 0x80) {
       out += rest[0];
+    } else if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
+      size = 3;
+      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
+    } else {
+      while (size <= std::min<size_t>(rest.size(), 4) && !is_utf8(rest.substr(0, size))) ++size;
+      const bool valid = size <= std::min<size_t>(rest.size(), 4);
+      if (!valid) size = 1;
+      out += valid ? rest.substr(0, size) : "\\ufffd";
     }
+    rest.remove_prefix(size);
   }
   return out;
 }

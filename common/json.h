@@ -76,10 +76,11 @@ class Json {
 
   bool operator==(const Json& other) const { return value_ == other.value_; }
 
-  // Compact UTF-8 text; `sorted` orders the keys of every object, as Go does for maps.
+  // Compact UTF-8 text, safe to print (common/escape.h); `sorted` orders the keys of every object, as Go does
+  // for maps.
   std::string text(Order order = Order::as_is) const;
-  // As text(), byte for byte as Go's encoding/json writes it: <, >, & and the line separators U+2028 and
-  // U+2029 escaped, hexadecimal digits in lower case.
+  // Byte for byte as Go's encoding/json writes it: <, >, &, the line separators U+2028 and U+2029 and control
+  // characters below blank escaped, and nothing else, hexadecimal digits in lower case.
   std::string go_text(Order order = Order::sorted) const;
   std::string pretty(Order order = Order::as_is) const;  // two spaces of indentation
 

@@ -2,12 +2,12 @@
 
 #include "common/error_id.h"
 #include "common/log.h"
+#include "common/node/cdi_runtime.h"
 #include "common/node/sys_root.h"
 #include "common/node/unclean.h"
 #include "common/one_of.h"
 #include "common/unique_fd.h"
 #include "plugin/allocate/cdi_folder.h"
-#include "plugin/allocate/cdi_runtime.h"
 #include "plugin/config/devlink_reach.h"
 #include "plugin/config/source.h"
 #include "plugin/daemon.h"

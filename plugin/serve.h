@@ -2,7 +2,7 @@
 // (signals, memory, umask), and owns nothing afterwards.
 #pragma once
 
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "plugin/config/config.h"
 
 #include <chrono>

@@ -8,14 +8,41 @@ namespace vfrail {
 
 namespace {
 
-// VLAN on bond on port is two; more is a mistake.
-constexpr int kMaxStacked = 4;
+struct Stacked {
+  Link link;
+  bool own;  // it would move with the device or end: not a master, nor above one
+};
 
-Result<std::string> find_master(Kernel& host, const Link& link) {
-  if (link.master == 0) return std::string();
-  const auto master = TRY(host.find_link(link.master), "find the master of " + link.name);
-  if (!master) return std::string();  // it has been freed since
-  return link.name + " is a member of " + master->name + (master->kind.empty() ? "" : ", a " + master->kind);
+// The device's interface, and all of the host's above it, each once.
+Result<std::vector<Stacked>> find_stacked(const SysRoot& sys, Kernel& host, const Link& link,
+                                          const std::vector<Link>& uppers) {
+  std::vector<Stacked> out{{link, true}};
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Stacked below = out[i];
+    std::vector<Link> above = i == 0 ? uppers : TRY(find_uppers(sys, host, below.link.name), "");
+    for (Link& upper : above) {
+      const bool known = std::any_of(out.begin(), out.end(),
+                                     [&](const Stacked& one) { return one.link.index == upper.index; });
+      if (!known) out.push_back({std::move(upper), below.own && upper.index != below.link.master});
+    }
+  }
+  return out;
+}
+
+std::string subject(const Link& one, const Link& link) {
+  return one.index == link.index ? link.name : one.name + ", which stands on " + link.name + ",";
+}
+
+// A VRF is a master, too, and does not own its interfaces: it is a choice of a routing table.
+Result<std::string> find_membership(Kernel& host, const Link& link, const std::vector<Stacked>& stacked) {
+  for (const Stacked& one : stacked) {
+    if (!one.own || one.link.master == 0) continue;
+    const auto master = TRY(host.find_link(one.link.master), "find the master of " + one.link.name);
+    if (!master || master->kind == "vrf") continue;  // none: it has been freed since
+    return subject(one.link, link) + " is a member of " + master->name +
+           (master->kind.empty() ? "" : ", a " + master->kind);
+  }
+  return std::string();
 }
 
 // The PF's interface is the handle on its VFs: addresses, VLANs and rates are set there.
@@ -32,19 +59,6 @@ Result<bool> has_default_route(Kernel& host, const Link& link) {
                      [](const Route& route) { return route.destination.prefix == 0; });
 }
 
-// The name of the link with the default route: the link itself, or one above it. Empty: none.
-Result<std::string> find_default_route(const SysRoot& sys, Kernel& host, const Link& link,
-                                       const std::vector<Link>& uppers, int depth) {
-  if (!link.up() || depth > kMaxStacked) return std::string();
-  if (TRY(has_default_route(host, link), "")) return link.name.text();
-  for (const Link& upper : uppers) {
-    const auto above = TRY(find_uppers(sys, host, upper.name), "");
-    std::string found = TRY(find_default_route(sys, host, upper, above, depth + 1), "");
-    if (!found.empty()) return found;
-  }
-  return std::string();
-}
-
 }  // namespace
 
 Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const std::string& netdev) {
@@ -58,12 +72,14 @@ Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const st
 
 Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
                                   const std::vector<Link>& uppers) {
-  if (auto master = TRY(find_master(host, link), ""); !master.empty()) return master;
+  const auto stacked = TRY(find_stacked(sys, host, link, uppers), "");
+  if (auto membership = TRY(find_membership(host, link, stacked), ""); !membership.empty()) return membership;
   if (auto vfs = TRY(find_vfs(sys, device), ""); !vfs.empty()) return vfs;
-  const std::string carrier = TRY(find_default_route(sys, host, link, uppers, 0), "");
-  if (carrier.empty()) return std::string();
-  if (carrier == link.name) return carrier + " carries a default route of the host";
-  return carrier + ", which stands on " + link.name + ", carries a default route of the host";
+  for (const Stacked& one : stacked) {
+    if (one.link.up() && TRY(has_default_route(host, one.link), ""))
+      return subject(one.link, link) + " carries a default route of the host";
+  }
+  return std::string();
 }
 
 std::string find_downed_pf(const SysRoot& sys, const DeviceId& id) {

@@ -17,7 +17,8 @@ Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const st
 
 // Why the host needs the netdev, which is in its namespace: "eth7 carries the host's default route". Empty:
 // it does not. `uppers` are those of find_uppers(). A link that is down carries nothing, so only a link that
-// is up is queried: two messages, which the kernel answers for this link alone.
+// is up is queried: two messages, which the kernel answers for this link alone. The same rule as the device
+// plugin's (plugin/inventory/host_use.h).
 Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
                                   const std::vector<Link>& uppers);
 

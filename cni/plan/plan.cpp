@@ -108,6 +108,18 @@ Result<> check_host_use(const NetConf& conf, const State& state) {
                ErrorId::host_uses_device};
 }
 
+// The container would start without the device nodes, and nothing would say why.
+Result<> check_cdi(const State& state) {
+  if (state.no_cdi.empty()) return {};
+  return Error{Errc::unsupported, 0,
+               "the container gets the device nodes of " + state.device.key() + " by the CDI spec " +
+                   state.allocated->cdi_spec +
+                   ", which the container runtime does not read: " + state.no_cdi +
+                   "; enable CDI there and restart the runtime, or take --use-cdi from vfrail serve and "
+                   "delete the pod",
+               ErrorId::cdi_not_supported};
+}
+
 constexpr uint32_t kMinIpv6Mtu = 1280;  // RFC 8200
 
 Result<> plan_link(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
@@ -274,6 +286,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   TRY(check_result_fits(conf), "");
   TRY(check_pod(request, state), "");
   TRY(check_parts(conf, state), "");
+  TRY(check_cdi(state), "");
   if (state.netdev_in_pod) {
     // Its properties are set by that plugin, also the MAC in CNI_ARGS, which every entry of a chain gets.
   } else if (state.link) {

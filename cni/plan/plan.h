@@ -35,7 +35,8 @@ struct State {
   std::vector<VfReport> other_vfs;  // of the same PF
   std::optional<Link>
       occupant;  // the interface of the pod that has the requested name, or one of the altnames
-  std::optional<AllocatedNodes> allocated;       // by Allocate, to the container
+  std::optional<AllocatedNodes> allocated;  // by Allocate, to the container
+  std::string no_cdi;                       // why the runtime ignores its CDI spec; read only if there is one
   std::optional<std::string> sysctl_allow_list;  // the node's, if it has one; read only if sysctls are wanted
   std::vector<uint32_t> tables_in_use;           // of the pod; read only if source routing is wanted
   // What else on this node has the address that is to be set; looked for only if one is.

@@ -1,6 +1,7 @@
 #include "cni/record/record.h"
 
 #include "common/error_id.h"
+#include "common/node/unclean.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,13 +26,28 @@ std::string ipam_lock_name(const AttachmentName& name) {
   return std::string("ipam") + kSeparator + name.text();
 }
 
-// Its mode.
-Result<mode_t> check_owner(const std::string& folder) {
+// Its mode. No value: it does not exist.
+Result<std::optional<mode_t>> check_owner(const std::string& folder) {
   struct stat info {};
-  if (::lstat(folder.c_str(), &info) != 0) return Error::from_errno(errno, "read " + folder);
-  if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid()) return info.st_mode;
-  return Error{Errc::denied, 0,
-               folder + " is not a folder of user " + std::to_string(::geteuid()) + "; remove it",
+  if (::lstat(folder.c_str(), &info) != 0) {
+    if (errno == ENOENT) return std::optional<mode_t>();
+    return Error::from_errno(errno, "read " + folder);
+  }
+  static const uid_t own = ::geteuid();
+  if (S_ISDIR(info.st_mode) && info.st_uid == own) return std::optional(info.st_mode);
+  return Error{Errc::denied, 0, folder + " is not a folder of user " + std::to_string(own) + "; remove it",
+               ErrorId::state_folder};
+}
+
+// The same, and it is created if it does not exist.
+Result<mode_t> prepare(const std::string& folder, const char* what) {
+  auto mode = TRY(check_owner(folder), what);
+  if (!mode) {
+    TRY(make_folder(folder, 0700), std::string("prepare ") + what);
+    mode = TRY(check_owner(folder), what);
+  }
+  if (mode) return *mode;
+  return Error{Errc::system, ENOENT, std::string(what) + " " + folder + " has been removed",
                ErrorId::state_folder};
 }
 
@@ -44,17 +60,19 @@ Result<> close_to_others(const std::string& folder, mode_t mode) {
 }  // namespace
 
 Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
-  for (const std::string& part : {folder + "/attachments", folder + "/devices", locks}) {
-    // Checked first: on all but the first call they exist, and one system call shows it.
-    if (::access(part.c_str(), R_OK | W_OK | X_OK) != 0) TRY(make_folder(part, 0700), "prepare state folder");
-  }
+  constexpr const char* kState = "state folder";
+  constexpr const char* kLocks = "folder of locks";
   // The state folder first: only its owner can replace the others in it.
-  TRY(close_to_others(folder, TRY(check_owner(folder), "state folder")), "state folder");
-  for (const char* part : {"/attachments", "/devices"}) TRY(check_owner(folder + part), "state folder");
-  TRY(close_to_others(locks, TRY(check_owner(locks), "folder of locks")), "folder of locks");
+  TRY(close_to_others(folder, TRY(prepare(folder, kState), "")), kState);
+  for (const char* part : {"/attachments", "/devices"}) TRY(prepare(folder + part, kState), "");
+  // BaselineStore creates them when it needs them.
+  for (const std::string& part : {folder + "/baselines", unclean_folder(folder)})
+    TRY(check_owner(part), kState);
+  TRY(close_to_others(locks, TRY(prepare(locks, kLocks), "")), kLocks);
   auto held = TRY(HeldFolder::open(locks), "");
   if (!held)
-    return Error{Errc::system, ENOENT, "folder of locks " + locks + " has been removed meanwhile; try again",
+    return Error{Errc::system, ENOENT,
+                 std::string(kLocks) + " " + locks + " has been removed meanwhile; try again",
                  ErrorId::state_folder};
   TRY(held->check_owner(), "");
   RecordStore out(std::move(folder), std::move(locks));

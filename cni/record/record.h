@@ -27,8 +27,8 @@ namespace vfrail {
 
 class RecordStore : public Attachments {
  public:
-  // Creates the folders (`locks` is below /run). Errc::denied if one of them is a symbolic link or belongs to
-  // another user; permissions of others are removed.
+  // Creates the folders (`locks` is below /run). Errc::denied if one of them, or of the others below the
+  // state folder, is a symbolic link or belongs to another user; permissions of others are removed.
   static Result<RecordStore> open(std::string folder, std::string locks);
   // To read only: changes nothing, even if the folders are missing.
   static RecordStore open_read_only(std::string folder, std::string locks) {

@@ -1,5 +1,6 @@
 #include "cni/node/hidden_namespaces.h"
 #include "cni/steps/find_link.h"
+#include "cni/steps/name_step.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 
@@ -11,43 +12,8 @@ namespace vfrail {
 
 namespace {
 
-// The name that the kernel chooses when the old one is taken (default_device_exit_net() in net/core/dev.c).
-constexpr const char* kFallbackName = "dev%d";
-
-// Another attached device that returned from an ended namespace under this name, which its pod gave it. It is
-// renamed; its own DEL finds it by its properties.
-Result<bool> rename_name_holder(const Link& holder, const std::string& name, World& world) {
-  if (holder.parent_device.empty() || holder.name != name) return false;
-  const auto owner = TRY(world.store.owner(holder.parent_device), "");
-  if (!owner) return false;
-  const auto record = world.store.load(*owner);
-  // A damaged one is for its own verbs and a sweep; without any other, its device cannot be renamed.
-  if (!record && record.error().code != Errc::protocol) return record.error();
-  if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
-  world.log.warning(
-      "an interface that still had its name from a pod was renamed, because the name is needed",
-      {{"name", name}, {"device", holder.parent_device}, {"id", id_text(ErrorId::host_name_taken)}});
-  TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "free the name " + name);
-  return true;
-}
-
 bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// The name to restore: the old one, unless another interface uses it by now.
-// `holder` has that name now.
-Result<std::string> name_in_host(const Record& record, const std::optional<Link>& holder,
-                                 const std::optional<int>& own_index, World& world) {
-  const LinkBefore& before = *record.link;
-  if (!holder || holder->index == own_index) return before.name.text();
-  if (TRY(rename_name_holder(*holder, before.name, world), "")) return before.name.text();
-  world.log.warning("the interface was restored under another name, because its own is in use",
-                    {{"device", record.device_key},
-                     {"name", before.name},
-                     {"taken_by", holder->name},
-                     {"id", id_text(ErrorId::host_name_taken)}});
-  return std::string(kFallbackName);
 }
 
 // What differs between the present link and the recorded one.
@@ -128,6 +94,7 @@ Result<> settle(const Record& record, const Link& now, World& world) {
     const auto holder = TRY(world.host.find_link(before.name), "");
     const std::string name = TRY(name_in_host(record, holder, now.index, world), "");
     if (name == before.name) change.name = name;
+    if (name != before.name) note_displaced_link(record, {before.name, now.name, now.index}, world);
   }
   if (now.up() != before.up) change.up = before.up;
   // Kernels before 6.2 do not rename an interface that is up, and they apply flags last.
@@ -169,6 +136,13 @@ void rename_before_move(const Link& link, const std::string& name, Kernel& pod) 
     static_cast<void>(static_cast<bool>(pod.change_link(link.index, {.name = name})));
 }
 
+// The kernel has chosen it.
+Result<> note_new_name(const Record& record, World& world) {
+  const auto now = TRY(find_link_in_host(record, world), "");
+  if (now) note_displaced_link(record, {record.link->name, now->name, now->index}, world);
+  return {};
+}
+
 Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, World& world) {
   const LinkBefore& before = *record.link;
   const auto holder = TRY(world.host.find_link(before.name), "");
@@ -184,7 +158,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   const bool has_altnames =
       std::all_of(before.altnames.begin(), before.altnames.end(),
                   [&](const std::string& name) { return has_name(link.altnames, name); });
-  if (whole && has_altnames) return {};
+  if (whole && has_altnames) return *change.name == before.name ? Result<>() : note_new_name(record, world);
   // Refused, perhaps for one property only and perhaps after the move: move it back first, then restore the
   // rest.
   const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");

@@ -1,5 +1,6 @@
 #include "cni/node/device.h"
 #include "cni/node/hidden_namespaces.h"
+#include "cni/steps/name_step.h"
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 #include "common/text.h"
@@ -126,6 +127,7 @@ Result<> restore_name(const RdmaDevice& device, const MovedRdma& moved, const Re
                      {"name", moved.name},
                      {"now", device.name},
                      {"id", id_text(ErrorId::host_name_taken)}});
+  note_displaced_rdma(record, {moved.name, device.name, device.index}, world);
   return {};
 }
 

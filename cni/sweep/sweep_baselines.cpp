@@ -1,4 +1,5 @@
 #include "cni/baseline/baseline.h"
+#include "cni/steps/name_step.h"
 #include "cni/sweep/sweep.h"
 #include "common/node/unclean.h"
 #include "common/text.h"
@@ -23,9 +24,13 @@ Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport&
          TRY(read_unclean(world.store.folder(), TRY(boot_id(world.sys), "")), "")) {
       report.lines.push_back({SweepAction::restored, key, joined(reasons, "; ")});
     }
+    for (const std::string& key : TRY(displaced_devices(world.store), ""))
+      report.lines.push_back({SweepAction::restored, key, "its own name in the host, if that is free"});
     return {};
   }
   for (const Cleaned& device : TRY(clean_unclean(world), "")) report.lines.push_back(line_of(device));
+  for (const Renamed& device : TRY(restore_all_names(world), ""))
+    report.lines.push_back({SweepAction::restored, device.device_key, joined(device.names)});
   const size_t removed = TRY(remove_void_baselines(world), "");
   if (removed > 0)
     report.lines.push_back(

@@ -4,6 +4,7 @@
 #include "cni/node/device_info.h"
 #include "cni/node/host_use.h"
 #include "cni/plan/plan.h"
+#include "cni/steps/name_step.h"
 #include "cni/steps/steps.h"
 #include "cni/steps/transaction.h"
 #include "cni/verbs/chained.h"
@@ -231,12 +232,6 @@ Result<> take_back(const Attached& attached, const Request& request, const NetCo
   return released;
 }
 
-void warn_of_keys(const std::vector<std::string>& warnings, World& world) {
-  for (const std::string& warning : warnings)
-    world.log.warning("a key of the network configuration has no effect",
-                      {{"reason", warning}, {"id", id_text(ErrorId::network_key_ignored)}});
-}
-
 // Under the device's lock: reads, decides, writes the record, moves. `out` outlives `tx`.
 Result<> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod, World& world,
                      Attached& out, Transaction& tx) {
@@ -248,6 +243,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   TRY(clear_stale_owner(key, us, world), "");
   TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world), "");
+  give_names_back(key, world);
   State begun = TRY(find_locked_device(conf, chained, key, world), "");
   const State before = TRY(read_state(std::move(begun), conf, request, pod, world), "");
   AttachPlan plan = TRY(plan_attach(request, conf, before), "");

@@ -2,6 +2,7 @@
 #include "cni/baseline/baseline.h"
 #include "cni/ipam/ipam.h"
 #include "cni/plan/rails.h"
+#include "cni/steps/name_step.h"
 #include "cni/verbs/verbs.h"
 
 #include <algorithm>
@@ -58,6 +59,7 @@ Result<> gc(const Request& request, World& world) {
   }
   if (const auto removed = remove_leftovers(world); !removed) note(removed.error());
   if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error());
+  if (const auto renamed = restore_all_names(world); !renamed) note(renamed.error());
   if (!conf.ipam_type.empty()) {
     const auto forwarded =
         run_ipam(with_valid(request, rails), Command::gc, conf.ipam_type, world.ipam_timeout);

@@ -5,6 +5,7 @@
 #include "cni/steps/steps.h"
 #include "common/error_id.h"
 #include "common/node/allocated_nodes.h"
+#include "common/node/cdi_runtime.h"
 #include "common/node/cdi_spec.h"
 #include "common/text.h"
 
@@ -139,6 +140,7 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
     const auto mac = TRY(wanted_mac(request, conf), "");
     if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
   }
+  if (state.allocated && !state.allocated->cdi_spec.empty()) state.no_cdi = find_missing_cdi(world.sys);
   state.occupant = TRY(pod.find_link(request.ifname), "in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
     if (!state.occupant) state.occupant = TRY(pod.find_link(name), "in the pod");
@@ -150,6 +152,12 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
     state.tables_in_use = TRY(tables_in_use(pod), "find a free routing table in the pod");
   }
   return state;
+}
+
+void warn_of_keys(const std::vector<std::string>& warnings, World& world) {
+  for (const std::string& warning : warnings)
+    world.log.warning("a key of the network configuration has no effect",
+                      {{"reason", warning}, {"id", id_text(ErrorId::network_key_ignored)}});
 }
 
 // sriov-cni sets it without a word. Not refused here either: a bond in the pod has one address on two VFs.

@@ -15,6 +15,8 @@ Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained
 // The rest of them. Each query of the kernel only if the configuration needs its answer.
 Result<State> read_state(State state, const NetConf& conf, const Request& request, Kernel& pod, World& world);
 
+// What the network asks for in vain, a sentence each.
+void warn_of_keys(const std::vector<std::string>& warnings, World& world);
 // That the address to be set is another's on this node, too (State::mac_owners).
 void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log);
 

@@ -84,7 +84,8 @@ struct Link {
   int lower = 0;     // IFLA_LINK: the link that a VLAN, macvlan, ... stands on; 0 for none
   // The namespace of that link, as this namespace's id for it (Kernel::nsid_of()); no value: this one.
   std::optional<int> lower_nsid;
-  uint32_t xdp_modes = 0;  // XDP_FLAGS_*_MODE of the programs that are attached (if_link.h)
+  uint32_t xdp_modes = 0;              // XDP_FLAGS_*_MODE of the programs that are attached (if_link.h)
+  std::vector<uint32_t> xdp_programs;  // their numbers
   std::string parent_bus;  // "pci", "auxiliary", ...; empty where the kernel does not report it (before 5.14)
   std::string parent_device;  // "0000:03:02.1"
   std::string phys_port_name;

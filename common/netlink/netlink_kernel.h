@@ -69,7 +69,7 @@ class NetlinkKernel : public Kernel {
   Result<NlSocket> open_socket(int protocol) const;
   Result<NlSocket*> rdma();     // opened when first needed; null: this kernel has no RDMA subsystem
   Result<NlSocket*> generic();  // likewise
-  Result<> remove_xdp(int index, uint32_t mode);
+  Result<> remove_xdp(const Link& link, uint32_t mode);
   Result<> change_altname(NlMessage message, std::string_view name);
   Result<std::optional<Link>> find_link(const NlMessage& message, const std::string& what);
   Result<std::vector<Route>> list_routes(ListedRoutes listed);

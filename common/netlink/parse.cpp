@@ -3,6 +3,7 @@
 #include "common/netlink/attributes.h"
 #include "common/netlink/link_option_messages.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -34,13 +35,19 @@ void read_altnames(const nlattr* list, Link& link) {
   });
 }
 
-// IFLA_XDP_ATTACHED has one mode, or reports several: then each has the number of its program.
+// IFLA_XDP_ATTACHED has one mode, or reports several: then each has the number of its program, and one alone
+// has it a second time (rtnl_xdp_report_one()).
 void read_xdp(const nlattr* list, Link& link) {
   for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
     const auto attached = type == IFLA_XDP_ATTACHED ? number_of<uint8_t>(value) : uint8_t{XDP_ATTACHED_NONE};
     if (attached == XDP_ATTACHED_SKB || type == IFLA_XDP_SKB_PROG_ID) link.xdp_modes |= XDP_FLAGS_SKB_MODE;
     if (attached == XDP_ATTACHED_DRV || type == IFLA_XDP_DRV_PROG_ID) link.xdp_modes |= XDP_FLAGS_DRV_MODE;
     if (attached == XDP_ATTACHED_HW || type == IFLA_XDP_HW_PROG_ID) link.xdp_modes |= XDP_FLAGS_HW_MODE;
+    if (type < IFLA_XDP_PROG_ID || type > IFLA_XDP_HW_PROG_ID) return;
+    const auto program = number_of<uint32_t>(value);
+    auto& known = link.xdp_programs;
+    if (program != 0 && std::find(known.begin(), known.end(), program) == known.end())
+      known.push_back(program);
   });
 }
 

@@ -4,8 +4,10 @@
 #include "common/netlink/netlink_kernel.h"
 #include "common/unique_fd.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <string>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -66,8 +68,10 @@ Result<> detach_bpf_link(uint32_t id) {
   return Error::from_errno(errno, "detach BPF link " + std::to_string(id));
 }
 
-// The bpf_link that holds an XDP program on the link can be found only by iterating over all of the node.
-Result<> detach_xdp_links(int index) {
+// The bpf_link that holds an XDP program on the link can be found only by iterating over all of the node. The
+// kernel tells its program and the index of its interface, which another namespace can have, too: nothing
+// else is detached once ours is. (Of one program in two namespaces it may be the other's that goes first.)
+Result<> detach_xdp_links(const Link& link, const std::function<Result<bool>()>& is_attached) {
   bpf_attr at{};
   while (bpf(BPF_LINK_GET_NEXT_ID, at) == 0) {
     at.start_id = at.next_id;
@@ -78,8 +82,13 @@ Result<> detach_xdp_links(int index) {
     query.info.info_len = sizeof info;
     query.info.info = reinterpret_cast<uintptr_t>(&info);
     if (!fd.valid() || bpf(BPF_OBJ_GET_INFO_BY_FD, query) != 0) continue;
-    const bool its = info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex == static_cast<uint32_t>(index);
-    if (its) TRY(detach_bpf_link(at.next_id), "");
+    const auto& ours = link.xdp_programs;
+    const bool its = info.type == BPF_LINK_TYPE_XDP &&
+                     info.xdp.ifindex == static_cast<uint32_t>(link.index) &&
+                     std::find(ours.begin(), ours.end(), info.prog_id) != ours.end();
+    if (!its) continue;
+    TRY(detach_bpf_link(at.next_id), "");
+    if (!TRY(is_attached(), "")) return {};
   }
   return errno == ENOENT ? Result<>() : Result<>(Error::from_errno(errno, "list BPF links"));
 }
@@ -123,16 +132,19 @@ const char* mode_name(uint32_t mode) {
 
 }  // namespace
 
-Result<> NetlinkKernel::remove_xdp(int index, uint32_t mode) {
-  NlMessage message = link_message(RTM_SETLINK, 0, index);
+Result<> NetlinkKernel::remove_xdp(const Link& link, uint32_t mode) {
+  NlMessage message = link_message(RTM_SETLINK, 0, link.index);
   message.nest(IFLA_XDP | NLA_F_NESTED, [&] {
     message.put_u32(IFLA_XDP_FD, static_cast<uint32_t>(-1));
     message.put_u32(IFLA_XDP_FLAGS, mode);
   });
   auto removed = route_.request(message);
   // A bpf_link holds it (dev_xdp_attach()).
-  if (!removed && removed.error().sys == EBUSY) return detach_xdp_links(index);
-  return removed;
+  if (removed || removed.error().sys != EBUSY) return removed;
+  return detach_xdp_links(link, [&]() -> Result<bool> {
+    const auto now = TRY(find_link(link.index), "");
+    return now && (now->xdp_modes & mode) != 0;
+  });
 }
 
 Result<std::vector<std::string>> NetlinkKernel::detach_programs(const Link& link) {
@@ -141,7 +153,7 @@ Result<std::vector<std::string>> NetlinkKernel::detach_programs(const Link& link
   std::vector<std::string> out;
   for (const uint32_t mode : {XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, XDP_FLAGS_HW_MODE}) {
     if ((link.xdp_modes & mode) == 0) continue;
-    TRY(remove_xdp(link.index, mode), std::string("take the XDP program off ") + link.name);
+    TRY(remove_xdp(link, mode), std::string("take the XDP program off ") + link.name);
     out.push_back(std::string("XDP program (") + mode_name(mode) + ")");
   }
   for (const uint32_t type : {kTcxIngress, kTcxEgress}) TRY(detach_tcx(link.index, type, out), "");

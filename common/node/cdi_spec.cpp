@@ -280,7 +280,7 @@ bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names) {
 
 Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec) {
   // Readable for all, like others' files there: runtimes of users read it, too.
-  return write_file(Replacement{path, temporary}, format_cdi_spec(spec), 0644, Durability::renamed);
+  return write_file(Replacement{path, temporary, true}, format_cdi_spec(spec), 0644, Durability::renamed);
 }
 
 Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
@@ -297,7 +297,7 @@ Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
 }
 
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path) {
-  const auto text = TRY(read_file(path, kMaxSpecBytes), "");
+  const auto text = TRY(read_file(path, kMaxSpecBytes, AccessTime::kept), "");
   if (!text) return std::optional<CdiSpec>();
   return std::optional(TRY(parse_cdi_spec(*text), path));
 }

@@ -50,13 +50,14 @@ bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names);
 
 // Atomically, by renaming `temporary`, which must be in the same folder: the rename is the event on which the
 // runtime reads the folder again. (CDI's library watches it; its older versions ignore a file that is moved
-// in from elsewhere.)
+// in from elsewhere.) Its access time is before its modification time until somebody reads it.
 Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec);
 // The file, if its name is one of ours in one of `folders`; Errc::denied if not, because `path` comes from a
 // process with fewer rights. No value if the folder does not exist.
 Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
                                               const std::vector<std::string>& folders);
-// No value if there is no such file.
+// No value if there is no such file. Keeps the access time, by which `vfrail serve` knows whether the runtime
+// has read the spec.
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path);
 
 }  // namespace vfrail

@@ -59,9 +59,9 @@ Result<bool> SysRoot::exists(std::string_view below) const {
   return Error::from_errno(errno, "find " + path(below));
 }
 
-Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
+Result<std::optional<std::string>> SysRoot::text(std::string_view below, AccessTime access_time) const {
   const Place at = place(below);
-  const UniqueFd fd(::openat(at.folder, at.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd fd = open_keeping(at.folder, at.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, access_time);
   if (!fd.valid()) {
     if (means_not_there(errno)) return std::optional<std::string>();
     return Error::from_errno(errno, "open " + path(below));

@@ -5,6 +5,7 @@
 // read and nothing about the node. What goes away while it is read (ENODEV, ENOENT) is not there.
 #pragma once
 
+#include "common/files.h"
 #include "common/result.h"
 #include "common/unique_fd.h"
 
@@ -35,7 +36,8 @@ class SysRoot {
   // The text without white space at the end. sysfs files have at most one page; more than 64 KiB is an error.
   // An attribute without a value is "not there": the kernel answers EINVAL (`carrier` of an interface that is
   // down) or EOPNOTSUPP (`phys_port_name`).
-  Result<std::optional<std::string>> text(std::string_view below) const;
+  Result<std::optional<std::string>> text(std::string_view below,
+                                          AccessTime access_time = AccessTime::updated) const;
   // Decimal; a text that is not a number ("N/A (no PMA)") is "not there".
   Result<std::optional<int64_t>> number(std::string_view below) const;
   // The last component of a symbolic link's target ("igbvf" of ".../driver"); "not there" if it is not a

@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "common/node/driver.h"
 #include "common/node/pod_folder.h"
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "common/text.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "plugin/allocate/cdi.h"
 
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "common/text.h"
 
 #include <chrono>

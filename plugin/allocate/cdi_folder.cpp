@@ -134,10 +134,11 @@ std::vector<std::string> find_unread_specs(const std::string& folder,
     struct stat there {};
     if (::stat((folder + "/" + name).c_str(), &there) != 0 || now - there.st_mtim.tv_sec < kReadWithin)
       continue;
-    const bool read =
-        there.st_atim.tv_sec > there.st_mtim.tv_sec ||
-        (there.st_atim.tv_sec == there.st_mtim.tv_sec && there.st_atim.tv_nsec > there.st_mtim.tv_nsec);
-    if (!read) out.push_back(name);
+    // Equal: read within one tick of the kernel's clock (write_cdi_spec()).
+    const bool unread =
+        there.st_atim.tv_sec < there.st_mtim.tv_sec ||
+        (there.st_atim.tv_sec == there.st_mtim.tv_sec && there.st_atim.tv_nsec < there.st_mtim.tv_nsec);
+    if (unread) out.push_back(name);
   }
   return out;
 }

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "common/node/container_edits.h"
-#include "common/node/programs.h"
 #include "common/node/sys_root.h"
+#include "common/programs.h"
 #include "common/result.h"
 #include "plugin/match/published_pool.h"
 

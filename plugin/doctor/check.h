@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/checks/check.h"
-#include "common/node/programs.h"
 #include "common/node/sys_root.h"
+#include "common/programs.h"
 #include "plugin/config/config.h"
 #include "plugin/inventory/dcb.h"
 #include "plugin/inventory/inventory.h"

@@ -1,9 +1,9 @@
 // Kubelet, CNI, the container runtime, and what it finds in /dev and in the CDI folders.
 #include "common/node/attachments.h"
+#include "common/node/cdi_runtime.h"
 #include "common/node/lock_limit.h"
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "common/text.h"
-#include "plugin/allocate/cdi_runtime.h"
 #include "plugin/doctor/check.h"
 #include "plugin/documents/yaml.h"
 
@@ -190,7 +190,7 @@ Result<std::optional<std::vector<CdiFile>>> read_cdi_files(const CheckedNode& no
     for (const std::string& name : names.value_or(SysRoot::Names())) {
       if (!name.ends_with(".json") && !name.ends_with(".yaml")) continue;
       const std::string path = sys.path(folder) + "/" + name;
-      const auto text = sys.text(folder + "/" + name);
+      const auto text = sys.text(folder + "/" + name, AccessTime::kept);
       auto documents = text ? read_yaml(text->value_or("")) : Result<std::vector<Json>>(text.error());
       if (!documents)
         out.push_back({Finding::unknown, path + ": " + documents.error().text});

@@ -1,6 +1,6 @@
 #include "plugin/report/config_report.h"
 
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "common/text.h"
 #include "plugin/config/selector_table.h"
 #include "plugin/match/pools.h"

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <vector>
 
@@ -113,6 +114,37 @@ TEST_CASE("A folder below a file cannot be made") {
   const test::TempDir dir;
   REQUIRE(write_file(dir.path("f"), "", 0600, Durability::renamed));
   CHECK_FALSE(make_folder(dir.path("f/x"), 0700));
+}
+
+TEST_CASE("A file that is marked as unread is so until it is read, unless the reader keeps its access time") {
+  const test::TempDir dir;
+  struct statvfs mount {};
+  REQUIRE(::statvfs(dir.path().c_str(), &mount) == 0);
+  if ((mount.f_flag & ST_NOATIME) != 0) return;
+  const std::string path = dir.path("f");
+  REQUIRE(write_file(Replacement{path, path + ".new", true}, "x", 0600, Durability::renamed));
+  const auto is_unread = [&] {
+    struct stat info {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    return info.st_atim.tv_sec < info.st_mtim.tv_sec;
+  };
+  CHECK(is_unread());
+  CHECK(read_file(path, 10, AccessTime::kept).value_or(std::nullopt) == "x");
+  CHECK(is_unread());
+  CHECK(read_file(path, 10).value_or(std::nullopt) == "x");
+  CHECK_FALSE(is_unread());
+}
+
+TEST_CASE("A file of another user is read although its access time cannot be kept", "[root]") {
+  if (::geteuid() != 0) return;
+  const test::TempDir dir;
+  REQUIRE(write_file(dir.path("f"), "x", 0644, Durability::renamed));
+  REQUIRE(::chmod(dir.path().c_str(), 0755) == 0);
+  const pid_t other = in_process([&] {
+    if (::setuid(65534) != 0) return 1;
+    return read_file(dir.path("f"), 10, AccessTime::kept).value_or(std::nullopt) == "x" ? 0 : 2;
+  });
+  CHECK(exit_status(other) == 0);
 }
 
 TEST_CASE("A stream is read to its end and no further than the limit") {

@@ -120,6 +120,16 @@ TEST_CASE("A number that no double can represent is refused with its position") 
   CHECK(refusal("[\n" + text + "]").starts_with("line 2, column 1: "));
 }
 
+TEST_CASE("What Go's encoding/json would write is the same byte for byte") {
+  // Joiners, marks of direction and control characters are nothing special to it, unlike to text().
+  const std::string plain = "a\u200Db\u202Ec\xC2\x9B d\uFEFFe\x7F f\uFFFD";
+  Json json;
+  json.set("b", plain).set("a", "<&>\u2028\n\x1f\\");
+  CHECK(json.go_text() == "{\"a\":\"\\u003c\\u0026\\u003e\\u2028\\n\\u001f\\\\\",\"b\":\"" + plain + "\"}");
+  CHECK(json.text() != json.go_text(Json::Order::as_is));
+  CHECK(Json("a\xff\xe2\x80z").go_text() == "\"a\\ufffd\\ufffd\\ufffdz\"");
+}
+
 TEST_CASE("An integer keeps all its digits") {
   for (const char* text : {"0", "-1", "9223372036854775807", "-9223372036854775808", "4294967296"}) {
     CAPTURE(text);

@@ -55,7 +55,7 @@ Result<bool> SysRoot::exists(std::string_view below) const {
   return file != nullptr || !always->list(place).empty() || !changed->list(place).empty();
 }
 
-Result<std::optional<std::string>> SysRoot::text(std::string_view below) const {
+Result<std::optional<std::string>> SysRoot::text(std::string_view below, AccessTime) const {
   const std::string name = path(below);
   const FakeFile* file = find(inside(name));
   TRY(failure_of(file, name), "");

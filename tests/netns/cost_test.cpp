@@ -90,7 +90,7 @@ struct Budget {
 // ADD: the device, and its name in the pod. That it has a baseline of this boot costs no message. Sixty of
 // the system calls are for the files of the pod and for the record, which is saved a second time for them.
 // One looks for what stands on the device, which on a real node, whose sysfs shows the device, takes five.
-constexpr Budget kAdd{.link_queries = 3, .most_system_calls = 209};
+constexpr Budget kAdd{.link_queries = 3, .most_system_calls = 206};
 // DEL: the device in the pod, its name in the host, and its state there after the return. The others: it is
 // renamed before the move, so that the host's udev sees one name, and each group of ethtool's settings that
 // its driver has is read and compared with the baseline. The dump is of each other namespace of the node:

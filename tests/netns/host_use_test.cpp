@@ -85,6 +85,26 @@ TEST_CASE("A member of a bridge is refused with the bridge's name, and attached 
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 
+TEST_CASE("A device is refused when an interface above it is a member of a bridge") {
+  const Used node;
+  shell("ip link add mv1 link vf1 type macvlan && ip link add br9 type bridge && ip link set mv1 master br9");
+  write_tree(node.path("root"),
+             "sys/class/net/vf1/upper_mv1 -> ../mv1\nsys/class/net/mv1/upper_br9 -> ../br9\n");
+  node.refused(node.config(), 102,
+               "the host uses it: mv1, which stands on vf1, is a member of br9, a bridge");
+}
+
+TEST_CASE("A device in a VRF is attached, because a VRF does not own it") {
+  const Used node;
+  if (shell("ip link add vrf9 type vrf table 10 2> /dev/null && echo yes || true") != "yes\n") {
+    WARN("this kernel has no VRF; cni/node/host_use_test.cpp has one");
+    return;
+  }
+  shell("ip link set vf1 master vrf9");
+  write_tree(node.path("root"), "sys/class/net/vf1/upper_vrf9 -> ../vrf9\n");
+  node.attached_and_detached(node.config());
+}
+
 TEST_CASE("A PF that has VFs is refused, one without VFs is a device like others") {
   const Used node;
   write_tree(node.path("root"), "sys/bus/pci/devices/0000:03:02.1/sriov_numvfs = 8\n");

@@ -407,6 +407,34 @@ TEST_CASE("A program that a pod has attached does not run in the next pod") {
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE("The program that another pod has on an interface of the same index stays attached") {
+  Hostile node;
+  const std::string index = shell("ip -o link show vf1");
+  node.in_pod(node.other, "ip link add eth0 index " + index.substr(0, index.find(':')) +
+                              " type veth peer name eth0p; ip link set eth0 up");
+  node.run_well(node.call("ADD"));
+  const auto attach = [&](const std::string& netns, const std::string& interface) {
+    const std::string said = node.path("attached-" + interface);
+    Program holder({"/usr/bin/nsenter", "--net=" + netns, "/bin/sh", "-c",
+                    "(sleep 300 | exec " + test::program_path("attach_program") + " link " + interface +
+                        ") > " + said + " 2>&1"},
+                   {}, "");
+    for (int i = 0; i < 600 && read_text(said).empty(); ++i) shell("sleep 0.1");
+    REQUIRE(read_text(said) == "attached\n");
+    return holder;
+  };
+  // The older of the two is listed first.
+  const bool other_first = GENERATE(true, false);
+  CAPTURE(other_first);
+  std::vector<Program> holders;
+  for (const bool other : {other_first, !other_first})
+    holders.push_back(other ? attach(node.other, "eth0") : attach(node.pod, "net1"));
+  node.run_well(node.call("DEL"));
+  CHECK_THAT(shell("ip -d link show vf1"), !Contains("xdp"));
+  CHECK_THAT(node.in_pod(node.other, "ip -d link show eth0"), Contains("xdp"));
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("A program that is on the device at ADD does not run in the pod") {
   Hostile node;
   shell(test::program_path("attach_program") + " generic vf1");

@@ -2,10 +2,14 @@
 #include "common/node/allocated_nodes.h"
 #include "common/node/cdi_spec.h"
 #include "common/node/pod_folder.h"
+#include "plugin/allocate/cdi_folder.h"
 #include "tests/netns/node.h"
 
+#include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <catch2/catch.hpp>
 
@@ -83,6 +87,29 @@ TEST_CASE("The files of a pod follow its attachments") {
   node.run_verb("DEL", "2");
   CHECK_FALSE(fs::exists(node.folder()));
   CHECK(node.source("2") == none);
+}
+
+TEST_CASE("A spec that only vfrail-cni has read is one that no runtime has read") {
+  TwoRails node;
+  node.run_verb("ADD", "1");
+  node.run_verb("ADD", "2");  // reads the spec of the first again
+  const auto unread = [&] {
+    return find_unread_specs(node.path("cdi"),
+                             [](const std::string& id) { return id.starts_with("0000:03:02."); });
+  };
+  const time_t long_ago = ::time(nullptr) - 1000;
+  for (const char* device : {"0000:03:02.1", "0000:03:02.2"}) {
+    const timespec times[2] = {{0, UTIME_OMIT}, {long_ago, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, node.spec_path(device).c_str(), times, 0) == 0);
+  }
+  struct statvfs mount {};
+  REQUIRE(::statvfs(node.path("cdi").c_str(), &mount) == 0);
+  if ((mount.f_flag & ST_NOATIME) != 0) return;
+  auto names = unread();
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"vfrail-0000:03:02.1.json", "vfrail-0000:03:02.2.json"});
+  shell("cat " + node.spec_path("0000:03:02.1"));
+  CHECK(unread() == std::vector<std::string>{"vfrail-0000:03:02.2.json"});
 }
 
 TEST_CASE("The files can be read by every user, whatever the runtime's umask is") {

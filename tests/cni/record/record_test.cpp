@@ -344,7 +344,8 @@ TEST_CASE("A state folder that is a symbolic link is refused") {
 
 TEST_CASE("A part of the state that is a symbolic link is refused") {
   const test::TempDir dir;
-  const std::string part = GENERATE("state/attachments", "state/devices", "locks");
+  const std::string part =
+      GENERATE("state/attachments", "state/devices", "state/baselines", "state/unclean", "locks");
   fs::create_directories(dir.path("elsewhere"));
   fs::create_directories(dir.path("state"));
   fs::create_directory_symlink(dir.path("elsewhere"), dir.path(part));
@@ -369,6 +370,17 @@ TEST_CASE("A state folder of another user is refused", "[root]") {
   const test::TempDir dir;
   fs::create_directories(dir.path("state"));
   REQUIRE(::chown(dir.path("state").c_str(), 65534, 65534) == 0);
+  const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+  REQUIRE_FALSE(store);
+  CHECK(store.error().code == Errc::denied);
+}
+
+TEST_CASE("A part of the state that belongs to another user is refused", "[root]") {
+  if (::geteuid() != 0) return;
+  const test::TempDir dir;
+  const std::string part = GENERATE("attachments", "devices", "baselines", "unclean");
+  fs::create_directories(dir.path("state/" + part));
+  REQUIRE(::chown(dir.path("state/" + part).c_str(), 65534, 65534) == 0);
   const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
   REQUIRE_FALSE(store);
   CHECK(store.error().code == Errc::denied);

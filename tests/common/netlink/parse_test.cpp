@@ -228,6 +228,30 @@ TEST_CASE("Every attribute of a link is read") {
   CHECK(link->carrier());
 }
 
+TEST_CASE("The XDP programs of a link have their modes and numbers, one in a single mode its number twice") {
+  Bytes one;
+  one.number<uint8_t>(IFLA_XDP_ATTACHED, XDP_ATTACHED_SKB)
+      .number<uint32_t>(IFLA_XDP_SKB_PROG_ID, 17)
+      .number<uint32_t>(IFLA_XDP_PROG_ID, 17);
+  Bytes two;
+  two.number<uint8_t>(IFLA_XDP_ATTACHED, XDP_ATTACHED_MULTI)
+      .number<uint32_t>(IFLA_XDP_SKB_PROG_ID, 17)
+      .number<uint32_t>(IFLA_XDP_HW_PROG_ID, 4000000000);
+  Bytes none;
+  none.number<uint8_t>(IFLA_XDP_ATTACHED, XDP_ATTACHED_NONE);
+  const auto with = [](const Bytes& xdp) {
+    auto link = parse_link(full_link().nest(IFLA_XDP | NLA_F_NESTED, xdp).message(RTM_NEWLINK));
+    REQUIRE(link);
+    return *link;
+  };
+  CHECK(with(one).xdp_modes == XDP_FLAGS_SKB_MODE);
+  CHECK(with(one).xdp_programs == std::vector<uint32_t>{17});
+  CHECK(with(two).xdp_modes == (XDP_FLAGS_SKB_MODE | XDP_FLAGS_HW_MODE));
+  CHECK(with(two).xdp_programs == std::vector<uint32_t>{17, 4000000000});
+  CHECK(with(none).xdp_modes == 0);
+  CHECK(with(none).xdp_programs.empty());
+}
+
 TEST_CASE("A link without a name is malformed") {
   const auto link = parse_link(link_header().number<uint32_t>(IFLA_MTU, 1500).message(RTM_NEWLINK));
   REQUIRE_FALSE(link);
@@ -560,7 +584,7 @@ TEST_CASE("An RDMA device with a name that is no file's is a device, and its nam
     Bytes named = Bytes().number<uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX, 4);
     const auto device = parse_rdma_device(named.text(RDMA_NLDEV_ATTR_DEV_NAME, name).message(0x1401));
     REQUIRE(device);
-    CHECK(*device == RdmaDevice{4, name, 0});
+    CHECK(*device == RdmaDevice{4, RdmaName(std::string(name)), 0});
     CHECK_FALSE(device->has_sound_name());
   }
   CHECK(RdmaDevice{4, "mlx5_4..", 0}.has_sound_name());

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -132,6 +133,16 @@ TEST_CASE("A spec is read as it was written") {
   REQUIRE(write_cdi_spec(path, path + ".new", make_spec()));
   CHECK(**read_cdi_spec(path) == make_spec());
   CHECK(std::filesystem::directory_iterator(dir.path())->path() == path);
+}
+
+TEST_CASE("Whoever reads a spec as vfrail does leaves no trace, so that a runtime's reading shows") {
+  const test::TempDir dir;
+  const std::string path = dir.path(make_spec().file_name());
+  REQUIRE(write_cdi_spec(path, path + ".new", make_spec()));
+  REQUIRE(read_cdi_spec(path));
+  struct stat info {};
+  REQUIRE(::stat(path.c_str(), &info) == 0);
+  CHECK(info.st_atim.tv_sec < info.st_mtim.tv_sec);
 }
 
 TEST_CASE("The file name follows from the device's, and CDI's library accepts it as JSON") {

@@ -1,7 +1,7 @@
 #include "plugin/allocate/allocation.h"
 
 #include "common/json.h"
-#include "common/node/programs.h"
+#include "common/programs.h"
 #include "plugin/allocate/cdi.h"
 
 #include <catch2/catch.hpp>
@@ -29,8 +29,11 @@ PoolDevice rdma_device(const std::string& address, unsigned number) {
   PoolDevice device = make_device(address);
   const std::string n = std::to_string(number);
   device.rdma = true;
-  device.facts.rdma.push_back(
-      {"mlx5_" + n, "uverbs" + n, "", {{1, "ACTIVE", "Ethernet", "umad" + n, "issm" + n, "LinkUp"}}, ""});
+  device.facts.rdma.push_back({RdmaName("mlx5_" + n),
+                               "uverbs" + n,
+                               "",
+                               {{1, "ACTIVE", "Ethernet", "umad" + n, "issm" + n, "LinkUp"}},
+                               ""});
   return device;
 }
 

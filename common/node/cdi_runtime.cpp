@@ -1,4 +1,4 @@
-#include "plugin/allocate/cdi_runtime.h"
+#include "common/node/cdi_runtime.h"
 
 #include "common/text.h"
 
@@ -21,14 +21,18 @@ std::string squeezed(std::string_view line) {
 }  // namespace
 
 CdiSupport cdi_support_of_containerd(std::string_view config) {
-  CdiSupport out = CdiSupport::unknown;
+  CdiSupport by_version = CdiSupport::unknown;
+  bool off = false;
+  bool imports = false;
   for (const std::string& raw : split(std::string(config), "\n")) {
     const std::string line = squeezed(raw);
     if (line == "enable_cdi=true") return CdiSupport::yes;
-    if (line == "enable_cdi=false") return CdiSupport::no;
-    if (line == "version=3") out = CdiSupport::yes;
+    if (line == "enable_cdi=false") off = true;
+    if (line == "version=3") by_version = CdiSupport::yes;
+    if (line.starts_with("imports=") && line != "imports=[]") imports = true;
   }
-  return out;
+  if (!off) return by_version;
+  return imports ? CdiSupport::unknown : CdiSupport::no;
 }
 
 Result<CdiRuntime> find_cdi_runtime(const SysRoot& sys) {
@@ -39,13 +43,24 @@ Result<CdiRuntime> find_cdi_runtime(const SysRoot& sys) {
       case CdiSupport::no:
         return CdiRuntime{CdiSupport::no, sys.path(kContainerd) + " has enable_cdi = false"};
       case CdiSupport::unknown:
-        return CdiRuntime{
-            CdiSupport::unknown,
-            sys.path(kContainerd) + " does not say enable_cdi, and containerd before 2.0 has it off"};
+        return CdiRuntime{CdiSupport::unknown, sys.path(kContainerd) +
+                                                   " does not decide enable_cdi (a file that it imports "
+                                                   "can), and containerd before 2.0 has it off"};
     }
   }
   if (TRY(sys.exists("etc/crio"), "")) return CdiRuntime{CdiSupport::yes, "CRI-O reads CDI specs since 1.23"};
   return CdiRuntime{CdiSupport::unknown, "no configuration of a runtime can be read below " + sys.path("")};
+}
+
+std::string find_missing_cdi(const SysRoot& sys) {
+  const auto runtime = find_cdi_runtime(sys);
+  if (!runtime || runtime->support != CdiSupport::no) return "";
+  // Kubelet's runtime can be one of these, and that containerd one that Docker uses or nobody any more.
+  for (const char* other :
+       {"etc/crio", "var/lib/rancher", "var/lib/k0s", "var/snap/microk8s", "run/cri-dockerd.sock"}) {
+    if (sys.exists(other).value_or(true)) return "";
+  }
+  return runtime->why;
 }
 
 }  // namespace vfrail

@@ -1,0 +1,165 @@
+#include "cni/steps/name_step.h"
+
+#include "cni/node/boot.h"
+#include "cni/node/device.h"
+#include "common/error_id.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace vfrail {
+
+namespace {
+
+// Unreadable ones are none: they are written anew, or removed.
+Result<std::optional<DisplacedNames>> load(const std::string& device_key, const World& world) {
+  auto names = load_displaced(world.store, device_key);
+  if (names || names.error().code != Errc::protocol) return names;
+  world.log.warning("the names that a device had cannot be read, it keeps those it has",
+                    {{"reason", names.error().text}, {"id", names.error().id_text()}});
+  return std::optional(DisplacedNames());
+}
+
+Result<> note(const Record& record, std::vector<DisplacedName> DisplacedNames::*kind, DisplacedName name,
+              const World& world) {
+  auto names = TRY(load(record.device_key, world), "").value_or(DisplacedNames());
+  if (names.boot_id != record.boot_id) names = DisplacedNames{record.boot_id};
+  add_displaced(std::move(name), names.*kind);
+  return save_displaced(world.store, record.device_key, names);
+}
+
+void warn(const std::string& device_key, const Error& error, const World& world) {
+  world.log.warning("a device does not get its own name back",
+                    {{"device", device_key}, {"reason", error.text}, {"id", error.id_text()}});
+}
+
+// Refused, and it may be accepted another time.
+bool stays(const Result<>& renamed, const std::string& own, const World& world) {
+  if (renamed) return false;
+  world.log.info("a device still cannot have its own name",
+                 {{"name", own}, {"reason", renamed.error().text}});
+  return true;
+}
+
+std::string sentence(const char* what, const DisplacedName& name) {
+  return std::string(what) + " " + name.now + " is " + name.own + " again";
+}
+
+// Whether the name stays noted.
+Result<bool> restore_link(const std::string& device_key, const DisplacedName& name, World& world,
+                          std::vector<std::string>& out) {
+  const auto link = TRY(world.host.find_link(name.now), "");
+  const bool its =
+      link && link->name == name.now && (link->index == name.index || link->parent_device == device_key);
+  if (!its) return false;
+  if (TRY(world.host.find_link(name.own), "")) return true;
+  if (stays(world.host.change_link(link->index, {.name = name.own}), name.own, world)) return true;
+  out.push_back(sentence("interface", name));
+  return false;
+}
+
+Result<bool> restore_rdma(const std::string& device_key, const DisplacedName& name, World& world,
+                          std::vector<std::string>& out) {
+  const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
+  const auto its = std::find_if(devices.begin(), devices.end(), [&](const RdmaDevice& one) {
+    return int64_t{one.index} == name.index && one.name == name.now;
+  });
+  if (its == devices.end()) {
+    // A list can lack a device while others move (Kernel::rdma_devices()).
+    const auto id = DeviceId::parse(device_key);
+    const auto names = id ? TRY(read_rdma_names(world.sys, *id), "") : std::vector<std::string>();
+    return std::find(names.begin(), names.end(), name.now) != names.end();
+  }
+  if (stays(world.host.rename_rdma_device(its->index, name.own), name.own, world)) return true;
+  out.push_back(sentence("RDMA device", name));
+  return false;
+}
+
+// Another attached device that returned from an ended namespace under this name, which its pod gave it. It is
+// renamed; its own DEL finds it by its properties.
+Result<bool> rename_name_holder(const Link& holder, const std::string& name, World& world) {
+  if (holder.parent_device.empty() || holder.name != name) return false;
+  const auto owner = TRY(world.store.owner(holder.parent_device), "");
+  if (!owner) return false;
+  const auto record = world.store.load(*owner);
+  // A damaged one is for its own verbs and a sweep; without any other, its device cannot be renamed.
+  if (!record && record.error().code != Errc::protocol) return record.error();
+  if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
+  world.log.warning(
+      "an interface that still had its name from a pod was renamed, because the name is needed",
+      {{"name", name}, {"device", holder.parent_device}, {"id", id_text(ErrorId::host_name_taken)}});
+  TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "free the name " + name);
+  return true;
+}
+
+}  // namespace
+
+Result<std::string> name_in_host(const Record& record, const std::optional<Link>& holder,
+                                 const std::optional<int>& own_index, World& world) {
+  const LinkBefore& before = *record.link;
+  if (!holder || holder->index == own_index) return before.name.text();
+  if (TRY(rename_name_holder(*holder, before.name, world), "")) return before.name.text();
+  world.log.warning("the interface was restored under another name, because its own is in use",
+                    {{"device", record.device_key},
+                     {"name", before.name},
+                     {"taken_by", holder->name},
+                     {"id", id_text(ErrorId::host_name_taken)}});
+  return std::string(kFallbackName);
+}
+
+void note_displaced_link(const Record& record, DisplacedName name, World& world) {
+  const auto noted = note(record, &DisplacedNames::links, std::move(name), world);
+  if (!noted) warn(record.device_key, noted.error(), world);
+}
+
+void note_displaced_rdma(const Record& record, DisplacedName name, World& world) {
+  const auto noted = note(record, &DisplacedNames::rdma, std::move(name), world);
+  if (!noted) warn(record.device_key, noted.error(), world);
+}
+
+namespace {
+
+// A sentence for each name.
+Result<std::vector<std::string>> restore_names(const std::string& device_key, World& world) {
+  std::vector<std::string> out;
+  const auto names = TRY(load(device_key, world), "");
+  if (!names) return out;
+  DisplacedNames left{names->boot_id};
+  if (names->boot_id == TRY(this_boot(world.sys), "")) {
+    for (const DisplacedName& one : names->links) {
+      if (TRY(restore_link(device_key, one, world, out), "")) left.links.push_back(one);
+    }
+    for (const DisplacedName& one : names->rdma) {
+      if (TRY(restore_rdma(device_key, one, world, out), "")) left.rdma.push_back(one);
+    }
+  }
+  if (left != *names || left.empty()) TRY(save_displaced(world.store, device_key, left), "");
+  return out;
+}
+
+}  // namespace
+
+void give_names_back(const std::string& device_key, World& world) {
+  const auto names = restore_names(device_key, world);
+  if (!names) return warn(device_key, names.error(), world);
+  for (const std::string& name : *names)
+    world.log.info("a name is free again", {{"device", device_key}, {"name", name}});
+}
+
+Result<std::vector<Renamed>> restore_all_names(World& world) {
+  std::vector<Renamed> out;
+  const auto restore = [&](const std::string& key) -> Result<> {
+    const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+    if (TRY(world.store.owner(key), "")) return {};
+    auto names = TRY(restore_names(key, world), "restore the names of " + key);
+    if (!names.empty()) out.push_back({key, std::move(names)});
+    return {};
+  };
+  for (const std::string& key : TRY(displaced_devices(world.store), "")) {
+    const auto restored = restore(key);
+    if (!restored) warn(key, restored.error(), world);
+  }
+  return out;
+}
+
+}  // namespace vfrail

@@ -1,0 +1,155 @@
+// A device whose name in the host is another's when it returns: it gets it back as soon as it is free, unless
+// somebody has given it another one.
+#include "cni/record/displaced_names.h"
+#include "cni/sweep/sweep.h"
+#include "tests/cni/fake_node.h"
+
+namespace vfrail::test {
+namespace {
+
+constexpr const char* kVf = "0000:21:10.0";
+constexpr const char* kConf =
+    R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0"})";
+
+struct Names : TwoVfs {
+  std::string before = world.snapshot();
+  void add_and_del() {
+    const auto added = add(kConf);
+    INFO((added ? "" : added.error().text));
+    REQUIRE(added);
+    REQUIRE(del(kConf));
+  }
+  void take_link_name() { world.add_veth(FakeWorld::kHost, "vf0"); }
+  void free_link_name() {
+    const auto host = world.open(FakeWorld::kHost);
+    REQUIRE(host->remove_links({world.link("vf0").index}));
+  }
+  void rename(const std::string& from, const std::string& to) {
+    REQUIRE(world.open(FakeWorld::kHost)->change_link(world.link(from).index, {.name = to}));
+  }
+  std::string sweep(bool dry_run = false) {
+    return process([&](World& outside) {
+      const auto report = vfrail::sweep(outside, {.dry_run = dry_run});
+      REQUIRE(report);
+      return report->text();
+    });
+  }
+  bool is_noted() const {
+    return std::filesystem::exists(dir.path("state/baselines/" + std::string(kVf) + ".names"));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an interface whose name was in use gets it back when it is free") {
+  Names node;
+  const bool ended = GENERATE(false, true);
+  CAPTURE(ended);
+  REQUIRE(node.add(kConf));
+  if (ended) node.world.rename_path(kPod, "/run/netns/gone");
+  node.take_link_name();
+  if (ended) {
+    node.world.fake_link(2, "net1").link.name = "vf0";
+    node.world.end_netns("/run/netns/gone");
+    node.world.add_veth(node.world.add_netns(kPod), "eth0");
+  }
+  REQUIRE(node.del(kConf, ended ? "" : kPod));
+  CHECK(node.has("netns 1 link dev0 "));
+  CHECK(node.is_noted());
+  SECTION("by the next ADD") {
+    node.add_and_del();  // still in use
+    CHECK(node.has("netns 1 link dev0 "));
+    node.free_link_name();
+    node.add_and_del();
+  }
+  SECTION("by the next ADD, although its name in place of it was taken, too") {
+    REQUIRE(node.add(kConf));
+    node.world.add_veth(FakeWorld::kHost, "dev0");
+    REQUIRE(node.del(kConf));
+    CHECK(node.has("netns 1 link dev1 "));
+    node.free_link_name();
+    node.rename("dev0", "other");
+    node.add_and_del();
+  }
+  SECTION("by a sweep") {
+    node.free_link_name();
+    CHECK_THAT(node.sweep(true), Catch::Contains("would be restored: 0000:21:10.0: its own name"));
+    CHECK_THAT(node.sweep(), Catch::Contains("restored: 0000:21:10.0: interface dev0 is vf0 again"));
+  }
+  SECTION("by GC") {
+    node.free_link_name();
+    REQUIRE(node.run(vfrail::gc, Command::gc, kConf));
+  }
+  CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+  CHECK_FALSE(node.is_noted());
+}
+
+TEST_CASE("an RDMA device whose name was in use gets it back when it is free") {
+  Names node;
+  node.world.rdma_names_by_netns = true;
+  REQUIRE(node.add(kConf));
+  node.world.rdma("mlx5_1").device.name = "mlx5_0";
+  REQUIRE(node.del(kConf));
+  CHECK(node.has("netns 1 rdma ibdev0 "));
+  CHECK(node.is_noted());
+  node.add_and_del();  // still in use
+  CHECK(node.has("netns 1 rdma ibdev0 "));
+  for (auto& other : {"mlx5_0"}) node.world.rdma(other).device.name = "mlx5_1";
+  SECTION("by the next ADD") { node.add_and_del(); }
+  SECTION("by a sweep") {
+    CHECK_THAT(node.sweep(), Catch::Contains("restored: 0000:21:10.0: RDMA device ibdev0 is mlx5_0 again"));
+  }
+  CHECK(node.world.snapshot() == node.before);
+  CHECK_FALSE(node.is_noted());
+}
+
+TEST_CASE("a device that somebody has renamed meanwhile, or that is attached, is left alone by a sweep") {
+  Names node;
+  REQUIRE(node.add(kConf));
+  node.take_link_name();
+  REQUIRE(node.del(kConf));
+  SECTION("renamed") {
+    node.rename("dev0", "mine");
+    node.free_link_name();
+    CHECK_THAT(node.sweep(), !Catch::Contains("again"));
+    CHECK(node.has("netns 1 link mine "));
+    CHECK_FALSE(node.is_noted());
+  }
+  SECTION("attached") {
+    REQUIRE(node.add(kConf));
+    node.free_link_name();
+    CHECK_THAT(node.sweep(), !Catch::Contains("again"));
+    REQUIRE(node.del(kConf));
+    CHECK_THAT(node.sweep(), Catch::Contains("interface dev0 is vf0 again"));
+  }
+  SECTION("of an earlier boot") {
+    std::ofstream(node.dir.path("root/proc/sys/kernel/random/boot_id")) << "boot-2\n";
+    node.free_link_name();
+    CHECK_THAT(node.sweep(), !Catch::Contains("again"));
+    CHECK_FALSE(node.is_noted());
+  }
+  SECTION("of a file that cannot be read") {
+    std::ofstream(node.dir.path("state/baselines/" + std::string(kVf) + ".names")) << "{";
+    node.free_link_name();
+    node.add_and_del();
+    CHECK(node.has("netns 1 link dev0 "));
+    CHECK_FALSE(node.is_noted());
+  }
+}
+
+TEST_CASE("displaced names survive writing and reading unchanged, and chain to the first") {
+  DisplacedNames out{.boot_id = "b", .links = {{"vf0", "dev0", 7}}, .rdma = {{"mlx5_0", "ibdev3", 3}}};
+  add_displaced({"dev0", "dev4", 9}, out.links);
+  CHECK(out.links == std::vector<DisplacedName>{{"vf0", "dev4", 9}});
+  add_displaced({"vf1", "dev5", 10}, out.links);
+  CHECK(out.links.size() == 2);
+  const auto in = parse_displaced(format_displaced(out));
+  REQUIRE(in);
+  CHECK(*in == out);
+  for (const char* bad : {"{}", R"({"schema":1,"links":[5]})", R"({"schema":1,"rdma":[{"own":"a"}]})"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_displaced(bad));
+  }
+}
+
+}  // namespace vfrail::test
