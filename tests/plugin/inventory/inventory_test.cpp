@@ -297,7 +297,7 @@ class NoOverride {
   NoOverride() {
     (void)::syscall(SYS_capget, &header_, before_);
     __user_cap_data_struct less[2]{before_[0], before_[1]};
-    for (const unsigned capability : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH})
+    for (const unsigned capability : {unsigned{CAP_DAC_OVERRIDE}, unsigned{CAP_DAC_READ_SEARCH}})
       less[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
     (void)::syscall(SYS_capset, &header_, less);
   }
