@@ -49,6 +49,7 @@ has_come g 7
 section 'deleted by force'
 # As many as there are devices, so that they get those that others still have in their namespaces: kubelet gives them away when
 # it has forgotten a pod, and a pod that vfrail then refuses is made again.
+explained_here+='|error allocate refused .*it is still in a pod.* id=VF-DEVICE-NOT-IN-HOST'
 kubectl delete pods -l app=test --force --grace-period=0 > /dev/null 2>&1
 kubectl apply -f - << END > /dev/null
 apiVersion: apps/v1

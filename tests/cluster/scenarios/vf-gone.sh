@@ -25,6 +25,7 @@ check 'the pods run' is $DEVICES how_many_run
 list_never_below $((DEVICES - VFS))
 kubectl delete pods "${on_nic[@]}" --wait=false > /dev/null
 check 'their pods can be deleted all the same' eventually is $((DEVICES - VFS)) bash -c 'kubectl get pods -o name | wc -l'
+# vfrail asks kubelet who has what every five minutes; until then they stay, unhealthy.
 check 'then they leave the list' eventually is $((DEVICES - VFS)) capacity
 check 'their addresses are given back' eventually is $((DEVICES - VFS)) addresses_assigned
 
