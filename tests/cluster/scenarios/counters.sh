@@ -1,5 +1,4 @@
-# The counters of devices in pods: with the chart as it is there are none, and the metrics say why; with metrics.podCounters they
-# have the pods' names, also those of a pod that starts after vfrail.
+# Counters of devices in pods: with the chart as it is none, and why; with metrics.podCounters also those of later pods.
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 pod one hostdev 1
 check 'a pod with a device runs' eventually running one
@@ -19,4 +18,8 @@ for name in one two; do
     check "and what its RDMA device counts" has "^vfrail_rdma_port_stats_total{.*namespace=\"default\",pod=\"$name\"" metrics
 done
 check 'no device is without counters' lacks '^vfrail_devices_without_counters{' metrics
+
+check "in the host's network vfrail is ready, on the node's address" installed --set hostNetwork=true --set metrics.nodeAddress=true
+check 'where Prometheus finds the metrics' eventually has '^vfrail_build_info{' metrics
+check 'and not on the loopback' refused on_node 'exec 3<> /dev/tcp/127.0.0.1/9808'
 check 'vfrail is as it was' installed
