@@ -58,7 +58,7 @@ Result<> write_file(const Replacement& file, std::string_view content, unsigned 
 // Nothing is created. Refuses symbolic links.
 Result<> write_attribute(const std::string& path, std::string_view text);
 
-// What a read makes of a file's access time, which tells others whether somebody has read the file.
+// What a read makes of a file's access time, which shows others whether the file has been read.
 enum class AccessTime : uint8_t { updated, kept };
 
 // open(2), without O_CREAT. The kernel keeps the access time for the file's owner and CAP_FOWNER only

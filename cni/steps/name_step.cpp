@@ -11,7 +11,7 @@ namespace vfrail {
 
 namespace {
 
-// Unreadable ones are none: they are written anew, or removed.
+// Those that cannot be read are empty: they are written again, or removed.
 Result<std::optional<DisplacedNames>> load(const std::string& device_key, const World& world) {
   auto names = load_displaced(world.store, device_key);
   if (names || names.error().code != Errc::protocol) return names;

@@ -69,7 +69,7 @@ Result<> detach_bpf_link(uint32_t id) {
 }
 
 // The bpf_link that holds an XDP program on the link can be found only by iterating over all of the node. The
-// kernel tells its program and the index of its interface, which another namespace can have, too: nothing
+// kernel reports its program and the index of its interface, which another namespace can have, too: nothing
 // else is detached once ours is. (Of one program in two namespaces it may be the other's that goes first.)
 Result<> detach_xdp_links(const Link& link, const std::function<Result<bool>()>& is_attached) {
   bpf_attr at{};

@@ -26,6 +26,7 @@ class Desk {
   Desk() : tree_("igb_node") {
     for (const char* folder : {"manifests", "examples"})
       fs::copy(fs::path(kTop) / folder, folder_.path(folder), fs::copy_options::recursive);
+    tree_.add("proc/sys/kernel/random/boot_id = 3b2f6bb4-0000-4000-8000-000000000001");
     add_pod();
   }
   ShellOutcome run(const std::string& block) const {
