@@ -88,7 +88,7 @@ void check_rdma(NlBytes message) {
   if (!device) check_refusal(device.error());
   // sysfs has a folder of that name.
   if (device) MUST(!device->name.empty());
-  if (device && device->has_sound_name()) MUST(is_file_name(device->name.substr(0, 255)));
+  if (device && device->has_sound_name()) MUST(is_file_name(device->name.text().substr(0, 255)));
   const auto counters = parse_rdma_counters(message);
   if (!counters) check_refusal(counters.error());
   if (counters) {
