@@ -33,6 +33,7 @@ Result<std::optional<mode_t>> check_owner(const std::string& folder) {
     if (errno == ENOENT) return std::optional<mode_t>();
     return Error::from_errno(errno, "read " + folder);
   }
+  if (!S_ISDIR(info.st_mode) && !S_ISLNK(info.st_mode)) return Error::from_errno(ENOTDIR, "open " + folder);
   static const uid_t own = ::geteuid();
   if (S_ISDIR(info.st_mode) && info.st_uid == own) return std::optional(info.st_mode);
   return Error{Errc::denied, 0, folder + " is not a folder of user " + std::to_string(own) + "; remove it",

@@ -197,7 +197,7 @@ TEST_CASE("STATUS is 50 with the remedy when the state folder cannot take a reco
   SECTION("a file in its place") {
     std::filesystem::remove(state);
     write_text(state, "");
-    words = "remove it";
+    words = "remove the file";
   }
   const Outcome outcome = node.run(plain("STATUS", node.config("1.1.0")));
   INFO(outcome.out << outcome.err);
