@@ -170,6 +170,7 @@ void Daemon::reload() {
   report_config();
   remark("configuration", now.warnings);
   rescan_at_ = {};
+  ask_at_ = {};  // a container can have a device of a resource that has another name now
 }
 
 void Daemon::report_config() const {

@@ -19,7 +19,7 @@ enum class FaultCode : uint8_t {
   guid_unset,     // an InfiniBand VF without a GUID
   devlink_error,  // a devlink health reporter is in state "error"
   gone,           // a container has it, and it has vanished from the node
-  not_selected,   // a container has it, and the configuration gives it to this resource no longer
+  not_selected,   // a container has it, and not of the resource that the configuration gives it to
 };
 // The value of the label "reason": "port_down".
 const char* name_of(FaultCode code);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace vfrail {
 
@@ -69,6 +70,46 @@ std::set<std::string> devices_of(const DevicesInUse& in_use, const std::vector<P
   return out;
 }
 
+bool is_configured(const std::vector<Pool>& pools, const std::string& resource) {
+  return std::any_of(pools.begin(), pools.end(),
+                     [&](const Pool& pool) { return pool.resource() == resource; });
+}
+
+// A container has it under a name that no pool has: the resource was renamed, or is another plugin's.
+void withhold_from_others(std::vector<Pool>& pools, const DevicesInUse& in_use) {
+  std::unordered_map<std::string, std::string> elsewhere;  // id -> the resource
+  for (const auto& [resource, devices] : in_use.resources) {
+    if (is_configured(pools, resource)) continue;
+    for (const auto& [id, container] : devices) elsewhere.emplace(id, resource);
+  }
+  if (elsewhere.empty()) return;
+  for (Pool& pool : pools) {
+    if (shares(pool.config)) continue;  // no container has it for itself
+    for (PoolDevice& device : pool.devices) {
+      const auto at = elsewhere.find(device.id());
+      if (at == elsewhere.end() || !device.fault.empty()) continue;
+      if (in_use.find(pool.resource(), device.id()) != nullptr) continue;
+      device.fault = {FaultCode::not_selected,
+                      "a container has it as " + at->second + ", which the configuration does not have"};
+    }
+  }
+}
+
+// Of resources that are not configured, the devices that could be in a pool.
+std::set<std::pair<std::string, std::string>> used_elsewhere(const Config& config, const DevicesInUse* all) {
+  std::set<std::pair<std::string, std::string>> out;
+  if (all == nullptr) return out;
+  for (const auto& [resource, devices] : all->resources) {
+    const bool configured = std::any_of(config.resources.begin(), config.resources.end(),
+                                        [&](const auto& one) { return one.resource() == resource; });
+    if (configured) continue;
+    for (const auto& [id, container] : devices) {
+      if (PciAddress::parse(id)) out.emplace(resource, id);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
@@ -92,6 +133,7 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
     }
   }
   if (whereabouts) whereabouts->places.remove_taken();
+  withhold_from_others(pools.pools, in_use);
   for (size_t i = 0; i < kept.size(); ++i) {
     auto& devices = pools.pools[i].devices;
     for (PoolDevice& device : kept[i]) devices.push_back(std::move(device));
@@ -109,9 +151,10 @@ bool use_changed(const Config& config, const DevicesInUse* before, const Devices
     const auto at = all->resources.find(resource);
     return at == all->resources.end() ? none : at->second;
   };
-  return std::any_of(config.resources.begin(), config.resources.end(), [&](const ResourceConfig& one) {
-    return of(before, one.resource()) != of(&now, one.resource());
-  });
+  const bool ours = std::any_of(
+      config.resources.begin(), config.resources.end(),
+      [&](const ResourceConfig& one) { return of(before, one.resource()) != of(&now, one.resource()); });
+  return ours || used_elsewhere(config, before) != used_elsewhere(config, &now);
 }
 
 DevicesInUse with_devices_of_units(DevicesInUse in_use, const std::vector<PublishedPool>& pools) {

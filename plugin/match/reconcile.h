@@ -16,10 +16,12 @@ namespace vfrail {
 // another resource), stays there, unhealthy and with the reason: kubelet shows it in the pod's status, and
 // the list does not depend on when the plugin was started. One that another resource has got only because
 // selectors cannot read what is in the container (a partition, a name, an address) goes back to its own,
-// healthy: the other would offer it to a second container.
+// healthy: the other would offer it to a second container. One that a container has of a resource that is not
+// configured (it was renamed) is unhealthy in the pool that has it now.
 void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 
-// Whether containers have other devices of the configured resources than before (null: nothing is known).
+// Whether containers have other devices of the configured resources than before, or other PCI devices of any
+// other resource (null: nothing is known).
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);
 
 // Adds the devices that the units of bundles and of shared pools stand for: kubelet names the units alone.

@@ -46,6 +46,30 @@ TEST_CASE("a device that is destroyed while a pod has it stays in the list, unhe
   CHECK(pools.pools[0].find("0000:21:10.2") == nullptr);
 }
 
+TEST_CASE("a device that a container has of a resource that was renamed is not offered under the new name") {
+  Pools pools = pools_of(Tree("igb_node"), kHostdev);
+  const DevicesInUse use = in_use({"0000:21:10.0"}, "intel.com/old");
+  keep_in_use(pools, use);
+  CHECK(pools.pools[0].devices.size() == 8);
+  CHECK(fault_of(pools, "0000:21:10.0") ==
+        "a container has it as intel.com/old, which the configuration does not have");
+  CHECK(pools.pools[0].find("0000:21:10.0")->fault.code == FaultCode::not_selected);
+  CHECK(fault_of(pools, "0000:21:10.2").empty());
+}
+
+TEST_CASE(
+    "the use of PCI devices by resources that are not configured is followed, that of other devices is not") {
+  const auto config =
+      parse_config("{\"resourceList\":[" + std::string(kHostdev) + "]}", {"c.json", "intel.com", true});
+  REQUIRE(config);
+  const DevicesInUse none;
+  const DevicesInUse renamed = in_use({"0000:21:10.0"}, "intel.com/old");
+  CHECK(use_changed(*config, &none, renamed));
+  CHECK(use_changed(*config, &renamed, none));
+  CHECK_FALSE(use_changed(*config, &renamed, renamed));
+  CHECK_FALSE(use_changed(*config, &none, in_use({"GPU-1"}, "nvidia.com/gpu")));
+}
+
 TEST_CASE("a device in use that is left out has the reason") {
   Tree tree("igb_node");
   tree.remove("sys/bus/pci/devices/0000:21:10.0/driver");
