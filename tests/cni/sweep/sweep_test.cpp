@@ -602,6 +602,7 @@ TEST_CASE("an ADD under the name of a killed one restores that one's device firs
 
 TEST_CASE("an RDMA device that is missing from a list of the kernel is searched again") {
   Node node;
+  node.return_timeout = std::chrono::seconds(30);
   node.world.rdma_lists_with_a_gap = 3;
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0 uverbs0 umad0") != std::string::npos);
