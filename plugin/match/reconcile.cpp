@@ -100,9 +100,8 @@ std::set<std::pair<std::string, std::string>> used_elsewhere(const Config& confi
   std::set<std::pair<std::string, std::string>> out;
   if (all == nullptr) return out;
   for (const auto& [resource, devices] : all->resources) {
-    const bool configured = std::any_of(config.resources.begin(), config.resources.end(),
-                                        [&](const auto& one) { return one.resource() == resource; });
-    if (configured) continue;
+    const auto is_it = [&name = resource](const ResourceConfig& one) { return one.resource() == name; };
+    if (std::any_of(config.resources.begin(), config.resources.end(), is_it)) continue;
     for (const auto& [id, container] : devices) {
       if (PciAddress::parse(id)) out.emplace(resource, id);
     }
