@@ -90,7 +90,7 @@ void withhold_from_others(std::vector<Pool>& pools, const DevicesInUse& in_use) 
       if (at == elsewhere.end() || !device.fault.empty()) continue;
       if (in_use.find(pool.resource(), device.id()) != nullptr) continue;
       device.fault = {FaultCode::not_selected,
-                      "a container has it as " + at->second + ", which the configuration does not have"};
+                      "allocated to a container as " + at->second + ", which is not configured"};
     }
   }
 }

@@ -52,7 +52,7 @@ TEST_CASE("a device that a container has of a resource that was renamed is not o
   keep_in_use(pools, use);
   CHECK(pools.pools[0].devices.size() == 8);
   CHECK(fault_of(pools, "0000:21:10.0") ==
-        "a container has it as intel.com/old, which the configuration does not have");
+        "allocated to a container as intel.com/old, which is not configured");
   CHECK(pools.pools[0].find("0000:21:10.0")->fault.code == FaultCode::not_selected);
   CHECK(fault_of(pools, "0000:21:10.2").empty());
 }
