@@ -1,7 +1,7 @@
 #include "cni/check_network.h"
 
 #include "cni/conf/net_conf.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
 

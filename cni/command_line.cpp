@@ -7,7 +7,7 @@
 #include "cni/sweep/sweep.h"
 #include "cni/uninstall.h"
 #include "common/command/standard_commands.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/explain.h"
 #include "common/files.h"

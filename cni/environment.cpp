@@ -1,8 +1,8 @@
 #include "cni/environment.h"
 
 #include "cni/node/upper_search.h"
+#include "common/container/allocated_nodes.h"
 #include "common/netlink/netlink_kernel.h"
-#include "common/node/allocated_nodes.h"
 #include "common/node/sys_root.h"
 
 namespace vfrail {

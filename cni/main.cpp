@@ -8,10 +8,10 @@
 #include "cni/verbs/rails.h"
 #include "cni/verbs/status.h"
 #include "cni/verbs/verbs.h"
-#include "common/error_id.h"
+#include "common/container/held_folder.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
-#include "common/node/held_folder.h"
 #include "common/text.h"
 
 #include <csignal>

@@ -2,9 +2,9 @@
 
 #include "cni/install.h"
 #include "cni/record/record.h"
-#include "common/error_id.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
+#include "common/errors/error_id.h"
 #include "common/programs.h"
 #include "common/text.h"
 

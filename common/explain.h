@@ -1,7 +1,7 @@
 // What `explain` of both programs prints: the table of error_id.h as text. Pure.
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/result.h"
 
 #include <string>

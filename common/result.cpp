@@ -1,6 +1,6 @@
 #include "common/result.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <cerrno>
 #include <cstring>

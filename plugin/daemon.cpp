@@ -1,6 +1,6 @@
 #include "plugin/daemon.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/node/attachments.h"
 #include "common/text.h"
 #include "plugin/allocate/cdi_folder.h"

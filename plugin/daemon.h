@@ -7,7 +7,7 @@
 #include "common/node/attachments.h"
 #include "common/result.h"
 #include "plugin/allocate/prepare.h"
-#include "plugin/config/source.h"
+#include "plugin/config/formats/source.h"
 #include "plugin/events/event_throttle.h"
 #include "plugin/events/kernel_events.h"
 #include "plugin/kubelet/grpc_library.h"

@@ -1,6 +1,6 @@
 #include "plugin/daemon_text.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 #include "plugin/match/pool_change.h"
 

@@ -3,8 +3,8 @@
 // each interface: whoever sets it down after it was up has a reason. Changes nothing else.
 #pragma once
 
+#include "common/kernel/kernel.h"
 #include "common/log.h"
-#include "common/netlink/kernel.h"
 #include "plugin/match/pools.h"
 
 #include <set>

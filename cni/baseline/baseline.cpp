@@ -4,7 +4,7 @@
 #include "cni/node/boot.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>

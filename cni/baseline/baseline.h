@@ -7,7 +7,7 @@
 #include "cni/baseline/interface_files.h"
 #include "cni/node/world.h"
 #include "cni/record/record.h"
-#include "common/netlink/ethtool.h"
+#include "common/kernel/ethtool.h"
 
 #include <map>
 #include <optional>

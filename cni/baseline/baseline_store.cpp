@@ -1,6 +1,6 @@
 #include "cni/baseline/baseline_store.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/json.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 
 #include <array>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "cni/conf/net_conf.h"
 
 #include "cni/conf/vf_conf.h"
-#include "common/error_id.h"
-#include "common/node/allocated_unit.h"
+#include "common/container/allocated_unit.h"
+#include "common/errors/error_id.h"
 #include "common/one_of.h"
 #include "common/text.h"
 

@@ -8,8 +8,8 @@
 #include "cni/conf/tuning.h"
 #include "common/ids.h"
 #include "common/json.h"
+#include "common/kernel/vf_settings.h"
 #include "common/log.h"
-#include "common/netlink/vf_settings.h"
 #include "common/node/attachment_record.h"
 #include "common/result.h"
 
@@ -29,9 +29,9 @@ enum class RdmaPolicy : uint8_t {
 
 // Which device. The scheduler's id wins; the others are for use without a device plugin.
 struct DeviceSelector {
-  std::optional<DeviceId> id;     // deviceID, pciBusID, runtimeConfig.deviceID: all the same
-  std::string unit;               // in their place: a unit of several devices (common/node/allocated_unit.h)
-  std::string name;               // device: name of the netdev in the host
+  std::optional<DeviceId> id;  // deviceID, pciBusID, runtimeConfig.deviceID: all the same
+  std::string unit;  // in their place: a unit of several devices (common/container/allocated_unit.h)
+  std::string name;  // device: name of the netdev in the host
   std::optional<MacAddress> mac;  // hwaddr
   std::string kernel_path;        // kernelpath: "/sys/devices/..."
   std::optional<uint32_t> port;   // dev_port of the netdev, where a function has several

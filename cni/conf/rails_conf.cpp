@@ -1,4 +1,4 @@
-// The part of the network configuration for a unit of several devices (common/node/allocated_unit.h).
+// The part of the network configuration for a unit of several devices (common/container/allocated_unit.h).
 #include "cni/conf/net_conf.h"
 #include "common/ids.h"
 #include "common/one_of.h"

@@ -1,6 +1,6 @@
 #include "cni/conf/request.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/ids.h"
 #include "common/node/attachment_record.h"
 #include "common/one_of.h"

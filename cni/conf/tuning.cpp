@@ -1,6 +1,6 @@
 #include "cni/conf/tuning.h"
 
-#include "common/netlink/ethtool.h"
+#include "common/kernel/ethtool.h"
 #include "common/one_of.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "cni/hook/memlock.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/json.h"
 

@@ -4,7 +4,7 @@
 #include "cni/in_pod/pod_top.h"
 #include "cni/in_pod/traffic_command.h"
 #include "common/command/standard_commands.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/json.h"
 #include "common/netlink/netlink_kernel.h"

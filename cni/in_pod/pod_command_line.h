@@ -1,7 +1,7 @@
 // The command line of vfrail-check: options for its check, `explain`, and the commands of every program.
 #pragma once
 
-#include "cni/in_pod/pod_check.h"
+#include "cni/in_pod/checks/pod_check.h"
 #include "common/command/command_text.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // What `vfrail-check` prints: all checks of the pod (pod_check.h), and what to try next.
 #pragma once
 
-#include "cni/in_pod/pod_check.h"
+#include "cni/in_pod/checks/pod_check.h"
 #include "common/json.h"
 
 #include <string>

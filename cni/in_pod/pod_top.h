@@ -2,7 +2,7 @@
 // counters; the loop is that of common/traffic.
 #pragma once
 
-#include "cni/in_pod/rails.h"
+#include "cni/in_pod/facts/rails.h"
 #include "common/command/command_words.h"
 #include "common/traffic/watch_traffic.h"
 

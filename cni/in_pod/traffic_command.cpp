@@ -1,6 +1,6 @@
 #include "cni/in_pod/traffic_command.h"
 
-#include "cni/in_pod/nccl_choice.h"
+#include "cni/in_pod/facts/nccl_choice.h"
 #include "common/escape.h"
 #include "common/text.h"
 

@@ -1,7 +1,7 @@
 // The test of traffic as it is called: --listen, --to and --loopback, with what belongs to them.
 #pragma once
 
-#include "cni/in_pod/pod_check.h"
+#include "cni/in_pod/checks/pod_check.h"
 #include "cni/in_pod/traffic/traffic_session.h"
 #include "common/command/command_words.h"
 

@@ -1,6 +1,6 @@
 #include "cni/ipam/ipam.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/text.h"
 #include "common/unique_fd.h"

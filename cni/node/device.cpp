@@ -1,6 +1,6 @@
 #include "cni/node/device.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cni/conf/net_conf.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/device.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"

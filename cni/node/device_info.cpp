@@ -1,7 +1,7 @@
 #include "cni/node/device_info.h"
 
+#include "common/container/held_folder.h"
 #include "common/files.h"
-#include "common/node/held_folder.h"
 #include "common/text.h"
 
 #include <cerrno>

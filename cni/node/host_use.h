@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cni/node/device.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 

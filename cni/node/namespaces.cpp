@@ -1,6 +1,6 @@
 #include "cni/node/namespaces.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/json.h"
 #include "common/text.h"

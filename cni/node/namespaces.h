@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cni/node/world.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/result.h"
 
 #include <functional>

@@ -1,6 +1,6 @@
 #include "cni/node/upper_search.h"
 
-#include "common/netlink/netns.h"
+#include "common/kernel/netns.h"
 #include "common/netlink/raw_attributes.h"
 #include "common/unique_fd.h"
 

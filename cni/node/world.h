@@ -4,9 +4,9 @@
 #include "cni/conf/result.h"
 #include "cni/node/device.h"
 #include "cni/record/record.h"
+#include "common/container/cdi_spec.h"
+#include "common/kernel/kernel.h"
 #include "common/log.h"
-#include "common/netlink/kernel.h"
-#include "common/node/cdi_spec.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 
@@ -23,7 +23,7 @@ struct World {
   Kernel& host;
   SysRoot sys;
   RecordStore store;
-  std::string run_folder;  // common/node/allocated_nodes.h
+  std::string run_folder;  // common/container/allocated_nodes.h
   // Null: there is no namespace at that path (any more).
   std::function<Result<std::unique_ptr<Kernel>>(const std::string& path)> open_netns;
   Log& log;

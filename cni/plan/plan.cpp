@@ -1,7 +1,7 @@
 #include "cni/plan/plan.h"
 
 #include "cni/conf/result.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/node/driver.h"
 #include "common/text.h"
 

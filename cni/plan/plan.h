@@ -6,8 +6,8 @@
 #include "cni/conf/request.h"
 #include "cni/node/device.h"
 #include "cni/record/record.h"
-#include "common/netlink/kernel.h"
-#include "common/node/allocated_nodes.h"
+#include "common/container/allocated_nodes.h"
+#include "common/kernel/kernel.h"
 #include "common/result.h"
 
 #include <optional>

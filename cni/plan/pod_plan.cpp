@@ -1,7 +1,7 @@
 // What the pod gets beside its interface: every refusal, before anything has changed. Pure.
 #include "cni/plan/plan.h"
 #include "cni/plan/routing.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>

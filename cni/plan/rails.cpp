@@ -1,7 +1,7 @@
 #include "cni/plan/rails.h"
 
 #include "cni/plan/plan.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 #include <strings.h>

@@ -5,7 +5,7 @@
 
 #include "cni/conf/request.h"
 #include "cni/conf/result.h"
-#include "common/node/allocated_unit.h"
+#include "common/container/allocated_unit.h"
 
 #include <string>
 #include <vector>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "cni/conf/result.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 
 #include <optional>
 #include <vector>

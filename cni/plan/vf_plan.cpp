@@ -1,6 +1,6 @@
 // What is changed at the PF, and the refusals about it and about InfiniBand. Pure.
 #include "cni/plan/plan.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/node/driver.h"
 
 #include <algorithm>

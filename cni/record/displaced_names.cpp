@@ -1,6 +1,6 @@
 #include "cni/record/displaced_names.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/json.h"
 

@@ -1,6 +1,6 @@
 #include "cni/record/record.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/node/unclean.h"
 
 #include <algorithm>

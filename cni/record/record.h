@@ -13,9 +13,9 @@
 //   They are taken in this order, and no two of a kind at once.
 #pragma once
 
+#include "common/container/held_folder.h"
 #include "common/files.h"
 #include "common/node/attachments.h"
-#include "common/node/held_folder.h"
 #include "common/result.h"
 
 #include <chrono>

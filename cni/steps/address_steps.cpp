@@ -1,6 +1,6 @@
 #include "cni/plan/routing.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 

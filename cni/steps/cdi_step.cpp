@@ -1,7 +1,7 @@
 #include "cni/node/device.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
-#include "common/node/cdi_spec.h"
+#include "common/container/cdi_spec.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 namespace vfrail {

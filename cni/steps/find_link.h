@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cni/record/record.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 
 namespace vfrail {
 

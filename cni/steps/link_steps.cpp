@@ -2,7 +2,7 @@
 #include "cni/steps/find_link.h"
 #include "cni/steps/name_step.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 
 #include "cni/node/boot.h"
 #include "cni/node/device.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 #include <cerrno>

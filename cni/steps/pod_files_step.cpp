@@ -1,10 +1,10 @@
 #include "cni/plan/pod_files.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
+#include "common/container/pod_folder.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
-#include "common/node/pod_folder.h"
 
 #include <algorithm>
 #include <cerrno>

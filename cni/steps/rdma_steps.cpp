@@ -2,7 +2,7 @@
 #include "cni/node/hidden_namespaces.h"
 #include "cni/steps/name_step.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>

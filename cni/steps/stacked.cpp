@@ -6,7 +6,7 @@
 #include "cni/node/host_use.h"
 #include "cni/node/namespaces.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>

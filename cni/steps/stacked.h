@@ -5,7 +5,7 @@
 
 #include "cni/node/world.h"
 #include "cni/record/record.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/result.h"
 
 #include <string>

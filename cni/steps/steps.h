@@ -6,7 +6,7 @@
 #include "cni/node/world.h"
 #include "cni/plan/plan.h"
 #include "cni/record/record.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/gid_table.h"
 #include "common/result.h"
 

@@ -1,7 +1,7 @@
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
-#include "common/netlink/ethtool.h"
+#include "common/kernel/ethtool.h"
 #include "common/node/device.h"
 #include "common/text.h"
 

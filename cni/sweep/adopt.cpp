@@ -1,7 +1,7 @@
 #include "cni/sweep/adopt.h"
 
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/text.h"
 

@@ -12,7 +12,7 @@
 #include "cni/verbs/orphan.h"
 #include "cni/verbs/read_state.h"
 #include "cni/verbs/verbs.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 

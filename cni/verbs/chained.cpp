@@ -1,7 +1,7 @@
 #include "cni/verbs/chained.h"
 
 #include "cni/node/device.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "cni/conf/request.h"
 #include "cni/conf/result.h"
 #include "cni/verbs/verbs.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/result.h"
 
 #include <cstdint>

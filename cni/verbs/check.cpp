@@ -3,7 +3,7 @@
 #include "cni/plan/routing.h"
 #include "cni/steps/steps.h"
 #include "cni/verbs/verbs.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 

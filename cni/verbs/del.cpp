@@ -5,8 +5,8 @@
 #include "cni/steps/stacked.h"
 #include "cni/steps/steps.h"
 #include "cni/verbs/verbs.h"
-#include "common/error_id.h"
-#include "common/node/allocated_nodes.h"
+#include "common/container/allocated_nodes.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "cni/verbs/in_pod.h"
 
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/node/device_folder.h"
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 #include "cni/node/host_use.h"
 #include "cni/node/mac_owners.h"
 #include "cni/steps/steps.h"
-#include "common/error_id.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_runtime.h"
-#include "common/node/cdi_spec.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_runtime.h"
+#include "common/container/cdi_spec.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>

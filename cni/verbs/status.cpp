@@ -4,7 +4,7 @@
 #include "cni/node/device.h"
 #include "cni/plan/plan.h"
 #include "cni/verbs/verbs.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,8 +7,8 @@
 #include "cni/node/boot.h"
 #include "cni/node/world.h"
 #include "cni/record/record.h"
+#include "common/kernel/kernel.h"
 #include "common/log.h"
-#include "common/netlink/kernel.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 

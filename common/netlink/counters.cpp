@@ -1,5 +1,5 @@
 // The counters of NetlinkKernel.
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/netlink/messages.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/netlink/parse.h"

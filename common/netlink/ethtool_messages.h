@@ -2,7 +2,7 @@
 // are parsed with every length checked; the unit tests and the fuzz target call the same functions.
 #pragma once
 
-#include "common/netlink/ethtool.h"
+#include "common/kernel/ethtool.h"
 #include "common/netlink/netlink.h"
 #include "common/netlink/parse.h"
 

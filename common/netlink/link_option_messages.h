@@ -1,7 +1,7 @@
 // LinkOptions among the attributes of RTM_NEWLINK. Pure.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 
 struct nlattr;
 

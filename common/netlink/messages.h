@@ -1,7 +1,7 @@
 // The beginnings of messages that more than one file of NetlinkKernel sends.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/netlink/netlink.h"
 
 #include <sys/socket.h>

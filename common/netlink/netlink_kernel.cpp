@@ -1,6 +1,6 @@
 #include "common/netlink/netlink_kernel.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/netlink/messages.h"
 #include "common/netlink/parse.h"

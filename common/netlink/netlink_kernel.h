@@ -1,9 +1,9 @@
 // NetlinkKernel: Kernel over NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_RDMA and /proc/sys/net. Decides nothing.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
+#include "common/kernel/netns.h"
 #include "common/netlink/netlink.h"
-#include "common/netlink/netns.h"
 #include "common/netlink/routes.h"
 #include "common/unique_fd.h"
 

@@ -2,7 +2,7 @@
 // The unit tests and the fuzz targets call the same functions.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/result.h"
 
 #include <cstddef>

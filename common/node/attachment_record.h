@@ -5,9 +5,9 @@
 #include "common/ids.h"
 #include "common/ip_address.h"
 #include "common/json.h"
-#include "common/netlink/kernel.h"
-#include "common/netlink/netns.h"
-#include "common/netlink/vf_settings.h"
+#include "common/kernel/kernel.h"
+#include "common/kernel/netns.h"
+#include "common/kernel/vf_settings.h"
 #include "common/result.h"
 
 #include <compare>

@@ -1,6 +1,6 @@
 #include "common/node/attachments.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // only.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/device_folder.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Traffic of devices: what two readings of their counters, an interval apart, say about it. Pure.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/rdma_counters.h"
 
 #include <array>

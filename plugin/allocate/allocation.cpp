@@ -1,9 +1,9 @@
 #include "plugin/allocate/allocation.h"
 
-#include "common/error_id.h"
+#include "common/container/pod_folder.h"
+#include "common/errors/error_id.h"
 #include "common/json.h"
 #include "common/node/driver.h"
-#include "common/node/pod_folder.h"
 #include "common/programs.h"
 #include "common/text.h"
 

@@ -2,9 +2,9 @@
 // read in, edits and the content of the files that belong to them out.
 #pragma once
 
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
-#include "common/node/container_edits.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
+#include "common/container/container_edits.h"
 #include "plugin/match/pools.h"
 
 #include <map>
@@ -24,7 +24,7 @@ struct Allocation {
   std::map<std::string, CdiSpec> specs;            // device id -> with CDI, what carries its own
   std::vector<DeviceInfoFile> files;
   // Device id -> its RDMA nodes, of each device that has some or whose spec vfrail-cni has to find, for
-  // common/node/allocated_nodes.h.
+  // common/container/allocated_nodes.h.
   std::map<std::string, std::vector<std::string>> allocated_nodes;
 };
 

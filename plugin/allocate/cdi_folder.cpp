@@ -1,8 +1,8 @@
 #include "plugin/allocate/cdi_folder.h"
 
+#include "common/container/allocated_unit.h"
 #include "common/files.h"
 #include "common/ids.h"
-#include "common/node/allocated_unit.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // The folder of CDI specs: created, cleaned up, written to. Touches our own files only
-// (common/node/cdi_spec.h).
+// (common/container/cdi_spec.h).
 //
 // When a spec may be removed: as long as kubelet may start a container of the pod again, which it does from
 // the answer to Allocate that it has stored, the spec is needed. So a spec stays when the plugin stops or
@@ -9,7 +9,7 @@
 // and harmless: it is used only for an answer that kubelet has stored.
 #pragma once
 
-#include "common/node/cdi_spec.h"
+#include "common/container/cdi_spec.h"
 #include "common/node/sys_root.h"
 #include "plugin/match/devices_in_use.h"
 

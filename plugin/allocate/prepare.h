@@ -3,7 +3,7 @@
 // writes CDI specs, device-info files, AllocatedNodes and AllocatedUnits. Knows neither gRPC nor Protobuf.
 #pragma once
 
-#include "common/node/container_edits.h"
+#include "common/container/container_edits.h"
 #include "common/node/sys_root.h"
 #include "common/programs.h"
 #include "common/result.h"

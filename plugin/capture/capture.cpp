@@ -1,6 +1,6 @@
 #include "plugin/capture/capture.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/ids.h"
 #include "common/node/device_folder.h"

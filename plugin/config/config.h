@@ -1,13 +1,8 @@
-// Config: what the administrator configured, parsed from the peers' formats: sriov-network-device-plugin's
-// `resourceList`, k8s-rdma-shared-dev-plugin's `configList` (a file may have both), and the `mode` of
-// k8s-rdma-sriov-dev-plugin and its descendants; as they are, or in the Kubernetes objects that carry them
-// (plugin/documents). parse_config() is pure: text in, Config or one clear error out. It never reads the
-// node.
+// Config: what the administrator configured, whatever format it was written in (plugin/config/formats).
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/result.h"
-#include "plugin/documents/documents.h"
 
 #include <cstdint>
 #include <functional>
@@ -73,7 +68,7 @@ struct HealthPolicy {
   bool devlink = true;   // a devlink health reporter of the PF is in state "error"
 };
 
-// Which files about its networks a container gets (common/node/pod_folder.h). All false: none.
+// Which files about its networks a container gets (common/container/pod_folder.h). All false: none.
 struct PodFileMounts {
   bool nccl = false;  // /etc/nccl.conf
   bool ucx = false;   // UCX_CONFIG_DIR names the folder
@@ -140,20 +135,6 @@ struct Config {
 inline constexpr const char* kPeersPrefix = "intel.com";
 // Of kubelet, unless --kubelet-root names another folder.
 inline constexpr const char* kKubeletRoot = "/var/lib/kubelet";
-
-struct ConfigOptions {
-  std::string file;  // for messages
-  // sriov-network-device-plugin's. The resources of SriovNetworkNodePolicies have then their operator's.
-  std::string default_prefix = kPeersPrefix;
-  bool strict = false;             // unknown keys are errors, and a faulty entry refuses the file
-  std::string socket_folder = {};  // a resource whose socket's path is too long there is faulty
-};
-
-// Errc::invalid with "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..." if the file cannot
-// be read as a configuration, if no entry is without fault, or under strict if any has one.
-Result<Config> parse_config(std::string_view text, const ConfigOptions& options);
-// The configurations in these documents, as one. It has no resources if there is none.
-Result<Config> parse_config(const std::vector<Document>& documents, const ConfigOptions& options);
 
 // The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock", of the other formats that of their
 // peers ("hca_a.sock").

@@ -1,6 +1,6 @@
 #include "plugin/config/devlink_reach.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 #include "plugin/config/selector_table.h"
 #include "plugin/inventory/host_kernel.h"

@@ -1,6 +1,6 @@
 #include "plugin/config/warnings.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "plugin/config/selector_table.h"
 
 #include <algorithm>

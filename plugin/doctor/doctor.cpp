@@ -1,8 +1,8 @@
 #include "plugin/doctor/doctor.h"
 
 #include "common/text.h"
-#include "plugin/config/file.h"
-#include "plugin/report/exit.h"
+#include "plugin/config/formats/file.h"
+#include "plugin/console/exit.h"
 #include "plugin/report/report.h"
 #include "plugin/report/scan_root.h"
 

@@ -1,14 +1,14 @@
 #include "plugin/doctor/explain_id.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/explain.h"
 #include "common/json.h"
 #include "common/text.h"
+#include "plugin/console/exit.h"
+#include "plugin/console/terminal.h"
 #include "plugin/doctor/doctor.h"
 #include "plugin/match/pools.h"
-#include "plugin/report/exit.h"
 #include "plugin/report/report.h"
-#include "plugin/report/terminal.h"
 
 #include <algorithm>
 #include <cctype>

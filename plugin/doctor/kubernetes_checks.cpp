@@ -1,6 +1,6 @@
 // Kubelet, CNI, the container runtime, and what it finds in /dev and in the CDI folders.
+#include "common/container/cdi_runtime.h"
 #include "common/node/attachments.h"
-#include "common/node/cdi_runtime.h"
 #include "common/node/lock_limit.h"
 #include "common/programs.h"
 #include "common/text.h"

@@ -1,5 +1,5 @@
 // PFs, VFs and their ports.
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"
 #include "plugin/doctor/check.h"

@@ -2,7 +2,7 @@
 // them. Pure.
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "plugin/documents/documents.h"
 
 #include <string>

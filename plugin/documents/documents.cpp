@@ -1,6 +1,6 @@
 #include "plugin/documents/documents.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 #include "plugin/documents/yaml.h"
 

@@ -1,6 +1,6 @@
 #include "plugin/documents/yaml.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "plugin/documents/yaml_scalar.h"
 
 #include <algorithm>

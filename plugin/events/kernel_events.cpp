@@ -1,6 +1,6 @@
 #include "plugin/events/kernel_events.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/netlink/netlink.h"
 #include "common/netlink/raw_attributes.h"
 #include "common/result.h"

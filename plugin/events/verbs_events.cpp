@@ -1,6 +1,6 @@
 #include "plugin/events/verbs_events.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // host_kernel(): the Kernel to scan a root with, and whether this process is in the host's network namespace.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 

@@ -1,6 +1,6 @@
 #include "plugin/inventory/host_network.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/ip_address.h"
 #include "common/unique_fd.h"
 

@@ -2,7 +2,7 @@
 // host_use and pools decide what follows.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/sys_root.h"
 
 #include <map>

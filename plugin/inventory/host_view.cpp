@@ -1,6 +1,6 @@
 #include "plugin/inventory/host_view.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "plugin/inventory/inventory.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"
 #include "plugin/inventory/function_reader.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/ids.h"
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/attachment_record.h"
 #include "common/node/device.h"
 #include "common/node/sys_root.h"

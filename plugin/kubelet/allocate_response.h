@@ -1,7 +1,7 @@
 // What a container gets, in kubelet's answer to Allocate: ContainerEdits in Protobuf.
 #pragma once
 
-#include "common/node/container_edits.h"
+#include "common/container/container_edits.h"
 #include "common/result.h"
 #include "plugin/config/config.h"
 #include "proto/deviceplugin_v1beta1.pb.h"

@@ -1,6 +1,6 @@
 #include "plugin/kubelet/endpoint.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "plugin/kubelet/kubelet.h"
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "plugin/kubelet/kubelet.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "plugin/config/config.h"
 #include "plugin/kubelet/kubelet_call.h"
 #include "proto/deviceplugin_v1beta1.grpc.pb.h"

@@ -2,7 +2,7 @@
 // call and waits for its end. Never retries, and never decides what an answer means.
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/result.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "plugin/kubelet/pod_devices.h"
 
+#include "common/container/allocated_unit.h"
 #include "common/ids.h"
-#include "common/node/allocated_unit.h"
 
 namespace vfrail {
 

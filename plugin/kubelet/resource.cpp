@@ -1,6 +1,6 @@
 #include "plugin/kubelet/resource.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 #include "plugin/kubelet/socket_owner.h"
 #include "plugin/prefer/preferred.h"

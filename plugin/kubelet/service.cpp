@@ -1,6 +1,6 @@
 #include "plugin/kubelet/service.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 #include "plugin/kubelet/allocate_response.h"
 #include "plugin/prefer/preferred.h"

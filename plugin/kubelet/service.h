@@ -3,7 +3,7 @@
 // in the pool (that is the owner thread, which publishes).
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/log.h"
 #include "plugin/allocate/prepare.h"
 #include "plugin/kubelet/list_streams.h"

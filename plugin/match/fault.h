@@ -2,7 +2,7 @@
 // Pure.
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <cstdint>
 #include <string>

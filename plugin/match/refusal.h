@@ -2,7 +2,7 @@
 // explains. Pure.
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "plugin/match/shared_links.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 namespace vfrail {
 

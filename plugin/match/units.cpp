@@ -1,6 +1,6 @@
 #include "plugin/match/units.h"
 
-#include "common/node/allocated_unit.h"
+#include "common/container/allocated_unit.h"
 #include "common/text.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // and reports which it could not read and why. Decides nothing.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/node/rdma_counters.h"
 #include "common/node/sys_root.h"
 #include "plugin/match/published_pool.h"

@@ -1,6 +1,6 @@
 #include "plugin/metrics/http_listener.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <arpa/inet.h>
 #include <cerrno>

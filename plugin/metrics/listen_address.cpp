@@ -1,6 +1,6 @@
 #include "plugin/metrics/listen_address.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/ip_address.h"
 
 #include <charconv>

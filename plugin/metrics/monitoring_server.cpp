@@ -1,6 +1,6 @@
 #include "plugin/metrics/monitoring_server.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/netlink/netlink_kernel.h"
 #include "plugin/kubelet/pod_resources.h"
 #include "plugin/metrics/metrics.h"

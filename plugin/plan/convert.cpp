@@ -1,9 +1,10 @@
 #include "plugin/plan/convert.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
 #include "plugin/config/devlink_reach.h"
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/documents/cni_config.h"
 #include "plugin/documents/config_parts.h"
 #include "plugin/documents/network.h"

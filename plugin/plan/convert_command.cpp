@@ -1,8 +1,8 @@
 #include "plugin/plan/convert_command.h"
 
-#include "plugin/config/file.h"
+#include "plugin/config/formats/file.h"
+#include "plugin/console/exit.h"
 #include "plugin/plan/convert.h"
-#include "plugin/report/exit.h"
 #include "plugin/report/scan_root.h"
 
 namespace vfrail {

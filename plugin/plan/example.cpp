@@ -1,6 +1,6 @@
 #include "plugin/plan/example.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
 #include "plugin/documents/yaml_text.h"
 #include "plugin/plan/jobs.h"

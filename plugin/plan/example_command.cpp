@@ -1,7 +1,7 @@
 #include "plugin/plan/example_command.h"
 
-#include "plugin/config/file.h"
-#include "plugin/report/exit.h"
+#include "plugin/config/formats/file.h"
+#include "plugin/console/exit.h"
 
 namespace vfrail {
 

@@ -3,7 +3,7 @@
 // selects the devices of each way, the checks of `vfrail doctor` say what the node lacks.
 #pragma once
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/json.h"
 #include "plugin/config/config.h"
 #include "plugin/doctor/doctor.h"

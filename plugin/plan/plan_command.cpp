@@ -1,11 +1,11 @@
 #include "plugin/plan/plan_command.h"
 
 #include "common/text.h"
-#include "plugin/config/file.h"
+#include "plugin/config/formats/file.h"
+#include "plugin/console/exit.h"
+#include "plugin/console/terminal.h"
 #include "plugin/plan/render_plan.h"
-#include "plugin/report/exit.h"
 #include "plugin/report/scan_root.h"
-#include "plugin/report/terminal.h"
 
 #include <utility>
 

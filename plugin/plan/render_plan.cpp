@@ -2,13 +2,13 @@
 
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/console/table.h"
+#include "plugin/console/terminal.h"
 #include "plugin/documents/yaml_text.h"
 #include "plugin/match/explain.h"
 #include "plugin/plan/ways.h"
 #include "plugin/prefer/distance.h"
 #include "plugin/report/node_report.h"
-#include "plugin/report/table.h"
-#include "plugin/report/terminal.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "plugin/plan/ways.h"
 
 #include "common/text.h"
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/match/units.h"
 #include "plugin/plan/steps.h"
 

@@ -1,14 +1,14 @@
 #include "plugin/report/check_config.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
 #include "plugin/config/devlink_reach.h"
-#include "plugin/config/file.h"
+#include "plugin/config/formats/file.h"
+#include "plugin/console/exit.h"
 #include "plugin/documents/config_parts.h"
 #include "plugin/documents/network.h"
 #include "plugin/report/config_report.h"
-#include "plugin/report/exit.h"
 
 #include <algorithm>
 #include <iostream>

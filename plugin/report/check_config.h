@@ -2,7 +2,7 @@
 // makes a selection wider than it was written, or empty for ever, is an error here.
 #pragma once
 
-#include "plugin/config/config.h"
+#include "plugin/config/formats/parse_config.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "plugin/report/pods.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "plugin/match/units.h"
 #include "plugin/report/scan_root.h"
 

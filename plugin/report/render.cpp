@@ -1,10 +1,10 @@
 #include "plugin/report/render.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/text.h"
-#include "plugin/config/file.h"
+#include "plugin/config/formats/file.h"
+#include "plugin/console/exit.h"
 #include "plugin/documents/network.h"
-#include "plugin/report/exit.h"
 
 #include <vector>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/json.h"
+#include "plugin/console/terminal.h"
 #include "plugin/report/node_report.h"
-#include "plugin/report/terminal.h"
 
 #include <string>
 

@@ -1,9 +1,9 @@
 #include "plugin/report/report_distance.h"
 
 #include "common/text.h"
+#include "plugin/console/table.h"
 #include "plugin/prefer/distance.h"
 #include "plugin/prefer/preferred.h"
-#include "plugin/report/table.h"
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,9 @@
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/console/table.h"
 #include "plugin/match/units.h"
 #include "plugin/report/report.h"
-#include "plugin/report/table.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "common/escape.h"
+#include "plugin/console/table.h"
 #include "plugin/report/report.h"
-#include "plugin/report/table.h"
 #include "plugin/top/top.h"
 
 #include <cmath>

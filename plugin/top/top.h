@@ -2,9 +2,9 @@
 #pragma once
 
 #include "common/traffic/watch_traffic.h"
+#include "plugin/console/terminal.h"
 #include "plugin/report/inspect.h"
 #include "plugin/report/report.h"
-#include "plugin/report/terminal.h"
 
 #include <string>
 #include <vector>

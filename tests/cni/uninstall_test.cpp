@@ -3,8 +3,8 @@
 
 #include "cni/install.h"
 #include "cni/record/record.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
 #include "tests/support/deadline.h"
 #include "tests/support/temp_dir.h"
 

@@ -2,7 +2,7 @@
 //   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated parts of documents are up to date'
 #include "cni/conf/link_settings.h"
 #include "cni/in_pod/pod_report.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "plugin/config/selector_table.h"
 #include "plugin/doctor/doctor.h"
 #include "plugin/doctor/explain_id.h"

@@ -1,6 +1,6 @@
 // Target: a CDI spec, as it lies in a folder that other programs write to. The CNI plugin, which is root on
 // the node, reads the file that the device plugin's container wrote.
-#include "common/node/cdi_spec.h"
+#include "common/container/cdi_spec.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;

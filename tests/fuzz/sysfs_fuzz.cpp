@@ -3,6 +3,7 @@
 // each, as fake_sys_root.h has it.
 #include "cni/node/device.h"
 #include "common/text.h"
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/inventory/host_network.h"
 #include "plugin/inventory/inventory.h"
 #include "plugin/match/pools.h"

@@ -1,6 +1,6 @@
 // Target: one line of the peer of `vfrail-check --to`, or of a caller of `--listen`, which anybody in the
 // network can be; and pod.json, which is read as JSON as well.
-#include "cni/in_pod/pod_description.h"
+#include "cni/in_pod/facts/pod_description.h"
 #include "cni/in_pod/traffic/traffic_message.h"
 #include "tests/fuzz/checks.h"
 

@@ -1,9 +1,9 @@
 #include "tests/inject/scene.h"
 
 #include "cni/node/device.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
 #include "common/netlink/netlink_kernel.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,5 +1,6 @@
 #include "tests/manifests/documents.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/plan/example.h"
 #include "plugin/plan/jobs.h"
 #include "tests/support/places.h"

@@ -2,6 +2,7 @@
 // is generated fits together is what manifests_test.cpp checks of all documents.
 #include "plugin/plan/example.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/plan/jobs.h"
 #include "tests/manifests/documents.h"
 #include "tests/support/places.h"

@@ -1,6 +1,6 @@
 // The real NCCL beside what vfrail-check says of it: which of several files and variables counts, and which
 // interface it takes. For each version in VFRAIL_NCCL.
-#include "cni/in_pod/nccl_choice.h"
+#include "cni/in_pod/facts/nccl_choice.h"
 #include "common/netlink/netlink_kernel.h"
 #include "tests/netns/program.h"
 #include "tests/support/places.h"

@@ -2,7 +2,7 @@
 // arrive there, and what that requires.
 #include "plugin/events/kernel_events.h"
 
-#include "common/netlink/netns.h"
+#include "common/kernel/netns.h"
 
 #include <cstdlib>
 #include <functional>

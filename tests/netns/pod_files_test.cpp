@@ -1,7 +1,7 @@
 // The files of a pod by the program itself: two attachments of one container, and what its container gets.
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
-#include "common/node/pod_folder.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
+#include "common/container/pod_folder.h"
 #include "plugin/allocate/cdi_folder.h"
 #include "tests/netns/node.h"
 

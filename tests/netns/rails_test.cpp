@@ -1,5 +1,5 @@
 // A unit of several devices by the program itself: one call attaches all rails at once, in real namespaces.
-#include "common/node/allocated_unit.h"
+#include "common/container/allocated_unit.h"
 #include "tests/netns/node.h"
 
 #include <csignal>

@@ -1,7 +1,7 @@
 // The state of a node as text, one fact a line, read through netlink and from files: `ip` would take longer.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "common/result.h"
 
 #include <memory>

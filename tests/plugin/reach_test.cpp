@@ -1,5 +1,6 @@
 #include "plugin/allocate/cdi_folder.h"
 #include "plugin/config/devlink_reach.h"
+#include "plugin/config/formats/parse_config.h"
 #include "tests/support/temp_dir.h"
 
 #include <chrono>

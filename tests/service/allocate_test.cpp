@@ -1,5 +1,5 @@
-#include "common/node/allocated_nodes.h"
-#include "common/node/allocated_unit.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/allocated_unit.h"
 #include "plugin/allocate/prepare.h"
 #include "tests/service/support.h"
 

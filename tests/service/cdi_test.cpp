@@ -1,6 +1,6 @@
 // CDI from the request to the answer and the files: prepare(), and the service over a real socket.
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
 #include "plugin/allocate/prepare.h"
 #include "plugin/kubelet/endpoint.h"
 #include "tests/kubelet/plugin_client.h"

@@ -1,7 +1,7 @@
 // A thousand restarts of either side, at random: of the plugin, in this process and the program itself,
 // killed, and of kubelet; with devices in pods. After each of them kubelet's list and the files of pods are
 // what they were.
-#include "plugin/config/source.h"
+#include "plugin/config/formats/source.h"
 #include "plugin/daemon.h"
 #include "plugin/inventory/inventory.h"
 #include "tests/kubelet/test_kubelet.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plugin/allocate/prepare.h"
-#include "plugin/config/source.h"
+#include "plugin/config/formats/source.h"
 #include "plugin/match/pools.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,6 +1,6 @@
 #include "tests/stress/crowd.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "tests/netns/snapshot.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 // last one of its process (Killed is thrown, and every destructor runs, but nothing more reaches the node).
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 #include "tests/support/fake_gids.h"
 
 #include <functional>

@@ -2,7 +2,7 @@
 // and in the lab with a VF and its RDMA device: so the fake cannot drift away from the kernel.
 #pragma once
 
-#include "common/netlink/kernel.h"
+#include "common/kernel/kernel.h"
 
 #include <functional>
 #include <string>

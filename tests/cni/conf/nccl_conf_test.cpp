@@ -1,6 +1,6 @@
 // cni/conf/nccl_conf.cpp: the variables of a network for NCCL, and what is refused.
 #include "cni/conf/net_conf.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // cni/conf/result.h: what is printed, in the shape of each version; what an IPAM plugin printed.
 #include "cni/conf/result.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <catch2/catch.hpp>
 

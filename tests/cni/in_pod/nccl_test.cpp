@@ -1,6 +1,6 @@
 // cni/in_pod: NCCL's settings and choice. The tables of GIDs are those that were seen in pods, and the
 // choices those that NCCL's own code made of them.
-#include "cni/in_pod/nccl_choice.h"
+#include "cni/in_pod/facts/nccl_choice.h"
 #include "cni/in_pod/pod_report.h"
 #include "tests/cni/in_pod/pod_tree.h"
 

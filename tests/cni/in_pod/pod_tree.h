@@ -1,7 +1,7 @@
 // PodTree: what a pod with two RoCE rails sees, in a temporary folder, with nothing wrong; tests add what is.
 #pragma once
 
-#include "cni/in_pod/pod_check.h"
+#include "cni/in_pod/checks/pod_check.h"
 #include "tests/support/temp_dir.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 // cni/plan/plan.h: every refusal that ADD makes before it has touched anything, and what it plans otherwise.
 #include "cni/plan/plan.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 
 #include <functional>
 

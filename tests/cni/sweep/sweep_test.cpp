@@ -3,8 +3,8 @@
 // what a runtime does next: nothing after a failed ADD (its own roll-back must do), DEL, or another pod's
 // ADD.
 #include "cni/steps/steps.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // An ADD of a device whose container gets its nodes by CDI, on nodes whose runtime has CDI, has none, or does
 // not say.
-#include "common/error_id.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
+#include "common/errors/error_id.h"
 #include "tests/cni/fake_node.h"
 
 namespace vfrail::test {

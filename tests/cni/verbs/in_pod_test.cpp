@@ -1,7 +1,7 @@
 // cni/verbs/in_pod.h: what the record says that the pod has got, and the index of its GID above all.
 #include "cni/verbs/in_pod.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>

@@ -2,9 +2,9 @@
 // and when something of it fails.
 #include "cni/steps/steps.h"
 #include "cni/sweep/sweep.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
-#include "common/node/pod_folder.h"
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
+#include "common/container/pod_folder.h"
 #include "tests/cni/fake_node.h"
 
 #include <algorithm>

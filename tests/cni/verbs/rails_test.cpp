@@ -2,7 +2,7 @@
 #include "cni/verbs/rails.h"
 
 #include "cni/steps/steps.h"
-#include "common/node/allocated_unit.h"
+#include "common/container/allocated_unit.h"
 #include "tests/cni/fake_node.h"
 
 #include <set>

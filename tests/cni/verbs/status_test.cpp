@@ -2,7 +2,7 @@
 #include "cni/verbs/status.h"
 
 #include "cni/plan/plan.h"
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "plugin/allocate/cdi_folder.h"
 
-#include "common/node/allocated_unit.h"
+#include "common/container/allocated_unit.h"
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // prepare() as a front end beside kubelet's uses it. This executable links neither gRPC nor Protobuf.
 #include "plugin/allocate/prepare.h"
 
+#include "common/container/allocated_nodes.h"
+#include "common/container/cdi_spec.h"
 #include "common/files.h"
-#include "common/node/allocated_nodes.h"
-#include "common/node/cdi_spec.h"
 #include "plugin/allocate/cdi_folder.h"
-#include "plugin/config/config.h"
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/match/pools.h"
 #include "tests/plugin/tree.h"
 

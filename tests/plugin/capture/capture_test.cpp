@@ -1,6 +1,7 @@
 #include "plugin/capture/capture.h"
 
 #include "plugin/capture/anonymous.h"
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/doctor/doctor.h"
 #include "plugin/match/pools.h"
 #include "tests/plugin/tree.h"

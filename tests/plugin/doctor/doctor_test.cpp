@@ -1,6 +1,7 @@
 // plugin/doctor: what each check finds, and that it finds nothing where nothing is wrong.
 #include "plugin/doctor/doctor.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"

@@ -1,7 +1,7 @@
 // plugin/doctor/explain_id.h: `vfrail explain`, by ids and by the reasons of metrics.
 #include "plugin/doctor/explain_id.h"
 
-#include "common/error_id.h"
+#include "common/errors/error_id.h"
 #include "common/json.h"
 #include "plugin/match/pools.h"
 #include "tests/plugin/report/run.h"

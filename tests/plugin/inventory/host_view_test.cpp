@@ -2,6 +2,7 @@
 // of them.
 #include "plugin/inventory/host_view.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/match/pools.h"
 #include "tests/plugin/tree.h"
 

@@ -1,5 +1,6 @@
 // Nodes that users have written about, with the configurations that they used: their pools, and the reasons
 // for the rest.
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/match/explain.h"
 #include "plugin/match/units.h"
 #include "plugin/report/report_explain.h"

@@ -1,5 +1,6 @@
 #include "plugin/match/explain.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/report/report_explain.h"
 #include "tests/plugin/tree.h"
 

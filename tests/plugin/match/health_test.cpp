@@ -1,5 +1,6 @@
 #include "plugin/match/health.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/match/debounce.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/places.h"

@@ -1,5 +1,6 @@
 #include "plugin/match/pools.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "tests/plugin/tree.h"
 
 #include <catch2/catch.hpp>

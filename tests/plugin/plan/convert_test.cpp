@@ -1,6 +1,7 @@
 // plugin/plan/convert: what other plugins' files are as vfrail's, and what each selects on a node.
 #include "plugin/plan/convert.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/plan/convert_command.h"
 #include "tests/plugin/report/run.h"
 #include "tests/plugin/tree.h"

@@ -1,6 +1,7 @@
 // plugin/plan: what the plan says of nodes that users have written about, and that each number has been read.
 #include "plugin/plan/plan.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/plan/plan_command.h"
 #include "plugin/plan/render_plan.h"
 #include "tests/plugin/report/run.h"

@@ -1,5 +1,6 @@
 // The six questions that the administrator of the A100 nodes asked of the documentation of twenty ways to
 // deploy, and found no answer to: each is answered by what vfrail prints on that node.
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/doctor/explain_id.h"
 #include "plugin/plan/convert.h"
 #include "plugin/plan/example.h"

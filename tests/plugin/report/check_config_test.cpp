@@ -1,6 +1,7 @@
 // `vfrail check-config` and `vfrail render`: what is printed, and the exit codes.
 #include "plugin/report/check_config.h"
 
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/report/render.h"
 #include "tests/plugin/report/run.h"
 #include "tests/support/temp_dir.h"

@@ -1,5 +1,7 @@
 #include "plugin/report/config_report.h"
 
+#include "plugin/config/formats/parse_config.h"
+
 #include <catch2/catch.hpp>
 
 using namespace vfrail;

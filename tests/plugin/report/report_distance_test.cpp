@@ -1,6 +1,6 @@
 #include "plugin/report/report_distance.h"
 
-#include "plugin/config/config.h"
+#include "plugin/config/formats/parse_config.h"
 #include "tests/plugin/tree.h"
 
 #include <catch2/catch.hpp>

@@ -2,6 +2,7 @@
 
 #include "common/escape.h"
 #include "common/text.h"
+#include "plugin/config/formats/parse_config.h"
 #include "plugin/documents/yaml_text.h"
 #include "plugin/match/explain.h"
 #include "plugin/report/report_explain.h"

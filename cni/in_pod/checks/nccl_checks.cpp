@@ -1,0 +1,222 @@
+// What NCCL will choose here, and who says so.
+#include "cni/in_pod/checks/pod_check.h"
+#include "cni/in_pod/facts/nccl_choice.h"
+#include "common/text.h"
+
+#include <algorithm>
+#include <strings.h>
+
+namespace vfrail {
+
+namespace {
+
+constexpr const char* kHca = "NCCL_IB_HCA";
+constexpr const char* kGidIndex = "NCCL_IB_GID_INDEX";
+constexpr const char* kSocket = "NCCL_SOCKET_IFNAME";
+
+std::vector<std::string> active_ports(const CheckedPod& pod) {
+  std::vector<std::string> out;
+  for (const Rail& rail : pod.own_rails()) {
+    for (const RailPort& port : rail.ports) {
+      if (port.is_active()) out.push_back(rail.name + ":" + std::to_string(port.number));
+    }
+  }
+  return out;
+}
+
+void check_transport(const NcclSettings& settings, CheckResults& out) {
+  if (settings.number("NCCL_IB_DISABLE", 0) != 0)
+    out.push_back(
+        {Finding::fault, settings.describe("NCCL_IB_DISABLE") + ": NCCL uses TCP alone", "remove it"});
+  // strcasecmp() in NCCL's net.cc.
+  if (::strcasecmp(settings.text("NCCL_NET").c_str(), "Socket") == 0)
+    out.push_back({Finding::fault, settings.describe("NCCL_NET") + ": NCCL uses TCP alone", "remove it"});
+}
+
+void check_devices(const CheckedPod& pod, const NcclSettings& settings, const std::vector<NcclRail>& chosen,
+                   CheckResults& out) {
+  const auto active = active_ports(pod);
+  if (settings.text(kHca).empty() || active.empty()) return;
+  const std::string right = std::string(kHca) + "==" + joined(active, ",") + ", or remove it";
+  if (chosen.empty()) {
+    out.push_back({Finding::fault,
+                   settings.describe(kHca) + " names no device of this pod, which has " + joined(active) +
+                       ": NCCL uses TCP",
+                   right});
+    return;
+  }
+  std::vector<std::string> left_out;
+  for (const std::string& name : active) {
+    if (std::none_of(chosen.begin(), chosen.end(), [&](const NcclRail& one) { return one.name() == name; }))
+      left_out.push_back(name);
+  }
+  if (!left_out.empty())
+    out.push_back({Finding::advice, settings.describe(kHca) + " leaves out " + first_few(left_out), right});
+}
+
+std::optional<IpAddress> routable(const RailPort& port) {
+  for (const Gid& gid : port.gids) {
+    if (!is_link_local(gid.address)) return gid.address;
+  }
+  return std::nullopt;
+}
+
+// NCCL's own search takes IPv4 unless a variable says otherwise, and ends at entry 0 where there is none.
+void check_searched_gid(const NcclRail& rail, CheckResults& out) {
+  const Gid* gid = rail.port.find(rail.gid_index);
+  if (gid != nullptr && !is_link_local(gid->address)) return;
+  const auto other = routable(rail.port);
+  const bool v6 = other && !ipv4_of(*other);
+  out.push_back(
+      {Finding::fault,
+       rail.name() + ": NCCL's search ends at GID " + std::to_string(rail.gid_index) +
+           (gid == nullptr ? ", which is empty" : ", " + gid->address.text() + ", which no router forwards"),
+       v6 ? "NCCL_IB_ADDR_FAMILY=AF_INET6: the rail has IPv6 addresses alone"
+          : "an IPv4 address for the rail's interface; remove NCCL_IB_ADDR_FAMILY and "
+            "NCCL_IB_ADDR_RANGE if they are set"});
+}
+
+void check_fixed_gid(const NcclRail& rail, const NcclSettings& settings, CheckResults& out) {
+  const Gid* gid = rail.port.find(rail.gid_index);
+  const uint32_t right = choose_gid_index(rail.port, NcclSettings());
+  const std::string remedy = "remove it (NCCL from 2.21 on finds " + std::to_string(right) + "), or " +
+                             kGidIndex + "=" + std::to_string(right);
+  const std::string what = settings.describe(kGidIndex);
+  if (gid == nullptr)
+    out.push_back({Finding::fault, what + ": that entry of " + rail.name() + " is empty", remedy});
+  else if (is_link_local(gid->address))
+    out.push_back({Finding::fault,
+                   what + ": that entry of " + rail.name() + " is link-local, which no router forwards",
+                   remedy});
+  else if (gid->roce_version == 1)
+    out.push_back({Finding::advice, what + ": that entry of " + rail.name() + " is of RoCE v1", remedy});
+}
+
+void check_socket(const CheckedPod& pod, const NcclSettings& settings, CheckResults& out) {
+  if (!pod.network || settings.text(kSocket).size() < 2 || choose_socket_interface(*pod.network, settings))
+    return;
+  std::vector<std::string> names;
+  for (const PodLink& link : pod.network->links) {
+    if (!link.addresses.empty() && link.name != "lo") names.push_back(link.name);
+  }
+  out.push_back(
+      {Finding::fault,
+       settings.describe(kSocket) + " names no interface with an address: NCCL fails; there are " +
+           joined(names),
+       names.empty() ? "remove it" : std::string(kSocket) + "==" + names.front() + ", or remove it"});
+}
+
+// What it comes to, for people who ask why.
+std::string choice_text(const CheckedPod& pod, const NcclSettings& settings,
+                        const std::vector<NcclRail>& chosen) {
+  std::vector<std::string> rails;
+  for (const NcclRail& one : chosen)
+    rails.push_back(one.name() + (one.port.is_roce() ? " GID " + std::to_string(one.gid_index) : ""));
+  std::string out = "NCCL takes " + joined(rails);
+  if (pod.network) out += "; sockets: " + choose_socket_interface(*pod.network, settings).value_or("none");
+  for (const char* name : {kHca, kGidIndex, kSocket}) {
+    if (settings.find(name) != nullptr) out += "; " + settings.describe(name);
+  }
+  return out;
+}
+
+Result<CheckResults> check_nccl(const CheckedPod& pod) {
+  const auto settings = TRY(pod.nccl, "");
+  const auto rails = TRY(pod.rails, "");
+  const auto chosen = choose_rails(rails, settings);
+  CheckResults out;
+  check_transport(settings, out);
+  check_devices(pod, settings, chosen, out);
+  for (const NcclRail& rail : chosen) {
+    if (!rail.port.is_roce()) continue;
+    if (settings.number(kGidIndex, -1) < 0)
+      check_searched_gid(rail, out);
+    else
+      check_fixed_gid(rail, settings, out);
+  }
+  check_socket(pod, settings, out);
+  if (!settings.doubt().empty())
+    out.push_back(
+        {Finding::note, settings.doubt(), "one file for both: /etc/nccl.conf, or set NCCL_CONF_FILE"});
+  if (out.empty() && chosen.empty())
+    return CheckResults{{Finding::unknown, "no port is ACTIVE and usable, so NCCL uses TCP"}};
+  if (out.empty()) out.push_back({Finding::good, choice_text(pod, settings, chosen)});
+  return out;
+}
+
+Result<CheckResults> check_default_route(const CheckedPod& pod) {
+  const auto network = TRY(pod.network, "");
+  CheckResults out;
+  for (const Route& route : network.routes) {
+    const PodLink* link = network.find(route.link);
+    if (route.destination.prefix != 0 || link == nullptr) continue;
+    for (const Rail& rail : pod.own_rails()) {
+      const bool ours = std::find(rail.netdevs.begin(), rail.netdevs.end(), link->name) != rail.netdevs.end();
+      if (ours)
+        out.push_back({Finding::advice,
+                       "the default route leads over " + describe(rail) +
+                           ": Services and DNS of the cluster may be unreachable",
+                       "remove gateway and default routes from the ipam section of the network; " +
+                           std::string(kSocket) + " names the interface for NCCL's bootstrap"});
+    }
+  }
+  return out;
+}
+
+std::string place(const NcclLogLine& line) {
+  return "line " + std::to_string(line.number) + ", \"" + line.text + "\": ";
+}
+
+void check_logged_devices(const CheckedPod& pod, const NcclLog& log, CheckResults& out) {
+  const size_t rails = active_ports(pod).size();
+  if (!log.fewest_devices || log.fewest_devices->names.size() >= rails) return;
+  const auto& names = log.fewest_devices->names;
+  out.push_back({Finding::advice,
+                 place(log.fewest_devices->line) + "NCCL takes " + counted(names.size(), "device") +
+                     ", and this pod has " + counted(rails, "rail"),
+                 "VF-P09 says what NCCL takes here, and by which setting"});
+}
+
+Result<CheckResults> check_nccl_log(const CheckedPod& pod) {
+  if (!pod.nccl_log) return Error{Errc::unsupported, 0, "vfrail-check --nccl-log FILE"};
+  const NcclLog log = TRY(*pod.nccl_log, "");
+  if (log.lines == 0)
+    return CheckResults{{Finding::unknown, "the log has no line of NCCL: run the job with NCCL_DEBUG=INFO"}};
+  CheckResults out;
+  if (log.no_device)
+    out.push_back({Finding::fault, place(*log.no_device) + "NCCL finds no RDMA device, and uses TCP",
+                   "VF-P02, VF-P05, VF-P06 and VF-P09, in the container of that process"});
+  if (log.socket_network)
+    out.push_back({Finding::fault, place(*log.socket_network) + "NCCL uses TCP",
+                   "VF-P09, in the container of that process, says why RDMA was not taken"});
+  if (log.without_gpu_rdma)
+    out.push_back(
+        {Finding::advice,
+         place(*log.without_gpu_rdma) + std::to_string(log.channels_without_gpu_rdma) + " of " +
+             counted(log.channels, "channel") + " over RDMA without GPUDirect (GDRDMA): through host memory",
+         "nvidia_peermem on the node, or dma-buf (open kernel modules of the GPU's driver); a GPU and a rail "
+         "near each other, or NCCL_NET_GDR_LEVEL"});
+  check_logged_devices(pod, log, out);
+  if (out.empty() && !log.fewest_devices && log.channels == 0)
+    return CheckResults{{Finding::unknown, "the log does not say which network NCCL takes"}};
+  return out;
+}
+
+}  // namespace
+
+const PodChecks& nccl_log_checks() {
+  static const PodChecks kChecks = {
+      {"VF-P23", "nccl-log", "by its log NCCL has taken RDMA, with all rails and GPUDirect", check_nccl_log},
+  };
+  return kChecks;
+}
+
+const PodChecks& nccl_checks() {
+  static const PodChecks kChecks = {
+      {"VF-P09", "nccl", "NCCL takes all rails, each with a GID that can be routed", check_nccl},
+      {"VF-P17", "default-route", "the default route is not over a rail", check_default_route},
+  };
+  return kChecks;
+}
+
+}  // namespace vfrail

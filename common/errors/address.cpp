@@ -1,0 +1,133 @@
+// Errors of vfrail-cni, from the address on.
+#include "common/errors/error_id.h"
+
+#include <iterator>
+
+namespace vfrail {
+
+namespace {
+
+constexpr ErrorRow kAddressErrors[] = {
+    {ErrorId::ipam_not_found, "VF-IPAM-NOT-FOUND", "The IPAM plugin is not in the folders of CNI plugins.",
+     "Its executable is not installed on this node, or ipam.type is misspelt.",
+     "Install it into /opt/cni/bin: whereabouts by its DaemonSet, host-local with the standard CNI plugins."},
+    {ErrorId::ipam_is_vfrail, "VF-IPAM-IS-VFRAIL",
+     "ipam.type leads back to vfrail, which assigns no addresses.",
+     "ipam.type is vfrail, or names a plugin that delegates to vfrail.",
+     "Name an IPAM plugin: whereabouts, host-local, static."},
+    {ErrorId::ipam_failed, "VF-IPAM-FAILED",
+     "The IPAM plugin failed; message and CNI code are those of the plugin. The device is "
+     "restored.",
+     "The range has no free address, or the plugin cannot reach its API server or store.",
+     "See the plugin's message. Enlarge the range, or release addresses of ended pods: `/opt/cni/bin/vfrail "
+     "sweep`. For whereabouts, check its kubeconfig and service account."},
+    {ErrorId::ipam_timeout, "VF-IPAM-TIMEOUT",
+     "The IPAM plugin did not answer in time and was ended. CNI code 11.",
+     "Many pods start at once, or its API server is slow.",
+     "Kubelet tries again. If it stays so, see the plugin's own log."},
+    {ErrorId::ipam_answer, "VF-IPAM-ANSWER",
+     "The answer of the IPAM plugin is not a CNI result with an address.",
+     "The plugin is not an IPAM plugin, or prints more than its result on stdout.",
+     "Check ipam.type, and the plugin's version."},
+    {ErrorId::address_in_use, "VF-ADDRESS-IN-USE",
+     "Another host of the network already has the address (duplicate address detection).",
+     "Two IPAM ranges overlap, or the address was given to a host by hand.",
+     "Exclude the address from the range, or find the host that uses it: `ip neigh`."},
+    {ErrorId::no_ipv6, "VF-NO-IPV6", "An IPv6 address was assigned, and the kernel has no IPv6.",
+     "The node was started with ipv6.disable=1.",
+     "Take the IPv6 range out of the ipam section, or start the node with IPv6."},
+    {ErrorId::sysctl_not_allowed, "VF-SYSCTL-NOT-ALLOWED",
+     "A sysctl of the network is not allowed on this node.",
+     "The node has an allow list (/etc/cni/tuning/allowlist.conf), and no line of it matches.",
+     "Add a line to the list, or take the sysctl out of the network."},
+    {ErrorId::sysctl_unknown, "VF-SYSCTL-UNKNOWN", "The pod has no sysctl of that name.",
+     "It is misspelt, not of the network namespace, or of a module that is not loaded.",
+     "Compare it with `sysctl -a -r ^net` in a pod."},
+    {ErrorId::routing_table_taken, "VF-ROUTING-TABLE-TAKEN",
+     "sourceRouting has no routing table: the one that is named has routes already, or all are in use.",
+     "Another network of the pod names the same table.",
+     "Set \"sourceRouting\": true, which takes a free table, or name another one."},
+    {ErrorId::gid_missing, "VF-GID-MISSING",
+     "The RDMA device has no RoCE v2 GID of the pod's address yet. The pod has been attached.",
+     "The kernel makes GIDs a moment after the addresses, and more than two seconds after them on a node "
+     "that "
+     "is busy. Or the RDMA device is not that of the interface, so it never gets one.",
+     "`show_gids`, or the files below /sys/class/infiniband/DEVICE/ports/1/gids in the pod, show whether it "
+     "has come since. If not, rebind the driver of the VF."},
+    {ErrorId::gid_index_moved, "VF-GID-INDEX-MOVED",
+     "The RoCE v2 GID of the pod's address has another index than on the other rails. The pod has been "
+     "attached.",
+     "Another entry was in the GID table before it: a link-local address that is not made of the MAC, an "
+     "address of a VLAN or macvlan on the interface, or a GID that a queue pair still uses.",
+     "The message names the entry. NCCL from 2.21 on finds the GID by itself; take NCCL_IB_GID_INDEX out of "
+     "the pod, or remove the entry and delete the pod."},
+    {ErrorId::pod_files, "VF-POD-FILES",
+     "The files of a pod below /run/vfrail/pods could not be written, or not removed. The attachment itself "
+     "is not affected.",
+     "/run is full or read-only, somebody else has a file there, or the CDI spec of the device is gone.",
+     "Make room below /run. The pod runs without the files; delete it if its programs need them. "
+     "What stays is removed by `/opt/cni/bin/vfrail sweep`."},
+    {ErrorId::unit_unknown, "VF-UNIT-UNKNOWN",
+     "A pod with a bundle (`deviceID: bundle-3`) is not attached: its devices are not known.",
+     "vfrail-cni reads them from a file in /run/vfrail/promised, which the device plugin writes when kubelet "
+     "allocates the bundle. The node has been booted since, another program's device plugin has allocated "
+     "the "
+     "unit, or two resources have a unit of that name.",
+     "Delete the pod, so that it is allocated again. If the message names two resources, name one of them in "
+     "the network: `\"rails\": {\"resource\": \"rdma/hca\"}`."},
+    {ErrorId::prev_result_missing, "VF-PREVRESULT-MISSING",
+     "CHECK needs prevResult, and the runtime did not pass it.",
+     "The runtime has lost its cache, or CHECK was called by hand.",
+     "Delete the pod if the runtime reports it again and again."},
+    {ErrorId::not_attached, "VF-NOT-ATTACHED", "There is no record of the attachment that CHECK is about.",
+     "DEL has been called for it, or the state folder was removed.",
+     "Delete the pod, so that it is attached again."},
+    {ErrorId::check_mismatch, "VF-CHECK-MISMATCH",
+     "CHECK found that the attachment is not what ADD made. The message lists every difference.",
+     "Something in the pod or on the node changed the interface, its addresses, its routes or the VF.",
+     "Find out who changed it, or delete the pod."},
+    {ErrorId::device_lost, "VF-DEVICE-LOST", "STATUS: a running pod has lost its device, or a part of it.",
+     "The PF or the VF was removed, the VFs were created again, or the driver was unbound while the pod ran.",
+     "Delete the pod, so that it gets another device. Change VFs only on drained nodes."},
+    {ErrorId::device_not_returned, "VF-DEVICE-NOT-RETURNED",
+     "The device has not returned from the namespace of its pod. CNI code 11.",
+     "A process of the pod still runs and keeps the namespace, or the kernel has not ended it yet.",
+     "DEL is tried again. `lsns -t net` on the node shows the process; end it."},
+    {ErrorId::device_not_clear, "VF-DEVICE-NOT-CLEAR",
+     "Something that the pod has stacked on its device cannot be removed. CNI code 11.",
+     "A pod with NET_ADMIN has stacked VLANs, macvlans or programs on it, which the kernel keeps.",
+     "DEL is tried again. If it stays so, remove what the message names, or rebind the driver of the VF."},
+    {ErrorId::pod_changes_undone, "VF-POD-CHANGES-UNDONE",
+     "A warning: a pod had changed its device, and this was undone when the device was released.",
+     "A pod with NET_ADMIN has moved the interface to another network namespace, stacked interfaces on it, "
+     "or attached programs to it.",
+     "Nothing. If pods should not do this, take NET_ADMIN away from them."},
+    {ErrorId::host_name_taken, "VF-HOST-NAME-TAKEN",
+     "A warning: a device returned to the host, and another interface or RDMA device of the host has its "
+     "name, or one of its alternative names.",
+     "While the pod had the device, that name was given to the other, mostly by a rule of udev.",
+     "Rename the other one; the message has the names. The next ADD of this device, or `vfrail-cni sweep`, "
+     "gives it its name back then. Alternative names do not come back by themselves: `ip link property add "
+     "dev "
+     "NAME altname OLD-NAME`."},
+    {ErrorId::orphaned_attachment, "VF-ORPHANED-ATTACHMENT",
+     "A device has an attachment, and kubelet has given it to no pod.",
+     "The pod has ended and DEL was never called, or it failed: the node lost power, or Multus lost its "
+     "state.",
+     "The next pod that gets the device releases it. To release all now, on the node: `/opt/cni/bin/vfrail "
+     "sweep --dry-run`, then `/opt/cni/bin/vfrail sweep`."},
+    {ErrorId::attachments_left, "VF-ATTACHMENTS-LEFT",
+     "`vfrail-cni uninstall` refuses, because pods have devices.",
+     "Records of attachments are there. Without vfrail-cni nothing could release their devices.",
+     "Delete the pods that have devices. If there are none any more, run `/opt/cni/bin/vfrail sweep` on the "
+     "node, and try again."},
+};
+static_assert(kAddressErrors[0].id == ErrorId::ipam_not_found &&
+              std::size(kAddressErrors) ==
+                  static_cast<size_t>(ErrorId::option_invalid) - static_cast<size_t>(kAddressErrors[0].id));
+
+}  // namespace
+
+std::span<const ErrorRow> address_errors() { return kAddressErrors; }
+
+}  // namespace vfrail
