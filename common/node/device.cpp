@@ -162,6 +162,15 @@ std::vector<std::string> Device::rdma_nodes() const {
   return out;
 }
 
+size_t Device::visible_rdma_nodes() const {
+  size_t out = 0;
+  for (const RdmaFacts& one : rdma) {
+    out += one.uverbs.empty() ? 0 : 1;
+    for (const RdmaPort& port : one.ports) out += (port.umad.empty() ? 0 : 1) + (port.issm.empty() ? 0 : 1);
+  }
+  return out;
+}
+
 Result<std::optional<int>> read_numa_node(const DeviceFolder& folder) {
   const auto node = TRY(folder.number("numa_node"), "");
   if (!node || *node < 0 || *node >= kMostNumaNodes) return std::optional<int>();

@@ -83,6 +83,10 @@ struct Device {
   std::vector<std::string> netdev_names() const;
   std::vector<std::string> rdma_names() const;
   std::vector<std::string> rdma_nodes() const;  // of verbs and MAD, sorted
+  // How many character devices the RDMA devices have that are visible in the host. While one of them is moved
+  // to another namespace the kernel removes them and makes them again, one after another
+  // (rdma_dev_change_netns()), so that a read can find fewer.
+  size_t visible_rdma_nodes() const;
 };
 
 // No value where the kernel knows none: -1, or no such file.

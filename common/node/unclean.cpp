@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t kSchema = 1;
+constexpr int64_t kUncleanSchema = 1;
 constexpr size_t kMaxUncleanBytes = 1 << 20;
 constexpr std::string_view kEnding = ".json";
 constexpr char kPortSeparator = '@';  // "KEY@PORT.json" for the second and later ports of a function
@@ -22,14 +22,14 @@ std::string unclean_folder(const std::string& state_folder) { return state_folde
 
 std::string format_unclean(const UncleanFile& file) {
   Json out;
-  out.set("schema", kSchema).set("bootId", file.boot_id).set("reasons", Json(file.reasons));
+  out.set("schema", kUncleanSchema).set("bootId", file.boot_id).set("reasons", Json(file.reasons));
   return out.pretty() + "\n";
 }
 
 Result<UncleanFile> parse_unclean(std::string_view text) {
   const Json json = TRY(Json::parse_object(text, kMaxUncleanBytes), "");
   ObjectReader reader(*json.as_object(), "");
-  TRY(reader.schema(kSchema), "");
+  TRY(reader.schema(kUncleanSchema), "");
   UncleanFile out;
   out.boot_id = TRY(reader.text("bootId"), "").value_or("");
   out.reasons = TRY(reader.texts("reasons"), "").value_or(std::vector<std::string>());

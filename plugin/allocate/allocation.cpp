@@ -177,13 +177,28 @@ Error refusal(Errc code, const PoolDevice& device, const std::string& what) {
   return Error{code, 0, device.id() + ": " + what};
 }
 
-Result<> check_device(const PoolDevice& device, std::set<std::string>& ids) {
+// A container that got the nodes of such a moment would have them for as long as it lives. With ib_uverbs
+// loaded every RDMA device for containers has a verbs node, whatever was known of it before.
+bool misses_nodes(const PoolDevice& device, const NodeFacts& node) {
+  const auto has_verbs = [](const RdmaFacts& rdma) { return !rdma.uverbs.empty(); };
+  return device.facts.visible_rdma_nodes() < device.rdma_nodes ||
+         (node.verbs && std::none_of(device.facts.rdma.begin(), device.facts.rdma.end(), has_verbs));
+}
+
+Result<> check_device(const PoolDevice& device, const NodeFacts& node, std::set<std::string>& ids) {
   if (!ids.insert(device.id()).second) return refusal(Errc::invalid, device, "is in the request twice");
   if (device.rdma && device.facts.rdma.empty()) {
     return refusal(Errc::busy, device,
                    "its RDMA device is not in the host's RDMA namespace: it is still in a pod's, and the "
                    "kernel brings "
                    "it back when that pod is gone; try again")
+        .with_id(ErrorId::device_not_in_host);
+  }
+  if (device.rdma && misses_nodes(device, node)) {
+    return refusal(Errc::busy, device,
+                   "its RDMA device has just returned to the host, or its driver is starting, and the kernel "
+                   "has not made all of its device nodes yet: " +
+                       std::to_string(device.facts.visible_rdma_nodes()) + " are there; try again")
         .with_id(ErrorId::device_not_in_host);
   }
   if (uses_vfio(device.facts) && device.facts.iommu_group.empty()) {
@@ -250,7 +265,7 @@ Allocation share(const Pool& pool, const std::vector<PoolDevice>& devices, const
 Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node) {
   if (devices.empty()) return Error{Errc::invalid, 0, pool.resource() + ": the request has no device"};
   std::set<std::string> asked;
-  for (const PoolDevice& device : devices) TRY(check_device(device, asked), pool.resource());
+  for (const PoolDevice& device : devices) TRY(check_device(device, node, asked), pool.resource());
   if (shares(pool.config)) return share(pool, devices, node);
 
   Allocation out;

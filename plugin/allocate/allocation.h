@@ -33,6 +33,7 @@ struct NodeFacts {
   bool rdma_cm = false;
   bool vhost_net = false;
   bool iommufd = false;  // /dev/iommu, if the resource asks for it
+  bool verbs = false;    // ib_uverbs is loaded
   std::string run_folder = kRunFolder;
   std::string check_program = {};  // on the host, if the resource asks for it and it is there
 };

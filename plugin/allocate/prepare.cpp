@@ -32,6 +32,7 @@ Result<NodeFacts> read_node(const AllocatePlaces& places, const ResourceConfig& 
   NodeFacts out;
   out.run_folder = places.run_dir;
   out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
+  out.verbs = TRY(sys.exists("sys/class/infiniband_verbs"), "");
   out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
   out.iommufd = resource.iommufd && TRY(has_device_node(sys, "iommu"), "");
   const std::string check = places.cni_dir + "/" + kCheckProgram;

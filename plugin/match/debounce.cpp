@@ -12,9 +12,10 @@ std::optional<Debounce::Time> Debounce::settle(std::vector<Pool>& pools, Time no
       std::string key = pool.resource() + " " + device.id();
       const auto known = reported_.find(key);
       Reported reported =
-          known == reported_.end() ? Reported{device.fault, std::nullopt} : std::move(known->second);
-      const auto later = settle(device, reported, now);
-      if (later) next = std::min(next.value_or(*later), *later);
+          known == reported_.end() ? Reported{.fault = device.fault} : std::move(known->second);
+      for (const auto& later : {settle_fault(device, reported, now), settle_nodes(device, reported, now)}) {
+        if (later) next = std::min(next.value_or(*later), *later);
+      }
       still_there.emplace(std::move(key), std::move(reported));
     }
   }
@@ -22,20 +23,40 @@ std::optional<Debounce::Time> Debounce::settle(std::vector<Pool>& pools, Time no
   return next;
 }
 
-std::optional<Debounce::Time> Debounce::settle(PoolDevice& device, Reported& reported, Time now) const {
+std::optional<Debounce::Time> Debounce::settle_fault(PoolDevice& device, Reported& reported, Time now) const {
   // Another reason for being unhealthy is not a change for kubelet, and the newest is shown.
   if (device.fault.empty() == reported.fault.empty()) {
-    reported = {device.fault, std::nullopt};
+    reported.fault = device.fault;
+    reported.differs_since.reset();
     return std::nullopt;
   }
   if (!reported.differs_since) reported.differs_since = now;
   const Time due = *reported.differs_since + hold_;
   if (now >= due) {
-    reported = {device.fault, std::nullopt};
+    reported.fault = device.fault;
+    reported.differs_since.reset();
     return std::nullopt;
   }
   device.fault = reported.fault;
   return due;
+}
+
+// A device whose RDMA device is in a pod has none to count.
+std::optional<Debounce::Time> Debounce::settle_nodes(PoolDevice& device, Reported& reported, Time now) const {
+  const bool fewer = device.rdma_nodes < reported.rdma_nodes;
+  if (fewer && device.facts.rdma.empty()) {
+    device.rdma_nodes = reported.rdma_nodes;
+    reported.fewer_since.reset();
+    return std::nullopt;
+  }
+  if (fewer && !reported.fewer_since) reported.fewer_since = now;
+  if (fewer && now < *reported.fewer_since + hold_) {
+    device.rdma_nodes = reported.rdma_nodes;
+    return *reported.fewer_since + hold_;
+  }
+  reported.rdma_nodes = device.rdma_nodes;
+  reported.fewer_since.reset();
+  return std::nullopt;
 }
 
 }  // namespace vfrail

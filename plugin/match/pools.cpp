@@ -224,6 +224,7 @@ PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
   out.vdpa_type = selector.vdpa_type;
   out.extra = merge_extra(resource, function);
   out.fault = find_fault(function, resource);
+  out.rdma_nodes = function.visible_rdma_nodes();
   return out;
 }
 

@@ -24,6 +24,7 @@ struct PoolDevice {
   std::map<std::string, std::string> extra;  // additionalInfo, merged
   std::vector<std::string> extra_nodes;      // paths for extraDeviceNodes, known at Allocate
   Fault fault;                               // why it is unhealthy; none if it is healthy
+  size_t rdma_nodes = 0;  // that its RDMA devices have when the kernel is not just making them (Debounce)
 
   std::string id() const { return facts.id.text(); }
 };

@@ -200,3 +200,38 @@ TEST_CASE("without CDI the front end has the edits themselves, each node once") 
   CHECK(first.cdi_devices.empty());
   CHECK(containers->back().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:41:10.0");
 }
+
+// The kernel removes them when it moves an RDMA device to another namespace, and makes them one after
+// another.
+TEST_CASE("a device whose RDMA nodes the kernel is just making is not allocated without them") {
+  Node node;
+  const Pool pool = node.pool();
+  const std::string device = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/";
+  const auto refused = [&](const Pool& known) {
+    const auto edits = prepare(known, {{"0000:21:10.0"}}, node.places);
+    REQUIRE_FALSE(edits);
+    CHECK(edits.error().code == Errc::busy);
+    CHECK(edits.error().text.find("0000:21:10.0: its RDMA device has just returned") != std::string::npos);
+  };
+  SECTION("none is there yet") {
+    node.tree.remove(device + "infiniband_verbs");
+    node.tree.remove(device + "infiniband_mad");
+    refused(pool);
+  }
+  SECTION("the last is missing") {
+    node.tree.remove(device + "infiniband_mad");
+    refused(pool);
+  }
+  SECTION("none was there at the first scan either") {
+    node.tree.remove(device + "infiniband_verbs");
+    node.tree.remove(device + "infiniband_mad");
+    node.tree.add("sys/class/infiniband_verbs/abi_version = 6");
+    refused(node.pool());
+  }
+  SECTION("a device without nodes on a node without ib_uverbs is allocated as it is") {
+    node.tree.remove(device + "infiniband_verbs");
+    node.tree.remove(device + "infiniband_mad");
+    node.tree.remove("sys/class/infiniband_verbs");
+    CHECK(prepare(node.pool(), {{"0000:21:10.0"}}, node.places));
+  }
+}

@@ -235,3 +235,30 @@ TEST_CASE("a device that is seen for the first time has its present health, and 
   CHECK(device.print_result("down", 0) == "down");
   CHECK(device.print_result("no carrier", 100) == "no carrier");
 }
+
+TEST_CASE(
+    "fewer RDMA nodes count when it has held for two seconds, more at once, and none while the device is in "
+    "a pod") {
+  Debounce debounce;
+  std::optional<Time> next;
+  const auto nodes = [&](bool in_host, size_t count, int at_ms) {
+    std::vector<Pool> pools(1);
+    pools[0].config.name = "a";
+    PoolDevice& device = pools[0].devices.emplace_back();
+    if (in_host) device.facts.rdma.push_back({.name = RdmaName("mlx5_0")});
+    device.rdma_nodes = count;
+    next = debounce.settle(pools, after(at_ms));
+    return pools[0].devices[0].rdma_nodes;
+  };
+  CHECK(nodes(true, 1, 0) == 1);
+  CHECK(nodes(true, 3, 1000) == 3);
+  CHECK(nodes(false, 0, 2000) == 3);
+  CHECK_FALSE(next);
+  CHECK(nodes(true, 1, 90'000) == 3);
+  CHECK(next == after(92'000));
+  CHECK(nodes(false, 0, 91'000) == 3);
+  CHECK(nodes(true, 0, 93'000) == 3);
+  CHECK(nodes(true, 0, 94'999) == 3);
+  CHECK(nodes(true, 0, 95'000) == 0);
+  CHECK(nodes(true, 0, 96'000) == 0);
+}
