@@ -28,9 +28,9 @@ class Debounce {
  private:
   struct Reported {
     Fault fault;
-    std::optional<Time> differs_since;
+    std::optional<Time> differs_since = {};
     size_t rdma_nodes = 0;
-    std::optional<Time> fewer_since;
+    std::optional<Time> fewer_since = {};
   };
 
   std::optional<Time> settle_fault(PoolDevice& device, Reported& reported, Time now) const;
