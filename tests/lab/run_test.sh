@@ -1,30 +1,15 @@
 #!/usr/bin/env bash
 # Tests of tests/lab/run itself: what it documents about status, output, programs and files. On the host, about two minutes.
 #   tests/lab/run_test.sh
-set -euo pipefail
+set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB_BUILD=$(realpath -m "${LAB_BUILD:-$here/../../build/lab}")
 export LAB_BUILD
-"$here/build"
+"$here/build" || exit
+. "$here/../support/checks.sh"
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-check() {
-    local what=$1 rc=0
-    shift
-    "$@" > "$tmp/check" 2>&1 || rc=$?
-    if [ $rc -eq 0 ]; then
-        echo "ok   $what"
-        passed=$((passed + 1))
-    else
-        echo "FAIL $what: status $rc of: $*"
-        sed 's/^/     | /' "$tmp/check"
-        failed=$((failed + 1))
-    fi
-}
-same() { [ "$1" = "$2" ] || { echo "want: $1"; echo "have: $2"; return 1; }; }
+trap 'rm -rf "$tmp"; checks_end' EXIT
 
 # vm NAME OPTION... (the script comes on stdin): runs it, leaves NAME.out, NAME.err and NAME.status in $tmp.
 vm() {
@@ -68,18 +53,18 @@ sleep 100
 END
 wait
 
-check 'the status of the script'        same 7 "$(status ends)"
-check 'its output, both streams'        same "arguments: <two words> <\$HOME> <it's>
+check 'the status of the script'        is 7 status ends
+check 'its output, both streams'        is "arguments: <two words> <\$HOME> <it's>
 to stderr
 reopened
 hello from afar
 content
-inside" "$(cat "$tmp/ends.out")"
+inside" cat "$tmp/ends.out"
 check 'output is kept'                  cmp "$tmp/ends.out" "$LAB_BUILD/runs/test-ends/out/log"
 check 'kernel messages are kept'        grep -q 'Linux version' "$LAB_BUILD/runs/test-ends/out/dmesg"
-check 'the VM can write to the share'   same made "$(cat "$LAB_BUILD/runs/test-ends/made")"
-check 'a panic is 126'                  same 126 "$(status dies)"
-check 'what came before it is printed'  same 'last words' "$(cat "$tmp/dies.out")"
+check 'the VM can write to the share'   is made cat "$LAB_BUILD/runs/test-ends/made"
+check 'a panic is 126'                  is 126 status dies
+check 'what came before it is printed'  is 'last words' cat "$tmp/dies.out"
 check 'the panic is on the console'     grep -q 'Kernel panic' "$LAB_BUILD/runs/test-dies/out/console"
 
 vm hangs --limit 60 <<< 'echo begin; sleep 1000' &
@@ -87,7 +72,7 @@ until [ -s "$tmp/hangs.out" ] || [ -e "$tmp/hangs.status" ]; do sleep 0.1; done
 check 'output comes while it runs'      test -s "$tmp/hangs.out" -a ! -e "$tmp/hangs.status"
 rc=0
 "$here/run" --name test-hangs "$tmp/hangs.sh" 2> /dev/null || rc=$?
-check 'the same name twice is refused'  same 2 "$rc"
+check 'the same name twice is refused'  is 2 echo "$rc"
 vm shared --pfs 3 << 'END' &
 . /lab/lib.sh
 lab_up 1 --rdma shared
@@ -96,16 +81,13 @@ check 'shared mode' has 'netns shared' rdma system
 check 'wrong'       false
 END
 wait
-check 'out of time is 124'              same 124 "$(status hangs)"
-check 'a failed check is status 1'      same 1 "$(status shared)"
-check 'and is counted'                  same '2 passed, 1 failed' "$(tail -n 1 "$tmp/shared.out")"
+check 'out of time is 124'              is 124 status hangs
+check 'a failed check is status 1'      is 1 status shared
+check 'and is counted'                  is '2 passed, 1 failed' tail -n 1 "$tmp/shared.out"
 
 vm qemu --qemu -no-such-argument <<< true
-check 'QEMU in trouble is 125'          same 125 "$(status qemu)"
-check 'after four tries'                same 4 "$(grep -c 'QEMU ended' "$tmp/qemu.err")"
+check 'QEMU in trouble is 125'          is 125 status qemu
+check 'after four tries'                is 4 grep -c 'QEMU ended' "$tmp/qemu.err"
 vm frozen --boot 3 --qemu -S <<< true
-check 'a VM that does not come up is 123' same 123 "$(status frozen)"
-check 'after four boots'                same 4 "$(grep -c 'did not come up' "$tmp/frozen.err")"
-
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+check 'a VM that does not come up is 123' is 123 status frozen
+check 'after four boots'                is 4 grep -c 'did not come up' "$tmp/frozen.err"
