@@ -54,6 +54,8 @@ class Daemon {
     std::string sweep_program = {};
     // A device is orphaned when it stays so for this long: a pod starts and ends in several steps.
     std::chrono::milliseconds orphaned_after{120'000};
+    // How often kubelet is asked while a device is in a list only because a container has it.
+    std::chrono::milliseconds ask_while_waiting{15'000};
     // The result of that configuration for the present node. Runs on the owner thread.
     std::function<Result<Pools>(const Config&)> read_pools;
     // Called when kubelet has answered a request that was sent after the last scan: the ids of all devices

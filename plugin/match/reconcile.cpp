@@ -143,6 +143,16 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
   }
 }
 
+bool waits_for_containers(const std::vector<PublishedPool>& pools) {
+  const auto waits = [](const PoolDevice& device) {
+    return !device.fault.empty() &&
+           (device.fault.code == FaultCode::gone || device.fault.code == FaultCode::not_selected);
+  };
+  return std::any_of(pools.begin(), pools.end(), [&](const PublishedPool& pool) {
+    return std::any_of(pool->devices.begin(), pool->devices.end(), waits);
+  });
+}
+
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now) {
   const DevicesInUse::Devices none;
   const auto of = [&](const DevicesInUse* all, const std::string& resource) -> const DevicesInUse::Devices& {

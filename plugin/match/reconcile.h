@@ -20,6 +20,10 @@ namespace vfrail {
 // configured (it was renamed) is unhealthy in the pool that has it now.
 void keep_in_use(Pools& pools, const DevicesInUse& in_use);
 
+// Whether a pool has a device only because a container has it: it leaves the list, or is healthy again, when
+// kubelet says that the container has ended.
+bool waits_for_containers(const std::vector<PublishedPool>& pools);
+
 // Whether containers have other devices of the configured resources than before, or other PCI devices of any
 // other resource (null: nothing is known).
 bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now);

@@ -45,6 +45,7 @@ class Running {
                  .cni_state_dir = folder.path("cni"),
                  .sweep_program = folder.path("sweep"),
                  .orphaned_after = milliseconds{1},
+                 .ask_while_waiting = milliseconds{100},
                  .read_pools = [this](const Config&) { return read_pools(); },
                  .config = config_,
                  .status = &status_},
@@ -391,6 +392,20 @@ TEST_CASE("the device of a container stays in the list while it moves, though no
   plugin.now({make_pool({kTwo[0], kTwo[1], "0000:03:02.3"})});
   REQUIRE(kubelet.wait_for(kHostdev, 3, kDeadline));
   CHECK(kubelet.node().at(kHostdev).lists == 2);
+}
+
+TEST_CASE("a device that has vanished leaves the list soon after its container, without any event") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  kubelet.give(kHostdev, {kTwo[0]}, {"default", "p", "c"});
+  const int before = plugin.scans();
+  plugin.now({make_pool({kTwo[1]})});
+  REQUIRE(eventually([&] { return plugin.scans() >= before + 2; }));
+  CHECK(kubelet.node().at(kHostdev).devices.size() == 2);
+  kubelet.free({kTwo[0]});
+  CHECK(eventually([&] { return kubelet.node().at(kHostdev).devices.size() == 1; }));
 }
 
 TEST_CASE(

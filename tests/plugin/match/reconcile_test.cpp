@@ -47,6 +47,22 @@ TEST_CASE("a device that is destroyed while a pod has it stays in the list, unhe
   CHECK(pools.pools[0].find("0000:21:10.2") == nullptr);
 }
 
+TEST_CASE("kubelet is waited for while a device is in a pool only because a container has it") {
+  const auto waits = [](const DevicesInUse& use, bool gone) {
+    Tree tree("igb_node");
+    if (gone) tree.remove("sys/bus/pci/devices/0000:21:10.0");
+    Pools pools = pools_of(tree, kHostdev);
+    keep_in_use(pools, use);
+    std::vector<PublishedPool> published;
+    for (Pool& pool : pools.pools) published.emplace_back(std::move(pool));
+    return waits_for_containers(published);
+  };
+  CHECK(waits(in_use({"0000:21:10.0"}), true));
+  CHECK(waits(in_use({"0000:21:10.0"}, "intel.com/old"), false));
+  CHECK_FALSE(waits(in_use({"0000:21:10.0"}), false));
+  CHECK_FALSE(waits(DevicesInUse(), true));
+}
+
 TEST_CASE("a device that a container has of a resource that was renamed is not offered under the new name") {
   Pools pools = pools_of(Tree("igb_node"), kHostdev);
   const DevicesInUse use = in_use({"0000:21:10.0"}, "intel.com/old");
