@@ -30,8 +30,8 @@ check 'the added one has none' eventually is 0 available other
 check 'the pod still runs' running one
 
 section 'renamed'
-# (The old one ends, and kubelet has no list of it; what the pod has is kubelet's all the same.)
-list_never_below 1
+# The old one ends, with an empty list; what the pod has is kubelet's all the same.
+list_never_below 0
 jq '.resourceList[0].resourceName = "renamed"' examples/configs/igb-lab.json > "$work/renamed.json"
 config=$work/renamed.json
 check 'the resource is renamed' installed
@@ -46,6 +46,7 @@ check 'each container sees its own RDMA nodes and no others' each_sees_its_own
 config=examples/configs/igb-lab.json
 check 'the configuration is as before' installed
 check 'the resource has each device that no pod has by the other name' eventually has "^[$((DEVICES - 1))$DEVICES]\$" allocatable
+list_never_below $((DEVICES - 1))
 check 'both pods run' is 2 how_many_run
 kubectl delete pod two --wait=false > /dev/null
 check 'the pod with the new name ends' eventually gone two
