@@ -61,7 +61,7 @@ devices_of() {
         .DeviceIDs | .. | strings | "\(.) \($resource)"' /var/lib/kubelet/device-plugins/kubelet_internal_checkpoint |
         while read -r unit resource; do
             case $unit in
-                bundle-*) jq -r '.devices[]' "/run/vfrail/promised/$unit~${resource//\//~}.json" ;;
+                bundle-*) jq -r '.devices[]' "/run/vfrail/promised/$(tr / '~' <<< "$unit~$resource").json" ;;
                 *:*) echo "$unit" ;;
             esac
         done
