@@ -32,7 +32,7 @@ struct Node : FakeNode {
     world.link(kName).altnames = {"rail0"};
     world.add_netns(kPod);
     world.add_netns("/run/netns/b");
-    install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
+    install_lease_ipam("fake-ipam", kOneAddress);
     REQUIRE(RecordStore::open(dir.path("state"), dir.path("locks")));
     makes_state_folder = false;
   }
