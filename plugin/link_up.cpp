@@ -9,7 +9,7 @@ namespace vfrail {
 namespace {
 
 Result<> set_up_by(Kernel& host, const std::string& name) {
-  const auto link = TRY(host.find_link(name), "find " + name);
+  const auto link = TRY(host.find_link(name), "");
   if (!link) return Error{Errc::not_found, 0, name + " is not in this network namespace"};
   LinkChange change;
   change.up = true;

@@ -48,9 +48,10 @@ Result<std::string> find_membership(Kernel& host, const Link& link, const std::v
 // The PF's interface is the handle on its VFs: addresses, VLANs and rates are set there.
 Result<std::string> find_vfs(const SysRoot& sys, const Device& device) {
   if (!device.id.pci()) return std::string();
-  const std::string count = TRY(DeviceFolder(sys, device.id).text("sriov_numvfs"), "");
-  if (count.empty() || count == "0") return std::string();
-  return device.key() + " is the PF of " + count + " VFs, which the host could not configure without it";
+  const uint32_t count = TRY(read_num_vfs(DeviceFolder(sys, device.id)), "");
+  if (count == 0) return std::string();
+  return device.key() + " is the PF of " + std::to_string(count) +
+         " VFs, which the host could not configure without it";
 }
 
 Result<bool> has_default_route(Kernel& host, const Link& link) {

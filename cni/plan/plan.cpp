@@ -15,11 +15,9 @@ namespace {
 LinkBefore before(const Link& link, const std::vector<Link>& uppers) {
   std::vector<int> above(uppers.size());
   std::transform(uppers.begin(), uppers.end(), above.begin(), [](const Link& upper) { return upper.index; });
-  return LinkBefore{link.index,      link.name,          link.altnames,      link.mac,
-                    link.mtu,        link.tx_queue_len,  link.alias,         link.up(),
-                    link.kind,       link.parent_device, link.promisc_set(), link.allmulti_set(),
-                    link.lower,      link.permanent_mac, link.options,       link.broadcast,
-                    std::move(above)};
+  LinkBefore out = LinkBefore::of(link);
+  out.uppers = std::move(above);
+  return out;
 }
 
 Result<> check_pod(const Request& request, const State& state) {

@@ -194,10 +194,13 @@ Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachmen
   return std::optional<Link>();
 }
 
-// As far as the plugin stored it. Down, because their own DEL leaves it down.
+// As far as the plugin stored it. Down, because their own DEL leaves it down. Of the settings that the
+// pod may have changed since, flags are off, and the others are not restored.
 Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& now) {
-  LinkBefore out;
-  out.index = now.index;
+  LinkBefore out = LinkBefore::of(now);
+  out.up = out.promisc = out.allmulti = false;
+  out.options = {};
+  out.broadcast = {};
   // host-device keeps the old name as the alias, and nothing else.
   const bool name_in_alias = attachment.state.host_name.empty();
   auto name = name_in_alias ? IfName::parse(now.alias) : std::optional(attachment.state.host_name);
@@ -206,15 +209,9 @@ Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& 
                  "the original name of " + now.name +
                      " is neither in the state of its plugin nor its alias; delete its pod with that plugin"};
   out.name = std::move(*name);
-  out.alias = name_in_alias ? "" : now.alias;
-  out.altnames = now.altnames;
+  if (name_in_alias) out.alias.clear();
   out.mac = attachment.state.mac.value_or(now.mac);
   out.mtu = attachment.state.mtu.value_or(now.mtu);
-  out.tx_queue_len = now.tx_queue_len;
-  out.kind = now.kind;
-  out.parent_device = now.parent_device;
-  out.lower = now.lower;
-  out.permanent_mac = now.permanent_mac;
   return out;
 }
 

@@ -32,6 +32,9 @@ struct OtherState {
   std::vector<std::string> rdma;  // names in the pod
 };
 
+// The name of the interface in the host.
+Result<IfName> read_host_name(ObjectReader& state, std::string_view key);
+
 // All of them: Errc::protocol for a wrong format. Every text that becomes a name is checked.
 Result<CachedAttachment> parse_cni_cache(std::string_view text);
 Result<OtherState> parse_sriov_state(std::string_view text);     // sriov-cni

@@ -33,11 +33,7 @@ Result<OtherState> parse_ib_sriov_state(std::string_view text) {
   OtherState out;
   out.network = TRY(state.text("name"), "").value_or("");
   out.device = TRY(DeviceId::parse(TRY(state.text("deviceID"), "").value_or("")), "deviceID");
-  const std::string host_name = TRY(state.text("HostIFNames"), "").value_or("");
-  out.host_name = IfName::parse(host_name).value_or(IfName());
-  if (out.host_name != host_name)
-    return state.error("HostIFNames",
-                       "must be the name of an interface, got \"" + host_name.substr(0, 60) + "\"");
+  out.host_name = TRY(read_host_name(state, "HostIFNames"), "");
   const auto guid = parse_guid(TRY(state.text("HostIFGUID"), "").value_or(""));
   // Zero is not a GUID that can be restored.
   if (guid && *guid != 0) out.vf.node_guid = out.vf.port_guid = guid;

@@ -36,6 +36,14 @@ Result<VfSettings> read_vf(ObjectReader& before) {
 
 }  // namespace
 
+Result<IfName> read_host_name(ObjectReader& state, std::string_view key) {
+  const std::string name = TRY(state.text(key), "").value_or("");
+  IfName out = IfName::parse(name).value_or(IfName());
+  if (out != name)
+    return state.error(key, "must be the name of an interface, got \"" + name.substr(0, 60) + "\"");
+  return out;
+}
+
 Result<OtherState> parse_sriov_state(std::string_view text) {
   const Json json = TRY(Json::parse_object(text), "");
   ObjectReader state(*json.as_object(), "");
@@ -45,10 +53,7 @@ Result<OtherState> parse_sriov_state(std::string_view text) {
   const Json::Object* object = TRY(state.object("OrigVfState"), "");
   if (object == nullptr) return state.error("OrigVfState", "missing; it has the VF as it was before the pod");
   ObjectReader before(*object, "OrigVfState");
-  const std::string name = TRY(before.text("HostIFName"), "").value_or("");
-  out.host_name = IfName::parse(name).value_or(IfName());
-  if (out.host_name != name)
-    return before.error("HostIFName", "must be the name of an interface, got \"" + name.substr(0, 60) + "\"");
+  out.host_name = TRY(read_host_name(before, "HostIFName"), "");
   out.mac = TRY(read_mac(before, "EffectiveMAC"), "");
   // 0: of a version that did not write it.
   if (const auto mtu = TRY(before.integer("MTU", 0, UINT32_MAX), ""); mtu && *mtu != 0)

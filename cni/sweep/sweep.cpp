@@ -6,6 +6,7 @@
 #include "common/escape.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace vfrail {
 
@@ -75,32 +76,31 @@ void sweep_records(World& world, const SweepOptions& options, const std::vector<
   }
 }
 
+// What another process removes meanwhile, for which `remove` answers false, gets no line.
+void sweep_file(const SweepOptions& options, SweepReport& report, std::string what, const char* why,
+                const std::function<Result<bool>()>& remove) {
+  SweepLine line{SweepAction::removed, std::move(what), why};
+  const auto removed = options.dry_run ? Result<bool>(true) : remove();
+  if (removed.ok() && !*removed) return;
+  if (!removed.ok()) {
+    line.action = SweepAction::failed;
+    line.why = removed.error().text_with_id();
+  }
+  report.lines.push_back(std::move(line));
+}
+
 Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport& report) {
   for (const std::string& path : TRY(world.store.leftovers(), "")) {
-    SweepLine line{SweepAction::removed, path, "a killed process has left it"};
-    const auto removed = options.dry_run ? Result<bool>(true) : world.store.remove_leftover(path);
-    if (removed.ok() && !*removed) continue;
-    if (!removed.ok()) {
-      line.action = SweepAction::failed;
-      line.why = removed.error().text_with_id();
-    }
-    report.lines.push_back(std::move(line));
+    sweep_file(options, report, path, "a killed process has left it",
+               [&] { return world.store.remove_leftover(path); });
   }
   return {};
 }
 
 Result<> sweep_pod_folders(World& world, const SweepOptions& options, SweepReport& report) {
   for (const std::string& container_id : TRY(abandoned_pod_folders(world), "")) {
-    SweepLine line{SweepAction::removed, "files of container " + container_id,
-                   "it has no attachment any more"};
-    const auto removed =
-        options.dry_run ? Result<bool>(true) : remove_abandoned_pod_folder(container_id, world);
-    if (removed.ok() && !*removed) continue;
-    if (!removed.ok()) {
-      line.action = SweepAction::failed;
-      line.why = removed.error().text_with_id();
-    }
-    report.lines.push_back(std::move(line));
+    sweep_file(options, report, "files of container " + container_id, "it has no attachment any more",
+               [&] { return remove_abandoned_pod_folder(container_id, world); });
   }
   return {};
 }

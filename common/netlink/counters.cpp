@@ -1,5 +1,4 @@
 // The counters of NetlinkKernel.
-#include "common/errors/error_id.h"
 #include "common/netlink/messages.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/netlink/parse.h"
@@ -34,9 +33,7 @@ Result<std::vector<LinkTraffic>> NetlinkKernel::link_traffic() {
 }
 
 Result<std::vector<NamedCounter>> NetlinkKernel::rdma_counters(uint32_t index, uint32_t port) {
-  NlSocket* socket = TRY(rdma(), "");
-  if (socket == nullptr)
-    return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded", ErrorId::rdma_not_loaded};
+  NlSocket* socket = TRY(needed_rdma(), "");
   NlMessage message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, port);

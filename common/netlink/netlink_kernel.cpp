@@ -119,6 +119,13 @@ Result<NlSocket*> NetlinkKernel::rdma() {
   return &*rdma_;
 }
 
+Result<NlSocket*> NetlinkKernel::needed_rdma() {
+  NlSocket* socket = TRY(rdma(), "");
+  if (socket == nullptr)
+    return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded", ErrorId::rdma_not_loaded};
+  return socket;
+}
+
 Result<std::optional<Link>> NetlinkKernel::find_link(const NlMessage& message, const std::string& what) {
   std::optional<Link> out;
   auto result = route_.query(message, [&](NlBytes reply) -> Result<> {
@@ -357,9 +364,7 @@ Result<std::vector<RdmaDevice>> NetlinkKernel::rdma_devices() {
 }
 
 Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
-  NlSocket* socket = TRY(rdma(), "");
-  if (socket == nullptr)
-    return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded", ErrorId::rdma_not_loaded};
+  NlSocket* socket = TRY(needed_rdma(), "");
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
@@ -370,9 +375,7 @@ Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
 }
 
 Result<> NetlinkKernel::rename_rdma_device(uint32_t index, std::string_view name) {
-  NlSocket* socket = TRY(rdma(), "");
-  if (socket == nullptr)
-    return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded", ErrorId::rdma_not_loaded};
+  NlSocket* socket = TRY(needed_rdma(), "");
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);

@@ -67,8 +67,9 @@ class NetlinkKernel : public Kernel {
   NetlinkKernel(Netns netns, Netns origin, NlSocket route)
       : netns_(std::move(netns)), origin_(std::move(origin)), route_(std::move(route)) {}
   Result<NlSocket> open_socket(int protocol) const;
-  Result<NlSocket*> rdma();     // opened when first needed; null: this kernel has no RDMA subsystem
-  Result<NlSocket*> generic();  // likewise
+  Result<NlSocket*> rdma();         // opened when first needed; null: this kernel has no RDMA subsystem
+  Result<NlSocket*> needed_rdma();  // never null: without the subsystem an error
+  Result<NlSocket*> generic();      // opened when first needed
   Result<> remove_xdp(const Link& link, uint32_t mode);
   Result<> change_altname(NlMessage message, std::string_view name);
   Result<std::optional<Link>> find_link(const NlMessage& message, const std::string& what);

@@ -62,6 +62,13 @@ struct LinkBefore {
   // value: the record is an older version's, or of another plugin's attachment.
   std::optional<std::vector<int>> uppers = std::nullopt;
 
+  // As it is now, without what stands on it.
+  static LinkBefore of(const Link& now) {
+    return {now.index, now.name,          now.altnames,      now.mac,
+            now.mtu,   now.tx_queue_len,  now.alias,         now.up(),
+            now.kind,  now.parent_device, now.promisc_set(), now.allmulti_set(),
+            now.lower, now.permanent_mac, now.options,       now.broadcast};
+  }
   bool ipoib() const { return mac.ipoib(); }
   // That of IPoIB has its partition in it, which is not the pod's to choose.
   bool has_other_broadcast(const Link& now) const {

@@ -86,7 +86,7 @@ Result<> read_pf(const SysRoot& sys, const DeviceFolder& folder, Device& out) {
 Result<> read_vf_counts(const DeviceFolder& folder, Device& out) {
   if (out.pf) return {};  // a VF has no VFs
   out.total_vfs = static_cast<uint32_t>(TRY(folder.number("sriov_totalvfs"), "").value_or(0));
-  out.num_vfs = static_cast<uint32_t>(TRY(folder.number("sriov_numvfs"), "").value_or(0));
+  out.num_vfs = TRY(read_num_vfs(folder), "");
   return {};
 }
 
@@ -175,6 +175,14 @@ Result<std::optional<int>> read_numa_node(const DeviceFolder& folder) {
   const auto node = TRY(folder.number("numa_node"), "");
   if (!node || *node < 0 || *node >= kMostNumaNodes) return std::optional<int>();
   return std::optional(static_cast<int>(*node));
+}
+
+Result<uint32_t> read_num_vfs(const DeviceFolder& folder) {
+  return static_cast<uint32_t>(TRY(folder.number("sriov_numvfs"), "").value_or(0));
+}
+
+Result<bool> read_nvlink_mark(const DeviceFolder& folder) {
+  return TRY(folder.text("vpd"), "").find(kNvlinkMark) != std::string::npos;
 }
 
 Result<bool> read_facts(const SysRoot& sys, Facts wanted, Device& device) {

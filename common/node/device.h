@@ -91,6 +91,13 @@ struct Device {
 
 // No value where the kernel knows none: -1, or no such file.
 Result<std::optional<int>> read_numa_node(const DeviceFolder& folder);
+// How many VFs it has now; 0 of what is not a PF.
+Result<uint32_t> read_num_vfs(const DeviceFolder& folder);
+// Whether the vital product data (the file "vpd") have the word by which NVIDIA's fabric manager finds the
+// function that manages NVLink switches (its user guide, "Identifying the NVLink management ports"). Costs
+// milliseconds of configuration cycles (pci_vpd_read()), and is for root alone (vpd_attr).
+inline constexpr const char* kNvlinkMark = "SW_MNG";
+Result<bool> read_nvlink_mark(const DeviceFolder& folder);
 
 // No value if there is no such device, or no longer when the last file has been read: files are read one
 // after another, and a device that is removed meanwhile leaves half of them empty.

@@ -3,6 +3,7 @@
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/ids.h"
+#include "common/node/device.h"
 #include "common/node/device_folder.h"
 #include "common/text.h"
 #include "plugin/capture/anonymous.h"
@@ -124,10 +125,9 @@ Result<> Copy::partitions(const std::string& base) {
 
 Result<> Copy::rdma(const std::string& base) {
   const bool has_device = !TRY(names(base + "/infiniband"), "").empty();
-  const auto product_data = has_device ? sys_.text(base + "/vpd").or_none() : std::nullopt;
-  // It has serial numbers, so only the part that decides something is copied.
-  if (product_data && product_data->find("SW_MNG") != std::string::npos)
-    TRY(write(base + "/vpd", "SW_MNG"), "");
+  // The vital product data have serial numbers, so only the part that decides something is copied.
+  if (has_device && read_nvlink_mark(DeviceFolder(SysRoot(sys_.path(base)))).value_or(false))
+    TRY(write(base + "/vpd", kNvlinkMark), "");
   for (const std::string& device : TRY(names(base + "/infiniband"), "")) {
     const std::string at = base + "/infiniband/" + device;
     TRY(folder(at), "");

@@ -36,14 +36,22 @@ Result<SysRoot> root_of(const CheckedNode& node, const std::string& folder) {
   return beside ? node.kernel : node.sys;
 }
 
-Result<CheckResults> check_kubelet(const CheckedNode& node) {
-  const std::string folder = kubelet(node) + "/device-plugins";
+// The socket of kubelet in one of its folders. `missing` is the finding where there is none, with what that
+// means as its text.
+Result<CheckResults> check_socket(const CheckedNode& node, const char* name, CheckResult missing) {
+  const std::string folder = kubelet(node) + "/" + name;
   const SysRoot sys = TRY(root_of(node, folder), "");
   if (!TRY(sys.exists(folder), "")) return unknown(sys, folder);
   if (TRY(sys.exists(folder + "/kubelet.sock"), "")) return CheckResults();
-  return CheckResults{
-      {Finding::fault, sys.path(folder) + " has no kubelet.sock: kubelet does not run, or has another root",
-       "start kubelet; if its --root-dir is another one, vfrail serve needs it as --kubelet-root"}};
+  missing.text = sys.path(folder) + " has no kubelet.sock: " + missing.text;
+  return CheckResults{std::move(missing)};
+}
+
+Result<CheckResults> check_kubelet(const CheckedNode& node) {
+  return check_socket(
+      node, "device-plugins",
+      {Finding::fault, "kubelet does not run, or has another root",
+       "start kubelet; if its --root-dir is another one, vfrail serve needs it as --kubelet-root"});
 }
 
 Result<CheckResults> check_topology_manager(const CheckedNode& node) {
@@ -269,15 +277,10 @@ Result<CheckResults> check_cdi_hooks(const CheckedNode& node) {
 }
 
 Result<CheckResults> check_pod_resources(const CheckedNode& node) {
-  const std::string folder = kubelet(node) + "/pod-resources";
-  const SysRoot sys = TRY(root_of(node, folder), "");
-  if (!TRY(sys.exists(folder), "")) return unknown(sys, folder);
-  if (TRY(sys.exists(folder + "/kubelet.sock"), "")) return CheckResults();
-  return CheckResults{
-      {Finding::advice,
-       sys.path(folder) + " has no kubelet.sock: reports and metrics have no pods, and a device whose pod is "
-                          "gone is found late",
-       "start kubelet, 1.20 or later"}};
+  return check_socket(
+      node, "pod-resources",
+      {Finding::advice, "reports and metrics have no pods, and a device whose pod is gone is found late",
+       "start kubelet, 1.20 or later"});
 }
 
 Result<CheckResults> check_whereabouts(const CheckedNode& node) {

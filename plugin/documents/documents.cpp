@@ -146,6 +146,15 @@ const Json* find_below(const Json& value, std::string_view keys) {
   return at;
 }
 
+Result<ObjectReader> read_spec(const Document& document) {
+  const Json* spec = document.value.find("spec");
+  if (spec == nullptr || spec->as_object() == nullptr)
+    return Error{Errc::invalid, 0,
+                 "spec" + in_line(document.value.line()) + ": must be an object, got " +
+                     (spec == nullptr ? "nothing" : spec->type_name())};
+  return ObjectReader(*spec->as_object(), "spec", spec->line());
+}
+
 Result<Json> read_embedded(const Document& document, const Json& scalar, std::string_view name) {
   const std::string line = "line " + std::to_string(scalar.line()) + ": ";
   const std::string* text = scalar.as_text();

@@ -34,6 +34,8 @@ Result<std::vector<Document>> read_documents(std::string_view text, const std::s
 
 // The value at "spec.sriovDevicePlugin.config"; null if it is not there.
 const Json* find_below(const Json& value, std::string_view keys);
+// The spec of an object of Kubernetes, which must outlive its reader.
+Result<ObjectReader> read_spec(const Document& document);
 // A text of the document that is itself JSON or YAML, with the lines of the file. `scalar` is of `document`.
 // Errors begin with the line.
 Result<Json> read_embedded(const Document& document, const Json& scalar, std::string_view name);

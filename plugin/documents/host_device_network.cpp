@@ -133,12 +133,7 @@ Result<HostDeviceNetwork> read_host_device_network(const Document& document) {
   const Json* name = find_below(document.value, "metadata.name");
   if (out.name.empty()) return Error{Errc::invalid, 0, "metadata.name: must be a string that is not empty"};
   TRY(check_name(out.name, "metadata.name" + in_line(name->line())), "");
-  const Json* spec = document.value.find("spec");
-  if (spec == nullptr || spec->as_object() == nullptr)
-    return Error{Errc::invalid, 0,
-                 "spec" + in_line(document.value.line()) + ": must be an object, got " +
-                     (spec == nullptr ? "nothing" : spec->type_name())};
-  ObjectReader reader(*spec->as_object(), "spec", spec->line());
+  ObjectReader reader = TRY(read_spec(document), "");
   out.name_space = TRY(reader.text("networkNamespace"), "").value_or("");
   if (out.name_space.empty())
     return reader.error("networkNamespace", "missing; it is where the pods are, and has no default");

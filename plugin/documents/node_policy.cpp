@@ -124,12 +124,7 @@ Result<> read_kind(ObjectReader& spec, const Document& document, Policy& policy,
 }
 
 Result<Policy> read_policy(const Document& document, FoundConfig& out) {
-  const Json* spec = document.value.find("spec");
-  if (spec == nullptr || spec->as_object() == nullptr)
-    return Error{Errc::invalid, 0,
-                 "spec" + in_line(document.value.line()) + ": must be an object, got " +
-                     (spec == nullptr ? "nothing" : spec->type_name())};
-  ObjectReader reader(*spec->as_object(), "spec", spec->line());
+  ObjectReader reader = TRY(read_spec(document), "");
   Policy policy;
   policy.document = &document;
   policy.resource = TRY(reader.text("resourceName"), "").value_or("");

@@ -111,10 +111,8 @@ Result<> FunctionReader::add_network_facts(PciFunction& out) {
   return decide_rdma_capable(out);
 }
 
-// The vital product data of an NVLink switch's function has the word SW_MNG, by which NVIDIA's fabric manager
-// finds it (its user guide, "Identifying the NVLink management ports"). Reading them takes milliseconds of
-// configuration cycles (pci_vpd_read()), so only candidates are read: an InfiniBand function of that vendor,
-// with an RDMA device and without VFs.
+// The mark of NVLink switches is slow to read, so only candidates are asked for it: an InfiniBand function of
+// that vendor, with an RDMA device and without VFs.
 //
 // Who may have a device depends on both facts: without one of them it is unread, whatever the firmware
 // answers.
@@ -125,14 +123,13 @@ Result<> FunctionReader::add_firmware_facts(PciFunction& out) const {
     out.pkey = TRY(folder.text(rdma_port_folder(out.rdma.front().name, 1) + "pkeys/0"), "");
   if (!out.class_code.starts_with(kInfinibandClass) || out.vendor != kMellanox || out.pf || out.num_vfs > 0)
     return {};
-  const auto data = folder.text("vpd");
-  // Readable for root alone (vpd_attr): another user's `inspect` goes on without it.
-  if (!data && data.error().code == Errc::denied) {
-    out.nvlink_unknown = data.error().text;
+  const auto mark = read_nvlink_mark(folder);
+  // Readable for root alone: another user's `inspect` goes on without it.
+  if (!mark.ok() && mark.error().code == Errc::denied) {
+    out.nvlink_unknown = mark.error().text;
     return {};
   }
-  if (!data) return data.error();
-  out.manages_nvlink = data->find("SW_MNG") != std::string::npos;
+  out.manages_nvlink = TRY(mark, "");
   return {};
 }
 

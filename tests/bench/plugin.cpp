@@ -91,9 +91,9 @@ class Program {
   pid_t pid_ = 0;
 };
 
-class Node {
+class BenchNode {
  public:
-  Node(const std::string& program, size_t vfs) : vfs_(vfs), program_(program) {
+  BenchNode(const std::string& program, size_t vfs) : vfs_(vfs), program_(program) {
     bench::write_node(root(), vfs);
     configure(R"("isRdma":true)");
   }
@@ -137,7 +137,7 @@ void wait_for(const TestKubelet& kubelet, size_t devices) {
     throw std::runtime_error("the list did not come: " + std::to_string(devices) + " devices");
 }
 
-std::vector<double> time_scans(const Node& node) {
+std::vector<double> time_scans(const BenchNode& node) {
   std::vector<double> out;
   for (int i = 0; i < kScans; ++i) {
     const auto begin = Clock::now();
@@ -150,7 +150,7 @@ std::vector<double> time_scans(const Node& node) {
 // Of what a scan costs more when containers have all devices: if they are there, if none is (the pools are
 // empty, and each device is kept with the reason), and if another pool has them all.
 void measure_in_use(const std::string& program, size_t vfs) {
-  const Node node(program, vfs);
+  const BenchNode node(program, vfs);
   const auto config = parse_config(
       R"({"resourceList":[{"resourcePrefix":"nvidia.com","resourceName":"hostdev","selectors":{}}]})",
       {"config.json", "intel.com", true});
@@ -184,7 +184,7 @@ void measure_in_use(const std::string& program, size_t vfs) {
 }
 
 // Over the plugin's own socket: the test kubelet would add its bookkeeping.
-std::vector<double> time_allocations(const Node& node) {
+std::vector<double> time_allocations(const BenchNode& node) {
   auto client = PluginClient::connect(node.socket(), seconds{5});
   if (!client) throw std::runtime_error(client.error().text);
   std::vector<double> out;
@@ -200,7 +200,7 @@ std::vector<double> time_allocations(const Node& node) {
 }
 
 // A VF is removed, and the plugin is to rescan, as after an event.
-double time_change(const Node& node, const TestKubelet& kubelet, pid_t pid) {
+double time_change(const BenchNode& node, const TestKubelet& kubelet, pid_t pid) {
   const std::string vf = node.root() + "/sys/bus/pci/devices/0000:10:01.0";
   const auto target = std::filesystem::read_symlink(vf);
   std::filesystem::remove(vf);
@@ -214,7 +214,7 @@ double time_change(const Node& node, const TestKubelet& kubelet, pid_t pid) {
   return out;
 }
 
-double time_reload(const Node& node, const TestKubelet& kubelet) {
+double time_reload(const BenchNode& node, const TestKubelet& kubelet) {
   const auto begin = Clock::now();
   node.configure(R"("isRdma":true,"numaNodes":[0])");
   wait_for(kubelet, node.vfs() / 2);
@@ -222,7 +222,7 @@ double time_reload(const Node& node, const TestKubelet& kubelet) {
 }
 
 void measure(const std::string& program, size_t vfs, seconds idle) {
-  const Node node(program, vfs);
+  const BenchNode node(program, vfs);
   const auto scans = time_scans(node);
   TestKubelet kubelet(node.kubelet());
   const auto begin = Clock::now();

@@ -1,6 +1,6 @@
 // FakeNode: a node on the fake kernel, on which each verb runs as a process of its own would. Its state and
 // run folders, the programs of CNI_PATH, and one pod, /run/netns/a. TwoVfs: with two VFs, each with an RDMA
-// device.
+// device. TrainPod: the same, and its pod is team/train-0, whose interfaces get an address.
 #pragma once
 
 #include "cni/verbs/verbs.h"
@@ -18,6 +18,10 @@
 namespace vfrail::test {
 
 inline constexpr const char* kPod = "/run/netns/a";
+inline constexpr const char* kFirstVf = "0000:21:10.0";
+inline constexpr const char* kSecondVf = "0000:21:10.2";
+// What an IPAM plugin answers.
+inline constexpr const char* kOneAddress = R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})";
 
 struct FakeNode {
   FakeNode() : world(dir.path("root")) {
@@ -123,12 +127,19 @@ struct FakeNode {
 
 struct TwoVfs : FakeNode {
   TwoVfs() {
-    world.add_vf("0000:21:10.0", "vf0");
-    world.add_vf("0000:21:10.2", "vf1");
-    world.add_rdma("0000:21:10.0", "mlx5_0");
-    world.add_rdma("0000:21:10.2", "mlx5_1");
+    world.add_vf(kFirstVf, "vf0");
+    world.add_vf(kSecondVf, "vf1");
+    world.add_rdma(kFirstVf, "mlx5_0");
+    world.add_rdma(kSecondVf, "mlx5_1");
     world.add_veth(world.add_netns(kPod), "eth0");
     args = "IgnoreUnknown=1;MAC=02:00:00:00:00:09";
+  }
+};
+
+struct TrainPod : TwoVfs {
+  TrainPod() {
+    args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
+    install_lease_ipam("fake-ipam", kOneAddress);
   }
 };
 

@@ -27,11 +27,11 @@ void write(const fs::path& path) {
 }
 
 // A node that vfrail has been used on, among the files of others.
-struct Node {
+struct InstalledNode {
   test::TempDir dir;
   UninstallPlaces places = places_below(dir.path(), "/opt/cni/bin");
 
-  Node() {
+  InstalledNode() {
     fs::create_directories(places.cni_folder);
     REQUIRE(install(places.cni_folder, "vfrail"));
     REQUIRE(install(places.cni_folder, "host-device"));
@@ -67,7 +67,7 @@ Record some_record() {
 }  // namespace
 
 TEST_CASE("Uninstalling removes the files of vfrail under every name, and leaves those of others") {
-  const Node node;
+  const InstalledNode node;
   const auto removed = uninstall(node.places);
   REQUIRE(removed);
   CHECK(removed->size() == 8);
@@ -82,7 +82,7 @@ TEST_CASE("Uninstalling removes the specs of a plugin with another CDI folder as
   const auto [cdi, on_node] = GENERATE(table<std::string, std::string>(
       {{"/etc/cdi", "/etc/cdi"},
        {"/var/run/more", "/run/more"}}));  // /var/run is a link that leads out of it
-  const Node node;
+  const InstalledNode node;
   const UninstallPlaces places = places_below(node.places.root, "/opt/cni/bin", cdi);
   write(node.dir.path(on_node) + "/vfrail-a-net-pci-0000:21:10.2.json");
   write(node.dir.path(on_node) + "/nvidia.json");
@@ -94,7 +94,7 @@ TEST_CASE("Uninstalling removes the specs of a plugin with another CDI folder as
 }
 
 TEST_CASE("Uninstalling again, or where nothing was installed, is no error") {
-  const Node node;
+  const InstalledNode node;
   REQUIRE(uninstall(node.places));
   CHECK(uninstall(node.places)->empty());
   const test::TempDir empty;
@@ -102,7 +102,7 @@ TEST_CASE("Uninstalling again, or where nothing was installed, is no error") {
 }
 
 TEST_CASE("Uninstalling is refused while an attachment is recorded, and then removes nothing") {
-  const Node node;
+  const InstalledNode node;
   const auto store = RecordStore::open(node.places.state, node.places.run + "/locks");
   REQUIRE(store->save(some_record()));
   const auto before = node.files();
@@ -120,7 +120,7 @@ TEST_CASE("Uninstalling keeps the record of an ADD that was at work when its exe
   const auto deadline = std::chrono::steady_clock::now() + test::kDeadline;
   for (bool kept = false; !kept;) {
     REQUIRE(std::chrono::steady_clock::now() < deadline);
-    const Node node;
+    const InstalledNode node;
     for (int i = 0; i < 3000; ++i) write(node.places.cni_folder + "/zz" + std::to_string(i));
     const auto store = RecordStore::open(node.places.state, node.places.run + "/locks");
     std::jthread add([&] {

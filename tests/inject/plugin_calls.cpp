@@ -59,7 +59,7 @@ Scrape parse_scrape(const std::string& text) {
 }  // namespace
 
 void allocate_with_faults(Faults& faults) {
-  const Node node;
+  const IgbNode node;
   const Pool pool = node.pool();
   AllocatePlaces places = node.places();
   places.cdi_dir = node.cdi_dir();
@@ -98,7 +98,7 @@ void allocate_with_faults(Faults& faults) {
 }
 
 void scrape_with_faults(Faults& faults) {
-  const Node node;
+  const IgbNode node;
   const auto pool = PublishedPool(node.pool());
   const auto kernel = NetlinkKernel::open_current();
   const auto scrape = [&] {

@@ -325,7 +325,7 @@ class Site {
   std::atomic<long> k_ = 0;
   std::atomic<int> error_ = 0;
   Fault fault_;
-  const Node node_;
+  const IgbNode node_;
   fs::path leaver_;
   FakeWorld world_{node_.path("fake")};
   std::unique_ptr<Kernel> kernel_;  // null: none to ask

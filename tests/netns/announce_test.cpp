@@ -1,6 +1,6 @@
 // The announcement of a pod's addresses, as the other end of its wire receives it.
 #include "common/unique_fd.h"
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 #include "tests/support/deadline.h"
 
 #include <arpa/inet.h>
@@ -42,13 +42,9 @@ class Wire {
   UniqueFd socket_;
 };
 
-struct OnePod : Node {
-  std::string pod;
-  Json conf;
-  OnePod() {
-    add_device("0000:03:02.1", "vf1");
-    pod = add_pod("a");
-    conf = config().set("mac", "02:00:00:00:00:07");
+struct Announcing : OneDevice {
+  Announcing() {
+    network.set("mac", "02:00:00:00:00:07");
     addresses({"10.9.0.2/24", "10.8.0.3/24"});
   }
   void addresses(const std::vector<std::string>& list) {
@@ -57,13 +53,10 @@ struct OnePod : Node {
       Json addresses = *ipam.find("addresses");
       ipam.set("addresses", addresses.push(Json().set("address", address)));
     }
-    conf.set("ipam", ipam);
+    network.set("ipam", ipam);
   }
   Outcome add() const {
-    Call call;
-    call.netns = pod;
-    call.config = conf;
-    Outcome outcome = run(call);
+    Outcome outcome = run(call("ADD"));
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.status == 0);
     return outcome;
@@ -73,7 +66,7 @@ struct OnePod : Node {
 }  // namespace
 
 TEST_CASE("The peer receives a gratuitous ARP for each IPv4 address") {
-  OnePod node;
+  Announcing node;
   const Wire wire("vf1p");
   node.add();
   const auto frames = wire.received(ETH_P_ARP);
@@ -85,13 +78,13 @@ TEST_CASE("The peer receives a gratuitous ARP for each IPv4 address") {
 }
 
 TEST_CASE("A link whose peer is down is attached nevertheless") {
-  OnePod node;
+  Announcing node;
   shell("ip link set vf1p down");
   node.add();
 }
 
 TEST_CASE("The peer receives a neighbour advertisement for an IPv6 address once it is valid") {
-  OnePod node;
+  Announcing node;
   node.addresses({"fd07::5/64"});
   const Wire wire("vf1p");
   const auto start = std::chrono::steady_clock::now();

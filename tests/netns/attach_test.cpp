@@ -1,6 +1,6 @@
 // ADD, CHECK and DEL by the program itself: what the result says is what the pod has, and DEL puts the node
 // back.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 
 #include <chrono>
 #include <csignal>
@@ -14,44 +14,14 @@ namespace {
 
 using Catch::Contains;
 
-// A node with one device, which has a state of its own to be kept, and one pod.
-struct OnePod : Node {
-  std::string pod;
-  std::string before;
-  OnePod() {
-    add_device("0000:03:02.1", "vf1");
-    shell(
-        "ip link set vf1 mtu 1400 txqueuelen 777 alias 'a port' && ip link property add dev vf1 altname "
-        "enp3s2f1 && "
-        "ip link property add dev vf1 altname a-name-of-more-than-fifteen-bytes");
-    pod = add_pod("a");
-    before = world();
-  }
-  Call call(const std::string& verb, Json conf) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = std::move(conf);
-    return out;
-  }
+// The device has a state of its own to be kept.
+struct NamedDevice : OneDevice {
+  NamedDevice()
+      : OneDevice(
+            "ip link set vf1 mtu 1400 txqueuelen 777 alias 'a port' && ip link property add dev vf1 altname "
+            "enp3s2f1 && "
+            "ip link property add dev vf1 altname a-name-of-more-than-fifteen-bytes") {}
 };
-
-// An operation that must succeed and, but for ADD, says nothing.
-Json done(const Node& node, const Call& call) {
-  const Outcome outcome = node.run(call);
-  INFO(call.verb << " stdout: " << outcome.out << "\nstderr: " << outcome.err);
-  REQUIRE(outcome.status == 0);
-  if (call.verb != "ADD") REQUIRE(outcome.out.empty());
-  return json_of(outcome);
-}
-
-void refused(const Node& node, const Call& call, int code, const std::string& text) {
-  const Outcome outcome = node.run(call);
-  INFO(call.verb << " stdout: " << outcome.out << "\nstderr: " << outcome.err);
-  CHECK(outcome.status != 0);
-  CHECK(code_of(outcome) == code);
-  CHECK_THAT(message_of(outcome), Contains(text));
-}
 
 bool has_address(const Json& link, const std::string& ip, int prefix) {
   for (const Json& address : *link.find("addr_info")->as_array()) {
@@ -74,10 +44,10 @@ Json with_prev_result(Json conf, const Json& result) { return conf.set("prevResu
 TEST_CASE("In every version the result is what the pod has, and DEL restores the node") {
   const std::string version = GENERATE("0.3.0", "0.3.1", "0.4.0", "1.0.0");
   CAPTURE(version);
-  OnePod node;
+  NamedDevice node;
   Json conf = node.config(version);
   conf.set("ipam", node.host_local()).set("mtu", 1300).set("mac", "02:00:00:00:0a:01");
-  const Json result = done(node, node.call("ADD", conf));
+  const Json result = node.done(node.call("ADD", conf));
 
   const Json link = node.link_in_pod(node.pod, "net1");
   REQUIRE_FALSE(link.is_null());
@@ -101,12 +71,12 @@ TEST_CASE("In every version the result is what the pod has, and DEL restores the
   CHECK(*ip.find("interface") == Json(0));
   CHECK((ip.find("version") != nullptr) == !v1);
 
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("A MAC address that another interface of the host has is set, and the log says who else has it") {
-  OnePod node;
+  NamedDevice node;
   Json conf = node.config();
   conf.set("mac", "02:00:00:00:0a:01");
   const bool taken = GENERATE(false, true);
@@ -123,176 +93,176 @@ TEST_CASE("A MAC address that another interface of the host has is set, and the 
 TEST_CASE("Before 0.3.0 the result is addresses, and DEL restores the node without prevResult") {
   const std::string version = GENERATE("0.1.0", "0.2.0", "");
   CAPTURE(version);
-  OnePod node;
+  NamedDevice node;
   Json conf = node.config(version);
   if (version.empty()) conf.set("cniVersion", Json());
   conf.set("ipam", node.host_local());
-  const Json result = done(node, node.call("ADD", conf));
+  const Json result = node.done(node.call("ADD", conf));
   CHECK(has_address(node.link_in_pod(node.pod, "net1"), "10.7.0.5", 24));
   CHECK(result ==
         *Json::parse(R"({"cniVersion":")" + (version.empty() ? "0.1.0" : version) +
                      R"(","ip4":{"ip":"10.7.0.5/24","gateway":"10.7.0.1","routes":[{"dst":"0.0.0.0/0"}]},
                                "dns":{}})"));
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("Before 0.3.0 an attachment without an address is refused before anything has changed") {
-  OnePod node;
-  refused(node, node.call("ADD", node.config("0.2.0")), 7, "\"cniVersion\": \"0.3.1\"");
+  NamedDevice node;
+  node.refused(node.call("ADD", node.config("0.2.0")), 7, "\"cniVersion\": \"0.3.1\"");
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("The DNS of the configuration and of the IPAM plugin are merged") {
-  OnePod node;
+  NamedDevice node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
     echo '{"ips":[{"address":"10.8.0.2/24"}],"dns":{"nameservers":["10.8.0.53"],"domain":"ipam"}}')");
   Json conf = node.config();
   conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   conf.set("dns", *Json::parse(R"({"domain":"conf","search":["a"]})"));
-  const Json result = done(node, node.call("ADD", conf));
+  const Json result = node.done(node.call("ADD", conf));
   CHECK(*result.find("dns") ==
         *Json::parse(R"({"nameservers":["10.8.0.53"],"domain":"conf","search":["a"]})"));
 }
 
 TEST_CASE("With version 1.1.0 all fields of a route are set and in the result") {
-  OnePod node;
+  NamedDevice node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
     echo '{"cniVersion":"1.1.0","ips":[{"address":"10.8.0.2/24"}],"dns":{"nameservers":["10.8.0.53"]},
     "routes":[{"dst":"10.9.0.0/16","gw":"10.8.0.1","mtu":1200,"advmss":1100,"priority":77,"table":100}]}')");
   Json conf = node.config("1.1.0");
   Json ipam;
   conf.set("ipam", ipam.set("type", "script-ipam"));
-  const Json result = done(node, node.call("ADD", conf));
+  const Json result = node.done(node.call("ADD", conf));
   CHECK(*(*result.find("routes")->as_array()).at(0).find("table") == Json(100));
   CHECK((*result.find("interfaces")->as_array()).at(0).find("pciID")->text() == "\"0000:03:02.1\"");
   CHECK(*result.find("dns")->find("nameservers") == *Json::parse(R"(["10.8.0.53"])"));
   CHECK_THAT(node.in_pod(node.pod, "ip route show table 100"),
              Contains("10.9.0.0/16 via 10.8.0.1 dev net1 metric 77 mtu 1200 advmss 1100"));
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("Without IPAM the pod has the interface, up, and no address") {
-  OnePod node;
-  const Json result = done(node, node.call("ADD", node.config()));
+  NamedDevice node;
+  const Json result = node.done(node.call("ADD", node.config()));
   const Json link = node.link_in_pod(node.pod, "net1");
   CHECK(is_up(link));
   CHECK(*link.find("mtu") == Json(1400));
   CHECK(result.find("ips") == nullptr);
-  done(node, node.call("DEL", node.config()));
+  node.done(node.call("DEL", node.config()));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("An interface that was down in the host is down after DEL") {
-  OnePod node;
+  NamedDevice node;
   shell("ip link set vf1 down");
   const std::string before = node.world();
-  done(node, node.call("ADD", node.config()));
+  node.done(node.call("ADD", node.config()));
   CHECK(is_up(node.link_in_pod(node.pod, "net1")));
-  done(node, node.call("DEL", node.config()));
+  node.done(node.call("DEL", node.config()));
   CHECK(node.world() == before);
 }
 
 TEST_CASE("What the pod changed on its interface is restored") {
-  OnePod node;
-  done(node, node.call("ADD", node.config()));
+  NamedDevice node;
+  node.done(node.call("ADD", node.config()));
   node.in_pod(node.pod,
               "ip link set net1 mtu 1280 txqueuelen 5 address 02:00:00:00:0b:0b && ip link set net1 down && "
               "ip addr add 10.1.1.1/24 dev net1");
-  done(node, node.call("DEL", node.config()));
+  node.done(node.call("DEL", node.config()));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("An interface that was renamed inside the pod is restored") {
-  OnePod node;
-  done(node, node.call("ADD", node.config()));
+  NamedDevice node;
+  node.done(node.call("ADD", node.config()));
   node.in_pod(node.pod, "ip link set net1 down; ip link set net1 name other");
-  done(node, node.call("DEL", node.config()));
+  node.done(node.call("DEL", node.config()));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("Another interface of the pod that took the name stays where it is") {
-  OnePod node;
-  done(node, node.call("ADD", node.config()));
+  NamedDevice node;
+  node.done(node.call("ADD", node.config()));
   node.in_pod(
       node.pod,
       "ip link set net1 down; ip link set net1 name other; ip link add name net1 type veth peer name q");
-  done(node, node.call("DEL", node.config()));
+  node.done(node.call("DEL", node.config()));
   CHECK(node.world() == node.before);
   CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
 }
 
 TEST_CASE("The pod's own interface may have the name that the device has in the host") {
-  OnePod node;
+  NamedDevice node;
   node.in_pod(node.pod, "ip link add name vf1 type veth peer name q");
-  done(node, node.call("ADD", node.config()));
+  node.done(node.call("ADD", node.config()));
   CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
-  done(node, node.call("DEL", node.config()));
+  node.done(node.call("DEL", node.config()));
   CHECK(node.world() == node.before);
   CHECK_FALSE(node.link_in_pod(node.pod, "vf1").is_null());
 }
 
 TEST_CASE("IPv6 addresses work in a pod where IPv6 is off, with their gateway, at once") {
-  OnePod node;
+  NamedDevice node;
   node.in_pod(node.pod, "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6");
   node.in_pod(node.pod, "echo 1 > /proc/sys/net/ipv6/conf/lo/disable_ipv6");
   Json conf = node.config();
   conf.set("ipam",
            *Json::parse(R"({"type":"static","addresses":[{"address":"fd07::5/64","gateway":"fd07::1"}],
       "routes":[{"dst":"::/0"}]})"));
-  done(node, node.call("ADD", conf));
+  node.done(node.call("ADD", conf));
   const Json link = node.link_in_pod(node.pod, "net1");
   CHECK(has_address(link, "fd07::5", 64));
   CHECK_THAT(node.in_pod(node.pod, "ip -6 addr show dev net1"),
              !Contains("fd07::5/64 scope global tentative"));
   CHECK_THAT(node.in_pod(node.pod, "ip -6 route"), Contains("default via fd07::1 dev net1"));
   CHECK(node.in_pod(node.pod, "cat /proc/sys/net/ipv6/conf/lo/disable_ipv6") == "0\n");
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("A dual-stack network whose one gateway came with both addresses is attached") {
-  OnePod node;
+  NamedDevice node;
   node.add_ipam("dual", R"(test $CNI_COMMAND = ADD && echo '{"cniVersion":"1.0.0","ips":[
       {"address":"10.7.0.5/24","gateway":"10.7.0.1"},{"address":"fd07::5/64","gateway":"10.7.0.1"}],
       "routes":[{"dst":"0.0.0.0/0"},{"dst":"fd08::/64"}]}'; exit 0)");
   Json conf = node.config();
   conf.set("ipam", *Json::parse(R"({"type":"dual"})"));
-  done(node, node.call("ADD", conf));
+  node.done(node.call("ADD", conf));
   CHECK_THAT(node.in_pod(node.pod, "ip route"), Contains("default via 10.7.0.1 dev net1"));
   CHECK_THAT(node.in_pod(node.pod, "ip -6 route"), Contains("fd08::/64 dev net1"));
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("The MAC of CNI_ARGS and of runtimeConfig is set") {
-  OnePod node;
+  NamedDevice node;
   Json conf = node.config();
   Call call = node.call("ADD", conf);
   call.args = "IgnoreUnknown=1;MAC=02:00:00:00:0c:01";
-  done(node, call);
+  node.done(call);
   CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:0c:01"));
-  done(node, node.call("DEL", conf));  // Multus sends MAC with ADD only
+  node.done(node.call("DEL", conf));  // Multus sends MAC with ADD only
   CHECK(node.world() == node.before);
   conf.set("runtimeConfig", *Json::parse(R"({"mac":"02:00:00:00:0c:02"})"));
-  done(node, node.call("ADD", conf));
+  node.done(node.call("ADD", conf));
   CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:0c:02"));
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("A chained ADD keeps the result of the plugin before it") {
-  OnePod node;
+  NamedDevice node;
   Json conf = node.config();
   conf.set("ipam", node.host_local());
   const Json previous = *Json::parse(R"({"cniVersion":"1.0.0","interfaces":[{"name":"eth0","sandbox":"/x"}],
       "ips":[{"address":"10.1.0.2/16","interface":0}]})");
-  const Json result = done(node, node.call("ADD", with_prev_result(conf, previous)));
+  const Json result = node.done(node.call("ADD", with_prev_result(conf, previous)));
   CHECK(result.find("interfaces")->as_array()->size() == 2);
   CHECK(*(*result.find("ips")->as_array()).at(0).find("address") == Json("10.1.0.2/16"));
   CHECK(*(*result.find("ips")->as_array()).at(1).find("interface") == Json(1));
-  done(node, node.call("DEL", with_prev_result(conf, result)));
+  node.done(node.call("DEL", with_prev_result(conf, result)));
   CHECK(node.world() == node.before);
 }
 
@@ -301,14 +271,14 @@ TEST_CASE("Each other way to select the device finds it") {
       GENERATE(R"({"pciBusID":"0000:03:02.1"})", R"({"runtimeConfig":{"deviceID":"0000:03:02.1"}})",
                R"({"device":"vf1"})", R"({"hwaddr":"02:00:00:00:00:77"})");
   CAPTURE(keys);
-  OnePod node;
+  NamedDevice node;
   shell("ip link set vf1 address 02:00:00:00:00:77");
   const std::string before = node.world();
   Json conf = *Json::parse(keys);
   conf.set("cniVersion", "1.0.0").set("name", "rail0").set("type", "vfrail");
-  done(node, node.call("ADD", conf));
+  node.done(node.call("ADD", conf));
   CHECK(*node.link_in_pod(node.pod, "net1").find("address") == Json("02:00:00:00:00:77"));
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == before);
 }
 
@@ -322,27 +292,27 @@ TEST_CASE("A virtio NIC and an auxiliary device are moved and restored as a VF i
        "sys/bus/auxiliary/devices/mlx5_core.sf.4/driver -> ../../drivers/mlx5_core.sf\n"},
   }));
   CAPTURE(id);
-  const OnePod node;
+  const NamedDevice node;
   write_tree(node.path("root"), tree);
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
     echo '{"cniVersion":"1.1.0","ips":[{"address":"10.7.0.5/24"}]}')");
   Json conf = node.config("1.1.0");
   conf.set("deviceID", id).set("pciBusID", id).set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
-  const Json result = done(node, node.call("ADD", conf));
+  const Json result = node.done(node.call("ADD", conf));
   CHECK(has_address(node.link_in_pod(node.pod, "net1"), "10.7.0.5", 24));
   const Json* pci_id = result.find("interfaces")->as_array()->at(0).find("pciID");
   CHECK((pci_id != nullptr) == id.starts_with("0000"));
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("CHECK accepts an unchanged pod, and names each difference") {
-  OnePod node;
+  NamedDevice node;
   Json conf = node.config();
   conf.set("ipam", node.host_local()).set("mtu", 1300).set("mac", "02:00:00:00:0a:01");
-  const Json result = done(node, node.call("ADD", conf));
+  const Json result = node.done(node.call("ADD", conf));
   const Call check = node.call("CHECK", with_prev_result(conf, result));
-  done(node, check);
+  node.done(check);
 
   struct Damage {
     const char* command;
@@ -367,33 +337,33 @@ TEST_CASE("CHECK accepts an unchanged pod, and names each difference") {
        }) {
     CAPTURE(damage.command);
     node.in_pod(node.pod, damage.command);
-    refused(node, check, 103, damage.words);
+    node.refused(check, 103, damage.words);
     node.in_pod(node.pod, damage.repair);
-    done(node, check);
+    node.done(check);
   }
 
   std::filesystem::remove(node.path("ipam/rail0/10.7.0.5"));
   CHECK(node.run(check).status != 0);  // host-local's own CHECK
-  done(node, node.call("DEL", conf));
-  refused(node, check, 100, "no record");
+  node.done(node.call("DEL", conf));
+  node.refused(check, 100, "no record");
 }
 
 TEST_CASE("CHECK compares the address in the pod with prevResult, which a later plugin may have changed") {
-  OnePod node;
+  NamedDevice node;
   const Json conf = node.config();
-  Json result = done(node, node.call("ADD", conf));
+  Json result = node.done(node.call("ADD", conf));
   node.in_pod(node.pod, "ip link set net1 address 02:00:00:00:0a:02");
-  refused(node, node.call("CHECK", with_prev_result(conf, result)), 103,
-          "net1 has the address 02:00:00:00:0a:02, expected ");
+  node.refused(node.call("CHECK", with_prev_result(conf, result)), 103,
+               "net1 has the address 02:00:00:00:0a:02, expected ");
   Json interface = (*result.find("interfaces")->as_array())[0];
   result.set("interfaces", Json(Json::Array{interface.set("mac", "02:00:00:00:0A:02")}));
-  done(node, node.call("CHECK", with_prev_result(conf, result)));
+  node.done(node.call("CHECK", with_prev_result(conf, result)));
   result.set("interfaces", Json::array());
-  refused(node, node.call("CHECK", with_prev_result(conf, result)), 103, "prevResult has no interface net1");
+  node.refused(node.call("CHECK", with_prev_result(conf, result)), 103, "prevResult has no interface net1");
 }
 
 TEST_CASE("A CHECK that whereabouts does not implement is not a failure, any other error is") {
-  OnePod node;
+  NamedDevice node;
   const auto ipam = [&](const std::string& name, const std::string& words) {
     node.add_ipam(name,
                   "test $CNI_COMMAND = ADD && echo '{\"ips\":[{\"address\":\"10.8.0.2/24\"}]}'\n"
@@ -405,25 +375,25 @@ TEST_CASE("A CHECK that whereabouts does not implement is not a failure, any oth
   };
   Json conf = node.config();
   conf.set("ipam", ipam("whereabouts", "CNI CHECK method is not implemented"));
-  const Json result = done(node, node.call("ADD", conf));
+  const Json result = node.done(node.call("ADD", conf));
   const Call check = node.call("CHECK", with_prev_result(conf, result));
   const Outcome outcome = node.run(check);
   CHECK(outcome.status == 0);
   CHECK_THAT(outcome.err, Contains("cannot check its address") && Contains("not implemented"));
   ipam("whereabouts", "IPAM configuration load failed");
-  refused(node, check, 999, "IPAM configuration load failed");
+  node.refused(check, 999, "IPAM configuration load failed");
   conf.set("ipam", ipam("other-ipam", "CNI CHECK method is not implemented"));
-  refused(node, node.call("CHECK", with_prev_result(conf, result)), 999, "not implemented");
+  node.refused(node.call("CHECK", with_prev_result(conf, result)), 999, "not implemented");
 }
 
 TEST_CASE("CHECK without prevResult or with an older version is refused") {
-  OnePod node;
-  refused(node, node.call("CHECK", node.config()), 7, "prevResult");
-  refused(node, node.call("CHECK", node.config("0.3.1")), 1, "0.4.0");
+  NamedDevice node;
+  node.refused(node.call("CHECK", node.config()), 7, "prevResult");
+  node.refused(node.call("CHECK", node.config("0.3.1")), 1, "0.4.0");
 }
 
 TEST_CASE("DEL waits for the IPAM plugin of a killed ADD, so that no address is assigned after it") {
-  OnePod node;
+  NamedDevice node;
   node.add_ipam("slow-ipam", "cd " + node.path("ipam") + R"(; case $CNI_COMMAND in
     ADD) : > begun; sleep 0.5; : > lease; echo '{"cniVersion":"1.0.0","ips":[{"address":"10.8.0.2/24"}]}' ;;
     DEL) rm -f lease ;;
@@ -436,7 +406,7 @@ TEST_CASE("DEL waits for the IPAM plugin of a killed ADD, so that no address is 
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(add.pid(), SIGKILL);
   CHECK(add.wait().status == 128 + SIGKILL);
-  done(node, node.call("DEL", conf));
+  node.done(node.call("DEL", conf));
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   CHECK_FALSE(std::filesystem::exists(node.path("ipam/lease")));
   CHECK(node.world() == node.before);

@@ -1,7 +1,7 @@
 // What an attachment costs, in counts: netlink messages by kind, and system calls. Times are tests/bench. The
 // numbers are exact where they are the kernel's minimum or guaranteed, so that a change of them is a
 // decision.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 #include "tests/support/temp_dir.h"
 
 #include <regex>
@@ -45,22 +45,9 @@ void count_message(const std::string& line, Cost& cost) {
 }
 
 // Counted at the second attachment: the first makes the state folders.
-struct Counted : Node {
-  std::string pod;
-  Json conf;
-  Counted() {
-    add_device("0000:03:02.1", "vf1");
-    shell("ip link set vf1 down");
-    pod = add_pod("a");
-    conf = config();
+struct Counted : OneDevice {
+  Counted() : OneDevice("ip link set vf1 down") {
     for (const char* verb : {"ADD", "DEL"}) REQUIRE(run(call(verb)).status == 0);
-  }
-  Call call(const std::string& verb) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = conf;
-    return out;
   }
   Cost cost_of(const std::string& verb) const {
     Call traced = call(verb);
@@ -163,7 +150,7 @@ TEST_CASE("Each further pod of the node costs a DEL one link dump and ten system
 
 TEST_CASE("An address costs two messages more, one of them announces it, and none at DEL") {
   Counted node;
-  node.conf.set("ipam", *Json::parse(R"({"type":"static","addresses":[{"address":"10.7.0.5/24"}]})"));
+  node.network.set("ipam", *Json::parse(R"({"type":"static","addresses":[{"address":"10.7.0.5/24"}]})"));
   const Cost add = node.cost_of("ADD");
   CHECK(add.messages == 6);
   CHECK(add.moves == 1);

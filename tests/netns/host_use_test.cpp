@@ -1,5 +1,5 @@
 // What the host lives on is not given to a pod, unless the network says so; and what is no device is none.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 #include "tests/support/temp_dir.h"
 
 #include <catch2/catch.hpp>
@@ -9,39 +9,18 @@ namespace {
 
 using Catch::Contains;
 
-struct Used : Node {
-  std::string pod;
-  Used() {
-    add_device("0000:03:02.1", "vf1");
-    shell("ip addr add 10.9.0.2/24 dev vf1");
-    pod = add_pod("a");
-  }
-  Call call(const std::string& verb, const Json& conf) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = conf;
-    return out;
-  }
+struct Used : OneDevice {
+  Used() : OneDevice("ip addr add 10.9.0.2/24 dev vf1") {}
   // ADD is refused for that reason; DEL has nothing to do, and nothing has changed.
   void refused(const Json& conf, int code, const std::string& words) const {
-    const std::string before = world();
     const std::string pod_before = in_pod(pod, "ip -o link");
-    const Outcome outcome = run(call("ADD", conf));
-    INFO(outcome.out << outcome.err);
+    const Outcome outcome = OnePod::refused(call("ADD", conf), code, words);
     CHECK(outcome.status == 1);
-    CHECK(code_of(outcome) == code);
-    CHECK_THAT(message_of(outcome), Contains(words));
     CHECK_THAT(outcome.out, Contains("\"details\": \"vfrail explain VF-"));
-    CHECK(world() == before);
     CHECK(in_pod(pod, "ip -o link") == pod_before);
   }
-  void attached_and_detached(Json conf) const {
-    for (const char* verb : {"ADD", "DEL"}) {
-      const Outcome outcome = run(call(verb, conf));
-      INFO(verb << outcome.out << outcome.err);
-      CHECK(outcome.status == 0);
-    }
+  void attached_and_detached(const Json& conf) const {
+    for (const char* verb : {"ADD", "DEL"}) done(call(verb, conf));
   }
 };
 

@@ -1,6 +1,6 @@
 // The cases of the suites that host-device and tuning are tested with upstream, as far as other tests do not
 // hold them already; cni/INTERNALS.md has the list.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 #include "tests/support/temp_dir.h"
 
 #include <catch2/catch.hpp>
@@ -11,12 +11,9 @@ namespace {
 using Catch::Contains;
 
 // An interface that is up, known by its name alone, and an empty pod.
-struct Suite : Node {
-  std::string pod;
-  std::string before;
+struct Suite : OnePod {
   Suite() {
     shell("ip link add host0 type veth peer name host0p && ip link set host0 up && ip link set host0p up");
-    pod = add_pod("a");
     before = world();
   }
   static Json config_of(const std::string& version, const std::string& keys) {
@@ -25,19 +22,6 @@ struct Suite : Node {
         .set("name", "rail0")
         .set("type", "host-device")
         .set("device", "host0");
-  }
-  Call call(const std::string& verb, const Json& conf) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = conf;
-    return out;
-  }
-  Json done(const Call& call) const {
-    const Outcome outcome = run(call);
-    INFO(call.verb << " " << call.config.text() << "\n" << outcome.out << outcome.err);
-    REQUIRE(outcome.status == 0);
-    return json_of(outcome);
   }
   std::string details() const { return in_pod(pod, "ip -d link show dev net1"); }
   std::string address() const { return text_of(link_in_pod(pod, "net1"), "address"); }

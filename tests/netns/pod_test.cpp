@@ -1,6 +1,6 @@
 // What tuning and sbr do for a pod, and the announcement of its addresses: set by the program itself, seen by
 // the kernel's own tools.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 
 #include <catch2/catch.hpp>
 
@@ -9,35 +9,11 @@ namespace {
 
 using Catch::Contains;
 
-struct OnePod : Node {
-  std::string pod;
-  std::string before;
-  OnePod() {
-    add_device("0000:03:02.1", "vf1");
-    shell("ip link set vf1 txqueuelen 777 promisc on");
-    pod = add_pod("a");
-    before = world();
-  }
-  Call call(const std::string& verb, Json conf) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = std::move(conf);
-    return out;
-  }
-  Json done(const std::string& verb, const Json& conf) const {
-    const Outcome outcome = run(call(verb, conf));
-    INFO(verb << " stdout: " << outcome.out << "\nstderr: " << outcome.err);
-    REQUIRE(outcome.status == 0);
-    return json_of(outcome);
-  }
-  // ADD is refused, and nothing has changed.
+struct PodNode : OneDevice {
+  PodNode() : OneDevice("ip link set vf1 txqueuelen 777 promisc on") {}
+  Json done(const std::string& verb, const Json& conf) const { return OnePod::done(call(verb, conf)); }
   void refused(const Json& conf, int code, const std::string& words) const {
-    const Outcome outcome = run(call("ADD", conf));
-    INFO(outcome.out << outcome.err);
-    CHECK(outcome.status != 0);
-    CHECK(code_of(outcome) == code);
-    CHECK_THAT(message_of(outcome), Contains(words));
+    OnePod::refused(call("ADD", conf), code, words);
     CHECK(world() == before);
     CHECK(link_in_pod(pod, "net1").is_null());
   }
@@ -60,7 +36,7 @@ Json with(Json conf, const std::string& keys) {
 }  // namespace
 
 TEST_CASE("The sizes of BIG TCP are set in the pod, checked, and the host's values restored") {
-  OnePod node;
+  PodNode node;
   const Json conf = with(node.config(), R"({"gsoMaxSize":32768,"groMaxSize":40000})");
   const Json result = node.done("ADD", conf);
   CHECK_THAT(node.details(), Contains("gso_max_size 32768") && Contains("gro_max_size 40000"));
@@ -72,7 +48,7 @@ TEST_CASE("The sizes of BIG TCP are set in the pod, checked, and the host's valu
 }
 
 TEST_CASE("Flags and queue length are set in the pod, checked, and the host's values restored") {
-  OnePod node;
+  PodNode node;
   const Json conf = with(node.config(), R"({"promisc":false,"allmulti":true,"txQLen":123})");
   const Json result = node.done("ADD", conf);
   CHECK_THAT(node.details(), Contains("ALLMULTI") && !Contains("PROMISC") && Contains("qlen 123"));
@@ -86,7 +62,7 @@ TEST_CASE("Flags and queue length are set in the pod, checked, and the host's va
 }
 
 TEST_CASE("Flags that the pod set by itself are not on the host's interface after DEL") {
-  OnePod node;
+  PodNode node;
   node.done("ADD", node.config());
   CHECK_THAT(node.details(), Contains("PROMISC") && Contains("qlen 777"));
   node.in_pod(node.pod, "ip link set net1 promisc off allmulticast on txqueuelen 5");
@@ -95,7 +71,7 @@ TEST_CASE("Flags that the pod set by itself are not on the host's interface afte
 }
 
 TEST_CASE("Sysctls are set in the pod and nowhere else, and checked") {
-  OnePod node;
+  PodNode node;
   const Json conf = with(node.config(), R"({"sysctl":{"net.ipv4.conf.IFNAME.arp_filter":"1",
       "net/ipv4/conf/IFNAME/rp_filter":"2","net.ipv4.tcp_rmem":"4096 131072  5242880"}})");
   const std::string host = shell("cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/conf/vf1/arp_filter");
@@ -112,7 +88,7 @@ TEST_CASE("Sysctls are set in the pod and nowhere else, and checked") {
 }
 
 TEST_CASE("Sysctls that the allow-list or the kernel does not have leave the node unchanged") {
-  OnePod node;
+  PodNode node;
   Json conf = with(node.config(), R"({"sysctl":{"net.ipv4.conf.IFNAME.arp_filter":"1"}})");
   SECTION("not on the list") {
     write_tree(node.path("root"), "etc/cni/tuning/allowlist.conf = ^net[.]ipv6[.]");
@@ -136,7 +112,7 @@ TEST_CASE("Sysctls that the allow-list or the kernel does not have leave the nod
 namespace {
 
 // A pod with its own default route, and two rails that each are assigned one.
-struct TwoRails : OnePod {
+struct TwoRails : PodNode {
   Json rails[2];
   std::string pod_before;
   TwoRails() {
@@ -150,10 +126,10 @@ struct TwoRails : OnePod {
     pod_before = routing();
     for (const int i : {0, 1}) {
       const std::string number = std::to_string(i);
-      const std::string network = "10.2" + number + ".0.";
+      const std::string subnet = "10.2" + number + ".0.";
       Json ipam = *Json::parse(R"({"type":"static","routes":[{"dst":"0.0.0.0/0"},{"dst":"10.20.0.0/14"}]})");
       ipam.set("addresses",
-               Json::array().push(Json().set("address", network + "5/24").set("gateway", network + "1")));
+               Json::array().push(Json().set("address", subnet + "5/24").set("gateway", subnet + "1")));
       rails[i] = config().set("name", "rail" + number).set("deviceID", "0000:03:02." + std::to_string(i + 1));
       rails[i].set("sourceRouting", true).set("ipam", ipam);
     }
@@ -163,12 +139,7 @@ struct TwoRails : OnePod {
     out.ifname = "net" + std::to_string(rail + 1);
     return out;
   }
-  Json rail(const std::string& verb, int number) const {
-    const Outcome outcome = run(rail_call(verb, number));
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.status == 0);
-    return json_of(outcome);
-  }
+  Json rail(const std::string& verb, int number) const { return OnePod::done(rail_call(verb, number)); }
   std::string routing() const { return in_pod(pod, "ip rule; ip -6 rule; ip -4 route show table all"); }
   std::string way(const std::string& to) const { return in_pod(pod, "ip route get " + to); }
 };
@@ -203,7 +174,7 @@ TEST_CASE("With source routing each rail answers by itself and the pod keeps its
 }
 
 TEST_CASE("Source routing of IPv6 addresses uses the configured table") {
-  OnePod node;
+  PodNode node;
   const Json conf = with(node.config(), R"({"sourceRouting":{"table":1000},"ipam":{"type":"static",
       "addresses":[{"address":"fd07::5/64","gateway":"fd07::1"}]}})");
   node.done("ADD", conf);
@@ -216,7 +187,7 @@ TEST_CASE("Source routing of IPv6 addresses uses the configured table") {
 }
 
 TEST_CASE("With source routing two networks of one interface each answer through their own gateway") {
-  OnePod node;
+  PodNode node;
   const Json conf = with(node.config(), R"({"sourceRouting":true,"ipam":{"type":"static","addresses":[
       {"address":"10.20.0.5/24","gateway":"10.20.0.1"},{"address":"10.30.0.5/24","gateway":"10.30.0.1"}]}})");
   const Json result = node.done("ADD", conf);
@@ -246,7 +217,7 @@ TEST_CASE("A table that the pod uses already is refused, and the pod stays uncha
 }
 
 TEST_CASE("CHECK sees that a route lost its MTU") {
-  OnePod node;
+  PodNode node;
   node.add_ipam("script-ipam", R"(test $CNI_COMMAND = ADD || exit 0
     echo '{"cniVersion":"1.1.0","ips":[{"address":"10.8.0.2/24"}],
     "routes":[{"dst":"10.9.0.0/16","gw":"10.8.0.1","mtu":1200,"advmss":70000}]}')");

@@ -1,5 +1,5 @@
 // The CNI protocol around the attachment: versions, errors, GC, STATUS; and the program as a file.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 #include "tests/support/places.h"
 
 #include <algorithm>
@@ -20,17 +20,7 @@ Call plain(const std::string& verb, Json config) {
   return out;
 }
 
-struct OnePod : Node {
-  std::string pod;
-  OnePod() {
-    add_device("0000:03:02.1", "vf1");
-    pod = add_pod("a");
-  }
-  Call call(const std::string& verb, const Json& conf) const {
-    Call out = plain(verb, conf);
-    out.netns = pod;
-    return out;
-  }
+struct ProtocolNode : OneDevice {
   bool attached() const { return !link_in_pod(pod, "net1").is_null(); }
 };
 
@@ -207,7 +197,7 @@ TEST_CASE("STATUS is 50 with the remedy when the state folder cannot take a reco
 }
 
 TEST_CASE("STATUS is 50 when the configured device is gone, not when a pod has it") {
-  const OnePod node;
+  const ProtocolNode node;
   Json conf = *Json::parse(R"({"cniVersion":"1.1.0","name":"rail0","type":"vfrail","device":"vf1"})");
   CHECK(node.run(plain("STATUS", conf)).status == 0);
   REQUIRE(node.run(node.call("ADD", conf)).status == 0);
@@ -220,7 +210,7 @@ TEST_CASE("STATUS is 50 when the configured device is gone, not when a pod has i
 }
 
 TEST_CASE("STATUS is 51 while a running pod has lost its device, and only then") {
-  OnePod node;
+  ProtocolNode node;
   Json conf = node.config("1.1.0");
   REQUIRE(node.run(node.call("ADD", conf)).status == 0);
   Json status = conf;
@@ -251,7 +241,7 @@ TEST_CASE("The STATUS error of an IPAM plugin is passed on, or added to our own"
 }
 
 TEST_CASE("GC releases what is not in the list, of its own network only, and nothing without a list") {
-  OnePod node;
+  ProtocolNode node;
   const Json conf = node.config("1.1.0");
   REQUIRE(node.run(node.call("ADD", conf)).status == 0);
   const auto gc = [&](Json with) {

@@ -1,6 +1,6 @@
 // A unit of several devices by the program itself: one call attaches all rails at once, in real namespaces.
 #include "common/container/allocated_unit.h"
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 
 #include <csignal>
 #include <filesystem>
@@ -16,9 +16,7 @@ using Catch::Contains;
 
 constexpr size_t kRails = 8;
 
-struct RailsNode : Node {
-  std::string pod;
-  std::string before;
+struct RailsNode : OnePod {
   RailsNode() {
     AllocatedUnit unit{"bundle-0", "rdma/hca", {}};
     for (size_t i = 0; i < kRails; ++i) {
@@ -28,7 +26,6 @@ struct RailsNode : Node {
     }
     std::filesystem::create_directories(path("run"));
     if (!write_allocated_unit(path("run"), unit)) throw std::runtime_error("cannot write the unit");
-    pod = add_pod("a");
     before = world();
   }
   Json config() const {
@@ -40,13 +37,6 @@ struct RailsNode : Node {
     out.set("deviceID", "bundle-0").set("sourceRouting", true);
     out.set("ipam", *Json::parse(R"({"type":"host-local","dataDir":")" + path("ipam") + R"("})"));
     out.set("rails", Json::object().set("ipam", std::move(ranges)));
-    return out;
-  }
-  Call call(const std::string& verb, Json conf) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = std::move(conf);
     return out;
   }
   static std::string name(size_t rail) { return rail == 0 ? "net1" : "net1r" + std::to_string(rail); }

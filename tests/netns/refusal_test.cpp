@@ -1,5 +1,5 @@
 // What ADD refuses or cannot finish leaves the node as it was; what DEL finds gone does not stop it.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 #include "tests/support/deadline.h"
 #include "tests/support/places.h"
 
@@ -16,46 +16,15 @@ namespace {
 
 using Catch::Contains;
 
-struct Attached : Node {
-  std::string pod;
-  std::string before;
-  Json conf;
-  Attached() {
-    add_device("0000:03:02.1", "vf1");
-    pod = add_pod("a");
-    before = world();
-    conf = config();
-    conf.set("ipam", host_local());
-  }
-  Call call(const std::string& verb) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = conf;
-    return out;
-  }
+struct Attached : OneDevice {
+  Attached() { network.set("ipam", host_local()); }
   void add() const {
-    const Outcome outcome = run(call("ADD"));
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.status == 0);
+    done(call("ADD"));
     REQUIRE(leases().size() == 1);
   }
   void del(const Call& call) const {
-    const Outcome outcome = run(call);
-    INFO(outcome.out << outcome.err);
-    CHECK(outcome.status == 0);
-    CHECK(outcome.out.empty());
+    done(call);
     CHECK(leases().empty());
-  }
-  // The call fails with that code and those words, and nothing has changed.
-  void refused(const Call& call, int code, const std::string& words) const {
-    const std::string world_before = world();
-    const Outcome outcome = run(call);
-    INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
-    CHECK(outcome.status != 0);
-    if (code != 0) CHECK(code_of(outcome) == code);
-    CHECK_THAT(message_of(outcome), Contains(words));
-    CHECK(world() == world_before);
   }
 };
 
@@ -211,7 +180,7 @@ TEST_CASE("A path that is not a network namespace is refused") {
 
 TEST_CASE("A device that the node does not have is refused") {
   Attached node;
-  node.conf.set("deviceID", "0000:7f:00.0");
+  node.network.set("deviceID", "0000:7f:00.0");
   node.refused(node.call("ADD"), 100, "0000:7f:00.0");
 }
 
@@ -236,7 +205,7 @@ TEST_CASE("An IPAM plugin that fails or prints invalid output leaves the node un
   CAPTURE(ipam.script);
   Attached node;
   node.add_ipam("script-ipam", ipam.script);
-  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  node.network.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   node.refused(node.call("ADD"), ipam.code, ipam.words);
   CHECK(node.link_in_pod(node.pod, "net1").is_null());
 }
@@ -246,7 +215,7 @@ TEST_CASE("An address that is assigned and cannot be used is released") {
   node.add_ipam("script-ipam",
                 "echo $CNI_COMMAND >> $(dirname $0)/verbs; test $CNI_COMMAND = DEL && exit 0; "
                 R"(echo '{"ips":[{"address":"10.0.0.5/24"},{"address":"10.0.0.5/24"}]}')");
-  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  node.network.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   node.refused(node.call("ADD"), 101, "add address 10.0.0.5/24");
   CHECK(read_text(node.path("bin/verbs")) == "ADD\nDEL\n");
 }
@@ -263,7 +232,7 @@ TEST_CASE(
                 "echo $CNI_COMMAND $with net1 >> $(dirname $0)/seen; test $CNI_COMMAND = DEL && exit 0\n"
                 R"(echo '{"ips":[{"address":"10.0.0.5/24"})" +
                     second_address + "]}'");
-  node.conf.set("ipam", Json::object().set("type", type));
+  node.network.set("ipam", Json::object().set("type", type));
   if (rolls_back) {
     node.refused(node.call("ADD"), 101, "add address 10.0.0.5/24");
   } else {
@@ -295,7 +264,7 @@ TEST_CASE("ipam.type that leads back to vfrail is refused at once, and its DEL s
   if (type == "copy") shell("cp " + test::program_path("vfrail-cni") + " " + itself);
   if (type == "link") shell("ln -s " + test::program_path("vfrail-cni") + " " + itself);
   if (type == "delegates-back") node.add_ipam(type, "exec " + test::program_path("vfrail-cni"));
-  node.conf.set("ipam", Json::object().set("type", type)).set("cniVersion", "1.1.0");
+  node.network.set("ipam", Json::object().set("type", type)).set("cniVersion", "1.1.0");
   node.refused(node.call("ADD"), 7, type == "link" ? "is vfrail itself" : "leads back to vfrail");
   CHECK(node.run(node.call("STATUS")).status != 0);
   node.del(node.call("DEL"));
@@ -308,7 +277,7 @@ TEST_CASE("An unusable log file, or one outside the log folder, is no reason to 
   const std::string name = GENERATE("fifo", "/dev/full", "/etc/vfrail-log", "/tmp/../etc/vfrail-log");
   const std::string file = name.starts_with('/') ? name : node.path(name);
   CAPTURE(file);
-  node.conf.set("logFile", file);
+  node.network.set("logFile", file);
   const Outcome added = node.run(node.call("ADD"));
   CHECK(added.status == 0);
   CHECK_THAT(added.err, Contains("stderr is used instead") && Contains("attached"));
@@ -319,7 +288,7 @@ TEST_CASE("An unusable log file, or one outside the log folder, is no reason to 
 
 TEST_CASE("A missing IPAM plugin leaves the node unchanged") {
   Attached node;
-  node.conf.set("ipam", *Json::parse(R"({"type":"no-such-ipam"})"));
+  node.network.set("ipam", *Json::parse(R"({"type":"no-such-ipam"})"));
   node.refused(node.call("ADD"), 100, "no-such-ipam");
 }
 
@@ -327,7 +296,7 @@ TEST_CASE("An ADD that is killed while its IPAM plugin hangs is undone by DEL") 
   Attached node;
   node.add_ipam("script-ipam",
                 "test $CNI_COMMAND = DEL && exit 0; echo $$ > $(dirname $0)/pid; exec sleep 1000");
-  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  node.network.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   {
     const Program add = node.start(node.call("ADD"));
     wait_for_file(node.path("bin/pid"));

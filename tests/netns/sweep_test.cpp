@@ -1,6 +1,6 @@
 // `vfrail-cni sweep` by the program itself: after a kill, after a pod that ended unasked, beside ADDs and
 // DELs, and when a node changes from the real host-device to vfrail with its pods running.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 
 #include <filesystem>
 #include <unistd.h>
@@ -12,30 +12,8 @@ namespace {
 
 using Catch::Contains;
 
-struct Swept : Node {
-  std::string pod;
-  std::string before;
-  Json conf;
-  Swept() {
-    add_device("0000:03:02.1", "vf1");
-    shell("ip link set vf1 down mtu 1400");
-    pod = add_pod("a");
-    conf = config();
-    conf.set("ipam", host_local());
-    before = world();
-  }
-  Call call(const std::string& verb) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = conf;
-    return out;
-  }
-  void done(const std::string& verb) const {
-    const Outcome outcome = run(call(verb));
-    INFO(verb << ": " << outcome.out << outcome.err);
-    REQUIRE(outcome.status == 0);
-  }
+struct Swept : OneDevice {
+  Swept() : OneDevice("ip link set vf1 down mtu 1400") { network.set("ipam", host_local()); }
   std::string sweep(const std::vector<std::string>& flags = {}, int status = 0) const {
     std::vector<std::string> arguments{"sweep"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -57,7 +35,7 @@ std::string state_of(const Node& node) {
 
 TEST_CASE("A sweep leaves an active attachment alone, also in a dry run") {
   Swept node;
-  node.done("ADD");
+  node.done(node.call("ADD"));
   const std::string during = node.world();
   const std::string text =
       "kept: 0000:03:02.1 (net1 of container pod1, network rail0): its pod still exists\n"
@@ -65,13 +43,13 @@ TEST_CASE("A sweep leaves an active attachment alone, also in a dry run") {
   CHECK(node.sweep({"--dry-run"}) == text);
   CHECK(node.sweep() == text);
   CHECK(node.world() == during);
-  node.done("DEL");
+  node.done(node.call("DEL"));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("A sweep releases the address of a pod that ended without DEL, a dry run nothing") {
   Swept node;
-  node.done("ADD");
+  node.done(node.call("ADD"));
   node.end_pod(node.pod);
   const std::string state = state_of(node);
   CHECK_THAT(node.sweep({"--dry-run"}), Contains("would be released: 0000:03:02.1") && Contains("has ended"));
@@ -85,17 +63,17 @@ TEST_CASE("A sweep releases the address of a pod that ended without DEL, a dry r
 TEST_CASE("An ADD that was killed after its move, and whose pod has the device, stays until DEL") {
   Swept node;
   node.add_ipam("script-ipam", "test $CNI_COMMAND = DEL && exit 0; kill -9 $PPID; exit 1");
-  node.conf.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
+  node.network.set("ipam", *Json::parse(R"({"type":"script-ipam"})"));
   CHECK(node.run(node.call("ADD")).status != 0);
   CHECK_THAT(node.sweep(), Contains("kept"));
   CHECK_FALSE(node.link_in_pod(node.pod, "net1").is_null());
-  node.done("DEL");
+  node.done(node.call("DEL"));
   CHECK(node.world() == node.before);
 }
 
 TEST_CASE("A device that returned to the host without DEL is fully restored by a sweep") {
   Swept node;
-  node.done("ADD");
+  node.done(node.call("ADD"));
   const std::string host_pid = std::to_string(::getpid());
   node.in_pod(node.pod, "ip link set net1 down && ip link set net1 name vf1 netns " + host_pid);
   shell("ip link set vf1 mtu 1280");

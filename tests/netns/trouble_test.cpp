@@ -1,5 +1,5 @@
 // What happens to a node between ADD and DEL, and what DEL makes of it: each has one defined outcome.
-#include "tests/netns/node.h"
+#include "tests/netns/one_pod.h"
 
 #include <filesystem>
 #include <sys/mount.h>
@@ -12,12 +12,9 @@ namespace {
 using Catch::Contains;
 
 // A node whose state folder is a file system of its own, so that it can be filled up and made read-only.
-struct Troubled : Node {
-  std::string pod;
-  std::string before;
+struct Troubled : OneDevice {
   Troubled() {
-    add_device("0000:03:02.1", "vf1");
-    pod = add_pod("a");
+    network.set("ipam", host_local());
     std::filesystem::create_directories(path("state"));
     REQUIRE(::mount("state", path("state").c_str(), "tmpfs", 0, "mode=700,size=256k,nr_inodes=40") == 0);
     // The folders that the first ADD makes stay.
@@ -29,19 +26,7 @@ struct Troubled : Node {
   Troubled(const Troubled&) = delete;
   Troubled& operator=(const Troubled&) = delete;
 
-  Call call(const std::string& verb) const {
-    Call out;
-    out.verb = verb;
-    out.netns = pod;
-    out.config = config();
-    out.config.set("ipam", host_local());
-    return out;
-  }
-  void run_well(const std::string& verb) const {
-    const Outcome outcome = run(call(verb));
-    INFO(verb << ": " << outcome.out << outcome.err);
-    REQUIRE(outcome.status == 0);
-  }
+  void run_well(const std::string& verb) const { done(call(verb)); }
   void remount(const char* options) const {
     const unsigned long flags = std::string(options) == "ro" ? MS_RDONLY : 0;
     REQUIRE(::mount("state", path("state").c_str(), "tmpfs", MS_REMOUNT | flags, "") == 0);

@@ -14,7 +14,7 @@ namespace vfrail::test {
 namespace fs = std::filesystem;
 
 TEST_CASE("two containers get their devices, files for Multus and AllocatedNodes for the CNI") {
-  const Node node;
+  const IgbNode node;
   const auto out = prepare(node.pool(), {{"0000:41:10.0"}, {"0000:21:10.2", "0000:21:10.0"}}, node.places());
   REQUIRE(out);
   REQUIRE(out->size() == 2);
@@ -36,7 +36,7 @@ TEST_CASE("two containers get their devices, files for Multus and AllocatedNodes
 }
 
 TEST_CASE("a device that is allocated again gets its files replaced") {
-  const Node node;
+  const IgbNode node;
   fs::create_directories(node.device_info_dir());
   const std::string info = node.device_info_dir() + "/nvidia.com-hostdev-0000:21:10.0-device.json";
   std::ofstream(info) << "of an earlier pod";
@@ -45,7 +45,7 @@ TEST_CASE("a device that is allocated again gets its files replaced") {
 }
 
 TEST_CASE("facts are read when the device is allocated, not when it was found") {
-  const Node node;
+  const IgbNode node;
   Pool pool = node.pool();
   for (PoolDevice& device : pool.devices) device.facts.rdma.clear();
   const auto out = prepare(pool, {{"0000:21:10.0"}}, node.places());
@@ -54,7 +54,7 @@ TEST_CASE("facts are read when the device is allocated, not when it was found") 
 }
 
 TEST_CASE("a refused request writes nothing, whichever of its containers is wrong") {
-  const Node node;
+  const IgbNode node;
   const Pool pool = node.pool();
   const auto refusal = [&](const std::vector<std::vector<std::string>>& containers) {
     const auto out = prepare(pool, containers, node.places());
@@ -90,7 +90,7 @@ TEST_CASE("a refused request writes nothing, whichever of its containers is wron
 }
 
 TEST_CASE("a file that cannot be written removes those written before it") {
-  const Node node;
+  const IgbNode node;
   // A folder in the place of the second container's AllocatedNodes: rename(2) refuses.
   fs::create_directories(node.run_dir() + "/promised/0000:21:10.2.json");
   const auto out = prepare(node.pool(), {{"0000:21:10.0"}, {"0000:21:10.2"}}, node.places());
@@ -112,7 +112,7 @@ bool has(const ContainerEdits& edits, const std::string& path) {
   return std::find(all.begin(), all.end(), path) != all.end();
 }
 
-Pool shared_pool(const Node& node, UnitKind unit) {
+Pool shared_pool(const IgbNode& node, UnitKind unit) {
   Pool pool = node.pool();
   pool.config.unit = unit;
   pool.config.units = 100;
@@ -123,7 +123,7 @@ Pool shared_pool(const Node& node, UnitKind unit) {
 }  // namespace
 
 TEST_CASE("a unit of a shared pool has the nodes of every device, and nothing is written for the CNI") {
-  const Node node;
+  const IgbNode node;
   const auto out = prepare(shared_pool(node, UnitKind::shared), {{"7", "99"}}, node.places());
   REQUIRE(out);
   const ContainerEdits& got = out->front();
@@ -135,7 +135,7 @@ TEST_CASE("a unit of a shared pool has the nodes of every device, and nothing is
 }
 
 TEST_CASE("a shared pool is allocated from the devices that are left") {
-  const Node node;
+  const IgbNode node;
   const Pool pool = shared_pool(node, UnitKind::shared);
   node.remove_device("0000:21:10.0");
   const auto out = prepare(pool, {{"0"}}, node.places());
@@ -151,7 +151,7 @@ TEST_CASE("a shared pool is allocated from the devices that are left") {
 }
 
 TEST_CASE("with one device for each unit the container gets that device alone, and its address") {
-  const Node node;
+  const IgbNode node;
   const auto out = prepare(shared_pool(node, UnitKind::shared_one), {{"9", "1"}}, node.places());
   REQUIRE(out);
   CHECK(out->front().env.at("PCIDEVICE_NVIDIA_COM_HOSTDEV") == "0000:21:10.2");  // both units are the second
@@ -160,7 +160,7 @@ TEST_CASE("with one device for each unit the container gets that device alone, a
 }
 
 TEST_CASE("a bundle allocates one device of each rail, with what belongs to each") {
-  const Node node;
+  const IgbNode node;
   Pool pool = node.pool();
   pool.config.unit = UnitKind::bundle;
   const auto out = prepare(pool, {{"bundle-1"}}, node.places());
@@ -182,7 +182,7 @@ TEST_CASE("a bundle allocates one device of each rail, with what belongs to each
 }
 
 TEST_CASE("extra device nodes are allocated as declared, and a missing one is named") {
-  const Node node;
+  const IgbNode node;
   Pool pool = node.pool();
   pool.config.extra_nodes = {"/dev/knem", "cxi/*"};
   const auto missing = prepare(pool, {{"0000:21:10.0"}}, node.places());

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-AllocatePlaces with_cdi(const Node& node) {
+AllocatePlaces with_cdi(const IgbNode& node) {
   fs::create_directories(node.cdi_dir());
   AllocatePlaces out = node.places();
   out.cdi_dir = node.cdi_dir();
@@ -36,14 +36,14 @@ Texts nodes_in(const std::string& path) {
   return out;
 }
 
-Texts specs(const Node& node) {
+Texts specs(const IgbNode& node) {
   Texts out;
   for (const auto& entry : fs::directory_iterator(node.cdi_dir())) out.push_back(entry.path().filename());
   std::sort(out.begin(), out.end());
   return out;
 }
 
-AllocatedNodes promise_of(const Node& node, const std::string& device) {
+AllocatedNodes promise_of(const IgbNode& node, const std::string& device) {
   const auto allocated = read_allocated_nodes(node.run_dir(), *DeviceId::parse(device));
   REQUIRE(allocated);
   REQUIRE(*allocated);
@@ -53,7 +53,7 @@ AllocatedNodes promise_of(const Node& node, const std::string& device) {
 }  // namespace
 
 TEST_CASE("with CDI each device has a spec with its nodes, and its AllocatedNodes name the file") {
-  const Node node;
+  const IgbNode node;
   const auto out = prepare(node.pool(), {{"0000:21:10.2", "0000:21:10.0"}}, with_cdi(node));
   REQUIRE(out);
   CHECK(out->front().nodes.empty());
@@ -68,7 +68,7 @@ TEST_CASE("with CDI each device has a spec with its nodes, and its AllocatedNode
 }
 
 TEST_CASE("a spec has the present nodes, whatever an earlier pod has left") {
-  const Node node;
+  const IgbNode node;
   const AllocatePlaces places = with_cdi(node);
   CdiSpec old{"nvidia.com/net-pci", "0000:21:10.0", {.nodes = {{"/dev/old", "/dev/old", "rwm"}}}};
   REQUIRE(write_cdi_spec(node.cdi_spec(old.device), node.cdi_dir() + "/new", old));
@@ -78,7 +78,7 @@ TEST_CASE("a spec has the present nodes, whatever an earlier pod has left") {
 }
 
 TEST_CASE("a device without nodes has no spec, and its pool is allocated all the same") {
-  const Node node;
+  const IgbNode node;
   Pool pool = node.pool();
   for (PoolDevice& device : pool.devices) device.rdma = false;
   const auto out = prepare(pool, {{"0000:21:10.0"}}, with_cdi(node));
@@ -88,7 +88,7 @@ TEST_CASE("a device without nodes has no spec, and its pool is allocated all the
 }
 
 TEST_CASE("a request that fails leaves no spec that was not there") {
-  const Node node;
+  const IgbNode node;
   const AllocatePlaces places = with_cdi(node);
   REQUIRE(prepare(node.pool(), {{"0000:21:10.4"}}, places));
   const Texts before = specs(node);
@@ -99,7 +99,7 @@ TEST_CASE("a request that fails leaves no spec that was not there") {
 }
 
 TEST_CASE("without its folder CDI is an error that names the file") {
-  const Node node;
+  const IgbNode node;
   AllocatePlaces places = node.places();
   places.cdi_dir = node.path("nowhere");
   const auto out = prepare(node.pool(), {{"0000:21:10.0"}}, places);
@@ -109,7 +109,7 @@ TEST_CASE("without its folder CDI is an error that names the file") {
 }
 
 TEST_CASE("over the socket: names in the field and in an annotation, and no device nodes") {
-  const Node node;
+  const IgbNode node;
   Log log;
   REQUIRE(log.open_file("/dev/null"));
   Pool pool = node.pool();

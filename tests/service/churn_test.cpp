@@ -63,7 +63,7 @@ void call_everything(const std::string& socket, int number, Counts& counts) {
 }  // namespace
 
 TEST_CASE("16 clients call everything while the list keeps changing", "[threads]") {
-  const Node node;
+  const IgbNode node;
   Pool full = node.pool();
   full.config.preference = Preference::pcie;
   Log log;

@@ -30,7 +30,7 @@ constexpr milliseconds kDeadline{60'000};  // against hanging
 constexpr int kChannels = 64;
 constexpr int kStreamsOfAChannel = 16;  // more would wait: the limit of a connection
 
-std::vector<std::string> flags(const Node& node) {
+std::vector<std::string> flags(const IgbNode& node) {
   node.fill();
   std::ofstream(node.path("config.json")) << R"({"resourceList": [{"resourcePrefix": "nvidia.com",
       "resourceName": "hostdev", "selectors": {"vendors": ["8086"], "isRdma": true}}]})";
@@ -65,7 +65,7 @@ struct Stream {
 }  // namespace
 
 TEST_CASE("oversized messages and a thousand streams take bounded memory, and kubelet is served after them") {
-  const Node node;
+  const IgbNode node;
   TestKubelet kubelet(node.path("k"));
   const Program program(node, flags(node));
   REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
@@ -111,7 +111,7 @@ std::vector<std::string> with_limit(const std::string& limit) {
 }  // namespace
 
 TEST_CASE("with too few file descriptors serve exits with 1 and the reason") {
-  const Node node;
+  const IgbNode node;
   fs::create_directories(node.path("k/plugins_registry"));
   const std::string files = GENERATE("-n 10", "-n 12");
   Program program(node, flags(node), "serve.log", with_limit(files));
@@ -124,7 +124,7 @@ TEST_CASE("with a full or read-only --run-dir Allocate is refused with the reaso
   const std::string mount = GENERATE("mount -t tmpfs -o size=4k,nr_inodes=1 none \"$RUN\"",
                                      "mount --bind \"$RUN\" \"$RUN\"; mount -o remount,bind,ro \"$RUN\"");
   CAPTURE(mount);
-  const Node node;
+  const IgbNode node;
   fs::create_directories(node.run_dir());
   TestKubelet kubelet(node.path("k"));
   const std::string unshare = ::geteuid() == 0 ? "-m" : "-rm";
@@ -146,7 +146,7 @@ TEST_CASE("with a full or read-only --run-dir Allocate is refused with the reaso
 
 #ifndef __clang__  // our sanitizers are clang's, and reserve more than any limit allows
 TEST_CASE("with too little memory for its threads serve ends in order, and logs why") {
-  const Node node;
+  const IgbNode node;
   fs::create_directories(node.path("k/plugins_registry"));
   Program program(node, flags(node), "serve.log", with_limit("-v 60000"));
   if (logs(program, "started")) program.signal(SIGTERM);

@@ -24,11 +24,11 @@ namespace {
 
 constexpr const char* kHostdev = "nvidia.com/hostdev";
 
-// A daemon with its monitoring server. Its node is the tree of Node; what it finds there is for the test to
-// say.
+// A daemon with its monitoring server. Its node is the tree of IgbNode; what it finds there is for the test
+// to say.
 class Plugin {
  public:
-  explicit Plugin(const Node& node)
+  explicit Plugin(const IgbNode& node)
       : node_(node),
         pools_{node.pool()},
         config_(any_config(node.path("config.json"))),
@@ -93,7 +93,7 @@ class Plugin {
   Status& status() { return status_; }
 
  private:
-  static ListenAddress listen_at(const Node& node) {
+  static ListenAddress listen_at(const IgbNode& node) {
     return *parse_listen_address("unix:" + node.path("metrics.sock"));
   }
   Daemon::Options options() {
@@ -121,7 +121,7 @@ class Plugin {
     return out;
   }
 
-  const Node& node_;
+  const IgbNode& node_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool held_ = false;
@@ -139,7 +139,7 @@ class Plugin {
   std::thread thread_;
 };
 
-void statistics(const Node& node, const std::string& pci, uint64_t bytes) {
+void statistics(const IgbNode& node, const std::string& pci, uint64_t bytes) {
   const fs::path net = node.root() + "/sys/bus/pci/devices/" + pci + "/net";
   for (const auto& entry : fs::directory_iterator(net)) {
     fs::create_directories(entry.path() / "statistics");
@@ -150,7 +150,7 @@ void statistics(const Node& node, const std::string& pci, uint64_t bytes) {
 }  // namespace
 
 TEST_CASE("readyz says why the plugin is not ready, until kubelet has registered it") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   fs::create_directories(node.path("k/device-plugins"));
   Plugin plugin(node);
@@ -170,7 +170,7 @@ TEST_CASE("readyz says why the plugin is not ready, until kubelet has registered
 }
 
 TEST_CASE("readyz and the metrics say that the node, or a device of it, cannot be read") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   Plugin plugin(node);
@@ -199,7 +199,7 @@ TEST_CASE("readyz and the metrics say that the node, or a device of it, cannot b
 }
 
 TEST_CASE("healthz depends on the owner thread") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   fs::create_directories(node.path("k/device-plugins"));
   Plugin plugin(node);
@@ -217,7 +217,7 @@ TEST_CASE("healthz depends on the owner thread") {
 }
 
 TEST_CASE("the traffic of a device has the names of the pod that has it") {
-  const Node node;
+  const IgbNode node;
   TestKubelet kubelet(node.path("k"));
   Plugin plugin(node);
   plugin.run();
@@ -249,7 +249,7 @@ TEST_CASE("the traffic of a device has the names of the pod that has it") {
 }
 
 TEST_CASE("a kubelet that hangs delays a scrape for a moment, and probes not at all") {
-  const Node node;
+  const IgbNode node;
   TestKubelet kubelet(node.path("k"));
   Plugin plugin(node);
   plugin.run();
@@ -270,7 +270,7 @@ TEST_CASE("a kubelet that hangs delays a scrape for a moment, and probes not at 
 }
 
 TEST_CASE("scrapes during changes of the inventory are consistent", "[threads]") {
-  const Node node;
+  const IgbNode node;
   TestKubelet kubelet(node.path("k"));
   const auto owner = std::make_unique<Plugin>(node);  // see tests/support/tsan_filter
   Plugin& plugin = *owner;

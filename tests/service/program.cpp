@@ -11,7 +11,7 @@
 
 namespace vfrail::test {
 
-Program::Program(const Node& node, const std::vector<std::string>& more, const std::string& name,
+Program::Program(const IgbNode& node, const std::vector<std::string>& more, const std::string& name,
                  const std::vector<std::string>& command)
     : log_(node.path(name)) {
   std::vector<std::string> words = command;

@@ -15,7 +15,7 @@ namespace vfrail::test {
 class Program {
  public:
   // Its log is the file `name` of the node.
-  Program(const Node& node, const std::vector<std::string>& more, const std::string& name = "serve.log",
+  Program(const IgbNode& node, const std::vector<std::string>& more, const std::string& name = "serve.log",
           const std::vector<std::string>& command = {program_path("vfrail"), "serve"});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

@@ -57,7 +57,7 @@ class Mounted {
             node.device_info_dir()};
   }
 
-  const Node node;
+  const IgbNode node;
   TestKubelet kubelet;
 
  private:

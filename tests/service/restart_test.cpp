@@ -35,7 +35,7 @@ constexpr const char* kConfig = R"({"resourceList": [
 // The plugin on threads of this process.
 class InProcess {
  public:
-  InProcess(const Node& node, Registration way)
+  InProcess(const IgbNode& node, Registration way)
       : sys_(node.root()),
         config_(open_config(node.path("config.json"))),
         daemon_({.kubelet_root = node.path("k"),
@@ -280,7 +280,7 @@ class Site {
 
   const Registration way_;
   std::mt19937 random_;
-  const Node node_;
+  const IgbNode node_;
   TestKubelet kubelet_;
   std::unique_ptr<InProcess> plugin_;
   std::unique_ptr<Program> program_;

@@ -32,7 +32,7 @@ constexpr const char* kConfig =
     R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
   "selectors": {"vendors": ["8086"], "isRdma": true}}]})";
 
-std::vector<std::string> flags(const Node& node, const std::string& config = kConfig) {
+std::vector<std::string> flags(const IgbNode& node, const std::string& config = kConfig) {
   std::ofstream(node.path("config.json")) << config;
   return {"--config-file",     node.path("config.json"), "--root",
           node.root(),         "--kubelet-root",         node.path("k"),
@@ -73,7 +73,7 @@ std::set<std::string> inodes_in(const std::string& table) {
 
 TEST_CASE("serve registers, allocates, and leaves the files of pods when it ends") {
   const std::string way = GENERATE("watcher", "legacy");
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   const std::string sockets = node.path("k") + (way == "watcher" ? "/plugins_registry" : "/device-plugins");
@@ -100,7 +100,7 @@ TEST_CASE("serve registers, allocates, and leaves the files of pods when it ends
 }
 
 TEST_CASE("QUIT ends serve as TERM does") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   Program program(node, flags(node));
@@ -111,7 +111,7 @@ TEST_CASE("QUIT ends serve as TERM does") {
 }
 
 TEST_CASE("with CDI the runtime gets the nodes from the spec, which is removed after its device, once free") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   const auto words = with(flags(node), {"--use-cdi", "--cdi-dir", node.cdi_dir()});
@@ -137,7 +137,7 @@ TEST_CASE("with CDI the runtime gets the nodes from the spec, which is removed a
 
 TEST_CASE("the CDI specs of a bundle's devices stay while a container has the unit") {
   constexpr const char* kRails = "nvidia.com/rails";
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   const auto words = with(flags(node, R"({"resourceList": [{"resourcePrefix": "nvidia.com",
@@ -165,7 +165,7 @@ TEST_CASE("the CDI specs of a bundle's devices stay while a container has the un
 }
 
 TEST_CASE("a CDI folder that cannot be created stops serve with the remedy") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   fs::create_directories(node.path("k/plugins_registry"));
   Program program(node, with(flags(node), {"--use-cdi", "--cdi-dir", node.path("config.json/cdi")}));
@@ -174,7 +174,7 @@ TEST_CASE("a CDI folder that cannot be created stops serve with the remedy") {
 }
 
 TEST_CASE("HUP rescans the devices") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   const Program program(node, flags(node));
@@ -185,7 +185,7 @@ TEST_CASE("HUP rescans the devices") {
 }
 
 TEST_CASE("serve rescans the devices periodically") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   const Program program(node, with(flags(node), {"--rescan-interval", "1"}));
@@ -195,7 +195,7 @@ TEST_CASE("serve rescans the devices periodically") {
 }
 
 TEST_CASE("serve logs every kubelet call, once") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   Program program(node, with(flags(node), {"--log-format", "json"}));
@@ -231,7 +231,7 @@ TEST_CASE("serve logs every kubelet call, once") {
 }
 
 TEST_CASE("serve has metrics at --metrics-address, in a form that promtool accepts") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   const auto where = parse_listen_address("unix:" + node.path("m.sock"));
@@ -251,7 +251,7 @@ TEST_CASE("serve has metrics at --metrics-address, in a form that promtool accep
 }
 
 TEST_CASE("an invalid --metrics-address, or one in use, stops serve with the reason") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   Program wrong(node, with(flags(node), {"--metrics-address", "somewhere"}));
@@ -265,7 +265,7 @@ TEST_CASE("an invalid --metrics-address, or one in use, stops serve with the rea
 }
 
 TEST_CASE("the flag --probe-address serves health and readiness, and no metrics") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   const auto where = parse_listen_address("unix:" + node.path("p.sock"));
@@ -285,7 +285,7 @@ TEST_CASE("the flag --probe-address serves health and readiness, and no metrics"
 }
 
 TEST_CASE("a second serve takes over, and its socket survives the end of the first") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
   Program first(node, flags(node));
@@ -301,7 +301,7 @@ TEST_CASE("a second serve takes over, and its socket survives the end of the fir
 }
 
 TEST_CASE("serve after a crash replaces the stale socket") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   {
@@ -317,7 +317,7 @@ TEST_CASE("serve after a crash replaces the stale socket") {
 
 TEST_CASE(
     "an interface of a shared device that is down and cannot be brought up is in the log, with the reason") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   // A name that the machine of the test does not have.
@@ -344,7 +344,7 @@ TEST_CASE(
 }
 
 TEST_CASE("without knowing whether this is the host's network namespace serve says so") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   write_tree(node.root(), "proc/1/net/dev -> dev\n");
@@ -354,7 +354,7 @@ TEST_CASE("without knowing whether this is the host's network namespace serve sa
 }
 
 TEST_CASE("a device that the host uses is in the log with the reason, and a resource without devices") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   fs::create_directories(node.path("k/plugins_registry"));
   write_tree(node.root(),
@@ -373,7 +373,7 @@ TEST_CASE("a device that the host uses is in the log with the reason, and a reso
 }
 
 TEST_CASE("serve opens nothing on the network") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   const Program program(node, flags(node));
@@ -387,7 +387,7 @@ TEST_CASE("serve opens nothing on the network") {
 }
 
 TEST_CASE("what the peers' DaemonSets start serves: their flags without a subcommand, or their command") {
-  const Node node;
+  const IgbNode node;
   node.fill();
   const TestKubelet kubelet(node.path("k"));
   const std::string vfrail = test::program_path("vfrail");
@@ -428,7 +428,7 @@ TEST_CASE("what the peers' DaemonSets start serves: their flags without a subcom
 }
 
 TEST_CASE("a mistake of the administrator is one message and exit code 2") {
-  const Node node;
+  const IgbNode node;
   fs::create_directories(node.path("k/plugins_registry"));
   const auto refused = [&](const std::vector<std::string>& words) {
     Program program(node, words);

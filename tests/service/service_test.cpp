@@ -45,7 +45,7 @@ struct Served {
     return *std::move(client);
   }
 
-  Node node;
+  IgbNode node;
   Log log;
   std::mutex mutex;
   std::vector<RegistrationResult> results;

@@ -59,19 +59,19 @@ bool eventually(const std::function<bool()>& wanted) {
   return true;
 }
 
-Node::Node() { fs::create_directories(root()); }
+IgbNode::IgbNode() { fs::create_directories(root()); }
 
-void Node::fill() const {
+void IgbNode::fill() const {
   if (fs::exists(root() + "/sys")) return;
   write_tree(root(), source_text("tests/data/igb_node.sysfs"));
   write_uevents(root());
 }
 
-AllocatePlaces Node::places() const {
+AllocatePlaces IgbNode::places() const {
   return AllocatePlaces{.sys = SysRoot(root()), .device_info_dir = device_info_dir(), .run_dir = run_dir()};
 }
 
-Pool Node::pool() const {
+Pool IgbNode::pool() const {
   fill();
   Pool out = make_pool({});
   const SysRoot sys(root());
@@ -91,11 +91,11 @@ Pool Node::pool() const {
   return out;
 }
 
-void Node::remove_device(const std::string& address) const {
+void IgbNode::remove_device(const std::string& address) const {
   fs::remove(root() + "/sys/bus/pci/devices/" + address);
 }
 
-std::vector<std::string> Node::written() const {
+std::vector<std::string> IgbNode::written() const {
   std::vector<std::string> out;
   for (const std::string& folder : {device_info_dir(), run_dir() + "/promised"}) {
     std::error_code missing;

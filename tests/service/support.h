@@ -25,9 +25,9 @@ bool eventually(const std::function<bool()>& wanted);
 
 // The node of tests/data/igb_node.sysfs: eight VFs with RDMA, 0000:21:10.{0,2,4,6} on NUMA node 0 and
 // 0000:41:10.{0,2,4,6} on 1. Beside it the folders that `serve` writes to.
-class Node {
+class IgbNode {
  public:
-  Node();
+  IgbNode();
   // Makes the tree, once; pool() does it too. Tests that only stream do without, it has hundreds of files.
   void fill() const;
 

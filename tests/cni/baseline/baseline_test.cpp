@@ -259,7 +259,7 @@ TEST_CASE("a device whose record cannot be read is compared with its baseline be
   const std::string config =
       R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.0",)"
       R"("ipam":{"type":"fake-ipam"}})";
-  node.install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
+  node.install_lease_ipam("fake-ipam", kOneAddress);
   const size_t end = node.before.find('\n', node.before.find("netns 1 link vf0 "));
   const std::string clean = node.before.substr(0, end + 1);
   REQUIRE(node.add(config));

@@ -3,21 +3,19 @@
 #include "cni/node/device.h"
 
 #include "tests/cni/fake_node.h"
+#include "tests/support/sys_tree.h"
 
 namespace vfrail::test {
 namespace {
 
 using Catch::Contains;
 
-struct Tree {
-  TempDir dir;
+struct HostTree : SysTree {
+  using SysTree::SysTree;
+  Result<Device> find(const DeviceSelector& selector) { return find_device(sys, *host, selector); }
+
   FakeWorld world{dir.path("fake")};  // for a Kernel that is asked nothing
   std::unique_ptr<Kernel> host = world.open(FakeWorld::kHost);
-
-  explicit Tree(std::string_view manifest) { write_tree(dir.path("root"), manifest); }
-  Result<Device> find(const DeviceSelector& selector) {
-    return find_device(SysRoot(dir.path("root")), *host, selector);
-  }
 };
 
 DeviceSelector by_id(const std::string& text) {
@@ -39,7 +37,7 @@ std::string ifname_config(const std::string& keys) {
 }  // namespace
 
 TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that of the requested port") {
-  Tree tree(kTwoPorts);
+  HostTree tree(kTwoPorts);
   DeviceSelector selector = by_id("0000:03:00.0");
   CHECK(tree.find(selector)->netdev_names() == std::vector<std::string>{"b1"});
   selector.port = 2;
@@ -51,7 +49,7 @@ TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that
 }
 
 TEST_CASE("netdevs that no port distinguishes are all candidates") {
-  Tree tree(
+  HostTree tree(
       "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/x\n"
       "sys/bus/pci/devices/0000:03:00.0/net/b/\n"
       "sys/bus/pci/devices/0000:03:00.0/net/a/\n");
@@ -59,7 +57,7 @@ TEST_CASE("netdevs that no port distinguishes are all candidates") {
 }
 
 TEST_CASE("the netdev of a virtio device belongs to the PCI function above it") {
-  Tree tree(
+  HostTree tree(
       "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"
       "sys/bus/pci/devices/0000:00:05.0/virtio2/net/eth3/dev_port = 0\n");
   const auto device = tree.find(by_id("0000:00:05.0"));
@@ -68,7 +66,7 @@ TEST_CASE("the netdev of a virtio device belongs to the PCI function above it") 
 }
 
 TEST_CASE("an auxiliary device has its netdev and its RDMA device") {
-  Tree tree(
+  HostTree tree(
       "sys/bus/auxiliary/devices/mlx5_core.sf.4/driver -> ../../drivers/mlx5_core.sf\n"
       "sys/bus/auxiliary/devices/mlx5_core.sf.4/net/eth3/dev_port = 0\n"
       "sys/bus/auxiliary/devices/mlx5_core.sf.4/infiniband/mlx5_4/ports/1/link_layer = Ethernet\n"
@@ -80,7 +78,7 @@ TEST_CASE("an auxiliary device has its netdev and its RDMA device") {
 }
 
 TEST_CASE("a kernelpath to a function with several netdevs respects the requested port, too") {
-  Tree tree(
+  HostTree tree(
       "sys/devices/pci0000:00/0000:03:00.0/net/a/dev_port = 1\n"
       "sys/devices/pci0000:00/0000:03:00.0/net/b/dev_port = 0\n");
   DeviceSelector selector;
@@ -133,7 +131,7 @@ TEST_CASE("DEL fails and keeps the record when it cannot find out where the devi
 }
 
 TEST_CASE("a device bound to a variant of vfio-pci is for user space and needs no netdev") {
-  Tree tree("sys/bus/pci/devices/0000:03:02.1/driver -> ../../drivers/mlx5_vfio_pci\n");
+  HostTree tree("sys/bus/pci/devices/0000:03:02.1/driver -> ../../drivers/mlx5_vfio_pci\n");
   const auto device = tree.find(by_id("0000:03:02.1"));
   REQUIRE(device);
   CHECK(device->driver.is_user_space());
@@ -148,14 +146,14 @@ TEST_CASE("a driver that is not bound after a rebind is an error") {
       "sys/bus/pci/drivers/mlx5_core/unbind = x\n"
       "sys/bus/pci/drivers_probe = x\n";
   if (bound) files += "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/mlx5_core\n";
-  const Tree tree(files);
-  const auto done = rebind_driver(SysRoot(tree.dir.path("root")), *DeviceId::parse("0000:03:00.0"));
+  const HostTree tree(files);
+  const auto done = rebind_driver(tree.sys, *DeviceId::parse("0000:03:00.0"));
   CHECK(static_cast<bool>(done) == bound);
   if (!done) CHECK(done.error().id_text() == "VF-NO-DRIVER");
 }
 
 TEST_CASE("hwaddr means hardware, and what stands on it only where no hardware has the address") {
-  Tree tree("");
+  HostTree tree("");
   tree.world.add_vf("0000:21:10.0", "vf0");
   tree.world.stack(FakeWorld::kHost, "vf0", "macvlan0");
   DeviceSelector selector;

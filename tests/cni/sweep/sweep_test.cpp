@@ -26,25 +26,26 @@ constexpr const char* kAddresses =
     R"({"address":"fd00::2/64","gateway":"fd00::1"}],"routes":[{"dst":"0.0.0.0/0"},{"dst":"fd01::/64"}]})";
 
 // What kind of node, and what the network asks for.
-struct Scene {
+struct FaultScene {
   const char* name;
   const char* keys;
   int rdma_devices = 1;  // of the VF
 };
-constexpr Scene kPlain{
+constexpr FaultScene kPlain{
     "a VF whose PF is out of sight",
     R"("mtu":9000,"mac":"02:00:00:00:00:07","promisc":false,"allmulti":true,"txQLen":700,)"
     R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net/ipv4/tcp_rmem":"1 2 3"},"sourceRouting":true,)"};
-constexpr Scene kVfSettings{"a VF with settings at its PF",
-                            R"("mtu":9000,"mac":"02:00:00:00:00:07","vlan":100,"vlanQoS":3,"trust":"on",)"
-                            R"("vlanProto":"802.1ad","spoofchk":"off","min_tx_rate":10,"max_tx_rate":1000,)"
-                            R"("link_state":"enable",)"};
-constexpr Scene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
-constexpr Scene kRenamed{"two RDMA devices with names of the pod's own",
-                         R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
-constexpr Scene kCdi{"a VF whose container gets its nodes by CDI",
-                     R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
-const Scene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed, kCdi};
+constexpr FaultScene kVfSettings{
+    "a VF with settings at its PF",
+    R"("mtu":9000,"mac":"02:00:00:00:00:07","vlan":100,"vlanQoS":3,"trust":"on",)"
+    R"("vlanProto":"802.1ad","spoofchk":"off","min_tx_rate":10,"max_tx_rate":1000,)"
+    R"("link_state":"enable",)"};
+constexpr FaultScene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
+constexpr FaultScene kRenamed{"two RDMA devices with names of the pod's own",
+                              R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
+constexpr FaultScene kCdi{"a VF whose container gets its nodes by CDI",
+                          R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
+const FaultScene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed, kCdi};
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const size_t at = text.find(what);
@@ -53,8 +54,8 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }
 
 // A node with two VFs, each with an RDMA device, and two pods.
-struct Node : FakeNode {
-  explicit Node(const Scene& what = kPlain) : scene(what) {
+struct FaultNode : FakeNode {
+  explicit FaultNode(const FaultScene& what = kPlain) : scene(what) {
     add_devices();
     world.add_rdma(kVf, "mlx5_0");
     world.add_rdma("0000:21:10.2", "mlx5_1");
@@ -133,11 +134,11 @@ struct Node : FakeNode {
     return out;
   }
 
-  Scene scene;
+  FaultScene scene;
 };
 
-std::string pristine(const Scene& scene = kPlain) {
-  Node node(scene);
+std::string pristine(const FaultScene& scene = kPlain) {
+  FaultNode node(scene);
   REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   return node.everything();
 }
@@ -156,7 +157,7 @@ const Fault kFaults[] = {{EIO, FakeWorld::When::before},
 
 TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as it was") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   const auto added = node.add("c1", "/run/netns/a");
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
@@ -175,7 +176,7 @@ TEST_CASE("an ADD and a DEL give the pod its device and then leave the node as i
 
 TEST_CASE("the settings of a VF are set at its PF in one request, and restored") {
   const std::string before = pristine(kVfSettings);
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.world.vf(kVf).text() ==
         "mac 02:00:00:00:00:07, vlan 100 qos 3 802.1ad, min_tx_rate 10 max_tx_rate 1000, spoofchk off, trust "
@@ -197,9 +198,9 @@ TEST_CASE("the settings of a VF are set at its PF in one request, and restored")
 }
 
 TEST_CASE("a VF that is destroyed while a pod has it needs no restore, and DEL succeeds") {
-  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  const FaultScene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
   INFO(scene.name);
-  Node node(scene);
+  FaultNode node(scene);
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.destroy_vf(kVf);
   const auto deleted = node.del("c1", "/run/netns/a");
@@ -210,7 +211,7 @@ TEST_CASE("a VF that is destroyed while a pod has it needs no restore, and DEL s
 }
 
 TEST_CASE("a device bound to vfio is attached with an address from its PF, and released without a netdev") {
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   node.world.give_to_vfio(kVf);
   const std::string before = node.everything();
@@ -231,7 +232,7 @@ TEST_CASE("a device bound to vfio is attached with an address from its PF, and r
 }
 
 TEST_CASE("the settings of a VF are restored even when its namespace has ended") {
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   const std::string settings = node.world.vf(kVf).text();
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.end_netns("/run/netns/a");
@@ -242,7 +243,7 @@ TEST_CASE("the settings of a VF are restored even when its namespace has ended")
 }
 
 TEST_CASE("an address that the administrator had set is restored, for a VF that may not choose its own") {
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   const bool up = GENERATE(false, true);
   node.world.link("enp1s0f0v0").flags = up ? 1 : 0;
   const auto administered = MacAddress::parse("52:54:00:00:00:03");
@@ -258,7 +259,7 @@ TEST_CASE("an address that the administrator had set is restored, for a VF that 
 }
 
 TEST_CASE("a setting that the PF's driver refuses is named, and all settings are rolled back") {
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   REQUIRE(RecordStore::open(node.dir.path("state"), node.dir.path("locks")));
   node.world.add_pf("0000:41:00.0", "enp2s0f0").refuses = {.rate = VfRate{}};
   node.world.add_vf("0000:41:10.0", "enp2s0f0v0", "0000:41:00.0");
@@ -273,7 +274,7 @@ TEST_CASE("a setting that the PF's driver refuses is named, and all settings are
 }
 
 TEST_CASE("a DEL while the PF has no interface restores nothing, and can be repeated") {
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   const std::string settings = node.world.vf(kVf).text();
   REQUIRE(node.add("c1", "/run/netns/a"));
   const int elsewhere = node.world.add_netns("/run/netns/reload");
@@ -289,7 +290,7 @@ TEST_CASE("a DEL while the PF has no interface restores nothing, and can be repe
 }
 
 TEST_CASE("a VF whose old settings its PF's driver refuses is unclean until they are there again") {
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   const auto vlan = node.world.vf(kVf).vlan;
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.pf("0000:21:00.0").refuses = {.vlan = VfVlan{}};
@@ -310,7 +311,7 @@ TEST_CASE("a VF whose old settings its PF's driver refuses is unclean until they
 }
 
 TEST_CASE("a DEL of a device that was bound to vfio meanwhile has nothing to bring back") {
-  Node node;
+  FaultNode node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.give_to_vfio(kVf);
   SECTION("while its namespace lives") { CHECK(node.del("c1", "/run/netns/a")); }
@@ -323,7 +324,7 @@ TEST_CASE("a DEL of a device that was bound to vfio meanwhile has nothing to bri
 
 TEST_CASE("settings of a VF whose PF is not visible are refused with the reason") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   Request request = node.request(Command::add, node.config());
   request.config = replaced(request.config.text(), "\"mtu\"", "\"vlan\":5,\"mtu\"");
   const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
@@ -335,7 +336,7 @@ TEST_CASE("settings of a VF whose PF is not visible are refused with the reason"
 }
 
 TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for") {
-  Node node(kVfSettings);
+  FaultNode node(kVfSettings);
   const auto added = node.add("c1", "/run/netns/a");
   REQUIRE(added);
   Request request = node.request(Command::check, node.config());
@@ -353,7 +354,7 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
 
 TEST_CASE("an InfiniBand VF gets its GUID by rebinding its driver, and the old one is restored") {
   const std::string before = pristine(kInfiniband);
-  Node node(kInfiniband);
+  FaultNode node(kInfiniband);
   const auto added = node.add("c1", "/run/netns/a");
   REQUIRE(added);
   CHECK(added->mac.ends_with("00:11:22:33:44:55:66:77"));
@@ -366,7 +367,7 @@ TEST_CASE("an InfiniBand VF gets its GUID by rebinding its driver, and the old o
 
 TEST_CASE("where the PF reports no GUID, or 0, the VF gets that of its interface back, else none") {
   const bool reports = GENERATE(true, false);
-  Node node(kInfiniband);
+  FaultNode node(kInfiniband);
   const auto own = node.world.vf(kVf).port_guid;
   const std::string mac = node.world.link("enp1s0f0v0").mac.text();
   node.world.pf("0000:21:00.0").reports_guids = reports;
@@ -388,13 +389,13 @@ TEST_CASE("where the PF reports no GUID, or 0, the VF gets that of its interface
 }
 
 TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it was", "[sweep]") {
-  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  const FaultScene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
   INFO(scene.name);
   const std::string before = pristine(scene);
   int points = 0;
   for (const Fault& fault : kFaults) {
     for (int call = 1;; ++call) {
-      Node node(scene);
+      FaultNode node(scene);
       node.world.fail_call(call, fault.error, fault.when);
       const auto added = node.add("c1", "/run/netns/a");
       if (node.world.calls() < call) break;  // ADD makes fewer calls than this
@@ -413,13 +414,13 @@ TEST_CASE("an ADD in which any call of the kernel fails leaves the node as it wa
 
 TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then leaves the node as it was",
           "[sweep]") {
-  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  const FaultScene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
   INFO(scene.name);
   const std::string before = pristine(scene);
   int points = 0;
   for (const Fault& fault : kFaults) {
     for (int call = 1;; ++call) {
-      Node node(scene);
+      FaultNode node(scene);
       REQUIRE(node.add("c1", "/run/netns/a"));
       node.world.forget_faults();
       node.world.fail_call(call, fault.error, fault.when);
@@ -439,13 +440,13 @@ TEST_CASE("a DEL in which any call of the kernel fails can be repeated and then 
 }
 
 TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sweep]") {
-  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  const FaultScene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
   INFO(scene.name);
   const std::string before = pristine(scene);
   for (const bool netns_gone : {false, true}) {
     int points = 0;
     for (int call = 1;; ++call, ++points) {
-      Node node(scene);
+      FaultNode node(scene);
       node.world.kill_call(call);
       if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
       INFO("killed at call " << call << " (" << node.world.log().back() << ")"
@@ -472,18 +473,18 @@ TEST_CASE("an ADD killed at any call of the kernel is undone by DEL alone", "[sw
 }
 
 TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets the device", "[sweep]") {
-  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  const FaultScene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
   INFO(scene.name);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node(scene);
+    FaultNode node(scene);
     node.world.kill_call(call);
     if (!killed([&] { (void)node.add("c1", "/run/netns/a"); })) break;
     INFO("killed at call " << call << " (" << node.world.log().back() << ")");
     node.world.forget_faults();
     node.world.end_netns("/run/netns/a");
     const std::string settled = [&] {
-      Node fresh(scene);
+      FaultNode fresh(scene);
       fresh.world.end_netns("/run/netns/a");
       return fresh.world.snapshot();
     }();
@@ -500,12 +501,12 @@ TEST_CASE("an ADD killed at any call is no obstacle to the next pod that gets th
 }
 
 TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL", "[sweep]") {
-  const Scene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
+  const FaultScene scene = GENERATE(from_range(std::begin(kScenes), std::end(kScenes)));
   INFO(scene.name);
   const std::string before = pristine(scene);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node(scene);
+    FaultNode node(scene);
     REQUIRE(node.add("c1", "/run/netns/a"));
     node.world.forget_faults();
     node.world.kill_call(call);
@@ -521,7 +522,7 @@ TEST_CASE("a DEL killed at any call of the kernel is completed by the next DEL",
 
 TEST_CASE("RDMA devices have the requested names in the pod, and their own after they are restored") {
   const std::string before = pristine(kRenamed);
-  Node node(kRenamed);
+  FaultNode node(kRenamed);
   REQUIRE(node.add("c1", "/run/netns/a"));
   const std::string during = node.world.snapshot();
   CHECK(during.find("netns 2 rdma rdma0 uverbs0") != std::string::npos);
@@ -537,7 +538,7 @@ TEST_CASE("RDMA devices have the requested names in the pod, and their own after
 }
 
 TEST_CASE("an RDMA device whose own name is in use is returned under the pod's name") {
-  Node node(kRenamed);
+  FaultNode node(kRenamed);
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.rdma("mlx5_1").device.name = "mlx5_0";
   REQUIRE(node.del("c1", "/run/netns/a"));
@@ -549,7 +550,7 @@ TEST_CASE("an RDMA device whose own name is in use is returned under the pod's n
 }
 
 TEST_CASE("the name of an RDMA device in another pod is refused, and nothing stays changed") {
-  Node node(kRenamed);
+  FaultNode node(kRenamed);
   node.world.rdma("mlx5_1").device.name = "rdma0_1";
   node.world.rdma("rdma0_1").netns = 3;
   const std::string before = node.world.snapshot();
@@ -561,7 +562,7 @@ TEST_CASE("the name of an RDMA device in another pod is refused, and nothing sta
 }
 
 TEST_CASE("a second ADD of a device in use is refused as busy and changes nothing") {
-  Node node;
+  FaultNode node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   const std::string during = node.everything();
   const auto second = node.add("c2", "/run/netns/b");
@@ -572,7 +573,7 @@ TEST_CASE("a second ADD of a device in use is refused as busy and changes nothin
 }
 
 TEST_CASE("a second ADD of an active attachment is refused and changes nothing") {
-  Node node;
+  FaultNode node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   const std::string during = node.everything();
   const auto second = node.add("c1", "/run/netns/a");
@@ -583,7 +584,7 @@ TEST_CASE("a second ADD of an active attachment is refused and changes nothing")
 }
 
 TEST_CASE("an ADD under the name of a killed one restores that one's device first, whichever it was") {
-  Node node;
+  FaultNode node;
   node.world.kill_call(9);  // the device is in the pod
   REQUIRE(killed([&] { (void)node.add("c1", "/run/netns/a"); }));
   node.world.forget_faults();
@@ -601,7 +602,7 @@ TEST_CASE("an ADD under the name of a killed one restores that one's device firs
 }
 
 TEST_CASE("an RDMA device that is missing from a list of the kernel is searched again") {
-  Node node;
+  FaultNode node;
   node.return_timeout = std::chrono::seconds(30);
   node.world.rdma_lists_with_a_gap = 3;
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -613,7 +614,7 @@ TEST_CASE("an RDMA device that is missing from a list of the kernel is searched 
 
 TEST_CASE("a VF whose RDMA device is still in another namespace is not attached without it") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   node.world.rdma("mlx5_0").netns = 2;
   const auto host = node.world.open(FakeWorld::kHost);  // any change refreshes the tree
   REQUIRE(host->change_link(node.world.link("enp1s0f0v1").index, {.mtu = 1500}));
@@ -629,7 +630,7 @@ TEST_CASE("a VF whose RDMA device is still in another namespace is not attached 
 
 TEST_CASE("a VF whose RDMA device is in the middle of a move is not attached without it") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"umad0", "uverbs0"}, ""}));
   node.world.begin_rdma_move("mlx5_0", FakeWorld::kHost, 1);
   const auto added = node.add("c1", "/run/netns/a");
@@ -645,7 +646,7 @@ TEST_CASE("a VF whose RDMA device is in the middle of a move is not attached wit
 
 TEST_CASE("a device whose RDMA nodes differ from the allocated ones is not attached") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   const auto id = DeviceId::parse(kVf);
   REQUIRE(write_allocated_nodes(node.dir.path("run"), *id, {{"umad4", "uverbs4"}, ""}));
   const auto added = node.add("c1", "/run/netns/a");
@@ -659,7 +660,7 @@ TEST_CASE("DEL ends the nodes that its container was allocated, and not those of
   const bool of_older_version = GENERATE(false, true);
   const bool booted = GENERATE(false, true);
   CAPTURE(allocated_again, of_older_version, booted);
-  Node node;
+  FaultNode node;
   const auto allocate = [&] {
     REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"umad0", "uverbs0"}, ""}));
   };
@@ -685,7 +686,7 @@ TEST_CASE("DEL ends the nodes that its container was allocated, and not those of
 }
 
 TEST_CASE("a folder of allocated nodes that others can write keeps no pod from ending") {
-  Node node;
+  FaultNode node;
   const std::string before = node.world.snapshot();
   REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"umad0", "uverbs0"}, ""}));
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -698,7 +699,7 @@ TEST_CASE("a folder of allocated nodes that others can write keeps no pod from e
 }
 
 TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the spec is corrected") {
-  Node node(kCdi);
+  FaultNode node(kCdi);
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.spec_state() == "corrected");
   CHECK_FALSE(fs::exists(node.spec_path() + ".new"));
@@ -710,7 +711,7 @@ TEST_CASE("with CDI a device whose nodes have other numbers is attached, and the
 }
 
 TEST_CASE("a sandbox that is created again without another Allocate gets the nodes of its device, too") {
-  Node node(kCdi);
+  FaultNode node(kCdi);
   // An RDMA device that had the lowest number, at the time of the first ADD.
   node.world.add_rdma("0000:21:10.2", "mlx5_9");
   std::swap(node.world.rdma("mlx5_9").uverbs, node.world.rdma("mlx5_0").uverbs);
@@ -724,7 +725,7 @@ TEST_CASE("a sandbox that is created again without another Allocate gets the nod
 }
 
 TEST_CASE("a CDI spec that a killed ADD has written in part does not disturb the next ADD") {
-  Node node(kCdi);
+  FaultNode node(kCdi);
   std::ofstream(node.spec_path() + ".new") << "{\"cdi";
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.spec_state() == "corrected");
@@ -733,7 +734,7 @@ TEST_CASE("a CDI spec that a killed ADD has written in part does not disturb the
 
 TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the device is restored") {
   const std::string before = pristine(kCdi);
-  Node node(kCdi);
+  FaultNode node(kCdi);
   std::string reason;
   SECTION("unreadable") {
     std::ofstream(node.spec_path()) << "{}";
@@ -752,7 +753,7 @@ TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the de
 
 TEST_CASE("allocated nodes cannot make ADD rewrite a file that is not a CDI spec of vfrail") {
   const std::string before = pristine(kCdi);
-  Node node(kCdi);
+  FaultNode node(kCdi);
   fs::create_directories(node.dir.path("specs"));
   fs::create_directory_symlink(node.dir.path(), node.dir.path("specs/link"));
   const std::string name =
@@ -770,7 +771,7 @@ TEST_CASE("allocated nodes cannot make ADD rewrite a file that is not a CDI spec
 }
 
 TEST_CASE("a folder of allocated nodes that others can write is not read") {
-  Node node(kCdi);
+  FaultNode node(kCdi);
   const std::string promised = node.dir.path("run/promised");
   SECTION("open to all") { fs::permissions(promised, fs::perms::others_write, fs::perm_options::add); }
   SECTION("a link") {
@@ -784,14 +785,14 @@ TEST_CASE("a folder of allocated nodes that others can write is not read") {
 }
 
 TEST_CASE("allocated nodes whose CDI spec is gone are ignored: another plugin has the device") {
-  Node node(kCdi);
+  FaultNode node(kCdi);
   fs::remove(node.spec_path());
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK_FALSE(fs::exists(node.spec_path()));
 }
 
 TEST_CASE("a CDI spec without RDMA nodes gets none") {
-  Node node(kCdi);
+  FaultNode node(kCdi);
   const CdiSpec spec{"nvidia.com/net-pci", kVf, {.nodes = {{"/dev/vhost-net", "/dev/vhost-net", "rw"}}}};
   REQUIRE(write_cdi_spec(node.spec_path(), node.dir.path("spec.new"), spec));
   REQUIRE(node.add("c1", "/run/netns/a"));
@@ -799,7 +800,7 @@ TEST_CASE("a CDI spec without RDMA nodes gets none") {
 }
 
 TEST_CASE("a CDI spec is correct even where nothing moves") {
-  Node node(kCdi);
+  FaultNode node(kCdi);
   node.world.rdma_mode = RdmaNetnsMode::shared;
   REQUIRE(node.add("c1", "/run/netns/a"));
   CHECK(node.spec_state() == "corrected");
@@ -807,7 +808,7 @@ TEST_CASE("a CDI spec is correct even where nothing moves") {
 
 TEST_CASE("a namespace that ends while DEL waits returns the device") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   // The path is gone at once, the namespace itself, which has the link, a little later.
   node.world.end_netns("/run/netns/a");
@@ -828,7 +829,7 @@ TEST_CASE("a namespace that ends while DEL waits returns the device") {
 }
 
 TEST_CASE("a device whose old name is in use is restored under another name and is not lost") {
-  Node node;
+  FaultNode node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.add_veth(FakeWorld::kHost, "enp1s0f0v0");
   REQUIRE(node.del("c1", "/run/netns/a"));
@@ -836,7 +837,7 @@ TEST_CASE("a device whose old name is in use is restored under another name and 
 }
 
 TEST_CASE("a record from before a reboot is dropped, not applied") {
-  Node node;
+  FaultNode node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   node.world.end_netns("/run/netns/a");
   std::ofstream(node.dir.path("root/proc/sys/kernel/random/boot_id")) << "boot-2\n";
@@ -849,7 +850,7 @@ TEST_CASE("a record from before a reboot is dropped, not applied") {
 
 TEST_CASE("DEL with a refused configuration uses that of ADD") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   REQUIRE(node.add("c1", "/run/netns/a"));
   Request request = node.request(Command::del, node.config());
   request.config = std::string(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})");
@@ -862,7 +863,7 @@ TEST_CASE(
     "interrupts that cannot be saved are not in the record, which a roll-back removes if it is the saved "
     "one") {
   const std::string before = pristine();
-  Node node;
+  FaultNode node;
   const auto write = [&](const std::string& file, const std::string& text) {
     fs::create_directories(fs::path(node.dir.path(file)).parent_path());
     std::ofstream(node.dir.path(file)) << text;
@@ -892,7 +893,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a roll-back uses the names that RDMA devices have since their driver was rebound") {
-  Node node(kInfiniband);
+  FaultNode node(kInfiniband);
   node.after_rebind = [&] {
     node.after_rebind = nullptr;
     const uint32_t index = node.world.rdma("mlx5_0").device.index;

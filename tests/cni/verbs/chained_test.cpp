@@ -22,7 +22,7 @@ std::string chained(const std::string& keys, const std::string& previous = kPrev
 }
 const std::string kDevice = R"("deviceID":"0000:21:10.0",)";
 
-struct Node : TwoVfs {
+struct ChainedNode : TwoVfs {
   // What sriov-cni does to the netdev.
   void other_plugin_moves(const std::string& name = "vf0") {
     const auto pod = world.open(2);
@@ -37,7 +37,7 @@ struct Node : TwoVfs {
 TEST_CASE("behind another plugin only the RDMA device moves, and the previous result is printed") {
   const std::string device = GENERATE(as<std::string>(), kDevice, "");
   CAPTURE(device);
-  Node node;
+  ChainedNode node;
   node.other_plugin_moves();
   const std::string before = node.world.snapshot();
   const auto added = node.add(chained(device));
@@ -58,7 +58,7 @@ TEST_CASE("behind another plugin only the RDMA device moves, and the previous re
 }
 
 TEST_CASE("behind another plugin in shared mode nothing moves, and DEL leaves its netdev alone") {
-  Node node;
+  ChainedNode node;
   node.world.rdma_mode = RdmaNetnsMode::shared;
   node.other_plugin_moves();
   const std::string before = node.world.snapshot();
@@ -71,7 +71,7 @@ TEST_CASE("behind another plugin in shared mode nothing moves, and DEL leaves it
 }
 
 TEST_CASE("the kernel returns the RDMA device of a chained entry when the namespace ends") {
-  Node node;
+  ChainedNode node;
   node.other_plugin_moves();
   REQUIRE(node.add(chained(kDevice)));
   node.world.end_netns(kPod);
@@ -82,7 +82,7 @@ TEST_CASE("the kernel returns the RDMA device of a chained entry when the namesp
 }
 
 TEST_CASE("a chained entry that names another device than the pod's interface has is refused") {
-  Node node;
+  ChainedNode node;
   node.other_plugin_moves("vf1");
   const std::string before = node.world.snapshot();
   const auto added = node.add(chained(kDevice));
@@ -94,7 +94,7 @@ TEST_CASE("a chained entry that names another device than the pod's interface ha
 TEST_CASE("a chained entry with keys of the interface is refused") {
   const std::string keys = GENERATE(as<std::string>(), R"("mtu":1500,)", R"("ipam":{"type":"host-local"},)",
                                     R"("mac":"02:00:00:00:00:01",)");
-  Node node;
+  ChainedNode node;
   node.other_plugin_moves();
   const auto added = node.add(chained(kDevice + keys));
   REQUIRE_FALSE(added);
@@ -102,7 +102,7 @@ TEST_CASE("a chained entry with keys of the interface is refused") {
 }
 
 TEST_CASE("an interface that is not in the previous result is refused as in an unchained ADD") {
-  Node node;
+  ChainedNode node;
   node.other_plugin_moves();
   const auto added =
       node.add(chained(kDevice, R"({"interfaces":[{"name":"eth0","sandbox":"/run/netns/a"}]})"));
@@ -110,7 +110,7 @@ TEST_CASE("an interface that is not in the previous result is refused as in an u
 }
 
 TEST_CASE("of two entries of vfrail the first attaches everything, and either DEL detaches it") {
-  Node node;
+  ChainedNode node;
   const std::string before = node.world.snapshot();
   const auto first = node.add(kFirst);
   REQUIRE(first);
@@ -132,7 +132,7 @@ TEST_CASE("a chained ADD in which any kernel call fails leaves the other plugin'
   int points = 0;
   for (const auto when : {FakeWorld::When::before, FakeWorld::When::after}) {
     for (int call = 1;; ++call) {
-      Node node;
+      ChainedNode node;
       node.other_plugin_moves();
       const std::string before = node.world.snapshot();
       node.world.forget_faults();
@@ -156,7 +156,7 @@ TEST_CASE("keys of the second of two entries of vfrail, which would have no effe
                R"("sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1"})", R"("promisc":true)",
                R"("rdmaName":"rdma0")", R"("nccl":{"NCCL_IB_TC":"106"})");
   CAPTURE(key);
-  Node node;
+  ChainedNode node;
   const auto first = node.add(kFirst);
   REQUIRE(first);
   const std::string during = node.world.snapshot();
@@ -168,7 +168,7 @@ TEST_CASE("keys of the second of two entries of vfrail, which would have no effe
 }
 
 TEST_CASE("what both entries of vfrail have, and what a pod's annotation adds to each, is accepted") {
-  Node node;
+  ChainedNode node;
   const std::string both = R"("rdmaName":"rdma0","nccl":{"NCCL_IB_TC":"106"},"args":{"cni":{"mtu":1400}},)";
   const auto first = node.add(R"({"cniVersion":"1.0.0","name":"n","type":"sriov",)" + both +
                               R"("deviceID":"0000:21:10.0"})");
@@ -180,7 +180,7 @@ TEST_CASE("what both entries of vfrail have, and what a pod's annotation adds to
 
 TEST_CASE(
     "an entry of type rdma without a previous result is refused, as by rdma-cni, and its DEL succeeds") {
-  Node node;
+  ChainedNode node;
   const std::string before = node.world.snapshot();
   const std::string config = R"({"cniVersion":"1.0.0","name":"n","type":"rdma","deviceID":"0000:21:10.0"})";
   const auto added = node.add(config);

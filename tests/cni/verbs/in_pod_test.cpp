@@ -76,7 +76,7 @@ TEST_CASE("a pod's own way to make link-local addresses does not move the GID") 
 }
 
 TEST_CASE("a pod is attached without IPv6, in the kernel or on the interface") {
-  GidNode node(R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
+  GidNode node(kOneAddress);
   SECTION("the kernel") { node.world.no_ipv6 = true; }
   SECTION("an MTU that is too small for it") { node.world.link("vf0").mtu = 1000; }
   const auto result = node.add(kConfig);

@@ -15,17 +15,12 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Contains;
 
-constexpr const char* kFirst = "0000:21:10.0";
-constexpr const char* kSecond = "0000:21:10.2";
-
 // A pod with two networks, whose devices were allocated with podFiles.
-struct FilesNode : TwoVfs {
+struct FilesNode : TrainPod {
   explicit FilesNode(bool cdi = true) {
-    args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
-    install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
     REQUIRE(log.open_file(dir.path("log")));
     log.set_level(LogLevel::warning);
-    for (const char* device : {kFirst, kSecond}) cdi ? allocate_by_cdi(device) : allocate(device);
+    for (const char* device : {kFirstVf, kSecondVf}) cdi ? allocate_by_cdi(device) : allocate(device);
   }
   std::string run_folder() const { return dir.path("run"); }
   std::string spec_path(const std::string& device) const { return dir.path("vfrail-" + device + ".json"); }
@@ -94,68 +89,68 @@ constexpr const char* kBoth =
 TEST_CASE("the files have all networks of the pod after each ADD and DEL, and end with the last one") {
   FilesNode node;
   const std::string none = default_folder(node.run_folder());
-  node.add("net1", kFirst);
+  node.add("net1", kFirstVf);
   CHECK(node.nccl() == "# vfrail: net1\nNCCL_IB_HCA==mlx5_0:1\nNCCL_IB_GID_INDEX=3\nNCCL_IB_TC=106\n");
-  CHECK(node.source(kFirst) == node.folder());
-  CHECK(node.source(kSecond) == none);
-  node.add("net2", kSecond);
+  CHECK(node.source(kFirstVf) == node.folder());
+  CHECK(node.source(kSecondVf) == none);
+  node.add("net2", kSecondVf);
   CHECK(node.nccl() == kBoth);
   CHECK(node.file(node.folder() + "/ucx.conf") == "# vfrail: net1 net2\nUCX_NET_DEVICES=mlx5_0:1,mlx5_1:1\n");
   CHECK_THAT(node.file(node.folder() + "/pod.json"), Contains("\"train-0\"") && Contains("\"net2\""));
-  for (const char* device : {kFirst, kSecond}) CHECK(node.source(device) == node.folder());
+  for (const char* device : {kFirstVf, kSecondVf}) CHECK(node.source(device) == node.folder());
   CHECK((fs::status(node.folder()).permissions() & fs::perms::mask) == fs::perms(0755));
   CHECK((fs::status(node.folder() + "/nccl.conf").permissions() & fs::perms::mask) == fs::perms(0644));
-  node.del("net1", kFirst);
+  node.del("net1", kFirstVf);
   CHECK(node.nccl() == "# vfrail: net2\nNCCL_IB_HCA==mlx5_1:1\nNCCL_IB_GID_INDEX=3\nNCCL_IB_TC=106\n");
-  CHECK(node.source(kFirst) == none);
-  CHECK(node.source(kSecond) == node.folder());
-  node.del("net2", kSecond);
+  CHECK(node.source(kFirstVf) == none);
+  CHECK(node.source(kSecondVf) == node.folder());
+  node.del("net2", kSecondVf);
   CHECK_FALSE(fs::exists(node.folder()));
-  CHECK(node.source(kSecond) == none);
+  CHECK(node.source(kSecondVf) == none);
   CHECK(node.no_state());
   CHECK(node.text("log").empty());
 }
 
 TEST_CASE("a sandbox that is made again without another Allocate has its own files") {
   FilesNode node;
-  node.add("net1", kFirst);
+  node.add("net1", kFirstVf);
   const std::string old = node.folder();
   // Its DEL comes late, when another sandbox has the device already.
   node.world.end_netns(kPod);
   node.world.add_veth(node.world.add_netns(kPod), "eth0");
   node.container = "c2";
-  node.add("net1", kFirst);
-  CHECK(node.source(kFirst) == node.folder());
+  node.add("net1", kFirstVf);
+  CHECK(node.source(kFirstVf) == node.folder());
   node.container = "c1";
-  node.del("net1", kFirst);
+  node.del("net1", kFirstVf);
   CHECK_FALSE(fs::exists(old));
-  CHECK(node.source(kFirst) == pod_folder(node.run_folder(), "c2"));
+  CHECK(node.source(kFirstVf) == pod_folder(node.run_folder(), "c2"));
 }
 
 TEST_CASE("without CDI each device's folder has the files of the whole pod, and is empty after DEL") {
   FilesNode node(false);
-  node.add("net1", kFirst);
-  node.add("net2", kSecond);
-  for (const char* device : {kFirst, kSecond}) {
+  node.add("net1", kFirstVf);
+  node.add("net2", kSecondVf);
+  for (const char* device : {kFirstVf, kSecondVf}) {
     const std::string folder = device_files_folder(node.run_folder(), device);
     CHECK(node.file(folder + "/nccl.conf") == kBoth);
     CHECK(fs::exists(folder + "/pod.json"));
   }
-  node.del("net1", kFirst);
-  const std::string folder = device_files_folder(node.run_folder(), kFirst);
+  node.del("net1", kFirstVf);
+  const std::string folder = device_files_folder(node.run_folder(), kFirstVf);
   CHECK(fs::file_size(folder + "/nccl.conf") == 0);
   CHECK_FALSE(fs::exists(folder + "/pod.json"));
-  CHECK_THAT(node.file(device_files_folder(node.run_folder(), kSecond) + "/nccl.conf"),
+  CHECK_THAT(node.file(device_files_folder(node.run_folder(), kSecondVf) + "/nccl.conf"),
              Contains("# vfrail: net2\n"));
 }
 
 TEST_CASE("a folder of the device plugin that is a link leads nowhere") {
   FilesNode node(false);
-  const std::string folder = device_files_folder(node.run_folder(), kFirst);
+  const std::string folder = device_files_folder(node.run_folder(), kFirstVf);
   fs::remove_all(folder);
   fs::create_directories(node.dir.path("elsewhere"));
   fs::create_symlink(node.dir.path("elsewhere"), folder);
-  node.add("net1", kFirst);
+  node.add("net1", kFirstVf);
   CHECK(fs::is_empty(node.dir.path("elsewhere")));
   CHECK_THAT(node.text("log"), Contains("VF-POD-FILES") && Contains("link"));
 }
@@ -163,29 +158,29 @@ TEST_CASE("a folder of the device plugin that is a link leads nowhere") {
 TEST_CASE("files that cannot be written fail no pod, and its containers keep the default") {
   FilesNode node;
   std::ofstream(node.dir.path("run/pods")) << "in the way";
-  node.add("net1", kFirst);
-  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+  node.add("net1", kFirstVf);
+  CHECK(node.source(kFirstVf) == default_folder(node.run_folder()));
   CHECK_THAT(node.text("log"), Contains("VF-POD-FILES") && Contains("run/pods"));
-  node.del("net1", kFirst);
+  node.del("net1", kFirstVf);
   CHECK(node.no_state());
 }
 
 TEST_CASE("files that DEL cannot remove fail no DEL, and a sweep removes them") {
   FilesNode node;
-  node.add("net1", kFirst);
+  node.add("net1", kFirstVf);
   // Somebody has broken the spec, and mends it later.
-  const std::string spec = node.file(node.spec_path(kFirst));
-  std::ofstream(node.spec_path(kFirst)) << "{";
-  node.del("net1", kFirst);
+  const std::string spec = node.file(node.spec_path(kFirstVf));
+  std::ofstream(node.spec_path(kFirstVf)) << "{";
+  node.del("net1", kFirstVf);
   CHECK_THAT(node.text("log"), Contains("VF-POD-FILES"));
   CHECK(node.no_state());
-  std::ofstream(node.spec_path(kFirst)) << spec;
-  CHECK(node.source(kFirst) == node.folder());
+  std::ofstream(node.spec_path(kFirstVf)) << spec;
+  CHECK(node.source(kFirstVf) == node.folder());
   const SweepReport report = node.sweep();
   CHECK(report.all_well());
   CHECK_THAT(report.text(), Contains("files of container c1"));
   CHECK_FALSE(fs::exists(node.folder()));
-  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+  CHECK(node.source(kFirstVf) == default_folder(node.run_folder()));
   CHECK_THAT(node.sweep().text(), !Contains("files of container"));
 }
 
@@ -194,15 +189,15 @@ TEST_CASE("a killed DEL, after which an ADD of the same name is refused, leaves 
   for (int call = 1;; ++call) {
     CAPTURE(call);
     FilesNode node;
-    node.add("net1", kFirst);
+    node.add("net1", kFirstVf);
     node.world.forget_faults();
     node.world.kill_call(call);
-    const bool died = killed([&] { (void)node.verb(Command::del, "net1", kFirst); });
+    const bool died = killed([&] { (void)node.verb(Command::del, "net1", kFirstVf); });
     node.world.forget_faults();
     const auto added = node.verb(Command::add, "net1", "0000:21:1f.7");
     REQUIRE_FALSE(added);
     if (added.error().code != Errc::exists) ++refused_without_a_device;
-    node.del("net1", kFirst);
+    node.del("net1", kFirstVf);
     CHECK_FALSE(fs::exists(node.folder()));
     if (!died) break;
   }
@@ -211,17 +206,17 @@ TEST_CASE("a killed DEL, after which an ADD of the same name is refused, leaves 
 
 TEST_CASE("DEL of the last attachment, whose record cannot be read, removes the files") {
   FilesNode node;
-  node.add("net1", kFirst);
+  node.add("net1", kFirstVf);
   for (const auto& record : fs::directory_iterator(node.dir.path("state/attachments")))
     if (record.is_regular_file()) std::ofstream(record.path()) << "{";
-  node.del("net1", kFirst);
+  node.del("net1", kFirstVf);
   CHECK_FALSE(fs::exists(node.folder()));
-  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+  CHECK(node.source(kFirstVf) == default_folder(node.run_folder()));
 }
 
 TEST_CASE("the pod's files are not written by another process until the record of a DEL is removed") {
   FilesNode node;
-  node.add("net1", kFirst);
+  node.add("net1", kFirstVf);
   node.process([&](World& first) {
     const auto record = *first.store.load({node.container, "net1"});
     const auto lock = leave_pod_files(*record, first);
@@ -237,16 +232,16 @@ TEST_CASE("the pod's files are not written by another process until the record o
 
 TEST_CASE("a late DEL without CDI leaves the files of the pod that has the device by now") {
   FilesNode node(false);
-  node.add("net1", kFirst);
+  node.add("net1", kFirstVf);
   node.world.end_netns(kPod);
   node.world.add_veth(node.world.add_netns(kPod), "eth0");
   node.container = "c2";
-  node.add("net1", kFirst);
-  const std::string files = device_files_folder(node.run_folder(), kFirst) + "/";
+  node.add("net1", kFirstVf);
+  const std::string files = device_files_folder(node.run_folder(), kFirstVf) + "/";
   const std::string before = node.file(files + kNcclFile);
   CHECK_THAT(before, Contains("NCCL_IB_HCA"));
   node.container = "c1";
-  node.del("net1", kFirst);
+  node.del("net1", kFirstVf);
   CHECK(node.file(files + kNcclFile) == before);
   CHECK(fs::exists(files + kPodFile));
 }
@@ -267,20 +262,20 @@ TEST_CASE("a CDI spec whose device is no device names no file that is locked, an
 
 TEST_CASE("a mount of somebody else is left alone") {
   FilesNode node;
-  auto spec = **read_cdi_spec(node.spec_path(kFirst));
+  auto spec = **read_cdi_spec(node.spec_path(kFirstVf));
   spec.edits.mounts = {{"/opt/theirs", "/run/vfrail"}, {"/opt/nccl.conf", "/etc/nccl.conf"}};
-  REQUIRE(write_cdi_spec(node.spec_path(kFirst), node.dir.path("spec.new"), spec));
-  node.add("net1", kFirst);
-  CHECK((**read_cdi_spec(node.spec_path(kFirst))).edits == spec.edits);
+  REQUIRE(write_cdi_spec(node.spec_path(kFirstVf), node.dir.path("spec.new"), spec));
+  node.add("net1", kFirstVf);
+  CHECK((**read_cdi_spec(node.spec_path(kFirstVf))).edits == spec.edits);
   CHECK_FALSE(node.nccl().empty());
 }
 
 TEST_CASE("an ADD that is rolled back leaves no files") {
   FilesNode node;
   node.print_result = [](const AddResult&) { return Error{Errc::system, 0, "the runtime is gone"}; };
-  CHECK_FALSE(node.verb(Command::add, "net1", kFirst));
+  CHECK_FALSE(node.verb(Command::add, "net1", kFirstVf));
   CHECK_FALSE(fs::exists(node.folder()));
-  CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+  CHECK(node.source(kFirstVf) == default_folder(node.run_folder()));
 }
 
 TEST_CASE("an ADD that is killed at any call of the kernel leaves files that its DEL removes") {
@@ -288,11 +283,11 @@ TEST_CASE("an ADD that is killed at any call of the kernel leaves files that its
     CAPTURE(call);
     FilesNode node;
     node.world.kill_call(call);
-    const bool died = killed([&] { (void)node.verb(Command::add, "net1", kFirst); });
+    const bool died = killed([&] { (void)node.verb(Command::add, "net1", kFirstVf); });
     node.world.forget_faults();
-    node.del("net1", kFirst);
+    node.del("net1", kFirstVf);
     CHECK_FALSE(fs::exists(node.folder()));
-    CHECK(node.source(kFirst) == default_folder(node.run_folder()));
+    CHECK(node.source(kFirstVf) == default_folder(node.run_folder()));
     if (!died) return;
   }
 }

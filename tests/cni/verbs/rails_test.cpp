@@ -15,15 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Contains;
 
-constexpr const char* kFirst = "0000:21:10.0";
-constexpr const char* kSecond = "0000:21:10.2";
-
-struct RailsNode : TwoVfs {
-  RailsNode() {
-    args = "K8S_POD_NAMESPACE=team;K8S_POD_NAME=train-0";
-    install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
-    allocate("rdma/hca", {kFirst, kSecond});
-  }
+struct RailsNode : TrainPod {
+  RailsNode() { allocate("rdma/hca", {kFirstVf, kSecondVf}); }
   void allocate(const std::string& resource, const std::vector<std::string>& devices) const {
     AllocatedUnit unit{"bundle-0", resource, {}};
     for (const std::string& device : devices) unit.devices.push_back(*DeviceId::parse(device));
@@ -89,8 +82,8 @@ TEST_CASE("one ADD attaches every device of the unit, and one DEL restores them 
   RailsNode node;
   const std::string before = node.everything();
   REQUIRE(node.add());
-  CHECK(node.in_pod("net1").parent_device == kFirst);
-  CHECK(node.in_pod("net1r1").parent_device == kSecond);
+  CHECK(node.in_pod("net1").parent_device == kFirstVf);
+  CHECK(node.in_pod("net1r1").parent_device == kSecondVf);
   const Json& interfaces = *node.printed.find("interfaces");
   REQUIRE(interfaces.as_array()->size() == 2);
   CHECK(*(*interfaces.as_array())[1].find("name") == Json("net1r1"));
@@ -117,9 +110,9 @@ TEST_CASE("CHECK holds for all rails, and names the one that differs") {
 
 TEST_CASE("a unit of which one rail cannot be attached is not attached at all") {
   RailsNode node;
-  node.allocate("rdma/hca", {kFirst, "0000:21:1f.7"});
+  node.allocate("rdma/hca", {kFirstVf, "0000:21:1f.7"});
   CHECK_THAT(node.refusal(RailsNode::config()), Contains("rail 1 (net1r1, 0000:21:1f.7)"));
-  node.allocate("rdma/hca", {kFirst, kSecond});
+  node.allocate("rdma/hca", {kFirstVf, kSecondVf});
   node.print_fails = true;
   CHECK_THAT(node.refusal(RailsNode::config()), Contains("the runtime is gone"));
 }
@@ -143,10 +136,10 @@ TEST_CASE("each rail has the addresses, names and routing table that the network
       R"(,"IPAM":{"type":"shows","range":"10.9.0.0/24","log":"x"},"sourceRouting":true,"rdmaName":"rdmaRAIL")"
       R"(,"runtimeConfig":{"deviceID":"bundle-0"})"
       R"(,"rails":{"ifname":"railRAIL","ipam":[{"range":"10.1.0.0/16"},{"range":"10.2.0.0/16"},{}]})")));
-  CHECK(node.in_pod("rail1").parent_device == kSecond);
+  CHECK(node.in_pod("rail1").parent_device == kSecondVf);
   CHECK_THAT(node.text("asked.net1"), Contains("10.1.0.0/16") && Contains(R"("log":"x")"));
   CHECK_THAT(node.text("asked.rail1"), Contains("10.2.0.0/16") && Contains(R"("log":"x")"));
-  CHECK_THAT(node.text("asked.rail1"), Contains(kSecond) && !Contains("bundle-0"));
+  CHECK_THAT(node.text("asked.rail1"), Contains(kSecondVf) && !Contains("bundle-0"));
   CHECK(node.has("rdma0"));
   CHECK(node.has("rdma1"));
   std::set<uint32_t> tables;
@@ -185,10 +178,10 @@ TEST_CASE(
   CHECK_THAT(node.refusal(RailsNode::config("", "bundle-7")),
              Contains("bundle-7 are not known") && Contains("Delete the pod"));
   CHECK(node.del(RailsNode::config("", "bundle-7")));
-  node.allocate("rdma/other", {kSecond});
+  node.allocate("rdma/other", {kSecondVf});
   CHECK_THAT(node.refusal(RailsNode::config()), Contains("rdma/hca and of rdma/other") && Contains("rails"));
   REQUIRE(node.add(RailsNode::config(R"(,"rails":{"resource":"rdma/other"})")));
-  CHECK(node.in_pod("net1").parent_device == kSecond);
+  CHECK(node.in_pod("net1").parent_device == kSecondVf);
 }
 
 TEST_CASE("DEL restores the recorded rails when neither the unit nor the configuration is known any more") {
@@ -203,7 +196,7 @@ TEST_CASE("DEL restores the recorded rails when neither the unit nor the configu
   CHECK(may_have_rails(node.request(Command::del, text)));
   REQUIRE(node.del(text));
   CHECK(node.everything() == before);
-  CHECK_FALSE(may_have_rails(node.request(Command::del, RailsNode::config("", kFirst))));
+  CHECK_FALSE(may_have_rails(node.request(Command::del, RailsNode::config("", kFirstVf))));
 }
 
 TEST_CASE("a DEL that cannot read a record of the container fails, and is completed when it can") {
@@ -215,7 +208,7 @@ TEST_CASE("a DEL that cannot read a record of the container fails, and is comple
   fs::rename(record, record + ".away");
   fs::create_directory(record);
   CHECK_FALSE(node.del());
-  CHECK(node.in_pod("net1r1").parent_device == kSecond);
+  CHECK(node.in_pod("net1r1").parent_device == kSecondVf);
   fs::remove(record);
   fs::rename(record + ".away", record);
   REQUIRE(node.del());
@@ -261,7 +254,7 @@ TEST_CASE("GC's list for the IPAM plugin has the rails of valid attachments") {
   const auto gc = [&](const std::string& container) {
     const std::string text = RailsNode::config(R"(,"cni.dev/valid-attachments":[{"containerID":")" +
                                                    container + R"(","ifname":"net1"}],"cniVersion":"1.1.0")",
-                                               kFirst);
+                                               kFirstVf);
     return node.process([&](World& outside) { return vfrail::gc(node.request(Command::gc, text), outside); });
   };
   REQUIRE(gc("c1"));

@@ -21,8 +21,8 @@ constexpr const char* kVf = "0000:21:10.0";
 constexpr const char* kName = "enp1s0f0v0";
 
 // A VF with an RDMA device and settings at its PF, and a pod.
-struct Node : FakeNode {
-  Node() {
+struct ReconciledNode : FakeNode {
+  ReconciledNode() {
     world.add_pf("0000:21:00.0", "enp1s0f0");
     world.add_vf(kVf, kName, "0000:21:00.0");
     world.vf(kVf).vlan = VfVlan{7, 0, 0x8100};
@@ -32,7 +32,7 @@ struct Node : FakeNode {
     world.link(kName).altnames = {"rail0"};
     world.add_netns(kPod);
     world.add_netns("/run/netns/b");
-    install_lease_ipam("fake-ipam", R"({"cniVersion":"1.0.0","ips":[{"address":"10.9.0.2/24"}]})");
+    install_lease_ipam("fake-ipam", kOneAddress);
     REQUIRE(RecordStore::open(dir.path("state"), dir.path("locks")));
     makes_state_folder = false;
   }
@@ -95,7 +95,7 @@ struct Node : FakeNode {
 };
 
 std::string pristine(bool pod_ended = false) {
-  Node node;
+  ReconciledNode node;
   if (pod_ended) node.world.end_netns(kPod);
   return node.everything();
 }
@@ -113,13 +113,13 @@ bool only_looked(const FakeWorld& world) {
 }  // namespace
 
 TEST_CASE("a sweep of a node without attachments does nothing") {
-  Node node;
+  ReconciledNode node;
   CHECK(node.sweep() == "nothing to do\n");
   CHECK(node.everything() == pristine());
 }
 
 TEST_CASE("a sweep leaves an active attachment alone") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   const std::string during = node.everything();
   CHECK(node.sweep() ==
@@ -128,7 +128,7 @@ TEST_CASE("a sweep leaves an active attachment alone") {
 }
 
 TEST_CASE("a sweep restores the device and releases the address of a pod that ended without DEL") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   CHECK(node.sweep() ==
@@ -139,11 +139,11 @@ TEST_CASE("a sweep restores the device and releases the address of a pod that en
 }
 
 TEST_CASE("the address of an ended pod is released even when another pod has its device") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   node.container = "c2";
-  const Request second = node.request(Command::add, Node::config(), "/run/netns/b");
+  const Request second = node.request(Command::add, ReconciledNode::config(), "/run/netns/b");
   node.container = "c1";
   REQUIRE(node.process([&](World& w) { return vfrail::add(second, w); }));
   const std::string during = node.world.snapshot();
@@ -163,7 +163,7 @@ TEST_CASE("a sweep escapes control characters in names, because terminals print 
 }
 
 TEST_CASE("a sweep waits for a device that the kernel has not yet returned") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   const auto host = node.world.open(FakeWorld::kHost);
@@ -178,7 +178,7 @@ TEST_CASE("a sweep waits for a device that the kernel has not yet returned") {
 TEST_CASE("an ADD killed at any call is undone by a sweep alone", "[sweep]") {
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node;
+    ReconciledNode node;
     node.world.kill_call(call);
     if (!killed([&] { (void)node.add(); })) break;
     INFO("killed at call " << call << " (" << node.world.log().back() << ")");
@@ -202,7 +202,7 @@ TEST_CASE("an ADD killed at any call is undone by a sweep alone", "[sweep]") {
 TEST_CASE("a DEL killed at any call is completed by a sweep alone", "[sweep]") {
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node;
+    ReconciledNode node;
     REQUIRE(node.add());
     node.world.forget_faults();
     node.world.kill_call(call);
@@ -221,7 +221,7 @@ TEST_CASE("a sweep in which any call fails, or is the last one, is completed by 
   const bool kill = GENERATE(false, true);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node;
+    ReconciledNode node;
     REQUIRE(node.add());
     node.world.end_netns(kPod);
     node.world.forget_faults();
@@ -243,7 +243,7 @@ TEST_CASE("a sweep in which any call fails, or is the last one, is completed by 
 
 // The call of an ADD that is the first to change something: what comes before only reads.
 int first_change() {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   const auto& log = node.world.log();
   const auto at = std::find_if(log.begin(), log.end(),
@@ -252,7 +252,7 @@ int first_change() {
 }
 
 TEST_CASE("a dry run reports what a sweep would do and changes nothing") {
-  Node node;
+  ReconciledNode node;
   SECTION("ended") {
     REQUIRE(node.add());
     node.world.end_netns(kPod);
@@ -279,14 +279,14 @@ TEST_CASE("a dry run reports what a sweep would do and changes nothing") {
 }
 
 TEST_CASE("a dry run does not create a missing state folder") {
-  Node node;
+  ReconciledNode node;
   fs::remove_all(node.dir.path("state"));
   CHECK(node.sweep({.dry_run = true}) == "nothing to do\n");
   CHECK_FALSE(fs::exists(node.dir.path("state")));
 }
 
 TEST_CASE("a record from before a reboot is removed, its address released, the device not touched") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   node.write("root/proc/sys/kernel/random/boot_id", "boot-2\n");
@@ -299,7 +299,7 @@ TEST_CASE("a record from before a reboot is removed, its address released, the d
 }
 
 TEST_CASE("a device that its pod has moved to another namespace is left alone and reported") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   const auto pod = node.world.open(*node.world.netns_at(kPod));
   const auto other = node.world.open(*node.world.netns_at("/run/netns/b"));
@@ -310,7 +310,7 @@ TEST_CASE("a device that its pod has moved to another namespace is left alone an
 }
 
 TEST_CASE("a device of an ended pod that is in another pod by now is not touched, which is an error") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   const auto host = node.world.open(FakeWorld::kHost);
@@ -328,7 +328,7 @@ TEST_CASE("a device of an ended pod that is in another pod by now is not touched
 }
 
 TEST_CASE("a device that another plugin has given to a running pod is not taken out of it") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   const int b = *node.world.netns_at("/run/netns/b");
@@ -357,7 +357,7 @@ TEST_CASE("a device that another plugin has given to a running pod is not taken 
 }
 
 TEST_CASE("a pod whose path is gone while a process of it lives has not ended") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   const int pod = *node.world.netns_at(kPod);
   const auto link = fs::path(node.dir.path("root/proc/77/ns/net"));
@@ -378,7 +378,7 @@ TEST_CASE("a pod whose path is gone while a process of it lives has not ended") 
 }
 
 TEST_CASE("an ADD does not take a device that a running pod has moved to a namespace of its own") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   const auto link = fs::path(node.dir.path("root/proc/77/ns/net"));
   const int nested = node.world.add_netns(link);
@@ -395,7 +395,7 @@ TEST_CASE("an ADD does not take a device that a running pod has moved to a names
 }
 
 TEST_CASE("whether an RDMA device is in the host is known by its index, whoever has its name") {
-  Node node;
+  ReconciledNode node;
   node.world.add_vf("0000:21:10.2", "enp1s0f0v1");
   node.world.add_rdma("0000:21:10.2", "mlx5_1");
   REQUIRE(node.add());
@@ -413,7 +413,7 @@ TEST_CASE("whether an RDMA device is in the host is known by its index, whoever 
 }
 
 TEST_CASE("an unreadable record is quarantined, and its device is free") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.write("state/attachments/c1:net1.json", "{ torn");
   CHECK_THAT(node.sweep({.dry_run = true}), Contains("would be removed: record of net1 of container c1: "));
@@ -424,7 +424,7 @@ TEST_CASE("an unreadable record is quarantined, and its device is free") {
 }
 
 TEST_CASE("files that killed processes left are removed, files in use are not") {
-  Node node;
+  ReconciledNode node;
   node.write("state/devices/0000:21:10.2.new", "{");
   node.write("state/devices/0000:21:10.4.new", "{");
   node.write("locks/0000:21:10.2", "");
@@ -450,7 +450,7 @@ TEST_CASE("files that killed processes left are removed, files in use are not") 
 }
 
 TEST_CASE("a device that an ADD or DEL has locked is skipped") {
-  Node node;
+  ReconciledNode node;
   node.world.kill_call(first_change());
   REQUIRE(killed([&] { (void)node.add(); }));
   node.world.forget_faults();
@@ -465,7 +465,7 @@ TEST_CASE("a device that an ADD or DEL has locked is skipped") {
 }
 
 TEST_CASE("a new pod under the name of the attachment to release is left alone") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   const auto old = node.process([](World& w) { return w.store.load({"c1", "net1"}); });
   REQUIRE(old);
@@ -481,7 +481,7 @@ TEST_CASE("a new pod under the name of the attachment to release is left alone")
 }
 
 TEST_CASE("an ADD under the name of the attachment being released waits, and keeps its address") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.world.end_netns(kPod);
   const auto old = node.process([](World& w) { return w.store.load({"c1", "net1"}); });
@@ -526,7 +526,7 @@ constexpr const char* kState = "root/var/lib/cni/sriov/c1-net1";
 constexpr const char* kMarker = "root/var/lib/cni/sriov/pci/0000:21:10.0";
 
 // The VF goes into the pod as sriov-cni does it.
-void attach_by_sriov_cni(Node& node) {
+void attach_by_sriov_cni(ReconciledNode& node) {
   const VfSettings before = node.world.vf(kVf);
   const Link link = node.world.link(kName);
   node.world.vf(kVf).vlan = VfVlan{100, 0, 0x8100};
@@ -552,7 +552,7 @@ void attach_by_sriov_cni(Node& node) {
 }  // namespace
 
 TEST_CASE("an attachment of sriov-cni is reported, and adopted only on demand") {
-  Node node;
+  ReconciledNode node;
   attach_by_sriov_cni(node);
   node.write(kCache, cache_of(node.config("sriov")));
   const std::string during = node.everything();
@@ -568,7 +568,7 @@ TEST_CASE("an attachment of sriov-cni is reported, and adopted only on demand") 
 TEST_CASE("an adopted attachment of sriov-cni is released like one of vfrail") {
   const bool with_cache = GENERATE(true, false);
   CAPTURE(with_cache);
-  Node node;
+  ReconciledNode node;
   attach_by_sriov_cni(node);
   if (with_cache) node.write(kCache, cache_of(node.config("sriov")));
   CHECK_THAT(node.sweep({.adopt = true}), Contains("1 taken over"));
@@ -590,7 +590,7 @@ TEST_CASE("an adoption in which any call fails, or is the last one, can be repea
   const bool kill = GENERATE(false, true);
   int points = 0;
   for (int call = 1;; ++call, ++points) {
-    Node node;
+    ReconciledNode node;
     attach_by_sriov_cni(node);
     node.world.forget_faults();
     if (kill) {
@@ -611,7 +611,7 @@ TEST_CASE("an adoption in which any call fails, or is the last one, can be repea
 }
 
 TEST_CASE("state of sriov-cni whose pod has ended, or whose device is not in that pod, is ignored") {
-  Node node;
+  ReconciledNode node;
   SECTION("ended") {
     attach_by_sriov_cni(node);
     node.world.end_netns(kPod);
@@ -629,7 +629,7 @@ TEST_CASE("state of sriov-cni whose pod has ended, or whose device is not in tha
 }
 
 TEST_CASE("invalid files of other plugins are reported and hide nothing") {
-  Node node;
+  ReconciledNode node;
   attach_by_sriov_cni(node);
   const auto bad = GENERATE(as<std::string>(), "{", "[]", R"({"kind":"cniCacheV1"})",
                             R"({"kind":"cniCacheV1","containerId":"../x","ifName":"net1"})",
@@ -642,7 +642,7 @@ TEST_CASE("invalid files of other plugins are reported and hide nothing") {
 }
 
 TEST_CASE("a device that another record of vfrail owns is not adopted") {
-  Node node;
+  ReconciledNode node;
   REQUIRE(node.add());
   node.write(kState, R"({"name":"rail0","type":"sriov","deviceID":"0000:21:10.0",)"
                      R"("OrigVfState":{"HostIFName":"enp1s0f0v0"}})");
@@ -658,7 +658,7 @@ TEST_CASE("a device that another record of vfrail owns is not adopted") {
 }
 
 TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted and its GUID restored") {
-  Node node;
+  ReconciledNode node;
   node.world.add_ib_vf("0000:21:10.2", "ib0", "0000:21:00.0");
   node.world.add_rdma("0000:21:10.2", "mlx5_1");
   node.world.link("ib0").tx_queue_len = 1000;  // what a driver that is bound again creates
@@ -689,7 +689,7 @@ TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted an
 }
 
 TEST_CASE("an interface of host-device, chained with rdma-cni, is adopted by its alias") {
-  Node node;
+  ReconciledNode node;
   const std::string before = node.world.snapshot();
   const auto host = node.world.open(FakeWorld::kHost);
   const auto pod = node.world.open(*node.world.netns_at(kPod));

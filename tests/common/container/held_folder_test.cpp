@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Tree {
+struct Folders {
   test::TempDir dir;
   std::vector<std::string> roots{dir.path("none"), dir.path("root")};
-  Tree() {
+  Folders() {
     fs::create_directories(dir.path("root/a/b"));
     fs::create_directories(dir.path("elsewhere"));
     fs::create_directory_symlink(dir.path("elsewhere"), dir.path("root/a/link"));
@@ -27,7 +27,7 @@ struct Tree {
 }  // namespace
 
 TEST_CASE("A file below one of the folders is found, whether it exists or not") {
-  Tree t;
+  Folders t;
   const auto file = find_below(t.roots, t.dir.path("root/a/b/f"));
   REQUIRE(file);
   REQUIRE(*file);
@@ -37,13 +37,13 @@ TEST_CASE("A file below one of the folders is found, whether it exists or not") 
 }
 
 TEST_CASE("A file whose folder does not exist is not found") {
-  Tree t;
+  Folders t;
   CHECK_FALSE(find_below(t.roots, t.dir.path("root/x/f"))->has_value());
   CHECK_FALSE(find_below(t.roots, t.dir.path("none/f"))->has_value());
 }
 
 TEST_CASE("A path that leads elsewhere is denied") {
-  Tree t;
+  Folders t;
   const char* path = GENERATE("root", "root/", "root/a/../b/f", "root/a/./f", "root//a/f", "root/a/link/f",
                               "rootf", "elsewhere/f", "root/a/b/..", "root/a/b/.");
   CAPTURE(path);
@@ -53,7 +53,7 @@ TEST_CASE("A path that leads elsewhere is denied") {
 }
 
 TEST_CASE("The first folder may be reached through symbolic links, but not be one") {
-  Tree t;
+  Folders t;
   fs::create_directory_symlink(t.dir.path("root"), t.dir.path("to-root"));
   CHECK(HeldFolder::open(t.dir.path("to-root/a"))->has_value());
   CHECK(HeldFolder::open(t.dir.path("to-root")).error().code == Errc::denied);
@@ -61,7 +61,7 @@ TEST_CASE("The first folder may be reached through symbolic links, but not be on
 }
 
 TEST_CASE("A folder that replaces a held one is not used") {
-  Tree t;
+  Folders t;
   const auto held = HeldFolder::open(t.dir.path("root/a/b"));
   REQUIRE(*held);
   fs::rename(t.dir.path("root/a/b"), t.dir.path("moved"));
@@ -72,7 +72,7 @@ TEST_CASE("A folder that replaces a held one is not used") {
 }
 
 TEST_CASE("A folder that others can write is denied") {
-  Tree t;
+  Folders t;
   REQUIRE(::chmod(t.dir.path("root").c_str(), 0755) == 0);
   CHECK((*HeldFolder::open(t.dir.path("root")))->check_owner());
   const mode_t mode = GENERATE(0775U, 0757U);

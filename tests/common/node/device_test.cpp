@@ -1,7 +1,7 @@
 // common/node/device.h: the one reader of a device's facts.
 #include "common/node/device.h"
 
-#include "tests/support/temp_dir.h"
+#include "tests/support/sys_tree.h"
 
 #include <filesystem>
 
@@ -16,11 +16,10 @@ constexpr Facts kAll = Facts::ids | Facts::place | Facts::pf | Facts::vf_counts 
                        Facts::netdevs | Facts::dev_ports | Facts::netdev_settings | Facts::rdma |
                        Facts::rdma_ports | Facts::mad_nodes | Facts::user_nodes;
 
-struct Tree {
-  TempDir dir;
-  explicit Tree(std::string_view manifest) { write_tree(dir.path("root"), manifest); }
+struct DeviceTree : SysTree {
+  using SysTree::SysTree;
   Result<std::optional<Device>> read(const std::string& id, Facts wanted) const {
-    return read_device(SysRoot(dir.path("root")), *DeviceId::parse(id), wanted);
+    return read_device(sys, *DeviceId::parse(id), wanted);
   }
 };
 
@@ -40,7 +39,7 @@ constexpr const char* kVf =
 }  // namespace
 
 TEST_CASE("a device has the facts that were requested") {
-  const Tree tree(kVf);
+  const DeviceTree tree(kVf);
   const auto device = tree.read("0000:03:02.1", kAll);
   REQUIRE((device && *device));
   CHECK((*device)->id.text() == "0000:03:02.1");
@@ -58,10 +57,10 @@ TEST_CASE("a device has the facts that were requested") {
 }
 
 TEST_CASE("facts that were not requested are not read") {
-  Tree tree(kVf);
+  DeviceTree tree(kVf);
   // Each of these would fail: a folder cannot be read as a file (EISDIR).
   for (const char* file : {"uevent", "numa_node", "net/eth7/dev_port", "net/eth7/mtu"}) {
-    const fs::path path = tree.dir.path(std::string("root/sys/bus/pci/devices/0000:03:02.1/") + file);
+    const fs::path path = tree.dir.path(std::string("sys/bus/pci/devices/0000:03:02.1/") + file);
     fs::remove(path);
     fs::create_directory(path);
   }
@@ -80,7 +79,7 @@ TEST_CASE("facts that were not requested are not read") {
 }
 
 TEST_CASE("a missing device is neither an error nor an empty device") {
-  const Tree tree(kVf);
+  const DeviceTree tree(kVf);
   for (const Facts wanted : {Facts::ids, Facts::driver, kAll}) {
     const auto device = tree.read("0000:03:02.2", wanted);
     CHECK((device && !*device));
@@ -90,7 +89,7 @@ TEST_CASE("a missing device is neither an error nor an empty device") {
 }
 
 TEST_CASE("without uevent the ids are read from their files") {
-  const Tree tree(
+  const DeviceTree tree(
       "sys/bus/pci/devices/0000:03:02.1/class = 0x020700\n"
       "sys/bus/pci/devices/0000:03:02.1/vendor = 0x15B3\n"
       "sys/bus/pci/devices/0000:03:02.1/device = 0x101e\n"
@@ -114,7 +113,7 @@ TEST_CASE("a umad or issm node whose port is not known belongs to the device tha
       "sys/bus/pci/devices/0000:03:02.1/infiniband_mad/umad4/ibdev = mlx5_4\n"
       "sys/bus/pci/devices/0000:03:02.1/infiniband_mad/umad5/ibdev = mlx5_5\n";
   const auto read_rdma = [](const std::string& manifest) {
-    const Tree tree(manifest);
+    const DeviceTree tree(manifest);
     const auto device = tree.read("0000:03:02.1", kAll);
     REQUIRE((device && *device));
     REQUIRE((*device)->rdma.size() == 1);
@@ -134,7 +133,7 @@ TEST_CASE("a umad or issm node whose port is not known belongs to the device tha
 }
 
 TEST_CASE("an auxiliary device is read in its own folder, its PF is its parent") {
-  const Tree tree(
+  const DeviceTree tree(
       "sys/devices/pci0000:16/0000:03:00.0/mlx5_core.sf.4/net/eth3/dev_port = 0\n"
       "sys/bus/auxiliary/devices/mlx5_core.sf.4 -> "
       "../../../devices/pci0000:16/0000:03:00.0/mlx5_core.sf.4\n"
@@ -146,7 +145,7 @@ TEST_CASE("an auxiliary device is read in its own folder, its PF is its parent")
 }
 
 TEST_CASE("the netdev of a virtio device is below the device of its own bus") {
-  const Tree tree(
+  const DeviceTree tree(
       "sys/bus/pci/devices/0000:00:05.0/driver -> ../../drivers/virtio-pci\n"
       "sys/bus/pci/devices/0000:00:05.0/virtio2/net/eth3/dev_port = 0\n");
   const auto device = tree.read("0000:00:05.0", Facts::netdevs);

@@ -25,7 +25,7 @@ constexpr const char* kConfig =
                                                       "selectors": {"isRdma": true}}]})";
 
 // A node, its pool, and the folders that prepare() writes to.
-struct Node {
+struct PrepareNode {
   test::Tree tree{"igb_node"};
   test::TempDir folder;
   AllocatePlaces places{.sys = tree.sys(),
@@ -33,7 +33,7 @@ struct Node {
                         .run_dir = folder.path("run"),
                         .cdi_dir = folder.path("cdi")};
 
-  Node() { REQUIRE(open_cdi_folder(places.cdi_dir)); }
+  PrepareNode() { REQUIRE(open_cdi_folder(places.cdi_dir)); }
 
   Pool pool(const char* text = kConfig) const {
     const auto config = parse_config(text, {});
@@ -69,7 +69,7 @@ constexpr const char* kWithFiles =
 }  // namespace
 
 TEST_CASE("the sources of the mounts are there before a container starts, and empty") {
-  Node node;
+  PrepareNode node;
   const std::string none = node.places.run_dir + "/none/nccl.conf";
   const std::string device = node.places.run_dir + "/devices/0000:21:10.0/";
   SECTION("with CDI") {
@@ -97,7 +97,7 @@ TEST_CASE("the sources of the mounts are there before a container starts, and em
 }
 
 TEST_CASE("with mountCheck a container gets vfrail-check where it is installed, and else no mount") {
-  Node node;
+  PrepareNode node;
   const Pool pool = node.pool(R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "hostdev",
                                                     "mountCheck": true, "selectors": {"isRdma": true}}]})");
   node.places.cni_dir = "/var/lib/cni/bin";
@@ -122,7 +122,7 @@ TEST_CASE("with mountCheck a container gets vfrail-check where it is installed, 
 }
 
 TEST_CASE("the device-info folder is needed by resources that write such files alone") {
-  Node node;
+  PrepareNode node;
   const std::string missing = node.places.device_info_dir;
   std::ofstream(node.folder.path("file")) << "";
   node.places.device_info_dir = node.folder.path("file/devinfo");  // cannot be made
@@ -139,7 +139,7 @@ TEST_CASE("the device-info folder is needed by resources that write such files a
 }
 
 TEST_CASE("memlock without CDI is refused with the reason") {
-  Node node;
+  PrepareNode node;
   Pool pool = node.pool();
   pool.config.memlock = "unlimited";
   const std::string device = pool.devices.at(0).id();
@@ -151,7 +151,7 @@ TEST_CASE("memlock without CDI is refused with the reason") {
 }
 
 TEST_CASE("a front end that answers with CDI names only has all that a container gets") {
-  const Node node;
+  const PrepareNode node;
   const auto names = prepare_claim("c1", node.pool(), {"0000:21:10.0", "0000:41:10.2"}, node.places);
   REQUIRE(names);
   CHECK(*names == Texts{"nvidia.com/net-pci=0000:21:10.0", "nvidia.com/net-pci=0000:41:10.2",
@@ -175,7 +175,7 @@ TEST_CASE("a front end that answers with CDI names only has all that a container
 }
 
 TEST_CASE("a CDI spec that nobody can say was there stays when the request fails") {
-  const Node node;
+  const PrepareNode node;
   const std::string spec = node.places.cdi_dir + "/vfrail-nvidia.com-net-pci-0000:21:10.0.json";
   const bool there = GENERATE(true, false);
   if (there) std::filesystem::create_symlink(spec, spec);  // access(2) answers ELOOP
@@ -187,7 +187,7 @@ TEST_CASE("a CDI spec that nobody can say was there stays when the request fails
 }
 
 TEST_CASE("without CDI the front end has the edits themselves, each node once") {
-  Node node;
+  PrepareNode node;
   node.places.cdi_dir.clear();
   const auto containers =
       prepare(node.pool(), {{"0000:21:10.0", "0000:21:10.2"}, {"0000:41:10.0"}}, node.places);
@@ -204,7 +204,7 @@ TEST_CASE("without CDI the front end has the edits themselves, each node once") 
 // The kernel removes them when it moves an RDMA device to another namespace, and makes them one after
 // another.
 TEST_CASE("a device whose RDMA nodes the kernel is just making is not allocated without them") {
-  Node node;
+  PrepareNode node;
   const Pool pool = node.pool();
   const std::string device = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/";
   const auto refused = [&](const Pool& known) {

@@ -15,12 +15,12 @@ using test::Tree;
 
 namespace {
 
-struct Node {
+struct SeedNode {
   Config config;
   Inventory inventory;
   Pools pools;
 
-  Node(const std::string& tree, const std::string& text) {
+  SeedNode(const std::string& tree, const std::string& text) {
     auto parsed = parse_config(text, {"config.json", "intel.com", true});
     if (!parsed) FAIL(parsed.error().text);
     config = *std::move(parsed);
@@ -53,13 +53,13 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 }  // namespace
 
 TEST_CASE("V100 node: both InfiniBand ports are advertised and healthy") {
-  const Node node("v100_ib", kHostdev);
+  const SeedNode node("v100_ib", kHostdev);
   CHECK(node.ids() == Texts{"0000:86:00.0", "0000:86:00.1"});
   for (const PoolDevice& device : node.pools.pools[0].devices) CHECK(device.fault.empty());
 }
 
 TEST_CASE("A100 node: the bond of Ethernet ports is left out, and the dead InfiniBand port is unhealthy") {
-  const Node node("a100_bond", kHostdev);
+  const SeedNode node("a100_bond", kHostdev);
   CHECK(node.ids() == Texts{"0000:4b:00.0", "0000:b2:00.0"});
   CHECK(node.pools.pools[0].devices[0].fault.text ==
         "its port is DOWN, Disabled: check its cable and switch");
@@ -67,7 +67,7 @@ TEST_CASE("A100 node: the bond of Ethernet ports is left out, and the dead Infin
 }
 
 TEST_CASE("A100 node: mlx5_bond_0 is described as the Ethernet bond's") {
-  const Node node("a100_bond", kHostdev);
+  const SeedNode node("a100_bond", kHostdev);
   const std::string text = node.explanation("0000:18:00.0");
   CHECK(says(text, "eno1 is a member of bond0 (a bond)"));
   CHECK(says(text, "bond0, the master of eno1, carries the IPv4 default route"));
@@ -81,10 +81,10 @@ TEST_CASE("the shared pools of those nodes: 63 units each, by the names of inter
   const char* const config = R"({"periodicUpdateInterval":300,"configList":[
     {"resourceName":"rdma_v100","rdmaHcaMax":63,"selectors":{"ifNames":["ibp134s0f0","ibp134s0f1"],"linkTypes":["infiniband"]}},
     {"resourceName":"rdma_a100","rdmaHcaMax":63,"selectors":{"ifNames":["ibp75s0","ibp178s0"],"linkTypes":["infiniband"]}}]})";
-  const Node v100("v100_ib", config);
+  const SeedNode v100("v100_ib", config);
   CHECK(make_units(v100.pools.pools[0]).size() == 63);
   CHECK(make_units(v100.pools.pools[1]).empty());
-  const Node a100("a100_bond", config);
+  const SeedNode a100("a100_bond", config);
   const auto units = make_units(a100.pools.pools[1]);
   REQUIRE(units.size() == 63);
   CHECK(units[0].fault.empty());  // one port works, and the other has its nodes in the pod for when it does
@@ -96,7 +96,7 @@ TEST_CASE("the functions that manage the NVLink switches of a B200 are left out 
       const char* config :
       {R"({"resourceList":[{"resourceName":"hca","selectors":{"vendors":["15b3"],"isRdma":true},"hostUse":"allow"}]})",
        R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"selectors":{"vendors":["15b3"]}}]})"}) {
-    const Node node("b200", config);
+    const SeedNode node("b200", config);
     CHECK(node.ids().empty());  // no other RDMA device is in that tree
     for (const char* id : {"0000:05:00.0", "0000:05:00.1", "0000:05:00.2", "0000:05:00.3"}) {
       const auto left = std::find_if(node.pools.left_out.begin(), node.pools.left_out.end(),
@@ -108,8 +108,8 @@ TEST_CASE("the functions that manage the NVLink switches of a B200 are left out 
 }
 
 TEST_CASE("a node of eight RoCE rails: the management NIC is left out, one unit can be all rails") {
-  const Node node("roce_rails",
-                  R"({"resourceList":[{"resourcePrefix":"rdma","resourceName":"hca","bundle":true,
+  const SeedNode node("roce_rails",
+                      R"({"resourceList":[{"resourcePrefix":"rdma","resourceName":"hca","bundle":true,
     "selectors":{"vendors":["15b3"],"isRdma":true}}]})");
   CHECK(node.ids().size() == 8);
   const auto units = make_units(node.pools.pools[0]);
@@ -121,7 +121,7 @@ TEST_CASE("a node of eight RoCE rails: the management NIC is left out, one unit 
 }
 
 TEST_CASE("a virtual machine with eRDMA: rdma/hca as its users request it, no PF and no netdev needed") {
-  const Node node("erdma_vm", R"({"mode" : "hca", "deviceType" : "eRDMA"})");
+  const SeedNode node("erdma_vm", R"({"mode" : "hca", "deviceType" : "eRDMA"})");
   CHECK(node.pools.pools[0].resource() == "rdma/hca");
   CHECK(node.ids() == Texts{"0000:1a:00.0", "0000:9c:00.0"});
   const auto units = make_units(node.pools.pools[0]);

@@ -36,7 +36,7 @@ const std::string kSecond = "0000:03:02.2";
 const Texts kBoth{kFirst, kSecond};
 const Time kStart{seconds{1000}};
 
-struct Scene {
+struct DepartureScene {
   Departures departures{seconds{5}};
   std::vector<PublishedPool> published{PublishedPool(pool_of(kBoth))};
   std::optional<DevicesInUse> in_use;
@@ -59,7 +59,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("a device that is not seen stays, in its place, until kubelet has answered") {
-  Scene scene;
+  DepartureScene scene;
   scene.answer({}, milliseconds{-1});  // before it went
   CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
   CHECK(scene.departures.wait_for_kubelet());
@@ -70,7 +70,7 @@ TEST_CASE("a device that is not seen stays, in its place, until kubelet has answ
 }
 
 TEST_CASE("a device that a container has stays as long as a move can take, then it is missing") {
-  Scene scene;
+  DepartureScene scene;
   CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
   scene.answer({kFirst}, milliseconds{1});
   CHECK(scene.scan({kSecond}, milliseconds{600}) == kBoth);
@@ -88,7 +88,7 @@ TEST_CASE("a device that a container has stays as long as a move can take, then 
 }
 
 TEST_CASE("without an answer of kubelet a device stays as long as a move can take") {
-  Scene scene;
+  DepartureScene scene;
   CHECK(scene.scan({kSecond}, milliseconds{0}) == kBoth);
   scene.departures.not_answered();
   CHECK(scene.scan({kSecond}, seconds{4}) == kBoth);
@@ -96,7 +96,7 @@ TEST_CASE("without an answer of kubelet a device stays as long as a move can tak
 }
 
 TEST_CASE("a device that the configuration gives to another resource leaves at once") {
-  Scene scene;
+  DepartureScene scene;
   Pools found;
   found.pools = {pool_of({kSecond}), pool_of({kFirst}, "other")};
   scene.departures.hold(found, scene.published, nullptr, kStart);
@@ -104,7 +104,7 @@ TEST_CASE("a device that the configuration gives to another resource leaves at o
 }
 
 TEST_CASE("a device in a pod that another resource would offer stays until no container has it") {
-  Scene scene;
+  DepartureScene scene;
   Pools found;
   const auto scan = [&](milliseconds at) {
     found = Pools();
@@ -141,7 +141,7 @@ TEST_CASE("a device in a pod that another resource would offer stays until no co
 
 TEST_CASE("devices that another resource would offer come back together, and what it has besides stays") {
   const std::string third = "0000:03:02.3";
-  Scene scene;
+  DepartureScene scene;
   Pools found;
   found.pools = {pool_of({}), pool_of({kFirst, kSecond, third}, "rest")};
   for (PoolDevice& device : found.pools[1].devices) device.facts.driver = Driver("mlx5_core");
@@ -151,7 +151,7 @@ TEST_CASE("devices that another resource would offer come back together, and wha
 }
 
 TEST_CASE("an unreadable device stays unchanged, however long, and leaves when it is known to be gone") {
-  Scene scene;
+  DepartureScene scene;
   scene.answer({}, milliseconds{1});
   scene.unread = {{kFirst, "EIO"}};
   CHECK(scene.scan({kSecond}, milliseconds{2}) == kBoth);

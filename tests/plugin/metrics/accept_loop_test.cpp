@@ -37,7 +37,7 @@ struct Timer : Operation<> {
 
 const Failure kNoDescriptors = boost::asio::error::no_descriptors;
 
-struct Scene {
+struct AcceptScene {
   Acceptor acceptor;
   Timer timer;
   std::vector<int> served;
@@ -47,7 +47,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("one connection is accepted after the other, and after a failure there is a pause") {
-  Scene scene;
+  AcceptScene scene;
   CHECK_FALSE(scene.loop.is_under_way());
   scene.loop.accept();
   scene.acceptor.end({}, 1);
@@ -62,7 +62,7 @@ TEST_CASE("one connection is accepted after the other, and after a failure there
 }
 
 TEST_CASE("what could not be begun is not under way, so that it is begun again") {
-  Scene scene;
+  AcceptScene scene;
   scene.loop.accept();
   scene.acceptor.throws = true;
   CHECK_THROWS_AS(scene.acceptor.end({}, 1), std::bad_alloc);

@@ -35,8 +35,8 @@ Result<DevicesInUse> no_kubelet(const std::string& folder) {
   return Error{Errc::not_found, 0, "no kubelet"};
 }
 
-struct Scene {
-  explicit Scene(const std::string& name = "igb_node") : tree(name) {
+struct InspectScene {
+  explicit InspectScene(const std::string& name = "igb_node") : tree(name) {
     options.root = tree.root();
     ::unsetenv("COLUMNS");
   }
@@ -85,7 +85,7 @@ void collect_names(const Json& json, bool is_schema, std::set<std::string>& out)
 }  // namespace
 
 TEST_CASE("inspect without a configuration shows every function and its use by the host") {
-  const Scene scene("management");
+  const InspectScene scene("management");
   const Run result = scene.inspect();
   CHECK(result.code == 0);
   CHECK(result.out.find("the host uses it: eno1 is a member of bond0 (a bond)") != std::string::npos);
@@ -93,7 +93,7 @@ TEST_CASE("inspect without a configuration shows every function and its use by t
 }
 
 TEST_CASE("inspect names the configuration it has read, in text and JSON, with its warnings") {
-  Scene scene;
+  InspectScene scene;
   scene.configure(kHostdev);
   scene.options.resource_prefix = "nvidia.com";
   scene.options.output = Output::wide;
@@ -109,7 +109,7 @@ TEST_CASE("inspect names the configuration it has read, in text and JSON, with i
 }
 
 TEST_CASE("inspect counts the units of bundles, and says which lack a device") {
-  Scene scene;
+  InspectScene scene;
   scene.configure(
       R"({"resourceList":[{"resourceName":"rails","bundle":true,
                            "selectors":{"rootDevices":["0000:21:00.0#0-3","0000:41:00.0#0-2"]}}]})");
@@ -129,7 +129,7 @@ TEST_CASE("inspect counts the units of bundles, and says which lack a device") {
 }
 
 TEST_CASE("inspect shows the distances of the resources' devices in place of their facts") {
-  Scene scene;
+  InspectScene scene;
   scene.configure(kHostdev);
   scene.options.distances = true;
   const Run table = scene.inspect();
@@ -139,7 +139,7 @@ TEST_CASE("inspect shows the distances of the resources' devices in place of the
 }
 
 TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the configuration is wrong") {
-  Scene scene("");
+  InspectScene scene("");
   CHECK(scene.inspect().code == 1);
   scene.configure("{}");
   const Run result = scene.inspect();
@@ -150,7 +150,7 @@ TEST_CASE("inspect exits with 1 when the node cannot be read and with 2 when the
 }
 
 TEST_CASE("inspect shows the other devices beside one that cannot be read, and exits with 1") {
-  Scene scene;
+  InspectScene scene;
   const std::string uevent = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/uevent";
   scene.tree.remove(uevent);
   scene.tree.add(uevent + " -> uevent");
@@ -162,7 +162,7 @@ TEST_CASE("inspect shows the other devices beside one that cannot be read, and e
 }
 
 TEST_CASE("inspect prints JSON even where the name of an interface is not UTF-8") {
-  Scene scene;
+  InspectScene scene;
   scene.tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/net/e\xff/type = 1");
   scene.options.output = Output::json;
   const Run result = scene.inspect();
@@ -172,7 +172,7 @@ TEST_CASE("inspect prints JSON even where the name of an interface is not UTF-8"
 }
 
 TEST_CASE("a device is found by a long or short address, an interface, an RDMA device or a bond") {
-  Scene scene;
+  InspectScene scene;
   const std::vector<std::string> vf = {"0000:21:10.0"};
   for (const char* name : {"0000:21:10.0", "21:10.0", "eth2", "mlx5_0"}) {
     CAPTURE(name);
@@ -185,7 +185,7 @@ TEST_CASE("a device is found by a long or short address, an interface, an RDMA d
   const Run unknown = scene.inspect();
   CHECK(unknown.code == 1);
   CHECK(unknown.err.find("no function here is called \"eth99\"") != std::string::npos);
-  Scene bonded("a100_bond");
+  InspectScene bonded("a100_bond");
   const size_t all = bonded.names().size();
   bonded.options.filter.devices = {"bond0"};
   const size_t members = bonded.names().size();
@@ -194,7 +194,7 @@ TEST_CASE("a device is found by a long or short address, an interface, an RDMA d
 }
 
 TEST_CASE("devices of a PF or of a resource are selected by its name, and an unknown name is refused") {
-  Scene scene;
+  InspectScene scene;
   for (const char* pf : {"eth0", "0000:21:00.0", "21:00.0"}) {
     CAPTURE(pf);
     scene.options.filter.pfs = {pf};
@@ -222,7 +222,7 @@ TEST_CASE("devices of a PF or of a resource are selected by its name, and an unk
 }
 
 TEST_CASE("unhealthy devices can be listed alone, and then the table has the PF for its VF") {
-  Scene scene;
+  InspectScene scene;
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/link_layer = InfiniBand");
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/state = 1: DOWN");
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband_verbs/uverbs40/ibdev = mlx5_p");
@@ -240,7 +240,7 @@ TEST_CASE("unhealthy devices can be listed alone, and then the table has the PF 
 }
 
 TEST_CASE("an unhealthy device has an id in the JSON, and in the explanation") {
-  Scene scene;
+  InspectScene scene;
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/link_layer = InfiniBand");
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband/mlx5_p/ports/1/state = 1: DOWN");
   scene.tree.add("sys/bus/pci/devices/0000:21:00.0/infiniband_verbs/uverbs40/ibdev = mlx5_p");
@@ -258,7 +258,7 @@ TEST_CASE("an unhealthy device has an id in the JSON, and in the explanation") {
 }
 
 TEST_CASE("a refusal on stderr has its id behind it") {
-  Scene scene;
+  InspectScene scene;
   scene.configure(R"({"resourceList":[{"resourceName":"a","selectors":{"vendor":["15b3"]}}]})");
   CHECK(scene.inspect().err.find(" [VF-CONFIG-UNKNOWN-KEY]\n") != std::string::npos);
   scene.configure("no configuration {");
@@ -266,7 +266,7 @@ TEST_CASE("a refusal on stderr has its id behind it") {
 }
 
 TEST_CASE("rows alone have neither titles nor notes") {
-  Scene scene;
+  InspectScene scene;
   scene.configure(kHostdev);
   scene.options.no_headers = true;
   const Run rows = scene.inspect();
@@ -276,7 +276,7 @@ TEST_CASE("rows alone have neither titles nor notes") {
 }
 
 TEST_CASE("a table is as wide as COLUMNS says, with more columns where there is room") {
-  Scene scene("dgx_h100");
+  InspectScene scene("dgx_h100");
   scene.configure(
       R"({"resourceList":[{"resourceName":"hostdev","selectors":{"pfNames":["ibp24s0","ibp64s0"]}}]})");
   std::vector<size_t> columns;
@@ -302,7 +302,7 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
   std::set<std::string> seen;
   for (const char* name : {"igb_node", "mlx5_switchdev", "management", "dgx_a100", "a100_bond", "erdma_vm"}) {
     CAPTURE(name);
-    Scene scene(name);
+    InspectScene scene(name);
     Record record;
     record.attachment = {"c1", "net1"};
     record.device_key = "0000:21:10.2";
@@ -321,7 +321,7 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
       collect_names(json, false, seen);
     }
   }
-  Json wrong = Scene().json();
+  Json wrong = InspectScene().json();
   wrong.set("pools", Json::array());
   CHECK(test::schema_violation(schema(), wrong.text()) == "#/pools: additionalProperties of #");
   std::set<std::string> known;
@@ -371,7 +371,7 @@ Json as_json(const YAML::Node& node) {
 }  // namespace
 
 TEST_CASE("YAML has the same content as JSON, with quotes where a text would be read as something else") {
-  Scene scene;
+  InspectScene scene;
   scene.configure(kHostdev);
   scene.options.explain = true;
   const Json json = scene.json();

@@ -32,7 +32,7 @@ Config hostdev() {
 const AttachmentName kAttachment{"4f6c93ab12cd99", "net1"};
 
 // A node with one VF in a pod, one with its port down, and what no resource has.
-struct Scene {
+struct ReportScene {
   void record(const std::string& cni_args) const {
     Record out;
     out.attachment = kAttachment;
@@ -40,7 +40,7 @@ struct Scene {
     out.cni_args = cni_args;
     test::write_attachment(attachments, out);
   }
-  Scene() {
+  ReportScene() {
     tree.add("proc/1/net/route | eth9\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0");
     tree.move_to_pod("0000:21:10.2");
     tree.add("sys/bus/pci/devices/0000:21:10.4/infiniband/mlx5_2/ports/1/state = 1: DOWN");
@@ -66,7 +66,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("the table is a tree with state, resource and pod, and has each reason once") {
-  const Scene scene;
+  const ReportScene scene;
   CHECK(
       scene.table() ==
       R"(DEVICE          VF  NETDEV  RDMA    DRIVER  LINK          SPEED  NUMA  GPU  STATE             RESOURCE            POD           MODEL
@@ -93,7 +93,7 @@ warning: something is odd
 }
 
 TEST_CASE("a device that is not in the host is in a pod only if kubelet or a record says so") {
-  Scene scene;
+  ReportScene scene;
   scene.facts.pods.clear();
   const std::string elsewhere = scene.table();
   CHECK(elsewhere.find(" allocated ") == std::string::npos);
@@ -108,7 +108,7 @@ TEST_CASE("a device that is not in the host is in a pod only if kubelet or a rec
 }
 
 TEST_CASE("an incomplete or unreadable record still shows which container has the device") {
-  Scene scene;
+  ReportScene scene;
   const auto use = [&] {
     PodsById pods;
     add_attached(scene.attachments, scene.facts.inventory, pods);
@@ -125,7 +125,7 @@ TEST_CASE("an incomplete or unreadable record still shows which container has th
 }
 
 TEST_CASE("the pod of a shared resource is known where a unit is one device, and not where it is all") {
-  const Scene scene;
+  const ReportScene scene;
   for (const auto& [unit, pods] : {std::pair("one", size_t{1}), std::pair("all", size_t{0})}) {
     const auto config =
         parse_config(std::string(R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"hcaPerUnit":")") +
@@ -143,7 +143,7 @@ TEST_CASE("the pod of a shared resource is known where a unit is one device, and
 }
 
 TEST_CASE("what excludes a function from several resources is one reason, with those resources") {
-  Scene scene;
+  ReportScene scene;
   const auto config = parse_config(R"({"resourceList":[{"resourceName":"a","selectors":{"vendors":["dead"]}},
       {"resourceName":"b","selectors":{"vendors":["dead"]}}]})",
                                    {"c.json", "intel.com", false});
@@ -159,7 +159,7 @@ TEST_CASE("what excludes a function from several resources is one reason, with t
 }
 
 TEST_CASE("a narrow table keeps device, state and resource, and names what it omits") {
-  const Scene scene;
+  const ReportScene scene;
   const std::string table = scene.table({.terminal = {.width = 60, .colours = false, .utf8 = true}});
   const auto lines = split(table, "\n");
   for (const std::string& line : lines) CHECK(display_width(line) <= 60);
@@ -171,7 +171,7 @@ TEST_CASE("a narrow table keeps device, state and resource, and names what it om
 }
 
 TEST_CASE("states have colours on a terminal, and the columns stay where they are") {
-  const Scene scene;
+  const ReportScene scene;
   const std::string plain = scene.table();
   std::string coloured = scene.table({.terminal = {.width = 0, .colours = true, .utf8 = false}});
   CHECK(coloured.find("\x1b[32mhealthy\x1b[0m ") != std::string::npos);
@@ -186,7 +186,7 @@ TEST_CASE("a node without network functions is reported as such") {
 }
 
 TEST_CASE("the JSON has each device with state, resources, reasons and pods, and all of its facts") {
-  const Scene scene;
+  const ReportScene scene;
   const Json json = render_json(make_report(scene.facts));
   CHECK(*json.find("schema_version")->as_int() == kSchemaVersion);
   const Json::Array& devices = *json.find("devices")->as_array();
@@ -221,7 +221,7 @@ TEST_CASE("a text is wrapped at blanks, and a word that is too long stays whole"
 }
 
 TEST_CASE("control characters in names are escaped in the table, the explanation and JSON") {
-  Scene scene;
+  ReportScene scene;
   PciFunction& function = scene.facts.inventory.functions[1];
   REQUIRE_FALSE(function.netdevs.empty());
   REQUIRE_FALSE(function.rdma.empty());
