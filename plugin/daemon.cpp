@@ -54,6 +54,7 @@ Daemon::Daemon(Options options, Log& log)
            .places = options_.places,
            .counters = options_.counters,
            .stream_patience = options_.stream_patience,
+           .return_patience = options_.return_patience,
            .on_registration =
                [inbox = inbox_](const std::string& resource, uint64_t attempt, RegistrationResult result) {
                  inbox->put([&](Inbox::Content& content) {

@@ -48,6 +48,8 @@ class Daemon {
     std::chrono::milliseconds quiet_interval{600'000};
     bool own_netns_is_host = false;  // of this process
     std::chrono::milliseconds stream_patience{3000};
+    // How long an Allocate waits for a device to return from the pod before, which was deleted by force.
+    std::chrono::milliseconds return_patience{10'000};
     // Where vfrail-cni has its records; empty: unknown.
     std::string cni_state_dir = {};
     // The CNI executable, to run `sweep` with when attachments are orphaned; empty: they are only reported.

@@ -45,6 +45,7 @@ Resource::Resource(PublishedPool first, Options options, Log& log)
                    .endpoint = options_.socket,
                    .places = options_.places,
                    .counters = options_.counters,
+                   .return_patience = options_.return_patience,
                    .on_registration =
                        [this](RegistrationResult result) { options_.on_registration(0, std::move(result)); },
                    .on_stream_end = options_.on_stream_end},

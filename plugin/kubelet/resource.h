@@ -49,6 +49,7 @@ class Resource {
     std::function<void()> on_stream_end = {};
     // How long a kubelet that has registered us may be without a stream. It opens one at once.
     std::chrono::milliseconds stream_patience{3000};
+    std::chrono::milliseconds return_patience{0};  // see Service::Options
   };
 
   Resource(PublishedPool first, Options options, Log& log);

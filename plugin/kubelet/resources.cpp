@@ -147,7 +147,8 @@ bool Resources::add(const PublishedPool& pool) {
                              uint64_t attempt,
                              RegistrationResult result) { note(name, attempt, std::move(result)); },
       .on_stream_end = options_.on_stream_end,
-      .stream_patience = options_.stream_patience};
+      .stream_patience = options_.stream_patience,
+      .return_patience = options_.return_patience};
   std::set<std::string> all;
   for (const PoolDevice& device : pool->devices) all.insert(device.id());
   if (all.empty()) warn_of_empty(*pool);

@@ -28,6 +28,7 @@ class Resources {
     AllocatePlaces places;
     Counters* counters = nullptr;  // outlives this; null: not counted
     std::chrono::milliseconds stream_patience{3000};
+    std::chrono::milliseconds return_patience{0};  // see Service::Options
     // Both are called on gRPC threads: the first posts a call of result() to the owner thread, the second
     // one of reconcile().
     std::function<void(const std::string& resource, uint64_t attempt, RegistrationResult)> on_registration;

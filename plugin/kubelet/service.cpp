@@ -7,6 +7,7 @@
 #include "proto/pluginregistration_v1.grpc.pb.h"
 
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -114,12 +115,13 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   ServerUnaryReactor* Allocate(CallbackServerContext* context, const v1beta1::AllocateRequest* request,
                                v1beta1::AllocateResponse* response) override {
     const auto began = Counters::start();
-    const grpc::Status status = allocate(*request, *response);
-    if (service_.options_.counters != nullptr) {
-      service_.options_.counters->allocated(service_.resource_, status.ok() ? Outcome::ok : Outcome::failed,
-                                            began);
-    }
-    return finish(context, status);
+    return AllocateCall::begin(*context, service_.patience_, [=, this](bool last) {
+      const auto status = allocate(*request, last, *response);
+      if (status && service_.options_.counters != nullptr)
+        service_.options_.counters->allocated(service_.resource_,
+                                              status->ok() ? Outcome::ok : Outcome::failed, began);
+      return status;
+    });
   }
 
   ServerUnaryReactor* GetPreferredAllocation(CallbackServerContext* context,
@@ -163,7 +165,9 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
                          {"devices", joined({ids})}});
   }
 
-  grpc::Status allocate(const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse& response) {
+  // No value: a device has not returned to the host yet, and this is not the last try.
+  std::optional<grpc::Status> allocate(const v1beta1::AllocateRequest& request, bool last,
+                                       v1beta1::AllocateResponse& response) {
     // The boundary to gRPC: an exception (bad_alloc) must not end the plugin of the whole node.
     std::vector<std::vector<std::string>> containers;
     try {
@@ -171,6 +175,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
       const auto pool = service_.pool();
       const auto prepared = vfrail::prepare(pool, containers, service_.options_.places);
       const auto answered = prepared ? fill(pool->config, *prepared, response) : Result<>(prepared.error());
+      if (!answered && !last && answered.error().specific == ErrorId::device_not_in_host) return std::nullopt;
       if (!answered) {
         service_.log_.error("allocate refused", {{"resource", service_.resource_},
                                                  {"devices", joined(containers)},
@@ -187,7 +192,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
                                               {"devices", joined(containers)},
                                               {"reason", failure.what()},
                                               {"id", id_text(ErrorId::system_call)}});
-      return {grpc::StatusCode::INTERNAL, failure.what()};
+      return grpc::Status(grpc::StatusCode::INTERNAL, failure.what());
     }
   }
 
@@ -228,6 +233,7 @@ Service::Service(PublishedPool first, Options options, Log& log)
       log_(log),
       published_(std::move(first)),
       streams_(published_, options_.on_stream_end),
+      patience_(options_.return_patience),
       device_plugin_(std::make_unique<DevicePluginCalls>(*this)),
       registration_(std::make_unique<RegistrationCalls>(*this)) {}
 

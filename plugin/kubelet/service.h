@@ -6,10 +6,12 @@
 #include "common/errors/error_id.h"
 #include "common/log.h"
 #include "plugin/allocate/prepare.h"
+#include "plugin/kubelet/allocate_call.h"
 #include "plugin/kubelet/list_streams.h"
 #include "plugin/kubelet/published.h"
 #include "plugin/status/counters.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +33,8 @@ class Service {
     std::string endpoint;  // absolute path of the socket, as kubelet sees it
     AllocatePlaces places;
     Counters* counters = nullptr;  // outlives this; null: not counted
+    // How long Allocate waits for a device to return from the pod before.
+    std::chrono::milliseconds return_patience{0};
     // Called on a gRPC thread; only notes the result for the owner thread.
     std::function<void(RegistrationResult)> on_registration;
     // Called on a gRPC thread: a client has closed one of the streams.
@@ -63,6 +67,7 @@ class Service {
   Log& log_;
   Published published_;
   ListStreams streams_;
+  ReturnPatience patience_;
   std::unique_ptr<DevicePluginCalls> device_plugin_;
   std::unique_ptr<RegistrationCalls> registration_;
 };

@@ -5,11 +5,13 @@
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -22,10 +24,11 @@ namespace {
 
 // A service on its socket, and what it reported about registration.
 struct Served {
-  explicit Served(Pool pool)
+  explicit Served(Pool pool, milliseconds return_patience = {})
       : service(std::move(pool),
                 {.endpoint = node.path("s.sock"),
                  .places = node.places(),
+                 .return_patience = return_patience,
                  .on_registration =
                      [this](RegistrationResult result) {
                        const std::lock_guard lock(mutex);
@@ -301,6 +304,53 @@ TEST_CASE("a request that cannot be satisfied is refused with its code, and noth
   CHECK(refused({{}}) == grpc::StatusCode::INVALID_ARGUMENT);
   CHECK(refused({{"0000:41:10.6"}}) == grpc::StatusCode::NOT_FOUND);
   CHECK(refused({{"0000:41:10.4"}}) == grpc::StatusCode::UNAVAILABLE);
+}
+
+// A pod that is deleted by force is gone for kubelet at once, and its device on the way to the host.
+TEST_CASE("Allocate waits for a device to return from the pod before") {
+  Served served(make_pool({}), kDeadline);
+  served.service.publish(served.node.pool());
+  const std::string rdma = served.node.root() + "/sys/bus/pci/devices/0000:21:10.0/infiniband";
+  fs::rename(rdma, served.node.path("in-a-pod"));
+  const auto client = served.connect();
+  v1beta1::AllocateResponse response;
+  grpc::Status status;
+  std::atomic<bool> answered = false;
+  std::thread kubelet([&] {
+    status = client->allocate(request_for({{"0000:21:10.0"}}), response);
+    answered = true;
+  });
+  // Others are served meanwhile.
+  const auto other = served.connect();
+  v1beta1::AllocateResponse others;
+  CHECK(other->allocate(request_for({{"0000:21:10.2"}}), others).ok());
+  CHECK_FALSE(answered);
+  fs::rename(served.node.path("in-a-pod"), rdma);
+  kubelet.join();
+  CHECK(status.ok());
+  REQUIRE(response.container_responses_size() == 1);
+  CHECK(response.container_responses(0).devices_size() == 3);
+}
+
+TEST_CASE("after a wait in vain an Allocate is refused, and the next ones without waiting") {
+  ReturnPatience patience(std::chrono::seconds{10});
+  const ReturnPatience::Time begin{std::chrono::hours{1}};
+  CHECK(patience.end(begin) == begin + std::chrono::seconds{10});
+  patience.waited_in_vain(begin + std::chrono::seconds{10});
+  CHECK(patience.end(begin + std::chrono::seconds{11}) == begin + std::chrono::seconds{11});
+  const auto later = begin + std::chrono::seconds{70};
+  CHECK(patience.end(later) == later + std::chrono::seconds{10});
+
+  Served served(make_pool({}), milliseconds{1});
+  served.service.publish(served.node.pool());
+  fs::remove_all(served.node.root() + "/sys/bus/pci/devices/0000:21:10.0/infiniband");
+  const auto client = served.connect();
+  for (int i = 0; i < 2; ++i) {
+    v1beta1::AllocateResponse response;
+    const auto status = client->allocate(request_for({{"0000:21:10.0"}}), response);
+    CHECK(status.error_code() == grpc::StatusCode::UNAVAILABLE);
+    CHECK(response.container_responses_size() == 0);
+  }
 }
 
 TEST_CASE("every kind of error has its gRPC code") {
