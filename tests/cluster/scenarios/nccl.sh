@@ -30,16 +30,16 @@ for name in $first $second; do
 done
 for ways in "$first $second" "$second $first"; do
     read -r server client <<< "$ways"
-    transport "$server" listen > "$work/server.nccl" &
-    check "$server listens on both rails" eventually is 2 grep -c "^handle" "$work/server.nccl"
-    handles=$(sed -n "s/^handle //p" "$work/server.nccl")
+    transport "$server" listen > "$work/to-$server.nccl" &
+    check "$server listens on both rails" eventually is 2 grep -c "^handle" "$work/to-$server.nccl"
+    handles=$(sed -n "s/^handle //p" "$work/to-$server.nccl")
     # shellcheck disable=SC2086
-    transport "$client" connect $handles > "$work/client.nccl"
-    check "$client to $server: it sends on both rails" is 2 grep -c ': sent$' "$work/client.nccl"
+    transport "$client" connect $handles > "$work/from-$client.nccl"
+    check "$client to $server: it sends on both rails" is 2 grep -c ': sent$' "$work/from-$client.nccl"
     wait $!
-    check "$server: on both rails what was sent arrives" is 2 grep -c 'received what was sent' "$work/server.nccl"
+    check "$server: on both rails what was sent arrives" is 2 grep -c 'received what was sent' "$work/to-$server.nccl"
     check "$client: by the GID that pod.json names" is "$(of_pod "$client" '[.interfaces[].gid_index] | unique | join(" ")')" \
-        bash -c 'sed -nE "s/.* GID ([0-9]+) .*/\1/p" "$1" | sort -u' - "$work/client.nccl"
+        bash -c 'sed -nE "s/.* GID ([0-9]+) .*/\1/p" "$1" | sort -u' - "$work/from-$client.nccl"
 done
 check 'each container sees its own RDMA nodes and no others' each_sees_its_own
 ends_without_pods=yes
