@@ -212,7 +212,6 @@ void Daemon::scan_node() {
   if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
   published_.assign(std::make_move_iterator(pools->pools.begin()),
                     std::make_move_iterator(pools->pools.end()));
-  if (waits_for_containers(published_)) ask_at_ = std::min(ask_at_, now + options_.ask_while_waiting);
   remark("bundles", find_incomplete(published_));
   // A device that vanished may be a pod's, and is put back then.
   if (resources_.follow(published_, now)) ask_at_ = now;
@@ -245,8 +244,7 @@ void Daemon::note_scan(const Pools& pools, Time now) {
 }
 
 void Daemon::ask_kubelet(Time now) {
-  ask_at_ = now + kAskInterval;
-  if (waits_for_containers(published_)) ask_at_ = now + options_.ask_while_waiting;
+  ask_at_ = now + (waits_for_containers(published_) ? options_.ask_while_waiting : kAskInterval);
   // The destructor would wait for a call that hangs: it has its own deadline.
   if (asking_) return;
   asked_at_ = now;

@@ -11,6 +11,11 @@ constexpr std::chrono::minutes kNoneAfterVain{1};
 
 }  // namespace
 
+std::optional<ReturnPatience::Time> ReturnPatience::end(Time now) const {
+  const bool none = most_.count() == 0 || now.time_since_epoch().count() < none_before_;
+  return none ? std::nullopt : std::optional(now + most_);
+}
+
 void ReturnPatience::waited_in_vain(Time now) {
   none_before_ = (now + kNoneAfterVain).time_since_epoch().count();
 }
@@ -32,7 +37,7 @@ AllocateCall* AllocateCall::begin(const grpc::CallbackServerContext& context, Re
 void AllocateCall::attempt() {
   const auto now = std::chrono::steady_clock::now();
   const bool waited = alarm_ != nullptr;
-  const bool last = now >= end_ || context_.IsCancelled();
+  const bool last = !end_ || (waited && now >= *end_) || context_.IsCancelled();
   if (const auto status = attempt_(last)) {
     if (last && waited && !status->ok()) patience_.waited_in_vain(now);
     Finish(*status);

@@ -23,8 +23,8 @@ class ReturnPatience {
   // 0: none waits.
   explicit ReturnPatience(std::chrono::milliseconds most) : most_(most) {}
 
-  // When a call that begins now has waited long enough.
-  Time end(Time now) const { return now.time_since_epoch().count() < none_before_ ? now : now + most_; }
+  // When a call that begins now has waited long enough. No value: it does not wait.
+  std::optional<Time> end(Time now) const;
   void waited_in_vain(Time now);
 
  private:
@@ -51,7 +51,7 @@ class AllocateCall final : public grpc::ServerUnaryReactor {
   const grpc::CallbackServerContext& context_;
   ReturnPatience& patience_;
   const Attempt attempt_;
-  const ReturnPatience::Time end_;
+  const std::optional<ReturnPatience::Time> end_;
   std::unique_ptr<grpc::Alarm> alarm_;
 };
 

@@ -115,8 +115,11 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   ServerUnaryReactor* Allocate(CallbackServerContext* context, const v1beta1::AllocateRequest* request,
                                v1beta1::AllocateResponse* response) override {
     const auto began = Counters::start();
-    return AllocateCall::begin(*context, service_.patience_, [=, this](bool last) {
+    return AllocateCall::begin(*context, service_.patience_, [=, this, waits = false](bool last) mutable {
       const auto status = allocate(*request, last, *response);
+      if (!status && !std::exchange(waits, true))
+        service_.log_.info("waiting for a device to return from another pod",
+                           {{"resource", service_.resource_}, {"devices", joined(ids_of(*request))}});
       if (status && service_.options_.counters != nullptr)
         service_.options_.counters->allocated(service_.resource_,
                                               status->ok() ? Outcome::ok : Outcome::failed, began);

@@ -377,35 +377,40 @@ TEST_CASE("a shared pool keeps its units while its only device cannot be read") 
   CHECK(kubelet.node().at("nvidia.com/hca").lists == 1);
 }
 
-TEST_CASE("the device of a container stays in the list while it moves, though no scan sees it") {
+namespace {
+
+// A container has the first of two devices, which scans no longer see.
+struct VanishedDevice {
   const TempDir folder;
-  TestKubelet kubelet(folder.path());
-  Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
-  kubelet.give(kHostdev, {kTwo[0]}, {"default", "p", "c"});
-  const int before = plugin.scans();
-  plugin.now({make_pool({kTwo[1]})});
-  // The scan that does not see it, and the next one, which kubelet's answer brings about.
-  for (int i = 0; i < 60 && plugin.scans() < before + 2; ++i)
-    (void)eventually([&] { return plugin.scans() >= before + 2; });
-  REQUIRE(plugin.scans() >= before + 2);
-  plugin.now({make_pool({kTwo[0], kTwo[1], "0000:03:02.3"})});
-  REQUIRE(kubelet.wait_for(kHostdev, 3, kDeadline));
-  CHECK(kubelet.node().at(kHostdev).lists == 2);
+  TestKubelet kubelet{folder.path()};
+  Running plugin{folder, Registration::watcher, {make_pool(kTwo)}};
+
+  VanishedDevice() {
+    REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+    kubelet.give(kHostdev, {kTwo[0]}, {"default", "p", "c"});
+    const int before = plugin.scans();
+    plugin.now({make_pool({kTwo[1]})});
+    // The scan that does not see it, and the next one, which kubelet's answer brings about.
+    for (int i = 0; i < 60 && plugin.scans() < before + 2; ++i)
+      (void)eventually([&] { return plugin.scans() >= before + 2; });
+    REQUIRE(plugin.scans() >= before + 2);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the device of a container stays in the list while it moves, though no scan sees it") {
+  VanishedDevice node;
+  node.plugin.now({make_pool({kTwo[0], kTwo[1], "0000:03:02.3"})});
+  REQUIRE(node.kubelet.wait_for(kHostdev, 3, kDeadline));
+  CHECK(node.kubelet.node().at(kHostdev).lists == 2);
 }
 
 TEST_CASE("a device that has vanished leaves the list soon after its container, without any event") {
-  const TempDir folder;
-  TestKubelet kubelet(folder.path());
-  Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
-  kubelet.give(kHostdev, {kTwo[0]}, {"default", "p", "c"});
-  const int before = plugin.scans();
-  plugin.now({make_pool({kTwo[1]})});
-  REQUIRE(eventually([&] { return plugin.scans() >= before + 2; }));
-  CHECK(kubelet.node().at(kHostdev).devices.size() == 2);
-  kubelet.free({kTwo[0]});
-  CHECK(eventually([&] { return kubelet.node().at(kHostdev).devices.size() == 1; }));
+  VanishedDevice node;
+  CHECK(node.kubelet.node().at(kHostdev).devices.size() == 2);
+  node.kubelet.free({kTwo[0]});
+  CHECK(eventually([&] { return node.kubelet.node().at(kHostdev).devices.size() == 1; }));
 }
 
 TEST_CASE(

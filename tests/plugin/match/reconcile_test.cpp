@@ -47,7 +47,7 @@ TEST_CASE("a device that is destroyed while a pod has it stays in the list, unhe
   CHECK(pools.pools[0].find("0000:21:10.2") == nullptr);
 }
 
-TEST_CASE("kubelet is waited for while a device is in a pool only because a container has it") {
+TEST_CASE("the end of a container is watched for while its device is in a pool only because of it") {
   const auto waits = [](const DevicesInUse& use, bool gone) {
     Tree tree("igb_node");
     if (gone) tree.remove("sys/bus/pci/devices/0000:21:10.0");
