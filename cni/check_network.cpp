@@ -5,7 +5,7 @@
 #include "common/escape.h"
 #include "common/text.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -128,4 +128,4 @@ Result<NetworkReport> check_networks(std::string_view text, const std::set<std::
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

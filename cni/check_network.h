@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 inline constexpr size_t kMaxNetworksBytes = size_t{16} << 20;
 
@@ -22,4 +22,4 @@ struct NetworkReport {
 // of that.
 Result<NetworkReport> check_networks(std::string_view text, const std::set<std::string>& types);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -22,7 +22,7 @@
 #include <set>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -54,8 +54,8 @@ int run_install(const CommandWords& words) {
 }
 
 Result<SweepReport> sweep_node(const SweepOptions& options, const Environment& environment) {
-  const auto host = TRY(NetlinkKernel::open_current(), "");
-  auto store = options.dry_run ? open_store_read_only(environment) : TRY(open_store(environment), "");
+  const auto host = TRY(NetlinkKernel::open_current());
+  auto store = options.dry_run ? open_store_read_only(environment) : TRY(open_store(environment));
   Log log;
   log.set_level(LogLevel::warning);
   World world = make_world(environment, *host, std::move(store), log);
@@ -99,7 +99,7 @@ int run_uninstall(const CommandWords& words) {
 
 Result<std::string> hook_memlock(const CommandWords& words) {
   std::optional<LockedMemory> wanted;
-  if (words.arguments.size() > 1) wanted = TRY(parse_locked_memory(words.arguments[1]), "");
+  if (words.arguments.size() > 1) wanted = TRY(parse_locked_memory(words.arguments[1]));
   const std::string text = TRY(read_stream(STDIN_FILENO, kMaxHookState), "read stdin");
   return raise_lock_limit(TRY(parse_oci_state(text), "state of the container"), wanted);
 }
@@ -123,7 +123,7 @@ Result<NetworkReport> check_network(const CommandWords& words) {
   const std::string file = words.arguments.empty() ? "-" : words.arguments[0];
   if (file == "-")
     return check_networks(TRY(read_stream(STDIN_FILENO, kMaxNetworksBytes), "read stdin"), types);
-  const auto text = TRY(read_file(file, kMaxNetworksBytes), "");
+  const auto text = TRY(read_file(file, kMaxNetworksBytes));
   if (!text) return Error{Errc::not_found, 0, file + ": there is no such file"};
   auto report = check_networks(*text, types);
   if (!report) return std::move(report.error()).in(file);
@@ -235,4 +235,4 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   return run_command(program, *command, *words, environment);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // The reference of all of it.
 CommandText command_line_text();
@@ -16,4 +16,4 @@ CommandText command_line_text();
 // The exit code: 0 done, 1 failed, 2 usage. Results are printed on stdout, errors on stderr.
 int run_command_line(const std::vector<std::string>& arguments, const Environment& environment);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

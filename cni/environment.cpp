@@ -5,12 +5,12 @@
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/sys_root.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
 Result<std::unique_ptr<Kernel>> open_netns(const std::string& path) {
-  auto netns = TRY(Netns::open(path), "");
+  auto netns = TRY(Netns::open(path));
   if (!netns) return std::unique_ptr<Kernel>();
   return NetlinkKernel::open(std::move(*netns));
 }
@@ -53,4 +53,4 @@ World make_world(const Environment& environment, Kernel& host, RecordStore store
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -3,7 +3,7 @@
 
 #include "cni/verbs/verbs.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // In VFRAIL_STATE_DIR, or /var/lib/cni/vfrail, with the locks below VFRAIL_RUN_DIR, or /run/vfrail.
 Result<RecordStore> open_store(const Environment& environment);
@@ -15,4 +15,4 @@ World make_world(const Environment& environment, Kernel& host, RecordStore store
 // The variable's text; `fallback` if it is not set or empty.
 std::string variable(const Environment& environment, const char* name, const char* fallback);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

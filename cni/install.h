@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // As FOLDER/NAME, mode 0755: temporary file, fsync, rename. Does nothing if an identical file is there.
 Result<> install(const std::string& folder, const std::string& name);
@@ -18,4 +18,4 @@ Result<> install_check(const std::string& folder, const std::string& file);
 // Whether a file is this program, byte for byte.
 Result<bool> is_this_program(const std::string& path);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -23,7 +23,7 @@
 
 extern char** environ;
 
-namespace vfrail {
+namespace vfrail::cni {
 namespace {
 
 constexpr size_t kMaxStdin = 1 << 20;
@@ -52,7 +52,7 @@ int print_error(const std::string& version, const Error& error, CniCode invalid)
 }
 
 // The code of Errc::peer is passed on.
-Result<> report(const Status& found) {
+Result<> report(const StatusAnswer& found) {
   if (found.missing.empty() && found.degraded.empty()) return {};
   const CniCode code = found.degraded.empty() ? CniCode::not_available : CniCode::degraded;
   std::vector<std::string> all = found.missing;
@@ -62,7 +62,7 @@ Result<> report(const Status& found) {
 
 OwnWorlds own_worlds(const Environment& environment, const Log& log) {
   const auto run = [&](const std::string& ifname, const std::function<Result<>(World&)>& work) -> Result<> {
-    const auto host = TRY(NetlinkKernel::open_current(), "");
+    const auto host = TRY(NetlinkKernel::open_current());
     auto store = open_store(environment);
     if (!store) return with_remedy(std::move(store).error());
     Log own;
@@ -75,7 +75,7 @@ OwnWorlds own_worlds(const Environment& environment, const Log& log) {
 }
 
 Result<> run_verb(const Request& request, const Environment& environment, Log& log) {
-  const auto host = TRY(NetlinkKernel::open_current(), "");
+  const auto host = TRY(NetlinkKernel::open_current());
   auto store = open_store(environment);
   if (!store) return with_remedy(std::move(store).error());
   World world = make_world(environment, *host, std::move(*store), log);
@@ -83,7 +83,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
     case Command::add: {
       world.print_result = [](const AddResult& result) { return print(format_result(result)); };
       if (names_unit(request)) return add_rails(request, world, own_worlds(environment, log));
-      TRY(add(request, world), "");
+      TRY(add(request, world));
       return {};
     }
     case Command::del:
@@ -97,7 +97,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
     case Command::gc:
       return gc(request, world);
     case Command::status:
-      return report(TRY(status(request, world), ""));
+      return report(TRY(status(request, world)));
     case Command::version:
       break;
   }
@@ -207,14 +207,14 @@ int run_cni(const Environment& environment) {
 }
 
 }  // namespace
-}  // namespace vfrail
+}  // namespace vfrail::cni
 
 int main(int count, char** arguments) {
   try {
-    const auto environment = vfrail::read_environment();
+    const auto environment = vfrail::cni::read_environment();
     if (count > 1 || !environment.contains("CNI_COMMAND"))
-      return vfrail::run_command_line({arguments + 1, arguments + count}, environment);
-    return vfrail::run_cni(environment);
+      return vfrail::cni::run_command_line({arguments + 1, arguments + count}, environment);
+    return vfrail::cni::run_cni(environment);
   } catch (const std::exception& error) {
     // bad_alloc, in practice: even then the runtime gets its JSON.
     std::printf("{\"cniVersion\": \"1.1.0\", \"code\": 999, \"msg\": \"vfrail: unexpected: %s\"}\n",

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace fs = std::filesystem;
 
@@ -52,7 +52,7 @@ class Removal {
 };
 
 Result<> refuse_attachments(const UninstallPlaces& places) {
-  const auto names = TRY(RecordStore::open_read_only(places.state, places.run + "/locks").list(), "");
+  const auto names = TRY(RecordStore::open_read_only(places.state, places.run + "/locks").list());
   if (names.empty()) return {};
   std::vector<std::string> some;
   for (const AttachmentName& name : names) {
@@ -71,17 +71,17 @@ Result<> refuse_attachments(const UninstallPlaces& places) {
 
 // Under any name: networks of host-device and others may use copies.
 Result<> remove_executables(const std::string& folder, Removal& removal) {
-  for (const fs::path& path : TRY(files_of(folder), "")) {
+  for (const fs::path& path : TRY(files_of(folder))) {
     const std::string name = path.filename().string();
-    if (name == kCniProgram || name == kCheckProgram || TRY(is_this_program(path.string()), ""))
-      TRY(removal.remove(path), "");
+    if (name == kCniProgram || name == kCheckProgram || TRY(is_this_program(path.string())))
+      TRY(removal.remove(path));
   }
   return {};
 }
 
 Result<> remove_cdi_specs(const std::string& folder, Removal& removal) {
-  for (const fs::path& path : TRY(files_of(folder), "")) {
-    if (path.filename().string().starts_with(kCdiFilePrefix)) TRY(removal.remove(path), "");
+  for (const fs::path& path : TRY(files_of(folder))) {
+    if (path.filename().string().starts_with(kCdiFilePrefix)) TRY(removal.remove(path));
   }
   return {};
 }
@@ -92,16 +92,16 @@ Result<> remove_cdi_specs(const std::string& folder, Removal& removal) {
 Result<> remove_device_info(const UninstallPlaces& places, Removal& removal) {
   std::vector<std::string> endings;
   for (const std::string& folder : {places.run + "/" + kAllocatedFolder, places.state + "/baselines"}) {
-    for (const fs::path& path : TRY(files_of(folder), "")) {
+    for (const fs::path& path : TRY(files_of(folder))) {
       const std::string name = path.filename().string();
       if (!name.ends_with(kDeviceFileEnding)) continue;
       endings.push_back("-" + name.substr(0, name.size() - kDeviceFileEnding.size()) + "-device.json");
     }
   }
-  for (const fs::path& path : TRY(files_of(places.device_info), "")) {
+  for (const fs::path& path : TRY(files_of(places.device_info))) {
     const std::string name = path.filename().string();
     const auto is_its = [&](const std::string& ending) { return name.ends_with(ending); };
-    if (std::any_of(endings.begin(), endings.end(), is_its)) TRY(removal.remove(path), "");
+    if (std::any_of(endings.begin(), endings.end(), is_its)) TRY(removal.remove(path));
   }
   return {};
 }
@@ -123,17 +123,17 @@ UninstallPlaces places_below(const std::string& root, const std::string& cni_fol
 }
 
 Result<std::vector<std::string>> uninstall(const UninstallPlaces& places) {
-  TRY(refuse_attachments(places), "");
+  TRY(refuse_attachments(places));
   Removal removal;
-  TRY(remove_executables(places.cni_folder, removal), "");
+  TRY(remove_executables(places.cni_folder, removal));
   // From here on no ADD begins. One that had begun may have recorded its device meanwhile.
   TRY(refuse_attachments(places), "vfrail-cni is removed, but a pod was being started; install it again");
-  TRY(remove_cdi_specs(places.cdi, removal), "");
-  if (!places.more_cdi.empty()) TRY(remove_cdi_specs(places.more_cdi, removal), "");
-  TRY(remove_device_info(places, removal), "");
-  TRY(removal.remove(places.run), "");
-  TRY(removal.remove(places.state), "");
+  TRY(remove_cdi_specs(places.cdi, removal));
+  if (!places.more_cdi.empty()) TRY(remove_cdi_specs(places.more_cdi, removal));
+  TRY(remove_device_info(places, removal));
+  TRY(removal.remove(places.run));
+  TRY(removal.remove(places.state));
   return removal.take();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

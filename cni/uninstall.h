@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct UninstallPlaces {
   std::string root;         // "" or "/host": all of these are below it
@@ -27,4 +27,4 @@ UninstallPlaces places_below(const std::string& root, const std::string& cni_fol
 // recorded.
 Result<std::vector<std::string>> uninstall(const UninstallPlaces& places);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -339,7 +339,7 @@ bool Json::is_valid(std::string_view text) {
 }
 
 Result<Json> Json::parse_object(std::string_view text, size_t limit_bytes) {
-  Json out = TRY(parse(text, limit_bytes), "");
+  Json out = TRY(parse(text, limit_bytes));
   if (out.as_object() != nullptr) return out;
   return Error{Errc::protocol, 0, std::string("must be an object, got ") + out.type_name()};
 }

@@ -88,7 +88,7 @@ Result<> Log::open_file(const std::string& path) {
   for (int tries = 0; tries < 2; ++tries) {
     const UniqueFd found(::open(path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
     if (found.valid()) {
-      file_ = TRY(open_to_append(found, what), "");
+      file_ = TRY(open_to_append(found, what));
       return {};
     }
     if (errno != ENOENT) break;

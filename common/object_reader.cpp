@@ -133,7 +133,7 @@ Result<const Json::Array*> ObjectReader::array(std::string_view key) {
 }
 
 Result<> ObjectReader::schema(int64_t known) {
-  if (TRY(integer("schema"), "") == known) return {};
+  if (TRY(integer("schema")) == known) return {};
   return error("schema", "this version reads schema " + std::to_string(known) + " only");
 }
 

@@ -112,15 +112,20 @@ Result<T> with_id(ErrorId id, Result<T> result) {
 
 }  // namespace vfrail
 
-// Evaluates to the value of a Result, or returns its error from the enclosing function with "what: " in
-// front. A statement expression is a GNU extension that GCC and clang share; __extension__ keeps -Wpedantic
-// quiet. Not for use between the parts of a braced initializer: GCC 12 does not destroy the parts before it
-// when it returns from there. The counter gives nested uses variables of their own.
-#define TRY(expression, what) VFRAIL_TRY_EXPAND(expression, what, __COUNTER__)
-#define VFRAIL_TRY_EXPAND(expression, what, id) VFRAIL_TRY(expression, what, id)
-#define VFRAIL_TRY(expression, what, id)                                                      \
-  __extension__({                                                                             \
-    auto try_result_##id = (expression);                                                      \
-    if (!try_result_##id.ok()) return std::move(std::move(try_result_##id).error()).in(what); \
-    *std::move(try_result_##id);                                                              \
+// TRY(expression): evaluates to the value of a Result, or returns its error from the enclosing function,
+// unchanged. TRY(expression, what): the same with "what: " in front of the error's text, for who knows the
+// object.
+//
+// A statement expression is a GNU extension that GCC and clang share; __extension__ keeps -Wpedantic quiet.
+// Not for use between the parts of a braced initializer: GCC 12 does not destroy the parts before it when it
+// returns from there. The counter gives nested uses variables of their own.
+#define TRY(...) VFRAIL_TRY_PICK(__VA_ARGS__, VFRAIL_TRY_IN, VFRAIL_TRY_SILENT, )(__VA_ARGS__, __COUNTER__)
+#define VFRAIL_TRY_PICK(expression, what, name, ...) name
+#define VFRAIL_TRY_SILENT(expression, id) VFRAIL_TRY(expression, , id)
+#define VFRAIL_TRY_IN(expression, what, id) VFRAIL_TRY(expression, .in(what), id)
+#define VFRAIL_TRY(expression, context, id)                                                  \
+  __extension__({                                                                            \
+    auto try_result_##id = (expression);                                                     \
+    if (!try_result_##id.ok()) return std::move(std::move(try_result_##id).error()) context; \
+    *std::move(try_result_##id);                                                             \
   })

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::vector<std::string> with_options_of(const std::vector<std::string>& daemon,
   return words;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // From argv, without the program's name. A flag with one dash gets two ("-config-file=F", "-v=10": Go's
 // package flag takes both). "serve" comes in front
@@ -36,4 +36,4 @@ std::string default_config_file(Exists exists) {
   return kDefaultConfigFiles[0];
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,7 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -397,4 +397,4 @@ std::optional<int> CommandLine::parse(std::vector<std::string> words,
   return std::nullopt;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

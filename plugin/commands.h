@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/command/command_text.h"
+#include "plugin/advise_commands.h"
 #include "plugin/doctor/doctor.h"
 #include "plugin/doctor/explain_id.h"
-#include "plugin/plan_commands.h"
 #include "plugin/report/check_config.h"
 #include "plugin/report/inspect.h"
 #include "plugin/report/render.h"
@@ -21,7 +21,7 @@ namespace CLI {
 class App;
 }  // namespace CLI
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class CommandLine {
  public:
@@ -45,7 +45,7 @@ class CommandLine {
   ExplainIdOptions explain;
   CaptureOptions capture;
   TopOptions top;
-  PlanCommands advice;
+  AdviceCommands advice;
   std::string shell;  // of `completion`
 
  private:
@@ -54,4 +54,4 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -77,7 +77,7 @@ void Daemon::rescan() {
 Result<> Daemon::run() {
   if (inbox_->fd() < 0) return Error::from_errno(EMFILE, "make an eventfd");
   const std::string folder = socket_folder(options_.kubelet_root, options_.registration);
-  FolderWatch watch = TRY(FolderWatch::start(folder), "");
+  FolderWatch watch = TRY(FolderWatch::start(folder));
   log_.info("started",
             {{"folder", folder},
              {"registration", options_.registration == Registration::watcher ? "watcher" : "legacy"}});
@@ -395,4 +395,4 @@ bool Daemon::read_inbox(Time now) {
   return !content.stop;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

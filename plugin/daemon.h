@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Inbox;
 
@@ -72,7 +72,7 @@ class Daemon {
     int signal_fd = -1;  // signalfd(2): TERM and INT stop, HUP scans again; none in tests
     // Outlive the daemon; null: no monitoring.
     Counters* counters = nullptr;
-    Status* status = nullptr;
+    LiveStatus* status = nullptr;
   };
 
   Daemon(Options options, Log& log);
@@ -155,4 +155,4 @@ class Daemon {
   Time reload_at_{};      // when to read the configuration without an event
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 std::vector<std::string> names_missing_in(const Config& other, const Config& here) {
   std::vector<std::string> out;
@@ -55,4 +55,4 @@ std::string unread_text(const std::vector<UnreadDevice>& unread) {
   return first_few(out);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

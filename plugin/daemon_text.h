@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Resources of `here` that `other` does not have.
 std::vector<std::string> names_missing_in(const Config& other, const Config& here);
@@ -28,4 +28,4 @@ std::string orphan_text(const std::string& what, const std::string& owner);
 // The unreadable devices and the reasons, the first few.
 std::string unread_text(const std::vector<UnreadDevice>& unread);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

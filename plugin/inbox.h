@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Shared with callbacks, which can outlive the daemon by a moment.
 class Inbox {
@@ -59,4 +59,4 @@ class Inbox {
   Content content_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

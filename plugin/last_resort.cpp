@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -60,4 +60,4 @@ void end_within(std::chrono::seconds time) {
   ::alarm(static_cast<unsigned>(time.count()));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

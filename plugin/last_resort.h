@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // From now on an exception that nobody catches, or abort(), writes "PROGRAM: REASON" to stderr and ends the
 // process with exit code 1. For the whole process, once.
@@ -15,4 +15,4 @@ void say_why_it_ends();
 // because no thread may be needed.
 void end_within(std::chrono::seconds time);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,12 +4,12 @@
 
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 Result<> set_up_by(Kernel& host, const std::string& name) {
-  const auto link = TRY(host.find_link(name), "");
+  const auto link = TRY(host.find_link(name));
   if (!link) return Error{Errc::not_found, 0, name + " is not in this network namespace"};
   LinkChange change;
   change.up = true;
@@ -52,4 +52,4 @@ std::vector<std::string> LinksUp::follow(const Pools& pools) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class LinksUp {
  public:
@@ -31,4 +31,4 @@ class LinksUp {
   std::set<std::string> settled_;  // "0000:3b:00.0 eth2": it was up, perhaps by us
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -17,6 +17,7 @@
 namespace {
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 int print(const std::string& text) {
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;

@@ -38,7 +38,7 @@
 #include <sys/stat.h>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -105,7 +105,7 @@ Result<std::optional<Monitoring>> choose_monitoring(const ServeOptions& options)
 
 // Everything that the administrator can configure wrongly.
 Result<Setup> check(const ServeOptions& options, Log& log) {
-  TRY(set_up_log(options, log), "");
+  TRY(set_up_log(options, log));
   const auto interval = options.rescan_interval.value_or(kRescanInterval);
   if (interval < std::chrono::seconds{1} || interval > std::chrono::hours{24}) {
     return Error{Errc::invalid, 0,
@@ -117,13 +117,12 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
                  "--cni-bin-dir: must be an absolute path, got \"" + options.cni_bin_dir + "\"",
                  ErrorId::option_invalid};
   }
-  auto monitoring = TRY(choose_monitoring(options), "");
-  const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration), "");
+  auto monitoring = TRY(choose_monitoring(options));
+  const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration));
   auto config = TRY(ConfigSource::open({.file = options.config_file,
                                         .default_prefix = options.resource_prefix,
                                         .strict = options.strict_config,
-                                        .socket_folder = socket_folder(options.kubelet_root, registration)}),
-                    "");
+                                        .socket_folder = socket_folder(options.kubelet_root, registration)}));
   return Setup{registration, std::move(config), std::move(monitoring)};
 }
 
@@ -183,9 +182,9 @@ Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& 
   Pools pools;
   {
     Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
-    if (const std::string blind = TRY(check_host_view(sys, inventory), ""); !blind.empty())
+    if (const std::string blind = TRY(check_host_view(sys, inventory)); !blind.empty())
       return Error{Errc::wrong_netns, 0, blind, ErrorId::host_not_visible};
-    TRY(add_unclean(sys, cni_state_dir, inventory), "");
+    TRY(add_unclean(sys, cni_state_dir, inventory));
     pools = match(config, inventory);
     pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
     for (std::string& gap : find_devlink_gaps(sys, config)) pools.warnings.push_back(std::move(gap));
@@ -213,15 +212,14 @@ Result<std::unique_ptr<Kernel>> open_kernel(const ServeOptions& options, Log& lo
 
 // Null: no monitoring.
 Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& options, const Setup& setup,
-                                                           const Counters& counters, Status& status,
+                                                           const Counters& counters, LiveStatus& status,
                                                            Log& log) {
   if (!setup.monitoring) return std::unique_ptr<MonitoringServer>();
   auto out = TRY(MonitoringServer::start({.address = setup.monitoring->address,
                                           .metrics = setup.monitoring->metrics,
                                           .sys = SysRoot(options.root),
                                           .kubelet_root = options.kubelet_root},
-                                         counters, status, log),
-                 "");
+                                         counters, status, log));
   if (!setup.monitoring->metrics) {
     log.info("probes are served", {{"address", out->address().text()}});
   } else if (setup.monitoring->address.local) {
@@ -234,7 +232,7 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
 }
 
 Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
-  const auto kernel = TRY(open_kernel(options, log), "");
+  const auto kernel = TRY(open_kernel(options, log));
   const SysRoot sys(options.root);
   const bool use_cdi = options.use_cdi && runtime_takes_cdi(sys, log);
   const AllocatePlaces places{.sys = sys,
@@ -242,14 +240,14 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                               .run_dir = options.run_dir,
                               .cni_dir = options.cni_bin_dir,
                               .cdi_dir = use_cdi ? options.cdi_dir : std::string()};
-  if (use_cdi) TRY(open_cdi_folder(places.cdi_dir), "");
+  if (use_cdi) TRY(open_cdi_folder(places.cdi_dir));
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   LinksUp links(kernel.get(), log);
   events.add(std::make_unique<FolderEvents>(unclean_folder(options.cni_state_dir)));
   events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
   Counters counters;
-  Status status;
-  const auto monitoring = TRY(start_monitoring(options, setup, counters, status, log), "");
+  LiveStatus status;
+  const auto monitoring = TRY(start_monitoring(options, setup, counters, status, log));
   const Daemon::Options::Tidy tidy = [&](const std::set<std::string>& there, const DevicesInUse& in_use) {
     for (const std::string& name :
          remove_specs_of_gone_devices(places.cdi_dir, {there, in_use, sys, places.run_dir}))
@@ -303,4 +301,4 @@ int serve(const ServeOptions& options) {
   return 0;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ServeOptions {
   std::string config_file;
@@ -39,4 +39,4 @@ struct ServeOptions {
 // The exit code: 0 stopped by a signal, 1 failed, 2 the options or the configuration are wrong.
 int serve(const ServeOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

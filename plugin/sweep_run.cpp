@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -104,4 +104,4 @@ SweepRun::Outcome SweepRun::finish() {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

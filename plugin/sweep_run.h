@@ -8,7 +8,7 @@
 #include <string>
 #include <sys/types.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class SweepRun {
  public:
@@ -39,4 +39,4 @@ class SweepRun {
   UniqueFd output_;  // memfd_create(2)
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -35,13 +35,13 @@ Result<Baseline> read_baseline(const Record& record, World& world) {
                .device = record.device,
                .port = record.port,
                .link = *record.link};
-  out.ethtool_family = TRY(world.host.ethtool_family(), "").value_or(0);
+  out.ethtool_family = TRY(world.host.ethtool_family()).value_or(0);
   for (const EthtoolGroup group : kEthtoolGroups) {
     if (out.ethtool_family == 0) break;
-    auto settings = TRY(world.host.ethtool(out.ethtool_family, out.link.index, group), "");
+    auto settings = TRY(world.host.ethtool(out.ethtool_family, out.link.index, group));
     if (settings) out.ethtool[group] = std::move(*settings);
   }
-  out.files = TRY(read_interface_files(world.sys, out.link.name), "");
+  out.files = TRY(read_interface_files(world.sys, out.link.name));
   return out;
 }
 
@@ -53,7 +53,7 @@ bool is_certainly(const LinkBefore& before, const Link& link) {
 
 Result<std::optional<Link>> find_in_host(const Record& record, World& world) {
   if (ended_with_its_host(record, world)) return std::optional<Link>();
-  auto link = TRY(world.host.find_link(record.link->name), "");
+  auto link = TRY(world.host.find_link(record.link->name));
   if (link && is_certainly(*record.link, *link)) return link;
   return find_link_in_host(record, world);
 }
@@ -99,12 +99,12 @@ Result<std::string> restore_group(const Baseline& baseline, EthtoolGroup group, 
     if (!now) return std::string("its driver does not have them any more");
     return before.difference_to(*now);
   };
-  auto now = TRY(read(), "");
+  auto now = TRY(read());
   if (differs(now).empty()) return std::string();
   auto set = Result<>();
   if (const auto change = now ? before.change_from(*now) : std::nullopt)
     set = host.change_ethtool(baseline.ethtool_family, link, group, *change);
-  now = TRY(read(), "");
+  now = TRY(read());
   const std::string what = differs(now);
   if (what.empty()) return std::string();
   return name + ": " + what + (set ? "" : " (" + set.error().text + ")");
@@ -131,7 +131,7 @@ struct Outcome {
 // The link is in the host. `known` is its baseline, if it has one of this boot.
 Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>& known, World& world) {
   Outcome out;
-  out.link = TRY(find_in_host(record, world), "");
+  out.link = TRY(find_in_host(record, world));
   if (!out.link) return out;
   out.reasons = link_differences(*record.link, *out.link);
   if (!known) return out;
@@ -139,7 +139,7 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
   if (!groups) {
     // Its driver was just unbound, or a veth ended. One that its driver is resetting answers alike
     // (netif_device_present() in ethnl_ops_begin()).
-    if (!TRY(find_in_host(record, world), "")) return Outcome{};
+    if (!TRY(find_in_host(record, world))) return Outcome{};
     out.reasons.push_back("its driver does not answer: " + groups.error().text);
   }
   for (std::string& reason : restore_interface_files(world.sys, out.link->name, known->files))
@@ -150,7 +150,7 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
 // A second time if something is left: a setting can depend on another that is restored after it, and a read
 // that failed once may succeed.
 Result<Outcome> restore(const Record& record, const std::optional<Baseline>& known, World& world) {
-  Outcome first = TRY(restore_once(record, known, world), "");
+  Outcome first = TRY(restore_once(record, known, world));
   if (first.reasons.empty()) return first;
   return restore_once(record, known, world);
 }
@@ -176,7 +176,7 @@ Result<> write_down(const Record& record, std::optional<Baseline> known, Outcome
   const BaselineStore store(world.store);
   const std::string name = name_of(record);
   if (!outcome.link) {
-    TRY(must_have_ended(record, world), "");
+    TRY(must_have_ended(record, world));
     return store.forget(name);
   }
   if (!refused.empty())
@@ -214,7 +214,7 @@ Record record_of(const Baseline& baseline) {
 Result<bool> is_unclean_now(const std::string& name, const World& world) {
   const auto file = BaselineStore(world.store).load_unclean(name);
   if (!file && file.error().code != Errc::protocol) return file.error();
-  return file && *file && (*file)->boot_id == TRY(this_boot(world.sys), "");
+  return file && *file && (*file)->boot_id == TRY(this_boot(world.sys));
 }
 
 constexpr const char* kNoRecord = "the record of its last attachment could not be read";
@@ -232,11 +232,11 @@ Result<std::vector<std::string>> reasons_without_baseline(const std::string& nam
                                                           World& world) {
   const BaselineStore store(world.store);
   std::vector<std::string> out;
-  if (!TRY(is_unclean_now(name, world), "")) {
-    TRY(store.forget(name), "");
+  if (!TRY(is_unclean_now(name, world))) {
+    TRY(store.forget(name));
     return out;
   }
-  if (const auto file = TRY(store.load_unclean(name), "")) out = file->reasons;
+  if (const auto file = TRY(store.load_unclean(name))) out = file->reasons;
   out.push_back(unreadable.text + "; remove that file after binding the driver");
   return out;
 }
@@ -245,8 +245,8 @@ Result<std::vector<std::string>> reasons_without_baseline(const std::string& nam
 Result<std::optional<Link>> wait_in_host(const Record& record, World& world) {
   std::optional<Link> link;
   const auto there = wait_for_host_link(world, [&]() -> Result<bool> {
-    link = TRY(find_in_host(record, world), "");
-    return link.has_value() || !TRY(exists_somewhere(record, world), "");
+    link = TRY(find_in_host(record, world));
+    return link.has_value() || !TRY(exists_somewhere(record, world));
   });
   if (there) return link;
   if (there.error().code != Errc::timeout) return there.error();
@@ -264,31 +264,31 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, IfAway
   auto loaded = store.load(name);
   if (!loaded && loaded.error().code == Errc::protocol)
     return reasons_without_baseline(name, loaded.error(), world);
-  const auto known = TRY(std::move(loaded), "");
-  if (!known || known->boot_id != TRY(this_boot(world.sys), "")) {
-    TRY(store.forget(name), "");
+  const auto known = TRY(std::move(loaded));
+  if (!known || known->boot_id != TRY(this_boot(world.sys))) {
+    TRY(store.forget(name));
     return none;
   }
   const Record record = record_of(*known);
-  auto link = TRY(find_in_host(record, world), "");
-  if (!link && if_away == IfAway::wait) link = TRY(wait_in_host(record, world), "");
+  auto link = TRY(find_in_host(record, world));
+  if (!link && if_away == IfAway::wait) link = TRY(wait_in_host(record, world));
   if (!link) return none;
-  VfSettings refused = TRY(restore_vf_identity(record, world), "");
-  refused = refused.with(TRY(restore_vf_policy(record, world), ""));
+  VfSettings refused = TRY(restore_vf_identity(record, world));
+  refused = refused.with(TRY(restore_vf_policy(record, world)));
   // Its driver was bound again, or the VF was created again; unless it comes from a pod, where it can have
   // got another index.
-  const bool other = link->index != known->link.index && !TRY(is_distrusted(name, world), "");
+  const bool other = link->index != known->link.index && !TRY(is_distrusted(name, world));
   if (other && refused.empty()) {
-    TRY(store.forget(name), "");
+    TRY(store.forget(name));
     return none;
   }
-  TRY(bring_link_back(record, nullptr, world), "");
-  auto remains = TRY(clear_interface(record, nullptr, world), "");
-  Outcome outcome = TRY(restore(record, known, world), "");
+  TRY(bring_link_back(record, nullptr, world));
+  auto remains = TRY(clear_interface(record, nullptr, world));
+  Outcome outcome = TRY(restore(record, known, world));
   for (std::string& one : remains) outcome.reasons.push_back(std::move(one));
-  TRY(write_down(record, known, outcome, refused, world), "");
+  TRY(write_down(record, known, outcome, refused, world));
   // The original settings of an older version's attachment are unknown: the next ADD reads them.
-  if (outcome.reasons.empty() && known->ethtool_family == 0) TRY(store.forget(name), "");
+  if (outcome.reasons.empty() && known->ethtool_family == 0) TRY(store.forget(name));
   return outcome.reasons;
 }
 
@@ -299,7 +299,7 @@ bool is_of(const std::string& name, const std::string& key) {
 }  // namespace
 
 Result<> refuse_unclean(const std::string& device_key, IfAway if_away, World& world) {
-  for (const std::string& name : TRY(BaselineStore(world.store).unclean_names(), "")) {
+  for (const std::string& name : TRY(BaselineStore(world.store).unclean_names())) {
     if (!is_of(name, device_key)) continue;
     const auto reasons = TRY(restore_unclean(name, if_away, world), "restore " + device_key);
     if (reasons.empty()) continue;
@@ -315,7 +315,7 @@ Result<> prepare_baseline(const Record& record, World& world) {
   if (!keeps_settings(record)) return {};
   const BaselineStore store(world.store);
   const std::string name = name_of(record);
-  const auto known = TRY(load(name, world), "");
+  const auto known = TRY(load(name, world));
   if (known && known->boot_id == record.boot_id && known->link.index == record.link->index) return {};
   const Baseline fresh = TRY(read_baseline(record, world), "read the baseline of " + record.device_key);
   TRY(store.save(name, fresh), "save the baseline of " + record.device_key);
@@ -324,7 +324,7 @@ Result<> prepare_baseline(const Record& record, World& world) {
 
 Result<> return_to_baseline(const Record& record, const VfSettings& refused, World& world) {
   if (!keeps_settings(record)) return {};
-  auto known = TRY(load(name_of(record), world), "");
+  auto known = TRY(load(name_of(record), world));
   if (known && known->boot_id != record.boot_id) known.reset();
   Outcome outcome = TRY(restore(record, known, world), "compare " + record.device_key + " with its baseline");
   return write_down(record, std::move(known), outcome, refused, world);
@@ -332,8 +332,8 @@ Result<> return_to_baseline(const Record& record, const VfSettings& refused, Wor
 
 Result<> return_unrecorded(const std::string& device_key, World& world) {
   const BaselineStore store(world.store);
-  const std::string boot = TRY(this_boot(world.sys), "");
-  for (const std::string& name : TRY(store.names(), "")) {
+  const std::string boot = TRY(this_boot(world.sys));
+  for (const std::string& name : TRY(store.names())) {
     if (!is_of(name, device_key)) continue;
     // First: a retry finds nothing in the pod, so what fails here is for the next ADD. And it comes from a
     // pod, where it can have got another index.
@@ -344,8 +344,8 @@ Result<> return_unrecorded(const std::string& device_key, World& world) {
 }
 
 Result<> distrust_devices_of(const AttachmentName& name, World& world) {
-  const std::string boot = TRY(this_boot(world.sys), "");
-  for (const auto& [key, owner] : TRY(world.store.owners(), "")) {
+  const std::string boot = TRY(this_boot(world.sys));
+  for (const auto& [key, owner] : TRY(world.store.owners())) {
     if (owner != name) continue;
     TRY(BaselineStore(world.store).set_unclean(key, boot, {kNoRecord}), "mark " + key + " unclean");
   }
@@ -357,13 +357,13 @@ Result<std::vector<Cleaned>> clean_unclean(World& world) {
   std::vector<Cleaned> out;
   const auto clean = [&](const std::string& name, const std::string& key) -> Result<> {
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
-    if (TRY(world.store.owner(key), "") || !TRY(store.is_unclean(name), "")) return {};
+    if (TRY(world.store.owner(key)) || !TRY(store.is_unclean(name))) return {};
     auto reasons = TRY(restore_unclean(name, IfAway::leave, world), "restore " + key);
-    const bool in_host = !reasons.empty() || !TRY(store.is_unclean(name), "");
+    const bool in_host = !reasons.empty() || !TRY(store.is_unclean(name));
     if (in_host) out.push_back({key, std::move(reasons)});
     return {};
   };
-  for (const std::string& name : TRY(store.unclean_names(), "")) {
+  for (const std::string& name : TRY(store.unclean_names())) {
     const std::string key = device_of(name);
     const auto cleaned = clean(name, key);
     if (cleaned) continue;
@@ -377,19 +377,19 @@ Result<std::vector<Cleaned>> clean_unclean(World& world) {
 
 Result<size_t> remove_void_baselines(World& world) {
   const BaselineStore store(world.store);
-  const std::string boot = TRY(this_boot(world.sys), "");
+  const std::string boot = TRY(this_boot(world.sys));
   size_t removed = 0;
-  for (const std::string& name : TRY(store.names(), "")) {
+  for (const std::string& name : TRY(store.names())) {
     const auto lock = world.store.lock_device(device_of(name), {});
     if (!lock) continue;  // locked: it is needed, or will be written again
     const auto known = store.load(name);
     const bool stands = known ? known->has_value() && (*known)->boot_id == boot
-                              : known.error().code != Errc::protocol || TRY(is_unclean_now(name, world), "");
+                              : known.error().code != Errc::protocol || TRY(is_unclean_now(name, world));
     if (stands) continue;
-    TRY(store.forget(name), "");
+    TRY(store.forget(name));
     ++removed;
   }
   return removed;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

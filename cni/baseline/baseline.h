@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct Baseline {
   std::string boot_id;
@@ -69,4 +69,4 @@ Result<std::vector<Cleaned>> clean_unclean(World& world);
 // Removes the baselines of earlier boots, and unreadable ones. Returns how many.
 Result<size_t> remove_void_baselines(World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

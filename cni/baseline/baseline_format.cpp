@@ -1,7 +1,7 @@
 #include "cni/baseline/baseline.h"
 #include "common/json.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -20,19 +20,19 @@ Json format_group(const EthtoolSettings& settings) {
 Result<EthtoolSettings> parse_settings(const Json::Object& object, const std::string& path) {
   EthtoolSettings out;
   ObjectReader reader(object, path);
-  if (const Json::Array* bits = TRY(reader.array("bits"), "")) {
+  if (const Json::Array* bits = TRY(reader.array("bits"))) {
     for (const Json& word : *bits) {
       const int64_t* number = word.as_int();
       if (number == nullptr || *number < 0 || *number > UINT32_MAX)
         return reader.error("bits", "must be numbers of 32 bits");
       out.bits.push_back(static_cast<uint32_t>(*number));
     }
-    out.bit_count = static_cast<uint32_t>(TRY(reader.integer("bitCount", 0, UINT32_MAX), "").value_or(0));
+    out.bit_count = static_cast<uint32_t>(TRY(reader.integer("bitCount", 0, UINT32_MAX)).value_or(0));
     if (out.bits.size() != (size_t{out.bit_count} + 31) / 32)
       return reader.error("bitCount", "is not that of bits");
   }
   for (const std::string& name : reader.unread())
-    out.numbers[name] = static_cast<uint32_t>(TRY(reader.integer(name, 0, UINT32_MAX), "").value_or(0));
+    out.numbers[name] = static_cast<uint32_t>(TRY(reader.integer(name, 0, UINT32_MAX)).value_or(0));
   return out;
 }
 
@@ -58,24 +58,21 @@ Result<> parse_groups(const Json::Object& object, Baseline& out) {
     const auto group = parse_group(name);
     if (!group || value.as_object() == nullptr)
       return reader.error(name, "must be a group of ethtool's settings, with an object");
-    out.ethtool[*group] = TRY(parse_settings(*value.as_object(), reader.path(name)), "");
+    out.ethtool[*group] = TRY(parse_settings(*value.as_object(), reader.path(name)));
   }
   return {};
 }
 
 Result<> parse_device(ObjectReader& reader, Baseline& out) {
-  out.boot_id = TRY(reader.text("bootId"), "").value_or("");
-  out.device_key = TRY(reader.text("deviceKey"), "").value_or("");
-  if (const auto device = TRY(reader.text("device"), ""))
-    out.device = TRY(DeviceId::parse(*device), "device");
-  if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
-    out.port = static_cast<uint32_t>(*port);
-  const Json::Object* link = TRY(reader.object("link"), "");
+  out.boot_id = TRY(reader.text("bootId")).value_or("");
+  out.device_key = TRY(reader.text("deviceKey")).value_or("");
+  if (const auto device = TRY(reader.text("device"))) out.device = TRY(DeviceId::parse(*device), "device");
+  if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX))) out.port = static_cast<uint32_t>(*port);
+  const Json::Object* link = TRY(reader.object("link"));
   if (link == nullptr) return reader.error("link", "missing");
-  out.link = TRY(parse_link_before(*link), "");
-  if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
-  out.ethtool_family =
-      static_cast<uint16_t>(TRY(reader.integer("ethtoolFamily", 0, UINT16_MAX), "").value_or(0));
+  out.link = TRY(parse_link_before(*link));
+  if (const Json::Object* vf = TRY(reader.object("vf"))) out.vf = TRY(parse_vf_before(*vf));
+  out.ethtool_family = static_cast<uint16_t>(TRY(reader.integer("ethtoolFamily", 0, UINT16_MAX)).value_or(0));
   return {};
 }
 
@@ -99,14 +96,14 @@ std::string format_baseline(const Baseline& baseline) {
 }
 
 Result<Baseline> parse_baseline(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxBaselineBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxBaselineBytes));
   ObjectReader reader(*json.as_object(), "");
-  TRY(reader.schema(kSchema), "");
+  TRY(reader.schema(kSchema));
   Baseline out;
-  TRY(parse_device(reader, out), "");
-  if (const Json::Object* groups = TRY(reader.object("ethtool"), "")) TRY(parse_groups(*groups, out), "");
-  if (const Json::Object* files = TRY(reader.object("files"), "")) TRY(parse_files(*files, out.files), "");
+  TRY(parse_device(reader, out));
+  if (const Json::Object* groups = TRY(reader.object("ethtool"))) TRY(parse_groups(*groups, out));
+  if (const Json::Object* files = TRY(reader.object("files"))) TRY(parse_files(*files, out.files));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace fs = std::filesystem;
 
@@ -33,7 +33,7 @@ std::string device_of(const std::string& baseline_name) {
 
 Result<std::optional<Baseline>> BaselineStore::load(const std::string& name) const {
   const std::string path = path_in(folder_ + "/baselines", name);
-  const auto text = TRY(read_file(path, kMaxBaselineFileBytes), "");
+  const auto text = TRY(read_file(path, kMaxBaselineFileBytes));
   if (!text) return std::optional<Baseline>();
   auto baseline = parse_baseline(*text);
   if (!baseline)
@@ -72,7 +72,7 @@ Result<bool> BaselineStore::is_unclean(const std::string& name) const {
 
 Result<std::optional<UncleanFile>> BaselineStore::load_unclean(const std::string& name) const {
   const std::string path = path_in(unclean_folder(folder_), name);
-  const auto text = TRY(read_file(path, kMaxBaselineFileBytes), "");
+  const auto text = TRY(read_file(path, kMaxBaselineFileBytes));
   if (!text) return std::optional<UncleanFile>();
   auto file = parse_unclean(*text);
   if (file) return std::optional(std::move(*file));
@@ -86,12 +86,12 @@ Result<> BaselineStore::set_unclean(const std::string& name, const std::string& 
 
 Result<> BaselineStore::set_clean(const std::string& name) const {
   // Checked first: a DEL on a read-only file system mostly has nothing to remove.
-  if (!TRY(is_unclean(name), "")) return {};
+  if (!TRY(is_unclean(name))) return {};
   return remove_file(path_in(unclean_folder(folder_), name));
 }
 
 Result<> BaselineStore::forget(const std::string& name) const {
-  TRY(set_clean(name), "");
+  TRY(set_clean(name));
   return remove_file(path_in(folder_ + "/baselines", name));
 }
 
@@ -114,4 +114,4 @@ Result<std::vector<std::string>> BaselineStore::unclean_names() const {
   return list(unclean_folder(folder_));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

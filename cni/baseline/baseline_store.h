@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 class BaselineStore {
  public:
@@ -45,4 +45,4 @@ std::string baseline_name(const std::string& device_key, const std::optional<uin
 // The device's key in such a name.
 std::string device_of(const std::string& baseline_name);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -33,7 +33,7 @@ template <class Names>
 Result<> read_all(const SysRoot& folder, const std::string& below, const Names& names, InterfaceFiles& out) {
   for (const char* name : names) {
     const std::string file = below + name;
-    if (auto text = TRY(read_one(folder, file), "")) out[file] = std::move(*text);
+    if (auto text = TRY(read_one(folder, file))) out[file] = std::move(*text);
   }
   return {};
 }
@@ -57,12 +57,12 @@ std::string restore_one(const SysRoot& sys, const SysRoot& folder, const std::st
 Result<InterfaceFiles> read_interface_files(const SysRoot& sys, const std::string& interface) {
   InterfaceFiles out;
   const SysRoot folder = sys.at(folder_of(interface));
-  TRY(read_all(folder, "", kOfInterface, out), "");
-  const auto queues = TRY(folder.list("queues"), "");
+  TRY(read_all(folder, "", kOfInterface, out));
+  const auto queues = TRY(folder.list("queues"));
   for (const std::string& queue : queues.value_or(SysRoot::Names())) {
     const std::string below = "queues/" + queue + "/";
-    if (queue.starts_with("rx-")) TRY(read_all(folder, below, kOfReceiveQueue, out), "");
-    if (queue.starts_with("tx-")) TRY(read_all(folder, below, kOfSendQueue, out), "");
+    if (queue.starts_with("rx-")) TRY(read_all(folder, below, kOfReceiveQueue, out));
+    if (queue.starts_with("tx-")) TRY(read_all(folder, below, kOfSendQueue, out));
   }
   return out;
 }
@@ -78,4 +78,4 @@ std::vector<std::string> restore_interface_files(const SysRoot& sys, const std::
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Below sys/class/net/NAME: "queues/rx-0/rps_cpus" -> "03".
 using InterfaceFiles = std::map<std::string, std::string>;
@@ -22,4 +22,4 @@ Result<InterfaceFiles> read_interface_files(const SysRoot& sys, const std::strin
 std::vector<std::string> restore_interface_files(const SysRoot& sys, const std::string& interface,
                                                  const InterfaceFiles& before);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

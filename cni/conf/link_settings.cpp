@@ -1,6 +1,6 @@
 #include "cni/conf/link_settings.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -10,10 +10,10 @@ std::string value_text(const LinkSetting& row, uint32_t value) {
 
 Result<std::optional<uint32_t>> parse_one(const LinkSetting& row, ObjectReader& conf) {
   if (row.flag) {
-    const auto on = TRY(conf.boolean(row.key), "");
+    const auto on = TRY(conf.boolean(row.key));
     return on ? std::optional(uint32_t{*on}) : std::nullopt;
   }
-  const auto number = TRY(conf.integer(row.key, row.least, row.most), "");
+  const auto number = TRY(conf.integer(row.key, row.least, row.most));
   return number ? std::optional(static_cast<uint32_t>(*number)) : std::nullopt;
 }
 
@@ -31,8 +31,7 @@ std::string link_settings_document() {
 
 Result<LinkSettings> LinkSettings::parse(ObjectReader& conf) {
   LinkSettings out;
-  for (size_t i = 0; i < kLinkSettings.size(); ++i)
-    out.values_[i] = TRY(parse_one(kLinkSettings[i], conf), "");
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) out.values_[i] = TRY(parse_one(kLinkSettings[i], conf));
   return out;
 }
 
@@ -81,4 +80,4 @@ std::vector<std::string> LinkSettings::differences(const Link& now) const {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct LinkSetting {
   const char* key;       // "txQLen"
@@ -87,4 +87,4 @@ class LinkSettings {
   std::array<std::optional<uint32_t>, kLinkSettings.size()> values_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

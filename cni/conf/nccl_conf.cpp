@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -25,7 +25,7 @@ bool valid_variable(std::string_view name) {
 
 Result<NcclVariables> read_nccl(ObjectReader& conf) {
   NcclVariables out;
-  const Json::Object* object = TRY(conf.object("nccl"), "");
+  const Json::Object* object = TRY(conf.object("nccl"));
   if (object == nullptr) return out;
   if (object->size() > kMaxVariables) {
     return conf.error("nccl", "at most " + std::to_string(kMaxVariables) +
@@ -53,4 +53,4 @@ Result<NcclVariables> read_nccl(ObjectReader& conf) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -48,7 +48,7 @@ Result<> refuse_vlan_trunk(ObjectReader& conf) {
 
 Result<> add_device_id(ObjectReader& reader, std::string_view key, DeviceSelector& out,
                        std::string& first_key) {
-  const auto text = TRY(reader.text(key), "");
+  const auto text = TRY(reader.text(key));
   if (!text || text->empty()) return {};
   const bool unit = is_unit(*text);
   std::optional<DeviceId> id;
@@ -75,17 +75,17 @@ bool valid_device_name(std::string_view name) {
 
 // To find an interface by; one of IPoIB has 20 bytes.
 Result<std::optional<MacAddress>> read_hwaddr(ObjectReader& conf) {
-  const auto text = TRY(conf.text("hwaddr"), "");
+  const auto text = TRY(conf.text("hwaddr"));
   const auto mac = text ? MacAddress::parse(*text) : std::nullopt;
-  return mac && mac->ipoib() && !mac->all_zero() ? mac : TRY(read_settable_mac(conf, "hwaddr"), "");
+  return mac && mac->ipoib() && !mac->all_zero() ? mac : TRY(read_settable_mac(conf, "hwaddr"));
 }
 
 Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& out) {
   std::string first_key;
-  if (runtime != nullptr) TRY(add_device_id(*runtime, "deviceID", out, first_key), "");
-  TRY(add_device_id(conf, "deviceID", out, first_key), "");
-  TRY(add_device_id(conf, "pciBusID", out, first_key), "");
-  out.name = TRY(conf.text("device"), "").value_or("");
+  if (runtime != nullptr) TRY(add_device_id(*runtime, "deviceID", out, first_key));
+  TRY(add_device_id(conf, "deviceID", out, first_key));
+  TRY(add_device_id(conf, "pciBusID", out, first_key));
+  out.name = TRY(conf.text("device")).value_or("");
   if (!out.name.empty() && !valid_device_name(out.name)) {
     return conf.error("device", "\"" + out.name.substr(0, 40) + "\" is not an interface name");
   }
@@ -94,8 +94,8 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
                       "lo is the loopback interface, of which every network namespace has its own; name the "
                       "interface of a device");
   }
-  out.mac = TRY(read_hwaddr(conf), "");
-  out.kernel_path = TRY(conf.text("kernelpath"), "").value_or("");
+  out.mac = TRY(read_hwaddr(conf));
+  out.kernel_path = TRY(conf.text("kernelpath")).value_or("");
   const bool leaves = out.kernel_path.find("/../") != std::string::npos || out.kernel_path.ends_with("/..");
   // A zero would end the path for the kernel, and hide the rest from the check of its end.
   const bool odd = leaves || has_control_characters(out.kernel_path);
@@ -103,13 +103,13 @@ Result<> read_device(ObjectReader& conf, ObjectReader* runtime, DeviceSelector& 
     return conf.error("kernelpath", "must be a path below /sys/devices/");
   }
   // An unsigned short in the kernel (struct net_device).
-  if (const auto port = TRY(conf.integer("port", 0, 65535), "")) out.port = static_cast<uint32_t>(*port);
+  if (const auto port = TRY(conf.integer("port", 0, 65535))) out.port = static_cast<uint32_t>(*port);
   return {};
 }
 
 // Under the name of rdma-cni, which fails without an RDMA device and does nothing else, one is required.
 Result<RdmaPolicy> read_rdma(ObjectReader& conf, const std::string& type) {
-  const auto word = TRY(conf.text("rdma"), "").value_or(type == "rdma" ? "require" : "auto");
+  const auto word = TRY(conf.text("rdma")).value_or(type == "rdma" ? "require" : "auto");
   if (word == "auto") return RdmaPolicy::automatic;
   if (word == "require") return RdmaPolicy::require;
   if (word == "off") return RdmaPolicy::off;
@@ -117,7 +117,7 @@ Result<RdmaPolicy> read_rdma(ObjectReader& conf, const std::string& type) {
 }
 
 Result<> read_host_use(ObjectReader& conf, NetConf& out) {
-  const auto word = TRY(conf.text("hostUse"), "").value_or("");
+  const auto word = TRY(conf.text("hostUse")).value_or("");
   if (!word.empty() && word != "refuse" && word != "allow")
     return conf.error("hostUse", must_be_one_of({"refuse", "allow"}, word));
   out.host_use_allowed = word == "allow";
@@ -131,12 +131,12 @@ Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
   if (own.mtu) return std::string("mtu");
   if (!own.vf.empty()) return std::string("settings of the VF");
   if (own.pod.need_link() || !own.tuning.empty()) return std::string("settings of the interface");
-  return std::string(TRY(conf.text("guid"), "").value_or("").empty() ? "" : "guid");
+  return std::string(TRY(conf.text("guid")).value_or("").empty() ? "" : "guid");
 }
 
 // 63 bytes (IB_DEVICE_NAME_MAX), of which "_NN" may be appended.
 Result<std::string> read_rdma_name(ObjectReader& conf, RdmaPolicy policy) {
-  auto name = TRY(conf.text("rdmaName"), "").value_or("");
+  auto name = TRY(conf.text("rdmaName")).value_or("");
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
   });
@@ -158,13 +158,13 @@ std::string lowered(std::string text) {
 
 // As with sriov-cni, no word about the log fails a pod.
 Result<> read_logging(ObjectReader& conf, NetConf& out) {
-  const std::string level = lowered(TRY(conf.text("logLevel"), "").value_or(""));
+  const std::string level = lowered(TRY(conf.text("logLevel")).value_or(""));
   const auto parsed = level == "verbose" ? LogLevel::debug : parse_log_level(level);
   out.log_level = parsed.value_or(LogLevel::info);
   if (!level.empty() && !parsed)
     out.warnings.push_back("logLevel: info is used, because it " +
                            must_be_one_of({"panic", "error", "warning", "info", "debug"}, level));
-  out.log_file = TRY(conf.text("logFile"), "").value_or("");
+  out.log_file = TRY(conf.text("logFile")).value_or("");
   if (has_control_characters(out.log_file)) return conf.error("logFile", "must be an absolute path");
   if (!out.log_file.empty() && out.log_file[0] != '/') {
     out.log_file.clear();
@@ -174,7 +174,7 @@ Result<> read_logging(ObjectReader& conf, NetConf& out) {
 }
 
 Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(ObjectReader& conf) {
-  const Json::Array* list = TRY(conf.array("cni.dev/valid-attachments"), "");
+  const Json::Array* list = TRY(conf.array("cni.dev/valid-attachments"));
   if (list == nullptr) return std::optional<std::vector<AttachmentName>>();
   std::vector<AttachmentName> out;
   for (size_t i = 0; i < list->size(); ++i) {
@@ -185,8 +185,8 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
       return Error{Errc::invalid, 0,
                    path + ": must be an object with containerID and ifname, got " + (*list)[i].type_name()};
     ObjectReader reader(*object, path);
-    const std::string id = TRY(reader.text("containerID"), "").value_or("");
-    const std::string ifname = TRY(reader.text("ifname"), "").value_or("");
+    const std::string id = TRY(reader.text("containerID")).value_or("");
+    const std::string ifname = TRY(reader.text("ifname")).value_or("");
     if (id.empty() || ifname.empty()) {
       return Error{
           Errc::invalid, 0,
@@ -199,18 +199,18 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
 }
 
 Result<> read_names(ObjectReader& conf, NetConf& out) {
-  out.cni_version = TRY(conf.text("cniVersion"), "").value_or("");
+  out.cni_version = TRY(conf.text("cniVersion")).value_or("");
   if (out.cni_version.empty()) out.cni_version = kVersionIfNone;
-  out.network = TRY(conf.text("name"), "").value_or("");
+  out.network = TRY(conf.text("name")).value_or("");
   if (!valid_network_name(out.network)) {
     return conf.error("name",
                       "must be a network name: a letter or digit, then letters, digits, '_', '.', '-'");
   }
-  out.type = TRY(conf.text("type"), "").value_or("");
-  const Json::Object* ipam = TRY(conf.object("ipam"), "");
+  out.type = TRY(conf.text("type")).value_or("");
+  const Json::Object* ipam = TRY(conf.object("ipam"));
   if (ipam == nullptr || ipam->empty()) return {};
   ObjectReader reader(*ipam, conf.path("ipam"));
-  out.ipam_type = TRY(reader.text("type"), "").value_or("");
+  out.ipam_type = TRY(reader.text("type")).value_or("");
   // The same as no section, for libcni and for the peers.
   if (out.ipam_type.empty()) {
     if (ipam->size() > (reader.value("type") != nullptr ? 1U : 0U))
@@ -233,7 +233,7 @@ bool is_peer(std::string_view type) {
 }
 
 Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::string_view key) {
-  const auto text = TRY(reader.text(key), "");
+  const auto text = TRY(reader.text(key));
   if (!text || text->empty()) return std::optional<MacAddress>();
   const auto mac = MacAddress::parse(*text);
   if (!mac || mac->bytes.size() != 6) {
@@ -247,7 +247,7 @@ Result<std::optional<MacAddress>> read_settable_mac(ObjectReader& reader, std::s
 }
 
 Result<const Json::Object*> read_args_cni(ObjectReader& conf) {
-  const Json::Object* args = TRY(conf.object("args"), "");
+  const Json::Object* args = TRY(conf.object("args"));
   if (args == nullptr) return static_cast<const Json::Object*>(nullptr);
   ObjectReader reader(*args, "args");
   return reader.object("cni");
@@ -255,7 +255,7 @@ Result<const Json::Object*> read_args_cni(ObjectReader& conf) {
 
 // 68 is the least that IPv4 needs (RFC 791), 65535 the most that a link can carry.
 Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf) {
-  const auto mtu = TRY(conf.integer("mtu", 0, 65535), "");
+  const auto mtu = TRY(conf.integer("mtu", 0, 65535));
   if (!mtu || *mtu == 0) return std::optional<uint32_t>();
   if (*mtu < 68) return conf.error("mtu", "must be at least 68, got " + std::to_string(*mtu));
   return std::optional<uint32_t>(static_cast<uint32_t>(*mtu));
@@ -263,13 +263,13 @@ Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf) {
 
 Result<Dns> read_dns(ObjectReader& conf) {
   Dns out;
-  const Json::Object* object = TRY(conf.object("dns"), "");
+  const Json::Object* object = TRY(conf.object("dns"));
   if (object == nullptr) return out;
   ObjectReader reader(*object, conf.path("dns"));
-  out.nameservers = TRY(reader.texts("nameservers"), "").value_or(std::vector<std::string>());
-  out.domain = TRY(reader.text("domain"), "").value_or("");
-  out.search = TRY(reader.texts("search"), "").value_or(std::vector<std::string>());
-  out.options = TRY(reader.texts("options"), "").value_or(std::vector<std::string>());
+  out.nameservers = TRY(reader.texts("nameservers")).value_or(std::vector<std::string>());
+  out.domain = TRY(reader.text("domain")).value_or("");
+  out.search = TRY(reader.texts("search")).value_or(std::vector<std::string>());
+  out.options = TRY(reader.texts("options")).value_or(std::vector<std::string>());
   return out;
 }
 
@@ -289,36 +289,36 @@ Result<Json> decode(std::string_view text) {
 Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   ObjectReader conf(*json.as_object(), "");
   NetConf out;
-  TRY(read_names(conf, out), "");
-  TRY(refuse_vlan_trunk(conf), "");
-  const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"), "");
+  TRY(read_names(conf, out));
+  TRY(refuse_vlan_trunk(conf));
+  const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"));
   std::optional<ObjectReader> runtime;
   if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
-  TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device), "");
-  if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile"), "").value_or("");
-  if (runtime) out.runtime_mac = TRY(read_settable_mac(*runtime, "mac"), "");
-  out.mac = TRY(read_settable_mac(conf, "mac"), "");
-  out.mtu = TRY(read_mtu(conf), "");
-  out.dns = TRY(read_dns(conf), "");
-  out.rdma = TRY(read_rdma(conf, out.type), "");
-  out.rdma_name = TRY(read_rdma_name(conf, out.rdma), "");
-  TRY(read_vf_settings(conf, out), "");
-  TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out), "");
-  out.pod = TRY(read_pod_settings(conf), "");
+  TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device));
+  if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile")).value_or("");
+  if (runtime) out.runtime_mac = TRY(read_settable_mac(*runtime, "mac"));
+  out.mac = TRY(read_settable_mac(conf, "mac"));
+  out.mtu = TRY(read_mtu(conf));
+  out.dns = TRY(read_dns(conf));
+  out.rdma = TRY(read_rdma(conf, out.type));
+  out.rdma_name = TRY(read_rdma_name(conf, out.rdma));
+  TRY(read_vf_settings(conf, out));
+  TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out));
+  out.pod = TRY(read_pod_settings(conf));
   out.pod.notifies = out.type == "sriov";
-  out.tuning = TRY(read_tuning(conf), "");
-  out.nccl = TRY(read_nccl(conf), "");
-  out.rails = TRY(read_rails(conf), "");
-  out.interface_key = TRY(find_interface_key(conf, out), "");
-  TRY(read_pod_args(conf, out), "");
-  if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text), "");
-  TRY(read_host_use(conf, out), "");
-  out.pods_have_net_admin = TRY(conf.boolean("podNetAdmin"), "").value_or(false);
+  out.tuning = TRY(read_tuning(conf));
+  out.nccl = TRY(read_nccl(conf));
+  out.rails = TRY(read_rails(conf));
+  out.interface_key = TRY(find_interface_key(conf, out));
+  TRY(read_pod_args(conf, out));
+  if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text));
+  TRY(read_host_use(conf, out));
+  out.pods_have_net_admin = TRY(conf.boolean("podNetAdmin")).value_or(false);
   if (out.pod.source_routing && out.ipam_type.empty()) {
     return conf.error("sourceRouting", "it needs addresses: add an ipam section");
   }
-  TRY(read_logging(conf, out), "");
-  out.valid_attachments = TRY(read_valid_attachments(conf), "");
+  TRY(read_logging(conf, out));
+  out.valid_attachments = TRY(read_valid_attachments(conf));
   if (const Json* previous = conf.value("prevResult")) {
     if (previous->as_object() == nullptr) return conf.error("prevResult", "must be an object");
     out.prev_result = *previous;
@@ -338,7 +338,7 @@ std::string text_of(const Json* object, std::string_view key) {
 }  // namespace
 
 Result<NetConf> parse_net_conf(std::string_view text) {
-  return with_id(ErrorId::network_config, read_net_conf(TRY(decode(text), ""), text));
+  return with_id(ErrorId::network_config, read_net_conf(TRY(decode(text)), text));
 }
 
 Configuration::Configuration(std::string text) : text_(std::move(text)) {
@@ -353,4 +353,4 @@ Configuration::Configuration(std::string text) : text_(std::move(text)) {
   if (ipam_type_.find('/') != std::string::npos) ipam_type_.clear();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 enum class RdmaPolicy : uint8_t {
   automatic,  // move the function's RDMA devices in exclusive mode, if it has any
@@ -195,4 +195,4 @@ std::vector<std::string> unknown_keys(const std::vector<std::string>& unread);
 // The `dns` of a configuration or of a result; empty if there is none.
 Result<Dns> read_dns(ObjectReader& parent);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -63,7 +63,7 @@ Result<SysctlSetting> read_sysctl(ObjectReader& sysctls, const std::string& key)
     return sysctls.error(key.substr(0, kMaxSysctlBytes),
                          "must be a setting below net (net.ipv4.conf.IFNAME.arp_notify)");
   }
-  const auto value = TRY(sysctls.text(key), "");
+  const auto value = TRY(sysctls.text(key));
   if (!value) return sysctls.error(key, "must be a string, got null");
   const bool bad = value->size() > kMaxValueBytes ||
                    value->find_first_of(std::string_view("\n\0", 2)) != std::string::npos;
@@ -76,7 +76,7 @@ Result<SysctlSetting> read_sysctl(ObjectReader& sysctls, const std::string& key)
 
 Result<std::vector<SysctlSetting>> read_sysctls(ObjectReader& conf) {
   std::vector<SysctlSetting> out;
-  const Json::Object* object = TRY(conf.object("sysctl"), "");
+  const Json::Object* object = TRY(conf.object("sysctl"));
   if (object == nullptr) return out;
   if (object->size() > kMaxSysctls) {
     return conf.error("sysctl", "at most " + std::to_string(kMaxSysctls) +
@@ -84,7 +84,7 @@ Result<std::vector<SysctlSetting>> read_sysctls(ObjectReader& conf) {
   }
   ObjectReader reader(*object, conf.path("sysctl"));
   for (const auto& [key, value] : *object) {
-    SysctlSetting one = TRY(read_sysctl(reader, key), "");
+    SysctlSetting one = TRY(read_sysctl(reader, key));
     const auto same = std::find_if(out.begin(), out.end(),
                                    [&](const SysctlSetting& other) { return other.path == one.path; });
     if (same != out.end()) return reader.error(key, "it is set as " + same->key + ", too");
@@ -107,7 +107,7 @@ Result<std::optional<SourceRouting>> read_source_routing(ObjectReader& conf) {
   }
   ObjectReader reader(*value->as_object(), conf.path("sourceRouting"));
   SourceRouting out;
-  if (const auto table = TRY(reader.integer("table", 1, kMaxOwnTable), "")) {
+  if (const auto table = TRY(reader.integer("table", 1, kMaxOwnTable))) {
     if (reserved_table(*table)) {
       return reader.error("table",
                           std::to_string(*table) + " is the kernel's own (253 default, 254 main, 255 local)");
@@ -144,28 +144,28 @@ namespace {
 // Those of tuning.
 Result<PodSettings> read_link_settings(ObjectReader& conf) {
   PodSettings out;
-  out.link = TRY(LinkSettings::parse(conf), "");
-  out.sysctls = TRY(read_sysctls(conf), "");
+  out.link = TRY(LinkSettings::parse(conf));
+  out.sysctls = TRY(read_sysctls(conf));
   return out;
 }
 
 }  // namespace
 
 Result<PodSettings> read_pod_settings(ObjectReader& conf) {
-  PodSettings out = TRY(read_link_settings(conf), "");
-  out.source_routing = TRY(read_source_routing(conf), "");
+  PodSettings out = TRY(read_link_settings(conf));
+  out.source_routing = TRY(read_source_routing(conf));
   return out;
 }
 
 namespace {
 
 Result<> read_args_of_tuning(ObjectReader& conf, NetConf& out) {
-  const Json::Object* cni = TRY(read_args_cni(conf), "");
+  const Json::Object* cni = TRY(read_args_cni(conf));
   if (cni == nullptr) return {};
   ObjectReader reader(*cni, "args.cni");
-  out.args_mac = TRY(read_settable_mac(reader, "mac"), "");
-  if (const auto mtu = TRY(read_mtu(reader), "")) out.mtu = mtu;
-  const PodSettings settings = TRY(read_link_settings(reader), "");
+  out.args_mac = TRY(read_settable_mac(reader, "mac"));
+  if (const auto mtu = TRY(read_mtu(reader))) out.mtu = mtu;
+  const PodSettings settings = TRY(read_link_settings(reader));
   out.pod.link.override_by(settings.link);
   override_sysctls(out.pod.sysctls, settings.sysctls);
   return {};
@@ -182,4 +182,4 @@ Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

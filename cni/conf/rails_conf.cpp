@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -31,17 +31,17 @@ std::string with_rail(const std::string& text, size_t rail) {
 
 Result<RailSettings> read_rails(ObjectReader& conf) {
   RailSettings out;
-  const Json::Object* object = TRY(conf.object("rails"), "");
+  const Json::Object* object = TRY(conf.object("rails"));
   if (object == nullptr) return out;
   ObjectReader reader(*object, conf.path("rails"));
-  out.ifname = TRY(reader.text("ifname"), "").value_or(out.ifname);
+  out.ifname = TRY(reader.text("ifname")).value_or(out.ifname);
   if (out.ifname.find(kNumber) == std::string::npos || !IfName::parse(with_rail(out.ifname, 1))) {
     return reader.error("ifname",
                         "must be an interface name with RAIL for the number of the rail, and may have "
                         "IFNAME for the name of the first one (IFNAMErRAIL, railRAIL)");
   }
-  out.resource = TRY(reader.text("resource"), "").value_or("");
-  const Json::Array* ipam = TRY(reader.array("ipam"), "");
+  out.resource = TRY(reader.text("resource")).value_or("");
+  const Json::Array* ipam = TRY(reader.array("ipam"));
   if (ipam != nullptr && ipam->size() > kMaxRails)
     return reader.error("ipam", "at most " + std::to_string(kMaxRails) + " rails are allowed");
   for (size_t i = 0; ipam != nullptr && i < ipam->size(); ++i) {
@@ -57,4 +57,4 @@ Result<RailSettings> read_rails(ObjectReader& conf) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

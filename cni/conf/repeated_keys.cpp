@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -75,4 +75,4 @@ Result<> refuse_repeated_sysctls(std::string_view text) {
                "sysctl: " + repeated.substr(0, 255) + " is there twice (duplicated); take one of them out"};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -206,4 +206,4 @@ Result<Request> read_request(const Environment& environment, Configuration confi
   return request;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 enum class Command : uint8_t { add, del, check, gc, status, version };
 
@@ -43,4 +43,4 @@ bool has_configuration(const Environment& environment);
 
 const char* command_name(Command command);  // "ADD"
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

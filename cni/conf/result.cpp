@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -17,7 +17,7 @@ constexpr size_t kMaxEntries = 1024;
 Error malformed(std::string_view what) { return Error{Errc::protocol, 0, std::string(what)}; }
 
 Result<std::optional<IpAddress>> read_ip(ObjectReader& reader, std::string_view key) {
-  const auto text = TRY(reader.text(key), "");
+  const auto text = TRY(reader.text(key));
   if (!text || text->empty()) return std::optional<IpAddress>();
   const auto ip = IpAddress::parse(*text);
   if (!ip) return reader.error(key, "\"" + text->substr(0, 60) + "\" is not an IP address");
@@ -25,7 +25,7 @@ Result<std::optional<IpAddress>> read_ip(ObjectReader& reader, std::string_view 
 }
 
 Result<IpAddress> read_cidr(ObjectReader& reader, std::string_view key) {
-  const std::string text = TRY(reader.text(key), "").value_or("");
+  const std::string text = TRY(reader.text(key)).value_or("");
   const auto ip = IpAddress::parse_cidr(text);
   if (!ip)
     return reader.error(
@@ -34,26 +34,26 @@ Result<IpAddress> read_cidr(ObjectReader& reader, std::string_view key) {
 }
 
 Result<std::optional<uint32_t>> read_u32(ObjectReader& reader, std::string_view key) {
-  const auto number = TRY(reader.integer(key, 0, UINT32_MAX), "");
+  const auto number = TRY(reader.integer(key, 0, UINT32_MAX));
   return number ? std::optional<uint32_t>(static_cast<uint32_t>(*number)) : std::nullopt;
 }
 
 Result<AssignedRoute> read_route(const Json::Object& object, const std::string& path) {
   ObjectReader reader(object, path);
   AssignedRoute out;
-  out.destination = TRY(read_cidr(reader, "dst"), "");
-  out.gateway = TRY(read_ip(reader, "gw"), "");
-  out.mtu = TRY(read_u32(reader, "mtu"), "");
-  out.advmss = TRY(read_u32(reader, "advmss"), "");
-  out.priority = TRY(read_u32(reader, "priority"), "");
-  out.table = TRY(read_u32(reader, "table"), "");
-  if (const auto scope = TRY(reader.integer("scope", 0, 255), "")) out.scope = static_cast<uint8_t>(*scope);
+  out.destination = TRY(read_cidr(reader, "dst"));
+  out.gateway = TRY(read_ip(reader, "gw"));
+  out.mtu = TRY(read_u32(reader, "mtu"));
+  out.advmss = TRY(read_u32(reader, "advmss"));
+  out.priority = TRY(read_u32(reader, "priority"));
+  out.table = TRY(read_u32(reader, "table"));
+  if (const auto scope = TRY(reader.integer("scope", 0, 255))) out.scope = static_cast<uint8_t>(*scope);
   return out;
 }
 
 Result<std::vector<const Json::Object*>> objects(ObjectReader& reader, std::string_view key) {
   std::vector<const Json::Object*> out;
-  const Json::Array* list = TRY(reader.array(key), "");
+  const Json::Array* list = TRY(reader.array(key));
   if (list == nullptr) return out;
   if (list->size() > kMaxEntries)
     return reader.error(key, "more than " + std::to_string(kMaxEntries) + " entries");
@@ -133,18 +133,18 @@ Result<Assignment> read_assignment(const Json& json) {
   ObjectReader reader(*json.as_object(), "");
   Assignment out;
   size_t at = 0;
-  for (const Json::Object* object : TRY(objects(reader, "ips"), "")) {
+  for (const Json::Object* object : TRY(objects(reader, "ips"))) {
     ObjectReader ip(*object, "ips[" + std::to_string(at++) + "]");
     AssignedIp assigned;
-    assigned.address = TRY(read_cidr(ip, "address"), "");
-    assigned.gateway = TRY(read_ip(ip, "gateway"), "");
+    assigned.address = TRY(read_cidr(ip, "address"));
+    assigned.gateway = TRY(read_ip(ip, "gateway"));
     out.ips.push_back(std::move(assigned));
   }
   at = 0;
-  for (const Json::Object* object : TRY(objects(reader, "routes"), "")) {
-    out.routes.push_back(TRY(read_route(*object, "routes[" + std::to_string(at++) + "]"), ""));
+  for (const Json::Object* object : TRY(objects(reader, "routes"))) {
+    out.routes.push_back(TRY(read_route(*object, "routes[" + std::to_string(at++) + "]")));
   }
-  out.dns = TRY(read_dns(reader), "");
+  out.dns = TRY(read_dns(reader));
   return out;
 }
 
@@ -175,12 +175,12 @@ Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifnam
   Assignment out = TRY(parse_assignment(prev_result), "prevResult");
   // The same lists as parse_assignment() has read: each address has its index.
   ObjectReader reader(*prev_result.as_object(), "prevResult");
-  const auto interfaces = TRY(objects(reader, "interfaces"), "");
-  const auto ips = TRY(objects(reader, "ips"), "");
+  const auto interfaces = TRY(objects(reader, "interfaces"));
+  const auto ips = TRY(objects(reader, "ips"));
   Assignment mine;
   mine.routes = out.routes;
   for (size_t i = 0; i < ips.size(); ++i) {
-    const auto index = TRY(ObjectReader(*ips[i], "prevResult.ips").integer("interface"), "");
+    const auto index = TRY(ObjectReader(*ips[i], "prevResult.ips").integer("interface"));
     if (!index) continue;
     if (*index < 0 || static_cast<size_t>(*index) >= interfaces.size())
       return malformed("prevResult: ips names an interface that is not listed");
@@ -290,4 +290,4 @@ Json format_error(std::string_view version, uint16_t code, const Error& error) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

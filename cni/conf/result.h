@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct AssignedIp {
   IpAddress address;
@@ -105,4 +105,4 @@ uint16_t cni_code(const Error& error, CniCode invalid);
 // The id is in `details`, which runtimes show behind the message in a pod's event (libcni, types.Error).
 Json format_error(std::string_view version, uint16_t code, const Error& error);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

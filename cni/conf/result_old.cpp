@@ -1,6 +1,6 @@
 #include "cni/conf/result.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -136,4 +136,4 @@ Json without_fields_of_1_1(Json result) {
 
 bool is_without_interfaces(std::string_view version) { return version == "0.1.0" || version == "0.2.0"; }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

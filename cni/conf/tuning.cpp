@@ -7,7 +7,7 @@
 #include <cctype>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -34,7 +34,7 @@ Error too_many(ObjectReader& conf, std::string_view key, size_t count) {
 Result<std::map<std::string, uint32_t>> read_numbers(ObjectReader& conf, const char* key,
                                                      EthtoolGroup group) {
   std::map<std::string, uint32_t> out;
-  const Json::Object* object = TRY(conf.object(key), "");
+  const Json::Object* object = TRY(conf.object(key));
   if (object == nullptr) return out;
   if (object->size() > kMostSettings) return too_many(conf, key, object->size());
   const auto names = number_names(group);
@@ -47,7 +47,7 @@ Result<std::map<std::string, uint32_t>> read_numbers(ObjectReader& conf, const c
       out[name] = value == Json(true) ? 1 : 0;
       continue;
     }
-    const auto number = TRY(reader.integer(written, 0, UINT32_MAX), "");
+    const auto number = TRY(reader.integer(written, 0, UINT32_MAX));
     if (!number) return reader.error(written, "must be a number or a flag, got null");
     out[name] = static_cast<uint32_t>(*number);
   }
@@ -57,14 +57,14 @@ Result<std::map<std::string, uint32_t>> read_numbers(ObjectReader& conf, const c
 // Whether there is a feature of this name is the kernel's to say: they differ by version.
 Result<std::map<std::string, bool>> read_features(ObjectReader& conf) {
   std::map<std::string, bool> out;
-  const Json::Object* object = TRY(conf.object("features"), "");
+  const Json::Object* object = TRY(conf.object("features"));
   if (object == nullptr) return out;
   if (object->size() > kMostSettings) return too_many(conf, "features", object->size());
   ObjectReader reader(*object, conf.path("features"));
   for (const auto& [name, value] : *object) {
     if (name.empty() || name.size() > kLongestFeature)
       return reader.error(name.substr(0, kLongestFeature), "must be a name that ethtool -k lists (rx-gro)");
-    const auto on = TRY(reader.boolean(name), "");
+    const auto on = TRY(reader.boolean(name));
     if (!on) return reader.error(name, "must be true or false, got null");
     out[name] = *on;
   }
@@ -83,7 +83,7 @@ bool is_mask(const std::string& text) {
 }
 
 Result<std::string> read_cpus(ObjectReader& conf, const char* key) {
-  auto text = TRY(conf.text(key), "").value_or("");
+  auto text = TRY(conf.text(key)).value_or("");
   if (text.empty() || text == kNumaCpus || (text.size() <= kLongestMask && is_mask(text))) return text;
   return conf.error(key,
                     "must be \"numa\" (the CPUs of the device's NUMA node) or a mask of CPUs (\"ff\"), "
@@ -95,15 +95,15 @@ Result<std::string> read_cpus(ObjectReader& conf, const char* key) {
 
 Result<Tuning> read_tuning(ObjectReader& conf) {
   Tuning out;
-  if (const auto queues = TRY(conf.integer("queues", 1, kMostQueues), ""))
+  if (const auto queues = TRY(conf.integer("queues", 1, kMostQueues)))
     out.queues = static_cast<uint32_t>(*queues);
-  out.rings = TRY(read_numbers(conf, "rings", EthtoolGroup::rings), "");
-  out.coalesce = TRY(read_numbers(conf, "coalesce", EthtoolGroup::coalesce), "");
-  out.features = TRY(read_features(conf), "");
-  out.rps = TRY(read_cpus(conf, "rps"), "");
-  out.xps = TRY(read_cpus(conf, "xps"), "");
-  out.irqs = TRY(read_cpus(conf, "irqs"), "");
+  out.rings = TRY(read_numbers(conf, "rings", EthtoolGroup::rings));
+  out.coalesce = TRY(read_numbers(conf, "coalesce", EthtoolGroup::coalesce));
+  out.features = TRY(read_features(conf));
+  out.rps = TRY(read_cpus(conf, "rps"));
+  out.xps = TRY(read_cpus(conf, "xps"));
+  out.irqs = TRY(read_cpus(conf, "irqs"));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

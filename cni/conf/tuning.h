@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Instead of a mask of CPUs: those of the device's NUMA node.
 inline constexpr const char* kNumaCpus = "numa";
@@ -32,4 +32,4 @@ struct Tuning {
 // Errc::invalid names the key.
 Result<Tuning> read_tuning(ObjectReader& conf);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

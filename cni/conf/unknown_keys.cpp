@@ -6,7 +6,7 @@
 #include <array>
 #include <cctype>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -80,4 +80,4 @@ std::vector<std::string> unknown_keys(const std::vector<std::string>& unread) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

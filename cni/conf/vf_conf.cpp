@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cctype>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
 // An absent key and "" are the same: operators write empty strings explicitly.
 Result<std::optional<std::string>> read_word(ObjectReader& conf, std::string_view key) {
-  auto text = TRY(conf.text(key), "");
+  auto text = TRY(conf.text(key));
   if (text && text->empty()) text.reset();
   if (text) {
     std::transform(text->begin(), text->end(), text->begin(),
@@ -22,7 +22,7 @@ Result<std::optional<std::string>> read_word(ObjectReader& conf, std::string_vie
 }
 
 Result<std::optional<bool>> read_switch(ObjectReader& conf, std::string_view key) {
-  const auto word = TRY(read_word(conf, key), "");
+  const auto word = TRY(read_word(conf, key));
   if (!word) return std::optional<bool>();
   if (*word == "on") return std::optional<bool>(true);
   if (*word == "off") return std::optional<bool>(false);
@@ -30,9 +30,9 @@ Result<std::optional<bool>> read_switch(ObjectReader& conf, std::string_view key
 }
 
 Result<> read_vlan(ObjectReader& conf, VfSettings& out) {
-  const auto id = TRY(conf.integer("vlan", 0, 4094), "");
-  const auto priority = TRY(conf.integer("vlanQoS", 0, 7), "");
-  const auto protocol = TRY(read_word(conf, "vlanProto"), "");
+  const auto id = TRY(conf.integer("vlan", 0, 4094));
+  const auto priority = TRY(conf.integer("vlanQoS", 0, 7));
+  const auto protocol = TRY(read_word(conf, "vlanProto"));
   const bool known = !protocol || *protocol == "802.1q" || *protocol == "802.1ad";
   if (!known) return conf.error("vlanProto", must_be_one_of({"802.1q", "802.1ad"}, *protocol));
   if (!id) {
@@ -49,8 +49,8 @@ Result<> read_vlan(ObjectReader& conf, VfSettings& out) {
 }
 
 Result<> read_rate(ObjectReader& conf, VfSettings& out) {
-  const auto min = TRY(conf.integer("min_tx_rate", 0, UINT32_MAX), "");
-  const auto max = TRY(conf.integer("max_tx_rate", 0, UINT32_MAX), "");
+  const auto min = TRY(conf.integer("min_tx_rate", 0, UINT32_MAX));
+  const auto max = TRY(conf.integer("max_tx_rate", 0, UINT32_MAX));
   if (!min && !max) return {};
   const VfRate rate{static_cast<uint32_t>(min.value_or(0)), static_cast<uint32_t>(max.value_or(0))};
   if (rate.max != 0 && rate.min > rate.max) {
@@ -62,7 +62,7 @@ Result<> read_rate(ObjectReader& conf, VfSettings& out) {
 }
 
 Result<> read_link_state(ObjectReader& conf, VfSettings& out) {
-  const auto word = TRY(read_word(conf, "link_state"), "");
+  const auto word = TRY(read_word(conf, "link_state"));
   if (!word) return {};
   for (const auto state : {VfLinkState::automatic, VfLinkState::enable, VfLinkState::disable}) {
     if (*word == link_state_name(state)) out.link_state = state;
@@ -72,7 +72,7 @@ Result<> read_link_state(ObjectReader& conf, VfSettings& out) {
 }
 
 Result<std::optional<uint64_t>> read_guid(ObjectReader& reader, std::string_view key) {
-  const auto text = TRY(read_word(reader, key), "");
+  const auto text = TRY(read_word(reader, key));
   if (!text) return std::optional<uint64_t>();
   const auto guid = parse_guid(*text);
   if (!guid)
@@ -85,18 +85,18 @@ Result<std::optional<uint64_t>> read_guid(ObjectReader& reader, std::string_view
 
 // args.cni: what a pod's annotation (cni-args) and ib-kubernetes add.
 Result<> read_annotation(ObjectReader& conf, NetConf& out) {
-  const Json::Object* cni = TRY(read_args_cni(conf), "");
+  const Json::Object* cni = TRY(read_args_cni(conf));
   if (cni == nullptr) return {};
   ObjectReader reader(*cni, "args.cni");
-  if (const auto guid = TRY(read_guid(reader, "guid"), "")) out.guid = guid;
-  out.ib_kubernetes_done = TRY(reader.text("mellanox.infiniband.app"), "") == "configured";
+  if (const auto guid = TRY(read_guid(reader, "guid"))) out.guid = guid;
+  out.ib_kubernetes_done = TRY(reader.text("mellanox.infiniband.app")) == "configured";
   return {};
 }
 
 // ib-kubernetes configures the partition key at the subnet manager; here it is only checked. Partition 0 does
 // not exist (IBTA 10.9.2).
 Result<> check_pkey(ObjectReader& conf) {
-  const auto word = TRY(read_word(conf, "pkey"), "");
+  const auto word = TRY(read_word(conf, "pkey"));
   if (!word) return {};
   if (parse_pkey(*word).value_or(0) != 0) return {};
   return conf.error("pkey",
@@ -106,7 +106,7 @@ Result<> check_pkey(ObjectReader& conf) {
 }
 
 Result<> read_isolation(ObjectReader& conf, NetConf& out) {
-  const auto isolation = TRY(conf.boolean("rdmaIsolation"), "");
+  const auto isolation = TRY(conf.boolean("rdmaIsolation"));
   if (!isolation) return {};
   const bool contradicts = conf.value("rdma") != nullptr && (out.rdma == RdmaPolicy::off) == *isolation;
   if (contradicts) return conf.error("rdmaIsolation", "it says the opposite of rdma; take one of them out");
@@ -118,23 +118,23 @@ Result<> read_isolation(ObjectReader& conf, NetConf& out) {
 }  // namespace
 
 Result<> read_vf_settings(ObjectReader& conf, NetConf& out) {
-  TRY(read_vlan(conf, out.vf), "");
-  TRY(read_rate(conf, out.vf), "");
-  out.vf.spoof_check = TRY(read_switch(conf, "spoofchk"), "");
-  out.vf.trust = TRY(read_switch(conf, "trust"), "");
+  TRY(read_vlan(conf, out.vf));
+  TRY(read_rate(conf, out.vf));
+  out.vf.spoof_check = TRY(read_switch(conf, "spoofchk"));
+  out.vf.trust = TRY(read_switch(conf, "trust"));
   return read_link_state(conf, out.vf);
 }
 
 Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, NetConf& out) {
-  out.guid = TRY(read_guid(conf, "guid"), "");
-  TRY(read_annotation(conf, out), "");
+  out.guid = TRY(read_guid(conf, "guid"));
+  TRY(read_annotation(conf, out));
   if (runtime != nullptr) {
-    if (const auto guid = TRY(read_guid(*runtime, "infinibandGUID"), "")) out.guid = guid;
+    if (const auto guid = TRY(read_guid(*runtime, "infinibandGUID"))) out.guid = guid;
   }
-  TRY(check_pkey(conf), "");
-  out.ib_kubernetes = TRY(conf.boolean("ibKubernetesEnabled"), "").value_or(false);
-  out.vfio_wanted = TRY(conf.boolean("vfioPciMode"), "").value_or(false);
+  TRY(check_pkey(conf));
+  out.ib_kubernetes = TRY(conf.boolean("ibKubernetesEnabled")).value_or(false);
+  out.vfio_wanted = TRY(conf.boolean("vfioPciMode")).value_or(false);
   return read_isolation(conf, out);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

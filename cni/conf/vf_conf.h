@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "common/result.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // vlan, vlanQoS, vlanProto, min_tx_rate, max_tx_rate, spoofchk, trust, link_state.
 Result<> read_vf_settings(ObjectReader& conf, NetConf& out);
@@ -13,4 +13,4 @@ Result<> read_vf_settings(ObjectReader& conf, NetConf& out);
 // `rdma`.
 Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, NetConf& out);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -10,7 +10,7 @@
 #include <limits>
 #include <sys/resource.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -22,7 +22,7 @@ std::string container_text(const OciState& state) {
 
 Result<LockedMemory> limit_of_bundle(const OciState& state) {
   const std::string path = state.bundle + "/config.json";
-  const auto text = TRY(read_file(path, kMaxBundleConfig), "");
+  const auto text = TRY(read_file(path, kMaxBundleConfig));
   if (!text) return Error{Errc::not_found, 0, path + " is not there"};
   const auto limit = TRY(parse_memory_limit(*text), path);
   if (limit) return *limit;
@@ -35,14 +35,13 @@ Result<LockedMemory> limit_of_bundle(const OciState& state) {
 }  // namespace
 
 Result<OciState> parse_oci_state(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text), "");
+  const Json json = TRY(Json::parse_object(text));
   ObjectReader reader(*json.as_object(), "");
   OciState out;
-  out.id = TRY(reader.text("id"), "").value_or("");
-  out.status = TRY(reader.text("status"), "").value_or("");
-  out.pid =
-      static_cast<pid_t>(TRY(reader.integer("pid", 0, std::numeric_limits<pid_t>::max()), "").value_or(0));
-  out.bundle = TRY(reader.text("bundle"), "").value_or("");
+  out.id = TRY(reader.text("id")).value_or("");
+  out.status = TRY(reader.text("status")).value_or("");
+  out.pid = static_cast<pid_t>(TRY(reader.integer("pid", 0, std::numeric_limits<pid_t>::max())).value_or(0));
+  out.bundle = TRY(reader.text("bundle")).value_or("");
   // Process 1 is the node's init, and a state without a process has none yet.
   if (out.pid <= 1) return reader.error("pid", "is missing, or names no process of a container");
   if (out.status != "creating" && out.status != "created")
@@ -63,7 +62,7 @@ Result<LockedMemory> parse_locked_memory(const std::string& text) {
 }
 
 Result<std::optional<LockedMemory>> parse_memory_limit(std::string_view config) {
-  const Json json = TRY(Json::parse_object(config, kMaxBundleConfig), "");
+  const Json json = TRY(Json::parse_object(config, kMaxBundleConfig));
   const Json* value = &json;
   for (const char* key : {"linux", "resources", "memory", "limit"}) {
     value = value->find(key);
@@ -75,7 +74,7 @@ Result<std::optional<LockedMemory>> parse_memory_limit(std::string_view config) 
 }
 
 Result<std::string> raise_lock_limit(const OciState& state, const std::optional<LockedMemory>& wanted) {
-  const LockedMemory limit = wanted ? *wanted : TRY(limit_of_bundle(state), "");
+  const LockedMemory limit = wanted ? *wanted : TRY(limit_of_bundle(state));
   const rlim_t bytes = limit.unlimited ? RLIM_INFINITY : limit.bytes;
   rlimit now{};
   if (::prlimit(state.pid, RLIMIT_MEMLOCK, nullptr, &now) != 0)
@@ -87,4 +86,4 @@ Result<std::string> raise_lock_limit(const OciState& state, const std::optional<
   return container_text(state) + " may lock " + limit.text();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // What the runtime writes to the hook's stdin.
 struct OciState {
@@ -38,4 +38,4 @@ Result<std::optional<LockedMemory>> parse_memory_limit(std::string_view config);
 // about what was done.
 Result<std::string> raise_lock_limit(const OciState& state, const std::optional<LockedMemory>& wanted);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -13,6 +13,7 @@ extern char** environ;
 namespace {
 
 using namespace vfrail;
+using namespace vfrail::pod;
 
 PodEnvironment read_environment() {
   PodEnvironment out;

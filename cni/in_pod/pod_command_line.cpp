@@ -14,7 +14,7 @@
 #include <csignal>
 #include <cstdio>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -43,8 +43,8 @@ Result<PodCheckOptions> read_options(const CommandWords& words) {
       out.fail_on = *finding;
     }
   }
-  out.traffic = TRY(read_traffic_command(words), "");
-  out.top = TRY(read_pod_top(words), "");
+  out.traffic = TRY(read_traffic_command(words));
+  out.top = TRY(read_pod_top(words));
   if (out.top && out.traffic)
     return Error{Errc::invalid, 0, "--top shows what others send: start it beside the test"};
   if (!out.nccl_log.empty() && (out.top || out.traffic))
@@ -218,4 +218,4 @@ int run_pod_command_line(const std::vector<std::string>& arguments, const PodWor
   return options->traffic ? run_traffic(*options, world) : run_checks(*options, world);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

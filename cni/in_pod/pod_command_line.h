@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 CommandText pod_command_line_text();
 
@@ -25,4 +25,4 @@ struct PodWorld {
 // stdout, errors on stderr, and so is what happens meanwhile.
 int run_pod_command_line(const std::vector<std::string>& arguments, const PodWorld& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
 Result<std::optional<PodDescription>> read_pod_description(const SysRoot& sys) {
-  const auto text = TRY(sys.text(kPodDescription), "");
+  const auto text = TRY(sys.text(kPodDescription));
   if (!text) return std::optional<PodDescription>();
-  return std::optional(TRY(parse_pod_description(*text), ""));
+  return std::optional(TRY(parse_pod_description(*text)));
 }
 
 Result<PodNetwork> read_network(Kernel* kernel) {
@@ -127,4 +127,4 @@ std::string pod_checks_document() {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 inline constexpr int kPodReportVersion = 1;
 
@@ -34,4 +34,4 @@ Json pod_json(const CheckedPod& pod, const std::vector<CheckReport>& reports);
 // The table of all checks, for the document.
 std::string pod_checks_document();
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -79,4 +79,4 @@ Reading read_rail_traffic(const SysRoot& sys, const std::vector<Rail>& rails) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

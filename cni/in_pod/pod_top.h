@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 std::vector<OptionText> pod_top_options();
 // No value: it is not asked for.
@@ -19,4 +19,4 @@ Result<std::optional<WatchOptions>> read_pod_top(const CommandWords& words);
 // The counters of these devices and of their interfaces now; a device that has gone has none.
 Reading read_rail_traffic(const SysRoot& sys, const std::vector<Rail>& rails);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -134,7 +134,7 @@ std::string address_to_call(const CheckedPod& pod) {
 namespace {
 
 Result<TrafficSide> side_of(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
-  TRY(pod.rails, "");
+  TRY(pod.rails);
   TrafficSide out{traffic_rails(pod, command.gid_index), world.devices, world.clock};
   if (out.rails.empty())
     return Error{Errc::not_found, 0, "there is no RDMA device to test: vfrail-check says why (VF-P02)"};
@@ -166,18 +166,17 @@ Result<std::optional<TrafficCommand>> read_traffic_command(const CommandWords& w
     return std::optional<TrafficCommand>();
   }
   TrafficCommand out;
-  out.role = TRY(read_role(words), "");
-  TRY(refuse_others(words, out.role), "");
+  out.role = TRY(read_role(words));
+  TRY(refuse_others(words, out.role));
   if (words.has("--root"))
     return Error{Errc::invalid, 0, "traffic cannot be tested in a copy of files (--root)"};
-  out.to.port =
-      static_cast<uint16_t>(TRY(number_option(words, "--port", {1, 65535}), "").value_or(kDefaultPort));
-  if (const auto address = TRY(address_option(words, "--to"), "")) out.to.address = *address;
-  out.bind = TRY(address_option(words, "--bind"), "");
+  out.to.port = static_cast<uint16_t>(TRY(number_option(words, "--port", {1, 65535})).value_or(kDefaultPort));
+  if (const auto address = TRY(address_option(words, "--to"))) out.to.address = *address;
+  out.bind = TRY(address_option(words, "--bind"));
   out.keep = words.has("--keep");
-  out.wait_seconds = TRY(number_option(words, "--wait", {1, kMaxWait}), "").value_or(out.wait_seconds);
-  out.size.seconds = TRY(number_option(words, "--seconds", {1, kMaxSeconds}), "").value_or(out.size.seconds);
-  if (const auto index = TRY(number_option(words, "--gid-index", {0, 255}), ""))
+  out.wait_seconds = TRY(number_option(words, "--wait", {1, kMaxWait})).value_or(out.wait_seconds);
+  out.size.seconds = TRY(number_option(words, "--seconds", {1, kMaxSeconds})).value_or(out.size.seconds);
+  if (const auto index = TRY(number_option(words, "--gid-index", {0, 255})))
     out.gid_index = static_cast<uint32_t>(*index);
   if (const auto at = words.options.find("--message"); at != words.options.end()) {
     const auto bytes = parse_bytes(at->second);
@@ -206,9 +205,9 @@ std::vector<TrafficRail> traffic_rails(const CheckedPod& pod, std::optional<uint
 
 Result<TrafficOutcome> test_traffic(const TrafficCommand& command, const CheckedPod& pod,
                                     const TrafficWorld& world) {
-  const TrafficSide side = TRY(side_of(command, pod, world), "");
+  const TrafficSide side = TRY(side_of(command, pod, world));
   if (command.role == TrafficRole::loop_back) return loop_back(side, command.size);
-  auto channel = TRY(connect_to_listener(command.to, kConnectSeconds, world.clock), "");
+  auto channel = TRY(connect_to_listener(command.to, kConnectSeconds, world.clock));
   world.say("testing " + counted(side.rails.size(), "rail") + " with " + command.to.text());
   auto out = TRY(call_for_traffic(channel, side, command.size), command.to.text());
   out.peer = command.to.address.text();
@@ -216,8 +215,8 @@ Result<TrafficOutcome> test_traffic(const TrafficCommand& command, const Checked
 }
 
 Result<> listen_for_traffic(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
-  const TrafficSide side = TRY(side_of(command, pod, world), "");
-  auto listener = TRY(TrafficListener::open(command.bind, command.to.port), "");
+  const TrafficSide side = TRY(side_of(command, pod, world));
+  auto listener = TRY(TrafficListener::open(command.bind, command.to.port));
   const std::string address = command.bind ? command.bind->text() : address_to_call(pod);
   world.say("listening on " + (command.bind ? address : "all addresses") + ", port " +
             std::to_string(command.to.port) + ", for " + std::to_string(command.wait_seconds) +
@@ -244,4 +243,4 @@ Result<> listen_for_traffic(const TrafficCommand& command, const CheckedPod& pod
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

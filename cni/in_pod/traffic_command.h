@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 enum class TrafficRole : uint8_t { listen, call, loop_back };
 
@@ -46,4 +46,4 @@ Result<TrafficOutcome> test_traffic(const TrafficCommand& command, const Checked
 // Returns after a test, or with `keep` when it is interrupted or nobody has called for `wait_seconds`.
 Result<> listen_for_traffic(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

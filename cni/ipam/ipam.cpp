@@ -21,7 +21,7 @@
 
 extern char** environ;
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -260,7 +260,7 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
 Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
                                      std::chrono::milliseconds timeout, int inherited) {
   const std::string what = "IPAM plugin " + type + ", " + command_name(command);
-  const std::string program = TRY(find_plugin(type, request.path), "");
+  const std::string program = TRY(find_plugin(type, request.path));
   const UniqueFd in = TRY(make_input(request.config.text()), what);
   Pipe out = TRY(make_pipe(), what);
   Child child(TRY(with_id(ErrorId::ipam_failed,
@@ -283,11 +283,11 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
 }
 
 Result<bool> kill_holder(const SysRoot& sys, const std::string& lock_file) {
-  const auto text = TRY(read_file(lock_file, kMaxMessage), "");
+  const auto text = TRY(read_file(lock_file, kMaxMessage));
   const auto group = text ? noted_group(*text) : std::nullopt;
   struct stat file {};
   if (!group || ::stat(lock_file.c_str(), &file) != 0) return false;
-  for (const std::string& name : TRY(sys.list("proc"), "").value_or(SysRoot::Names())) {
+  for (const std::string& name : TRY(sys.list("proc")).value_or(SysRoot::Names())) {
     if (!parse_decimal(name)) continue;
     const std::string process = "proc/" + name;
     // The number may be another group's by now. A process that cannot be read has mostly ended.
@@ -297,4 +297,4 @@ Result<bool> kill_holder(const SysRoot& sys, const std::string& lock_file) {
   return false;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

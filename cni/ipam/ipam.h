@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Set for an IPAM plugin, so that vfrail detects that it has been started by itself, whatever its name.
 inline constexpr const char* kDelegatedVariable = "VFRAIL_DELEGATED";
@@ -31,4 +31,4 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
 // group that the file names has it open, so nothing is known of the lock's holder, and nothing is done.
 Result<bool> kill_holder(const SysRoot& sys, const std::string& lock_file);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

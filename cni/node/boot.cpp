@@ -1,9 +1,9 @@
 #include "cni/node/boot.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 Result<std::string> this_boot(const SysRoot& sys) {
-  std::string out = TRY(boot_id(sys), "");
+  std::string out = TRY(boot_id(sys));
   if (!out.empty()) return out;
   return Error{
       Errc::not_found, 0,
@@ -11,7 +11,7 @@ Result<std::string> this_boot(const SysRoot& sys) {
 }
 
 Result<bool> from_this_boot(const Record& record, const World& world) {
-  return record.boot_id == TRY(this_boot(world.sys), "");
+  return record.boot_id == TRY(this_boot(world.sys));
 }
 
 bool ended_with_its_host(const Record& record, const World& world) {
@@ -19,4 +19,4 @@ bool ended_with_its_host(const Record& record, const World& world) {
   return other_host && record.link && record.link->ends_with_its_namespace();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

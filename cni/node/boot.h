@@ -4,7 +4,7 @@
 #include "cni/node/world.h"
 #include "common/node/attachments.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // boot_id(), which must be there: without it every record would be of an earlier boot, after which there is
 // nothing to restore. Errc::not_found.
@@ -18,4 +18,4 @@ Result<bool> from_this_boot(const Record& record, const World& world);
 // namespace and is known by its device, so it is restored nevertheless; an interface of software does not.
 bool ended_with_its_host(const Record& record, const World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -8,19 +8,19 @@
 #include <algorithm>
 #include <map>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
 // The device below a netdev: the PCI function or auxiliary device that its `device` link leads to. virtio has
 // a bus of its own between the two, so the PCI function is one up.
 Result<std::optional<DeviceId>> device_of_netdev(const SysRoot& sys, const std::string& name) {
-  const auto real = TRY(sys.resolve("sys/class/net/" + name + "/device"), "");
+  const auto real = TRY(sys.resolve("sys/class/net/" + name + "/device"));
   if (!real) return std::optional<DeviceId>();
   std::string path = *real;
   for (int up = 0; up < 2; ++up) {
     const std::string last = path.substr(path.rfind('/') + 1);
-    if (PciAddress::parse(last) || TRY(sys.exists(std::string(kAuxiliaryDevices) + "/" + last), "")) {
+    if (PciAddress::parse(last) || TRY(sys.exists(std::string(kAuxiliaryDevices) + "/" + last))) {
       auto id = DeviceId::parse(last);
       if (id) return std::optional(*id);
     }
@@ -50,9 +50,9 @@ Result<> keep_port(std::vector<Netdev>& netdevs, const std::optional<uint32_t>& 
 
 Result<Device> device_with_netdev(const SysRoot& sys, const IfName& name) {
   Device out;
-  if (const auto id = TRY(device_of_netdev(sys, name), "")) {
+  if (const auto id = TRY(device_of_netdev(sys, name))) {
     out.id = *id;
-    TRY(read_facts(sys, kAttachFacts, out), "");
+    TRY(read_facts(sys, kAttachFacts, out));
     keep_netdev(out, name);
   }
   // Without a device below it, or on a bus that is unknown here.
@@ -63,8 +63,8 @@ Result<Device> device_with_netdev(const SysRoot& sys, const IfName& name) {
 // By the folder of its device in sysfs.
 Result<IfName> find_netdev_below(const SysRoot& sys, const DeviceSelector& selector) {
   const DeviceFolder folder(SysRoot(sys.path(selector.kernel_path.substr(1))));
-  auto found = TRY(read_netdevs(folder, Driver(), {.dev_port = true}), "");
-  TRY(keep_port(found, selector.port, selector.kernel_path), "");
+  auto found = TRY(read_netdevs(folder, Driver(), {.dev_port = true}));
+  TRY(keep_port(found, selector.port, selector.kernel_path));
   if (!found.empty()) return found.front().name;
   return Error{Errc::not_found, 0,
                "kernelpath: " + selector.kernel_path +
@@ -104,14 +104,14 @@ Result<IfName> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelecto
 Result<std::vector<std::string>> read_rdma_nodes(const SysRoot& sys, const DeviceId& id) {
   const DeviceFolder folder(sys, id);
   Device nodes;
-  nodes.verbs_nodes = TRY(folder.list(kVerbsNodes), "");
-  nodes.mad_nodes = TRY(folder.list(kMadNodes), "");
+  nodes.verbs_nodes = TRY(folder.list(kVerbsNodes));
+  nodes.mad_nodes = TRY(folder.list(kMadNodes));
   return nodes.rdma_nodes();
 }
 
 Result<std::vector<std::string>> read_rdma_names(const SysRoot& sys, const DeviceId& id) {
   const DeviceFolder folder(sys, id);
-  return read_rdma_names_anywhere(folder, TRY(folder.list(kVerbsNodes), ""));
+  return read_rdma_names_anywhere(folder, TRY(folder.list(kVerbsNodes)));
 }
 
 Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
@@ -119,19 +119,19 @@ Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
     return PfSearch{std::nullopt, "", vf.text() + " " + why, false};
   };
   if (!vf.pci()) return none("is not a PCI function, so it is not a VF");
-  const auto pf = PciAddress::parse(TRY(DeviceFolder(sys, vf).link_name("physfn"), ""));
+  const auto pf = PciAddress::parse(TRY(DeviceFolder(sys, vf).link_name("physfn")));
   if (!pf) {
     return none("has no PF on this machine: it is not a VF, or this is a VM and the PF is the hypervisor's");
   }
   PfSearch out{DeviceId(*pf), "", "", false};
   const DeviceFolder folder(sys, *out.pf);
-  const Driver driver(TRY(folder.link_name("driver"), ""));
+  const Driver driver(TRY(folder.link_name("driver")));
   std::map<std::string, std::string> entries;  // by the interface's name
-  for (std::string& entry : TRY(list_netdevs(folder, driver), ""))
+  for (std::string& entry : TRY(list_netdevs(folder, driver)))
     entries[entry.substr(entry.rfind('/') + 1)] = std::move(entry);
   std::vector<std::string> names;
   for (const auto& [name, entry] : entries) names.push_back(name);
-  out.netdev = TRY(choose_uplink(sys, names), "");
+  out.netdev = TRY(choose_uplink(sys, names));
   if (!out.netdev.empty()) {
     out.entry = entries[out.netdev];
     return out;
@@ -142,16 +142,16 @@ Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
 }
 
 Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
-  PfSearch found = TRY(find_pf(sys, vf), "");
+  PfSearch found = TRY(find_pf(sys, vf));
   if (!found.pf) return VfSearch{std::nullopt, std::move(found.why_not), found.later};
   const DeviceFolder folder(sys, *found.pf);
-  const auto link = TRY(folder.number(found.entry + "/ifindex"), "");
+  const auto link = TRY(folder.number(found.entry + "/ifindex"));
   if (!link) {
     return Error{Errc::busy, 0,
                  "the index of " + found.netdev + ", the PF of " + vf.text() +
                      ", cannot be read: its driver is just starting, or has been unbound"};
   }
-  const auto vfs = TRY(list_vfs(folder, vf.text()), "");
+  const auto vfs = TRY(list_vfs(folder, vf.text()));
   if (vfs.empty() || vfs.back() != vf.text())
     return VfSearch{std::nullopt, vf.text() + " is not one of the VFs of " + found.pf->text(), false};
   return VfSearch{
@@ -165,12 +165,12 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
     return {};
   };
   // No driver is bound if an earlier attempt was killed between the two.
-  const std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"), "");
-  if (!driver.empty()) TRY(write("sys/bus/pci/drivers/" + driver + "/unbind"), "");
-  TRY(write("sys/bus/pci/drivers_probe"), "");
+  const std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"));
+  if (!driver.empty()) TRY(write("sys/bus/pci/drivers/" + driver + "/unbind"));
+  TRY(write("sys/bus/pci/drivers_probe"));
   // The kernel answers alike when no driver wants the device, or when its probe() fails
   // (bus_rescan_devices_helper()).
-  if (!TRY(DeviceFolder(sys, id).link_name("driver"), "").empty()) return {};
+  if (!TRY(DeviceFolder(sys, id).link_name("driver")).empty()) return {};
   return Error{Errc::not_found, 0,
                id.text() + " has no driver although it was to be bound" +
                    (driver.empty() ? "" : " to " + driver + " again") + "; look for the reason in dmesg",
@@ -179,7 +179,7 @@ Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
 
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {
   if (!selector.id) {
-    const IfName name = TRY(find_netdev(sys, host, selector), "");
+    const IfName name = TRY(find_netdev(sys, host, selector));
     if (!name.empty()) return device_with_netdev(sys, name);
     return Error{
         Errc::invalid, 0,
@@ -188,7 +188,7 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
         "attachment); without a device plugin set device, hwaddr, kernelpath or pciBusID",
         ErrorId::no_device_named};
   }
-  auto found = TRY(read_device(sys, *selector.id, kAttachFacts), "");
+  auto found = TRY(read_device(sys, *selector.id, kAttachFacts));
   if (!found) {
     return Error{Errc::not_found, 0,
                  "device " + selector.id->text() +
@@ -201,11 +201,11 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
   DeviceSelector others = selector;
   others.id.reset();
   if (others.empty()) {
-    TRY(keep_port(out.netdevs, selector.port, out.key()), "");
+    TRY(keep_port(out.netdevs, selector.port, out.key()));
     return out;
   }
   // Static selectors beside an id may choose one of several netdevs, but must not name another device.
-  const std::string name = TRY(find_netdev(sys, host, others), "");
+  const std::string name = TRY(find_netdev(sys, host, others));
   keep_netdev(out, name);
   if (!out.netdevs.empty()) return out;
   return Error{Errc::invalid, 0,
@@ -215,4 +215,4 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
                ErrorId::device_conflict};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // The facts that an ADD needs.
 inline constexpr Facts kAttachFacts = Facts::driver | Facts::netdevs | Facts::dev_ports | Facts::rdma |
@@ -61,4 +61,4 @@ Result<std::vector<std::string>> read_rdma_nodes(const SysRoot& sys, const Devic
 // The present names of the device's RDMA devices, in whichever namespace they are.
 Result<std::vector<std::string>> read_rdma_names(const SysRoot& sys, const DeviceId& id);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

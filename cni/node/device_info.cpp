@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <sys/stat.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -21,9 +21,9 @@ Result<std::optional<Json>> read_device_info(const std::string& path) {
     return Error::from_errno(errno, "read it");
   }
   if (!S_ISREG(info.st_mode)) return Error{Errc::invalid, 0, "it is not a regular file"};
-  const auto text = TRY(read_file(path, kMaxDeviceInfoBytes), "");
+  const auto text = TRY(read_file(path, kMaxDeviceInfoBytes));
   if (!text) return std::optional<Json>();
-  return std::optional<Json>(TRY(Json::parse(*text, kMaxDeviceInfoBytes), ""));
+  return std::optional<Json>(TRY(Json::parse(*text, kMaxDeviceInfoBytes)));
 }
 
 Json new_device_info(const DeviceInfo& device) {
@@ -63,4 +63,4 @@ Result<> correct_device_info_file(const std::string& path, const std::vector<std
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

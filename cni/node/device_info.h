@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct DeviceInfo {
   PciAddress address;
@@ -29,4 +29,4 @@ Result<std::optional<Json>> corrected_device_info(const std::optional<Json>& fil
 Result<> correct_device_info_file(const std::string& path, const std::vector<std::string>& folders,
                                   const DeviceInfo& device);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -19,7 +19,7 @@
 #include <linux/openat2.h>
 #include <linux/sockios.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -264,9 +264,9 @@ void Search::inspect(const Task& task) {
 }
 
 Result<> Search::run() {
-  device_ = TRY(Netns::current(), "").id().device;
+  device_ = TRY(Netns::current()).id().device;
   // What the first search has visited.
-  for (const auto& [name, path] : TRY(see_namespaces(world_), "").paths) done_.insert(name);
+  for (const auto& [name, path] : TRY(see_namespaces(world_)).paths) done_.insert(name);
   done_.insert(namespace_name(world_.host.netns_id()));
   for (const std::string& process : read(world_.sys.list("proc")).value_or(SysRoot::Names())) {
     if (over_) break;
@@ -276,7 +276,7 @@ Result<> Search::run() {
       if (goes_on()) inspect({process, thread});
     }
   }
-  TRY(visits_.result(), "");
+  TRY(visits_.result());
   if (failure_) return std::move(*failure_);
   if (over_)
     return Error{Errc::timeout, 0,
@@ -298,4 +298,4 @@ Result<> for_each_hidden_namespace(const World& world, const NamespaceVisit& vis
   return Search(world, visit, limits).run();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

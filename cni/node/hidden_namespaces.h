@@ -14,7 +14,7 @@
 #include <chrono>
 #include <cstddef>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct HiddenLimits {
   // A node of 200 pods has some 100,000; one process can have 1,048,576 descriptors (fs.nr_open).
@@ -28,4 +28,4 @@ struct HiddenLimits {
 Result<> for_each_hidden_namespace(const World& world, const NamespaceVisit& visit,
                                    const HiddenLimits& limits = {});
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

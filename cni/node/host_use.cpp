@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -19,7 +19,7 @@ Result<std::vector<Stacked>> find_stacked(const SysRoot& sys, Kernel& host, cons
   std::vector<Stacked> out{{link, true}};
   for (size_t i = 0; i < out.size(); ++i) {
     const Stacked below = out[i];
-    std::vector<Link> above = i == 0 ? uppers : TRY(find_uppers(sys, host, below.link.name), "");
+    std::vector<Link> above = i == 0 ? uppers : TRY(find_uppers(sys, host, below.link.name));
     for (Link& upper : above) {
       const bool known = std::any_of(out.begin(), out.end(),
                                      [&](const Stacked& one) { return one.link.index == upper.index; });
@@ -48,7 +48,7 @@ Result<std::string> find_membership(Kernel& host, const Link& link, const std::v
 // The PF's interface is the handle on its VFs: addresses, VLANs and rates are set there.
 Result<std::string> find_vfs(const SysRoot& sys, const Device& device) {
   if (!device.id.pci()) return std::string();
-  const uint32_t count = TRY(read_num_vfs(DeviceFolder(sys, device.id)), "");
+  const uint32_t count = TRY(read_num_vfs(DeviceFolder(sys, device.id)));
   if (count == 0) return std::string();
   return device.key() + " is the PF of " + std::to_string(count) +
          " VFs, which the host could not configure without it";
@@ -66,18 +66,18 @@ Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const st
   std::vector<Link> out;
   for (const std::string& name : TRY(list_uppers(sys, netdev), "find what stands on " + netdev)) {
     // No value: it has been removed since.
-    if (auto upper = TRY(host.find_link(name), "")) out.push_back(std::move(*upper));
+    if (auto upper = TRY(host.find_link(name))) out.push_back(std::move(*upper));
   }
   return out;
 }
 
 Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
                                   const std::vector<Link>& uppers) {
-  const auto stacked = TRY(find_stacked(sys, host, link, uppers), "");
-  if (auto membership = TRY(find_membership(host, link, stacked), ""); !membership.empty()) return membership;
-  if (auto vfs = TRY(find_vfs(sys, device), ""); !vfs.empty()) return vfs;
+  const auto stacked = TRY(find_stacked(sys, host, link, uppers));
+  if (auto membership = TRY(find_membership(host, link, stacked)); !membership.empty()) return membership;
+  if (auto vfs = TRY(find_vfs(sys, device)); !vfs.empty()) return vfs;
   for (const Stacked& one : stacked) {
-    if (one.link.up() && TRY(has_default_route(host, one.link), ""))
+    if (one.link.up() && TRY(has_default_route(host, one.link)))
       return subject(one.link, link) + " carries a default route of the host";
   }
   return std::string();
@@ -95,4 +95,4 @@ std::string find_downed_pf(const SysRoot& sys, const DeviceId& id) {
   return "its PF " + pf + " is down; bring it up: ip link set " + pf + " up";
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // The interfaces of the host that stand on one of the host's: VLANs, macvlans, its bond, ... One listing of
 // sysfs, and a message for each.
@@ -25,4 +25,4 @@ Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device
 // Why the netdev can have no carrier in the pod: its PF is down. Empty: it is up, or unknown.
 std::string find_downed_pf(const SysRoot& sys, const DeviceId& id);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

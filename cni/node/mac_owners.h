@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // By their records, without `us` and without what was attached to the same device before: "net1 of pod
 // demo/trainer-0, network rail0".
@@ -18,4 +18,4 @@ Result<std::vector<std::string>> attachments_with(const MacAddress& mac, const A
 // Without that of `own_index`: "eth0 of the host". A dump of links.
 Result<std::vector<std::string>> host_links_with(const MacAddress& mac, int own_index, const World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -63,7 +63,7 @@ Result<int> add_of_processes(const World& world, NamespacePaths& out) {
 
 // An invalid file is not a reason to refuse: a power cut has torn it, and ended all pods.
 Result<> add_cached_sandbox(const World& world, const std::string& file, std::set<std::string>& paths) {
-  const auto text = TRY(read_file(world.sys.path(file), kMaxCacheBytes), "");
+  const auto text = TRY(read_file(world.sys.path(file), kMaxCacheBytes));
   const auto cached = Json::parse_object(text.value_or(""), kMaxCacheBytes);
   const Json* netns = cached ? cached->find("netns") : nullptr;
   if (netns != nullptr && netns->as_text() != nullptr) paths.insert(*netns->as_text());
@@ -72,7 +72,7 @@ Result<> add_cached_sandbox(const World& world, const std::string& file, std::se
 
 Result<std::set<std::string>> sandbox_paths(const Record& record, const World& world) {
   std::set<std::string> out;
-  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+  for (const AttachmentName& name : TRY(world.store.list())) {
     const auto other = world.store.load(name);
     if (!other && other.error().code != Errc::protocol) return other.error();
     const bool another =
@@ -80,11 +80,11 @@ Result<std::set<std::string>> sandbox_paths(const Record& record, const World& w
     if (another) out.insert((*other)->netns);
   }
   for (const char* folder : kCaches) {
-    for (const std::string& name : TRY(world.sys.list(folder), "").value_or(SysRoot::Names()))
-      TRY(add_cached_sandbox(world, std::string(folder) + "/" + name, out), "");
+    for (const std::string& name : TRY(world.sys.list(folder)).value_or(SysRoot::Names()))
+      TRY(add_cached_sandbox(world, std::string(folder) + "/" + name, out));
   }
   for (const char* folder : kMarkers) {
-    const auto path = TRY(world.sys.text(std::string(folder) + "/" + record.device_key), "");
+    const auto path = TRY(world.sys.text(std::string(folder) + "/" + record.device_key));
     if (path) out.insert(path->substr(0, path->find('\n')));
   }
   return out;
@@ -113,7 +113,7 @@ Result<NamespacesSeen> see_namespaces(const World& world) {
   const auto text =
       TRY(read_file(world.sys.path("proc/self/mountinfo"), kMaxMountinfoBytes), "find namespaces");
   if (text) out.paths = mounted_namespaces(*text);
-  out.denied = TRY(add_of_processes(world, out.paths), "");
+  out.denied = TRY(add_of_processes(world, out.paths));
   return out;
 }
 
@@ -127,12 +127,12 @@ bool NamespaceVisits::at(const std::string& path, const std::string& name) {
 
 Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit,
                             const NamespaceFilter& narrow) {
-  NamespacesSeen seen = TRY(see_namespaces(world), "");
+  NamespacesSeen seen = TRY(see_namespaces(world));
   for (const NetnsId& id : {world.host.netns_id(), except}) seen.paths.erase(namespace_name(id));
   if (narrow) narrow(seen.paths);
   NamespaceVisits visits(world, visit);
   for (const auto& [name, path] : seen.paths) static_cast<void>(visits.at(path, path));
-  TRY(visits.result(), "");
+  TRY(visits.result());
   if (seen.denied == 0) return {};
   return Error{Errc::denied, EACCES,
                "the network namespaces of " + std::to_string(seen.denied) +
@@ -140,10 +140,10 @@ Result<> for_each_namespace(const World& world, const NetnsId& except, const Nam
 }
 
 Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId& id) {
-  const NamespacesSeen seen = TRY(see_namespaces(world), "");
+  const NamespacesSeen seen = TRY(see_namespaces(world));
   const auto at = seen.paths.find(namespace_name(id));
   if (at == seen.paths.end()) return std::unique_ptr<Kernel>();
-  auto kernel = TRY(world.open_netns(at->second), "");
+  auto kernel = TRY(world.open_netns(at->second));
   return kernel && kernel->netns_id() == id ? std::move(kernel) : nullptr;
 }
 
@@ -160,4 +160,4 @@ Result<std::vector<NetnsId>> find_other_sandboxes(const Record& record, const Wo
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

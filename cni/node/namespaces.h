@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // What the kernel calls a namespace in links and mounts, and a path to it: "net:[4026532001]". The text
 // identifies it, so each is found once.
@@ -67,4 +67,4 @@ Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId
 // name. A device that is in one of them was put there by a plugin, for a pod that lives.
 Result<std::vector<NetnsId>> find_other_sandboxes(const Record& record, const World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

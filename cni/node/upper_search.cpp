@@ -13,7 +13,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -92,4 +92,4 @@ void erase_without_uppers(std::map<std::string, std::string>& namespaces, int lo
   });
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

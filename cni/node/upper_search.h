@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Erases from `namespaces`, name -> path, those that certainly have no link upon the link with index `lower`
 // of another namespace: what cannot be listed stays, and so does one with a link upon the same index of a
@@ -17,4 +17,4 @@ void erase_without_uppers(std::map<std::string, std::string>& namespaces, int lo
 // Whether that message (RTM_NEWLINK) can be about such a link. True if it is too short to say.
 bool can_stand_on(NlBytes message, int lower);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct World {
   Kernel& host;
@@ -53,4 +53,4 @@ struct World {
   std::vector<std::string> cdi_folders{kCdiFolder, "/run/cdi", "/etc/cdi"};
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

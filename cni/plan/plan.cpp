@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -123,9 +123,9 @@ constexpr uint32_t kMinIpv6Mtu = 1280;  // RFC 8200
 Result<> plan_link(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
   const Link& link = *state.link;
   const bool roce = state.device.is_roce() && conf.rdma != RdmaPolicy::off;
-  TRY(check_kind(link), "");
-  TRY(check_mtu(conf, link), "");
-  const auto mac = TRY(wanted_mac(request, conf), "");
+  TRY(check_kind(link));
+  TRY(check_mtu(conf, link));
+  const auto mac = TRY(wanted_mac(request, conf));
   if (mac && mac->bytes.size() != link.mac.bytes.size()) {
     return Error{Errc::invalid, 0,
                  "mac: must have " + std::to_string(link.mac.bytes.size()) + " bytes, as the addresses of " +
@@ -241,7 +241,7 @@ std::string missing_part(const NetConf& conf, const State& state) {
 
 Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf) {
   VfSettings out = conf.vf;
-  out.mac = TRY(wanted_mac(request, conf), "");
+  out.mac = TRY(wanted_mac(request, conf));
   out.node_guid = out.port_guid = conf.guid;
   return out;
 }
@@ -264,7 +264,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   if (asks_for_mac_in_vain(request, conf, state)) {
     Request without = request;
     without.args.erase("MAC");
-    AttachPlan plan = TRY(plan_attach(without, conf, state), "");
+    AttachPlan plan = TRY(plan_attach(without, conf, state));
     plan.warnings.push_back("CNI_ARGS MAC: " + state.device.key() +
                             (state.link || state.vf
                                  ? " is InfiniBand, which has no such address"
@@ -274,22 +274,22 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   if (!state.netdev_in_pod && is_mtu_in_vain(conf, state.link ? &*state.link : nullptr)) {
     NetConf without = conf;
     without.mtu.reset();
-    AttachPlan plan = TRY(plan_attach(request, without, state), "");
+    AttachPlan plan = TRY(plan_attach(request, without, state));
     plan.warnings.push_back("mtu: " + std::to_string(*conf.mtu) + " is ignored, as sriov-cni ignores it: " +
                             state.device.key() + " cannot have it");
     return plan;
   }
   AttachPlan plan;
   plan.ifname = request.ifname;
-  TRY(check_result_fits(conf), "");
-  TRY(check_pod(request, state), "");
-  TRY(check_parts(conf, state), "");
-  TRY(check_cdi(state), "");
+  TRY(check_result_fits(conf));
+  TRY(check_pod(request, state));
+  TRY(check_parts(conf, state));
+  TRY(check_cdi(state));
   if (state.netdev_in_pod) {
     // Its properties are set by that plugin, also the MAC in CNI_ARGS, which every entry of a chain gets.
   } else if (state.link) {
-    TRY(check_host_use(conf, state), "");
-    TRY(plan_link(request, conf, state, plan), "");
+    TRY(check_host_use(conf, state));
+    TRY(plan_link(request, conf, state, plan));
   } else if (conf.mtu || conf.pod.need_link() || !conf.tuning.empty()) {
     return Error{Errc::invalid, 0,
                  "mtu, sysctl, sourceRouting, tuning and the settings of a link need an interface, which " +
@@ -298,13 +298,13 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
                  ErrorId::no_interface};
   }
   if (!state.netdev_in_pod) {
-    TRY(check_infiniband(conf, state), "");
-    TRY(plan_vf(request, conf, state, plan), "");
-    TRY(plan_pod(conf.pod, state, plan), "");
+    TRY(check_infiniband(conf, state));
+    TRY(plan_vf(request, conf, state, plan));
+    TRY(plan_pod(conf.pod, state, plan));
   }
   plan.tuning = conf.tuning;
   if (state.allocated) plan.cdi_spec = state.allocated->cdi_spec;
-  TRY(plan_rdma(conf, state, plan), "");
+  TRY(plan_rdma(conf, state, plan));
   return plan;
 }
 
@@ -329,4 +329,4 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

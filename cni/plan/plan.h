@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // The tuning plugin's: patterns of the sysctls that networks may set on this node. No such file: any below
 // net.
@@ -117,4 +117,4 @@ Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& con
 
 Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -141,4 +141,4 @@ PodFiles make_pod_files(const std::string& container_id, std::vector<DescribedAt
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

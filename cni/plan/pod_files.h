@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // An attachment, and the variables of its network.
 struct DescribedAttachment {
@@ -26,4 +26,4 @@ struct PodFiles {
 
 PodFiles make_pod_files(const std::string& container_id, std::vector<DescribedAttachment> attachments);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -9,7 +9,7 @@
 #include <memory>
 #include <regex.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -112,10 +112,10 @@ Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uin
 
 Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan) {
   if (wanted.source_routing) {
-    plan.routing_table = TRY(choose_table(*wanted.source_routing, state.tables_in_use), "");
+    plan.routing_table = TRY(choose_table(*wanted.source_routing, state.tables_in_use));
   }
-  if (state.sysctl_allow_list) TRY(check_allowed(wanted.sysctls, *state.sysctl_allow_list), "");
+  if (state.sysctl_allow_list) TRY(check_allowed(wanted.sysctls, *state.sysctl_allow_list));
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

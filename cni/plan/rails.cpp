@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <strings.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -42,7 +42,7 @@ Result<> check_shared(const Request& request, const NetConf& conf, size_t rails)
   if (conf.prev_result && request.command == Command::add)
     return refused(
         "prevResult: the entry that attaches a unit of several devices must be the first of its chain");
-  if (TRY(wanted_mac(request, conf), ""))
+  if (TRY(wanted_mac(request, conf)))
     return refused("mac: the unit has " + std::to_string(rails) +
                    " interfaces, which cannot have one address; take it out of the network and of the pod's "
                    "annotation");
@@ -83,22 +83,22 @@ Json config_of(const Json& config, const NetConf& conf, const DeviceId& device, 
 
 }  // namespace
 
-std::string describe(const std::vector<Rail>& rails, size_t rail) {
+std::string describe(const std::vector<RailRequest>& rails, size_t rail) {
   return "rail " + std::to_string(rail) + " (" + rails[rail].request.ifname + ", " +
          rails[rail].device.text() + ")";
 }
 
-Result<std::vector<Rail>> plan_rails(const Request& request, const NetConf& conf, const AllocatedUnit& unit,
-                                     const std::vector<uint32_t>& tables) {
+Result<std::vector<RailRequest>> plan_rails(const Request& request, const NetConf& conf,
+                                            const AllocatedUnit& unit, const std::vector<uint32_t>& tables) {
   if (unit.devices.size() > kMaxRails)
     return refused(unit.unit + " has " + std::to_string(unit.devices.size()) + " devices, at most " +
                    std::to_string(kMaxRails) + " can be attached by one network");
   TRY(check_shared(request, conf, unit.devices.size()), unit.unit);
   const Json config = TRY(Json::parse_object(request.config.text()), "network configuration");
   std::vector<uint32_t> in_use = tables;
-  std::vector<Rail> out;
+  std::vector<RailRequest> out;
   for (size_t i = 0; i < unit.devices.size(); ++i) {
-    Rail rail{unit.devices[i], request};
+    RailRequest rail{unit.devices[i], request};
     const std::string name = conf.rails.ifname_of(request.ifname, i);
     auto ifname = IfName::parse(name);
     if (!ifname)
@@ -111,7 +111,7 @@ Result<std::vector<Rail>> plan_rails(const Request& request, const NetConf& conf
       // Chosen here: rails that are attached at once would choose the same.
       SourceRouting wanted = *conf.pod.source_routing;
       if (wanted.table) *wanted.table += static_cast<uint32_t>(i);
-      in_use.push_back(TRY(choose_table(wanted, in_use), ""));
+      in_use.push_back(TRY(choose_table(wanted, in_use)));
       replace_key(own, "sourceRouting", Json::object().set("table", in_use.back()));
     }
     rail.request.config = Configuration(own.text());
@@ -168,4 +168,4 @@ AddResult merged(std::vector<AddResult> results) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -10,20 +10,20 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
-struct Rail {
+struct RailRequest {
   DeviceId device;
   Request request;  // as if Multus had asked for this device alone
 };
 
 // "rail 3 (net1r3, 0000:65:00.3)".
-std::string describe(const std::vector<Rail>& rails, size_t rail);
+std::string describe(const std::vector<RailRequest>& rails, size_t rail);
 
 // The rails of ADD, in their order; `tables` are those that the pod has in use (source routing). The first
 // has CNI_IFNAME. Errc::invalid: a key that several interfaces cannot share, or that has too few values.
-Result<std::vector<Rail>> plan_rails(const Request& request, const NetConf& conf, const AllocatedUnit& unit,
-                                     const std::vector<uint32_t>& tables);
+Result<std::vector<RailRequest>> plan_rails(const Request& request, const NetConf& conf,
+                                            const AllocatedUnit& unit, const std::vector<uint32_t>& tables);
 
 // The request for a rail that has a record, with the configuration of its ADD and the prevResult of
 // `request`.
@@ -39,4 +39,4 @@ Request with_valid(const Request& request, const std::vector<AttachmentName>& ra
 // One result of all, in their order, in the version of the first.
 AddResult merged(std::vector<AddResult> results);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -200,4 +200,4 @@ std::vector<RoutingRule> rules_of(const std::vector<AssignedIp>& ips, uint32_t o
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

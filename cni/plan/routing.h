@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Of an attachment whose first table is `own_table` (cni/conf/net_conf.h).
 bool is_own_table(uint32_t table, uint32_t own_table);
@@ -34,4 +34,4 @@ IpAddress network_of(IpAddress address);
 // The gateways of the addresses' family; a route that is assigned without one goes through the first.
 std::vector<IpAddress> gateways_for(const IpAddress& destination, const std::vector<AssignedIp>& ips);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

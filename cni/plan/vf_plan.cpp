@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -83,7 +83,7 @@ bool reports_pf(const NetConf& conf, const Device& device) {
 }
 
 Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
-  const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
+  const VfSettings wanted = TRY(wanted_vf_settings(request, conf));
   if (!state.link) {
     plan.reported_mac = wanted.mac;
     const auto& at_pf = state.vf_settings.mac;
@@ -124,4 +124,4 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

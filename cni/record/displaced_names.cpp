@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace fs = std::filesystem;
 
@@ -32,14 +32,14 @@ Json format_list(const std::vector<DisplacedName>& names) {
 
 Result<std::vector<DisplacedName>> parse_list(ObjectReader& reader, const char* key) {
   std::vector<DisplacedName> out;
-  const Json::Array* list = TRY(reader.array(key), "");
+  const Json::Array* list = TRY(reader.array(key));
   for (const Json& one : list == nullptr ? Json::Array() : *list) {
     if (one.as_object() == nullptr) return reader.error(key, "must be a list of objects");
     ObjectReader fields(*one.as_object(), key);
     DisplacedName name;
-    name.own = TRY(fields.text("own"), "").value_or("");
-    name.now = TRY(fields.text("now"), "").value_or("");
-    name.index = TRY(fields.integer("index", 0, UINT32_MAX), "").value_or(0);
+    name.own = TRY(fields.text("own")).value_or("");
+    name.now = TRY(fields.text("now")).value_or("");
+    name.index = TRY(fields.integer("index", 0, UINT32_MAX)).value_or(0);
     if (name.own.empty() || name.now.empty()) return reader.error(key, "a name is missing");
     out.push_back(std::move(name));
   }
@@ -68,22 +68,22 @@ std::string format_displaced(const DisplacedNames& names) {
 }
 
 Result<DisplacedNames> parse_displaced(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxBytes));
   ObjectReader reader(*json.as_object(), "");
-  const auto schema = TRY(reader.integer("schema"), "");
+  const auto schema = TRY(reader.integer("schema"));
   if (schema != kSchema)
     return reader.error("schema", "this version reads schema " + std::to_string(kSchema) + " only");
   DisplacedNames out;
-  out.boot_id = TRY(reader.text("bootId"), "").value_or("");
-  out.links = TRY(parse_list(reader, "links"), "");
-  out.rdma = TRY(parse_list(reader, "rdma"), "");
+  out.boot_id = TRY(reader.text("bootId")).value_or("");
+  out.links = TRY(parse_list(reader, "links"));
+  out.rdma = TRY(parse_list(reader, "rdma"));
   return out;
 }
 
 Result<std::optional<DisplacedNames>> load_displaced(const RecordStore& store,
                                                      const std::string& device_key) {
   const std::string path = path_of(store, device_key);
-  const auto text = TRY(read_file(path, kMaxBytes), "");
+  const auto text = TRY(read_file(path, kMaxBytes));
   if (!text) return std::optional<DisplacedNames>();
   auto names = parse_displaced(*text);
   if (names) return std::optional(std::move(*names));
@@ -111,4 +111,4 @@ Result<std::vector<std::string>> displaced_devices(const RecordStore& store) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct DisplacedName {
   std::string own;
@@ -43,4 +43,4 @@ Result<> save_displaced(const RecordStore& store, const std::string& device_key,
 // The keys of the devices that have some.
 Result<std::vector<std::string>> displaced_devices(const RecordStore& store);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace fs = std::filesystem;
 
@@ -61,11 +61,11 @@ Result<bool> RecordStore::remove_leftover(const std::string& path) const {
   auto lock_of =
       is_lock(path) ? lock(path.substr(path.rfind('/') + 1), {}) : lock_device(device_of(path), {});
   if (!lock_of && lock_of.error().code == Errc::busy) return false;
-  const FileLock held = TRY(std::move(lock_of), "");
+  const FileLock held = TRY(std::move(lock_of));
   if (is_lock(path)) return true;
   if (!is_leftover(path)) return false;
-  TRY(remove_file(path), "");
+  TRY(remove_file(path));
   return true;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

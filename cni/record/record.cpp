@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace fs = std::filesystem;
 
@@ -64,18 +64,18 @@ Result<RecordStore> RecordStore::open(std::string folder, std::string locks) {
   constexpr const char* kState = "state folder";
   constexpr const char* kLocks = "folder of locks";
   // The state folder first: only its owner can replace the others in it.
-  TRY(close_to_others(folder, TRY(prepare(folder, kState), "")), kState);
-  for (const char* part : {"/attachments", "/devices"}) TRY(prepare(folder + part, kState), "");
+  TRY(close_to_others(folder, TRY(prepare(folder, kState))), kState);
+  for (const char* part : {"/attachments", "/devices"}) TRY(prepare(folder + part, kState));
   // BaselineStore creates them when it needs them.
   for (const std::string& part : {folder + "/baselines", unclean_folder(folder)})
     TRY(check_owner(part), kState);
-  TRY(close_to_others(locks, TRY(prepare(locks, kLocks), "")), kLocks);
-  auto held = TRY(HeldFolder::open(locks), "");
+  TRY(close_to_others(locks, TRY(prepare(locks, kLocks))), kLocks);
+  auto held = TRY(HeldFolder::open(locks));
   if (!held)
     return Error{Errc::system, ENOENT,
                  std::string(kLocks) + " " + locks + " has been removed meanwhile; try again",
                  ErrorId::state_folder};
-  TRY(held->check_owner(), "");
+  TRY(held->check_owner());
   RecordStore out(std::move(folder), std::move(locks));
   out.held_locks_ = std::make_shared<const HeldFolder>(std::move(*held));
   return out;
@@ -138,12 +138,12 @@ Result<> RecordStore::save(const Record& record) const {
   // unreadable record does not help DEL: better no attachment.
   const std::string text = format_record(record);
   TRY(with_id(ErrorId::malformed, parse_record(text)), "the record would not be readable");
-  TRY(remove_leftovers(record.device_key), "");
+  TRY(remove_leftovers(record.device_key));
   const std::string temporary = temporary_path(record.device_key);
   const std::string file = record_path(record.attachment);
-  const bool is_owner = TRY(owner(record.device_key), "") == record.attachment;
-  const auto before = is_owner ? std::optional<std::string>() : TRY(read_file(file, kMaxRecordBytes), "");
-  TRY(write_file({file, temporary}, text, 0600, Durability::renamed), "");
+  const bool is_owner = TRY(owner(record.device_key)) == record.attachment;
+  const auto before = is_owner ? std::optional<std::string>() : TRY(read_file(file, kMaxRecordBytes));
+  TRY(write_file({file, temporary}, text, 0600, Durability::renamed));
   if (is_owner) return {};
   // A symbolic link is replaced in one step, and its target is all there is to read.
   const std::string path = owner_path(record.device_key);
@@ -166,8 +166,7 @@ Result<> RecordStore::replace(const Record& record) const {
 }
 
 Result<> RecordStore::release_device(const Record& record) const {
-  if (TRY(owner(record.device_key), "") == record.attachment)
-    TRY(remove_file(owner_path(record.device_key)), "");
+  if (TRY(owner(record.device_key)) == record.attachment) TRY(remove_file(owner_path(record.device_key)));
   return remove_leftovers(record.device_key);
 }
 
@@ -190,4 +189,4 @@ Result<> RecordStore::quarantine(const AttachmentName& name) const {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 class RecordStore : public Attachments {
  public:
@@ -92,4 +92,4 @@ class RecordStore : public Attachments {
   std::string purpose_;  // of the locks that are held
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kDadTimeout{5000};
 Result<> enable_ipv6(Kernel& pod, const std::string& ifname) {
   for (const std::string& link : {std::string("lo"), ifname}) {
     const std::string name = "ipv6/conf/" + link + "/disable_ipv6";
-    const auto disabled = TRY(pod.read_sysctl(name), "");
+    const auto disabled = TRY(pod.read_sysctl(name));
     if (!disabled)
       return Error{Errc::unsupported, 0,
                    ifname +
@@ -74,7 +74,7 @@ bool has_gateway6(const Assignment& assignment) {
 
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table) {
-  if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name), "");
+  if (has_ipv6(assignment)) TRY(enable_ipv6(pod, link.name));
   // The kernel then sends an unsolicited neighbour advertisement for each address once duplicate address
   // detection is done (addrconf_dad_completed(), since 4.19), so nothing waits for it and none is sent too
   // early. Kernels without it are not a reason to fail.
@@ -83,7 +83,7 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   }
   if (settings.notifies) static_cast<void>(pod.write_sysctl("ipv4/conf/" + link.name + "/arp_notify", "1"));
   // Before the addresses, which some are about (accept_dad), and after our own, so that they win.
-  TRY(write_sysctls(pod, link.name, settings.sysctls), "");
+  TRY(write_sysctls(pod, link.name, settings.sysctls));
   for (const bool v6 : {false, true}) {
     for (const AssignedIp& ip : assignment.ips) {
       if (ip.address.v6() != v6) continue;
@@ -91,7 +91,7 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
     }
   }
   // A route through a gateway over a tentative source address would be refused or lost.
-  if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link), "");
+  if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link));
   for (const Route& route : routes_of(assignment, link.index, own_table)) {
     TRY(pod.add_route(route), link.name + " in the pod");
   }
@@ -102,4 +102,4 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -4,7 +4,7 @@
 
 #include <linux/if.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& log) {
   if ((link.flags & IFF_NOARP) != 0) return;
@@ -21,4 +21,4 @@ void announce(Kernel& pod, const Link& link, const Assignment& assignment, Log& 
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

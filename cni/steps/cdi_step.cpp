@@ -4,7 +4,7 @@
 #include "common/errors/error_id.h"
 #include "common/text.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world) {
   if (plan.cdi_spec.empty() || !record.device) return {};
@@ -33,4 +33,4 @@ Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& w
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 bool is_such(const LinkBefore& before, const Link& link) {
   if (link.kind != before.kind || link.parent_device != before.parent_device) return false;
@@ -77,17 +77,17 @@ Result<std::optional<Link>> find_its_link(const Record& record, const World& wor
   if (ended_with_its_host(record, world)) return std::optional<Link>();
   if (record.device) {
     const Facts wanted = record.port ? Facts::dev_ports : Facts::netdevs;
-    const auto device = TRY(read_device(world.sys, *record.device, wanted), "").value_or(Device());
+    const auto device = TRY(read_device(world.sys, *record.device, wanted)).value_or(Device());
     for (const Netdev& netdev : device.netdevs) {
       if (netdev.dev_port != record.port) continue;  // another netdev of the same function
-      auto link = TRY(world.host.find_link(netdev.name), "");
+      auto link = TRY(world.host.find_link(netdev.name));
       if (link && is_the_links(record, *link)) return link;
     }
     return std::optional<Link>();
   }
-  auto link = TRY(world.host.find_link(before.name), "");
+  auto link = TRY(world.host.find_link(before.name));
   if (link && is_the_links(record, *link)) return link;
-  link = TRY(world.host.find_link(record.attachment.ifname), "");
+  link = TRY(world.host.find_link(record.attachment.ifname));
   if (link && is_the_links(record, *link)) return link;
   return std::optional<Link>();
 }
@@ -107,4 +107,4 @@ Result<std::optional<Link>> find_link_in_host(const Record& record, const World&
   return record.link ? find_its_link(record, world) : std::optional<Link>();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

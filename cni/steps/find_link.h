@@ -5,7 +5,7 @@
 #include "cni/record/record.h"
 #include "common/kernel/kernel.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // What neither a move nor a pod changes: the device below, the kind and the lower interface. Interfaces of
 // one kind on one parent share these, so more is needed to identify one of them.
@@ -14,4 +14,4 @@ bool is_such(const LinkBefore& before, const Link& link);
 // A virtual interface that is in the host as it was there. Hardware is known by its device.
 bool is_still_in_host(const LinkBefore& before, const Link& link);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -27,7 +27,7 @@ Result<std::optional<SysRoot>> open_port(const Record& record, const InPod& in_p
                                          const World& world) {
   const std::string folder = port_folder(record, in_pod);
   if (record.rdma.empty()) return std::optional(world.sys.at("sys/" + folder));
-  const auto sysfs = TRY(pod.sysfs(), "");
+  const auto sysfs = TRY(pod.sysfs());
   return sysfs ? std::optional(SysRoot(*sysfs).at(folder)) : std::nullopt;
 }
 
@@ -37,7 +37,7 @@ Result<GidSearch> wait_for_gid(const Record& record, const InPod& in_pod, millis
                                const World& world) {
   const auto address = first_for_gid(in_pod.addresses);
   if (!address || !record.device || in_pod.rdma.empty()) return GidSearch();
-  const auto port = TRY(open_port(record, in_pod, pod, world), "");
+  const auto port = TRY(open_port(record, in_pod, pod, world));
   if (!port) return GidSearch();
   const WantedGid wanted{*address, record.attachment.ifname};
   const auto deadline = std::chrono::steady_clock::now() + at_most;
@@ -50,4 +50,4 @@ Result<GidSearch> wait_for_gid(const Record& record, const InPod& in_pod, millis
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -42,7 +42,7 @@ Result<> drop_foreign_altnames(const LinkBefore& before, const Link& now, Kernel
 }
 
 Result<> restore_altnames(const LinkBefore& before, const Link& now, Kernel& host) {
-  TRY(drop_foreign_altnames(before, now, host), "");
+  TRY(drop_foreign_altnames(before, now, host));
   for (const std::string& name : before.altnames) {
     if (has_name(now.altnames, name)) continue;
     auto added = host.add_altname(now.index, name);
@@ -91,8 +91,8 @@ Result<> settle(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
-    const auto holder = TRY(world.host.find_link(before.name), "");
-    const std::string name = TRY(name_in_host(record, holder, now.index, world), "");
+    const auto holder = TRY(world.host.find_link(before.name));
+    const std::string name = TRY(name_in_host(record, holder, now.index, world));
     if (name == before.name) change.name = name;
     if (name != before.name) note_displaced_link(record, {before.name, now.name, now.index}, world);
   }
@@ -116,7 +116,7 @@ Result<> settle(const Record& record, const Link& now, World& world) {
 // An alternative name that another interface of the host uses by now blocks the move (EEXIST).
 Result<> drop_taken_altnames(const Link& link, Kernel& pod, World& world) {
   for (const std::string& name : link.altnames) {
-    if (!TRY(world.host.find_link(name), "")) continue;
+    if (!TRY(world.host.find_link(name))) continue;
     world.log.warning(
         "the interface was restored without an alternative name, because another interface uses it",
         {{"interface", link.name}, {"name", name}, {"id", id_text(ErrorId::host_name_taken)}});
@@ -138,20 +138,20 @@ void rename_before_move(const Link& link, const std::string& name, Kernel& pod) 
 
 // The kernel has chosen it.
 Result<> note_new_name(const Record& record, World& world) {
-  const auto now = TRY(find_link_in_host(record, world), "");
+  const auto now = TRY(find_link_in_host(record, world));
   if (now) note_displaced_link(record, {record.link->name, now->name, now->index}, world);
   return {};
 }
 
 Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, World& world) {
   const LinkBefore& before = *record.link;
-  const auto holder = TRY(world.host.find_link(before.name), "");
+  const auto holder = TRY(world.host.find_link(before.name));
   // Never moved, or returned already: what the pod has is another with its index.
   if (holder && is_still_in_host(before, *holder)) return settle(record, *holder, world);
-  TRY(drop_foreign_altnames(before, link, pod), "");
+  TRY(drop_foreign_altnames(before, link, pod));
   LinkChange change = difference(before, link);
   change.netns_fd = world.host.netns_fd();
-  change.name = TRY(name_in_host(record, holder, std::nullopt, world), "");
+  change.name = TRY(name_in_host(record, holder, std::nullopt, world));
   change.up = before.up;
   rename_before_move(link, *change.name, pod);
   const bool whole = static_cast<bool>(pod.change_link(link.index, change));
@@ -161,14 +161,14 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   if (whole && has_altnames) return *change.name == before.name ? Result<>() : note_new_name(record, world);
   // Refused, perhaps for one property only and perhaps after the move: move it back first, then restore the
   // rest.
-  const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod), "");
+  const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod));
   if (still_there) {
-    TRY(drop_taken_altnames(*still_there, pod, world), "");
+    TRY(drop_taken_altnames(*still_there, pod, world));
     const LinkChange bare{.netns_fd = change.netns_fd, .name = change.name};
     TRY(pod.change_link(still_there->index, bare),
         "move " + link.name + " back to the host as " + *change.name);
   }
-  const auto now = TRY(find_link_in_host(record, world), "");
+  const auto now = TRY(find_link_in_host(record, world));
   return now ? settle(record, *now, world) : Result<>();
 }
 
@@ -177,15 +177,15 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
 // then.
 Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& host, Kernel& pod,
                             Error refusal) {
-  const auto still = TRY(host.find_link(record.link->index), "");
+  const auto still = TRY(host.find_link(record.link->index));
   if (still && still->name == record.link->name) return refusal;  // it was not about the address
-  auto link = TRY(pod.find_link(record.link->name), "");
-  if (!link || !is_such(*record.link, *link)) link = TRY(find_link_in_pod(record, pod), "");
+  auto link = TRY(pod.find_link(record.link->name));
+  if (!link || !is_such(*record.link, *link)) link = TRY(find_link_in_pod(record, pod));
   if (!link) return refusal;
   change.netns_fd = -1;
   const auto address = std::exchange(change.mac, std::nullopt);
-  TRY(pod.change_link(link->index, change), "");
-  TRY(pod.change_link(link->index, {.up = false}), "");
+  TRY(pod.change_link(link->index, change));
+  TRY(pod.change_link(link->index, {.up = false}));
   return pod.change_link(link->index, {.mac = address, .up = true});
 }
 
@@ -229,7 +229,7 @@ namespace {
 Result<> fetch_from(Kernel& other, const Record& record, World& world) {
   for (const Link& link : TRY(other.links(), "find " + record.device_key)) {
     if (!is_such(*record.link, link)) continue;
-    const auto sandboxes = TRY(find_other_sandboxes(record, world), "");
+    const auto sandboxes = TRY(find_other_sandboxes(record, world));
     if (std::find(sandboxes.begin(), sandboxes.end(), other.netns_id()) != sandboxes.end())
       return Error{Errc::busy, 0,
                    "its interface is " + link.name + " in another pod, by another plugin; delete that pod"};
@@ -257,21 +257,21 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world) 
   if (!record.link) return std::optional<Link>();
   std::optional<Link> now;
   const auto settled = [&]() -> Result<bool> {
-    now = TRY(find_link_in_host(record, world), "");
-    return now.has_value() || !TRY(exists_somewhere(record, world), "");
+    now = TRY(find_link_in_host(record, world));
+    return now.has_value() || !TRY(exists_somewhere(record, world));
   };
-  if (TRY(settled(), "")) return now;
+  if (TRY(settled())) return now;
   const bool is_hardware = !record.link->parent_device.empty();
   const auto fetch = [&](Kernel& other) { return fetch_from(other, record, world); };
   Result<> fetched = is_hardware ? for_each_namespace(world, NetnsId{}, fetch) : Result<>();
-  if (TRY(settled(), "")) return now;
+  if (TRY(settled())) return now;
   // The kernel mostly returns it within this time, and then nothing else is searched.
   const auto soon = std::chrono::steady_clock::now() + std::min(kUsualReturn, world.return_timeout);
   auto returned = world.host.wait_for_link(soon, settled);
   if (!returned && returned.error().code == Errc::timeout) {
     auto hidden = is_hardware ? for_each_hidden_namespace(world, fetch) : Result<>();
     if (fetched) fetched = std::move(hidden);
-    if (TRY(settled(), "")) return now;
+    if (TRY(settled())) return now;
     returned = wait_for_host_link(world, settled);
   }
   if (!returned && returned.error().code == Errc::timeout) return not_returned(record, world, fetched);
@@ -282,10 +282,10 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world) 
 Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
   if (!record.link) return {};
   if (pod != nullptr) {
-    if (const auto link = TRY(find_link_in_pod(record, *pod), ""))
+    if (const auto link = TRY(find_link_in_pod(record, *pod)))
       return return_to_host(record, *link, *pod, world);
   }
-  const auto now = TRY(wait_for_return(record, world), "");
+  const auto now = TRY(wait_for_return(record, world));
   if (now) return settle(record, *now, world);
   world.log.warning(
       "the interface no longer exists, so it cannot be restored",
@@ -293,4 +293,4 @@ Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -22,7 +22,7 @@ Result<std::optional<DisplacedNames>> load(const std::string& device_key, const 
 
 Result<> note(const Record& record, std::vector<DisplacedName> DisplacedNames::*kind, DisplacedName name,
               const World& world) {
-  auto names = TRY(load(record.device_key, world), "").value_or(DisplacedNames());
+  auto names = TRY(load(record.device_key, world)).value_or(DisplacedNames());
   if (names.boot_id != record.boot_id) names = DisplacedNames{record.boot_id};
   add_displaced(std::move(name), names.*kind);
   return save_displaced(world.store, record.device_key, names);
@@ -48,11 +48,11 @@ std::string sentence(const char* what, const DisplacedName& name) {
 // Whether the name stays noted.
 Result<bool> restore_link(const std::string& device_key, const DisplacedName& name, World& world,
                           std::vector<std::string>& out) {
-  const auto link = TRY(world.host.find_link(name.now), "");
+  const auto link = TRY(world.host.find_link(name.now));
   const bool its =
       link && link->name == name.now && (link->index == name.index || link->parent_device == device_key);
   if (!its) return false;
-  if (TRY(world.host.find_link(name.own), "")) return true;
+  if (TRY(world.host.find_link(name.own))) return true;
   if (stays(world.host.change_link(link->index, {.name = name.own}), name.own, world)) return true;
   out.push_back(sentence("interface", name));
   return false;
@@ -67,7 +67,7 @@ Result<bool> restore_rdma(const std::string& device_key, const DisplacedName& na
   if (its == devices.end()) {
     // A list can lack a device while others move (Kernel::rdma_devices()).
     const auto id = DeviceId::parse(device_key);
-    const auto names = id ? TRY(read_rdma_names(world.sys, *id), "") : std::vector<std::string>();
+    const auto names = id ? TRY(read_rdma_names(world.sys, *id)) : std::vector<std::string>();
     return std::find(names.begin(), names.end(), name.now) != names.end();
   }
   if (stays(world.host.rename_rdma_device(its->index, name.own), name.own, world)) return true;
@@ -79,7 +79,7 @@ Result<bool> restore_rdma(const std::string& device_key, const DisplacedName& na
 // renamed; its own DEL finds it by its properties.
 Result<bool> rename_name_holder(const Link& holder, const std::string& name, World& world) {
   if (holder.parent_device.empty() || holder.name != name) return false;
-  const auto owner = TRY(world.store.owner(holder.parent_device), "");
+  const auto owner = TRY(world.store.owner(holder.parent_device));
   if (!owner) return false;
   const auto record = world.store.load(*owner);
   // A damaged one is for its own verbs and a sweep; without any other, its device cannot be renamed.
@@ -98,7 +98,7 @@ Result<std::string> name_in_host(const Record& record, const std::optional<Link>
                                  const std::optional<int>& own_index, World& world) {
   const LinkBefore& before = *record.link;
   if (!holder || holder->index == own_index) return before.name.text();
-  if (TRY(rename_name_holder(*holder, before.name, world), "")) return before.name.text();
+  if (TRY(rename_name_holder(*holder, before.name, world))) return before.name.text();
   world.log.warning("the interface was restored under another name, because its own is in use",
                     {{"device", record.device_key},
                      {"name", before.name},
@@ -122,18 +122,18 @@ namespace {
 // A sentence for each name.
 Result<std::vector<std::string>> restore_names(const std::string& device_key, World& world) {
   std::vector<std::string> out;
-  const auto names = TRY(load(device_key, world), "");
+  const auto names = TRY(load(device_key, world));
   if (!names) return out;
   DisplacedNames left{names->boot_id};
-  if (names->boot_id == TRY(this_boot(world.sys), "")) {
+  if (names->boot_id == TRY(this_boot(world.sys))) {
     for (const DisplacedName& one : names->links) {
-      if (TRY(restore_link(device_key, one, world, out), "")) left.links.push_back(one);
+      if (TRY(restore_link(device_key, one, world, out))) left.links.push_back(one);
     }
     for (const DisplacedName& one : names->rdma) {
-      if (TRY(restore_rdma(device_key, one, world, out), "")) left.rdma.push_back(one);
+      if (TRY(restore_rdma(device_key, one, world, out))) left.rdma.push_back(one);
     }
   }
-  if (left != *names || left.empty()) TRY(save_displaced(world.store, device_key, left), "");
+  if (left != *names || left.empty()) TRY(save_displaced(world.store, device_key, left));
   return out;
 }
 
@@ -150,16 +150,16 @@ Result<std::vector<Renamed>> restore_all_names(World& world) {
   std::vector<Renamed> out;
   const auto restore = [&](const std::string& key) -> Result<> {
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
-    if (TRY(world.store.owner(key), "")) return {};
+    if (TRY(world.store.owner(key))) return {};
     auto names = TRY(restore_names(key, world), "restore the names of " + key);
     if (!names.empty()) out.push_back({key, std::move(names)});
     return {};
   };
-  for (const std::string& key : TRY(displaced_devices(world.store), "")) {
+  for (const std::string& key : TRY(displaced_devices(world.store))) {
     const auto restored = restore(key);
     if (!restored) warn(key, restored.error(), world);
   }
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

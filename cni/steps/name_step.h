@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // What the kernel makes a name of when the old one is taken (default_device_exit_net() in net/core/dev.c).
 inline constexpr const char* kFallbackName = "dev%d";
@@ -37,4 +37,4 @@ struct Renamed {
 // The same for every device that no attachment has, under its lock.
 Result<std::vector<Renamed>> restore_all_names(World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

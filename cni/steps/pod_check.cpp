@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -27,7 +27,7 @@ Result<> compare_sysctls(const std::vector<SysctlSetting>& wanted, const std::st
 
 Result<std::vector<std::string>> pod_differences(const PodSettings& wanted, const Link& link, Kernel& pod) {
   std::vector<std::string> out = wanted.link.differences(link);
-  TRY(compare_sysctls(wanted.sysctls, link.name, pod, out), "");
+  TRY(compare_sysctls(wanted.sysctls, link.name, pod, out));
   return out;
 }
 
@@ -35,7 +35,7 @@ Result<std::vector<std::string>> routing_differences(const Assignment& wanted, u
                                                      const Link& link, Kernel& pod) {
   std::vector<std::string> out;
   const auto table = [](uint32_t number) { return "table " + std::to_string(number); };
-  const auto rules = TRY(pod.rules(), "");
+  const auto rules = TRY(pod.rules());
   for (const RoutingRule& rule : rules_of(wanted.ips, own_table)) {
     const bool there = std::any_of(rules.begin(), rules.end(), [&](const RoutingRule& one) {
       return one.source == rule.source && one.table == rule.table;
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> routing_differences(const Assignment& wanted, u
       out.push_back("the rule from " + rule.source.text() + " to " + table(rule.table) +
                     " is missing in the pod");
   }
-  const auto routes = TRY(pod.routes(link.index), "");
+  const auto routes = TRY(pod.routes(link.index));
   for (const Route& route : own_routes(wanted.ips, link.index, own_table)) {
     const bool there = std::any_of(routes.begin(), routes.end(), [&](const Route& one) {
       return one.destination == route.destination && one.table == route.table;
@@ -54,4 +54,4 @@ Result<std::vector<std::string>> routing_differences(const Assignment& wanted, u
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -25,9 +25,9 @@ Result<std::vector<DescribedAttachment>> find_described(const std::string& conta
                                                         const std::optional<AttachmentName>& except,
                                                         const World& world) {
   std::vector<DescribedAttachment> out;
-  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+  for (const AttachmentName& name : TRY(world.store.list())) {
     if (name.container_id != container_id || name == except) continue;
-    auto record = TRY(world.store.load(name), "");
+    auto record = TRY(world.store.load(name));
     if (!record || !record->in_pod) continue;
     const Configuration then(record->config);
     DescribedAttachment one{std::move(*record)};
@@ -45,7 +45,7 @@ Result<> write_all(const PodFiles& files, const At& at) {
        {std::pair(kNcclFile, &files.nccl_conf), std::pair(kUcxFile, &files.ucx_conf),
         std::pair(kPodFile, &files.pod_json)}) {
     const std::string file = name;
-    TRY(write_file(Replacement{at(file), at(file + ".new")}, *text, kForAll, Durability::renamed), "");
+    TRY(write_file(Replacement{at(file), at(file + ".new")}, *text, kForAll, Durability::renamed));
   }
   return {};
 }
@@ -54,7 +54,7 @@ Result<> write_folder(const std::string& folder, const PodFiles& files) {
   // Another process may remove the empty folder above it in between (remove_folder()).
   for (int tries = 0; ::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST; ++tries) {
     if (errno != ENOENT || tries == 3) return Error::from_errno(errno, "create folder " + folder);
-    TRY(make_folder(folder.substr(0, folder.rfind('/')), 0755), "");
+    TRY(make_folder(folder.substr(0, folder.rfind('/')), 0755));
   }
   // The umask may have taken bits away.
   if (::chmod(folder.c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + folder);
@@ -64,24 +64,24 @@ Result<> write_folder(const std::string& folder, const PodFiles& files) {
 // Of a device that was allocated without CDI. The device plugin has made it, which has fewer rights, so no
 // link in it is followed. No value: there is none.
 Result<std::optional<HeldFolder>> find_device_folder(const DeviceId& device, const World& world) {
-  const auto run = TRY(HeldFolder::open(world.run_folder), "");
-  const auto all = run ? TRY(run->enter(kDeviceFolders), "") : std::nullopt;
-  auto folder = all ? TRY(all->enter(device.text()), "") : std::nullopt;
-  if (folder) TRY(folder->check_owner(), "");
+  const auto run = TRY(HeldFolder::open(world.run_folder));
+  const auto all = run ? TRY(run->enter(kDeviceFolders)) : std::nullopt;
+  auto folder = all ? TRY(all->enter(device.text())) : std::nullopt;
+  if (folder) TRY(folder->check_owner());
   return folder;
 }
 
 Result<> write_device_folder(const DeviceId& device, const PodFiles& files, const World& world) {
-  const auto folder = TRY(find_device_folder(device, world), "");
+  const auto folder = TRY(find_device_folder(device, world));
   if (!folder) return {};
   return write_all(files, [&](const std::string& name) { return folder->at(name); });
 }
 
 // As the device plugin has made it.
 Result<> clear_device_folder(const DeviceId& device, const World& world) {
-  const auto folder = TRY(find_device_folder(device, world), "");
+  const auto folder = TRY(find_device_folder(device, world));
   if (!folder) return {};
-  for (const char* file : {kUcxFile, kPodFile}) TRY(remove_file(folder->at(file)), "");
+  for (const char* file : {kUcxFile, kPodFile}) TRY(remove_file(folder->at(file)));
   const std::string nccl = folder->at(kNcclFile);
   return write_file(Replacement{nccl, nccl + ".new"}, "", kForAll, Durability::renamed);
 }
@@ -94,8 +94,8 @@ bool is_of_a_pod(const std::string& folder, const World& world) {
 // The containers that get `from` (empty: any folder of a pod) by that spec get `to`. Under the device's lock,
 // as every change of it.
 Result<> move_mounts(const std::string& path, const std::string& from, const std::string& to, World& world) {
-  const auto file = TRY(find_cdi_spec(path, world.cdi_folders), "");
-  auto spec = file ? TRY(read_cdi_spec(file->path()), "") : std::nullopt;
+  const auto file = TRY(find_cdi_spec(path, world.cdi_folders));
+  auto spec = file ? TRY(read_cdi_spec(file->path())) : std::nullopt;
   if (!spec) return {};
   const std::string now = mounted_pod_folder(spec->edits);
   const bool wanted = from.empty() ? is_of_a_pod(now, world) : now == from;
@@ -106,7 +106,7 @@ Result<> move_mounts(const std::string& path, const std::string& from, const std
 // The containers with the record's device get `to` in place of `from`, as in move_mounts().
 Result<> move_mounts_of(const Record& record, const std::string& from, const std::string& to, World& world) {
   if (!record.device) return {};
-  const auto allocated = TRY(read_allocated_nodes(world.run_folder, *record.device), "");
+  const auto allocated = TRY(read_allocated_nodes(world.run_folder, *record.device));
   if (!allocated || allocated->cdi_spec.empty()) return {};
   const auto lock =
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
@@ -115,10 +115,10 @@ Result<> move_mounts_of(const Record& record, const std::string& from, const std
 
 // Unless another attachment has the device by now: then the files there are its own.
 Result<> leave_device_folder(const Record& leaving, World& world) {
-  if (!leaving.device || !TRY(find_device_folder(*leaving.device, world), "")) return {};
+  if (!leaving.device || !TRY(find_device_folder(*leaving.device, world))) return {};
   const auto lock =
       TRY(world.store.lock_device(leaving.device_key, world.lock_timeout), "wait for " + leaving.device_key);
-  const auto owner = TRY(world.store.owner(leaving.device_key), "");
+  const auto owner = TRY(world.store.owner(leaving.device_key));
   if (owner && owner != leaving.attachment) return {};
   return clear_device_folder(*leaving.device, world);
 }
@@ -144,9 +144,9 @@ PodFiles files_of(const std::string& container_id, std::vector<DescribedAttachme
 Result<> write_files(const std::string& container_id, const std::vector<DescribedAttachment>& attachments,
                      World& world) {
   const PodFiles files = files_of(container_id, attachments, world);
-  TRY(write_folder(pod_folder(world.run_folder, container_id), files), "");
+  TRY(write_folder(pod_folder(world.run_folder, container_id), files));
   for (const DescribedAttachment& one : attachments) {
-    if (one.record.device) TRY(write_device_folder(*one.record.device, files, world), "");
+    if (one.record.device) TRY(write_device_folder(*one.record.device, files, world));
   }
   return {};
 }
@@ -156,8 +156,8 @@ Result<> write_files(const std::string& container_id, const std::vector<Describe
 Result<> write_pod_files(const std::string& container_id, World& world) {
   const auto lock =
       TRY(world.store.lock_pod(container_id, world.lock_timeout), "wait for the files of the pod");
-  const auto attachments = TRY(find_described(container_id, std::nullopt, world), "");
-  TRY(write_files(container_id, attachments, world), "");
+  const auto attachments = TRY(find_described(container_id, std::nullopt, world));
+  TRY(write_files(container_id, attachments, world));
   const std::string folder = pod_folder(world.run_folder, container_id);
   for (const DescribedAttachment& one : attachments)
     TRY(move_mounts_of(one.record, "", folder, world), "CDI spec of " + one.record.device_key);
@@ -170,15 +170,15 @@ Result<FileLock> leave_pod_files(const Record& leaving, World& world) {
   const std::string folder = pod_folder(world.run_folder, container_id);
   TRY(move_mounts_of(leaving, folder, default_folder(world.run_folder), world),
       "CDI spec of " + leaving.device_key);
-  TRY(leave_device_folder(leaving, world), "");
-  const auto attachments = TRY(find_described(container_id, leaving.attachment, world), "");
-  TRY(attachments.empty() ? remove_folder(folder) : write_files(container_id, attachments, world), "");
+  TRY(leave_device_folder(leaving, world));
+  const auto attachments = TRY(find_described(container_id, leaving.attachment, world));
+  TRY(attachments.empty() ? remove_folder(folder) : write_files(container_id, attachments, world));
   return lock;
 }
 
 Result<std::vector<std::string>> abandoned_pod_folders(const World& world) {
   std::vector<std::string> out;
-  const auto names = TRY(world.store.list(), "");
+  const auto names = TRY(world.store.list());
   const std::string all = world.run_folder + "/" + kPodFolders;
   std::error_code failed;
   for (fs::directory_iterator at(all, failed), end; !failed && at != end; at.increment(failed)) {
@@ -203,12 +203,12 @@ Result<> restore_default_mounts(const std::string& folder, World& world) {
     for (fs::directory_iterator at(specs, failed), end; !failed && at != end; at.increment(failed)) {
       const std::string name = at->path().filename().string();
       if (!name.starts_with(kCdiFilePrefix) || !name.ends_with(".json")) continue;
-      const auto spec = TRY(read_cdi_spec(at->path()), "");
+      const auto spec = TRY(read_cdi_spec(at->path()));
       if (!spec || mounted_pod_folder(spec->edits) != folder) continue;
       if (!DeviceId::parse(spec->device)) continue;  // it becomes the name of a lock; ours have a device's
       const auto lock =
           TRY(world.store.lock_device(spec->device, world.lock_timeout), "wait for " + spec->device);
-      TRY(move_mounts(at->path(), folder, default_folder(world.run_folder), world), "");
+      TRY(move_mounts(at->path(), folder, default_folder(world.run_folder), world));
     }
     if (failed && failed != std::errc::no_such_file_or_directory)
       return Error::from_errno(failed.value(), "list " + specs);
@@ -222,14 +222,14 @@ Result<bool> remove_abandoned_pod_folder(const std::string& container_id, World&
   // Also without a folder: releasing the lock removes its file, which a killed DEL has left.
   auto locked = world.store.lock_pod(container_id, {});
   if (!locked && locked.error().code == Errc::busy) return false;
-  const FileLock lock = TRY(std::move(locked), "");
+  const FileLock lock = TRY(std::move(locked));
   const std::string folder = pod_folder(world.run_folder, container_id);
   if (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT) return false;
-  const auto abandoned = TRY(abandoned_pod_folders(world), "");
+  const auto abandoned = TRY(abandoned_pod_folders(world));
   if (std::find(abandoned.begin(), abandoned.end(), container_id) == abandoned.end()) return false;
-  TRY(restore_default_mounts(folder, world), "");
-  TRY(remove_folder(folder), "");
+  TRY(restore_default_mounts(folder, world));
+  TRY(remove_folder(folder));
   return true;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

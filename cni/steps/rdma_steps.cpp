@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <thread>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -39,7 +39,7 @@ Result<> move_all(const std::vector<PlannedRdma>& all, Kernel& from, Kernel& to)
 
 Result<bool> node_is_free(const SysRoot& sys, const std::string& node) {
   const std::string kind = node.starts_with("uverbs") ? "infiniband_verbs" : "infiniband_mad";
-  return !TRY(sys.exists("sys/class/" + kind + "/" + node), "");
+  return !TRY(sys.exists("sys/class/" + kind + "/" + node));
 }
 
 // Moving again gives the expected numbers only if they are free by now: the kernel takes the lowest.
@@ -50,7 +50,7 @@ Result<bool> worth_another_move(const SysRoot& sys, const std::vector<std::strin
     if (wanted[i] == have[i]) continue;
     const bool lower =
         wanted[i].size() < have[i].size() || (wanted[i].size() == have[i].size() && wanted[i] < have[i]);
-    if (!lower || !TRY(node_is_free(sys, wanted[i]), "")) return false;
+    if (!lower || !TRY(node_is_free(sys, wanted[i]))) return false;
   }
   return true;
 }
@@ -58,11 +58,11 @@ Result<bool> worth_another_move(const SysRoot& sys, const std::vector<std::strin
 Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& pod, World& world) {
   std::vector<std::string> have;
   for (int moves = 1;; ++moves) {
-    TRY(move_all(plan.rdma, world.host, pod), "");
+    TRY(move_all(plan.rdma, world.host, pod));
     if (!record.device || plan.nodes.empty()) return {};  // kubelet allocated no node of it to a container
     have = TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
     if (have == plan.nodes) return {};
-    if (moves == kMaxMoves || !TRY(worth_another_move(world.sys, plan.nodes, have), "")) break;
+    if (moves == kMaxMoves || !TRY(worth_another_move(world.sys, plan.nodes, have))) break;
     TRY(move_all(plan.rdma, pod, world.host), "move back to try again");
   }
   return Error{Errc::busy, 0,
@@ -150,12 +150,12 @@ Result<Whereabouts> find_out(const MovedRdma& moved, const Record& record, World
   };
   for (const RdmaDevice& device : devices) {
     if (device.index != moved.index) continue;
-    TRY(restore_name(device, moved, record, world), "");
+    TRY(restore_name(device, moved, record, world));
     return Whereabouts::in_host;
   }
   if (!record.device) return named(moved.name) != devices.end() ? Whereabouts::in_host : Whereabouts::away;
   constexpr Facts kWanted = Facts::driver | Facts::rdma | Facts::verbs_nodes | Facts::mad_nodes;
-  const auto now = TRY(read_device(world.sys, *record.device, kWanted), "").value_or(Device());
+  const auto now = TRY(read_device(world.sys, *record.device, kWanted)).value_or(Device());
   if (now.rdma.empty() && !now.misses_rdma())
     return now.driver.kind() == DriverKind::kernel ? Whereabouts::unseen : Whereabouts::nowhere;
   if (now.rdma.size() < record.rdma.size()) return Whereabouts::away;
@@ -172,7 +172,7 @@ Result<Whereabouts> find_out(const MovedRdma& moved, const Record& record, World
   }
   const bool by_name = contains(strange, moved.in_pod);
   if (by_name || strange.size() == 1)
-    TRY(restore_name(*named(by_name ? moved.in_pod : strange.front()), moved, record, world), "");
+    TRY(restore_name(*named(by_name ? moved.in_pod : strange.front()), moved, record, world));
   return Whereabouts::in_host;
 }
 
@@ -181,7 +181,7 @@ Result<> return_to_host(const RdmaDevice& device, Kernel& from, World& world) {
   auto moved = from.move_rdma_device(device.index, world.host.netns_fd());
   if (moved || moved.error().sys != EEXIST) return moved;
   // The name that the kernel itself chooses then.
-  TRY(from.rename_rdma_device(device.index, "ibdev" + std::to_string(device.index)), "");
+  TRY(from.rename_rdma_device(device.index, "ibdev" + std::to_string(device.index)));
   return from.move_rdma_device(device.index, world.host.netns_fd());
 }
 
@@ -189,7 +189,7 @@ Result<> return_to_host(const RdmaDevice& device, Kernel& from, World& world) {
 Result<> return_all(const std::vector<MovedRdma>& all, const Record& record, Kernel& from, World& world) {
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
   std::vector<MovedRdma> missing = all;
-  const auto own = TRY(own_names(record, world), "");
+  const auto own = TRY(own_names(record, world));
   for (const RdmaDevice& device : TRY(from.rdma_devices(), "find the RDMA devices of the pod")) {
     const auto at = which(missing, device, own);
     if (at == missing.end()) continue;
@@ -211,7 +211,7 @@ class Missing {
   Result<bool> inspect_again() {
     std::vector<MovedRdma> out;
     for (MovedRdma& one : devices_) {
-      const Whereabouts now = TRY(find_out(one, record_, world_), "");
+      const Whereabouts now = TRY(find_out(one, record_, world_));
       seen_ = seen_ || now == Whereabouts::away;
       if (now == Whereabouts::away || now == Whereabouts::unseen) out.push_back(std::move(one));
     }
@@ -232,7 +232,7 @@ class Missing {
 // link_steps.cpp.
 Result<NamespaceVisit> return_from_there(const std::vector<MovedRdma>& missing, const Record& record,
                                          World& world) {
-  const auto own = TRY(own_names(record, world), "");
+  const auto own = TRY(own_names(record, world));
   return NamespaceVisit([missing, own, &record, &world](Kernel& other) -> Result<> {
     std::vector<MovedRdma> wanted = missing;
     const auto devices = TRY(other.rdma_devices(), "find the RDMA devices there");
@@ -240,7 +240,7 @@ Result<NamespaceVisit> return_from_there(const std::vector<MovedRdma>& missing, 
       return which(wanted, device, own) != wanted.end();
     });
     if (!has_any) return {};
-    const auto sandboxes = TRY(find_other_sandboxes(record, world), "");
+    const auto sandboxes = TRY(find_other_sandboxes(record, world));
     const bool of_another =
         std::find(sandboxes.begin(), sandboxes.end(), other.netns_id()) != sandboxes.end();
     return of_another ? Result<>() : return_all(missing, record, other, world);
@@ -248,12 +248,12 @@ Result<NamespaceVisit> return_from_there(const std::vector<MovedRdma>& missing, 
 }
 
 Result<> return_from_anywhere(const std::vector<MovedRdma>& missing, const Record& record, World& world) {
-  const auto visit = TRY(return_from_there(missing, record, world), "");
+  const auto visit = TRY(return_from_there(missing, record, world));
   return for_each_namespace(world, NetnsId{}, visit);
 }
 
 Result<> return_from_hidden(const std::vector<MovedRdma>& missing, const Record& record, World& world) {
-  const auto visit = TRY(return_from_there(missing, record, world), "");
+  const auto visit = TRY(return_from_there(missing, record, world));
   return for_each_hidden_namespace(world, visit);
 }
 
@@ -280,15 +280,15 @@ Error not_returned(const std::vector<MovedRdma>& missing, const Record& record, 
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world) {
   if (record.rdma.empty()) return {};
   const auto lock = TRY(world.store.lock_rdma(kLockTimeout), "wait for the RDMA move of another pod");
-  TRY(move_with_nodes(record, plan, pod, world), "");
+  TRY(move_with_nodes(record, plan, pod, world));
   return rename_in_pod(plan, pod);
 }
 
 Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, const MovedRdma& moved, Kernel& pod,
                                                    const World& world) {
   std::vector wanted{moved};
-  const auto own = wanted.front().index ? std::vector<std::string>() : TRY(own_names(record, world), "");
-  for (RdmaDevice& device : TRY(pod.rdma_devices(), "")) {
+  const auto own = wanted.front().index ? std::vector<std::string>() : TRY(own_names(record, world));
+  for (RdmaDevice& device : TRY(pod.rdma_devices())) {
     if (which(wanted, device, own) != wanted.end()) return std::optional<RdmaDevice>(std::move(device));
   }
   return std::optional<RdmaDevice>();
@@ -306,19 +306,19 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   const auto soon = begin + std::min(kUsualReturn, world.return_timeout);
   std::optional<Result<>> hidden;  // of the search in hidden namespaces
   for (bool searched = false;; searched = true) {
-    if (pod != nullptr) TRY(return_all(missing.devices(), record, *pod, world), "");
-    if (!TRY(missing.inspect_again(), "")) return {};
+    if (pod != nullptr) TRY(return_all(missing.devices(), record, *pod, world));
+    if (!TRY(missing.inspect_again())) return {};
     const auto now = std::chrono::steady_clock::now();
     const bool last = now >= begin + world.return_timeout;
     if (!searched || last) {
       auto fetched = return_from_anywhere(missing.devices(), record, world);
-      if (!TRY(missing.inspect_again(), "")) return {};
+      if (!TRY(missing.inspect_again())) return {};
       // A namespace without any of them that cannot be listed is not a failure before the last time.
       if (last && !fetched && fetched.error().code != Errc::denied) return fetched;
     }
     if (!hidden && now >= soon) {
       hidden = return_from_hidden(missing.devices(), record, world);
-      if (!TRY(missing.inspect_again(), "")) return {};
+      if (!TRY(missing.inspect_again())) return {};
     }
     if (last && missing.never_seen()) return warn_of_gone(missing.devices(), record, world);
     if (last) return not_returned(missing.devices(), record, world, *hidden);
@@ -326,4 +326,4 @@ Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

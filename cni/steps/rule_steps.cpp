@@ -4,12 +4,12 @@
 
 #include <cerrno>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 Result<std::vector<uint32_t>> tables_in_use(Kernel& pod) {
   std::vector<uint32_t> out;
-  for (const RoutingRule& rule : TRY(pod.rules(), "")) out.push_back(rule.table);
-  for (const Route& route : TRY(pod.routes(0), "")) out.push_back(route.table);
+  for (const RoutingRule& rule : TRY(pod.rules())) out.push_back(rule.table);
+  for (const Route& route : TRY(pod.routes(0))) out.push_back(route.table);
   return out;
 }
 
@@ -17,7 +17,7 @@ Result<std::vector<uint32_t>> tables_in_use(Kernel& pod) {
 // removed with the link.
 Result<> remove_rules(const Record& record, Kernel& pod) {
   if (!record.routing_table) return {};
-  for (const RoutingRule& rule : TRY(pod.rules(), "")) {
+  for (const RoutingRule& rule : TRY(pod.rules())) {
     if (!is_own_table(rule.table, *record.routing_table)) continue;
     const auto removed = pod.remove_rule(rule);
     if (removed || removed.error().sys == ENOENT) continue;
@@ -26,4 +26,4 @@ Result<> remove_rules(const Record& record, Kernel& pod) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <thread>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -31,7 +31,7 @@ Result<std::vector<Link>> uppers_in(Kernel& there, const Link& lower, const Worl
   });
   if (out.empty()) return out;
   // The same index in a third namespace is another link.
-  const auto host = TRY(there.nsid_of(world.host.netns_fd()), "");
+  const auto host = TRY(there.nsid_of(world.host.netns_fd()));
   std::erase_if(out, [&](const Link& link) { return link.lower_nsid != host; });
   return out;
 }
@@ -53,7 +53,7 @@ Result<> remove_links(Kernel& there, const std::vector<Link>& uppers, const Link
 
 // `found` becomes true if there are any.
 Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world, bool& found) {
-  const auto uppers = TRY(uppers_in(there, lower, world), "");
+  const auto uppers = TRY(uppers_in(there, lower, world));
   if (uppers.empty()) return {};
   found = true;
   return remove_links(there, uppers, lower, world);
@@ -65,7 +65,7 @@ Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world, bool& 
 Result<> remove_uppers_in_host(const Record& record, const Link& lower, World& world, bool& found) {
   if (!record.link->uppers) return {};
   const std::vector<int>& own = *record.link->uppers;
-  auto uppers = TRY(find_uppers(world.sys, world.host, lower.name), "");
+  auto uppers = TRY(find_uppers(world.sys, world.host, lower.name));
   std::erase_if(uppers, [&](const Link& link) {
     const bool stands = link.lower == lower.index && !link.lower_nsid && !link.kind.empty() && !is_pair(link);
     return !stands || std::find(own.begin(), own.end(), link.index) != own.end();
@@ -110,7 +110,7 @@ Result<std::string> remainder(const Link& link, World& world) {
              " times, for something in a network namespace that cannot be found";
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    now = TRY(world.host.find_link(link.index), "");
+    now = TRY(world.host.find_link(link.index));
   }
   return std::string();
 }
@@ -121,7 +121,7 @@ Result<> bind_and_wait(const Record& record, World& world) {
   for (;;) {
     // Its RDMA device appears some time after its netdev.
     const auto now =
-        TRY(read_device(world.sys, *record.device, Facts::netdevs | Facts::rdma), "").value_or(Device());
+        TRY(read_device(world.sys, *record.device, Facts::netdevs | Facts::rdma)).value_or(Device());
     if (!now.netdevs.empty() && now.rdma.size() >= record.rdma.size()) return {};
     if (std::chrono::steady_clock::now() >= deadline) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -145,21 +145,21 @@ Result<> bind_again(const Record& record, const std::string& why, World& world) 
         "driver",
         {{"device", record.device_key}, {"reason", saved.error().text}, {"id", saved.error().id_text()}});
   }
-  TRY(bind_and_wait(record, world), "");
+  TRY(bind_and_wait(record, world));
   if (has_file && saved) TRY(world.store.save(record), "save that the driver is bound");
-  TRY(bring_rdma_back(record, nullptr, world), "");
+  TRY(bring_rdma_back(record, nullptr, world));
   return bring_link_back(record, nullptr, world);
 }
 
 Result<bool> can_bind_again(const Record& record, const World& world) {
   if (!record.device || !record.device->pci()) return false;
-  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver));
   return device && device->driver.kind() == DriverKind::kernel;
 }
 
 // Returns whether there were any.
 Result<bool> detach_programs(const Link& link, World& world) {
-  const auto programs = TRY(world.host.detach_programs(link), "");
+  const auto programs = TRY(world.host.detach_programs(link));
   for (const std::string& program : programs) {
     world.log.warning(
         "detached a program that the pod had attached to its device",
@@ -210,15 +210,14 @@ Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& 
   if (!detached.ok() && detached.error().sys != EPERM) return std::move(detached).error();
   if (!detached.ok()) doubt = unseen("BPF programs on " + link.name, detached.error(), EPERM);
   const bool has_attached = detached.ok() && *detached;
-  const auto now =
-      link.xdp_modes == 0 ? std::optional<Link>(link) : TRY(world.host.find_link(link.index), "");
+  const auto now = link.xdp_modes == 0 ? std::optional<Link>(link) : TRY(world.host.find_link(link.index));
   if (now && link.xdp_modes != 0 && now->xdp_modes != 0)
     return Doubt{"an XDP program stays attached to " + now->name};
-  std::string trace = now ? TRY(remainder(*now, world), "") : std::string();
+  std::string trace = now ? TRY(remainder(*now, world)) : std::string();
   if (trace.empty() && !has_stacked && !has_attached && !distrusts_pod(record)) return doubt;
   // A pod that has done one of these can have done it where the first search does not look.
   const auto hidden = remove_hidden_uppers(link, world);
-  if (!trace.empty()) trace = now ? TRY(remainder(*now, world), "") : std::string();
+  if (!trace.empty()) trace = now ? TRY(remainder(*now, world)) : std::string();
   if (!trace.empty() && !hidden) trace += "; " + hidden.error().text;
   if (!trace.empty()) return Doubt{std::move(trace)};
   return hidden ? doubt : unseen("what else stands on " + link.name, hidden.error(), EACCES);
@@ -228,21 +227,21 @@ Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& 
 
 Result<> finish_rebind(const Record& record, World& world) {
   if (!record.rebinding || !record.device) return {};
-  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver));
   return !device || device->driver.is_bound() ? Result<>() : bind_and_wait(record, world);
 }
 
 Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* pod, World& world) {
-  const auto link = TRY(find_link_in_host(record, world), "");
+  const auto link = TRY(find_link_in_host(record, world));
   if (!link) {
-    TRY(must_have_ended(record, world), "");
+    TRY(must_have_ended(record, world));
     return std::vector<std::string>();
   }
-  Doubt doubt = TRY(clear(record, *link, pod, world), "");
+  Doubt doubt = TRY(clear(record, *link, pod, world));
   if (doubt.why.empty()) return std::vector<std::string>();
-  if (TRY(can_bind_again(record, world), "")) {
+  if (TRY(can_bind_again(record, world))) {
     // Not searched again: nothing can be on a netdev that was just created.
-    TRY(bind_again(record, doubt.why, world), "");
+    TRY(bind_again(record, doubt.why, world));
     return std::vector<std::string>();
   }
   if (!doubt.unseen) return std::vector{std::move(doubt.why)};
@@ -252,4 +251,4 @@ Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* p
   return std::vector<std::string>();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

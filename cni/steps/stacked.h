@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Under the device's lock, with its interface back in the host. Removes all of it; what cannot be removed
 // otherwise is removed by binding the driver again. Returns a sentence for each thing that stays: then the
@@ -22,4 +22,4 @@ Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* p
 // one: nothing of the device can be found until then.
 Result<> finish_rebind(const Record& record, World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

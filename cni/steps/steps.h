@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Moves, renames, sets MAC, MTU, queue length and flags and sets up, in one request. Returns the link as it
 // is in the pod.
@@ -119,4 +119,4 @@ Result<std::vector<std::string>> routing_differences(const Assignment& wanted, u
 // The record's netdev in the pod, by its properties and not by its name.
 Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

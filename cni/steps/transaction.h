@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 class Transaction {
  public:
@@ -46,4 +46,4 @@ class Transaction {
   std::vector<std::pair<std::string, Undo>> steps_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

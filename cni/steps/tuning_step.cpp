@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -65,7 +65,7 @@ bool names_group(EthtoolGroup group, const Tuning& tuning) {
 Result<> tune_group(const Group& row, const LinkBefore& link, const Tuning& tuning, uint16_t family,
                     World& world) {
   const Error none{Errc::unsupported, EOPNOTSUPP, "EOPNOTSUPP"};
-  const auto now = TRY(world.host.ethtool(family, link.index, row.group), "");
+  const auto now = TRY(world.host.ethtool(family, link.index, row.group));
   const EthtoolSettings wanted = now ? wanted_of(row.group, tuning, *now) : EthtoolSettings();
   if (wanted == EthtoolSettings()) return refused(link, world, row.key, none, "");
   auto changed = world.host.change_ethtool(family, link.index, row.group, wanted);
@@ -79,13 +79,13 @@ Result<> tune_group(const Group& row, const LinkBefore& link, const Tuning& tuni
 Result<std::string> cpus_of(const std::string& key, const std::string& cpus, const std::string& folder,
                             const std::string& name, const World& world) {
   if (cpus != kNumaCpus) return cpus;
-  const auto node = TRY(read_numa_node(DeviceFolder(world.sys.at(folder))), "");
+  const auto node = TRY(read_numa_node(DeviceFolder(world.sys.at(folder))));
   if (!node)
     return Error{Errc::invalid, 0,
                  key + ": the NUMA node of " + name +
                      " is not known; name the CPUs by a mask (\"ff\") in place of \"numa\""};
   const std::string file = "sys/devices/system/node/node" + std::to_string(*node) + "/cpumap";
-  auto map = TRY(world.sys.text(file), "");
+  auto map = TRY(world.sys.text(file));
   if (!map)
     return Error{Errc::not_found, 0,
                  key + ": the CPUs of the NUMA node of " + name + " are not known, there is no " +
@@ -98,9 +98,9 @@ Result<> steer(const char* key, const std::string& queues, const std::string& fi
                const LinkBefore& link, const World& world) {
   if (cpus.empty()) return {};
   const std::string mask =
-      TRY(cpus_of(key, cpus, "sys/class/net/" + link.name + "/device", link.name, world), "");
+      TRY(cpus_of(key, cpus, "sys/class/net/" + link.name + "/device", link.name, world));
   const std::string folder = "sys/class/net/" + link.name + "/queues";
-  for (const std::string& queue : TRY(world.sys.list(folder), "").value_or(SysRoot::Names())) {
+  for (const std::string& queue : TRY(world.sys.list(folder)).value_or(SysRoot::Names())) {
     if (!queue.starts_with(queues)) continue;
     const auto written = write_attribute(world.sys.path(folder + "/" + queue + "/" + file), mask);
     if (written) continue;
@@ -120,11 +120,11 @@ std::string affinity_file(uint32_t irq) { return "proc/irq/" + std::to_string(ir
 // have no such file (register_irq_proc() is called by request_irq()).
 Result<std::map<uint32_t, std::string>> read_irqs(const DeviceId& device, const World& world) {
   std::map<uint32_t, std::string> out;
-  const auto numbers = TRY(world.sys.list(device_folder(device) + "/msi_irqs"), "");
+  const auto numbers = TRY(world.sys.list(device_folder(device) + "/msi_irqs"));
   for (const std::string& name : numbers.value_or(SysRoot::Names())) {
     const auto irq = parse_decimal(name);
     if (!irq) continue;
-    auto mask = TRY(world.sys.text(affinity_file(*irq)), "");
+    auto mask = TRY(world.sys.text(affinity_file(*irq)));
     if (mask) out[*irq] = std::move(*mask);
   }
   return out;
@@ -135,9 +135,9 @@ Result<std::map<uint32_t, std::string>> read_irqs(const DeviceId& device, const 
 Result<> steer_irqs(const std::string& cpus, Record& record, World& world) {
   if (cpus.empty() || !record.device) return {};
   const std::string folder = device_folder(*record.device);
-  const std::string mask = TRY(cpus_of("irqs", cpus, folder, record.device_key, world), "");
+  const std::string mask = TRY(cpus_of("irqs", cpus, folder, record.device_key, world));
   Record now = record;  // the roll-back removes what is on disk only if it has the same
-  now.irqs = TRY(read_irqs(*record.device, world), "");
+  now.irqs = TRY(read_irqs(*record.device, world));
   if (now.irqs.empty())
     return Error{
         Errc::unsupported, 0,
@@ -177,16 +177,16 @@ void restore_irqs(const Record& record, World& world) {
 
 Result<> tune_device(const LinkBefore& link, const Tuning& tuning, World& world) {
   if (tuning.empty()) return {};
-  const uint16_t family = TRY(world.host.ethtool_family(), "").value_or(0);
+  const uint16_t family = TRY(world.host.ethtool_family()).value_or(0);
   for (const Group& row : kTuned) {
     if (!names_group(row.group, tuning)) continue;
     if (family == 0)
       return Error{Errc::unsupported, 0,
                    std::string(row.key) + ": this kernel has no ethtool netlink (Linux 5.6 or later)"};
-    TRY(tune_group(row, link, tuning, family, world), "");
+    TRY(tune_group(row, link, tuning, family, world));
   }
-  TRY(steer("rps", "rx-", "rps_cpus", tuning.rps, link, world), "");
+  TRY(steer("rps", "rx-", "rps_cpus", tuning.rps, link, world));
   return steer("xps", "tx-", "xps_cpus", tuning.xps, link, world);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

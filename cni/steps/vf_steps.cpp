@@ -2,7 +2,7 @@
 #include "cni/steps/steps.h"
 #include "common/errors/error_id.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -99,17 +99,17 @@ Result<> change_vf(Kernel& host, const VfPlan& plan) {
 }
 
 Result<VfSettings> restore_vf_identity(const Record& record, World& world) {
-  const auto place = TRY(find_changed_vf(record, world), "");
+  const auto place = TRY(find_changed_vf(record, world));
   if (!place) return VfSettings();
-  VfSettings refused = TRY(set_back(*place, record.vf->settings.identity(), record, world), "");
-  if (record.vf->rebind) TRY(world.rebind(world.sys, *record.device), "");
+  VfSettings refused = TRY(set_back(*place, record.vf->settings.identity(), record, world));
+  if (record.vf->rebind) TRY(world.rebind(world.sys, *record.device));
   return refused;
 }
 
 Result<VfSettings> restore_vf_policy(const Record& record, World& world) {
   if (!record.vf || record.vf->settings.policy().empty()) return VfSettings();
-  const auto place = TRY(find_changed_vf(record, world), "");
+  const auto place = TRY(find_changed_vf(record, world));
   return place ? set_back(*place, record.vf->settings.policy(), record, world) : VfSettings();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -32,16 +32,16 @@ Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& r
 Result<bool> exists_somewhere(const Record& record, const World& world) {
   if (record.link && record.link->ends_with_its_namespace()) return false;
   if (!record.device) return true;
-  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver), "");
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver));
   return device && device->driver.is_bound() && !device->driver.is_user_space();
 }
 
 Result<> must_have_ended(const Record& record, const World& world) {
-  if (!record.link || !TRY(exists_somewhere(record, world), "")) return {};
+  if (!record.link || !TRY(exists_somewhere(record, world))) return {};
   return Error{Errc::busy, 0,
                "the interface of " + record.device_key +
                    " is not in the host any more: its driver is making it again, or it was moved; try again",
                ErrorId::device_not_in_host};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

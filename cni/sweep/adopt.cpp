@@ -9,7 +9,7 @@
 #include <array>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -60,7 +60,7 @@ Result<std::optional<OtherState>> read_state(const ForeignAttachment& attachment
   if (attachment.owner->folder == nullptr) return std::optional(OtherState{});
   const std::string path = std::string(attachment.owner->folder) + "/" + attachment.name.container_id + "-" +
                            attachment.name.ifname;
-  const auto text = TRY(read_below(world, path), "");
+  const auto text = TRY(read_below(world, path));
   if (!text) return std::optional<OtherState>();
   return std::optional(TRY(attachment.owner->parse(*text), world.sys.path(path)));
 }
@@ -71,7 +71,7 @@ Result<> add_rdma_state(const World& world, ForeignAttachment& attachment) {
       attachment.network + "-" + attachment.name.container_id + "-" + attachment.name.ifname;
   if (name.find('/') != std::string::npos) return {};
   const std::string path = "var/lib/cni/rdma/" + name;
-  const auto text = TRY(read_below(world, path), "");
+  const auto text = TRY(read_below(world, path));
   if (!text) return {};
   std::string device = TRY(parse_rdma_state(*text), world.sys.path(path));
   if (!device.empty()) attachment.state.rdma.push_back(std::move(device));
@@ -84,11 +84,11 @@ class ForeignAttachments {
 
   Result<std::vector<ForeignAttachment>> collect() {
     for (const char* folder : kCaches) {
-      for (const std::string& file : TRY(list(folder), "")) note(file, from_cache(file));
+      for (const std::string& file : TRY(list(folder))) note(file, from_cache(file));
     }
     for (const ForeignPlugin& owner : kForeignPlugins) {
       if (owner.folder == nullptr) continue;
-      for (const std::string& file : TRY(list(owner.folder), "")) note(file, from_state(owner, file));
+      for (const std::string& file : TRY(list(owner.folder))) note(file, from_state(owner, file));
     }
     return std::move(attachments_);
   }
@@ -96,7 +96,7 @@ class ForeignAttachments {
  private:
   Result<std::vector<std::string>> list(const std::string& folder) {
     std::vector<std::string> out;
-    for (const std::string& name : TRY(world_.sys.list(folder), "").value_or(SysRoot::Names())) {
+    for (const std::string& name : TRY(world_.sys.list(folder)).value_or(SysRoot::Names())) {
       std::string path = folder + "/";
       out.push_back(path.append(name));
     }
@@ -122,24 +122,24 @@ class ForeignAttachments {
 
   Result<> add(ForeignAttachment attachment) {
     if (seen_.contains(attachment.name) || is_ours(attachment.name)) return {};
-    auto state = TRY(read_state(attachment, world_), "");
+    auto state = TRY(read_state(attachment, world_));
     if (!state) return {};
     attachment.state = std::move(*state);
-    TRY(add_rdma_state(world_, attachment), "");
+    TRY(add_rdma_state(world_, attachment));
     seen_.insert(attachment.name);
     attachments_.push_back(std::move(attachment));
     return {};
   }
 
   Result<> from_cache(const std::string& file) {
-    const auto text = TRY(read_below(world_, file), "");
+    const auto text = TRY(read_below(world_, file));
     // Before `kind` there was the plugin's result alone, which does not suffice.
     if (!text || text->find("cniCacheV1") == std::string::npos) return {};
-    const CachedAttachment cached = TRY(parse_cni_cache(*text), "");
+    const CachedAttachment cached = TRY(parse_cni_cache(*text));
     for (const Json& plugin : cached.plugins) {
       const ForeignPlugin* owner = foreign_plugin_of(plugin);
       if (owner == nullptr) continue;
-      TRY(add({owner, cached.name, cached.network, cached.netns, cached.cni_args, plugin.text(), {}}), "");
+      TRY(add({owner, cached.name, cached.network, cached.netns, cached.cni_args, plugin.text(), {}}));
     }
     return {};
   }
@@ -155,11 +155,10 @@ class ForeignAttachments {
     if (!valid_container_id(base.substr(0, dash)) || !ifname) return {};
     attachment.name = {base.substr(0, dash), std::move(*ifname)};
     if (seen_.contains(attachment.name) || is_ours(attachment.name)) return {};
-    const auto text = TRY(read_below(world_, file), "");
+    const auto text = TRY(read_below(world_, file));
     if (!text) return {};
-    const OtherState state = TRY(owner.parse(*text), "");
-    const auto marker =
-        TRY(read_below(world_, std::string(owner.folder) + "/pci/" + state.device->text()), "");
+    const OtherState state = TRY(owner.parse(*text));
+    const auto marker = TRY(read_below(world_, std::string(owner.folder) + "/pci/" + state.device->text()));
     if (!marker) return {};
     attachment.netns = marker->substr(0, marker->find('\n'));
     attachment.network = state.network;
@@ -184,11 +183,11 @@ Result<std::optional<Link>> find_foreign_link(const ForeignAttachment& attachmen
     if (!one.parent_device.empty()) return !device;
     if (attachment.owner->folder == nullptr) return IfName::parse(one.alias).has_value();
     if (!one.kind.empty() || !device) return false;
-    return TRY(read_device(world.sys, *device, Facts::netdevs), "").value_or(Device()).netdevs.empty();
+    return TRY(read_device(world.sys, *device, Facts::netdevs)).value_or(Device()).netdevs.empty();
   };
   auto link = TRY(pod.find_link(attachment.name.ifname), "in the pod");
-  if (link && (is_child(*link) || TRY(may_be(*link), ""))) return link;
-  for (Link& one : TRY(pod.links(), "")) {
+  if (link && (is_child(*link) || TRY(may_be(*link)))) return link;
+  for (Link& one : TRY(pod.links())) {
     if (is_child(one)) return std::optional(std::move(one));
   }
   return std::optional<Link>();
@@ -238,9 +237,9 @@ Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceI
 Result<> find_foreign_rdma(const ForeignAttachment& attachment, Kernel& pod, World& world, Record& record) {
   if (attachment.state.rdma.empty()) return {};
   // In shared mode each namespace shows all of them, and none was moved.
-  if (TRY(world.host.rdma_netns_mode(), "") != RdmaNetnsMode::exclusive) return {};
+  if (TRY(world.host.rdma_netns_mode()) != RdmaNetnsMode::exclusive) return {};
   for (const std::string& name : attachment.state.rdma) {
-    const auto device = TRY(pod.find_rdma_device(name), "");
+    const auto device = TRY(pod.find_rdma_device(name));
     if (!device) continue;
     record.rdma.push_back({RdmaName(name), RdmaName(name), device->index});
   }
@@ -257,30 +256,30 @@ Result<std::optional<DeviceId>> device_of(const ForeignAttachment& attachment, c
 }
 
 Result<Driver> read_driver(const DeviceId& id, const World& world) {
-  return TRY(read_device(world.sys, id, Facts::driver), "").value_or(Device()).driver;
+  return TRY(read_device(world.sys, id, Facts::driver)).value_or(Device()).driver;
 }
 
 // Fills in the properties of the device. False: nothing of it is in the pod.
 Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetConf& conf, Kernel& pod,
                                  World& world, Record& record) {
-  record.device = TRY(device_of(attachment, conf), "");
-  const Driver driver = record.device ? TRY(read_driver(*record.device, world), "") : Driver();
+  record.device = TRY(device_of(attachment, conf));
+  const Driver driver = record.device ? TRY(read_driver(*record.device, world)) : Driver();
   if (driver.is_user_space()) {
     record.device_key = record.device->text();  // no netdev, so its namespace decides
-    record.vf = TRY(vf_before(attachment.state, *record.device, driver, world), "");
+    record.vf = TRY(vf_before(attachment.state, *record.device, driver, world));
     return true;
   }
-  const auto link = TRY(find_foreign_link(attachment, record.device, pod, world), "");
+  const auto link = TRY(find_foreign_link(attachment, record.device, pod, world));
   if (!link) return false;
   const bool on_known_bus = link->parent_bus == "pci" || link->parent_bus == "auxiliary";
-  if (!record.device && on_known_bus) record.device = TRY(DeviceId::parse(link->parent_device), "");
-  record.link = TRY(link_before(attachment, *link), "");
+  if (!record.device && on_known_bus) record.device = TRY(DeviceId::parse(link->parent_device));
+  record.link = TRY(link_before(attachment, *link));
   record.device_key = record.device ? record.device->text() : "netdev." + record.link->name;
   record.pod_mac = link->mac;
   record.index_in_pod = link->index;
-  if (TRY(find_link_in_host(record, world), "")) return false;
-  TRY(find_foreign_rdma(attachment, pod, world, record), "");
-  if (record.device) record.vf = TRY(vf_before(attachment.state, *record.device, driver, world), "");
+  if (TRY(find_link_in_host(record, world))) return false;
+  TRY(find_foreign_rdma(attachment, pod, world, record));
+  if (record.device) record.vf = TRY(vf_before(attachment.state, *record.device, driver, world));
   return true;
 }
 
@@ -291,50 +290,48 @@ Result<std::optional<Record>> describe(const ForeignAttachment& attachment, cons
   const bool a_path = attachment.netns.starts_with("/") && !attachment.netns.starts_with("/dev/") &&
                       attachment.netns.find('\0') == std::string::npos;
   if (!a_path) return std::optional<Record>();
-  const auto pod = TRY(world.open_netns(attachment.netns), "");
+  const auto pod = TRY(world.open_netns(attachment.netns));
   if (!pod || pod->netns_id() == world.host.netns_id()) return std::optional<Record>();
   const NetConf conf = TRY(parse_net_conf(attachment.config), "its configuration");
   Record out;
   out.attachment = attachment.name;
   out.network = conf.network;
-  out.boot_id = TRY(boot_id(world.sys), "");
+  out.boot_id = TRY(boot_id(world.sys));
   out.netns = attachment.netns;
   out.netns_id = pod->netns_id();
   out.config = attachment.config;
   out.cni_args = attachment.cni_args;
   out.cni_path = options.cni_path;
-  if (!TRY(find_foreign_device(attachment, conf, *pod, world, out), "")) return std::optional<Record>();
+  if (!TRY(find_foreign_device(attachment, conf, *pod, world, out))) return std::optional<Record>();
   return std::optional(std::move(out));
 }
 
 Result<std::optional<Record>> adopt(const ForeignAttachment& attachment, const Record& seen,
                                     const SweepOptions& options, World& world) {
-  const auto ours = TRY(lock_attachment(attachment.name, "adoption", world), "");
-  if (TRY(world.store.load(attachment.name), ""))
-    return std::optional<Record>();  // an ADD has come meanwhile
+  const auto ours = TRY(lock_attachment(attachment.name, "adoption", world));
+  if (TRY(world.store.load(attachment.name))) return std::optional<Record>();  // an ADD has come meanwhile
   const auto lock =
       TRY(world.store.lock_device(seen.device_key, world.lock_timeout), "wait for " + seen.device_key);
-  if (const auto owner = TRY(world.store.owner(seen.device_key), ""))
+  if (const auto owner = TRY(world.store.owner(seen.device_key)))
     return Error{Errc::busy, 0,
                  seen.device_key + " is attached to " + owner->ifname + " of container " +
                      owner->container_id + " by a record of vfrail; delete the pod of either",
                  ErrorId::device_in_use};
   // Again, now that the lock keeps other processes of vfrail from moving it.
-  auto record = TRY(describe(attachment, options, world), "");
-  if (record) TRY(world.store.save(*record), "");
+  auto record = TRY(describe(attachment, options, world));
+  if (record) TRY(world.store.save(*record));
   return record;
 }
 
 Result<std::optional<SweepLine>> sweep_foreign(const ForeignAttachment& attachment,
                                                const SweepOptions& options, World& world) {
-  const auto seen = TRY(describe(attachment, options, world), "");
+  const auto seen = TRY(describe(attachment, options, world));
   if (!seen) return std::optional<SweepLine>();
   const std::string owner = attachment.owner->name;
   SweepLine line{SweepAction::kept, attachment_text(seen->device_key, attachment.name, attachment.network),
                  "attached by " + owner + ", can be taken over with --adopt"};
   if (!options.adopt) return std::optional(std::move(line));
-  if (!options.dry_run && !TRY(adopt(attachment, *seen, options, world), ""))
-    return std::optional<SweepLine>();
+  if (!options.dry_run && !TRY(adopt(attachment, *seen, options, world))) return std::optional<SweepLine>();
   line.action = SweepAction::adopted;
   line.why = "attached by " + owner + ", whose files stay as they are";
   return std::optional(std::move(line));
@@ -355,4 +352,4 @@ Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& re
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // An entry of libcni's cache, which runtimes and Multus keep for each attachment (cachedInfo, libcni/api.go).
 struct CachedAttachment {
@@ -44,4 +44,4 @@ Result<std::string> parse_rdma_state(std::string_view text);     // rdma-cni: th
 // The part of a sweep about them: with options.adopt they get a record, else they are reported.
 Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& report);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

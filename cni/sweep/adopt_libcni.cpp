@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -37,7 +37,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
 // [["K8S_POD_NAME", "p"], ...] as CNI_ARGS has it.
 Result<std::string> read_args(ObjectReader& cache) {
   std::string out;
-  const Json::Array* pairs = TRY(cache.array("cniArgs"), "");
+  const Json::Array* pairs = TRY(cache.array("cniArgs"));
   if (pairs == nullptr) return out;
   for (const Json& pair : *pairs) {
     const Json::Array* two = pair.as_array();
@@ -67,7 +67,7 @@ Json as_sent(Json plugin, const Json& list, const Json* values) {
 }
 
 Result<std::vector<Json>> read_plugins(ObjectReader& cache) {
-  const auto encoded = TRY(cache.text("config"), "").value_or("");
+  const auto encoded = TRY(cache.text("config")).value_or("");
   const auto text = decode_base64(encoded);
   if (!text) return cache.error("config", "must be base64");
   const Json config = TRY(Json::parse_object(*text), cache.path("config"));
@@ -86,12 +86,12 @@ Result<std::vector<Json>> read_plugins(ObjectReader& cache) {
 }  // namespace
 
 Result<CachedAttachment> parse_cni_cache(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxCacheBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxCacheBytes));
   ObjectReader cache(*json.as_object(), "");
-  if (TRY(cache.text("kind"), "") != "cniCacheV1") return cache.error("kind", "must be cniCacheV1");
+  if (TRY(cache.text("kind")) != "cniCacheV1") return cache.error("kind", "must be cniCacheV1");
   CachedAttachment out;
-  out.name.container_id = TRY(cache.text("containerId"), "").value_or("");
-  const std::string ifname = TRY(cache.text("ifName"), "").value_or("");
+  out.name.container_id = TRY(cache.text("containerId")).value_or("");
+  const std::string ifname = TRY(cache.text("ifName")).value_or("");
   const auto name = IfName::parse(ifname);
   if (!valid_container_id(out.name.container_id))
     return cache.error("containerId",
@@ -99,11 +99,11 @@ Result<CachedAttachment> parse_cni_cache(std::string_view text) {
   if (!name)
     return cache.error("ifName", "must be the name of an interface, got \"" + ifname.substr(0, 60) + "\"");
   out.name.ifname = *name;
-  out.network = TRY(cache.text("networkName"), "").value_or("");
-  out.netns = TRY(cache.text("netns"), "").value_or("");
-  out.cni_args = TRY(read_args(cache), "");
-  out.plugins = TRY(read_plugins(cache), "");
+  out.network = TRY(cache.text("networkName")).value_or("");
+  out.netns = TRY(cache.text("netns")).value_or("");
+  out.cni_args = TRY(read_args(cache));
+  out.plugins = TRY(read_plugins(cache));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

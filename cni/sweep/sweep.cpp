@@ -8,26 +8,24 @@
 #include <algorithm>
 #include <functional>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
 Result<SweepLine> release_record(const Record& record, SweepLine line, World& world) {
   line.why = "another process has changed it meanwhile";
-  const bool done = TRY(undo(record, world,
-                             [&]() -> Result<bool> {
-                               const HoldResult now = TRY(find_hold(record, world), "");
-                               line.why = now.why;
-                               return now.hold == Hold::orphaned;
-                             }),
-                        "");
+  const bool done = TRY(undo(record, world, [&]() -> Result<bool> {
+    const HoldResult now = TRY(find_hold(record, world));
+    line.why = now.why;
+    return now.hold == Hold::orphaned;
+  }));
   line.action = done ? SweepAction::released : SweepAction::kept;
   return line;
 }
 
 Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& world,
                                const SweepOptions& options) {
-  const HoldResult result = TRY(find_hold(record, world), "");
+  const HoldResult result = TRY(find_hold(record, world));
   line.why = result.why;
   if (result.hold != Hold::orphaned) return line;
   if (!options.dry_run) return release_record(record, std::move(line), world);
@@ -44,7 +42,7 @@ Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable
   SweepLine line{
       SweepAction::removed, "record of " + name.ifname + " of container " + name.container_id,
       unreadable.text + "; kept for you as \"" + name.container_id + ":" + name.ifname + ".corrupt\""};
-  if (options.dry_run || TRY(quarantine_unreadable(name, world), "")) return line;
+  if (options.dry_run || TRY(quarantine_unreadable(name, world))) return line;
   line.action = SweepAction::kept;
   line.why = "another process has replaced it meanwhile";
   return line;
@@ -57,11 +55,11 @@ void sweep_records(World& world, const SweepOptions& options, const std::vector<
     const auto one = [&]() -> Result<std::optional<SweepLine>> {
       const auto record = world.store.load(name);
       if (!record && record.error().code == Errc::protocol)
-        return std::optional(TRY(quarantine(name, record.error(), world, options), ""));
+        return std::optional(TRY(quarantine(name, record.error(), world, options)));
       if (!record) return record.error();
       if (!*record) return std::optional<SweepLine>();  // released since it was listed
       line.what = attachment_text((*record)->device_key, name, (*record)->network);
-      return std::optional(TRY(sweep_record(**record, line, world, options), ""));
+      return std::optional(TRY(sweep_record(**record, line, world, options)));
     };
     auto swept = one();
     if (!swept) {
@@ -90,7 +88,7 @@ void sweep_file(const SweepOptions& options, SweepReport& report, std::string wh
 }
 
 Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport& report) {
-  for (const std::string& path : TRY(world.store.leftovers(), "")) {
+  for (const std::string& path : TRY(world.store.leftovers())) {
     sweep_file(options, report, path, "a killed process has left it",
                [&] { return world.store.remove_leftover(path); });
   }
@@ -98,7 +96,7 @@ Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport&
 }
 
 Result<> sweep_pod_folders(World& world, const SweepOptions& options, SweepReport& report) {
-  for (const std::string& container_id : TRY(abandoned_pod_folders(world), "")) {
+  for (const std::string& container_id : TRY(abandoned_pod_folders(world))) {
     sweep_file(options, report, "files of container " + container_id, "it has no attachment any more",
                [&] { return remove_abandoned_pod_folder(container_id, world); });
   }
@@ -156,13 +154,13 @@ std::string SweepReport::text() const {
 Result<SweepReport> sweep(World& world, const SweepOptions& options) {
   SweepReport report;
   report.dry_run = options.dry_run;
-  const auto names = TRY(world.store.list(), "");
+  const auto names = TRY(world.store.list());
   sweep_records(world, options, names, report);
-  TRY(sweep_leftovers(world, options, report), "");
-  TRY(sweep_pod_folders(world, options, report), "");
-  TRY(sweep_baselines(world, options, report), "");
-  TRY(sweep_others(world, options, report), "");
+  TRY(sweep_leftovers(world, options, report));
+  TRY(sweep_pod_folders(world, options, report));
+  TRY(sweep_baselines(world, options, report));
+  TRY(sweep_others(world, options, report));
   return report;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct SweepOptions {
   bool dry_run = false;       // nothing is changed
@@ -43,4 +43,4 @@ Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport&
 // An error is about the sweep as a whole; a failure of one attachment is a line.
 Result<SweepReport> sweep(World& world, const SweepOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -4,7 +4,7 @@
 #include "common/node/unclean.h"
 #include "common/text.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -20,22 +20,21 @@ SweepLine line_of(const Cleaned& device) {
 
 Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport& report) {
   if (options.dry_run) {
-    for (const auto& [key, reasons] :
-         TRY(read_unclean(world.store.folder(), TRY(boot_id(world.sys), "")), "")) {
+    for (const auto& [key, reasons] : TRY(read_unclean(world.store.folder(), TRY(boot_id(world.sys))))) {
       report.lines.push_back({SweepAction::restored, key, joined(reasons, "; ")});
     }
-    for (const std::string& key : TRY(displaced_devices(world.store), ""))
+    for (const std::string& key : TRY(displaced_devices(world.store)))
       report.lines.push_back({SweepAction::restored, key, "its own name in the host, if that is free"});
     return {};
   }
-  for (const Cleaned& device : TRY(clean_unclean(world), "")) report.lines.push_back(line_of(device));
-  for (const Renamed& device : TRY(restore_all_names(world), ""))
+  for (const Cleaned& device : TRY(clean_unclean(world))) report.lines.push_back(line_of(device));
+  for (const Renamed& device : TRY(restore_all_names(world)))
     report.lines.push_back({SweepAction::restored, device.device_key, joined(device.names)});
-  const size_t removed = TRY(remove_void_baselines(world), "");
+  const size_t removed = TRY(remove_void_baselines(world));
   if (removed > 0)
     report.lines.push_back(
         {SweepAction::removed, std::to_string(removed) + " baselines", "they are of an earlier boot"});
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

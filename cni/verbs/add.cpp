@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -42,14 +42,14 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
   if (!record && record.error().code == Errc::protocol) {
     world.log.error("a record cannot be read, it is quarantined",
                     {{"reason", record.error().text}, {"id", record.error().id_text()}});
-    TRY(distrust_devices_of(name, world), "");
-    TRY(world.store.quarantine(name), "");
+    TRY(distrust_devices_of(name, world));
+    TRY(world.store.quarantine(name));
     return std::optional<Record>();
   }
-  auto found = TRY(std::move(record), "");
+  auto found = TRY(std::move(record));
   if (!found) return found;
   // A device that is nowhere is in nobody's way: what else is wrong with it, its own ADD says.
-  const Hold hold = TRY(find_hold(*found, world), "").hold;
+  const Hold hold = TRY(find_hold(*found, world)).hold;
   if (hold == Hold::attached || hold == Hold::elsewhere) {
     const std::string whose =
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
@@ -76,18 +76,18 @@ std::string undoing(const AttachmentName& name) {
 
 // An earlier ADD under our name may have been killed, with this device or with another.
 Result<> clear_own_stale_record(const AttachmentName& us, World& world) {
-  const auto orphan = TRY(orphaned_record(us, us, world), "");
+  const auto orphan = TRY(orphaned_record(us, us, world));
   if (!orphan) return {};
   // With its address, which only this record still knows.
-  TRY(release_recorded(*orphan, Allocation::kept, world), undoing(us));
+  TRY(release_recorded(*orphan, AllocateAnswer::kept, world), undoing(us));
   return {};
 }
 
 // The attachment that has the device, by the records. Under the device's lock.
 Result<> clear_stale_owner(const std::string& device_key, const AttachmentName& us, World& world) {
-  const auto owner = TRY(world.store.owner(device_key), "");
+  const auto owner = TRY(world.store.owner(device_key));
   if (!owner) return {};
-  const auto orphan = TRY(orphaned_record(*owner, us, world), "");
+  const auto orphan = TRY(orphaned_record(*owner, us, world));
   // The record stays: its DEL, GC or a sweep still has to release the address.
   return orphan ? restore_device(*orphan, orphan->netns, world) : Result<>();
 }
@@ -108,15 +108,15 @@ bool is_selected(const Record& record, const DeviceSelector& selector) {
 Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, World& world) {
   auto device = find_device(world.sys, world.host, conf.device);
   if (device || device.error().code != Errc::not_found || conf.device.id) return device;
-  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+  for (const AttachmentName& name : TRY(world.store.list())) {
     const auto record = world.store.load(name);
     if (!record || !*record || !is_selected(**record, conf.device)) continue;
     const std::string& key = (*record)->device_key;
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
     // Under the lock, because another ADD can have attached the device since, also under this name.
-    if (TRY(world.store.owner(key), "") != name) continue;
+    if (TRY(world.store.owner(key)) != name) continue;
     TRY(clear_stale_owner(key, us, world), undoing(name));
-    TRY(world.store.release_device(**record), "");
+    TRY(world.store.release_device(**record));
     return find_device(world.sys, world.host, conf.device);
   }
   return device;
@@ -125,8 +125,8 @@ Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, W
 // The selected device with all its parts. Under the lock of `key`: a name or an address can have gone to
 // another device while the lock was waited for.
 Result<State> find_locked_device(const NetConf& conf, Chained chained, const std::string& key, World& world) {
-  Device device = TRY(find_device(world.sys, world.host, conf.device), "");
-  State out = TRY(wait_for_parts(std::move(device), conf, chained, world), "");
+  Device device = TRY(find_device(world.sys, world.host, conf.device));
+  State out = TRY(wait_for_parts(std::move(device), conf, chained, world));
   if (out.device.key() == key) return out;
   return Error{Errc::busy, 0,
                "the configuration has named " + key + ", and names " + out.device.key() +
@@ -137,9 +137,9 @@ Result<State> find_locked_device(const NetConf& conf, Chained chained, const std
 // new names of the RDMA devices.
 Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                               Record& record) {
-  State begun = TRY(find_locked_device(conf, Chained::no, record.device_key, world), "");
-  const State state = TRY(read_state(std::move(begun), conf, request, pod, world), "");
-  AttachPlan plan = TRY(plan_attach(request, conf, state), "");
+  State begun = TRY(find_locked_device(conf, Chained::no, record.device_key, world));
+  const State state = TRY(read_state(std::move(begun), conf, request, pod, world));
+  AttachPlan plan = TRY(plan_attach(request, conf, state));
   const Record fresh = make_record(request, conf, state, plan);
   Record now = record;
   now.rdma = fresh.rdma;
@@ -152,9 +152,9 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
 Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
-    const auto device = TRY(read_device(world.sys, *record.device, Facts::dev_ports), "").value_or(Device());
+    const auto device = TRY(read_device(world.sys, *record.device, Facts::dev_ports)).value_or(Device());
     for (const Netdev& netdev : device.netdevs) {
-      const auto link = TRY(world.host.find_link(netdev.name), "");
+      const auto link = TRY(world.host.find_link(netdev.name));
       if (!link || !link->ipoib()) continue;
       plan.link->name = link->name;
       plan.link->index = link->index;
@@ -170,7 +170,7 @@ Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World&
   if (!plan.mac || link.mac == *plan.mac) return link;
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
-    const auto now = TRY(pod.find_link(link.index), "");
+    const auto now = TRY(pod.find_link(link.index));
     if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod; delete the pod"};
     link = *now;
     return link.mac == *plan.mac;
@@ -184,18 +184,18 @@ Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World&
 Result<std::optional<Link>> change_device(const Request& request, const NetConf& conf, AttachPlan plan,
                                           Kernel& pod, World& world, Record& record) {
   // The PF first, so that no packet leaves the pod without its VLAN.
-  if (plan.vf) TRY(change_vf(world.host, *plan.vf), "");
+  if (plan.vf) TRY(change_vf(world.host, *plan.vf));
   if (plan.vf && plan.vf->rebind) {
     TRY(world.rebind(world.sys, *record.device), "have the driver take the GUID over");
-    plan = TRY(plan_again(request, conf, pod, world, record), "");
+    plan = TRY(plan_again(request, conf, pod, world, record));
   }
   if (plan.ipoib() && !record.rdma.empty()) {
-    TRY(move_rdma(record, plan, pod, world), "");
-    TRY(follow_ipoib(record, plan, world), "");
+    TRY(move_rdma(record, plan, pod, world));
+    TRY(follow_ipoib(record, plan, world));
   }
-  if (plan.link) TRY(tune_device(*plan.link, plan.tuning, world), "");
+  if (plan.link) TRY(tune_device(*plan.link, plan.tuning, world));
   std::optional<Link> link;
-  if (plan.link) link = TRY(move_link(world.host, pod, plan, record), "");
+  if (plan.link) link = TRY(move_link(world.host, pod, plan, record));
   if (link && link->index != plan.link->index) {
     // Another interface of the pod already had the index. Otherwise it is saved with what the pod has got.
     Record now = record;
@@ -203,23 +203,23 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
     TRY(world.store.save(now), "save the interface's index in the pod");
     record = std::move(now);
   }
-  if (link) TRY(steer_irqs(plan.tuning.irqs, record, world), "");
+  if (link) TRY(steer_irqs(plan.tuning.irqs, record, world));
   if (link && link->xdp_modes != 0) {
     world.log.warning("detached the XDP program that the host had attached to the interface",
                       {{"device", record.device_key}, {"id", id_text(ErrorId::host_uses_device)}});
-    TRY(pod.detach_programs(*link), "");
+    TRY(pod.detach_programs(*link));
   }
-  if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world), "");
-  if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world), "");
+  if (link) link = TRY(wait_for_mac(plan, std::move(*link), pod, world));
+  if (!plan.ipoib()) TRY(move_rdma(record, plan, pod, world));
   // After the last move, and before the runtime, which waits for ADD's result, creates the container.
-  TRY(correct_cdi_spec(record, plan, world), "");
+  TRY(correct_cdi_spec(record, plan, world));
   return link;
 }
 
 // A roll-back is a DEL of what exists so far.
 Result<> take_back(const Attached& attached, const Request& request, const NetConf& conf, World& world) {
   Holdings held{
-      .record = attached.record, .request = request, .network = conf, .allocation = Allocation::kept};
+      .record = attached.record, .request = request, .network = conf, .allocation = AllocateAnswer::kept};
   if (!attached.address_asked) held.network.ipam_type.clear();
   auto released = release(held, world);
   if (released || !attached.address_refused || !is_answer(released.error())) return released;
@@ -236,31 +236,31 @@ Result<> take_back(const Attached& attached, const Request& request, const NetCo
 Result<> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod, World& world,
                      Attached& out, Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
-  TRY(clear_own_stale_record(us, world), "");
+  TRY(clear_own_stale_record(us, world));
   // Only a device that is selected by something else than its address must be read to know its lock.
   const std::string key =
-      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world), "").key();
+      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world)).key();
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
-  TRY(clear_stale_owner(key, us, world), "");
-  TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world), "");
+  TRY(clear_stale_owner(key, us, world));
+  TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world));
   give_names_back(key, world);
-  State begun = TRY(find_locked_device(conf, chained, key, world), "");
-  const State before = TRY(read_state(std::move(begun), conf, request, pod, world), "");
-  AttachPlan plan = TRY(plan_attach(request, conf, before), "");
+  State begun = TRY(find_locked_device(conf, chained, key, world));
+  const State before = TRY(read_state(std::move(begun), conf, request, pod, world));
+  AttachPlan plan = TRY(plan_attach(request, conf, before));
   warn_of_keys(plan.warnings, world);
   warn_of_mac(request, conf, before, world.log);
   out.reported_mac = plan.reported_mac;
   out.reported_mtu = plan.reported_mtu;
 
-  out.in_pod = TRY(read_rdma_before_move(conf, before, world), "");
+  out.in_pod = TRY(read_rdma_before_move(conf, before, world));
   out.record = make_record(request, conf, before, plan);
   out.record.netns_id = pod.netns_id();
   out.record.host_netns = world.host.netns_id();
-  out.record.boot_id = TRY(this_boot(world.sys), "");
-  TRY(prepare_baseline(out.record, world), "");
+  out.record.boot_id = TRY(this_boot(world.sys));
+  TRY(prepare_baseline(out.record, world));
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
   tx.undo("restore " + out.record.device_key, [&] { return take_back(out, request, conf, world); });
-  out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record), "");
+  out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record));
   return {};
 }
 
@@ -268,11 +268,10 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
                                     Attached& attached) {
   if (conf.ipam_type.empty()) return Assignment{};
   attached.address_asked = true;
-  const auto lock =
-      TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout), "");
+  const auto lock = TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout));
   auto ran = run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd());
   attached.address_refused = !ran && is_answer(ran.error());
-  const auto answer = TRY(std::move(ran), "");
+  const auto answer = TRY(std::move(ran));
   const std::string what = "answer of IPAM plugin " + conf.ipam_type;
   if (!answer) return Error{Errc::protocol, 0, what + ": empty, must be a result", ErrorId::ipam_answer};
   Assignment out = TRY(with_id(ErrorId::ipam_answer, parse_assignment(*answer)), what);
@@ -311,14 +310,14 @@ void warn_of_carrier(const Attached& attached, World& world) {
 Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
                          World& world, Attached& attached, Transaction& tx) {
   // Before anything has changed.
-  if (!conf.ipam_type.empty()) TRY(find_plugin(conf.ipam_type, request.path), "");
-  TRY(move_device(request, conf, chained, pod, world, attached, tx), "");
+  if (!conf.ipam_type.empty()) TRY(find_plugin(conf.ipam_type, request.path));
+  TRY(move_device(request, conf, chained, pod, world, attached, tx));
   // The device's lock is released: an IPAM plugin can take minutes, and the record protects the device.
   AddResult out;
-  out.assignment = TRY(assign_addresses(request, conf, world, attached), "");
+  out.assignment = TRY(assign_addresses(request, conf, world, attached));
   if (attached.link) {
     const Record& record = attached.record;
-    TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table), "");
+    TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table));
     announce(pod, *attached.link, out.assignment, world.log);
   }
   out.assignment.dns = merged(conf.dns, out.assignment.dns);
@@ -364,16 +363,16 @@ std::string without_repetition(std::string also, const std::string& first, const
 Result<AddResult> add(const Request& request, World& world) {
   NetConf conf = TRY(request.config.conf(), "network configuration");
   warn_of_keys(conf.warnings, world);
-  const auto pod = TRY(world.open_netns(request.netns), "");
+  const auto pod = TRY(world.open_netns(request.netns));
   if (!pod)
     return Error{Errc::wrong_netns, 0,
                  "CNI_NETNS " + request.netns + " is not a network namespace" + kPodHasEnded};
-  const auto lock = TRY(lock_attachment({request.container_id, request.ifname}, "ADD", world), "");
-  const Chained chained = TRY(read_chain(request, conf, *pod, world), "");
+  const auto lock = TRY(lock_attachment({request.container_id, request.ifname}, "ADD", world));
+  const Chained chained = TRY(read_chain(request, conf, *pod, world));
   if (chained == Chained::complete) {
     world.log.info("an entry of vfrail earlier in the chain has attached everything");
     AddResult out = pass_on(conf);
-    TRY(world.print_result(out), "");
+    TRY(world.print_result(out));
     return out;
   }
   Attached attached;
@@ -390,4 +389,4 @@ Result<AddResult> add(const Request& request, World& world) {
   return error;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -27,8 +27,8 @@ bool has_interface(const Json& prev_result, const Request& request) {
 Result<std::optional<Record>> active_record(const Request& request, World& world) {
   auto record = world.store.load({request.container_id, request.ifname});
   if (!record && record.error().code == Errc::protocol) return std::optional<Record>();  // ADD quarantines it
-  auto found = TRY(std::move(record), "");
-  const bool active = found && TRY(from_this_boot(*found, world), "") && TRY(is_attached(*found, world), "");
+  auto found = TRY(std::move(record));
+  const bool active = found && TRY(from_this_boot(*found, world)) && TRY(is_attached(*found, world));
   return active ? std::move(found) : std::nullopt;
 }
 
@@ -55,9 +55,9 @@ Result<DeviceId> device_of(const Link& link, const Request& request, const NetCo
     return other_device(request, parent, conf.device.id->text());
   if (!parent.empty()) return *conf.device.id;
   // Kernels before 5.14 do not report the parent; then at least it must not be in the host.
-  const auto device = TRY(read_device(world.sys, *conf.device.id, Facts::netdevs), "").value_or(Device());
+  const auto device = TRY(read_device(world.sys, *conf.device.id, Facts::netdevs)).value_or(Device());
   for (const Netdev& netdev : device.netdevs) {
-    if (TRY(world.host.find_link(netdev.name), ""))
+    if (TRY(world.host.find_link(netdev.name)))
       return other_device(request, "another device",
                           conf.device.id->text() + ", which has " + netdev.name + " here");
   }
@@ -100,15 +100,15 @@ Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, W
   if (!conf.prev_result || !has_interface(*conf.prev_result, request)) return Chained::no;
   const auto link = TRY(pod.find_link(request.ifname), "in the pod");
   if (!link || link->name != request.ifname) return Chained::no;
-  if (const auto ours = TRY(active_record(request, world), "")) {
+  if (const auto ours = TRY(active_record(request, world))) {
     if (conf.device.id && ours->device && *conf.device.id != *ours->device)
       return other_device(request, ours->device->text(), conf.device.id->text());
-    TRY(refuse_interface_keys(conf), "");
-    TRY(refuse_other_keys(conf, *ours), "");
+    TRY(refuse_interface_keys(conf));
+    TRY(refuse_other_keys(conf, *ours));
     return Chained::complete;
   }
-  TRY(refuse_interface_keys(conf), "");
-  const DeviceId id = TRY(device_of(*link, request, conf, world), "");
+  TRY(refuse_interface_keys(conf));
+  const DeviceId id = TRY(device_of(*link, request, conf, world));
   conf.device = DeviceSelector{};
   conf.device.id = id;
   return Chained::rdma;
@@ -121,4 +121,4 @@ AddResult pass_on(const NetConf& conf) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 enum class Chained : uint8_t {
   no,        // this entry moves the interface
@@ -26,4 +26,4 @@ Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, W
 // prevResult as it came.
 AddResult pass_on(const NetConf& conf);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

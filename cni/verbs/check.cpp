@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -48,7 +48,7 @@ Result<> compare_link(const NetConf& conf, const Request& request, const Link& l
   const std::string& name = request.ifname;
   out.expect(link.name == name, "the device is called " + link.name + " in the pod, not " + name);
   out.expect(link.up(), name + " is down");
-  if (const auto mac = TRY(expected_mac(conf, request, out), "")) {
+  if (const auto mac = TRY(expected_mac(conf, request, out))) {
     out.expect(same_address(link.mac, *mac),
                name + " has the address " + link.mac.text() + ", expected " + mac->text());
   }
@@ -114,9 +114,9 @@ void compare_route(const AssignedRoute& wanted, const Link& link, const std::vec
 Result<> compare_addresses(const Assignment& wanted, const Link& link, std::optional<uint32_t> own_table,
                            Kernel& pod, Differences& out) {
   if (wanted.ips.empty() && wanted.routes.empty()) return {};
-  const auto have = TRY(pod.addresses(link.index), "");
+  const auto have = TRY(pod.addresses(link.index));
   // A route of prevResult may belong to another interface of the chain, so it must exist on some link.
-  const auto routes = TRY(pod.routes(0), "");
+  const auto routes = TRY(pod.routes(0));
   for (const AssignedIp& ip : wanted.ips) {
     const bool there = std::any_of(have.begin(), have.end(),
                                    [&](const LinkAddress& one) { return one.address == ip.address; });
@@ -130,7 +130,7 @@ Result<> compare_addresses(const Assignment& wanted, const Link& link, std::opti
 
 Result<> compare_vf(const Record& record, const NetConf& conf, const Request& request, World& world,
                     Differences& out) {
-  const VfSettings wanted = TRY(wanted_vf_settings(request, conf), "");
+  const VfSettings wanted = TRY(wanted_vf_settings(request, conf));
   // An entry that moved the RDMA device only follows an earlier plugin, which owns the rest.
   const bool ours = record.vf || record.link;
   if (wanted.empty() || !record.device || !ours) return {};
@@ -155,7 +155,7 @@ Result<> compare_vf(const Record& record, const NetConf& conf, const Request& re
 
 Result<> compare_rdma(const Record& record, Kernel& pod, const World& world, Differences& out) {
   for (const MovedRdma& moved : record.rdma) {
-    const auto device = TRY(find_rdma_in_pod(record, moved, pod, world), "");
+    const auto device = TRY(find_rdma_in_pod(record, moved, pod, world));
     const std::string& name = moved.in_pod;
     out.expect(device.has_value(), "RDMA device " + name + " is not in the pod's namespace");
     if (device) {
@@ -170,7 +170,7 @@ Result<> compare_rdma(const Record& record, Kernel& pod, const World& world, Dif
 Result<> compare_gid(const Record& record, Kernel& pod, const World& world, Differences& out) {
   if (!record.in_pod || !record.in_pod->gid_index) return {};
   const InPod& had = *record.in_pod;
-  const auto found = TRY(wait_for_gid(record, had, {}, pod, world), "");
+  const auto found = TRY(wait_for_gid(record, had, {}, pod, world));
   // Without a table the device is not in the pod, which is a difference of its own.
   if (!found.has_table || (found.place && found.place->index == *had.gid_index)) return {};
   const std::string now = found.place ? "has index " + std::to_string(found.place->index) : "is gone";
@@ -201,39 +201,38 @@ Result<> check(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
   if (!conf.prev_result)
     return Error{Errc::invalid, 0, "prevResult: CHECK needs it", ErrorId::prev_result_missing};
-  const auto record = TRY(world.store.load({request.container_id, request.ifname}), "");
+  const auto record = TRY(world.store.load({request.container_id, request.ifname}));
   if (!record) {
     return Error{Errc::not_found, 0,
                  "there is no record of an attachment " + request.ifname + " of container " +
                      request.container_id + ": it was never attached, or has been detached; delete the pod",
                  ErrorId::not_attached};
   }
-  const auto pod = TRY(world.open_netns(request.netns), "");
+  const auto pod = TRY(world.open_netns(request.netns));
   if (!pod)
     return Error{Errc::wrong_netns, 0,
                  "CNI_NETNS " + request.netns + " is not a network namespace" + kPodHasEnded};
   Differences differences;
   if (record->link) {
-    const auto link = TRY(find_link_in_pod(*record, *pod), "");
+    const auto link = TRY(find_link_in_pod(*record, *pod));
     if (link) {
-      const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns), "");
-      TRY(compare_link(conf, request, *link, differences), "");
-      for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod), "")) differences.add(what);
+      const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns));
+      TRY(compare_link(conf, request, *link, differences));
+      for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod))) differences.add(what);
       if (record->routing_table) {
-        for (const std::string& what :
-             TRY(routing_differences(wanted, *record->routing_table, *link, *pod), ""))
+        for (const std::string& what : TRY(routing_differences(wanted, *record->routing_table, *link, *pod)))
           differences.add(what);
       }
-      TRY(compare_addresses(wanted, *link, record->routing_table, *pod, differences), "");
+      TRY(compare_addresses(wanted, *link, record->routing_table, *pod, differences));
     } else {
       differences.add("the interface of " + record->device_key + " is not in the pod's namespace");
     }
   }
-  TRY(compare_vf(*record, conf, request, world, differences), "");
-  TRY(compare_rdma(*record, *pod, world, differences), "");
-  TRY(compare_gid(*record, *pod, world, differences), "");
-  TRY(differences.result(), "");
+  TRY(compare_vf(*record, conf, request, world, differences));
+  TRY(compare_rdma(*record, *pod, world, differences));
+  TRY(compare_gid(*record, *pod, world, differences));
+  TRY(differences.result());
   return check_ipam(request, conf, world);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

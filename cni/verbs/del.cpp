@@ -11,7 +11,7 @@
 
 #include <cerrno>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -29,20 +29,20 @@ Result<std::optional<std::string>> device_key(const NetConf& conf, const World& 
 // DEL of an attachment without a record (never made, already released, or the state folder was lost): the
 // address is released; a device in the pod under that name is the one the runtime means, and is returned.
 Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
-  const auto key = TRY(device_key(conf, world), "");
+  const auto key = TRY(device_key(conf, world));
   if (!key) return {};
   // An ADD that was killed before its record was complete leaves files: that of its lock, which is removed
   // with ours, and another.
   const auto lock = TRY(world.store.lock_device(*key, world.lock_timeout), "wait for " + *key);
-  TRY(world.store.remove_leftovers(*key), "");
+  TRY(world.store.remove_leftovers(*key));
   // Without IPAM this may be the entry of a chain that moved the RDMA device only; then the interface belongs
   // to another plugin. The kernel returns hardware when the namespace ends in any case.
   if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
-  const auto pod = TRY(world.open_netns(request.netns), "");
+  const auto pod = TRY(world.open_netns(request.netns));
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
   const auto link = TRY(pod->find_link(request.ifname), "in the pod");
   if (!link || link->parent_device != conf.device.id->text()) return {};
-  if (TRY(world.store.owner(*key), "")) return {};
+  if (TRY(world.store.owner(*key))) return {};
   world.log.warning(
       "no record of this attachment: the interface is moved to the host without its original name and "
       "settings",
@@ -61,8 +61,8 @@ Result<std::optional<Record>> load_record(const AttachmentName& name, World& wor
   if (record || record.error().code != Errc::protocol) return record;
   world.log.error("the record cannot be read, it is quarantined",
                   {{"reason", record.error().text}, {"id", record.error().id_text()}});
-  TRY(distrust_devices_of(name, world), "");
-  TRY(world.store.quarantine(name), "");
+  TRY(distrust_devices_of(name, world));
+  TRY(world.store.quarantine(name));
   return std::optional<Record>();
 }
 
@@ -76,7 +76,7 @@ Result<NetConf> network_of_refused(const Configuration& config, Error refusal) {
 
 // The configuration, if an ADD can have accepted it.
 Result<NetConf> served_conf(const Configuration& config) {
-  NetConf out = TRY(config.conf(), "");
+  NetConf out = TRY(config.conf());
   if (version_supported(out.cni_version)) return out;
   return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported", ErrorId::cni_version};
 }
@@ -113,24 +113,24 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
 Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world) {
   for (const std::string& path : {record.netns, netns}) {
     if (path.empty()) continue;
-    auto pod = TRY(world.open_netns(path), "");
+    auto pod = TRY(world.open_netns(path));
     if (pod && pod->netns_id() == record.netns_id && pod->netns_id() != world.host.netns_id()) return pod;
   }
   return std::unique_ptr<Kernel>();
 }
 
 Result<bool> is_attached(const Record& record, World& world) {
-  const auto pod = TRY(open_pod(record, "", world), "");
+  const auto pod = TRY(open_pod(record, "", world));
   if (!pod) return false;
-  if (record.link) return TRY(find_link_in_pod(record, *pod), "").has_value();
+  if (record.link) return TRY(find_link_in_pod(record, *pod)).has_value();
   if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
-  return TRY(find_rdma_in_pod(record, record.rdma.front(), *pod, world), "").has_value();
+  return TRY(find_rdma_in_pod(record, record.rdma.front(), *pod, world)).has_value();
 }
 
 namespace {
 
 Result<> clear_device(const Record& record, Kernel* pod, World& world) {
-  const auto remains = TRY(clear_interface(record, pod, world), "");
+  const auto remains = TRY(clear_interface(record, pod, world));
   if (remains.empty()) return {};
   return Error{Errc::busy, 0, record.device_key + " is not clear of its pod: " + joined(remains),
                ErrorId::device_not_clear};
@@ -139,19 +139,19 @@ Result<> clear_device(const Record& record, Kernel* pod, World& world) {
 }  // namespace
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
-  if (!TRY(from_this_boot(record, world), "")) return {};  // the boot has reset every device
-  TRY(finish_rebind(record, world), "");
-  const auto pod = TRY(open_pod(record, netns, world), "");
+  if (!TRY(from_this_boot(record, world))) return {};  // the boot has reset every device
+  TRY(finish_rebind(record, world));
+  const auto pod = TRY(open_pod(record, netns, world));
   // Nothing is touched before it is in the host: another plugin may have attached a device that does not
   // return.
-  if (!pod) TRY(wait_for_return(record, world), "");
+  if (!pod) TRY(wait_for_return(record, world));
   restore_irqs(record, world);  // while the interface is up
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
-  TRY(bring_rdma_back(record, pod.get(), world), "");
-  const VfSettings refused = TRY(restore_vf_identity(record, world), "");
-  TRY(bring_link_back(record, pod.get(), world), "");
-  TRY(clear_device(record, pod.get(), world), "");
-  TRY(return_to_baseline(record, refused.with(TRY(restore_vf_policy(record, world), "")), world), "");
+  TRY(bring_rdma_back(record, pod.get(), world));
+  const VfSettings refused = TRY(restore_vf_identity(record, world));
+  TRY(bring_link_back(record, pod.get(), world));
+  TRY(clear_device(record, pod.get(), world));
+  TRY(return_to_baseline(record, refused.with(TRY(restore_vf_policy(record, world))), world));
   return pod ? remove_rules(record, *pod) : Result<>();
 }
 
@@ -164,7 +164,7 @@ void end_allocated_nodes_of(const Record& record, World& world) {
   if (!record.device || (file && file->empty())) return;
   const auto end = [&]() -> Result<> {
     // The record of an older version cannot tell the files apart; those of another boot are gone in any case.
-    if (!file && !TRY(from_this_boot(record, world), "")) return {};
+    if (!file && !TRY(from_this_boot(record, world))) return {};
     return end_allocated_nodes(world.run_folder, *record.device, file);
   };
   const auto ended = end();
@@ -176,10 +176,10 @@ void end_allocated_nodes_of(const Record& record, World& world) {
 
 }  // namespace
 
-Result<> detach(const Record& record, const std::string& netns, Allocation allocation, World& world) {
+Result<> detach(const Record& record, const std::string& netns, AllocateAnswer allocation, World& world) {
   const auto lock =
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-  const auto owner = TRY(world.store.owner(record.device_key), "");
+  const auto owner = TRY(world.store.owner(record.device_key));
   if (owner != record.attachment) {
     // None: an earlier DEL has restored it, and then could not release the address.
     if (owner)
@@ -188,7 +188,7 @@ Result<> detach(const Record& record, const std::string& netns, Allocation alloc
     return world.store.remove_leftovers(record.device_key);  // an ADD was killed before it had the device
   }
   TRY(restore_device(record, netns, world), "restore " + record.device_key);
-  if (allocation == Allocation::ended) end_allocated_nodes_of(record, world);
+  if (allocation == AllocateAnswer::ended) end_allocated_nodes_of(record, world);
   // From here on another ADD can attach the device while the IPAM plugin still runs for this DEL.
   return world.store.release_device(record);
 }
@@ -209,11 +209,11 @@ Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& 
 }
 
 Result<bool> quarantine_unreadable(const AttachmentName& name, World& world) {
-  const auto lock = TRY(lock_attachment(name, "clean-up", world), "");
+  const auto lock = TRY(lock_attachment(name, "clean-up", world));
   const auto record = world.store.load(name);
   if (record || record.error().code != Errc::protocol) return false;
-  TRY(distrust_devices_of(name, world), "");
-  TRY(world.store.quarantine(name), "");
+  TRY(distrust_devices_of(name, world));
+  TRY(world.store.quarantine(name));
   return true;
 }
 
@@ -325,31 +325,31 @@ Request del_request(const Record& record) {
 
 }  // namespace
 
-Result<> release_recorded(const Record& record, Allocation allocation, World& world) {
-  Holdings held = TRY(find_holdings(record, del_request(record), world), "");
+Result<> release_recorded(const Record& record, AllocateAnswer allocation, World& world) {
+  Holdings held = TRY(find_holdings(record, del_request(record), world));
   held.allocation = allocation;
   return release(held, world);
 }
 
 Result<> del(const Request& request, World& world) {
   const AttachmentName name{request.container_id, request.ifname};
-  const auto lock = TRY(lock_attachment(name, "DEL", world), "");
-  const Holdings held = TRY(find_holdings(TRY(load_record(name, world), ""), request, world), "");
-  TRY(release(held, world), "");
+  const auto lock = TRY(lock_attachment(name, "DEL", world));
+  const Holdings held = TRY(find_holdings(TRY(load_record(name, world)), request, world));
+  TRY(release(held, world));
   world.log.info("detached", {{"device", held.record ? held.record->device_key : "-"}});
   return {};
 }
 
 Result<bool> undo(const Record& record, World& world, const std::function<Result<bool>()>& decide) {
-  const auto ours = TRY(lock_attachment(record.attachment, "clean-up", world), "");
-  if (TRY(world.store.load(record.attachment), "") != record) return false;
+  const auto ours = TRY(lock_attachment(record.attachment, "clean-up", world));
+  if (TRY(world.store.load(record.attachment)) != record) return false;
   {
     const auto lock =
         TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-    if (!TRY(decide(), "")) return false;
+    if (!TRY(decide())) return false;
   }
-  TRY(release_recorded(record, Allocation::ended, world), "");
+  TRY(release_recorded(record, AllocateAnswer::ended, world));
   return true;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -19,7 +19,7 @@ bool is_rail_of_valid(const Record& record, const std::vector<AttachmentName>& v
 
 // Of whatever network: they belong to nobody.
 Result<> remove_leftovers(World& world) {
-  for (const std::string& path : TRY(world.store.leftovers(), ""))
+  for (const std::string& path : TRY(world.store.leftovers()))
     TRY(world.store.remove_leftover(path), "remove " + path + ", which a killed process has left");
   return {};
 }
@@ -38,7 +38,7 @@ Result<> gc(const Request& request, World& world) {
   // A missing list is not an empty one: a runtime that sends none must not end every attachment.
   if (conf.valid_attachments) {
     const auto& valid = *conf.valid_attachments;
-    for (const AttachmentName& name : TRY(world.store.list(), "")) {
+    for (const AttachmentName& name : TRY(world.store.list())) {
       if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
       const auto record = world.store.load(name);
       if (record && *record && is_rail_of_valid(**record, valid)) {
@@ -48,7 +48,7 @@ Result<> gc(const Request& request, World& world) {
       if (!record) {
         note(record.error());
         // Truncated by a power cut: reported once, and then out of the way of this verb.
-        if (record.error().code == Errc::protocol) TRY(quarantine_unreadable(name, world), "");
+        if (record.error().code == Errc::protocol) TRY(quarantine_unreadable(name, world));
       }
       if (!record || !*record || (*record)->network != conf.network) continue;
       world.log.info("attachment is no longer valid",
@@ -69,4 +69,4 @@ Result<> gc(const Request& request, World& world) {
   return Error{Errc::system, 0, failures, first};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -16,7 +16,7 @@ Result<std::string> find_verbs_node(const SysRoot& sys, const Device& device, co
   if (device.verbs_nodes.size() == 1) return device.verbs_nodes.front();
   const DeviceFolder folder(sys, device.id);
   for (const std::string& node : device.verbs_nodes) {
-    if (TRY(read_rdma_of_node(folder, node), "") == name) return node;
+    if (TRY(read_rdma_of_node(folder, node)) == name) return node;
   }
   return std::string();
 }
@@ -24,11 +24,11 @@ Result<std::string> find_verbs_node(const SysRoot& sys, const Device& device, co
 Result<> read_device_part(const Record& record, World& world, InPod& out) {
   if (!record.device) return {};
   constexpr Facts kWanted = Facts::pf | Facts::verbs_nodes | Facts::numa_node;
-  const auto device = TRY(read_device(world.sys, *record.device, kWanted), "");
+  const auto device = TRY(read_device(world.sys, *record.device, kWanted));
   if (!device) return {};
   out.pf = device->pf;
   if (!record.rdma.empty()) out.rdma = record.rdma.front().in_pod;
-  out.uverbs = TRY(find_verbs_node(world.sys, *device, out.rdma), "");
+  out.uverbs = TRY(find_verbs_node(world.sys, *device, out.rdma));
   out.numa_node = device->numa_node;
   return {};
 }
@@ -71,7 +71,7 @@ Result<> read_in_pod(const Record& record, AddedParts& added, Kernel& pod, World
   for (const AssignedIp& ip : assignment.ips) out.addresses.push_back(ip.address);
   TRY(read_device_part(record, world, out), "read " + record.device_key);
   // Only programs that use RDMA ask for it.
-  if (!out.rdma.empty()) out.default_interface = TRY(find_default_interface(pod), "");
+  if (!out.rdma.empty()) out.default_interface = TRY(find_default_interface(pod));
   return {};
 }
 
@@ -109,7 +109,7 @@ Result<> save_in_pod(const AddedParts& added, World& world, Record& record) {
   if (added.link) now.index_in_pod = added.link->index;
   const std::string& key = now.device_key;
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
-  if (TRY(world.store.owner(key), "") != now.attachment)
+  if (TRY(world.store.owner(key)) != now.attachment)
     return Error{Errc::busy, 0,
                  key + " has been attached to another pod meanwhile, after a DEL or GC of this attachment",
                  ErrorId::device_in_use};
@@ -130,15 +130,14 @@ Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, con
   // Cards with one function for all ports have one RDMA device with as many.
   const uint32_t dev_port = device.netdevs.empty() ? 0 : device.netdevs.front().dev_port.value_or(0);
   const std::string ports = std::string(kRdmaDevices) + "/" + rdma.name + "/ports/";
-  if (dev_port > 0 &&
-      TRY(DeviceFolder(world.sys, device.id).exists(ports + std::to_string(dev_port + 1)), ""))
+  if (dev_port > 0 && TRY(DeviceFolder(world.sys, device.id).exists(ports + std::to_string(dev_port + 1))))
     out.rdma_port = dev_port + 1;
   return out;
 }
 
 void record_in_pod(AddedParts added, Kernel& pod, World& world, Record& record) {
   const auto record_all = [&]() -> Result<> {
-    TRY(read_in_pod(record, added, pod, world), "");
+    TRY(read_in_pod(record, added, pod, world));
     await_gid(record, pod, world, added.in_pod);
     return save_in_pod(added, world, record);
   };
@@ -155,4 +154,4 @@ void describe_to_pod(const Record& record, World& world) {
                       {{"reason", written.error().text}, {"id", written.error().id_text()}});
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

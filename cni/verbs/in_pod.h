@@ -5,7 +5,7 @@
 #include "cni/verbs/chained.h"
 #include "cni/verbs/verbs.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // Before the move, after which the host does not show it any more: the RDMA device, its port and link layer.
 Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, const World& world);
@@ -27,4 +27,4 @@ void record_in_pod(AddedParts added, Kernel& pod, World& world, Record& record);
 // The files of the pod, which works without them: a failure is logged.
 void describe_to_pod(const Record& record, World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

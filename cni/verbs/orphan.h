@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 enum class Hold : uint8_t {
   attached,   // its pod lives, and has the device
@@ -27,4 +27,4 @@ struct HoldResult {
 // the path while processes of the pod live.
 Result<HoldResult> find_hold(const Record& record, World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <thread>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -47,7 +47,7 @@ Result<std::optional<AllocatedUnit>> find_unit(const NetConf& conf, const World&
 
 Result<std::vector<uint32_t>> tables_of_pod(const Request& request, const NetConf& conf, World& world) {
   if (!conf.pod.source_routing) return std::vector<uint32_t>();
-  const auto pod = TRY(world.open_netns(request.netns), "");
+  const auto pod = TRY(world.open_netns(request.netns));
   return pod ? tables_in_use(*pod) : std::vector<uint32_t>();
 }
 
@@ -96,16 +96,17 @@ Result<> combined(const std::vector<Result<>>& results, const std::function<std:
 
 // Leaves alone what has no record: then its own ADD has rolled back.
 Result<> roll_back(const Request& rail, World& world) {
-  const auto lock = TRY(lock_attachment(name_of(rail), "ADD", world), "");
-  const auto record = TRY(world.store.load(name_of(rail)), "");
+  const auto lock = TRY(lock_attachment(name_of(rail), "ADD", world));
+  const auto record = TRY(world.store.load(name_of(rail)));
   if (!record) return {};
-  const NetConf conf = TRY(rail.config.conf(), "");
-  return release({.record = record, .request = rail, .network = conf, .allocation = Allocation::kept}, world);
+  const NetConf conf = TRY(rail.config.conf());
+  return release({.record = record, .request = rail, .network = conf, .allocation = AllocateAnswer::kept},
+                 world);
 }
 
-std::vector<Request> requests_of(const std::vector<Rail>& rails) {
+std::vector<Request> requests_of(const std::vector<RailRequest>& rails) {
   std::vector<Request> out;
-  for (const Rail& rail : rails) out.push_back(rail.request);
+  for (const RailRequest& rail : rails) out.push_back(rail.request);
   return out;
 }
 
@@ -114,7 +115,7 @@ std::vector<Request> requests_of(const std::vector<Rail>& rails) {
 Result<std::vector<Request>> recorded_rails(const Request& request, const World& world,
                                             std::vector<std::string>& unreadable) {
   std::vector<Request> out;
-  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+  for (const AttachmentName& name : TRY(world.store.list())) {
     if (name.container_id != request.container_id) continue;
     const auto record = world.store.load(name);
     if (!record && record.error().code != Errc::protocol) return record.error();
@@ -129,9 +130,9 @@ Result<std::vector<Request>> recorded_rails(const Request& request, const World&
 Result<> add_unrecorded(const Request& request, const World& world, std::vector<Request>& rails) {
   const auto& conf = request.config.conf();
   if (!conf || conf->device.unit.empty()) return {};
-  const auto unit = TRY(find_unit(*conf, world), "");
+  const auto unit = TRY(find_unit(*conf, world));
   if (!unit) return {};
-  for (const Rail& rail : TRY(plan_rails(request, *conf, *unit, {}), "")) {
+  for (const RailRequest& rail : TRY(plan_rails(request, *conf, *unit, {}))) {
     const bool known = std::any_of(rails.begin(), rails.end(),
                                    [&](const Request& one) { return one.ifname == rail.request.ifname; });
     if (!known) rails.push_back(rail.request);
@@ -172,18 +173,18 @@ bool may_have_rails(const Request& request) {
 
 Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
-  const auto lock = TRY(world.store.lock_rails(name_of(request), "ADD", world.lock_timeout), "");
-  const auto unit = TRY(find_unit(conf, world), "");
+  const auto lock = TRY(world.store.lock_rails(name_of(request), "ADD", world.lock_timeout));
+  const auto unit = TRY(find_unit(conf, world));
   if (!unit) return unknown_unit(conf.device.unit);
-  const auto tables = TRY(tables_of_pod(request, conf, world), "");
-  const std::vector<Rail> rails = TRY(plan_rails(request, conf, *unit, tables), "");
+  const auto tables = TRY(tables_of_pod(request, conf, world));
+  const std::vector<RailRequest> rails = TRY(plan_rails(request, conf, *unit, tables));
   const std::vector<Request> requests = requests_of(rails);
   const auto name = [&](size_t i) { return describe(rails, i); };
 
   std::vector<std::optional<AddResult>> results(rails.size());
   Result<> done = combined(for_each_rail(requests, worlds,
                                          [&](size_t i, World& own) -> Result<> {
-                                           results[i] = TRY(add(requests[i], own), "");
+                                           results[i] = TRY(add(requests[i], own));
                                            return {};
                                          }),
                            name);
@@ -205,9 +206,9 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
 }
 
 Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds) {
-  const auto lock = TRY(world.store.lock_rails(name_of(request), "DEL", world.lock_timeout), "");
+  const auto lock = TRY(world.store.lock_rails(name_of(request), "DEL", world.lock_timeout));
   std::vector<std::string> unreadable;
-  std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable), "");
+  std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable));
   // A unit that cannot be read keeps no rail that has a record.
   const auto added = add_unrecorded(request, world, rails);
   if (!added)
@@ -221,12 +222,12 @@ Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds
 
 Result<> check_rails(const Request& request, World& world, const OwnWorlds& worlds) {
   std::vector<std::string> unreadable;  // CHECK of the rail reports it
-  std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable), "");
-  TRY(add_unrecorded(request, world, rails), "");
+  std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable));
+  TRY(add_unrecorded(request, world, rails));
   // Without rails the error of an attachment that is not there.
   if (rails.empty()) return check(request, world);
   return combined(for_each_rail(rails, worlds, [&](size_t i, World& own) { return check(rails[i], own); }),
                   interface_name(rails));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

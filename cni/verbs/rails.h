@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 struct OwnWorlds {
   // Runs the work with a World of its own, whose log has the name of the rail's interface.
@@ -26,4 +26,4 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
 Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds);
 Result<> check_rails(const Request& request, World& world, const OwnWorlds& worlds);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -22,7 +22,7 @@ Result<std::vector<RdmaDevice>> read_rdma_devices(const Device& device, World& w
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   for (;;) {
     std::vector<RdmaDevice> out;
-    for (RdmaDevice& rdma : TRY(world.host.rdma_devices(), "")) {
+    for (RdmaDevice& rdma : TRY(world.host.rdma_devices())) {
       const bool ours = std::any_of(device.rdma.begin(), device.rdma.end(),
                                     [&](const RdmaFacts& one) { return one.name == rdma.name; });
       if (ours) out.push_back(std::move(rdma));
@@ -50,7 +50,7 @@ std::vector<std::string> read_mac_owners(const Request& request, const MacAddres
 // AllocatedNodes with a CDI spec are valid as long as the spec exists; without it another plugin has the
 // device by now.
 Result<std::optional<AllocatedNodes>> read_valid_allocated_nodes(const DeviceId& id, const World& world) {
-  auto allocated = TRY(read_allocated_nodes(world.run_folder, id), "");
+  auto allocated = TRY(read_allocated_nodes(world.run_folder, id));
   if (!allocated || allocated->cdi_spec.empty()) return allocated;
   const std::string what = "read the CDI spec of " + id.text();
   const auto spec = TRY(find_cdi_spec(allocated->cdi_spec, world.cdi_folders), what);
@@ -89,16 +89,16 @@ Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained
   state.device = std::move(device);
   state.netdev_in_pod = chained == Chained::rdma;
   if (state.device.id.empty()) return state;
-  state.allocated = TRY(read_valid_allocated_nodes(state.device.id, world), "");
+  state.allocated = TRY(read_valid_allocated_nodes(state.device.id, world));
   const auto complete = [&] { return missing_part(conf, state).empty(); };
   const auto read_again = [&]() -> Result<bool> {
-    state.device = TRY(find_device(world.sys, world.host, conf.device), "");
+    state.device = TRY(find_device(world.sys, world.host, conf.device));
     return complete();
   };
   if (complete()) return state;
   if (state.device.netdevs.empty() && !state.netdev_in_pod) {
     const auto appeared = wait_for_host_link(
-        world, [&]() -> Result<bool> { return TRY(read_again(), "") || !state.device.netdevs.empty(); });
+        world, [&]() -> Result<bool> { return TRY(read_again()) || !state.device.netdevs.empty(); });
     if (!appeared && appeared.error().code != Errc::timeout) return appeared.error();
     if (!appeared) return state;
   }
@@ -106,7 +106,7 @@ Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained
   // The kernel sends no notification when an RDMA device returns, so it is polled for.
   while (!complete() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    TRY(read_again(), "");
+    TRY(read_again());
   }
   return state;
 }
@@ -117,27 +117,27 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
   state.same_netns = pod.netns_id() == world.host.netns_id();
   if (!device.netdevs.empty() && !state.netdev_in_pod) {
     const std::string& name = device.netdevs.front().name;
-    state.link = TRY(world.host.find_link(name), "");
+    state.link = TRY(world.host.find_link(name));
   }
-  if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name), "");
+  if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
   if (state.link && !conf.host_use_allowed) {
-    state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link, state.uppers), "");
+    state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link, state.uppers));
   }
   if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
-    state.rdma_mode = TRY(world.host.rdma_netns_mode(), "");
+    state.rdma_mode = TRY(world.host.rdma_netns_mode());
     if (state.rdma_mode == RdmaNetnsMode::exclusive) {
-      state.rdma = TRY(read_rdma_devices(device, world), "");
+      state.rdma = TRY(read_rdma_devices(device, world));
     }
   }
-  const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf), "").empty();
+  const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf)).empty();
   const bool pf_for_user_space = conf.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
   if (sets_vf || pf_for_user_space) {
-    TRY(read_vf(device, world, state), "");
+    TRY(read_vf(device, world, state));
   } else if (!state.netdev_in_pod && reports_pf(conf, device)) {
     (void)read_vf(device, world, state);  // the result says less without it
   }
   if (!state.netdev_in_pod) {
-    const auto mac = TRY(wanted_mac(request, conf), "");
+    const auto mac = TRY(wanted_mac(request, conf));
     if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
   }
   if (state.allocated && !state.allocated->cdi_spec.empty()) state.no_cdi = find_missing_cdi(world.sys);
@@ -170,4 +170,4 @@ void warn_of_mac(const Request& request, const NetConf& conf, const State& state
                                                                      {"id", id_text(ErrorId::mac_in_use)}});
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

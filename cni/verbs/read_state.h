@@ -5,7 +5,7 @@
 #include "cni/verbs/chained.h"
 #include "cni/verbs/verbs.h"
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // The device with all its parts in the host, and what was allocated of it, by which they are known. A driver
 // takes some 100 ms to create its netdev, the kernel up to seconds to return a device from an ended
@@ -20,4 +20,4 @@ void warn_of_keys(const std::vector<std::string>& warnings, World& world);
 // That the address to be set is another's on this node, too (State::mac_owners).
 void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <sys/statvfs.h>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 namespace {
 
@@ -20,11 +20,11 @@ constexpr uint64_t kRoomBytes = 1 << 20;
 // The records of this network whose pods still exist.
 Result<std::vector<Record>> active_records(const NetConf& conf, World& world) {
   std::vector<Record> out;
-  for (const AttachmentName& name : TRY(world.store.list(), "")) {
+  for (const AttachmentName& name : TRY(world.store.list())) {
     auto record = world.store.load(name);
     if (!record || !*record) continue;  // damaged: its ADD or DEL reports it
-    if ((*record)->network != conf.network || !TRY(from_this_boot(**record, world), "")) continue;
-    const auto pod = TRY(world.open_netns((*record)->netns), "");
+    if ((*record)->network != conf.network || !TRY(from_this_boot(**record, world))) continue;
+    const auto pod = TRY(world.open_netns((*record)->netns));
     if (pod && pod->netns_id() == (*record)->netns_id) out.push_back(std::move(**record));
   }
   return out;
@@ -33,9 +33,9 @@ Result<std::vector<Record>> active_records(const NetConf& conf, World& world) {
 // What a pod has lost; empty if nothing.
 Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
   if (!record.device) return std::string();
-  const auto now = TRY(read_device(sys, *record.device, Facts::driver | Facts::pf), "");
+  const auto now = TRY(read_device(sys, *record.device, Facts::driver | Facts::pf));
   if (!now) return std::string("the device is gone (its PF was removed, or its VFs were created again)");
-  if (now->pf && !TRY(read_device(sys, DeviceId(*now->pf), Facts()), ""))
+  if (now->pf && !TRY(read_device(sys, DeviceId(*now->pf), Facts())))
     return std::string("the PF of the device is gone");
   const bool has_parts = record.link || !record.rdma.empty();
   return std::string(has_parts && !now->driver.is_bound() ? "no driver is bound to the device any more" : "");
@@ -80,22 +80,21 @@ Error with_remedy(Error error) {
   return std::move(error).with_id(ErrorId::state_folder);
 }
 
-Result<Status> status(const Request& request, World& world) {
+Result<StatusAnswer> status(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
-  Status out;
+  StatusAnswer out;
   const auto note = [&out](std::vector<std::string>& list, std::optional<std::string> text, ErrorId id) {
     if (!text) return;
     list.push_back(std::move(*text));
     if (!out.id) out.id = id;
   };
-  note(out.missing, TRY(missing_room(world.store.folder()), ""), ErrorId::state_folder);
+  note(out.missing, TRY(missing_room(world.store.folder())), ErrorId::state_folder);
   if (isolation_key(conf) != nullptr)
-    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode(), "")),
-         ErrorId::rdma_shared_mode);
-  const auto active = TRY(active_records(conf, world), "");
-  note(out.missing, TRY(missing_device(conf, active, world), ""), ErrorId::device_not_on_node);
+    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode())), ErrorId::rdma_shared_mode);
+  const auto active = TRY(active_records(conf, world));
+  note(out.missing, TRY(missing_device(conf, active, world)), ErrorId::device_not_on_node);
   for (const Record& record : active) {
-    const std::string lost = TRY(lost_part(record, world.sys), "");
+    const std::string lost = TRY(lost_part(record, world.sys));
     if (lost.empty()) continue;
     note(out.degraded,
          record.attachment.ifname + " of container " + record.attachment.container_id + " (" +
@@ -113,4 +112,4 @@ Result<Status> status(const Request& request, World& world) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

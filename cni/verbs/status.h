@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 // What is missing and the remedy; no value if there is room.
 Result<std::optional<std::string>> missing_room(const std::string& state_folder);
@@ -18,4 +18,4 @@ Result<std::optional<std::string>> missing_room(const std::string& state_folder)
 // The remedy for an error of the state folder.
 Error with_remedy(Error error);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::cni {
 
 Result<AddResult> add(const Request& request, World& world);
 Result<> del(const Request& request, World& world);
@@ -27,19 +27,19 @@ Result<> check(const Request& request, World& world);
 Result<> gc(const Request& request, World& world);
 
 // Each text names what is wrong and the remedy. Both empty: ADD would succeed.
-struct Status {
+struct StatusAnswer {
   std::vector<std::string> missing;   // what ADD lacks: code 50
   std::vector<std::string> degraded;  // what attached pods have lost: code 51
   std::optional<ErrorId> id;          // of the first of them
 };
-Result<Status> status(const Request& request, World& world);
+Result<StatusAnswer> status(const Request& request, World& world);
 
 // The lock that every verb of this name takes (RecordStore). `verb` is for the error of those who wait for
 // it.
 Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world);
 
 // What Allocate has answered the container about the device's nodes.
-enum class Allocation : uint8_t {
+enum class AllocateAnswer : uint8_t {
   kept,  // the container can be created again from it, without another Allocate
   ended,
 };
@@ -47,7 +47,7 @@ enum class Allocation : uint8_t {
 // Restores the device of an attachment, under the device's lock, unless the attachment no longer has it: then
 // it is left alone. The record stays, without its device: whoever has the attachment's lock removes it, last.
 // `netns` is a hint where the pod's namespace may be, beside the record's own path.
-Result<> detach(const Record& record, const std::string& netns, Allocation allocation, World& world);
+Result<> detach(const Record& record, const std::string& netns, AllocateAnswer allocation, World& world);
 
 // Removes the record of an attachment whose device is detached, and the attachment from the files of its pod.
 // What a failure leaves of the files is removed by a sweep: no pod has to wait for it.
@@ -67,7 +67,7 @@ struct Holdings {
   NetConf network;               // with its ipam_type; empty: there is no address
   // False: no ADD has ever reached IPAM with this configuration, so an error of the plugin is not a failure.
   bool address_expected = true;
-  Allocation allocation = Allocation::ended;
+  AllocateAnswer allocation = AllocateAnswer::ended;
 };
 
 // Releases device, address and record, in DEL's order, under the attachment's lock, which the caller has. The
@@ -75,7 +75,7 @@ struct Holdings {
 // still live because the device could not be detached is not released.
 Result<> release(const Holdings& held, World& world);
 // The same of all that a record says, with its configuration.
-Result<> release_recorded(const Record& record, Allocation allocation, World& world);
+Result<> release_recorded(const Record& record, AllocateAnswer allocation, World& world);
 
 // DEL from the record, for when the runtime does not ask. False, and nothing is done, if the record has
 // changed by then or `decide`, which is called under the locks of attachment and device, returns false.
@@ -91,4 +91,4 @@ Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string
 // The device of the record is in the namespace that it was moved into.
 Result<bool> is_attached(const Record& record, World& world);
 
-}  // namespace vfrail
+}  // namespace vfrail::cni

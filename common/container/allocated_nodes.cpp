@@ -18,11 +18,11 @@ std::string allocated_nodes_path(const std::string& run_folder, const DeviceId& 
 
 // Less trusted processes write below the run folder, so no symbolic link there is followed.
 Result<std::optional<HeldFile>> find_allocated_nodes(const std::string& run_folder, const DeviceId& device) {
-  const auto run = TRY(HeldFolder::open(run_folder), "");
+  const auto run = TRY(HeldFolder::open(run_folder));
   if (!run) return std::optional<HeldFile>();
-  auto allocated = TRY(run->enter(kAllocatedFolder), "");
+  auto allocated = TRY(run->enter(kAllocatedFolder));
   if (!allocated) return std::optional<HeldFile>();
-  TRY(allocated->check_owner(), "");
+  TRY(allocated->check_owner());
   return std::optional(HeldFile{std::move(*allocated), device.text() + ".json"});
 }
 
@@ -38,7 +38,7 @@ std::string identity_of(const std::string& path) {
 
 Result<> write_allocated_nodes(const std::string& run_folder, const DeviceId& device,
                                const AllocatedNodes& allocated) {
-  TRY(make_folder(run_folder + "/" + kAllocatedFolder, 0700), "");
+  TRY(make_folder(run_folder + "/" + kAllocatedFolder, 0700));
   Json out;
   out.set("nodes", Json(allocated.nodes));
   if (!allocated.cdi_spec.empty()) out.set("cdiSpec", allocated.cdi_spec);
@@ -48,21 +48,21 @@ Result<> write_allocated_nodes(const std::string& run_folder, const DeviceId& de
 Result<std::optional<AllocatedNodes>> read_allocated_nodes(const std::string& run_folder,
                                                            const DeviceId& device) {
   const std::string path = allocated_nodes_path(run_folder, device);
-  const auto file = TRY(find_allocated_nodes(run_folder, device), "");
+  const auto file = TRY(find_allocated_nodes(run_folder, device));
   if (!file) return std::optional<AllocatedNodes>();
   const auto text = TRY(read_file(file->path(), kMaxFileBytes), path);
   if (!text) return std::optional<AllocatedNodes>();
   const Json json = TRY(Json::parse_object(*text, kMaxFileBytes), path);
   ObjectReader reader(*json.as_object(), path);
   AllocatedNodes out;
-  out.nodes = TRY(reader.texts("nodes"), "").value_or(std::vector<std::string>());
-  out.cdi_spec = TRY(reader.text("cdiSpec"), "").value_or("");
+  out.nodes = TRY(reader.texts("nodes")).value_or(std::vector<std::string>());
+  out.cdi_spec = TRY(reader.text("cdiSpec")).value_or("");
   if (out.cdi_spec.empty()) out.file = identity_of(file->path());
   return std::optional(std::move(out));
 }
 
 Result<> remove_allocated_nodes(const std::string& run_folder, const DeviceId& device) {
-  const auto file = TRY(find_allocated_nodes(run_folder, device), "");
+  const auto file = TRY(find_allocated_nodes(run_folder, device));
   return file ? remove_file(file->path()) : Result<>();
 }
 
@@ -71,7 +71,7 @@ Result<> end_allocated_nodes(const std::string& run_folder, const DeviceId& devi
   const auto allocated = read_allocated_nodes(run_folder, device);
   if (allocated && (!*allocated || !(*allocated)->cdi_spec.empty())) return {};
   if (!allocated && allocated.error().sys != 0) return allocated.error();  // it may have a CDI spec
-  const auto there = TRY(find_allocated_nodes(run_folder, device), "");    // also an invalid one
+  const auto there = TRY(find_allocated_nodes(run_folder, device));        // also an invalid one
   if (!there || (file && *file != identity_of(there->path()))) return {};
   return remove_file(there->path());
 }

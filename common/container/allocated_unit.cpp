@@ -27,9 +27,9 @@ std::string file_name(const AllocatedUnit& unit) {
 
 // Less trusted processes write below the run folder, so no symbolic link there is followed.
 Result<std::optional<HeldFolder>> find_folder(const std::string& run_folder) {
-  const auto run = TRY(HeldFolder::open(run_folder), "");
-  auto folder = run ? TRY(run->enter(kAllocatedFolder), "") : std::nullopt;
-  if (folder) TRY(folder->check_owner(), "");
+  const auto run = TRY(HeldFolder::open(run_folder));
+  auto folder = run ? TRY(run->enter(kAllocatedFolder)) : std::nullopt;
+  if (folder) TRY(folder->check_owner());
   return folder;
 }
 
@@ -38,8 +38,8 @@ Result<AllocatedUnit> parse_unit(const std::string& unit, const std::string& tex
   ObjectReader reader(*json.as_object(), path);
   AllocatedUnit out;
   out.unit = unit;
-  out.resource = TRY(reader.text("resource"), "").value_or("");
-  const auto devices = TRY(reader.texts("devices"), "").value_or(std::vector<std::string>());
+  out.resource = TRY(reader.text("resource")).value_or("");
+  const auto devices = TRY(reader.texts("devices")).value_or(std::vector<std::string>());
   if (devices.empty() || devices.size() > kMaxUnitDevices)
     return reader.error("devices", "must be 1 to " + std::to_string(kMaxUnitDevices) + " devices");
   for (const std::string& device : devices)
@@ -58,7 +58,7 @@ bool is_unit(std::string_view text) {
 
 Result<> write_allocated_unit(const std::string& run_folder, const AllocatedUnit& unit) {
   const std::string folder = run_folder + "/" + kAllocatedFolder;
-  TRY(make_folder(folder, 0700), "");
+  TRY(make_folder(folder, 0700));
   Json devices = Json::array();
   for (const DeviceId& device : unit.devices) devices.push(device.text());
   Json out;
@@ -67,14 +67,14 @@ Result<> write_allocated_unit(const std::string& run_folder, const AllocatedUnit
 }
 
 Result<> remove_allocated_unit(const std::string& run_folder, const AllocatedUnit& unit) {
-  const auto folder = TRY(find_folder(run_folder), "");
+  const auto folder = TRY(find_folder(run_folder));
   return folder ? remove_file(folder->at(file_name(unit))) : Result<>();
 }
 
 Result<std::vector<AllocatedUnit>> read_allocated_units(const std::string& run_folder,
                                                         const std::string& unit) {
   std::vector<AllocatedUnit> out;
-  const auto folder = TRY(find_folder(run_folder), "");
+  const auto folder = TRY(find_folder(run_folder));
   if (!folder) return out;
   std::error_code failed;
   for (fs::directory_iterator at(folder->at(""), failed), end; !failed && at != end; at.increment(failed)) {
@@ -82,7 +82,7 @@ Result<std::vector<AllocatedUnit>> read_allocated_units(const std::string& run_f
     if (!name.starts_with(unit + "~") || !name.ends_with(".json")) continue;
     const std::string path = folder->path() + "/" + name;
     const auto text = TRY(read_file(folder->at(name), kMaxUnitBytes), path);
-    if (text) out.push_back(TRY(parse_unit(unit, *text, path), ""));
+    if (text) out.push_back(TRY(parse_unit(unit, *text, path)));
   }
   if (failed) return Error::from_errno(failed.value(), "list " + folder->path());
   std::sort(out.begin(), out.end(),

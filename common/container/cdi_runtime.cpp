@@ -36,7 +36,7 @@ CdiSupport cdi_support_of_containerd(std::string_view config) {
 }
 
 Result<CdiRuntime> find_cdi_runtime(const SysRoot& sys) {
-  if (const auto config = TRY(sys.text(kContainerd), "")) {
+  if (const auto config = TRY(sys.text(kContainerd))) {
     switch (cdi_support_of_containerd(*config)) {
       case CdiSupport::yes:
         return CdiRuntime{CdiSupport::yes, sys.path(kContainerd) + " enables CDI"};
@@ -48,7 +48,7 @@ Result<CdiRuntime> find_cdi_runtime(const SysRoot& sys) {
                                                    "can), and containerd before 2.0 has it off"};
     }
   }
-  if (TRY(sys.exists("etc/crio"), "")) return CdiRuntime{CdiSupport::yes, "CRI-O reads CDI specs since 1.23"};
+  if (TRY(sys.exists("etc/crio"))) return CdiRuntime{CdiSupport::yes, "CRI-O reads CDI specs since 1.23"};
   return CdiRuntime{CdiSupport::unknown, "no configuration of a runtime can be read below " + sys.path("")};
 }
 

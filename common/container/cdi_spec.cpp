@@ -95,9 +95,9 @@ struct NodePart {
 
   static Result<DeviceNode> parse(const Json& json) {
     DeviceNode out;
-    out.container_path = TRY(required(json, "path"), "");
-    out.host_path = TRY(required(json, "hostPath"), "");
-    out.permissions = TRY(required(json, "permissions"), "");
+    out.container_path = TRY(required(json, "path"));
+    out.host_path = TRY(required(json, "hostPath"));
+    out.permissions = TRY(required(json, "permissions"));
     return out;
   }
   // A node that only has another number keeps its other fields in the spec (uid, gid, fileMode), except the
@@ -125,9 +125,9 @@ struct MountPart {
 
   static Result<Mount> parse(const Json& json) {
     Mount out;
-    out.host_path = TRY(required(json, "hostPath"), "");
-    out.container_path = TRY(required(json, "containerPath"), "");
-    out.read_only = contains(TRY(texts(json, "options"), ""), "ro");
+    out.host_path = TRY(required(json, "hostPath"));
+    out.container_path = TRY(required(json, "containerPath"));
+    out.read_only = contains(TRY(texts(json, "options")), "ro");
     return out;
   }
   static Json format(const Mount& mount, const Json::Array&) {
@@ -146,10 +146,10 @@ struct HookPart {
 
   static Result<Hook> parse(const Json& json) {
     Hook out;
-    out.name = TRY(required(json, "hookName"), "");
-    out.path = TRY(required(json, "path"), "");
-    out.args = TRY(texts(json, "args"), "");
-    out.env = TRY(texts(json, "env"), "");
+    out.name = TRY(required(json, "hookName"));
+    out.path = TRY(required(json, "path"));
+    out.args = TRY(texts(json, "args"));
+    out.env = TRY(texts(json, "env"));
     if (const Json* timeout = find(json, "timeout")) {
       if (timeout->as_int() == nullptr)
         return wrong("timeout", "must be a number of seconds, got " + timeout->text());
@@ -205,10 +205,10 @@ void format_part(const ContainerEdits& edits, Json& out) {
 
 Result<ContainerEdits> parse_edits(const Json& json) {
   ContainerEdits out;
-  TRY(parse_part<EnvPart>(json, out), "");
-  TRY(parse_part<NodePart>(json, out), "");
-  TRY(parse_part<MountPart>(json, out), "");
-  TRY(parse_part<HookPart>(json, out), "");
+  TRY(parse_part<EnvPart>(json, out));
+  TRY(parse_part<NodePart>(json, out));
+  TRY(parse_part<MountPart>(json, out));
+  TRY(parse_part<HookPart>(json, out));
   return out;
 }
 
@@ -239,8 +239,8 @@ std::string format_cdi_spec(const CdiSpec& spec) {
 
 Result<CdiSpec> parse_cdi_spec(std::string_view text) {
   CdiSpec out;
-  out.document = TRY(Json::parse_object(text, kMaxSpecBytes), "");
-  out.kind = TRY(required(out.document, "kind"), "");
+  out.document = TRY(Json::parse_object(text, kMaxSpecBytes));
+  out.kind = TRY(required(out.document, "kind"));
   const Json* devices = find(out.document, "devices");
   if (devices == nullptr || devices->as_array() == nullptr || devices->as_array()->size() != 1 ||
       devices->as_array()->front().as_object() == nullptr)
@@ -297,7 +297,7 @@ Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
 }
 
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path) {
-  const auto text = TRY(read_file(path, kMaxSpecBytes, AccessTime::kept), "");
+  const auto text = TRY(read_file(path, kMaxSpecBytes, AccessTime::kept));
   if (!text) return std::optional<CdiSpec>();
   return std::optional(TRY(parse_cdi_spec(*text), path));
 }

@@ -48,8 +48,8 @@ Result<std::optional<HeldFile>> find_below(const std::vector<std::string>& roots
     std::string same = root;
     for (const std::string& part : parts) same += part == "." || part == ".." ? "" : "/" + part;
     if (parts.empty() || same != path) break;
-    auto folder = TRY(HeldFolder::open(root + "/"), "");
-    for (size_t i = 0; folder && i + 1 < parts.size(); ++i) folder = TRY(folder->enter(parts[i]), "");
+    auto folder = TRY(HeldFolder::open(root + "/"));
+    for (size_t i = 0; folder && i + 1 < parts.size(); ++i) folder = TRY(folder->enter(parts[i]));
     if (!folder) return std::optional<HeldFile>();
     return std::optional(HeldFile{std::move(*folder), std::move(parts.back())});
   }

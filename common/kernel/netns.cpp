@@ -43,12 +43,12 @@ Result<std::optional<Netns>> Netns::open(const std::string& path) {
   if (type != CLONE_NEWNET) {
     return Error{Errc::wrong_netns, 0, path + " is a namespace of another kind, not a network namespace"};
   }
-  const auto id = TRY(id_of(fd.get(), path), "");
+  const auto id = TRY(id_of(fd.get(), path));
   return std::optional<Netns>(Netns(std::move(fd), id));
 }
 
 Result<Netns> Netns::current() {
-  auto netns = TRY(open("/proc/thread-self/ns/net"), "");
+  auto netns = TRY(open("/proc/thread-self/ns/net"));
   if (!netns) return Error{Errc::system, 0, "/proc/thread-self/ns/net is missing: is /proc mounted?"};
   return std::move(*netns);
 }

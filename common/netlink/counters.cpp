@@ -20,7 +20,7 @@ Result<std::vector<VfTraffic>> NetlinkKernel::vf_traffic(int pf_link) {
   std::vector<VfTraffic> out;
   TRY(route_.query(message,
                    [&](NlBytes reply) -> Result<> {
-                     out = TRY(parse_vf_traffic(reply), "");
+                     out = TRY(parse_vf_traffic(reply));
                      return {};
                    }),
       "ask for the counters of the VFs");
@@ -33,14 +33,14 @@ Result<std::vector<LinkTraffic>> NetlinkKernel::link_traffic() {
 }
 
 Result<std::vector<NamedCounter>> NetlinkKernel::rdma_counters(uint32_t index, uint32_t port) {
-  NlSocket* socket = TRY(needed_rdma(), "");
+  NlSocket* socket = TRY(needed_rdma());
   NlMessage message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_u32(RDMA_NLDEV_ATTR_PORT_INDEX, port);
   std::vector<NamedCounter> out;
   TRY(socket->query(message,
                     [&](NlBytes reply) -> Result<> {
-                      out = TRY(parse_rdma_counters(reply), "");
+                      out = TRY(parse_rdma_counters(reply));
                       return {};
                     }),
       "ask for the counters of RDMA port " + std::to_string(port));

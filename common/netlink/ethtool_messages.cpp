@@ -164,7 +164,7 @@ NlMessage ethtool_family_message() {
 }
 
 Result<uint16_t> parse_ethtool_family(NlBytes message) {
-  const auto parts = TRY(split_generic(message), "");
+  const auto parts = TRY(split_generic(message));
   std::optional<uint16_t> out;
   const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
     if (type == CTRL_ATTR_FAMILY_ID) out = number_of<uint16_t>(value);
@@ -203,7 +203,7 @@ NlMessage ethtool_set_message(uint16_t family, int link, EthtoolGroup group, con
 }
 
 Result<EthtoolSettings> parse_ethtool(NlBytes message, EthtoolGroup group) {
-  const auto parts = TRY(split_generic(message), "");
+  const auto parts = TRY(split_generic(message));
   const GroupRow row = row_of(group);
   EthtoolSettings out;
   bool bits_fit = true;

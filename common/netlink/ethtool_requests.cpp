@@ -27,10 +27,10 @@ Result<NlSocket*> NetlinkKernel::generic() {
 }
 
 Result<std::optional<uint16_t>> NetlinkKernel::ethtool_family() {
-  NlSocket* socket = TRY(generic(), "");
+  NlSocket* socket = TRY(generic());
   std::optional<uint16_t> out;
   auto result = socket->query(ethtool_family_message(), [&](NlBytes reply) -> Result<> {
-    out = TRY(parse_ethtool_family(reply), "");
+    out = TRY(parse_ethtool_family(reply));
     return {};
   });
   if (!result && result.error().sys == ENOENT) return std::optional<uint16_t>();
@@ -39,10 +39,10 @@ Result<std::optional<uint16_t>> NetlinkKernel::ethtool_family() {
 }
 
 Result<std::optional<EthtoolSettings>> NetlinkKernel::ethtool(uint16_t family, int link, EthtoolGroup group) {
-  NlSocket* socket = TRY(generic(), "");
+  NlSocket* socket = TRY(generic());
   std::optional<EthtoolSettings> out;
   auto result = socket->query(ethtool_get_message(family, link, group), [&](NlBytes reply) -> Result<> {
-    out = TRY(parse_ethtool(reply, group), "");
+    out = TRY(parse_ethtool(reply, group));
     return {};
   });
   if (!result && is_not_supported(result.error())) return std::optional<EthtoolSettings>();
@@ -52,7 +52,7 @@ Result<std::optional<EthtoolSettings>> NetlinkKernel::ethtool(uint16_t family, i
 
 Result<> NetlinkKernel::change_ethtool(uint16_t family, int link, EthtoolGroup group,
                                        const EthtoolSettings& change) {
-  NlSocket* socket = TRY(generic(), "");
+  NlSocket* socket = TRY(generic());
   TRY(socket->request(ethtool_set_message(family, link, group, change)), request_text("set", group, link));
   return {};
 }

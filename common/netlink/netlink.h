@@ -89,10 +89,10 @@ Result<std::vector<T>> list(NlSocket& socket, const NlMessage& message,
                             Result<T> (*parse)(std::span<const std::byte>)) {
   std::vector<T> out;
   const auto add = [&](std::span<const std::byte> reply) -> Result<> {
-    out.push_back(TRY(parse(reply), ""));
+    out.push_back(TRY(parse(reply)));
     return {};
   };
-  TRY(socket.dump(message, add, [&] { out.clear(); }), "");
+  TRY(socket.dump(message, add, [&] { out.clear(); }));
   return out;
 }
 

@@ -93,20 +93,20 @@ std::string sysctl_path(std::string_view name) { return "/proc/sys/net/" + std::
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> NetlinkKernel::open_current() { return open(TRY(Netns::current(), "")); }
+Result<std::unique_ptr<Kernel>> NetlinkKernel::open_current() { return open(TRY(Netns::current())); }
 
 Result<std::unique_ptr<Kernel>> NetlinkKernel::open(Netns target) {
-  Netns origin = TRY(Netns::current(), "");
+  Netns origin = TRY(Netns::current());
   auto open_route = [&]() -> Result<NlSocket> {
-    const auto scope = TRY(NetnsScope::enter(target, origin), "");
+    const auto scope = TRY(NetnsScope::enter(target, origin));
     return NlSocket::open(NETLINK_ROUTE);
   };
-  NlSocket route = TRY(open_route(), "");
+  NlSocket route = TRY(open_route());
   return std::unique_ptr<Kernel>(new NetlinkKernel(std::move(target), std::move(origin), std::move(route)));
 }
 
 Result<NlSocket> NetlinkKernel::open_socket(int protocol) const {
-  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_));
   return NlSocket::open(protocol);
 }
 
@@ -120,7 +120,7 @@ Result<NlSocket*> NetlinkKernel::rdma() {
 }
 
 Result<NlSocket*> NetlinkKernel::needed_rdma() {
-  NlSocket* socket = TRY(rdma(), "");
+  NlSocket* socket = TRY(rdma());
   if (socket == nullptr)
     return Error{Errc::unsupported, 0, "this kernel has no RDMA subsystem loaded", ErrorId::rdma_not_loaded};
   return socket;
@@ -129,7 +129,7 @@ Result<NlSocket*> NetlinkKernel::needed_rdma() {
 Result<std::optional<Link>> NetlinkKernel::find_link(const NlMessage& message, const std::string& what) {
   std::optional<Link> out;
   auto result = route_.query(message, [&](NlBytes reply) -> Result<> {
-    out = TRY(parse_link(reply), "");
+    out = TRY(parse_link(reply));
     return {};
   });
   if (!result && result.error().sys == ENODEV) return std::optional<Link>();
@@ -212,7 +212,7 @@ Result<std::vector<VfReport>> NetlinkKernel::vfs(int pf_link) {
   std::vector<VfReport> out;
   TRY(route_.query(message,
                    [&](NlBytes reply) -> Result<> {
-                     out = TRY(parse_vfs(reply), "");
+                     out = TRY(parse_vfs(reply));
                      return {};
                    }),
       "read the VFs of " + link_text(pf_link));
@@ -234,13 +234,13 @@ Result<> NetlinkKernel::change_vf(int pf_link, uint32_t vf, const VfSettings& ch
 
 Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) {
   // Subscribed before the first read, so that no change is missed between the two.
-  NlSocket events = TRY(open_socket(NETLINK_ROUTE), "");
-  TRY(events.join(RTNLGRP_LINK), "");
+  NlSocket events = TRY(open_socket(NETLINK_ROUTE));
+  TRY(events.join(RTNLGRP_LINK));
   for (;;) {
-    if (TRY(ready(), "")) return {};
-    if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }), "")) {
+    if (TRY(ready())) return {};
+    if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }))) {
       // Read once more: what is waited for may not be announced on this group (an RDMA device, say).
-      if (TRY(ready(), "")) return {};
+      if (TRY(ready())) return {};
       return Error{Errc::timeout, ETIMEDOUT, "wait for a change of a link: the deadline passed"};
     }
   }
@@ -277,7 +277,7 @@ Result<std::vector<LinkAddress>> NetlinkKernel::addresses(int link) {
           message,
           [&](NlBytes reply) -> Result<> {
             int of = 0;
-            auto address = TRY(parse_address(reply, of), "");
+            auto address = TRY(parse_address(reply, of));
             if (of == link) out.push_back(std::move(address));
             return {};
           },
@@ -287,34 +287,34 @@ Result<std::vector<LinkAddress>> NetlinkKernel::addresses(int link) {
 }
 
 Result<std::vector<LinkAddress>> NetlinkKernel::wait_for_dad(int link, Deadline deadline) {
-  NlSocket events = TRY(open_socket(NETLINK_ROUTE), "");
-  TRY(events.join(RTNLGRP_IPV6_IFADDR), "");
+  NlSocket events = TRY(open_socket(NETLINK_ROUTE));
+  TRY(events.join(RTNLGRP_IPV6_IFADDR));
   for (;;) {
-    auto now = TRY(addresses(link), "");
+    auto now = TRY(addresses(link));
     const bool tentative = std::any_of(now.begin(), now.end(), [](const LinkAddress& address) {
       return address.dad == DadState::tentative;
     });
     if (!tentative) return now;
-    if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }), "")) return addresses(link);
+    if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }))) return addresses(link);
   }
 }
 
 Result<std::optional<std::string>> NetlinkKernel::read_sysctl(std::string_view name) {
-  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
-  auto text = TRY(read_file(sysctl_path(name), kMaxSysctlBytes), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_));
+  auto text = TRY(read_file(sysctl_path(name), kMaxSysctlBytes));
   while (text && !text->empty() && text->back() == '\n') text->pop_back();
   return text;
 }
 
 Result<> NetlinkKernel::write_sysctl(std::string_view name, std::string_view value) {
-  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_));
   return write_attribute(sysctl_path(name), value);
 }
 
 Result<std::optional<std::string>> NetlinkKernel::sysfs() {
   if (!sysfs_.valid()) {
-    const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
-    auto mounted = TRY(mount_sysfs(), "");
+    const auto scope = TRY(NetnsScope::enter(netns_, origin_));
+    auto mounted = TRY(mount_sysfs());
     if (!mounted) return std::optional<std::string>();
     sysfs_ = std::move(*mounted);
   }
@@ -334,12 +334,12 @@ Result<> NetlinkKernel::announce(int link, const IpAddress& address) {
 }
 
 Result<std::optional<RdmaNetnsMode>> NetlinkKernel::rdma_netns_mode() {
-  NlSocket* socket = TRY(rdma(), "");
+  NlSocket* socket = TRY(rdma());
   if (socket == nullptr) return std::optional<RdmaNetnsMode>();
   std::optional<RdmaNetnsMode> out;
   auto result =
       socket->query(NlMessage(rdma_type(RDMA_NLDEV_CMD_SYS_GET), 0), [&](NlBytes reply) -> Result<> {
-        out = TRY(parse_rdma_netns_mode(reply), "");
+        out = TRY(parse_rdma_netns_mode(reply));
         return {};
       });
   // Kernels before 5.3 do not know the query; there every device is shared.
@@ -350,32 +350,32 @@ Result<std::optional<RdmaNetnsMode>> NetlinkKernel::rdma_netns_mode() {
 
 Result<std::optional<RdmaDevice>> NetlinkKernel::find_rdma_device(std::string_view name) {
   // The kernel finds a device by index only, so a name takes a dump (nldev_get_doit()).
-  for (RdmaDevice& device : TRY(rdma_devices(), "")) {
+  for (RdmaDevice& device : TRY(rdma_devices())) {
     if (device.name == name) return std::optional<RdmaDevice>(std::move(device));
   }
   return std::optional<RdmaDevice>();
 }
 
 Result<std::vector<RdmaDevice>> NetlinkKernel::rdma_devices() {
-  NlSocket* socket = TRY(rdma(), "");
+  NlSocket* socket = TRY(rdma());
   if (socket == nullptr) return std::vector<RdmaDevice>();
   return TRY(list(*socket, NlMessage(rdma_type(RDMA_NLDEV_CMD_GET), NLM_F_DUMP), parse_rdma_device),
              "list RDMA devices");
 }
 
 Result<> NetlinkKernel::move_rdma_device(uint32_t index, int netns_fd) {
-  NlSocket* socket = TRY(needed_rdma(), "");
+  NlSocket* socket = TRY(needed_rdma());
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
   // rdma_dev_change_netns() finds the device in the namespace of the calling thread.
-  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_));
   TRY(socket->request(message), "move RDMA device " + std::to_string(index));
   return {};
 }
 
 Result<> NetlinkKernel::rename_rdma_device(uint32_t index, std::string_view name) {
-  NlSocket* socket = TRY(needed_rdma(), "");
+  NlSocket* socket = TRY(needed_rdma());
   NlMessage message(rdma_type(RDMA_NLDEV_CMD_SET), 0);
   message.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
   message.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);

@@ -177,7 +177,7 @@ bool append_hops(const nlattr* list, const Route& common, std::vector<Route>& ou
 }  // namespace
 
 Result<Link> parse_link(NlBytes message) {
-  const auto parts = TRY(split<ifinfomsg>(message), "");
+  const auto parts = TRY(split<ifinfomsg>(message));
   if (parts.type != RTM_NEWLINK) return malformed("no link");
   Link link;
   link.index = parts.header.ifi_index;
@@ -192,7 +192,7 @@ Result<Link> parse_link(NlBytes message) {
 }
 
 Result<LinkAddress> parse_address(NlBytes message, int& link) {
-  const auto parts = TRY(split<ifaddrmsg>(message), "");
+  const auto parts = TRY(split<ifaddrmsg>(message));
   if (parts.type != RTM_NEWADDR) return malformed("no address");
   LinkAddress out;
   link = static_cast<int>(parts.header.ifa_index);
@@ -218,7 +218,7 @@ Result<LinkAddress> parse_address(NlBytes message, int& link) {
 }
 
 Result<> parse_route(NlBytes message, std::vector<Route>& out) {
-  const auto parts = TRY(split<rtmsg>(message), "");
+  const auto parts = TRY(split<rtmsg>(message));
   if (parts.type != RTM_NEWROUTE) return malformed("no route");
   if (parts.header.rtm_type != RTN_UNICAST || (parts.header.rtm_flags & RTM_F_CLONED) != 0) return {};
   const size_t width = parts.header.rtm_family == AF_INET ? 4 : 16;
@@ -252,7 +252,7 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
 }
 
 Result<NextHop> parse_next_hop(NlBytes message) {
-  const auto parts = TRY(split<nhmsg>(message), "");
+  const auto parts = TRY(split<nhmsg>(message));
   if (parts.type != RTM_NEWNEXTHOP) return malformed("no next hop");
   NextHop out;
   std::vector<uint8_t> members;
@@ -281,19 +281,19 @@ Result<std::vector<Route>> over_links(const std::vector<Route>& routes, const st
   };
   std::vector<Route> out;
   for (const Route& route : routes) {
-    const NextHop* hop = TRY(find(route.next_hop.value_or(0)), "");
+    const NextHop* hop = TRY(find(route.next_hop.value_or(0)));
     // A group has no groups in it (valid_group_nh() in net/ipv4/nexthop.c).
     for (const uint32_t id : hop->group.empty() ? std::vector{hop->id} : hop->group) {
       out.push_back(route);
       out.back().next_hop.reset();
-      out.back().link = TRY(find(id), "")->link;
+      out.back().link = TRY(find(id))->link;
     }
   }
   return out;
 }
 
 Result<> parse_rule(NlBytes message, std::vector<RoutingRule>& out) {
-  const auto parts = TRY(split<fib_rule_hdr>(message), "");
+  const auto parts = TRY(split<fib_rule_hdr>(message));
   if (parts.type != RTM_NEWRULE) return malformed("no routing rule");
   if (parts.header.family != AF_INET && parts.header.family != AF_INET6) return {};
   const size_t width = parts.header.family == AF_INET ? 4 : 16;
@@ -313,7 +313,7 @@ Result<> parse_rule(NlBytes message, std::vector<RoutingRule>& out) {
 }
 
 Result<RdmaDevice> parse_rdma_device(NlBytes message) {
-  const NlBytes attributes = TRY(rdma_attributes(message), "");
+  const NlBytes attributes = TRY(rdma_attributes(message));
   RdmaDevice out;
   bool has_index = false;
   const bool fits =
@@ -329,7 +329,7 @@ Result<RdmaDevice> parse_rdma_device(NlBytes message) {
 }
 
 Result<RdmaNetnsMode> parse_rdma_netns_mode(NlBytes message) {
-  const NlBytes attributes = TRY(rdma_attributes(message), "");
+  const NlBytes attributes = TRY(rdma_attributes(message));
   std::optional<uint8_t> mode;
   const bool fits =
       for_each_attribute(attributes.data(), attributes.size(), [&](int type, const nlattr* value) {

@@ -69,7 +69,7 @@ std::optional<NamedCounter> read_counter(const nlattr* list) {
 }  // namespace
 
 Result<std::vector<VfTraffic>> parse_vf_traffic(NlBytes message) {
-  const auto parts = TRY(split<ifinfomsg>(message), "");
+  const auto parts = TRY(split<ifinfomsg>(message));
   if (parts.type != RTM_NEWLINK) return malformed("no link");
   std::vector<VfTraffic> out;
   const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* list) {
@@ -83,7 +83,7 @@ Result<std::vector<VfTraffic>> parse_vf_traffic(NlBytes message) {
 }
 
 Result<LinkTraffic> parse_link_traffic(NlBytes message) {
-  const auto parts = TRY(split<ifinfomsg>(message), "");
+  const auto parts = TRY(split<ifinfomsg>(message));
   if (parts.type != RTM_NEWLINK) return malformed("no link");
   LinkTraffic out;
   out.index = parts.header.ifi_index;
@@ -103,7 +103,7 @@ Result<LinkTraffic> parse_link_traffic(NlBytes message) {
 }
 
 Result<std::vector<NamedCounter>> parse_rdma_counters(NlBytes message) {
-  const NlBytes attributes = TRY(rdma_attributes(message), "");
+  const NlBytes attributes = TRY(rdma_attributes(message));
   std::vector<NamedCounter> out;
   const bool fits =
       for_each_attribute(attributes.data(), attributes.size(), [&](int type, const nlattr* list) {

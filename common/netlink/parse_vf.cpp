@@ -73,7 +73,7 @@ std::optional<VfReport> read_vf_info(const nlattr* list, uint16_t link_type) {
 }  // namespace
 
 Result<std::vector<VfReport>> parse_vfs(NlBytes message) {
-  const auto parts = TRY(split<ifinfomsg>(message), "");
+  const auto parts = TRY(split<ifinfomsg>(message));
   if (parts.type != RTM_NEWLINK) return malformed("no link");
   std::vector<VfReport> out;
   const auto read_list = [&](const nlattr* list) {

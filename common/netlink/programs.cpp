@@ -87,8 +87,8 @@ Result<> detach_xdp_links(const Link& link, const std::function<Result<bool>()>&
                      info.xdp.ifindex == static_cast<uint32_t>(link.index) &&
                      std::find(ours.begin(), ours.end(), info.prog_id) != ours.end();
     if (!its) continue;
-    TRY(detach_bpf_link(at.next_id), "");
-    if (!TRY(is_attached(), "")) return {};
+    TRY(detach_bpf_link(at.next_id));
+    if (!TRY(is_attached())) return {};
   }
   return errno == ENOENT ? Result<>() : Result<>(Error::from_errno(errno, "list BPF links"));
 }
@@ -142,21 +142,21 @@ Result<> NetlinkKernel::remove_xdp(const Link& link, uint32_t mode) {
   // A bpf_link holds it (dev_xdp_attach()).
   if (removed || removed.error().sys != EBUSY) return removed;
   return detach_xdp_links(link, [&]() -> Result<bool> {
-    const auto now = TRY(find_link(link.index), "");
+    const auto now = TRY(find_link(link.index));
     return now && (now->xdp_modes & mode) != 0;
   });
 }
 
 Result<std::vector<std::string>> NetlinkKernel::detach_programs(const Link& link) {
   // The kernel finds programs in the namespace of the calling thread.
-  const auto scope = TRY(NetnsScope::enter(netns_, origin_), "");
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_));
   std::vector<std::string> out;
   for (const uint32_t mode : {XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, XDP_FLAGS_HW_MODE}) {
     if ((link.xdp_modes & mode) == 0) continue;
     TRY(remove_xdp(link, mode), std::string("take the XDP program off ") + link.name);
     out.push_back(std::string("XDP program (") + mode_name(mode) + ")");
   }
-  for (const uint32_t type : {kTcxIngress, kTcxEgress}) TRY(detach_tcx(link.index, type, out), "");
+  for (const uint32_t type : {kTcxIngress, kTcxEgress}) TRY(detach_tcx(link.index, type, out));
   return out;
 }
 

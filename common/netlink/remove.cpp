@@ -39,7 +39,7 @@ Result<> NetlinkKernel::remove_links(const std::vector<int>& indices) {
     // Refused as a whole if one of them cannot be removed (rtnl_group_dellink()).
     if (whole && route_.request(message)) return {};
   }
-  for (const int index : indices) TRY(remove_one(index), "");
+  for (const int index : indices) TRY(remove_one(index));
   return {};
 }
 
@@ -50,7 +50,7 @@ Result<std::optional<int>> NetlinkKernel::nsid_of(int netns_fd) {
   int id = NETNSA_NSID_NOT_ASSIGNED;
   TRY(route_.query(message,
                    [&](NlBytes reply) -> Result<> {
-                     const auto parts = TRY(split<rtgenmsg>(reply), "");
+                     const auto parts = TRY(split<rtgenmsg>(reply));
                      for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
                        if (type == NETNSA_NSID) id = number_of<int>(value);
                      });

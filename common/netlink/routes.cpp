@@ -73,7 +73,7 @@ Result<> NetlinkKernel::add_route(const Route& route) {
 
 Result<> ListedRoutes::add(NlBytes message) {
   std::vector<Route> hops;
-  TRY(parse_route(message, hops), "");
+  TRY(parse_route(message, hops));
   for (Route& route : hops) {
     if (default_only && route.destination.prefix != 0) continue;
     if (route.next_hop)

@@ -15,13 +15,13 @@ constexpr int64_t kSchema = 1;
 constexpr char kSeparator = ':';  // in neither a container id nor an interface name
 
 Result<std::string> text_of(ObjectReader& reader, std::string_view key) {
-  auto text = TRY(reader.text(key), "");
+  auto text = TRY(reader.text(key));
   if (!text) return reader.error(key, "missing");
   return std::move(*text);
 }
 
 Result<MacAddress> mac_of(ObjectReader& reader, std::string_view key) {
-  const std::string text = TRY(text_of(reader, key), "");
+  const std::string text = TRY(text_of(reader, key));
   if (text.empty()) return MacAddress{};
   const auto mac = MacAddress::parse(text);
   if (!mac) return reader.error(key, "is not a link-layer address");
@@ -29,13 +29,13 @@ Result<MacAddress> mac_of(ObjectReader& reader, std::string_view key) {
 }
 
 Result<IfName> ifname_of(ObjectReader& reader, std::string_view key) {
-  auto name = IfName::parse(TRY(text_of(reader, key), ""));
+  auto name = IfName::parse(TRY(text_of(reader, key)));
   if (!name) return reader.error(key, "is not an interface name");
   return std::move(*name);
 }
 
 Result<int64_t> number_of(ObjectReader& reader, std::string_view key, int64_t max) {
-  const auto number = TRY(reader.integer(key, 0, max), "");
+  const auto number = TRY(reader.integer(key, 0, max));
   if (!number) return reader.error(key, "missing");
   return *number;
 }
@@ -62,7 +62,7 @@ Json format_vf(const VfBefore& before) {
 namespace {
 
 Result<std::optional<uint64_t>> guid_of(ObjectReader& reader, std::string_view key) {
-  const auto text = TRY(reader.text(key), "");
+  const auto text = TRY(reader.text(key));
   if (!text) return std::optional<uint64_t>();
   const auto guid = parse_guid(*text);
   if (!guid) return reader.error(key, "no GUID");
@@ -75,23 +75,22 @@ Result<VfBefore> parse_vf_before(const Json::Object& object) {
   ObjectReader reader(object, "vf");
   VfBefore out;
   VfSettings& vf = out.settings;
-  out.rebind = TRY(reader.boolean("rebind"), "").value_or(false);
-  if (reader.value("mac") != nullptr) vf.mac = TRY(mac_of(reader, "mac"), "");
-  if (const auto id = TRY(reader.integer("vlan", 0, 4095), "")) {
-    vf.vlan =
-        VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(TRY(number_of(reader, "vlanQoS", 7), "")),
-               static_cast<uint16_t>(TRY(number_of(reader, "vlanProtocol", UINT16_MAX), ""))};
+  out.rebind = TRY(reader.boolean("rebind")).value_or(false);
+  if (reader.value("mac") != nullptr) vf.mac = TRY(mac_of(reader, "mac"));
+  if (const auto id = TRY(reader.integer("vlan", 0, 4095))) {
+    vf.vlan = VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(TRY(number_of(reader, "vlanQoS", 7))),
+                     static_cast<uint16_t>(TRY(number_of(reader, "vlanProtocol", UINT16_MAX)))};
   }
-  if (const auto min = TRY(reader.integer("minTxRate", 0, UINT32_MAX), "")) {
+  if (const auto min = TRY(reader.integer("minTxRate", 0, UINT32_MAX))) {
     vf.rate = VfRate{static_cast<uint32_t>(*min),
-                     static_cast<uint32_t>(TRY(number_of(reader, "maxTxRate", UINT32_MAX), ""))};
+                     static_cast<uint32_t>(TRY(number_of(reader, "maxTxRate", UINT32_MAX)))};
   }
-  vf.spoof_check = TRY(reader.boolean("spoofCheck"), "");
-  vf.trust = TRY(reader.boolean("trust"), "");
-  if (const auto state = TRY(reader.integer("linkState", 0, 2), ""))
+  vf.spoof_check = TRY(reader.boolean("spoofCheck"));
+  vf.trust = TRY(reader.boolean("trust"));
+  if (const auto state = TRY(reader.integer("linkState", 0, 2)))
     vf.link_state = static_cast<VfLinkState>(*state);
-  vf.node_guid = TRY(guid_of(reader, "nodeGuid"), "");
-  vf.port_guid = TRY(guid_of(reader, "portGuid"), "");
+  vf.node_guid = TRY(guid_of(reader, "nodeGuid"));
+  vf.port_guid = TRY(guid_of(reader, "portGuid"));
   return out;
 }
 
@@ -147,26 +146,26 @@ Json format_in_pod(const InPod& in_pod) {
 Result<InPod> parse_in_pod(const Json::Object& object) {
   ObjectReader reader(object, "inPod");
   InPod out;
-  out.mac = TRY(mac_of(reader, "mac"), "");
-  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
-  for (const std::string& text : TRY(reader.texts("addresses"), "").value_or(std::vector<std::string>())) {
+  out.mac = TRY(mac_of(reader, "mac"));
+  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX)));
+  for (const std::string& text : TRY(reader.texts("addresses")).value_or(std::vector<std::string>())) {
     const auto address = IpAddress::parse_cidr(text);
     if (!address) return reader.error("addresses", "is not an address with a prefix");
     out.addresses.push_back(*address);
   }
-  out.rdma = TRY(text_of(reader, "rdma"), "");
-  out.uverbs = TRY(text_of(reader, "uverbs"), "");
-  out.link_layer = TRY(text_of(reader, "linkLayer"), "");
-  out.rdma_port = static_cast<uint32_t>(TRY(number_of(reader, "rdmaPort", UINT32_MAX), ""));
-  if (const auto index = TRY(reader.integer("gidIndex", 0, UINT32_MAX), ""))
+  out.rdma = TRY(text_of(reader, "rdma"));
+  out.uverbs = TRY(text_of(reader, "uverbs"));
+  out.link_layer = TRY(text_of(reader, "linkLayer"));
+  out.rdma_port = static_cast<uint32_t>(TRY(number_of(reader, "rdmaPort", UINT32_MAX)));
+  if (const auto index = TRY(reader.integer("gidIndex", 0, UINT32_MAX)))
     out.gid_index = static_cast<uint32_t>(*index);
-  if (const auto pf = TRY(reader.text("pf"), "")) {
+  if (const auto pf = TRY(reader.text("pf"))) {
     out.pf = PciAddress::parse(*pf);
     if (!out.pf) return reader.error("pf", "is not a PCI address");
   }
-  if (const auto node = TRY(reader.integer("numaNode", 0, INT32_MAX), ""))
+  if (const auto node = TRY(reader.integer("numaNode", 0, INT32_MAX)))
     out.numa_node = static_cast<int>(*node);
-  out.default_interface = TRY(text_of(reader, "defaultInterface"), "");
+  out.default_interface = TRY(text_of(reader, "defaultInterface"));
   return out;
 }
 
@@ -176,7 +175,7 @@ std::string format_netns_id(const NetnsId& id) {
 }
 
 Result<NetnsId> parse_netns_id(ObjectReader& reader, std::string_view key) {
-  const std::string text = TRY(text_of(reader, key), "");
+  const std::string text = TRY(text_of(reader, key));
   NetnsId out;
   char* end = nullptr;
   out.device = std::strtoull(text.c_str(), &end, 10);
@@ -248,29 +247,29 @@ Json format_link(const LinkBefore& link) {
 Result<LinkBefore> parse_link_before(const Json::Object& object) {
   ObjectReader reader(object, "link");
   LinkBefore out;
-  out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX), ""));
-  out.name = TRY(ifname_of(reader, "name"), "");
-  out.altnames = TRY(reader.texts("altnames"), "").value_or(std::vector<std::string>());
-  out.mac = TRY(mac_of(reader, "mac"), "");
-  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX), ""));
-  out.tx_queue_len = static_cast<uint32_t>(TRY(number_of(reader, "txQueueLen", UINT32_MAX), ""));
-  out.alias = TRY(text_of(reader, "alias"), "");
-  out.up = TRY(reader.boolean("up"), "").value_or(false);
-  out.kind = TRY(text_of(reader, "kind"), "");
-  out.parent_device = TRY(text_of(reader, "parent"), "");
-  out.promisc = TRY(reader.boolean("promisc"), "").value_or(false);
-  out.allmulti = TRY(reader.boolean("allmulti"), "").value_or(false);
-  out.lower = static_cast<int>(TRY(reader.integer("lower", 0, INT32_MAX), "").value_or(0));
-  if (reader.value("permanentMac") != nullptr) out.permanent_mac = TRY(mac_of(reader, "permanentMac"), "");
-  if (reader.value("broadcast") != nullptr) out.broadcast = TRY(mac_of(reader, "broadcast"), "");
-  if (const Json::Object* options = TRY(reader.object("options"), "")) {
+  out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX)));
+  out.name = TRY(ifname_of(reader, "name"));
+  out.altnames = TRY(reader.texts("altnames")).value_or(std::vector<std::string>());
+  out.mac = TRY(mac_of(reader, "mac"));
+  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX)));
+  out.tx_queue_len = static_cast<uint32_t>(TRY(number_of(reader, "txQueueLen", UINT32_MAX)));
+  out.alias = TRY(text_of(reader, "alias"));
+  out.up = TRY(reader.boolean("up")).value_or(false);
+  out.kind = TRY(text_of(reader, "kind"));
+  out.parent_device = TRY(text_of(reader, "parent"));
+  out.promisc = TRY(reader.boolean("promisc")).value_or(false);
+  out.allmulti = TRY(reader.boolean("allmulti")).value_or(false);
+  out.lower = static_cast<int>(TRY(reader.integer("lower", 0, INT32_MAX)).value_or(0));
+  if (reader.value("permanentMac") != nullptr) out.permanent_mac = TRY(mac_of(reader, "permanentMac"));
+  if (reader.value("broadcast") != nullptr) out.broadcast = TRY(mac_of(reader, "broadcast"));
+  if (const Json::Object* options = TRY(reader.object("options"))) {
     ObjectReader inner(*options, "link.options");
     for (const auto& row : LinkOptions::kRows) {
-      if (const auto value = TRY(inner.integer(row.name, 0, UINT32_MAX), ""))
+      if (const auto value = TRY(inner.integer(row.name, 0, UINT32_MAX)))
         out.options.*row.value = static_cast<uint32_t>(*value);
     }
   }
-  out.uppers = TRY(indices_of<int>(reader, "uppers", "interface"), "");
+  out.uppers = TRY(indices_of<int>(reader, "uppers", "interface"));
   return out;
 }
 
@@ -284,13 +283,13 @@ Json format_irqs(const std::map<uint32_t, std::string>& irqs) {
 
 Result<std::map<uint32_t, std::string>> parse_irqs(ObjectReader& record) {
   std::map<uint32_t, std::string> out;
-  const Json::Object* object = TRY(record.object("irqs"), "");
+  const Json::Object* object = TRY(record.object("irqs"));
   if (object == nullptr) return out;
   ObjectReader reader(*object, record.path("irqs"));
   for (const auto& [name, value] : *object) {
     const auto irq = parse_decimal(name);
     if (!irq) return reader.error(name, "is not the number of an interrupt");
-    out[*irq] = TRY(reader.text(name), "").value_or("");
+    out[*irq] = TRY(reader.text(name)).value_or("");
   }
   return out;
 }
@@ -312,10 +311,10 @@ void put_rdma(const std::vector<MovedRdma>& devices, Json& out) {
 }
 
 Result<std::vector<MovedRdma>> parse_rdma(ObjectReader& reader) {
-  const auto names = TRY(reader.texts("rdma"), "").value_or(std::vector<std::string>());
-  const auto in_pod = TRY(reader.texts("rdmaInPod"), "").value_or(std::vector<std::string>());
+  const auto names = TRY(reader.texts("rdma")).value_or(std::vector<std::string>());
+  const auto in_pod = TRY(reader.texts("rdmaInPod")).value_or(std::vector<std::string>());
   const auto indices =
-      TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device"), "").value_or(std::vector<uint32_t>());
+      TRY(indices_of<uint32_t>(reader, "rdmaIndex", "RDMA device")).value_or(std::vector<uint32_t>());
   if (!in_pod.empty() && in_pod.size() != names.size())
     return reader.error("rdmaInPod", "must be as many as in rdma");
   if (!indices.empty() && indices.size() != names.size())
@@ -356,40 +355,37 @@ std::string format_record(const Record& record) {
 }
 
 Result<Record> parse_record(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxRecordBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxRecordBytes));
   ObjectReader reader(*json.as_object(), "");
-  TRY(reader.schema(kSchema), "");
+  TRY(reader.schema(kSchema));
   Record out;
-  out.attachment.container_id = TRY(text_of(reader, "containerId"), "");
-  out.attachment.ifname = TRY(ifname_of(reader, "ifname"), "");
-  if (reader.value("railOf") != nullptr) out.rail_of = TRY(ifname_of(reader, "railOf"), "");
-  out.network = TRY(text_of(reader, "network"), "");
-  out.boot_id = TRY(text_of(reader, "bootId"), "");
-  out.netns = TRY(text_of(reader, "netns"), "");
-  out.netns_id = TRY(parse_netns_id(reader, "netnsId"), "");
-  if (reader.value("hostNetnsId") != nullptr) out.host_netns = TRY(parse_netns_id(reader, "hostNetnsId"), "");
-  out.device_key = TRY(text_of(reader, "deviceKey"), "");
-  TRY(check_names(reader, out), "");
-  if (const auto device = TRY(reader.text("device"), ""))
-    out.device = TRY(DeviceId::parse(*device), "device");
-  if (const Json::Object* link = TRY(reader.object("link"), "")) out.link = TRY(parse_link_before(*link), "");
-  if (const Json::Object* vf = TRY(reader.object("vf"), "")) out.vf = TRY(parse_vf_before(*vf), "");
-  out.rebinding = TRY(reader.boolean("rebinding"), "").value_or(false);
-  out.address_refused = TRY(reader.boolean("addressRefused"), "").value_or(false);
-  if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX), ""))
+  out.attachment.container_id = TRY(text_of(reader, "containerId"));
+  out.attachment.ifname = TRY(ifname_of(reader, "ifname"));
+  if (reader.value("railOf") != nullptr) out.rail_of = TRY(ifname_of(reader, "railOf"));
+  out.network = TRY(text_of(reader, "network"));
+  out.boot_id = TRY(text_of(reader, "bootId"));
+  out.netns = TRY(text_of(reader, "netns"));
+  out.netns_id = TRY(parse_netns_id(reader, "netnsId"));
+  if (reader.value("hostNetnsId") != nullptr) out.host_netns = TRY(parse_netns_id(reader, "hostNetnsId"));
+  out.device_key = TRY(text_of(reader, "deviceKey"));
+  TRY(check_names(reader, out));
+  if (const auto device = TRY(reader.text("device"))) out.device = TRY(DeviceId::parse(*device), "device");
+  if (const Json::Object* link = TRY(reader.object("link"))) out.link = TRY(parse_link_before(*link));
+  if (const Json::Object* vf = TRY(reader.object("vf"))) out.vf = TRY(parse_vf_before(*vf));
+  out.rebinding = TRY(reader.boolean("rebinding")).value_or(false);
+  out.address_refused = TRY(reader.boolean("addressRefused")).value_or(false);
+  if (const auto table = TRY(reader.integer("routingTable", 1, UINT32_MAX)))
     out.routing_table = static_cast<uint32_t>(*table);
-  out.irqs = TRY(parse_irqs(reader), "");
-  if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX), ""))
-    out.port = static_cast<uint32_t>(*port);
-  out.pod_mac = TRY(mac_of(reader, "podMac"), "");
-  out.rdma = TRY(parse_rdma(reader), "");
-  out.index_in_pod = static_cast<int>(TRY(reader.integer("indexInPod", 0, INT32_MAX), "").value_or(0));
-  out.allocated_file = TRY(reader.text("allocatedFile"), "");
-  if (const Json::Object* in_pod = TRY(reader.object("inPod"), ""))
-    out.in_pod = TRY(parse_in_pod(*in_pod), "");
-  out.config = TRY(text_of(reader, "config"), "");
-  out.cni_args = TRY(text_of(reader, "cniArgs"), "");
-  out.cni_path = TRY(text_of(reader, "cniPath"), "");
+  out.irqs = TRY(parse_irqs(reader));
+  if (const auto port = TRY(reader.integer("port", 0, UINT16_MAX))) out.port = static_cast<uint32_t>(*port);
+  out.pod_mac = TRY(mac_of(reader, "podMac"));
+  out.rdma = TRY(parse_rdma(reader));
+  out.index_in_pod = static_cast<int>(TRY(reader.integer("indexInPod", 0, INT32_MAX)).value_or(0));
+  out.allocated_file = TRY(reader.text("allocatedFile"));
+  if (const Json::Object* in_pod = TRY(reader.object("inPod"))) out.in_pod = TRY(parse_in_pod(*in_pod));
+  out.config = TRY(text_of(reader, "config"));
+  out.cni_args = TRY(text_of(reader, "cniArgs"));
+  out.cni_path = TRY(text_of(reader, "cniPath"));
   return out;
 }
 

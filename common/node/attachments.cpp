@@ -14,7 +14,7 @@ namespace vfrail {
 namespace fs = std::filesystem;
 
 Result<std::string> boot_id(const SysRoot& sys) {
-  return TRY(sys.text("proc/sys/kernel/random/boot_id"), "").value_or("");
+  return TRY(sys.text("proc/sys/kernel/random/boot_id")).value_or("");
 }
 
 std::string Attachments::record_path(const AttachmentName& name) const {
@@ -27,7 +27,7 @@ std::string Attachments::owner_path(const std::string& device_key) const {
 
 Result<std::optional<Record>> Attachments::load(const AttachmentName& name) const {
   const std::string path = record_path(name);
-  const auto text = TRY(read_file(path, kMaxRecordBytes), "");
+  const auto text = TRY(read_file(path, kMaxRecordBytes));
   if (!text) return std::optional<Record>();
   auto record = parse_record(*text);
   if (!record)
@@ -79,7 +79,7 @@ Result<AttachedDevices> Attachments::owners() const {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (std::error_code gone; !at->is_symlink(gone)) continue;  // a record that is being written
     std::string key = at->path().filename().string();
-    if (auto name = TRY(owner(key), "")) out.emplace(std::move(key), std::move(*name));
+    if (auto name = TRY(owner(key))) out.emplace(std::move(key), std::move(*name));
   }
   if (error && error != std::errc::no_such_file_or_directory)
     return Error::from_errno(error.value(), "list " + folder);

@@ -41,24 +41,24 @@ void parse_uevent(std::string_view text, Device& out) {
 
 // "0x15B3" -> "15b3".
 Result<std::string> read_id(const DeviceFolder& folder, const char* file) {
-  const std::string text = lower_case(TRY(folder.text(file), ""));
+  const std::string text = lower_case(TRY(folder.text(file)));
   return text.starts_with("0x") ? text.substr(2) : text;
 }
 
 // A tree that somebody has written by hand can lack uevent, which the peers do not read.
 Result<bool> read_id_files(const DeviceFolder& folder, Device& out) {
-  const std::string code = TRY(read_id(folder, "class"), "");
+  const std::string code = TRY(read_id(folder, "class"));
   if (code.empty()) return false;
   out.class_code = "0x" + code;
-  out.vendor = TRY(read_id(folder, "vendor"), "");
-  out.device = TRY(read_id(folder, "device"), "");
-  out.subsystem_vendor = TRY(read_id(folder, "subsystem_vendor"), "");
-  out.subsystem_device = TRY(read_id(folder, "subsystem_device"), "");
+  out.vendor = TRY(read_id(folder, "vendor"));
+  out.device = TRY(read_id(folder, "device"));
+  out.subsystem_vendor = TRY(read_id(folder, "subsystem_vendor"));
+  out.subsystem_device = TRY(read_id(folder, "subsystem_device"));
   return true;
 }
 
 Result<bool> read_ids(const SysRoot& sys, Device& out) {
-  const auto uevent = TRY(sys.text(device_folder(out.id) + "/uevent"), "");
+  const auto uevent = TRY(sys.text(device_folder(out.id) + "/uevent"));
   if (!uevent) return read_id_files(DeviceFolder(sys, out.id), out);
   parse_uevent(*uevent, out);
   return true;
@@ -66,56 +66,54 @@ Result<bool> read_ids(const SysRoot& sys, Device& out) {
 
 // The link in the bus's folder has the device's place: "../../../devices/pci0000:16/0000:16:01.0/...".
 Result<std::string> read_path(const SysRoot& sys, const DeviceId& id) {
-  return TRY(sys.link_target(device_folder(id)), "").value_or("");
+  return TRY(sys.link_target(device_folder(id))).value_or("");
 }
 
 Result<> read_place(const SysRoot& sys, const DeviceFolder& folder, Device& out) {
-  const std::string path = TRY(read_path(sys, out.id), "");
+  const std::string path = TRY(read_path(sys, out.id));
   const size_t start = path.find("/pci");
   if (start != std::string::npos) out.pcie_path = split(path.substr(start), "/");
-  out.acpi_index = TRY(folder.text("acpi_index"), "");
+  out.acpi_index = TRY(folder.text("acpi_index"));
   return {};
 }
 
 Result<> read_pf(const SysRoot& sys, const DeviceFolder& folder, Device& out) {
-  out.pf = out.id.pci() ? PciAddress::parse(TRY(folder.link_name("physfn"), ""))
-                        : innermost_function(TRY(read_path(sys, out.id), ""));
+  out.pf = out.id.pci() ? PciAddress::parse(TRY(folder.link_name("physfn")))
+                        : innermost_function(TRY(read_path(sys, out.id)));
   return {};
 }
 
 Result<> read_vf_counts(const DeviceFolder& folder, Device& out) {
   if (out.pf) return {};  // a VF has no VFs
-  out.total_vfs = static_cast<uint32_t>(TRY(folder.number("sriov_totalvfs"), "").value_or(0));
-  out.num_vfs = TRY(read_num_vfs(folder), "");
+  out.total_vfs = static_cast<uint32_t>(TRY(folder.number("sriov_totalvfs")).value_or(0));
+  out.num_vfs = TRY(read_num_vfs(folder));
   return {};
 }
 
 Result<> read_rdma(const DeviceFolder& folder, Facts wanted, Device& out) {
-  if (has(wanted, Facts::verbs_nodes | Facts::rdma_ports))
-    out.verbs_nodes = TRY(folder.list(kVerbsNodes), "");
-  if (has(wanted, Facts::mad_nodes)) out.mad_nodes = TRY(folder.list(kMadNodes), "");
+  if (has(wanted, Facts::verbs_nodes | Facts::rdma_ports)) out.verbs_nodes = TRY(folder.list(kVerbsNodes));
+  if (has(wanted, Facts::mad_nodes)) out.mad_nodes = TRY(folder.list(kMadNodes));
   if (!has(wanted, Facts::rdma | Facts::link_layer | Facts::rdma_ports)) return {};
-  for (const std::string& name : TRY(folder.list(kRdmaDevices), ""))
-    out.rdma.push_back({.name = RdmaName(name)});
+  for (const std::string& name : TRY(folder.list(kRdmaDevices))) out.rdma.push_back({.name = RdmaName(name)});
   if (has(wanted, Facts::rdma_ports)) return read_rdma_ports(folder, out.verbs_nodes, out.rdma);
   for (RdmaFacts& one : out.rdma) {
-    if (has(wanted, Facts::link_layer)) TRY(read_link_layer(folder, one), "");
+    if (has(wanted, Facts::link_layer)) TRY(read_link_layer(folder, one));
   }
   return {};
 }
 
 // A function has one driver: one with kernel interfaces is not for user space.
 Result<> read_user_nodes(const DeviceFolder& folder, Device& out) {
-  out.iommu_group = TRY(folder.link_name("iommu_group"), "");
+  out.iommu_group = TRY(folder.link_name("iommu_group"));
   if (!out.netdevs.empty() || !out.verbs_nodes.empty()) return {};
-  if (!out.iommu_group.empty()) out.vfio_noiommu = TRY(folder.text("iommu_group/name"), "") == "vfio-noiommu";
+  if (!out.iommu_group.empty()) out.vfio_noiommu = TRY(folder.text("iommu_group/name")) == "vfio-noiommu";
   // Each vfio device is in vfio-dev, and has a number if the kernel has VFIO_DEVICE_CDEV (6.6 on).
   if (out.driver.is_bound()) {
-    const auto vfios = TRY(folder.list("vfio-dev"), "");
-    if (!vfios.empty() && TRY(folder.exists("vfio-dev/" + vfios.front() + "/dev"), ""))
+    const auto vfios = TRY(folder.list("vfio-dev"));
+    if (!vfios.empty() && TRY(folder.exists("vfio-dev/" + vfios.front() + "/dev")))
       out.vfio_cdev = vfios.front();
   }
-  const auto uios = TRY(folder.list("uio"), "");
+  const auto uios = TRY(folder.list("uio"));
   if (!uios.empty()) out.uio = uios.front();
   return {};
 }
@@ -172,42 +170,42 @@ size_t Device::visible_rdma_nodes() const {
 }
 
 Result<std::optional<int>> read_numa_node(const DeviceFolder& folder) {
-  const auto node = TRY(folder.number("numa_node"), "");
+  const auto node = TRY(folder.number("numa_node"));
   if (!node || *node < 0 || *node >= kMostNumaNodes) return std::optional<int>();
   return std::optional(static_cast<int>(*node));
 }
 
 Result<uint32_t> read_num_vfs(const DeviceFolder& folder) {
-  return static_cast<uint32_t>(TRY(folder.number("sriov_numvfs"), "").value_or(0));
+  return static_cast<uint32_t>(TRY(folder.number("sriov_numvfs")).value_or(0));
 }
 
 Result<bool> read_nvlink_mark(const DeviceFolder& folder) {
-  return TRY(folder.text("vpd"), "").find(kNvlinkMark) != std::string::npos;
+  return TRY(folder.text("vpd")).find(kNvlinkMark) != std::string::npos;
 }
 
 Result<bool> read_facts(const SysRoot& sys, Facts wanted, Device& device) {
   const DeviceFolder folder(
       sys, device.id, has(wanted, kManyFiles) ? DeviceFolder::Use::many_files : DeviceFolder::Use::few_files);
-  if (has(wanted, Facts::place)) TRY(read_place(sys, folder, device), "");
-  if (has(wanted, Facts::place | Facts::numa_node)) device.numa_node = TRY(read_numa_node(folder), "");
-  if (has(wanted, Facts::pf)) TRY(read_pf(sys, folder, device), "");
-  if (has(wanted, Facts::vf_counts)) TRY(read_vf_counts(folder, device), "");
-  if (has(wanted, Facts::driver | kNetdevFacts)) device.driver = Driver(TRY(folder.link_name("driver"), ""));
+  if (has(wanted, Facts::place)) TRY(read_place(sys, folder, device));
+  if (has(wanted, Facts::place | Facts::numa_node)) device.numa_node = TRY(read_numa_node(folder));
+  if (has(wanted, Facts::pf)) TRY(read_pf(sys, folder, device));
+  if (has(wanted, Facts::vf_counts)) TRY(read_vf_counts(folder, device));
+  if (has(wanted, Facts::driver | kNetdevFacts)) device.driver = Driver(TRY(folder.link_name("driver")));
   if (has(wanted, kNetdevFacts)) {
     const NetdevFacts of_each{.dev_port = has(wanted, Facts::dev_ports),
                               .settings = has(wanted, Facts::netdev_settings)};
-    device.netdevs = TRY(read_netdevs(folder, device.driver, of_each), "");
+    device.netdevs = TRY(read_netdevs(folder, device.driver, of_each));
   }
-  TRY(read_rdma(folder, wanted, device), "");
-  if (has(wanted, Facts::user_nodes)) TRY(read_user_nodes(folder, device), "");
+  TRY(read_rdma(folder, wanted, device));
+  if (has(wanted, Facts::user_nodes)) TRY(read_user_nodes(folder, device));
   return sys.exists(device_folder(device.id));
 }
 
 Result<std::optional<Device>> read_device(const SysRoot& sys, const DeviceId& id, Facts wanted) {
   Device out;
   out.id = id;
-  if (has(wanted, Facts::ids) && !TRY(read_ids(sys, out), "")) return std::optional<Device>();
-  const bool there = wanted == Facts::ids || TRY(read_facts(sys, wanted, out), "");
+  if (has(wanted, Facts::ids) && !TRY(read_ids(sys, out))) return std::optional<Device>();
+  const bool there = wanted == Facts::ids || TRY(read_facts(sys, wanted, out));
   return there ? std::optional(std::move(out)) : std::nullopt;
 }
 

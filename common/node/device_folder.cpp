@@ -24,15 +24,15 @@ DeviceFolder::DeviceFolder(const SysRoot& sys, const DeviceId& id, Use use)
     : here_(use == Use::many_files ? sys.at(device_folder(id)) : SysRoot(sys.path(device_folder(id)))) {}
 
 Result<std::string> DeviceFolder::text(std::string_view entry) const {
-  return TRY(here_.text(entry), "").value_or("");
+  return TRY(here_.text(entry)).value_or("");
 }
 
 Result<std::vector<std::string>> DeviceFolder::list(std::string_view entry) const {
-  return TRY(here_.list(entry), "").value_or(SysRoot::Names());
+  return TRY(here_.list(entry)).value_or(SysRoot::Names());
 }
 
 Result<std::string> DeviceFolder::link_name(std::string_view entry) const {
-  return TRY(here_.link_name(entry), "").value_or("");
+  return TRY(here_.link_name(entry)).value_or("");
 }
 
 Result<std::string> DeviceFolder::text_of_firmware(std::string_view entry) const {
@@ -48,7 +48,7 @@ Result<std::string> DeviceFolder::text_of_firmware(std::string_view entry) const
 Result<std::vector<std::string>> list_vfs(const DeviceFolder& pf, const std::string& last) {
   std::vector<std::string> out;
   while (out.empty() || out.back() != last) {
-    std::string vf = TRY(pf.link_name("virtfn" + std::to_string(out.size())), "");
+    std::string vf = TRY(pf.link_name("virtfn" + std::to_string(out.size())));
     if (vf.empty()) break;
     out.push_back(std::move(vf));
   }

@@ -29,7 +29,7 @@ std::string text_of_gid(const std::vector<uint8_t>& gid) {
 // No value at the end of the table. An entry that is not in use is all zero.
 Result<std::optional<std::vector<uint8_t>>> read_gid(const SysRoot& port, uint32_t index) {
   const std::string file = "gids/" + std::to_string(index);
-  const auto text = TRY(port.text(file), "");
+  const auto text = TRY(port.text(file));
   if (!text) return std::optional<std::vector<uint8_t>>();
   auto address = IpAddress::parse(*text);
   if (!address || !address->v6())
@@ -43,13 +43,13 @@ bool in_use(const std::vector<uint8_t>& gid) {
 
 // "RoCE v2"; empty if the entry is not in use any more.
 Result<std::string> attribute(const SysRoot& port, const char* name, uint32_t index) {
-  return TRY(port.text(std::string("gid_attrs/") + name + "/" + std::to_string(index)), "").value_or("");
+  return TRY(port.text(std::string("gid_attrs/") + name + "/" + std::to_string(index))).value_or("");
 }
 
 Result<std::string> describe_entry(const SysRoot& port, uint32_t index, const std::vector<uint8_t>& gid) {
   if (!in_use(gid)) return std::string();
-  return text_of_gid(gid) + " of " + TRY(attribute(port, "ndevs", index), "") + " (" +
-         TRY(attribute(port, "types", index), "") + ")";
+  return text_of_gid(gid) + " of " + TRY(attribute(port, "ndevs", index)) + " (" +
+         TRY(attribute(port, "types", index)) + ")";
 }
 
 int roce_version_of(const std::string& type) {
@@ -79,13 +79,13 @@ std::optional<IpAddress> first_for_gid(const std::vector<IpAddress>& addresses) 
 
 Result<std::vector<Gid>> read_gids(const SysRoot& port) {
   std::vector<Gid> out;
-  for (const std::string& name : TRY(port.list("gids"), "").value_or(SysRoot::Names())) {
+  for (const std::string& name : TRY(port.list("gids")).value_or(SysRoot::Names())) {
     const auto index = parse_decimal(name);
-    const auto gid = index ? TRY(read_gid(port, *index), "") : std::nullopt;
+    const auto gid = index ? TRY(read_gid(port, *index)) : std::nullopt;
     if (!gid || !in_use(*gid)) continue;
     Gid one{*index, IpAddress{*gid}, 0, {}};
-    one.roce_version = roce_version_of(TRY(attribute(port, "types", *index), ""));
-    one.netdev = TRY(attribute(port, "ndevs", *index), "");
+    one.roce_version = roce_version_of(TRY(attribute(port, "types", *index)));
+    one.netdev = TRY(attribute(port, "ndevs", *index));
     out.push_back(std::move(one));
   }
   std::sort(out.begin(), out.end(), [](const Gid& a, const Gid& b) { return a.index < b.index; });
@@ -98,7 +98,7 @@ Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_
   std::vector<std::vector<uint8_t>> table;
   while (table.size() < entries) {
     const auto index = static_cast<uint32_t>(table.size());
-    auto entry = TRY(read_gid(port, index), "");
+    auto entry = TRY(read_gid(port, index));
     if (!entry) return out;
     out.has_table = true;
     if (index == 0 && in_use(*entry) && !is_link_local(IpAddress{*entry})) {
@@ -107,15 +107,15 @@ Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_
     }
     table.push_back(std::move(*entry));
     if (table.back() != gid) continue;
-    if (TRY(attribute(port, "types", index), "") != kRoceV2) continue;
-    if (TRY(attribute(port, "ndevs", index), "") != wanted.netdev) continue;
+    if (TRY(attribute(port, "types", index)) != kRoceV2) continue;
+    if (TRY(attribute(port, "ndevs", index)) != wanted.netdev) continue;
     // Default GIDs are equal, one for each type.
     const auto other =
         std::find_if(table.begin(), table.end(), [&](const auto& one) { return one != table.front(); });
     const auto types = static_cast<uint32_t>(other - table.begin());
     GidPlace place{.index = index, .expected = 2 * types - 1};
     if (place.index > place.expected)
-      place.in_the_way = TRY(describe_entry(port, place.expected, table[place.expected]), "");
+      place.in_the_way = TRY(describe_entry(port, place.expected, table[place.expected]));
     out.place = std::move(place);
     return out;
   }

@@ -17,12 +17,12 @@ bool port_of_uplink(const std::string& port) {
 }
 
 Result<> read_settings(const DeviceFolder& folder, const std::string& base, Netdev& out) {
-  out.mac = MacAddress::parse(TRY(folder.text(base + "address"), "")).value_or(MacAddress());
-  out.mtu = static_cast<uint32_t>(TRY(folder.number(base + "mtu"), "").value_or(0));
-  out.type = static_cast<uint16_t>(TRY(folder.number(base + "type"), "").value_or(0));
-  out.operstate = TRY(folder.text(base + "operstate"), "");
+  out.mac = MacAddress::parse(TRY(folder.text(base + "address"))).value_or(MacAddress());
+  out.mtu = static_cast<uint32_t>(TRY(folder.number(base + "mtu")).value_or(0));
+  out.type = static_cast<uint16_t>(TRY(folder.number(base + "type")).value_or(0));
+  out.operstate = TRY(folder.text(base + "operstate"));
   // Reading `carrier` of an interface that is administratively down gives EINVAL (net/core/net-sysfs.c).
-  const auto carrier = TRY(folder.number(base + "carrier"), "");
+  const auto carrier = TRY(folder.number(base + "carrier"));
   out.up = carrier.has_value();
   out.carrier = carrier == 1;
   return {};
@@ -33,13 +33,13 @@ Result<> read_settings(const DeviceFolder& folder, const std::string& base, Netd
 Result<std::vector<std::string>> list_netdevs(const DeviceFolder& folder, const Driver& driver) {
   std::vector<std::string> out;
   const auto add_all = [&](const std::string& below) -> Result<> {
-    for (const std::string& name : TRY(folder.list(below), "")) out.push_back(below + "/" + name);
+    for (const std::string& name : TRY(folder.list(below))) out.push_back(below + "/" + name);
     return {};
   };
-  TRY(add_all("net"), "");
+  TRY(add_all("net"));
   if (driver.name() != "virtio-pci") return out;
-  for (const std::string& child : TRY(folder.list(""), "")) {
-    if (child.starts_with("virtio")) TRY(add_all(child + "/net"), "");
+  for (const std::string& child : TRY(folder.list(""))) {
+    if (child.starts_with("virtio")) TRY(add_all(child + "/net"));
   }
   return out;
 }
@@ -47,14 +47,14 @@ Result<std::vector<std::string>> list_netdevs(const DeviceFolder& folder, const 
 Result<std::vector<Netdev>> read_netdevs(const DeviceFolder& folder, const Driver& driver,
                                          NetdevFacts wanted) {
   std::vector<Netdev> out;
-  for (const std::string& entry : TRY(list_netdevs(folder, driver), "")) {
+  for (const std::string& entry : TRY(list_netdevs(folder, driver))) {
     auto name = IfName::parse(std::string_view(entry).substr(entry.rfind('/') + 1));
     if (!name) return Error{Errc::protocol, 0, "\"" + entry + "\" is not the folder of an interface"};
     Netdev netdev;
     netdev.name = std::move(*name);
     if (wanted.dev_port)
-      netdev.dev_port = static_cast<uint32_t>(TRY(folder.number(entry + "/dev_port"), "").value_or(0));
-    if (wanted.settings) TRY(read_settings(folder, entry + "/", netdev), "");
+      netdev.dev_port = static_cast<uint32_t>(TRY(folder.number(entry + "/dev_port")).value_or(0));
+    if (wanted.settings) TRY(read_settings(folder, entry + "/", netdev));
     out.push_back(std::move(netdev));
   }
   // Listed by name.
@@ -70,8 +70,8 @@ Result<std::string> choose_uplink(const SysRoot& sys, const std::vector<std::str
   for (const std::string& name : netdevs) {
     // Both files answer EOPNOTSUPP where the driver does not support them.
     const std::string base = "sys/class/net/" + name + "/";
-    const std::string port = TRY(sys.text(base + "phys_port_name"), "").value_or("");
-    const std::string switch_id = TRY(sys.text(base + "phys_switch_id"), "").value_or("");
+    const std::string port = TRY(sys.text(base + "phys_port_name")).value_or("");
+    const std::string switch_id = TRY(sys.text(base + "phys_switch_id")).value_or("");
     if (!switch_id.empty() && port_of_uplink(port)) return name;
     if (unmarked.empty() && (port.empty() || port_of_uplink(port))) unmarked = name;
   }
@@ -80,7 +80,7 @@ Result<std::string> choose_uplink(const SysRoot& sys, const std::vector<std::str
 
 Result<std::vector<std::string>> list_uppers(const SysRoot& sys, const std::string& netdev) {
   std::vector<std::string> out;
-  for (const std::string& entry : TRY(sys.list("sys/class/net/" + netdev), "").value_or(SysRoot::Names())) {
+  for (const std::string& entry : TRY(sys.list("sys/class/net/" + netdev)).value_or(SysRoot::Names())) {
     if (entry.starts_with("upper_")) out.push_back(entry.substr(6));
   }
   return out;

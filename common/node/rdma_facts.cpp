@@ -22,13 +22,13 @@ std::string below(const std::string& folder, const std::string& name) { return f
 // ib_umad_init_port_dev() and ib_ucm_add_one() use its parent), so no other folder has to be searched.
 Result<std::vector<CharacterDevice>> read_class(const DeviceFolder& folder, const std::string& entry) {
   std::vector<CharacterDevice> out;
-  for (const std::string& name : TRY(folder.list(entry), "")) {
+  for (const std::string& name : TRY(folder.list(entry))) {
     const std::string base = below(entry, name);
     const bool has_port = entry == kMadNodes;
     CharacterDevice one;
     one.name = name;
-    one.ibdev = TRY(folder.text(base + "ibdev"), "");
-    if (has_port) one.port = TRY(folder.number(base + "port"), "").value_or(0);
+    one.ibdev = TRY(folder.text(base + "ibdev"));
+    if (has_port) one.port = TRY(folder.number(base + "port")).value_or(0);
     out.push_back(std::move(one));
   }
   return out;
@@ -42,11 +42,11 @@ std::string port_state(const std::string& text) {
 
 Result<> read_ports(const DeviceFolder& folder, RdmaFacts& out) {
   const std::string base = below(kRdmaDevices, out.name);
-  out.guid = TRY(folder.text(base + "node_guid"), "");
+  out.guid = TRY(folder.text(base + "node_guid"));
   for (uint32_t number = 1;; ++number) {
     const std::string port = rdma_port_folder(out.name, number);
-    if (!TRY(folder.exists(port), "")) return {};
-    out.ports.push_back(TRY(read_rdma_port(folder, port, number), ""));
+    if (!TRY(folder.exists(port))) return {};
+    out.ports.push_back(TRY(read_rdma_port(folder, port, number)));
   }
 }
 
@@ -69,9 +69,9 @@ RdmaPort* port_of(const CharacterDevice& node, bool lists_ports, RdmaFacts& devi
 
 // The files of each node name its device, which is needed with several devices or ports.
 Result<> assign_nodes(const DeviceFolder& folder, std::vector<RdmaFacts>& devices) {
-  const auto verbs = TRY(read_class(folder, kVerbsNodes), "");
-  const auto mads = TRY(read_class(folder, kMadNodes), "");
-  const auto ucms = TRY(read_class(folder, "infiniband_cm"), "");
+  const auto verbs = TRY(read_class(folder, kVerbsNodes));
+  const auto mads = TRY(read_class(folder, kMadNodes));
+  const auto ucms = TRY(read_class(folder, "infiniband_cm"));
   for (RdmaFacts& device : devices) {
     for (const CharacterDevice& node : verbs) {
       if (node.ibdev == device.name) device.uverbs = node.name;
@@ -92,9 +92,9 @@ Result<> assign_nodes(const DeviceFolder& folder, std::vector<RdmaFacts>& device
 // VF.
 Result<> assign_only_nodes(const DeviceFolder& folder, const std::string& verbs_node, RdmaFacts& device) {
   device.uverbs = verbs_node;
-  for (const std::string& name : TRY(folder.list(kMadNodes), ""))
+  for (const std::string& name : TRY(folder.list(kMadNodes)))
     assign_mad({name, device.name, 1}, device.ports.front());
-  const auto ucms = TRY(folder.list("infiniband_cm"), "");
+  const auto ucms = TRY(folder.list("infiniband_cm"));
   if (!ucms.empty()) device.ucm = ucms.front();
   return {};
 }
@@ -109,9 +109,9 @@ std::string rdma_port_folder(const std::string& rdma, uint32_t number) {
 Result<RdmaPort> read_rdma_port(const DeviceFolder& folder, const std::string& base, uint32_t number) {
   RdmaPort out;
   out.number = number;
-  out.state = port_state(TRY(folder.text_of_firmware(base + "state"), ""));
-  out.physical = port_state(TRY(folder.text_of_firmware(base + "phys_state"), ""));
-  out.link_layer = TRY(folder.text(base + "link_layer"), "");
+  out.state = port_state(TRY(folder.text_of_firmware(base + "state")));
+  out.physical = port_state(TRY(folder.text_of_firmware(base + "phys_state")));
+  out.link_layer = TRY(folder.text(base + "link_layer"));
   return out;
 }
 
@@ -128,14 +128,14 @@ std::optional<uint32_t> rate_mbps(const std::string& rate) {
 
 Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out) {
   RdmaPort port;
-  port.link_layer = TRY(folder.text(rdma_port_folder(out.name, 1) + "link_layer"), "");
+  port.link_layer = TRY(folder.text(rdma_port_folder(out.name, 1) + "link_layer"));
   out.ports = {std::move(port)};
   return {};
 }
 
 Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::string>& verbs_nodes,
                          std::vector<RdmaFacts>& out) {
-  for (RdmaFacts& device : out) TRY(read_ports(folder, device), "");
+  for (RdmaFacts& device : out) TRY(read_ports(folder, device));
   if (out.empty()) return {};
   if (out.size() == 1 && out.front().ports.size() == 1 && verbs_nodes.size() == 1)
     return assign_only_nodes(folder, verbs_nodes.front(), out.front());
@@ -150,7 +150,7 @@ Result<std::vector<std::string>> read_rdma_names_anywhere(const DeviceFolder& fo
                                                           const std::vector<std::string>& verbs_nodes) {
   std::vector<std::string> out;
   for (const std::string& node : verbs_nodes) {
-    std::string name = TRY(read_rdma_of_node(folder, node), "");
+    std::string name = TRY(read_rdma_of_node(folder, node));
     if (!name.empty()) out.push_back(std::move(name));
   }
   return out;

@@ -84,7 +84,7 @@ Result<std::optional<std::string>> SysRoot::text(std::string_view below, AccessT
 }
 
 Result<std::optional<int64_t>> SysRoot::number(std::string_view below) const {
-  const auto found = TRY(text(below), "");
+  const auto found = TRY(text(below));
   if (!found) return std::optional<int64_t>();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(found->data(), found->data() + found->size(), number);
@@ -104,7 +104,7 @@ Result<std::optional<std::string>> SysRoot::link_target(std::string_view below) 
 }
 
 Result<std::optional<std::string>> SysRoot::link_name(std::string_view below) const {
-  auto target = TRY(link_target(below), "");
+  auto target = TRY(link_target(below));
   if (target) target->erase(0, target->rfind('/') + 1);
   return target;
 }

@@ -27,12 +27,12 @@ std::string format_unclean(const UncleanFile& file) {
 }
 
 Result<UncleanFile> parse_unclean(std::string_view text) {
-  const Json json = TRY(Json::parse_object(text, kMaxUncleanBytes), "");
+  const Json json = TRY(Json::parse_object(text, kMaxUncleanBytes));
   ObjectReader reader(*json.as_object(), "");
-  TRY(reader.schema(kUncleanSchema), "");
+  TRY(reader.schema(kUncleanSchema));
   UncleanFile out;
-  out.boot_id = TRY(reader.text("bootId"), "").value_or("");
-  out.reasons = TRY(reader.texts("reasons"), "").value_or(std::vector<std::string>());
+  out.boot_id = TRY(reader.text("bootId")).value_or("");
+  out.reasons = TRY(reader.texts("reasons")).value_or(std::vector<std::string>());
   return out;
 }
 
@@ -43,7 +43,7 @@ Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!name.ends_with(kEnding)) continue;  // a file that is being written
-    const auto text = TRY(read_file(at->path().string(), kMaxUncleanBytes), "");
+    const auto text = TRY(read_file(at->path().string(), kMaxUncleanBytes));
     if (!text) continue;
     const std::string key = name.substr(0, std::min(name.find(kPortSeparator), name.size() - kEnding.size()));
     const auto file = parse_unclean(*text);

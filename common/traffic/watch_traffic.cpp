@@ -93,7 +93,7 @@ Json rates_json(const std::vector<DeviceRates>& rates, double seconds, int schem
 }
 
 Result<> watch_traffic(const WatchOptions& options, const WatchWorld& world) {
-  Reading before = TRY(world.read(), "");
+  Reading before = TRY(world.read());
   Summary summary;
   Result<> out;
   for (unsigned done = 0; options.count == 0 || done < options.count; ++done) {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -23,9 +23,9 @@ constexpr const char* kVfioDevices = "/dev/vfio/devices/";
 constexpr const char* kVhostNet = "/dev/vhost-net";
 constexpr const char* kTun = "/dev/net/tun";
 
-bool uses_vfio(const PciFunction& function) { return function.driver.kind() == DriverKind::vfio; }
+bool uses_vfio(const DeviceFacts& function) { return function.driver.kind() == DriverKind::vfio; }
 
-bool uses_uio(const PciFunction& function) { return function.driver.kind() == DriverKind::uio; }
+bool uses_uio(const DeviceFacts& function) { return function.driver.kind() == DriverKind::uio; }
 
 bool gets_vhost(const PoolDevice& device, const NodeFacts& node) {
   return device.vhost_net && node.vhost_net;
@@ -69,7 +69,7 @@ class NodeList {
 };
 
 void add_nodes(const PoolDevice& device, const NodeFacts& node, NodeList& out) {
-  const PciFunction& facts = device.facts;
+  const DeviceFacts& facts = device.facts;
   if (device.rdma) {
     for (const RdmaFacts& rdma : facts.rdma) {
       for (const std::string& name : rdma_nodes(rdma)) out.add(kInfiniband + name);
@@ -117,7 +117,7 @@ Json rdma_entry(const PoolDevice& device, const NodeFacts& node) {
 
 // One device's value in the _INFO variable: an object for each provider.
 Json info_entry(const ResourceConfig& resource, const PoolDevice& device, const NodeFacts& node) {
-  const PciFunction& facts = device.facts;
+  const DeviceFacts& facts = device.facts;
   Json out = Json::object();
   out.set("generic", Json::object().set("deviceID", device.id()));
   if (uses_vfio(facts)) {
@@ -289,4 +289,4 @@ Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& dev
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct DeviceInfoFile {
   std::string name;     // "nvidia.com-hostdev-0000:03:02.1-device.json"
@@ -41,4 +41,4 @@ struct NodeFacts {
 // `devices` are pool devices with facts just read. Errors: Errc::invalid for a duplicate or empty list.
 Result<Allocation> allocate(const Pool& pool, const std::vector<PoolDevice>& devices, const NodeFacts& node);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

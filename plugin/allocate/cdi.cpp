@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -90,4 +90,4 @@ std::map<std::string, std::string> cdi_annotations(const ResourceConfig& resourc
   return {{key, devices}};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // A device's name in CDI: "nvidia.com/net-pci=0000:03:02.1" as sriov-network-device-plugin does. Shared pools
 // have the kind of k8s-rdma-shared-dev-plugin, and the resource in the name, because several of them may have
@@ -27,4 +27,4 @@ void use_cdi(const ResourceConfig& resource, const std::string& cni_folder, Allo
 std::map<std::string, std::string> cdi_annotations(const ResourceConfig& resource,
                                                    const std::vector<std::string>& cdi_devices);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

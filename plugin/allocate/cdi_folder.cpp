@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace fs = std::filesystem;
 
@@ -71,7 +71,7 @@ Result<std::set<std::string>> devices_of_bundles(const KnownDevices& known) {
   for (const auto& [resource, units] : known.in_use.resources) {
     for (const auto& [id, container] : units) {
       if (!is_unit(id)) continue;
-      for (const AllocatedUnit& unit : TRY(read_allocated_units(known.run_dir, id), "")) {
+      for (const AllocatedUnit& unit : TRY(read_allocated_units(known.run_dir, id))) {
         if (unit.resource != resource) continue;
         for (const DeviceId& device : unit.devices) out.insert(device.text());
       }
@@ -102,7 +102,7 @@ Result<> open_cdi_folder(const std::string& folder) {
     std::error_code gone;
     const auto written = fs::last_write_time(folder + "/" + name, gone);
     if (!gone && fs::file_time_type::clock::now() - written > kAbandoned)
-      TRY(remove_file(folder + "/" + name), "");
+      TRY(remove_file(folder + "/" + name));
   }
   return {};
 }
@@ -143,4 +143,4 @@ std::vector<std::string> find_unread_specs(const std::string& folder,
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Creates it, and removes the incomplete files of killed processes. An error names the folder and the remedy.
 Result<> open_cdi_folder(const std::string& folder);
@@ -43,4 +43,4 @@ std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder,
 std::vector<std::string> find_unread_specs(const std::string& folder,
                                            const std::function<bool(const std::string& device_id)>& in_use);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -31,10 +31,10 @@ Result<NodeFacts> read_node(const AllocatePlaces& places, const ResourceConfig& 
   const SysRoot& sys = places.sys;
   NodeFacts out;
   out.run_folder = places.run_dir;
-  out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
-  out.verbs = TRY(sys.exists("sys/class/infiniband_verbs"), "");
-  out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
-  out.iommufd = resource.iommufd && TRY(has_device_node(sys, "iommu"), "");
+  out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"));
+  out.verbs = TRY(sys.exists("sys/class/infiniband_verbs"));
+  out.vhost_net = TRY(has_device_node(sys, "vhost-net")) && TRY(has_device_node(sys, "net/tun"));
+  out.iommufd = resource.iommufd && TRY(has_device_node(sys, "iommu"));
   const std::string check = places.cni_dir + "/" + kCheckProgram;
   // A mount without a source would stop the container.
   if (resource.mount_check && TRY(sys.exists(check.substr(1)), "mountCheck")) out.check_program = check;
@@ -42,7 +42,7 @@ Result<NodeFacts> read_node(const AllocatePlaces& places, const ResourceConfig& 
 }
 
 // What extraDeviceNodes means for one device: "/dev/knem" itself, "cxi/*" what the device's folder cxi names.
-Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource, const PciFunction& function,
+Result<std::vector<std::string>> find_extra_nodes(const ResourceConfig& resource, const DeviceFacts& function,
                                                   const SysRoot& sys) {
   std::vector<std::string> out;
   for (const std::string& wanted : resource.extra_nodes) {
@@ -83,7 +83,7 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
                    ErrorId::bundle_incomplete};
     for (const PoolDevice* device : unit->devices) {
       if (!seen.insert(device->id()).second) continue;
-      auto fresh = TRY(read_device(pool, *device, sys), "");
+      auto fresh = TRY(read_device(pool, *device, sys));
       const bool usable = fresh && !(any_will_do && fresh->facts.rdma.empty());
       if (usable) out.push_back(std::move(*fresh));
       if (!usable && !any_will_do)
@@ -103,7 +103,7 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
 Result<std::vector<Allocation>> compute(const PublishedPool& pool,
                                         const std::vector<std::vector<std::string>>& containers,
                                         const AllocatePlaces& places) {
-  const NodeFacts node = TRY(read_node(places, pool->config), "");
+  const NodeFacts node = TRY(read_node(places, pool->config));
   std::set<std::string> asked;
   std::vector<Allocation> out;
   for (const std::vector<std::string>& ids : containers) {
@@ -118,7 +118,7 @@ Result<std::vector<Allocation>> compute(const PublishedPool& pool,
         return Error{Errc::not_found, 0, pool->resource() + ": device '" + id + "' is not in the pool",
                      ErrorId::not_advertised};
     }
-    const auto devices = TRY(read_devices(*pool, wanted, places.sys), "");
+    const auto devices = TRY(read_devices(*pool, wanted, places.sys));
     out.push_back(TRY(allocate(*pool, devices, node), "work out what the container gets"));
   }
   return out;
@@ -128,7 +128,7 @@ Result<std::vector<Allocation>> compute(const PublishedPool& pool,
 Result<> make_public_folder(const std::string& path) {
   struct stat there {};
   if (::stat(path.c_str(), &there) == 0) return {};
-  TRY(make_folder(path, 0755), "");
+  TRY(make_folder(path, 0755));
   if (::chmod(path.c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + path);
   return {};
 }
@@ -141,9 +141,9 @@ Result<> make_pod_files(const Allocation& allocation, const AllocatePlaces& plac
     if (places.cdi_dir.empty()) folders.push_back(device_files_folder(places.run_dir, device));
   }
   for (const std::string& folder : folders) {
-    TRY(make_public_folder(folder), "");
-    for (const char* file : {kUcxFile, kPodFile}) TRY(remove_file(folder + "/" + file), "");
-    TRY(write_file(folder + "/" + kNcclFile, "", 0644, Durability::renamed), "");
+    TRY(make_public_folder(folder));
+    for (const char* file : {kUcxFile, kPodFile}) TRY(remove_file(folder + "/" + file));
+    TRY(write_file(folder + "/" + kNcclFile, "", 0644, Durability::renamed));
   }
   return {};
 }
@@ -200,7 +200,7 @@ class Written {
   // one that cannot be found out about.
   Result<> write_spec(const CdiSpec& spec) {
     const bool was_there = ::access(spec_path(spec).c_str(), F_OK) == 0 || errno != ENOENT;
-    TRY(put_cdi_spec(places_.cdi_dir, spec), "");
+    TRY(put_cdi_spec(places_.cdi_dir, spec));
     if (!was_there) files_.push_back(spec_path(spec));
     return {};
   }
@@ -220,7 +220,7 @@ Result<> write_bundles(const PublishedPool& pool, const std::vector<std::vector<
       AllocatedUnit unit{id, pool->resource(), {}};
       for (const PoolDevice* device : pool.find_unit(id)->devices)
         unit.devices.push_back(TRY(DeviceId::parse(device->id()), id));
-      TRY(written.write(unit), "");
+      TRY(written.write(unit));
     }
   }
   return {};
@@ -236,7 +236,7 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
         Errc::invalid, 0,
         "memlock of " + pool->resource() +
             " needs CDI, whose specs carry its hook: start vfrail with --use-cdi, or remove the key"};
-  auto allocations = TRY(compute(pool, containers, places), "");
+  auto allocations = TRY(compute(pool, containers, places));
   for (Allocation& allocation : allocations) {
     if (!places.cdi_dir.empty()) use_cdi(pool->config, places.cni_dir, allocation);
   }
@@ -247,13 +247,13 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
   for (const Allocation& allocation : allocations) {
     if (pool->config.pod_files.any())
       TRY(with_id(ErrorId::pod_files, make_pod_files(allocation, places)), "make the default files of pods");
-    TRY(written.write(allocation), "");
+    TRY(written.write(allocation));
   }
-  TRY(write_bundles(pool, containers, written), "");
+  TRY(write_bundles(pool, containers, written));
   written.keep();
   std::vector<ContainerEdits> out;
   for (Allocation& allocation : allocations) out.push_back(std::move(allocation.edits));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

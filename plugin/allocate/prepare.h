@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct AllocatePlaces {
   SysRoot sys;                       // the node
@@ -31,4 +31,4 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

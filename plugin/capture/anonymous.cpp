@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::string Anonymous::fib_trie(std::string_view text) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

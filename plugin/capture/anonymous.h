@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Anonymous {
  public:
@@ -29,4 +29,4 @@ class Anonymous {
   std::map<std::string, std::string, std::less<>> known_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

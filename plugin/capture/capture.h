@@ -8,9 +8,9 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Creates `folder`; Errc::exists if it exists and is not empty. An error leaves what was copied so far.
 Result<> capture(const SysRoot& sys, const std::string& folder);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -1,6 +1,6 @@
 #include "plugin/config/config.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 bool shares(const ResourceConfig& resource) {
   return resource.unit == UnitKind::shared || resource.unit == UnitKind::shared_one;
@@ -13,4 +13,4 @@ const char* type_name(DeviceType type) {
 
 std::string SkippedEntry::text() const { return text_with_id(reason, id); }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

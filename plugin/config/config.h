@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // One selector object. Fields are ANDed, the values of a field ORed, an empty list selects everything.
 struct Selector {
@@ -144,4 +144,4 @@ std::string env_name(const ResourceConfig& resource);
 // A unix socket's path has at most 107 bytes (sun_path, unix(7)); the folder counts.
 Result<> check_socket_path(const ResourceConfig& resource, std::string_view folder);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -129,4 +129,4 @@ const ResourceConfig* found_shadowing(const Config& before, const ResourceConfig
   return at == before.resources.end() ? nullptr : &*at;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

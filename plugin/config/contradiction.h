@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Why no function can match, as a sentence; empty if one can.
 std::string contradiction(const Selector& selector, DeviceType type);
@@ -17,4 +17,4 @@ bool implies(const Selector& narrow, const Selector& wide);
 // The resource among the earlier ones that has every device which `resource` selects; null if there is none.
 const ResourceConfig* found_shadowing(const Config& before, const ResourceConfig& resource);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::string device_range_fault(std::string_view entry) {
   return fault;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

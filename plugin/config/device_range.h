@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Whether one entry selects VF `index` of the PF with that `name`, which is empty for the PF itself. A VF
 // whose index is not known (-1) is selected by an entry without '#'. The name is compared without regard to
@@ -24,4 +24,4 @@ bool device_range_is_empty(std::string_view entry);
 // What is wrong with an entry, as a sentence for a warning; empty if nothing is.
 std::string device_range_fault(std::string_view entry);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

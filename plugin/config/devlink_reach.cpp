@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -33,17 +33,17 @@ std::vector<std::string> resources_with_ddp(const Config& config) {
 }
 
 // devlink is asked for the function, then for its PF.
-bool reports_no_ddp(const PciFunction& function, const Inventory& inventory) {
+bool reports_no_ddp(const DeviceFacts& function, const Inventory& inventory) {
   if (!function.ddp_profile.empty()) return false;
   if (function.driver.name() == kWithoutDdpVersion) return true;
   return function.pf &&
-         std::any_of(inventory.functions.begin(), inventory.functions.end(), [&](const PciFunction& other) {
+         std::any_of(inventory.functions.begin(), inventory.functions.end(), [&](const DeviceFacts& other) {
            return other.id == DeviceId(*function.pf) && other.driver.name() == kWithoutDdpVersion;
          });
 }
 
 // Whether the selector's other conditions select it.
-bool misses_ddp_alone(const Selector& selector, const PciFunction& function) {
+bool misses_ddp_alone(const Selector& selector, const DeviceFacts& function) {
   Selector others = selector;
   others.lists.erase(kDdpProfiles);
   return compares_ddp(selector) && selects(others, function);
@@ -74,7 +74,7 @@ std::vector<std::string> find_ddp_gaps(const Config& config, const Inventory& in
   std::vector<std::string> out;
   for (const ResourceConfig& resource : config.resources) {
     std::vector<std::string> ids;
-    for (const PciFunction& function : inventory.functions) {
+    for (const DeviceFacts& function : inventory.functions) {
       const bool misses =
           std::any_of(resource.selectors.begin(), resource.selectors.end(),
                       [&](const Selector& selector) { return misses_ddp_alone(selector, function); });
@@ -97,4 +97,4 @@ std::vector<std::string> describe_ddp_reach(const Config& config) {
           "not report it (i40e), and none where devlink is not asked (outside the host's network namespace)"};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // A sentence if any of the resources needs devlink's health reporters and devlink cannot be queried, and one
 // if any selects by DDP packages.
@@ -21,4 +21,4 @@ std::vector<std::string> find_ddp_gaps(const Config& config, const Inventory& in
 // The same where no node is known.
 std::vector<std::string> describe_ddp_reach(const Config& config);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 void ignore_foreign_fields(ResourceConfig& resource, const ObjectReader& reader, ConfigWarnings& warnings) {
   for (const SelectorField& field : selector_fields()) {
@@ -24,4 +24,4 @@ void ignore_foreign_fields(ResourceConfig& resource, const ObjectReader& reader,
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

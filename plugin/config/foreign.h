@@ -5,10 +5,10 @@
 #include "plugin/config/config.h"
 #include "plugin/config/warnings.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Empties such fields in every selector, with a warning for each; a mistake if it was to narrow the
 // selection. `reader` has the key "selectors".
 void ignore_foreign_fields(ResourceConfig& resource, const ObjectReader& reader, ConfigWarnings& warnings);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <map>
 #include <sys/un.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -105,4 +105,4 @@ Result<> check_socket_path(const ResourceConfig& resource, std::string_view fold
                    "; a shorter resourceName or resourcePrefix is needed"};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

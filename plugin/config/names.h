@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ResourceConfig;
 
@@ -19,4 +19,4 @@ Result<> check_resource_prefix(std::string_view prefix);
 // alone: a prefix has no '_'.
 void make_sockets_distinct(std::vector<ResourceConfig>& resources);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -2,7 +2,7 @@
 
 #include "plugin/config/selector_table.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -19,8 +19,8 @@ Result<Selector> read_selector(const Json& json, const std::string& path, Config
   ObjectReader reader(*json.as_object(), path, json.line());
   SelectorInput input{reader, warnings, depth};
   Selector out;
-  for (const SelectorField& field : selector_fields()) TRY(field.parse(input, out), "");
-  TRY(warnings.unknown_keys(reader, KeyPlace::selector), "");
+  for (const SelectorField& field : selector_fields()) TRY(field.parse(input, out));
+  TRY(warnings.unknown_keys(reader, KeyPlace::selector));
   const std::string empty = first_empty_list(*json.as_object());
   if (depth == 0 && !empty.empty() && selects_every_function(out))
     warnings.mistake(
@@ -39,7 +39,7 @@ Error no_object(const std::string& path, const char* wanted, const Json& value) 
 Result<std::vector<Selector>> parse_selectors(const Json& value, const std::string& path,
                                               ConfigWarnings& warnings, int depth) {
   if (value.as_object() != nullptr)
-    return std::vector<Selector>{TRY(read_selector(value, path, warnings, depth), "")};
+    return std::vector<Selector>{TRY(read_selector(value, path, warnings, depth))};
   const Json::Array* list = value.as_array();
   if (list == nullptr) return no_object(path, "an object or a list of objects", value);
   if (list->empty())
@@ -50,7 +50,7 @@ Result<std::vector<Selector>> parse_selectors(const Json& value, const std::stri
     const std::string entry = path + "[" + std::to_string(i) + "]";
     const Json& one = (*list)[i];
     if (one.as_object() == nullptr) return no_object(entry, "an object", one);
-    out.push_back(TRY(read_selector(one, entry, warnings, depth), ""));
+    out.push_back(TRY(read_selector(one, entry, warnings, depth)));
   }
   return out;
 }
@@ -61,4 +61,4 @@ const std::vector<std::string>& Selector::list(std::string_view key) const {
   return at == lists.end() ? kNone : at->second;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

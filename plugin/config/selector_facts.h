@@ -6,29 +6,29 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // "none" for an empty text.
 std::string or_none(std::string text);
 
 // For messages: the value of the function.
-std::string found_pf_name(const PciFunction& function);
-std::string found_root_device(const PciFunction& function);
-std::string found_subsystem(const PciFunction& function);
-std::string found_link_type(const PciFunction& function);
+std::string found_pf_name(const DeviceFacts& function);
+std::string found_root_device(const DeviceFacts& function);
+std::string found_subsystem(const DeviceFacts& function);
+std::string found_link_type(const DeviceFacts& function);
 
 // The interface of a virtio device is that of the virtioN below it, where the peers do not search: a list of
 // link types does not select it.
-std::string compared_link_type(const PciFunction& function);
+std::string compared_link_type(const DeviceFacts& function);
 
 // Of its own netdevs and RDMA devices, as far as they are in the host.
-std::vector<std::string> net_names(const PciFunction& function);
-std::vector<std::string> macs(const PciFunction& function);
-std::vector<std::string> link_states(const PciFunction& function);
-std::vector<std::string> rdma_names(const PciFunction& function);
+std::vector<std::string> net_names(const DeviceFacts& function);
+std::vector<std::string> macs(const DeviceFacts& function);
+std::vector<std::string> link_states(const DeviceFacts& function);
+std::vector<std::string> rdma_names(const DeviceFacts& function);
 
 // Empty: none.
-std::string numa_text(const PciFunction& function);
-std::string aux_type(const PciFunction& function);  // "sf"
+std::string numa_text(const DeviceFacts& function);
+std::string aux_type(const DeviceFacts& function);  // "sf"
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <fnmatch.h>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -84,4 +84,4 @@ const SelectorForm kRdmaDeviceForm{rdma_pattern, "a name of an RDMA device has a
 const SelectorForm kNameForm{non_empty, "it is empty"};
 const SelectorForm kAnyForm{anything, ""};
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct SelectorForm {
   bool (*can_match)(std::string_view value);
@@ -25,4 +25,4 @@ extern const SelectorForm kRdmaDeviceForm;  // of rdmaDevices, which are pattern
 extern const SelectorForm kNameForm;        // not empty
 extern const SelectorForm kAnyForm;
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

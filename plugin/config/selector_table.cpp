@@ -11,13 +11,13 @@
 #include <fnmatch.h>
 #include <iterator>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 using Texts = std::vector<std::string>;
 using Types = std::vector<DeviceType>;
-using F = const PciFunction&;
+using F = const DeviceFacts&;
 
 // NetDeviceSelectors, AuxNetDeviceSelectors and AccelDeviceSelectors in pkg/types/types.go of the peer;
 // acpiIndexes of an auxNetDevice are read there and never compared (auxNetDeviceProvider.go).
@@ -51,7 +51,7 @@ void remark_values(SelectorInput& input, const char* key, const Texts& values, C
 }
 
 Result<> parse_list(SelectorInput& input, const char* key, const SelectorForm& form, Texts& out) {
-  Texts values = TRY(input.warnings.read_texts(input.reader, key), "");
+  Texts values = TRY(input.warnings.read_texts(input.reader, key));
   remark_values(input, key, values, form.can_match, form.wanted);
   std::move(values.begin(), values.end(), std::back_inserter(out));
   return {};
@@ -96,8 +96,8 @@ SelectorField list(const FieldText& words, Types types, const SelectorForm& form
   SelectorField out = field(words, std::move(types));
   out.parse = [words, &form](SelectorInput& input, Selector& selector) -> Result<> {
     Texts values;
-    TRY(parse_list(input, words.key, form, values), "");
-    if (*words.alias != '\0') TRY(parse_list(input, words.alias, form, values), "");
+    TRY(parse_list(input, words.key, form, values));
+    if (*words.alias != '\0') TRY(parse_list(input, words.alias, form, values));
     if (!values.empty()) selector.lists[words.key] = std::move(values);
     return {};
   };
@@ -146,7 +146,7 @@ SelectorField ranges(const FieldText& words, const SelectorForm& name_form, Name
       },
       found);
   out.parse = [words, &name_form, parse = out.parse](SelectorInput& input, Selector& selector) -> Result<> {
-    TRY(parse(input, selector), "");
+    TRY(parse(input, selector));
     const Texts& values = selector.list(words.key);
     const bool never = std::all_of(values.begin(), values.end(), device_range_is_empty);
     for (const std::string& value : values) {
@@ -198,7 +198,7 @@ std::string found_index(F function) {
 SelectorField numa_field(const FieldText& words) {
   SelectorField out = exact(words, kEvery, kAnyForm, numa_text);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
-    const Json::Array* values = TRY(input.reader.array(words.key), "");
+    const Json::Array* values = TRY(input.reader.array(words.key));
     for (size_t i = 0; values != nullptr && i < values->size(); ++i) {
       const auto number = (*values)[i].as_int();
       if (number == nullptr || *number < 0) {
@@ -216,7 +216,7 @@ SelectorField numa_field(const FieldText& words) {
 SelectorField flag(const FieldText& words, Types types, bool Selector::*value) {
   SelectorField out = field(words, std::move(types));
   out.parse = [words, value](SelectorInput& input, Selector& selector) -> Result<> {
-    selector.*value = TRY(input.reader.boolean(words.key), "").value_or(false);
+    selector.*value = TRY(input.reader.boolean(words.key)).value_or(false);
     return {};
   };
   out.is_set = [value](const Selector& selector) { return selector.*value; };
@@ -239,7 +239,7 @@ SelectorField vdpa_field(const FieldText& words) {
   SelectorField out = field(words, kNet);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
     std::string& type = selector.vdpa_type;
-    type = TRY(input.reader.text(words.key), "").value_or("");
+    type = TRY(input.reader.text(words.key)).value_or("");
     if (!type.empty() && type != "virtio" && type != "vhost")
       input.warnings.mistake(input.reader, words.key,
                              "\"" + type + "\" can never match: there are \"virtio\" and \"vhost\"");
@@ -262,7 +262,7 @@ SelectorField vdpa_field(const FieldText& words) {
 SelectorField pf_field(const FieldText& words) {
   SelectorField out = field(words, kEvery);
   out.parse = [words](SelectorInput& input, Selector& selector) -> Result<> {
-    selector.is_pf = TRY(input.reader.boolean(words.key), "");
+    selector.is_pf = TRY(input.reader.boolean(words.key));
     return {};
   };
   out.is_set = [](const Selector& selector) { return selector.is_pf.has_value(); };
@@ -282,7 +282,7 @@ SelectorField not_field(const FieldText& words) {
     if (others == nullptr) return {};
     if (input.depth == kMaxDepth) return input.reader.error(words.key, "too many of them within each other");
     selector.none_of =
-        TRY(parse_selectors(*others, input.reader.path(words.key), input.warnings, input.depth + 1), "");
+        TRY(parse_selectors(*others, input.reader.path(words.key), input.warnings, input.depth + 1));
     return {};
   };
   out.is_set = [](const Selector& selector) { return !selector.none_of.empty(); };
@@ -377,7 +377,7 @@ bool selects_every_function(const Selector& selector) {
                       [&](const SelectorField& field) { return field.matches && field.is_set(selector); });
 }
 
-bool selects(const Selector& selector, const PciFunction& function) {
+bool selects(const Selector& selector, const DeviceFacts& function) {
   const auto& fields = selector_fields();
   return std::all_of(fields.begin(), fields.end(), [&](const SelectorField& field) {
     return !field.matches || !field.is_set(selector) || field.matches(selector, function);
@@ -394,4 +394,4 @@ std::string selectors_document() {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The source of a row's value.
 struct SelectorInput {
@@ -32,9 +32,9 @@ struct SelectorField {
   std::function<bool(const Selector&)> is_set;
   std::function<void(Selector&)> clear;
   // Empty: no filter.
-  std::function<bool(const Selector&, const PciFunction&)> matches;
+  std::function<bool(const Selector&, const DeviceFacts&)> matches;
   std::function<std::string(const Selector&)> wanted;    // "one of [15b3, 8086]"
-  std::function<std::string(const PciFunction&)> found;  // "14e4", "none"
+  std::function<std::string(const DeviceFacts&)> found;  // "14e4", "none"
 };
 
 // The peer's fields in the peer's order, so that the reason is the one its users know; then those of vfrail.
@@ -47,9 +47,9 @@ const std::vector<std::string>& selector_keys();
 bool selects_every_function(const Selector& selector);
 
 // Whether every field that is set matches.
-bool selects(const Selector& selector, const PciFunction& function);
+bool selects(const Selector& selector, const DeviceFacts& function);
 
 // The table of plugin/README.md: a line for each field, in Markdown.
 std::string selectors_document();
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

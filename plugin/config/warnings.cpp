@@ -7,7 +7,7 @@
 #include <cctype>
 #include <strings.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -74,7 +74,7 @@ void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, st
 }
 
 Result<std::vector<std::string>> ConfigWarnings::read_texts(ObjectReader& reader, std::string_view key) {
-  auto out = TRY(reader.texts(key, ObjectReader::NullText::empty), "").value_or(std::vector<std::string>());
+  auto out = TRY(reader.texts(key, ObjectReader::NullText::empty)).value_or(std::vector<std::string>());
   for (size_t i = 0; i < out.size(); ++i) {
     if ((*reader.value(key)->as_array())[i].is_null())
       remark(reader, std::string(key) + "[" + std::to_string(i) + "]",
@@ -100,4 +100,4 @@ Result<> ConfigWarnings::unknown_keys(ObjectReader& reader, KeyPlace place) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

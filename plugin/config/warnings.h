@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 enum class KeyPlace : uint8_t { top_level, resource, health, selector };
 
@@ -43,4 +43,4 @@ class ConfigWarnings {
 // Exactly, including case.
 bool is_selector_name(const std::string& key);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

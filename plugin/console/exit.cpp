@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 int fail(Exit code, const Error& error) {
   std::cerr << "vfrail: " << escaped(error.text_with_id()) << "\n";
@@ -29,4 +29,4 @@ std::string escaped_lines(const std::string& text) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

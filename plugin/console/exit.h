@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 enum Exit : uint8_t { kDone = 0, kFailed = 1, kWrongConfig = 2 };
 
@@ -18,4 +18,4 @@ int answer(const std::string& text);
 // Escapes a text of others for a terminal; our line ends stay.
 std::string escaped_lines(const std::string& text);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::string draw(const std::vector<Column>& columns, const std::vector<std::vect
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 using Row = std::vector<std::string>;
 
@@ -34,4 +34,4 @@ struct TableStyle {
 std::string draw(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows,
                  const TableStyle& style, std::vector<std::string>& hidden);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

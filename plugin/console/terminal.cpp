@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -72,4 +72,4 @@ size_t display_width(const std::string& text) {
   }));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct Terminal {
   size_t width = 80;  // columns; 0: lines end where they end
@@ -22,4 +22,4 @@ std::string wrapped(const std::string& text, size_t width, size_t indent);
 // Columns that a text takes: its characters, each of them one wide.
 size_t display_width(const std::string& text);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
-std::string describe(const PciFunction& function) {
+std::string describe(const DeviceFacts& function) {
   // Of a PF in switchdev mode the others are its VFs' representors.
   std::vector<std::string> names = function.netdev_names();
   names.resize(std::min<size_t>(names.size(), 1));
@@ -18,7 +18,7 @@ std::string describe(const PciFunction& function) {
 
 bool has_rdma(const Inventory& inventory) {
   return std::any_of(inventory.functions.begin(), inventory.functions.end(),
-                     [](const PciFunction& function) { return function.rdma_capable; });
+                     [](const DeviceFacts& function) { return function.rdma_capable; });
 }
 
 std::optional<std::pair<int, int>> parse_release(std::string_view release) {
@@ -31,10 +31,10 @@ std::optional<std::pair<int, int>> parse_release(std::string_view release) {
   return out;
 }
 
-bool serves_host(const PciFunction& function) {
+bool serves_host(const DeviceFacts& function) {
   return std::any_of(function.host_use.begin(), function.host_use.end(), [](const HostUseFact& fact) {
     return fact.kind == HostUseFact::Kind::default_route || fact.kind == HostUseFact::Kind::member;
   });
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The first network namespace alone has it (net_core_table in net/core/sysctl_net_core.c): proc/sys/net shows
 // the reader's namespace, whose interfaces can have the names of the host's.
@@ -51,12 +51,12 @@ const NodeChecks& kubernetes_checks();    // kubelet, CNI, the container runtime
 inline constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
 
 // "0000:4b:00.0 (ibp75s0, mlx5_0)".
-std::string describe(const PciFunction& function);
+std::string describe(const DeviceFacts& function);
 bool has_rdma(const Inventory& inventory);
 // "6.1.0-13-amd64" is {6, 1}; no value: it is not a release of Linux.
 std::optional<std::pair<int, int>> parse_release(std::string_view release);
 // Whether the host depends on it: its default route, or a member of a bond or bridge. A mere address is not a
 // reason to keep it from pods.
-bool serves_host(const PciFunction& function);
+bool serves_host(const DeviceFacts& function);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

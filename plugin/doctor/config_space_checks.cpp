@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -55,7 +55,7 @@ class ConfigSpace {
 
 // No value: not there (a captured tree has none), or only its beginning can be read.
 Result<std::optional<ConfigSpace>> read_config_space(const SysRoot& sys, const std::string& address) {
-  auto bytes = TRY(sys.text("sys/bus/pci/devices/" + address + "/config"), "");
+  auto bytes = TRY(sys.text("sys/bus/pci/devices/" + address + "/config"));
   if (!bytes || bytes->size() <= 64) return std::optional<ConfigSpace>();
   return std::optional(ConfigSpace(*std::move(bytes)));
 }
@@ -64,7 +64,7 @@ CheckResults no_config_space() {
   return {{Finding::unknown, "PCI configuration space cannot be read: run as root on the node"}};
 }
 
-bool is_near(const PciFunction& function, const Gpu& gpu) {
+bool is_near(const DeviceFacts& function, const Gpu& gpu) {
   return function.rdma_capable && !function.is_vf() && !function.manages_nvlink &&
          distance(place_of(gpu), place_of(function)) <= Distance::pxb;
 }
@@ -84,7 +84,7 @@ std::vector<std::string> bridges_between(const std::vector<std::string>& a,
 Result<CheckResults> check_access_control(const CheckedNode& node) {
   std::set<std::string> bridges;
   for (const Gpu& gpu : node.inventory.gpus) {
-    for (const PciFunction& function : node.inventory.functions) {
+    for (const DeviceFacts& function : node.inventory.functions) {
       if (!is_near(function, gpu)) continue;
       for (std::string& bridge : bridges_between(gpu.pcie_path, function.pcie_path))
         bridges.insert(std::move(bridge));
@@ -92,7 +92,7 @@ Result<CheckResults> check_access_control(const CheckedNode& node) {
   }
   std::vector<std::string> redirecting;
   for (const std::string& bridge : bridges) {
-    const auto space = TRY(read_config_space(node.sys, bridge), "");
+    const auto space = TRY(read_config_space(node.sys, bridge));
     if (!space) return no_config_space();
     const auto at = space->extended_capability(kAccessControl);
     if (at && (space->word(*at + kAccessControlControl) & kRedirects) != 0) redirecting.push_back(bridge);
@@ -106,12 +106,12 @@ Result<CheckResults> check_access_control(const CheckedNode& node) {
 
 Result<CheckResults> check_transfers(const CheckedNode& node) {
   std::map<std::string, std::vector<std::string>> found;  // by what it is
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     const auto& gpus = node.inventory.gpus;
     const bool near =
         std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return is_near(function, gpu); });
     if (!near) continue;
-    const auto space = TRY(read_config_space(node.sys, function.address.text()), "");
+    const auto space = TRY(read_config_space(node.sys, function.address.text()));
     if (!space) return no_config_space();
     const auto at = space->capability(kPciExpress);
     if (!at) continue;
@@ -139,4 +139,4 @@ const NodeChecks& config_space_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,13 +14,13 @@
 
 #include <linux/netlink.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 // The kernel answers for the interfaces of our own network namespace, which may not be the host's.
 Result<ReadDcb> open_dcb(const std::string& root) {
-  if (!is_live(root) || !TRY(SysRoot().exists(kOfHostAlone), "")) return ReadDcb();
+  if (!is_live(root) || !TRY(SysRoot().exists(kOfHostAlone))) return ReadDcb();
   auto socket = std::make_shared<NlSocket>(TRY(NlSocket::open(NETLINK_ROUTE), "open netlink"));
   return ReadDcb([socket](const std::string& interface) { return read_dcb(*socket, interface); });
 }
@@ -76,4 +76,4 @@ int doctor(const DoctorOptions& options) {
   return reaches(reports, options.fail_on) || !std::cout ? 1 : 0;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // All of them, by id. A new check is a new row in one of the lists.
 std::vector<NodeCheck> node_checks();
@@ -30,4 +30,4 @@ struct DoctorOptions {
 // wrong.
 int doctor(const DoctorOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <array>
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -22,10 +22,10 @@ bool is_of_linux(const std::string& version) {
 
 // Of two origins, one module uses structures that the other does not have.
 Result<CheckResults> check_driver_origin(const CheckedNode& node) {
-  if (!TRY(node.sys.exists("sys/module/mlx5_core"), "") || !TRY(node.sys.exists("sys/module/mlx5_ib"), ""))
+  if (!TRY(node.sys.exists("sys/module/mlx5_core")) || !TRY(node.sys.exists("sys/module/mlx5_ib")))
     return CheckResults();
-  const std::string core = TRY(node.sys.text("sys/module/mlx5_core/version"), "").value_or("");
-  const std::string ib = TRY(node.sys.text("sys/module/mlx5_ib/version"), "").value_or("");
+  const std::string core = TRY(node.sys.text("sys/module/mlx5_core/version")).value_or("");
+  const std::string ib = TRY(node.sys.text("sys/module/mlx5_ib/version")).value_or("");
   if (is_of_linux(core) && is_of_linux(ib)) return CheckResults();
   const auto origin = [](const std::string& version) { return is_of_linux(version) ? "of Linux" : version; };
   if (core != ib)
@@ -43,7 +43,7 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
   CheckResults out;
   size_t ports = 0;
   size_t counters_read = 0;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (function.is_vf()) continue;
     const DeviceFolder folder(node.sys, function.id);
     for (const RdmaFacts& rdma : function.rdma) {
@@ -52,7 +52,7 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
         std::vector<std::string> counted_errors;
         ++ports;
         for (const char* error : kErrors) {
-          const auto count = TRY(folder.number(counters + error), "");
+          const auto count = TRY(folder.number(counters + error));
           counters_read += count ? 1 : 0;
           if (count.value_or(0) > 0) counted_errors.push_back(error + (" " + std::to_string(*count)));
         }
@@ -71,17 +71,17 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
 
 // As devlink names the port of one: "pf0vf3", "c1pf0vf3" (__devlink_port_phys_port_name_get()).
 Result<bool> is_representor(const SysRoot& sys, const std::string& interface) {
-  const std::string name = TRY(sys.text("sys/class/net/" + interface + "/phys_port_name"), "").value_or("");
+  const std::string name = TRY(sys.text("sys/class/net/" + interface + "/phys_port_name")).value_or("");
   return name.find("pf") != std::string::npos && name.find("vf") != std::string::npos;
 }
 
 // In switchdev mode a VF has traffic through its representor alone (Documentation/networking/switchdev.rst).
 Result<CheckResults> check_representors(const CheckedNode& node) {
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     std::vector<std::string> down;
     for (const Netdev& netdev : function.netdevs) {
-      if (!netdev.up && TRY(is_representor(node.sys, netdev.name), "")) down.push_back(netdev.name);
+      if (!netdev.up && TRY(is_representor(node.sys, netdev.name))) down.push_back(netdev.name);
     }
     if (down.empty()) continue;
     out.push_back(
@@ -99,9 +99,9 @@ Result<CheckResults> check_representors(const CheckedNode& node) {
 
 Result<CheckResults> check_vf_interrupts(const CheckedNode& node) {
   std::map<std::string, std::pair<size_t, std::vector<std::string>>> few;  // by PF; how many, of which
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (!function.is_vf() || function.driver.is_user_space()) continue;
-    const auto vectors = TRY(DeviceFolder(node.sys, function.id).list("msi_irqs"), "").size();
+    const auto vectors = TRY(DeviceFolder(node.sys, function.id).list("msi_irqs")).size();
     if (vectors == 0 || vectors > kFewVectors) continue;
     auto& [count, vfs] = few[function.pf->text()];
     count = vectors;
@@ -131,4 +131,4 @@ const NodeChecks& driver_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -112,7 +112,7 @@ Result<std::string> explain_id(const ExplainIdOptions& options, size_t width) {
   }
   if (const std::string id = pod_check(options.id); !id.empty())
     return is_a_check(id, "a check of a pod", "vfrail-check explain " + id);
-  const Rows rows = TRY(find_rows(options.id), "");
+  const Rows rows = TRY(find_rows(options.id));
   if (options.json) return as_json(rows).pretty() + "\n";
   if (options.id.empty()) return error_list();
   std::string out;
@@ -142,4 +142,4 @@ std::string errors_document() {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

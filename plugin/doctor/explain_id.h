@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ExplainIdOptions {
   std::string id;  // empty: all of them
@@ -26,4 +26,4 @@ int explain(const ExplainIdOptions& options);
 // All of them, as manifests/TROUBLESHOOTING.md has them.
 std::string errors_document();
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

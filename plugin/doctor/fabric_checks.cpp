@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr size_t kMaxPartitions = 1024;
 using Partitions = std::set<uint16_t>;  // without the membership bit
 
 struct ActivePort {
-  const PciFunction* function;
+  const DeviceFacts* function;
   const RdmaFacts* rdma;
   const RdmaPort* port;
 };
@@ -28,7 +28,7 @@ struct ActivePort {
 // Of InfiniBand. One that is not active has neither a subnet manager nor partitions, which VF-N10 says.
 std::vector<ActivePort> active_ports(const Inventory& inventory) {
   std::vector<ActivePort> out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (function.manages_nvlink) continue;
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
@@ -52,10 +52,10 @@ Result<std::optional<Partitions>> read_partitions(const CheckedNode& node,
     if (only && active.function->address != *only) continue;
     const DeviceFolder folder(node.sys, active.function->id, DeviceFolder::Use::many_files);
     const std::string table = port_folder(active) + "pkeys";
-    auto entries = TRY(folder.list(table), "");
+    auto entries = TRY(folder.list(table));
     entries.resize(std::min(entries.size(), kMaxPartitions));
     for (const std::string& entry : entries) {
-      const auto pkey = parse_pkey(TRY(folder.text(table + "/" + entry), ""));
+      const auto pkey = parse_pkey(TRY(folder.text(table + "/" + entry)));
       if (!pkey) continue;
       if (!out) out.emplace();
       if (*pkey != 0) out->insert(*pkey);  // 0: the entry is free
@@ -87,7 +87,7 @@ std::optional<WantedPartition> partition_of(const Record& record, const Inventor
   const Json* pkey = network ? network->find("pkey") : nullptr;
   if (pkey == nullptr || pkey->as_text() == nullptr || !record.device) return std::nullopt;
   const auto function = std::find_if(inventory.functions.begin(), inventory.functions.end(),
-                                     [&](const PciFunction& one) { return one.id == *record.device; });
+                                     [&](const DeviceFacts& one) { return one.id == *record.device; });
   if (function == inventory.functions.end()) return std::nullopt;
   return WantedPartition{describe(record) + " has", *pkey->as_text(),
                          function->pf.value_or(function->address)};
@@ -96,8 +96,8 @@ std::optional<WantedPartition> partition_of(const Record& record, const Inventor
 Result<std::vector<WantedPartition>> partitions_of(const std::string& cni_state, const Inventory& inventory) {
   std::vector<WantedPartition> out;
   const Attachments attachments(cni_state);
-  for (const AttachmentName& name : TRY(attachments.list(), "")) {
-    const auto record = TRY(attachments.load(name), "");
+  for (const AttachmentName& name : TRY(attachments.list())) {
+    const auto record = TRY(attachments.load(name));
     if (!record) continue;  // ended meanwhile
     if (auto wanted = partition_of(*record, inventory)) out.push_back(*std::move(wanted));
   }
@@ -109,7 +109,7 @@ Result<CheckResults> compare(const CheckedNode& node, const std::vector<WantedPa
   for (const WantedPartition& wanted : all) {
     const auto pkey = parse_pkey(wanted.pkey);
     if (!pkey) continue;  // the configuration's own error
-    const auto partitions = TRY(read_partitions(node, wanted.pf), "");
+    const auto partitions = TRY(read_partitions(node, wanted.pf));
     const std::string what = wanted.who + " partition " + wanted.pkey;
     if (!partitions)
       out.push_back(
@@ -126,13 +126,13 @@ Result<CheckResults> compare(const CheckedNode& node, const std::vector<WantedPa
 
 Result<CheckResults> check_partitions(const CheckedNode& node) {
   CheckResults out;
-  if (node.config != nullptr) out = TRY(compare(node, partitions_of(*node.config)), "");
+  if (node.config != nullptr) out = TRY(compare(node, partitions_of(*node.config)));
   if (node.cni_state.empty()) return out;
   const auto attached = partitions_of(node.cni_state, node.inventory);
   if (!attached)
     out.push_back({Finding::unknown, "the networks of pods: " + attached.error().text});
   else
-    for (CheckResult& result : TRY(compare(node, *attached), "")) out.push_back(std::move(result));
+    for (CheckResult& result : TRY(compare(node, *attached))) out.push_back(std::move(result));
   return out;
 }
 
@@ -142,7 +142,7 @@ Result<CheckResults> check_subnet_manager(const CheckedNode& node) {
   for (const ActivePort& active : active_ports(node.inventory)) {
     if (active.function->is_vf()) continue;
     const std::string file = port_folder(active) + "sm_lid";
-    if (TRY(DeviceFolder(node.sys, active.function->id).text(file), "") != "0x0") continue;
+    if (TRY(DeviceFolder(node.sys, active.function->id).text(file)) != "0x0") continue;
     out.push_back({Finding::advice,
                    describe(*active.function) + ": port " + std::to_string(active.port->number) + " of " +
                        active.rdma->name + " is active and knows no subnet manager (sm_lid 0)",
@@ -169,4 +169,4 @@ const NodeChecks& fabric_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -16,19 +16,19 @@ constexpr const char* kIommuGroups = "sys/kernel/iommu_groups/";
 
 Result<CheckResults> check_modules(const CheckedNode& node) {
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (!function.rdma.empty() && function.verbs_nodes.empty())
       out.push_back({Finding::fault, describe(function) + " has an RDMA device without a verbs node",
                      "modprobe ib_uverbs, and name it in /etc/modules-load.d"});
   }
   const auto& functions = node.inventory.functions;
-  const auto bare = std::find_if(functions.begin(), functions.end(), [](const PciFunction& function) {
+  const auto bare = std::find_if(functions.begin(), functions.end(), [](const DeviceFacts& function) {
     return function.driver.name() == "mlx5_core" && !function.is_vf() && function.rdma.empty() &&
            function.verbs_nodes.empty();
   });
   // Only where modules are listed: not every captured tree has them.
-  const bool lists_modules = TRY(node.sys.exists("sys/module/mlx5_core"), "");
-  if (bare != functions.end() && lists_modules && !TRY(node.sys.exists("sys/module/mlx5_ib"), "")) {
+  const bool lists_modules = TRY(node.sys.exists("sys/module/mlx5_core"));
+  if (bare != functions.end() && lists_modules && !TRY(node.sys.exists("sys/module/mlx5_ib"))) {
     out.push_back({Finding::fault, describe(*bare) + " has no RDMA device: mlx5_ib is not loaded",
                    "modprobe mlx5_ib, and name it in /etc/modules-load.d"});
   }
@@ -41,15 +41,15 @@ Result<CheckResults> check_modules(const CheckedNode& node) {
 
 // RDMA_NLDEV_CMD_SYS_SET and moving an RDMA device came with Linux 5.1 and 5.2.
 Result<CheckResults> check_kernel(const CheckedNode& node) {
-  const auto text = TRY(node.kernel.text(kKernelRelease), "");
+  const auto text = TRY(node.kernel.text(kKernelRelease));
   if (!text) return CheckResults{{Finding::unknown, std::string(kKernelRelease) + " is not there"}};
   const auto release = parse_release(*text);
   if (!release) return CheckResults{{Finding::unknown, "\"" + *text + "\" is not a release of Linux"}};
   if (*release >= std::pair(5, 2)) return CheckResults();
   // Red Hat and others bring it to older releases: exclusive mode is there only where devices can move.
   if (node.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive) return CheckResults();
-  if (TRY(node.kernel.exists("sys/module/ib_core/parameters/netns_mode"), "") ||
-      TRY(node.sys.exists("sys/module/ib_core/parameters/netns_mode"), ""))
+  if (TRY(node.kernel.exists("sys/module/ib_core/parameters/netns_mode")) ||
+      TRY(node.sys.exists("sys/module/ib_core/parameters/netns_mode")))
     return CheckResults{{Finding::unknown, "Linux " + *text +
                                                " is older than 5.2, and knows RDMA namespace modes: whether "
                                                "it can move RDMA devices shows in exclusive mode alone"}};
@@ -137,7 +137,7 @@ Result<CheckResults> check_iommu(const CheckedNode& node) {
   std::vector<std::string> translated;
   size_t asked = 0;
   size_t answers = 0;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     const std::string& group = function.iommu_group;
     if (function.driver.kind() == DriverKind::vfio && group.empty())
       out.push_back({Finding::fault,
@@ -146,7 +146,7 @@ Result<CheckResults> check_iommu(const CheckedNode& node) {
                      "switch the IOMMU on in the firmware and by the kernel's parameter intel_iommu=on or "
                      "amd_iommu=on"});
     if (node.inventory.gpus.empty() || group.empty() || !function.rdma_capable) continue;
-    const auto type = TRY(node.kernel.text(kIommuGroups + group + "/type"), "");
+    const auto type = TRY(node.kernel.text(kIommuGroups + group + "/type"));
     ++asked;
     answers += type ? 1 : 0;
     if (type && type->starts_with("DMA")) translated.push_back(function.id.text());
@@ -168,7 +168,7 @@ Result<CheckResults> check_vfio_groups(const CheckedNode& node) {
   std::map<std::string, std::pair<bool, std::vector<std::string>>>
       groups;  // has vfio; bound to other drivers
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     auto& [has_vfio, others] = groups[function.iommu_group];
     const bool vfio = function.driver.kind() == DriverKind::vfio;
     has_vfio |= vfio;
@@ -192,16 +192,15 @@ Result<CheckResults> check_vfio_groups(const CheckedNode& node) {
 
 Result<CheckResults> check_hugepages(const CheckedNode& node) {
   bool wanted = false;
-  for (const PciFunction& function : node.inventory.functions)
+  for (const DeviceFacts& function : node.inventory.functions)
     wanted |= function.kind == FunctionKind::network && function.driver.is_user_space() &&
               function.driver.kind() != DriverKind::stub;
   if (!wanted) return CheckResults();
   const std::string folder = "sys/kernel/mm/hugepages";
-  const auto sizes = TRY(node.kernel.list(folder), "");
+  const auto sizes = TRY(node.kernel.list(folder));
   if (!sizes) return CheckResults{{Finding::unknown, folder + " is not there"}};
   for (const std::string& size : *sizes) {
-    if (TRY(node.kernel.number(folder + "/" + size + "/nr_hugepages"), "").value_or(0) > 0)
-      return CheckResults();
+    if (TRY(node.kernel.number(folder + "/" + size + "/nr_hugepages")).value_or(0) > 0) return CheckResults();
   }
   return CheckResults{{Finding::advice, "functions are bound for DPDK, and the node has no huge pages",
                        "reserve them: the kernel's parameters hugepagesz=1G hugepages=8"}};
@@ -209,10 +208,10 @@ Result<CheckResults> check_hugepages(const CheckedNode& node) {
 
 Result<CheckResults> check_latency(const CheckedNode& node) {
   CheckResults out;
-  const auto balancing = TRY(node.kernel.number("proc/sys/kernel/numa_balancing"), "");
+  const auto balancing = TRY(node.kernel.number("proc/sys/kernel/numa_balancing"));
   if (balancing == 1)
     out.push_back({Finding::note, "numa_balancing is on: pages that move between nodes cost latency"});
-  const auto governor = TRY(node.sys.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), "");
+  const auto governor = TRY(node.sys.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
   if (!balancing && !governor)
     return CheckResults{{Finding::unknown, "neither numa_balancing nor the CPU frequency governor is here"}};
   if (governor == "powersave")
@@ -237,4 +236,4 @@ const NodeChecks& kernel_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -32,7 +32,7 @@ CheckResults unknown(const SysRoot& sys, const std::string& folder) {
 // In the plugin's container some of the host's folders have their own path, and are not below /host
 // (manifests/daemonset.yaml).
 Result<SysRoot> root_of(const CheckedNode& node, const std::string& folder) {
-  const bool beside = !TRY(node.sys.exists(folder), "") && TRY(node.kernel.exists(folder), "");
+  const bool beside = !TRY(node.sys.exists(folder)) && TRY(node.kernel.exists(folder));
   return beside ? node.kernel : node.sys;
 }
 
@@ -40,9 +40,9 @@ Result<SysRoot> root_of(const CheckedNode& node, const std::string& folder) {
 // means as its text.
 Result<CheckResults> check_socket(const CheckedNode& node, const char* name, CheckResult missing) {
   const std::string folder = kubelet(node) + "/" + name;
-  const SysRoot sys = TRY(root_of(node, folder), "");
-  if (!TRY(sys.exists(folder), "")) return unknown(sys, folder);
-  if (TRY(sys.exists(folder + "/kubelet.sock"), "")) return CheckResults();
+  const SysRoot sys = TRY(root_of(node, folder));
+  if (!TRY(sys.exists(folder))) return unknown(sys, folder);
+  if (TRY(sys.exists(folder + "/kubelet.sock"))) return CheckResults();
   missing.text = sys.path(folder) + " has no kubelet.sock: " + missing.text;
   return CheckResults{std::move(missing)};
 }
@@ -61,7 +61,7 @@ Result<CheckResults> check_topology_manager(const CheckedNode& node) {
   }
   if (nodes.size() < 2) return CheckResults();
   const std::string file = kubelet(node) + "/config.yaml";
-  const auto text = TRY(node.sys.text(file), "");
+  const auto text = TRY(node.sys.text(file));
   if (!text) return unknown(node.sys, file);
   std::string policy = "none";  // kubelet's default
   for (const Json& document : TRY(read_yaml(*text), "read " + node.sys.path(file))) {
@@ -78,10 +78,10 @@ Result<CheckResults> check_topology_manager(const CheckedNode& node) {
 
 // A record of this boot: Multus has called vfrail-cni.
 Result<bool> has_been_called(const CheckedNode& node) {
-  const std::string boot = TRY(boot_id(node.kernel), "");
+  const std::string boot = TRY(boot_id(node.kernel));
   if (boot.empty() || node.cni_state.empty()) return false;
   const Attachments attachments(node.cni_state);
-  for (const AttachmentName& name : TRY(attachments.list(), "")) {
+  for (const AttachmentName& name : TRY(attachments.list())) {
     const auto record = attachments.load(name);
     if (record && *record && (*record)->boot_id == boot) return true;
   }
@@ -90,8 +90,8 @@ Result<bool> has_been_called(const CheckedNode& node) {
 
 // The runtime takes the first file by name (libcni).
 Result<CheckResults> check_multus(const CheckedNode& node) {
-  auto names = TRY(node.sys.list(kCniConfigurations), "");
-  if (!names && TRY(has_been_called(node), ""))
+  auto names = TRY(node.sys.list(kCniConfigurations));
+  if (!names && TRY(has_been_called(node)))
     return CheckResults{{Finding::good, "vfrail-cni has attached pods since the node's boot"}};
   if (!names) return unknown(node.sys, kCniConfigurations);
   std::erase_if(*names, [](const std::string& name) {
@@ -102,7 +102,7 @@ Result<CheckResults> check_multus(const CheckedNode& node) {
     return CheckResults{{Finding::fault, folder + " has no configuration: no pod gets a network",
                          "install the cluster's CNI plugin, then Multus"}};
   const std::string first = std::string(kCniConfigurations) + "/" + names->front();
-  const auto text = TRY(node.sys.text(first), "");
+  const auto text = TRY(node.sys.text(first));
   if (!text) return unknown(node.sys, first);  // a dangling link
   if (text->find("multus") != std::string::npos) return CheckResults();
   return CheckResults{{Finding::fault,
@@ -120,7 +120,7 @@ bool needs_networks(const CheckedNode& node) {
 
 Result<CheckResults> check_programs(const CheckedNode& node) {
   const std::string folder = cni_programs(node);
-  const auto names = TRY(node.sys.list(folder), "");
+  const auto names = TRY(node.sys.list(folder));
   if (!names) return unknown(node.sys, folder);
   const auto has = [&](const char* name) {
     return std::find(names->begin(), names->end(), name) != names->end();
@@ -142,10 +142,10 @@ Result<CheckResults> check_programs(const CheckedNode& node) {
 Result<CheckResults> check_cni(const CheckedNode& node) {
   CheckResults out;
   if (needs_networks(node))
-    out = TRY(check_multus(node), "");
+    out = TRY(check_multus(node));
   else
     out.push_back({Finding::good, "every resource shares its devices, so pods need no network of vfrail"});
-  for (CheckResult& result : TRY(check_programs(node), "")) out.push_back(std::move(result));
+  for (CheckResult& result : TRY(check_programs(node))) out.push_back(std::move(result));
   if (out.size() > 1)
     std::erase_if(out, [](const CheckResult& result) { return result.finding == Finding::good; });
   // Whether pods of this node need a network is not known then.
@@ -156,7 +156,7 @@ Result<CheckResults> check_cni(const CheckedNode& node) {
 }
 
 Result<CheckResults> check_cdi(const CheckedNode& node) {
-  const CdiRuntime runtime = TRY(find_cdi_runtime(node.sys), "");
+  const CdiRuntime runtime = TRY(find_cdi_runtime(node.sys));
   switch (runtime.support) {
     case CdiSupport::yes:
       return CheckResults();
@@ -191,9 +191,9 @@ Result<std::optional<std::vector<CdiFile>>> read_cdi_files(const CheckedNode& no
   size_t priority = 0;
   for (const std::string folder : {"etc/cdi", "var/run/cdi"}) {
     ++priority;
-    const SysRoot sys = TRY(root_of(node, folder), "");
+    const SysRoot sys = TRY(root_of(node, folder));
     const bool beside = sys.path("") != node.sys.path("");
-    const auto names = TRY(sys.list(folder), "");
+    const auto names = TRY(sys.list(folder));
     any |= names.has_value();
     for (const std::string& name : names.value_or(SysRoot::Names())) {
       if (!name.ends_with(".json") && !name.ends_with(".yaml")) continue;
@@ -219,7 +219,7 @@ const Json::Array& array_of(const Json* json, const char* key) {
 // to CDI's library, which then injects neither (Cache.refresh() of tags.cncf.io/container-device-interface).
 Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
   CheckResults out;
-  const auto specs = TRY(read_cdi_files(node, out), "");
+  const auto specs = TRY(read_cdi_files(node, out));
   if (!specs) return unknown(node.sys, "var/run/cdi");
   using ByFolder = std::map<size_t, std::vector<std::string>>;
   std::map<std::string, ByFolder> files_of;  // by qualified name
@@ -248,7 +248,7 @@ Result<CheckResults> check_cdi_specs(const CheckedNode& node) {
 // The runtime does not start a container whose hook is not there.
 Result<CheckResults> check_cdi_hooks(const CheckedNode& node) {
   CheckResults out;
-  const auto specs = TRY(read_cdi_files(node, out), "");
+  const auto specs = TRY(read_cdi_files(node, out));
   if (!specs) return unknown(node.sys, "var/run/cdi");
   std::map<std::string, std::vector<std::string>> files_of;  // by the hook's path
   bool beside = false;
@@ -262,8 +262,8 @@ Result<CheckResults> check_cdi_hooks(const CheckedNode& node) {
     for (const Json& device : array_of(&file.spec, "devices")) add(device);
   }
   for (const auto& [hook, files] : files_of) {
-    if (!hook.starts_with("/") || TRY(node.sys.exists(hook.substr(1)), "")) continue;
-    if (beside && !TRY(node.sys.exists(hook.substr(1, hook.rfind('/'))), "")) {
+    if (!hook.starts_with("/") || TRY(node.sys.exists(hook.substr(1)))) continue;
+    if (beside && !TRY(node.sys.exists(hook.substr(1, hook.rfind('/'))))) {
       out.push_back({Finding::unknown, "the folder of the CDI hook " + hook + " of " + first_few(files) +
                                            " is not mounted here"});
       continue;
@@ -285,9 +285,9 @@ Result<CheckResults> check_pod_resources(const CheckedNode& node) {
 
 Result<CheckResults> check_whereabouts(const CheckedNode& node) {
   const std::string file = std::string(kCniConfigurations) + "/whereabouts.d/whereabouts.kubeconfig";
-  if (!TRY(node.sys.exists(cni_programs(node) + "/whereabouts"), "")) return CheckResults();
-  if (!TRY(node.sys.list(kCniConfigurations), "")) return unknown(node.sys, kCniConfigurations);
-  if (TRY(node.sys.exists(file), "")) return CheckResults();
+  if (!TRY(node.sys.exists(cni_programs(node) + "/whereabouts"))) return CheckResults();
+  if (!TRY(node.sys.list(kCniConfigurations))) return unknown(node.sys, kCniConfigurations);
+  if (TRY(node.sys.exists(file))) return CheckResults();
   return CheckResults{{Finding::advice,
                        "whereabouts is installed and " + node.sys.path(file) +
                            " is not there: networks that name no other kubeconfig get no address",
@@ -320,18 +320,18 @@ Result<CheckResults> check_memlock(const CheckedNode& node) {
     return CheckResults{{Finding::good, "containers get their limit by the resources' memlock"}};
   bool found = false;
   CheckResults out;
-  for (const std::string& process : TRY(node.sys.list("proc"), "").value_or(SysRoot::Names())) {
+  for (const std::string& process : TRY(node.sys.list("proc")).value_or(SysRoot::Names())) {
     if (process.find_first_not_of("0123456789") != std::string::npos) continue;
     const auto program = node.sys.text("proc/" + process + "/comm").or_none();
     if (program != "containerd" && program != "crio") continue;
-    const auto limit = TRY(lock_limit_of(node.sys, process), "");
+    const auto limit = TRY(lock_limit_of(node.sys, process));
     if (!limit) continue;
     found = true;
     evaluate_limit(*program, *limit, out);
   }
   // In the plugin's container: the runtime gives every container the same limit.
   const bool in_container = node.sys.path("") != node.kernel.path("");
-  const auto own = !found && in_container ? TRY(lock_limit_of(node.kernel, "self"), "") : std::nullopt;
+  const auto own = !found && in_container ? TRY(lock_limit_of(node.kernel, "self")) : std::nullopt;
   if (own) evaluate_limit("this container", *own, out);
   if (!found && !own)
     return CheckResults{{Finding::unknown, "no containerd or crio in " + node.sys.path("proc")}};
@@ -340,15 +340,15 @@ Result<CheckResults> check_memlock(const CheckedNode& node) {
 
 Result<CheckResults> check_device_nodes(const CheckedNode& node) {
   const std::string folder = "dev/infiniband";
-  const auto names = TRY(node.sys.list(folder), "");
+  const auto names = TRY(node.sys.list(folder));
   std::vector<std::string> missing;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     for (const std::string& verbs : function.verbs_nodes) {
       if (!names || std::find(names->begin(), names->end(), verbs) == names->end()) missing.push_back(verbs);
     }
   }
   if (missing.empty()) return CheckResults();
-  if (!names || !TRY(node.sys.exists("dev/null"), "")) return unknown(node.sys, folder);  // a captured tree
+  if (!names || !TRY(node.sys.exists("dev/null"))) return unknown(node.sys, folder);  // a captured tree
   return CheckResults{{Finding::fault, node.sys.path(folder) + " lacks " + first_few(missing),
                        "udevadm trigger --subsystem-match=infiniband_verbs; in a container: mount the host's "
                        "/dev/infiniband"}};
@@ -374,4 +374,4 @@ const NodeChecks& kubernetes_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -45,7 +45,7 @@ std::vector<std::string> addresses_in(const std::string& text) {
 // The functions that pods can get, GPUs, and the bridges above them. Disks have errors, too.
 std::set<std::string> known_addresses(const Inventory& inventory) {
   std::set<std::string> out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     out.insert(function.address.text());
     out.insert(function.pcie_path.begin(), function.pcie_path.end());
   }
@@ -100,7 +100,7 @@ Result<CheckResults> check_pcie_counters(const CheckedNode& node, const std::str
     for (const std::string& address : known_addresses(node.inventory)) {
       if (!PciAddress::parse(address)) continue;  // a host bridge
       const std::string file = std::string(kPciDevices) + "/" + address + "/aer_dev_" + kind;
-      const uint64_t total = total_errors(TRY(node.sys.text(file), "").value_or(""));
+      const uint64_t total = total_errors(TRY(node.sys.text(file)).value_or(""));
       if (total > 0) counted_errors.push_back(address + " (" + std::to_string(total) + ")");
     }
     if (!counted_errors.empty())
@@ -142,4 +142,4 @@ const NodeChecks& log_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -24,13 +24,13 @@ Result<CheckResults> check_pcie_links(const CheckedNode& node) {
   CheckResults out;
   size_t cards = 0;
   size_t links = 0;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (function.kind != FunctionKind::network || function.is_vf()) continue;
     ++cards;
     const DeviceFolder folder(node.sys, function.id);
     for (const char* what : {"link_speed", "link_width"}) {
-      const std::string now = TRY(folder.text(std::string("current_") + what), "");
-      const std::string most = TRY(folder.text(std::string("max_") + what), "");
+      const std::string now = TRY(folder.text(std::string("current_") + what));
+      const std::string most = TRY(folder.text(std::string("max_") + what));
       links += now.empty() || most.empty() ? 0 : 1;
       if (leading_number(now) <= 0 || leading_number(now) >= leading_number(most)) continue;
       out.push_back({Finding::advice, describe(function) + ": PCIe " + what + " is " + now + " of " + most,
@@ -46,17 +46,17 @@ constexpr const char* kNumaNodes = "sys/devices/system/node";
 
 // No value: the folder is not there.
 Result<std::optional<size_t>> count_numa_nodes(const SysRoot& sys) {
-  const auto names = TRY(sys.list(kNumaNodes), "");
+  const auto names = TRY(sys.list(kNumaNodes));
   if (!names) return std::optional<size_t>();
   return std::optional<size_t>(std::count_if(
       names->begin(), names->end(), [](const std::string& name) { return name.starts_with("node"); }));
 }
 
 Result<CheckResults> check_numa(const CheckedNode& node) {
-  const auto nodes = TRY(count_numa_nodes(node.sys), "");
+  const auto nodes = TRY(count_numa_nodes(node.sys));
   if (nodes && *nodes < 2) return CheckResults();
   std::vector<std::string> unknown;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (function.kind == FunctionKind::network && !function.is_vf() && !function.numa_node)
       unknown.push_back(describe(function));
   }
@@ -68,7 +68,7 @@ Result<CheckResults> check_numa(const CheckedNode& node) {
                        "an update of the firmware; until then kubelet's topology manager cannot align them"}};
 }
 
-bool serves_rdma(const PciFunction& function) {
+bool serves_rdma(const DeviceFacts& function) {
   return function.rdma_capable && !function.manages_nvlink && !serves_host(function);
 }
 
@@ -79,7 +79,7 @@ Result<CheckResults> check_gpus(const CheckedNode& node) {
   std::vector<std::string> far;
   std::vector<std::string> behind_bridge;
   std::vector<Place> places;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (serves_rdma(function)) places.push_back(place_of(function));
   }
   if (places.empty()) return CheckResults();
@@ -106,7 +106,7 @@ Result<CheckResults> check_gpus(const CheckedNode& node) {
 // Of the modules of NVIDIA's driver the open ones alone export dma-buf, which verbs take since Linux 5.12;
 // the closed ones taint the kernel as proprietary.
 Result<CheckResults> check_dma_buf(const CheckedNode& node) {
-  const auto taint = TRY(node.sys.text("sys/module/nvidia/taint"), "");
+  const auto taint = TRY(node.sys.text("sys/module/nvidia/taint"));
   if (!taint)
     return CheckResults{{Finding::unknown,
                          "nvidia_peermem is not loaded, and whether the nvidia module is the open one, which "
@@ -117,7 +117,7 @@ Result<CheckResults> check_dma_buf(const CheckedNode& node) {
     return CheckResults{{Finding::advice, without + "the closed GPU kernel modules have no dma-buf",
                          "modprobe nvidia-peermem, which needs the RDMA drivers of DOCA or OFED; or the open "
                          "GPU kernel modules, with Linux 5.12 or later"}};
-  const auto text = TRY(node.kernel.text(kKernelRelease), "");
+  const auto text = TRY(node.kernel.text(kKernelRelease));
   const auto release = parse_release(text.value_or(""));
   if (!release)
     return CheckResults{
@@ -137,11 +137,11 @@ Result<CheckResults> check_peer_memory(const CheckedNode& node) {
     return CheckResults{{Finding::unknown,
                          "the GPUs are not NVIDIA's: how their memory is registered is not "
                          "known here"}};
-  if (!TRY(node.sys.exists("sys/module/nvidia"), ""))
+  if (!TRY(node.sys.exists("sys/module/nvidia")))
     return CheckResults{
         {Finding::unknown, "the nvidia module is not loaded, or modules cannot be read here"}};
   for (const char* module : {"nvidia_peermem", "nv_peer_mem"}) {
-    if (TRY(node.sys.exists(std::string("sys/module/") + module), "")) return CheckResults();
+    if (TRY(node.sys.exists(std::string("sys/module/") + module))) return CheckResults();
   }
   return check_dma_buf(node);
 }
@@ -158,4 +158,4 @@ const NodeChecks& placement_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

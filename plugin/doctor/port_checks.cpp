@@ -12,7 +12,7 @@
 #include <optional>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -20,16 +20,16 @@ constexpr int64_t kManyCarrierChanges = 10;
 // IB_MTU_4096 and the headers of RoCE v2 over IPv6.
 constexpr uint32_t kMtuOfLargestPackets = 4200;
 
-bool is_pf(const PciFunction& function) {
+bool is_pf(const DeviceFacts& function) {
   return function.kind == FunctionKind::network && !function.is_vf();
 }
 // What carries a pod's traffic: its own port, or that of its VFs.
-bool serves_pods(const PciFunction& function) {
+bool serves_pods(const DeviceFacts& function) {
   return is_pf(function) && (function.rdma_capable || function.num_vfs > 0) && !function.manages_nvlink;
 }
 
 // As the health of devices has it, with the remedy of its id.
-CheckResult as_result(Finding finding, const PciFunction& function, const Fault& fault) {
+CheckResult as_result(Finding finding, const DeviceFacts& function, const Fault& fault) {
   return {finding, describe(function) + ": " + fault.text, std::string(row_of(id_of(fault.code)).remedy)};
 }
 
@@ -47,7 +47,7 @@ std::optional<std::set<std::string>> selected_ports(const CheckedNode& node) {
 }
 
 // A port that no resource selects harms no pod.
-Finding weighed(Finding finding, const PciFunction& function,
+Finding weighed(Finding finding, const DeviceFacts& function,
                 const std::optional<std::set<std::string>>& selected) {
   const bool harmless = selected && !selected->contains(function.id.text()) &&
                         !(function.pf && selected->contains(function.pf->text()));
@@ -66,14 +66,14 @@ std::set<std::string> wanting_guid(const CheckedNode& node) {
 }
 
 // A free VF gets its GUID when a pod has it, by the network's `guid` or by the agent that owns GUIDs.
-bool waits_for_guid(const PciFunction& function) {
+bool waits_for_guid(const DeviceFacts& function) {
   return !function.attached && !guid_fault(function).empty();
 }
 
 Result<CheckResults> check_guids(const CheckedNode& node) {
   const auto wanting = wanting_guid(node);
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     const Fault fault = guid_fault(function);
     if (fault.empty()) continue;
     const bool needed = !waits_for_guid(function) || wanting.contains(function.id.text());
@@ -85,7 +85,7 @@ Result<CheckResults> check_guids(const CheckedNode& node) {
 Result<CheckResults> check_carrier(const CheckedNode& node) {
   const auto selected = selected_ports(node);
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (!serves_pods(function) || function.netdevs.empty()) continue;
     const Fault fault = carrier_fault(function);
     const auto advice = weighed(Finding::advice, function, selected);
@@ -95,7 +95,7 @@ Result<CheckResults> check_carrier(const CheckedNode& node) {
     if (fault.code == FaultCode::no_carrier)
       out.push_back(as_result(weighed(Finding::fault, function, selected), function, fault));
     const std::string& name = function.netdevs[0].name;
-    const auto changes = TRY(node.sys.number("sys/class/net/" + name + "/carrier_changes"), "");
+    const auto changes = TRY(node.sys.number("sys/class/net/" + name + "/carrier_changes"));
     if (changes.value_or(0) > kManyCarrierChanges)
       out.push_back(
           {advice,
@@ -116,7 +116,7 @@ std::set<std::string> shared_devices(const CheckedNode& node) {
   return out;
 }
 
-std::string remedy_of(const RdmaPort& port, const PciFunction& function) {
+std::string remedy_of(const RdmaPort& port, const DeviceFacts& function) {
   if (port.link_layer == "Ethernet" && is_set_down(function))
     return std::string(row_of(ErrorId::admin_down).remedy);
   const std::string name = function.netdevs.empty() ? "its interface" : function.netdevs[0].name;
@@ -130,7 +130,7 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
   const auto selected = selected_ports(node);
   const auto shared = shared_devices(node);
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (function.manages_nvlink || waits_for_guid(function)) continue;
     const bool is_shared = shared.contains(function.id.text());
     // The port of a VF or a sub-function is down with its PF's, and that is the PF's fault.
@@ -162,14 +162,13 @@ Result<CheckResults> check_rates(const CheckedNode& node) {
   };
   std::vector<Port> ports;
   std::map<std::string, uint32_t> best;  // Mb/s, by model
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (!is_pf(function)) continue;
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
         if (port.state != "ACTIVE") continue;
-        const std::string text =
-            TRY(read_port_rate(DeviceFolder(node.sys, function.id), rdma_port_folder(rdma.name, port.number)),
-                "");
+        const std::string text = TRY(
+            read_port_rate(DeviceFolder(node.sys, function.id), rdma_port_folder(rdma.name, port.number)));
         if (text.empty()) continue;
         const std::string model = function.vendor + ":" + function.device + port.link_layer;
         ports.push_back({describe(function), model, text});
@@ -189,7 +188,7 @@ Result<CheckResults> check_rates(const CheckedNode& node) {
 
 Result<CheckResults> check_host_use(const CheckedNode& node) {
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (function.rdma.empty()) continue;
     std::vector<std::string> facts;
     for (const HostUseFact& fact : function.host_use) facts.push_back(fact.what);
@@ -203,7 +202,7 @@ Result<CheckResults> check_host_use(const CheckedNode& node) {
 Result<CheckResults> check_nvlink(const CheckedNode& node) {
   std::vector<std::string> found;
   std::vector<std::string> unread;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (function.manages_nvlink) found.push_back(describe(function));
     if (!function.nvlink_unknown.empty()) unread.push_back(function.id.text());
   }
@@ -219,7 +218,7 @@ Result<CheckResults> check_nvlink(const CheckedNode& node) {
 
 Result<CheckResults> check_mtu(const CheckedNode& node) {
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (!serves_pods(function) || !function.is_roce() || function.netdevs.empty()) continue;
     const uint32_t mtu = function.netdevs[0].mtu;
     if (mtu == 0 || mtu >= kMtuOfLargestPackets) continue;  // 0: not known
@@ -236,7 +235,7 @@ Result<CheckResults> check_devices(const CheckedNode& node) {
   CheckResults out;
   for (const UnreadDevice& device : node.inventory.unread)
     out.push_back({Finding::fault, device.id + " cannot be read: " + device.reason, "see the kernel's log"});
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (!function.unclean.empty())
       out.push_back({Finding::fault, describe(function) + ": " + function.unclean, remedy});
   }
@@ -247,7 +246,7 @@ Result<CheckResults> check_devices(const CheckedNode& node) {
 
 Result<CheckResults> check_firmware(const CheckedNode& node) {
   CheckResults out;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (const Fault fault = devlink_fault(function); is_pf(function) && !fault.empty())
       out.push_back(as_result(Finding::fault, function, fault));
   }
@@ -276,4 +275,4 @@ const NodeChecks& port_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

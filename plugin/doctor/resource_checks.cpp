@@ -8,14 +8,14 @@
 #include <map>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 constexpr const char* kNoConfig = "no configuration is here to be checked: name it by --config-file";
 
 // "Ethernet", "InfiniBand", as the kernel names them; empty if it is not known.
-std::string link_layer(const PciFunction& function) {
+std::string link_layer(const DeviceFacts& function) {
   if (function.link_type == "ether") return "Ethernet";
   if (function.link_type == "infiniband") return "InfiniBand";
   if (function.rdma.empty() || function.rdma.front().ports.empty()) return "";
@@ -31,7 +31,7 @@ bool has_both(const ByLinkLayer& devices) {
 // No setting of a network is for both: a VLAN and a MAC address, or a GUID and a partition.
 Result<CheckResults> check_link_layers(const CheckedNode& node) {
   ByLinkLayer all;
-  for (const PciFunction& function : node.inventory.functions)
+  for (const DeviceFacts& function : node.inventory.functions)
     all[link_layer(function)].push_back(function.id.text());
   if (!has_both(all)) return CheckResults();
   if (node.config == nullptr) return CheckResults{{Finding::unknown, kNoConfig}};
@@ -97,7 +97,7 @@ std::vector<std::string> selected_by_name(const Config& config) {
 
 std::vector<std::string> not_yet_renamed(const Inventory& inventory) {
   std::vector<std::string> out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     for (const std::string& name : function.rdma_names())
       if (is_kernel_name(name)) out.push_back(name);
   }
@@ -116,7 +116,7 @@ CheckResult evaluate_names(const CheckedNode& node, const std::string& what) {
 CheckResults evaluate_without_rules(const CheckedNode& node) {
   std::vector<std::string> renamed;
   bool all_kernel = true;
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     for (const std::string& name : function.rdma_names()) {
       if (is_renamed(name)) renamed.push_back(name);
       all_kernel &= is_kernel_name(name) || name.find("_bond_") != std::string::npos;
@@ -133,7 +133,7 @@ CheckResults evaluate_without_rules(const CheckedNode& node) {
 
 Result<CheckResults> check_rdma_names(const CheckedNode& node) {
   if (!has_rdma(node.inventory)) return CheckResults();
-  const auto rules = TRY(read_rename_rules(node.sys), "");
+  const auto rules = TRY(read_rename_rules(node.sys));
   if (!rules) return evaluate_without_rules(node);
   const auto rule = std::find_if(rules->begin(), rules->end(), differs_between_nodes);
   if (rule == rules->end()) return CheckResults();
@@ -156,4 +156,4 @@ const NodeChecks& resource_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

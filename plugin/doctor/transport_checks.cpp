@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -16,8 +16,8 @@ constexpr const char* kIpv4Settings = "proc/sys/net/ipv4/conf/";
 // The larger of the interface's and that of all counts (Documentation/networking/ip-sysctl.rst).
 Result<std::optional<int64_t>> ipv4_setting(const SysRoot& sys, const std::string& interface,
                                             const std::string& name) {
-  const auto own = TRY(sys.number(kIpv4Settings + interface + "/" + name), "");
-  const auto all = TRY(sys.number(std::string(kIpv4Settings) + "all/" + name), "");
+  const auto own = TRY(sys.number(kIpv4Settings + interface + "/" + name));
+  const auto all = TRY(sys.number(std::string(kIpv4Settings) + "all/" + name));
   if (!own || !all) return std::optional<int64_t>();
   return std::optional(std::max(*own, *all));
 }
@@ -26,7 +26,7 @@ Result<std::optional<int64_t>> ipv4_setting(const SysRoot& sys, const std::strin
 std::map<IpAddress, std::vector<std::string>> shared_networks(const Inventory& inventory,
                                                               const ConnectedNetworks& networks) {
   std::map<IpAddress, std::vector<std::string>> out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (function.rdma.empty()) continue;
     for (const std::string& name : function.netdev_names()) {
       const auto found = networks.find(name);
@@ -60,7 +60,7 @@ Result<std::optional<std::vector<std::string>>> wrong_for_rails(const SysRoot& s
   for (const Setting& setting : kSettings) {
     std::vector<std::string> wrong;
     for (const std::string& rail : rails) {
-      const auto value = TRY(ipv4_setting(sys, rail, setting.name), "");
+      const auto value = TRY(ipv4_setting(sys, rail, setting.name));
       if (!value) return std::optional<std::vector<std::string>>();
       if (setting.wrong(*value)) wrong.push_back(rail + " " + std::to_string(*value));
     }
@@ -72,15 +72,15 @@ Result<std::optional<std::vector<std::string>>> wrong_for_rails(const SysRoot& s
 
 Result<CheckResults> check_shared_networks(const CheckedNode& node) {
   if (!has_rdma(node.inventory)) return CheckResults();
-  const auto networks = TRY(read_connected_networks(node.sys), "");
+  const auto networks = TRY(read_connected_networks(node.sys));
   if (!networks)
     return CheckResults{
         {Finding::unknown, "the host's routes are not there: " + node.sys.path("proc/1/net/route")}};
-  const bool of_host = TRY(node.kernel.exists(kOfHostAlone), "");
+  const bool of_host = TRY(node.kernel.exists(kOfHostAlone));
   CheckResults out;
   for (const auto& [network, rails] : shared_networks(node.inventory, *networks)) {
     const std::string which = first_few(rails) + " are in one network, " + network.cidr();
-    const auto wrong = of_host ? TRY(wrong_for_rails(node.kernel, rails), "") : std::nullopt;
+    const auto wrong = of_host ? TRY(wrong_for_rails(node.kernel, rails)) : std::nullopt;
     if (!wrong)
       out.push_back({Finding::unknown, which + ", and the host's settings for it are not in " +
                                            node.kernel.path(kIpv4Settings)});
@@ -94,9 +94,9 @@ Result<CheckResults> check_shared_networks(const CheckedNode& node) {
 }
 
 // PFs with RoCE, by their interface: PFC, trust and ECN are the port's, for all of its VFs.
-std::vector<const PciFunction*> roce_ports(const Inventory& inventory) {
-  std::vector<const PciFunction*> out;
-  for (const PciFunction& function : inventory.functions) {
+std::vector<const DeviceFacts*> roce_ports(const Inventory& inventory) {
+  std::vector<const DeviceFacts*> out;
+  for (const DeviceFacts& function : inventory.functions) {
     const bool pf = function.kind == FunctionKind::network && !function.pf;
     if (pf && function.is_roce() && !function.netdevs.empty()) out.push_back(&function);
   }
@@ -134,17 +134,16 @@ std::string priorities(uint8_t mask) {
 
 // What an administrator set for all RoCE of a device: "Global tclass=106" of OFED's driver, or rdma_cm's
 // default in configfs. No value: neither is there, or it is 0.
-Result<std::optional<uint8_t>> default_traffic_class(const CheckedNode& node, const PciFunction& function) {
+Result<std::optional<uint8_t>> default_traffic_class(const CheckedNode& node, const DeviceFacts& function) {
   const std::string& rdma = function.rdma.front().name;
   const DeviceFolder folder(node.sys, function.id);
-  const std::string tclass =
-      TRY(folder.text(std::string(kRdmaDevices) + "/" + rdma + "/tc/1/traffic_class"), "");
+  const std::string tclass = TRY(folder.text(std::string(kRdmaDevices) + "/" + rdma + "/tc/1/traffic_class"));
   const auto digits = tclass.find_first_of("0123456789");
   auto value = parse_decimal(digits == std::string::npos ? std::string_view()
                                                          : std::string_view(tclass).substr(digits));
   if (!value.value_or(0)) {
     const auto tos =
-        TRY(node.kernel.number("sys/kernel/config/rdma_cm/" + rdma + "/ports/1/default_roce_tos"), "");
+        TRY(node.kernel.number("sys/kernel/config/rdma_cm/" + rdma + "/ports/1/default_roce_tos"));
     if (tos && *tos > 0) value = static_cast<uint32_t>(*tos);
   }
   if (!value || *value == 0 || *value > 255) return std::optional<uint8_t>();
@@ -208,9 +207,9 @@ Result<CheckResults> check_lossless(const CheckedNode& node) {
                          "PFC and trust are asked by netlink, in the host's network namespace: "
                          "run vfrail doctor --root / on the node"}};
   ByFinding found;
-  for (const PciFunction* port : ports) {
+  for (const DeviceFacts* port : ports) {
     const std::string& interface = port->netdevs.front().name;
-    const auto dcb = TRY(node.read_dcb(interface), "");
+    const auto dcb = TRY(node.read_dcb(interface));
     if (!dcb || !dcb->lossless) {
       found.add({Finding::unknown, "its driver does not say by DCB whether a priority is lossless"},
                 interface);
@@ -223,7 +222,7 @@ Result<CheckResults> check_lossless(const CheckedNode& node) {
                 interface);
       continue;
     }
-    check_trust(*dcb, TRY(default_traffic_class(node, *port), ""), interface, found);
+    check_trust(*dcb, TRY(default_traffic_class(node, *port)), interface, found);
     check_classes(*dcb, interface, found);
   }
   return found.take();
@@ -238,7 +237,7 @@ struct EcnPriorities {
 Result<EcnPriorities> read_ecn(const DeviceFolder& folder, const std::string& end) {
   EcnPriorities out;
   for (unsigned priority = 0; priority < 8; ++priority) {
-    const auto value = TRY(folder.number(end + "/enable/" + std::to_string(priority)), "");
+    const auto value = TRY(folder.number(end + "/enable/" + std::to_string(priority)));
     if (!value) continue;
     out.shown |= static_cast<uint8_t>(1U << priority);
     if (*value != 0) out.on |= static_cast<uint8_t>(1U << priority);
@@ -255,12 +254,12 @@ uint8_t used_priorities(const CheckedNode& node, const std::string& interface) {
 
 Result<CheckResults> check_congestion_control(const CheckedNode& node) {
   ByFinding found;
-  for (const PciFunction* port : roce_ports(node.inventory)) {
+  for (const DeviceFacts* port : roce_ports(node.inventory)) {
     const std::string& interface = port->netdevs.front().name;
     const DeviceFolder folder(node.sys, port->id);
     bool shown = false;
     for (const char* end : {"roce_np", "roce_rp"}) {
-      const EcnPriorities ecn = TRY(read_ecn(folder, "net/" + interface + "/ecn/" + end), "");
+      const EcnPriorities ecn = TRY(read_ecn(folder, "net/" + interface + "/ecn/" + end));
       if (ecn.shown == 0) continue;
       shown = true;
       const auto off = static_cast<uint8_t>(used_priorities(node, interface) & ecn.shown & ~ecn.on);
@@ -295,4 +294,4 @@ const NodeChecks& transport_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,16 +8,16 @@
 #include <map>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
-using Pfs = std::vector<const PciFunction*>;
+using Pfs = std::vector<const DeviceFacts*>;
 
 // Of the node, RDMA-capable. What the host uses is left as it is.
 Pfs rdma_pfs(const Inventory& inventory) {
   Pfs out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     const bool is_pf = function.kind == FunctionKind::network && !function.is_vf();
     if (is_pf && function.rdma_capable && !function.manages_nvlink && !serves_host(function))
       out.push_back(&function);
@@ -25,7 +25,7 @@ Pfs rdma_pfs(const Inventory& inventory) {
   return out;
 }
 
-std::string how_to_enable(const PciFunction& pf) {
+std::string how_to_enable(const DeviceFacts& pf) {
   const std::string id = pf.id.text();
   if (pf.total_vfs > 0) return "echo N > /sys/bus/pci/devices/" + id + "/sriov_numvfs";
   if (pf.driver.name() == "mlx5_core")
@@ -33,7 +33,7 @@ std::string how_to_enable(const PciFunction& pf) {
   return "SR-IOV in the card's firmware, by the vendor's tool, and a reboot";
 }
 
-std::string say_vfs(const PciFunction& pf) {
+std::string say_vfs(const DeviceFacts& pf) {
   return describe(pf) + ": " + std::to_string(pf.num_vfs) + " of " + std::to_string(pf.total_vfs);
 }
 
@@ -49,7 +49,7 @@ bool names(const std::vector<std::string>& entries, const std::vector<std::strin
 }
 
 // Whether the selector is for VFs, and those of this PF would be among them, as far as the PF shows it.
-bool wants_vfs_of(const Selector& selector, const PciFunction& pf) {
+bool wants_vfs_of(const Selector& selector, const DeviceFacts& pf) {
   const auto& pf_names = selector.list("pfNames");
   const auto& roots = selector.list("rootDevices");
   const bool for_vfs =
@@ -62,18 +62,18 @@ bool wants_vfs_of(const Selector& selector, const PciFunction& pf) {
          allows("vendors", pf.vendor) && allows("linkTypes", pf.link_type);
 }
 
-bool has_device_of(const Pool& pool, const PciFunction& pf) {
+bool has_device_of(const Pool& pool, const DeviceFacts& pf) {
   return std::any_of(pool.devices.begin(), pool.devices.end(),
                      [&](const PoolDevice& device) { return device.facts.pf == pf.address; });
 }
 
 // PFs that a resource wants VFs of and that have none go to `compared`.
-void compare_with_config(const CheckedNode& node, const Pfs& pfs, std::set<const PciFunction*>& compared,
+void compare_with_config(const CheckedNode& node, const Pfs& pfs, std::set<const DeviceFacts*>& compared,
                          CheckResults& out) {
   if (node.config == nullptr) return;
   for (const Pool& pool : match(*node.config, node.inventory).pools) {
     if (pool.config.device_type != DeviceType::net_device) continue;
-    for (const PciFunction* pf : pfs) {
+    for (const DeviceFacts* pf : pfs) {
       const auto& selectors = pool.config.selectors;
       const bool wanted = std::any_of(selectors.begin(), selectors.end(),
                                       [&](const Selector& selector) { return wants_vfs_of(selector, *pf); });
@@ -88,11 +88,11 @@ void compare_with_config(const CheckedNode& node, const Pfs& pfs, std::set<const
 }
 
 // One card of several is mostly forgotten.
-void compare_with_others(const Pfs& pfs, const std::set<const PciFunction*>& compared, CheckResults& out) {
-  for (const PciFunction* pf : pfs) {
+void compare_with_others(const Pfs& pfs, const std::set<const DeviceFacts*>& compared, CheckResults& out) {
+  for (const DeviceFacts* pf : pfs) {
     if (pf->num_vfs > 0 || compared.contains(pf)) continue;
     std::vector<std::string> others;
-    for (const PciFunction* other : pfs) {
+    for (const DeviceFacts* other : pfs) {
       if (other->vendor == pf->vendor && other->device == pf->device && other->num_vfs > 0)
         others.push_back(other->id.text());
     }
@@ -105,17 +105,17 @@ void compare_with_others(const Pfs& pfs, const std::set<const PciFunction*>& com
 
 Result<CheckResults> check_vfs(const CheckedNode& node) {
   const Pfs pfs = rdma_pfs(node.inventory);
-  std::set<const PciFunction*> compared;
+  std::set<const DeviceFacts*> compared;
   CheckResults out;
   compare_with_config(node, pfs, compared, out);
   compare_with_others(pfs, compared, out);
   const auto& all = node.inventory.functions;
-  if (!out.empty() || std::any_of(all.begin(), all.end(), [](const PciFunction& function) {
+  if (!out.empty() || std::any_of(all.begin(), all.end(), [](const DeviceFacts& function) {
         return function.rdma_capable && function.num_vfs > 0;
       }))
     return out;
   std::vector<std::string> without;
-  for (const PciFunction& function : all) {
+  for (const DeviceFacts& function : all) {
     if (function.rdma_capable && function.kind == FunctionKind::network && function.total_vfs > 0)
       without.push_back(say_vfs(function));
   }
@@ -127,14 +127,14 @@ Result<CheckResults> check_vfs(const CheckedNode& node) {
 
 Result<CheckResults> check_vf_drivers(const CheckedNode& node) {
   std::map<std::string, std::vector<std::string>> unbound;  // by PF
-  for (const PciFunction& function : node.inventory.functions) {
+  for (const DeviceFacts& function : node.inventory.functions) {
     if (function.is_vf() && !function.driver.is_bound())
       unbound[function.pf->text()].push_back(function.id.text());
   }
   CheckResults out;
   for (const auto& [pf, vfs] : unbound) {
     const std::string folder = std::string(kPciDevices) + "/" + pf;
-    const bool off = TRY(node.sys.text(folder + "/sriov_drivers_autoprobe"), "") == "0";
+    const bool off = TRY(node.sys.text(folder + "/sriov_drivers_autoprobe")) == "0";
     out.push_back({Finding::advice,
                    counted(vfs.size(), "VF") + " of " + pf + (vfs.size() == 1 ? " has" : " have") +
                        " no driver, and cannot be allocated: " + first_few(vfs) +
@@ -155,4 +155,4 @@ const NodeChecks& vf_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -32,10 +32,10 @@ bool is_network_name(const std::string& name) {
 }
 
 Result<> check_heading(ObjectReader& reader) {
-  const std::string version = TRY(reader.text("cniVersion"), "").value_or("");
+  const std::string version = TRY(reader.text("cniVersion")).value_or("");
   if (!version.empty() && std::find(versions().begin(), versions().end(), version) == versions().end())
     return reader.error("cniVersion", must_be_one_of(versions(), version));
-  const auto name = TRY(reader.text("name"), "");
+  const auto name = TRY(reader.text("name"));
   if (name && !is_network_name(*name))
     return reader.error(
         "name", "must be letters and digits, behind the first also '_', '.' and '-', got \"" + *name + "\"");
@@ -47,9 +47,9 @@ Result<> add_plugin(const Json& plugin, const std::string& path, CniConfig& out)
     return Error{Errc::invalid, 0,
                  path + in_line(plugin.line()) + ": must be an object, got " + plugin.type_name()};
   ObjectReader reader(*plugin.as_object(), path, plugin.line());
-  TRY(check_plugin_type(reader), "");
-  const std::string type = *TRY(reader.text("type"), "");
-  if (const Json* ipam = reader.value("ipam")) TRY(check_ipam(*ipam, reader.place("ipam")), "");
+  TRY(check_plugin_type(reader));
+  const std::string type = *TRY(reader.text("type"));
+  if (const Json* ipam = reader.value("ipam")) TRY(check_ipam(*ipam, reader.place("ipam")));
   const auto has = [&reader](const char* key) { return reader.value(key) != nullptr; };
   const bool moves = std::find(std::begin(kMovers), std::end(kMovers), type) != std::end(kMovers);
   if (moves && std::none_of(std::begin(kDeviceKeys), std::end(kDeviceKeys), has)) out.needs_allocation = true;
@@ -60,7 +60,7 @@ Result<> add_plugin(const Json& plugin, const std::string& path, CniConfig& out)
 }  // namespace
 
 Result<> check_plugin_type(ObjectReader& plugin) {
-  const std::string type = TRY(plugin.text("type"), "").value_or("");
+  const std::string type = TRY(plugin.text("type")).value_or("");
   if (type.empty()) return plugin.error("type", "missing; it names the CNI plugin");
   if (type.find('/') != std::string::npos)
     return plugin.error("type", "\"" + type + "\" must be the name of an executable, without a folder");
@@ -81,17 +81,17 @@ Result<CniConfig> read_cni_config(const Json& value) {
   if (value.as_object() == nullptr)
     return Error{Errc::invalid, 0, std::string("must be an object, got ") + value.type_name()};
   ObjectReader reader(*value.as_object(), "", value.line());
-  TRY(check_heading(reader), "");
+  TRY(check_heading(reader));
   CniConfig out;
-  const Json::Array* plugins = TRY(reader.array("plugins"), "");
+  const Json::Array* plugins = TRY(reader.array("plugins"));
   if (plugins == nullptr) {
-    TRY(add_plugin(value, "", out), "");
+    TRY(add_plugin(value, "", out));
     return out;
   }
   if (plugins->empty()) return reader.error("plugins", "the list is empty; it needs at least one plugin");
   for (size_t i = 0; i < plugins->size(); ++i)
-    TRY(add_plugin((*plugins)[i], "plugins[" + std::to_string(i) + "]", out), "");
+    TRY(add_plugin((*plugins)[i], "plugins[" + std::to_string(i) + "]", out));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct CniConfig {
   std::vector<std::string> types;  // of the plugins, in their order
@@ -22,4 +22,4 @@ Result<> check_ipam(const Json& value, const std::string& place);
 // The name of an executable.
 Result<> check_plugin_type(ObjectReader& plugin);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -58,4 +58,4 @@ Result<> add_config_map(const Document& document, FoundConfig& out) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -36,16 +36,16 @@ Result<FoundConfig> find_config(const std::vector<Document>& documents, const st
     if (document.kind.empty()) {
       out.parts.push_back({document.where, document.value});
     } else if (document.is("", "ConfigMap")) {
-      TRY(add_config_map(document, out), "");
+      TRY(add_config_map(document, out));
     } else if (document.is(kNvidiaGroup, "NicClusterPolicy") || document.is(kNvidiaGroup, "NicNodePolicy")) {
-      TRY(add_nic_policy(document, out), "");
+      TRY(add_nic_policy(document, out));
     } else if (document.is(kSriov, "SriovNetworkNodePolicy")) {
       policies.push_back(&document);
     } else {
       remark_kind(document, out);
     }
   }
-  TRY(add_node_policies(policies, policy_prefix, out), "");
+  TRY(add_node_policies(policies, policy_prefix, out));
   return out;
 }
 
@@ -58,4 +58,4 @@ std::string no_config(const std::vector<Document>& documents) {
          "SriovNetworkNodePolicy with one";
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ConfigPart {
   std::string where;  // for messages: "all.yaml: document 2 (ConfigMap a/b): data.config.json"
@@ -42,4 +42,4 @@ Result<> add_nic_policy(const Document& document, FoundConfig& out);
 Result<> add_node_policies(const std::vector<const Document*>& documents, const std::string& prefix,
                            FoundConfig& out);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -55,7 +55,7 @@ Result<> add_document(const Reading& reading, const std::string& place, Json val
 
 Result<> add_items(const Reading& reading, const std::string& place, const Json::Array& items, size_t depth) {
   for (size_t i = 0; i < items.size(); ++i)
-    TRY(add_document(reading, place + ", item " + std::to_string(i + 1), items[i], depth + 1), "");
+    TRY(add_document(reading, place + ", item " + std::to_string(i + 1), items[i], depth + 1));
   return {};
 }
 
@@ -93,8 +93,7 @@ Result<std::vector<Document>> read_json(const std::string& text, const std::stri
   if (is_object_of_kubernetes(value)) {
     const auto shared = std::make_shared<const std::string>(text);
     TRY(add_document({file, shared, out}, "document 1",
-                     TRY(with_id(ErrorId::config_syntax, Json::parse_in_file(text)), file)),
-        "");
+                     TRY(with_id(ErrorId::config_syntax, Json::parse_in_file(text)), file)));
   } else {
     out.emplace_back();
     out.back().where = file;
@@ -133,7 +132,7 @@ Result<std::vector<Document>> read_documents(std::string_view text, const std::s
   const auto shared = std::make_shared<const std::string>(good);
   std::vector<Document> out;
   for (size_t i = 0; i < values.size(); ++i)
-    TRY(add_document({file, shared, out}, "document " + std::to_string(i + 1), std::move(values[i])), "");
+    TRY(add_document({file, shared, out}, "document " + std::to_string(i + 1), std::move(values[i])));
   return out;
 }
 
@@ -164,9 +163,9 @@ Result<Json> read_embedded(const Document& document, const Json& scalar, std::st
   TextLines lines{scalar.line(), false};
   if (begins_literal_block(line_of(*document.file_text, scalar.line()))) lines = {scalar.line() + 1, true};
   if (is_json(*text, name)) return with_id(ErrorId::config_syntax, Json::parse_in_file(*text, lines));
-  std::vector<Json> values = TRY(read_yaml(*text, lines), "");
+  std::vector<Json> values = TRY(read_yaml(*text, lines));
   if (values.size() == 1) return std::move(values.front());
   return Error{Errc::invalid, 0, line + "must be one document, got " + std::to_string(values.size())};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct Document {
   std::string where;  // for messages: "c.json", "all.yaml: document 2 (ConfigMap kube-system/vfrail-config)"
@@ -40,4 +40,4 @@ Result<ObjectReader> read_spec(const Document& document);
 // Errors begin with the line.
 Result<Json> read_embedded(const Document& document, const Json& scalar, std::string_view name);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

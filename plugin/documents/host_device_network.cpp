@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -38,7 +38,7 @@ Result<> check_name(const std::string& name, const std::string& place) {
 }
 
 Result<std::string> read_resource(ObjectReader& spec) {
-  std::string name = TRY(spec.text("resourceName"), "").value_or("");
+  std::string name = TRY(spec.text("resourceName")).value_or("");
   if (name.empty()) return spec.error("resourceName", "missing; it names the pool of the device plugin");
   if (name.starts_with(kPrefix)) name.erase(0, std::string_view(kPrefix).size());
   if (is_resource_name(name)) return kPrefix + name;
@@ -50,12 +50,12 @@ Result<std::string> read_resource(ObjectReader& spec) {
 // The text of a key that holds JSON, checked with brackets around it if it is the inside of a list.
 Result<std::string> read_json_text(ObjectReader& spec, const Document& document, const char* key,
                                    bool is_list) {
-  std::string text = TRY(spec.text(key), "").value_or("");
+  std::string text = TRY(spec.text(key)).value_or("");
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return std::string();
   Json wrapped = Json(is_list ? "[" + text + "]" : text).at_line(spec.value(key)->line());
   const Json value = TRY(read_embedded(document, wrapped, "ipam.json"), spec.path(key));
   if (!is_list) {
-    TRY(check_ipam(value, spec.path(key) + in_line(value.line())), "");
+    TRY(check_ipam(value, spec.path(key) + in_line(value.line())));
     return text;
   }
   for (const Json& plugin : *value.as_array()) {
@@ -64,7 +64,7 @@ Result<std::string> read_json_text(ObjectReader& spec, const Document& document,
                    spec.path(key) + in_line(plugin.line()) +
                        ": must be objects with commas between them, got " + plugin.type_name()};
     ObjectReader reader(*plugin.as_object(), spec.path(key), plugin.line());
-    TRY(check_plugin_type(reader), "");
+    TRY(check_plugin_type(reader));
   }
   return text;
 }
@@ -114,7 +114,7 @@ std::string manifest(const HostDeviceNetwork& network, const std::string& type) 
 
 // The API server reads the operator's text as YAML: a value that changes its meaning there is refused here.
 Result<> check_manifest(const HostDeviceNetwork& network, const std::string& text) {
-  const auto documents = TRY(read_documents(text, "the NetworkAttachmentDefinition"), "");
+  const auto documents = TRY(read_documents(text, "the NetworkAttachmentDefinition"));
   const Document& made = documents.front();
   const Json* config = find_below(made.value, "spec.config");
   if (documents.size() != 1 || made.name != network.name || made.name_space != network.name_space ||
@@ -132,15 +132,15 @@ Result<HostDeviceNetwork> read_host_device_network(const Document& document) {
   out.name = document.name;
   const Json* name = find_below(document.value, "metadata.name");
   if (out.name.empty()) return Error{Errc::invalid, 0, "metadata.name: must be a string that is not empty"};
-  TRY(check_name(out.name, "metadata.name" + in_line(name->line())), "");
-  ObjectReader reader = TRY(read_spec(document), "");
-  out.name_space = TRY(reader.text("networkNamespace"), "").value_or("");
+  TRY(check_name(out.name, "metadata.name" + in_line(name->line())));
+  ObjectReader reader = TRY(read_spec(document));
+  out.name_space = TRY(reader.text("networkNamespace")).value_or("");
   if (out.name_space.empty())
     return reader.error("networkNamespace", "missing; it is where the pods are, and has no default");
-  TRY(check_name(out.name_space, reader.place("networkNamespace")), "");
-  out.resource = TRY(read_resource(reader), "");
-  out.ipam = TRY(read_json_text(reader, document, "ipam", false), "");
-  out.meta_plugins = TRY(read_json_text(reader, document, "metaPlugins", true), "");
+  TRY(check_name(out.name_space, reader.place("networkNamespace")));
+  out.resource = TRY(read_resource(reader));
+  out.ipam = TRY(read_json_text(reader, document, "ipam", false));
+  out.meta_plugins = TRY(read_json_text(reader, document, "metaPlugins", true));
   for (const std::string& key : reader.unread()) {
     if (reader.value(key) != nullptr) return reader.error(key, "unknown key");
   }
@@ -158,4 +158,4 @@ Result<std::string> render_network(const HostDeviceNetwork& network, const std::
   return text;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

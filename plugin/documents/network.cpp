@@ -2,7 +2,7 @@
 
 #include "plugin/documents/cni_config.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -90,4 +90,4 @@ Network read_network(const Document& document) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct Network {
   std::string where;               // for messages, as Document has it
@@ -39,4 +39,4 @@ Result<HostDeviceNetwork> read_host_device_network(const Document& document);
 // for byte, the text that network-operator makes and stores; what it could not store is an error.
 Result<std::string> render_network(const HostDeviceNetwork& network, const std::string& type);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

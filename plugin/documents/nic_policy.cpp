@@ -2,7 +2,7 @@
 // texts.
 #include "plugin/documents/config_parts.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 Result<> add_nic_policy(const Document& document, FoundConfig& out) {
   const size_t before = out.parts.size();
@@ -22,4 +22,4 @@ Result<> add_nic_policy(const Document& document, FoundConfig& out) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -30,7 +30,7 @@ struct Policy {
 
 Result<std::string> read_word(ObjectReader& reader, const char* key,
                               const std::vector<std::string>& allowed) {
-  const std::string word = TRY(reader.text(key), "").value_or("");
+  const std::string word = TRY(reader.text(key)).value_or("");
   if (word.empty() || std::find(allowed.begin(), allowed.end(), word) != allowed.end()) return word;
   return reader.error(key, must_be_one_of(allowed, word));
 }
@@ -52,14 +52,14 @@ Result<> check_keys(ObjectReader& reader, const std::vector<std::string>& known,
 }
 
 Result<> add_list(ObjectReader& reader, const char* key, const char* to, Json& lists) {
-  TRY(reader.texts(key), "");  // for its errors
+  TRY(reader.texts(key));  // for its errors
   const Json* values = reader.value(key);
   if (values != nullptr && !values->as_array()->empty()) lists.set(to, *values);
   return {};
 }
 
 Result<> add_text(ObjectReader& reader, const char* key, const char* to, Json& lists) {
-  if (!TRY(reader.text(key), "").value_or("").empty())
+  if (!TRY(reader.text(key)).value_or("").empty())
     lists.set(to, Json(Json::Array{*reader.value(key)}).at_line(reader.value(key)->line()));
   return {};
 }
@@ -67,7 +67,7 @@ Result<> add_text(ObjectReader& reader, const char* key, const char* to, Json& l
 // A policy's deviceID is the PF's. Of an unknown model the operator selects every one.
 Result<> add_device(ObjectReader& reader, bool has_vfs, const Document& document, Policy& policy,
                     FoundConfig& out) {
-  const std::string pf = TRY(reader.text("deviceID"), "").value_or("");
+  const std::string pf = TRY(reader.text("deviceID")).value_or("");
   if (pf.empty()) return {};
   const uint32_t line = reader.value("deviceID")->line();
   const std::string device = has_vfs ? vf_device_of(pf) : pf;
@@ -82,18 +82,17 @@ Result<> add_device(ObjectReader& reader, bool has_vfs, const Document& document
 
 Result<> read_nic_selector(ObjectReader& spec, bool has_vfs, const Document& document, Policy& policy,
                            FoundConfig& out) {
-  const Json::Object* object = TRY(spec.object("nicSelector"), "");
+  const Json::Object* object = TRY(spec.object("nicSelector"));
   if (object == nullptr) return spec.error("nicSelector", "missing; it says which PFs' VFs are advertised");
   ObjectReader reader(*object, spec.path("nicSelector"), spec.value("nicSelector")->line());
-  TRY(add_text(reader, "vendor", "vendors", policy.lists), "");
-  TRY(add_device(reader, has_vfs, document, policy, out), "");
-  TRY(add_list(reader, "pfNames", "pfNames", policy.lists), "");
-  TRY(add_list(reader, "rootDevices", "rootDevices", policy.lists), "");
-  if (!TRY(reader.text("netFilter"), "").value_or("").empty())
+  TRY(add_text(reader, "vendor", "vendors", policy.lists));
+  TRY(add_device(reader, has_vfs, document, policy, out));
+  TRY(add_list(reader, "pfNames", "pfNames", policy.lists));
+  TRY(add_list(reader, "rootDevices", "rootDevices", policy.lists));
+  if (!TRY(reader.text("netFilter")).value_or("").empty())
     return reader.error(
         "netFilter", "it asks the cloud's metadata, which vfrail does not: select by pfNames or rootDevices");
-  TRY(check_keys(reader, {"vendor", "deviceID", "pfNames", "rootDevices", "netFilter"}, true, document, out),
-      "");
+  TRY(check_keys(reader, {"vendor", "deviceID", "pfNames", "rootDevices", "netFilter"}, true, document, out));
   if (!policy.lists.as_object()->empty()) return {};
   out.mistake(document.where + ": " + spec.place("nicSelector") +
               ": it selects by nothing, so that every function is selected");
@@ -102,40 +101,40 @@ Result<> read_nic_selector(ObjectReader& spec, bool has_vfs, const Document& doc
 
 // A VF bound to vfio-pci has no RDMA device, and no visible link type.
 Result<> read_kind(ObjectReader& spec, const Document& document, Policy& policy, FoundConfig& out) {
-  const std::string type = TRY(read_word(spec, "deviceType", {"netdevice", "vfio-pci"}), "");
-  const std::string link = TRY(read_word(spec, "linkType", {"eth", "ETH", "ib", "IB"}), "");
+  const std::string type = TRY(read_word(spec, "deviceType", {"netdevice", "vfio-pci"}));
+  const std::string link = TRY(read_word(spec, "linkType", {"eth", "ETH", "ib", "IB"}));
   if (!link.empty() && type != "vfio-pci") {
     const uint32_t line = spec.value("linkType")->line();
     const bool infiniband = link == "ib" || link == "IB";
     policy.lists.set("linkTypes", Json(Json::Array{Json(infiniband ? "infiniband" : "ether").at_line(line)}));
   }
-  const bool rdma = TRY(spec.boolean("isRdma"), "").value_or(false);
+  const bool rdma = TRY(spec.boolean("isRdma")).value_or(false);
   if (rdma && type == "vfio-pci") {
     out.mistake(document.where + ": " + spec.place("isRdma") +
                 ": matches nothing on any node: a VF bound to vfio-pci (deviceType) has no RDMA "
                 "device");
   }
   for (const char* key : {"isRdma", "needVhostNet"}) {
-    if (TRY(spec.boolean(key), "").value_or(false)) policy.options.set(key, *spec.value(key));
+    if (TRY(spec.boolean(key)).value_or(false)) policy.options.set(key, *spec.value(key));
   }
-  if (!TRY(read_word(spec, "vdpaType", {"virtio", "vhost"}), "").empty())
+  if (!TRY(read_word(spec, "vdpaType", {"virtio", "vhost"})).empty())
     policy.options.set("vdpaType", *spec.value("vdpaType"));
   return {};
 }
 
 Result<Policy> read_policy(const Document& document, FoundConfig& out) {
-  ObjectReader reader = TRY(read_spec(document), "");
+  ObjectReader reader = TRY(read_spec(document));
   Policy policy;
   policy.document = &document;
-  policy.resource = TRY(reader.text("resourceName"), "").value_or("");
+  policy.resource = TRY(reader.text("resourceName")).value_or("");
   if (policy.resource.empty()) return reader.error("resourceName", "missing");
-  policy.priority = TRY(reader.integer("priority"), "").value_or(0);
-  policy.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(false);
-  const bool has_vfs = TRY(reader.integer("numVfs", 0), "").value_or(0) > 0;
+  policy.priority = TRY(reader.integer("priority")).value_or(0);
+  policy.exclude_topology = TRY(reader.boolean("excludeTopology")).value_or(false);
+  const bool has_vfs = TRY(reader.integer("numVfs", 0)).value_or(0) > 0;
   if (const Json* nodes = reader.value("nodeSelector")) policy.node_selector = *nodes;
-  TRY(read_nic_selector(reader, has_vfs, document, policy, out), "");
-  TRY(read_kind(reader, document, policy, out), "");
-  TRY(check_keys(reader, {"mtu", "eSwitchMode", "externallyManaged", "bridge"}, false, document, out), "");
+  TRY(read_nic_selector(reader, has_vfs, document, policy, out));
+  TRY(read_kind(reader, document, policy, out));
+  TRY(check_keys(reader, {"mtu", "eSwitchMode", "externallyManaged", "bridge"}, false, document, out));
   return policy;
 }
 
@@ -223,4 +222,4 @@ Result<> add_node_policies(const std::vector<const Document*>& documents, const 
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

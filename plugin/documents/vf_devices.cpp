@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -53,4 +53,4 @@ std::string vf_device_of(std::string_view pf_device) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

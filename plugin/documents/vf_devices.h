@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // "101b" -> "101c". Empty if it is not known.
 std::string vf_device_of(std::string_view pf_device);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

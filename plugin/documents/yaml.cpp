@@ -12,7 +12,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -231,7 +231,7 @@ Result<> check_size(std::string_view text) {
 }  // namespace
 
 Result<std::vector<Json>> read_yaml(std::string_view text, TextLines lines) {
-  TRY(check_size(text), "");
+  TRY(check_size(text));
   DocumentBuilder builder(lines);
   const auto fault = [&builder](const std::string& what) {
     const size_t number = std::max<size_t>(builder.documents.size(), 1);
@@ -251,4 +251,4 @@ Result<std::vector<Json>> read_yaml(std::string_view text, TextLines lines) {
   return std::move(builder.documents);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

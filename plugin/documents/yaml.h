@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 inline constexpr size_t kMaxYamlBytes = 1 << 20;  // as much as a ConfigMap holds
 inline constexpr size_t kMaxYamlDocuments = 256;
@@ -24,4 +24,4 @@ inline constexpr size_t kMaxYamlIndicators = 100'000;
 // Errors: "document 2: line 7, column 3: ...".
 Result<std::vector<Json>> read_yaml(std::string_view text, TextLines lines = {});
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -80,4 +80,4 @@ Result<Json> read_yaml_scalar(const std::string& tag, const std::string& text) {
   return Error{Errc::invalid, 0, "a tag that is not known: " + tag};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,9 +7,9 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // `tag` as yaml-cpp gives it: "?" for a plain scalar, "!" for one in quotation marks or a block.
 Result<Json> read_yaml_scalar(const std::string& tag, const std::string& text);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string to_yaml(const Json& json) {
   return std::string(out.c_str()) + "\n";
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // In block style, texts quoted where they would be read as something else.
 std::string to_yaml(const Json& json);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class EventSource {
  public:
@@ -25,4 +25,4 @@ class EventSource {
   virtual std::optional<std::string> read() = 0;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

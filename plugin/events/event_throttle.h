@@ -7,7 +7,7 @@
 #include <chrono>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class EventThrottle {
  public:
@@ -47,4 +47,4 @@ class EventThrottle {
   std::optional<Time> first_;  // event since the last rescan
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

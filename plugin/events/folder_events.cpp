@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 FolderEvents::FolderEvents(std::string folder) : folder_(std::move(folder)) { FolderEvents::open_missing(); }
 
@@ -39,4 +39,4 @@ std::optional<std::string> FolderEvents::read() {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class FolderEvents : public EventSource {
  public:
@@ -23,4 +23,4 @@ class FolderEvents : public EventSource {
   UniqueFd watch_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

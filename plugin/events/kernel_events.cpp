@@ -17,7 +17,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -35,24 +35,20 @@ constexpr size_t kMessageBytes = 16384;
 
 // The number of a multicast group of a generic netlink family, which the kernel assigns again at each boot.
 Result<int> find_group(const char* family, const char* group) {
-  NlSocket socket = TRY(NlSocket::open(NETLINK_GENERIC), "");
+  NlSocket socket = TRY(NlSocket::open(NETLINK_GENERIC));
   NlMessage message(GENL_ID_CTRL, 0);
   message.put_header(genlmsghdr{CTRL_CMD_GETFAMILY, 1, 0});
   message.put_text(CTRL_ATTR_FAMILY_NAME, family);
   int found = 0;
-  TRY(socket.query(message,
-                   [&](attributes::Bytes answer) {
-                     const auto all =
-                         answer.subspan(std::min<size_t>(NLMSG_HDRLEN + GENL_HDRLEN, answer.size()));
-                     attributes::each(attributes::find(all, CTRL_ATTR_MCAST_GROUPS), [&](uint16_t, auto one) {
-                       if (attributes::text(attributes::find(one, CTRL_ATTR_MCAST_GRP_NAME)) != group) return;
-                       const auto id = attributes::find(one, CTRL_ATTR_MCAST_GRP_ID);
-                       if (const auto number = attributes::header_at<uint32_t>(id, 0))
-                         found = static_cast<int>(*number);
-                     });
-                     return Result<>();
-                   }),
-      "");
+  TRY(socket.query(message, [&](attributes::Bytes answer) {
+    const auto all = answer.subspan(std::min<size_t>(NLMSG_HDRLEN + GENL_HDRLEN, answer.size()));
+    attributes::each(attributes::find(all, CTRL_ATTR_MCAST_GROUPS), [&](uint16_t, auto one) {
+      if (attributes::text(attributes::find(one, CTRL_ATTR_MCAST_GRP_NAME)) != group) return;
+      const auto id = attributes::find(one, CTRL_ATTR_MCAST_GRP_ID);
+      if (const auto number = attributes::header_at<uint32_t>(id, 0)) found = static_cast<int>(*number);
+    });
+    return Result<>();
+  }));
   if (found == 0)
     return Error{
         Errc::unsupported, 0,
@@ -186,4 +182,4 @@ std::optional<std::string> KernelEvents::read(const Subscription& subscription) 
   return first;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class KernelEvents {
  public:
@@ -63,4 +63,4 @@ class KernelEvents {
   bool covers_other_namespaces_ = false;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

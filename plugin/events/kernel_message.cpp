@@ -11,7 +11,7 @@
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -147,4 +147,4 @@ std::optional<std::string> read_kernel_message(KernelSource kind, std::span<cons
   return std::nullopt;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The socket that the kernel sends it on.
 enum class KernelSource : uint8_t {
@@ -25,4 +25,4 @@ const char* name_of(KernelSource kind);
 // matters counts.
 std::optional<std::string> read_kernel_message(KernelSource kind, std::span<const std::byte> datagram);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -103,4 +103,4 @@ bool VerbsEvents::read(const std::string& device, ibv_context& context,
   return false;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,7 +18,7 @@
 
 struct ibv_context;
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class VerbsEvents {
  public:
@@ -47,4 +47,4 @@ class VerbsEvents {
   std::set<std::string> reported_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

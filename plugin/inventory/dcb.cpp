@@ -10,7 +10,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -62,4 +62,4 @@ Result<std::optional<DcbSettings>> read_dcb(NlSocket& socket, const std::string&
   return Error(asked.error()).in("ask for the DCB settings of " + interface);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct DcbSettings {
   // Bit N: priority flow control pauses the sender of priority N. No value: the driver does not say.
@@ -37,4 +37,4 @@ Result<std::optional<DcbSettings>> read_dcb(NlSocket& socket, const std::string&
 // The bytes of the answer, header included. Pure.
 DcbSettings parse_dcb(std::span<const std::byte> message);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -142,4 +142,4 @@ Result<FailedReporters> Devlink::failed_reporters() {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // A device's name in devlink: "pci/0000:03:00.0", "auxiliary/mlx5_core.sf.4".
 struct DevlinkHandle {
@@ -56,4 +56,4 @@ struct FailedReporter {
 std::optional<FailedReporter> parse_failed_reporter(std::span<const std::byte> message);
 std::optional<std::string> parse_version(std::span<const std::byte> message, std::string_view name);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

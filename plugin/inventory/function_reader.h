@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Of this machine; a captured tree has none.
 Result<std::optional<FailedReporters>> read_failed_reporters(const SysRoot& sys);
@@ -23,9 +23,9 @@ class FunctionReader {
   static Result<FunctionReader> open(const SysRoot& sys, const FailedReporters& failed);
 
   // `device` has its ids. No value if it is neither a network function nor an accelerator, or gone.
-  Result<std::optional<PciFunction>> read(Device device);
+  Result<std::optional<DeviceFacts>> read(Device device);
   // No value if the auxiliary device of that name is not a sub-function, or gone.
-  Result<std::optional<PciFunction>> read_sub_function(const DeviceId& id);
+  Result<std::optional<DeviceFacts>> read_sub_function(const DeviceId& id);
 
  private:
   // The facts of a PF that its VFs need: a PF can have 255 of them.
@@ -40,11 +40,11 @@ class FunctionReader {
   Result<const PfFacts*> pf_facts(const PciAddress& pf);
   Result<PfFacts> facts_of_port(const PciAddress& address, const Device& device) const;
   Result<int> index_of_vf(const PciAddress& pf, const DeviceId& vf);
-  Result<> add_network_facts(PciFunction& out);
-  Result<> add_pf_facts(PciFunction& out);
-  Result<> add_firmware_facts(PciFunction& out) const;
-  Result<> decide_rdma_capable(PciFunction& out);
-  Result<std::string> ddp_profile(const PciFunction& function);
+  Result<> add_network_facts(DeviceFacts& out);
+  Result<> add_pf_facts(DeviceFacts& out);
+  Result<> add_firmware_facts(DeviceFacts& out) const;
+  Result<> decide_rdma_capable(DeviceFacts& out);
+  Result<std::string> ddp_profile(const DeviceFacts& function);
 
   const SysRoot& sys_;
   std::map<PciAddress, Vdpa> vdpa_;
@@ -54,4 +54,4 @@ class FunctionReader {
   std::map<PciAddress, std::vector<std::string>> vfs_;  // by their PF
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -18,7 +18,7 @@ Result<std::optional<Gpu>> find_gpu(const SysRoot& sys, Device device) {
   const auto address = device.id.pci();
   if (!address || !is_gpu_class(device.class_code)) return std::optional<Gpu>();
   // An accelerator that has been read already has its place.
-  const bool there = !device.pcie_path.empty() || TRY(read_facts(sys, Facts::place | Facts::pf, device), "");
+  const bool there = !device.pcie_path.empty() || TRY(read_facts(sys, Facts::place | Facts::pf, device));
   if (!there || device.pf) return std::optional<Gpu>();
   return std::optional(Gpu{.address = *address,
                            .vendor = std::move(device.vendor),
@@ -26,4 +26,4 @@ Result<std::optional<Gpu>> find_gpu(const SysRoot& sys, Device device) {
                            .pcie_path = std::move(device.pcie_path)});
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // `device` has its ids; what else a GPU needs is read. PCI classes 0x0302 (3D controller), 0x0380 (display
 // controller, AMD's Instinct) and 0x12 (processing accelerator). 0x0300 is left out: nearly every server has
@@ -15,4 +15,4 @@ namespace vfrail {
 // GPU.
 Result<std::optional<Gpu>> find_gpu(const SysRoot& sys, Device device);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

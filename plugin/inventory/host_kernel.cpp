@@ -12,7 +12,7 @@
 
 #include <linux/magic.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -39,9 +39,9 @@ Result<std::optional<ino_t>> inode_in_procfs(const std::string& file) {
 // (proc_ns_readlink()), and captured trees have equal ones, because the numbers of the first namespaces are
 // constants.
 Result<bool> is_host_netns(const SysRoot& sys) {
-  const auto host = TRY(inode_in_procfs(sys.path(kHosts)), "");
+  const auto host = TRY(inode_in_procfs(sys.path(kHosts)));
   if (!host) return false;
-  const auto own = TRY(inode_in_procfs(kOwn), "");
+  const auto own = TRY(inode_in_procfs(kOwn));
   if (!own) return Error{Errc::not_found, 0, std::string("read ") + kOwn + ": it is not there"};
   return *own == *host;
 }
@@ -53,4 +53,4 @@ Result<std::unique_ptr<Kernel>> host_kernel(const std::string& root) {
   return NetlinkKernel::open_current();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Whether this thread is in the network namespace of the init process whose procfs is below the root. No: in
 // a pod's, or no procfs is there, as in a captured tree. An error: it cannot be read. Needs no capability.
@@ -18,4 +18,4 @@ Result<bool> is_host_netns(const SysRoot& sys);
 // Else null: a captured tree, or the host's folders mounted into a pod with a network of its own.
 Result<std::unique_ptr<Kernel>> host_kernel(const std::string& root);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,7 +18,7 @@
 #include <linux/route.h>
 #include <linux/rtnetlink.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -127,12 +127,12 @@ class TrieReader {
 // captured tree, and that may have no proc/1. A proc/1 that cannot be read is an error, and so is one that a
 // living procfs hides (hidepid, proc(5)).
 Result<std::string> net_folder(const SysRoot& sys) {
-  if (TRY(sys.exists("proc/1"), "")) return std::string("proc/1/net/");
-  if (TRY(sys.exists("proc/self"), "")) {
+  if (TRY(sys.exists("proc/1"))) return std::string("proc/1/net/");
+  if (TRY(sys.exists("proc/self"))) {
     return Error{Errc::denied, 0,
                  sys.path("proc/1") + " is hidden from this process: is procfs mounted with hidepid?"};
   }
-  return std::string(TRY(sys.exists("proc/net"), "") ? "proc/net/" : "proc/1/net/");
+  return std::string(TRY(sys.exists("proc/net")) ? "proc/net/" : "proc/1/net/");
 }
 
 // Calls `visit` with each line, until it returns false: a file of a router has tens of megabytes, and is
@@ -175,17 +175,14 @@ Result<bool> read_file_by_lines(const std::string& path, ParseLine parse, HostNe
 Result<> read_other_tables(const std::string& path, HostNetwork& out) {
   TrieReader reader(out);
   size_t bytes = 0;
-  TRY(read_lines(path,
-                 [&](std::string_view line) {
-                   bytes += line.size() + 1;
-                   if (bytes <= kMaxTrieBytes) return line != "Main:" && (reader.add(line), true);
-                   out.warnings.push_back(
-                       unknown_routes("a routing table beside main is too long to be read in " + path +
-                                      ": default routes of further tables are not known; with "
-                                      "hostNetwork: true they are"));
-                   return false;
-                 }),
-      "");
+  TRY(read_lines(path, [&](std::string_view line) {
+    bytes += line.size() + 1;
+    if (bytes <= kMaxTrieBytes) return line != "Main:" && (reader.add(line), true);
+    out.warnings.push_back(unknown_routes("a routing table beside main is too long to be read in " + path +
+                                          ": default routes of further tables are not known; with "
+                                          "hostNetwork: true they are"));
+    return false;
+  }));
   return {};
 }
 
@@ -193,18 +190,16 @@ Result<> read_other_tables(const std::string& path, HostNetwork& out) {
 // kernel has no IPv6.
 Result<std::optional<uint32_t>> count_ipv6_routes(const std::string& path) {
   std::optional<uint32_t> out;
-  TRY(read_lines(path,
-                 [&](std::string_view line) {
-                   const auto columns = words(line);
-                   if (columns.size() > 3) out = hex(columns[3]);
-                   return false;
-                 }),
-      "");
+  TRY(read_lines(path, [&](std::string_view line) {
+    const auto columns = words(line);
+    if (columns.size() > 3) out = hex(columns[3]);
+    return false;
+  }));
   return out;
 }
 
 Result<> read_ipv6_routes(const std::string& folder, HostNetwork& out) {
-  const auto count = TRY(count_ipv6_routes(folder + "rt6_stats"), "");
+  const auto count = TRY(count_ipv6_routes(folder + "rt6_stats"));
   if (count.value_or(0) > kMaxIpv6Routes) {
     // Without their number, which changes all the time and would make another line of the log of it.
     out.warnings.push_back(
@@ -212,29 +207,29 @@ Result<> read_ipv6_routes(const std::string& folder, HostNetwork& out) {
                        "ipv6_route: IPv6 default routes are not known; with hostNetwork: true they are"));
     return {};
   }
-  TRY(read_file_by_lines(folder + "ipv6_route", parse_proc_ipv6_route, out), "");
+  TRY(read_file_by_lines(folder + "ipv6_route", parse_proc_ipv6_route, out));
   return {};
 }
 
 // Without IPv6 in the kernel the ipv6 files do not exist; without IPv4's the guard would not work.
 Result<HostNetwork> read_files(const SysRoot& sys) {
   HostNetwork out;
-  const std::string folder = sys.path(TRY(net_folder(sys), ""));
-  if (!TRY(read_file_by_lines(folder + "route", parse_proc_route, out), "")) {
+  const std::string folder = sys.path(TRY(net_folder(sys)));
+  if (!TRY(read_file_by_lines(folder + "route", parse_proc_route, out))) {
     out.warnings.push_back(
         unknown_routes("the host's IPv4 default routes are not known: there is no " + folder + "route"));
   }
-  TRY(read_other_tables(folder + "fib_trie", out), "");
-  TRY(read_ipv6_routes(folder, out), "");
-  TRY(read_file_by_lines(folder + "if_inet6", parse_proc_if_inet6, out), "");
+  TRY(read_other_tables(folder + "fib_trie", out));
+  TRY(read_ipv6_routes(folder, out));
+  TRY(read_file_by_lines(folder + "if_inet6", parse_proc_if_inet6, out));
   return out;
 }
 
 Result<HostNetwork> read_kernel(const SysRoot& sys, Kernel& host) {
   HostNetwork out;
   std::map<int, std::string> names;
-  for (const std::string& name : TRY(sys.list("sys/class/net"), "").value_or(SysRoot::Names())) {
-    if (const auto index = TRY(sys.number("sys/class/net/" + name + "/ifindex"), "")) {
+  for (const std::string& name : TRY(sys.list("sys/class/net")).value_or(SysRoot::Names())) {
+    if (const auto index = TRY(sys.number("sys/class/net/" + name + "/ifindex"))) {
       names.emplace(static_cast<int>(*index), name);
     }
   }
@@ -297,15 +292,13 @@ void parse_proc_route(std::string_view text, HostNetwork& out) {
 
 Result<std::optional<ConnectedNetworks>> read_connected_networks(const SysRoot& sys) {
   ConnectedNetworks out;
-  const bool there = TRY(read_lines(sys.path(TRY(net_folder(sys), "")) + "route",
-                                    [&](std::string_view line) {
-                                      const auto route = parse_route_line(line);
-                                      if (!route || !is_connected_network(*route)) return true;
-                                      auto& networks = out[route->interface];
-                                      if (networks.size() < kMaxFacts) networks.push_back(route->destination);
-                                      return true;
-                                    }),
-                         "");
+  const bool there = TRY(read_lines(sys.path(TRY(net_folder(sys))) + "route", [&](std::string_view line) {
+    const auto route = parse_route_line(line);
+    if (!route || !is_connected_network(*route)) return true;
+    auto& networks = out[route->interface];
+    if (networks.size() < kMaxFacts) networks.push_back(route->destination);
+    return true;
+  }));
   return there ? std::optional(std::move(out)) : std::nullopt;
 }
 
@@ -351,4 +344,4 @@ Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

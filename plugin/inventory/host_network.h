@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct HostNetwork {
   // By interface: "the IPv4 default route (table main)".
@@ -39,4 +39,4 @@ void parse_proc_if_inet6(std::string_view text, HostNetwork& out);
 // Has no interface names, so a default route of another table can only be warned about.
 void parse_proc_fib_trie(std::string_view text, HostNetwork& out);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

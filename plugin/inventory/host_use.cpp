@@ -10,7 +10,7 @@
 
 #include <linux/if.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -26,17 +26,17 @@ Result<bool> is_bridge(const SysRoot& sys, const std::string& name) {
 // sysfs does not name the kind. A VRF is the one that sets IFF_MASTER and IFF_NOARP together
 // (vrf_dev_init()).
 Result<bool> is_vrf(const SysRoot& sys, const std::string& name) {
-  const std::string text = TRY(sys.text(link_folder(name) + "/flags"), "").value_or("");
+  const std::string text = TRY(sys.text(link_folder(name) + "/flags")).value_or("");
   if (!text.starts_with("0x")) return false;
   unsigned flags = 0;
   std::from_chars(text.data() + 2, text.data() + text.size(), flags, 16);
   constexpr unsigned kVrf = IFF_MASTER | IFF_NOARP;
-  return (flags & kVrf) == kVrf && !TRY(is_bond(sys, name), "");
+  return (flags & kVrf) == kVrf && !TRY(is_bond(sys, name));
 }
 
 Result<std::string> kind_of_master(const SysRoot& sys, const std::string& name) {
-  if (TRY(is_bond(sys, name), "")) return std::string(" (a bond)");
-  if (TRY(is_bridge(sys, name), "")) return std::string(" (a bridge)");
+  if (TRY(is_bond(sys, name))) return std::string(" (a bond)");
+  if (TRY(is_bridge(sys, name))) return std::string(" (a bridge)");
   return std::string(name == "ovs-system" ? " (Open vSwitch)" : "");
 }
 
@@ -45,7 +45,7 @@ class Surroundings {
  public:
   static Result<Surroundings> read(const SysRoot& sys, std::string netdev) {
     Surroundings out(sys, std::move(netdev));
-    TRY(out.visit_own(out.netdev_), "");
+    TRY(out.visit_own(out.netdev_));
     return out;
   }
 
@@ -64,25 +64,24 @@ class Surroundings {
   // something, the interface is in use as well.
   Result<> visit_own(const std::string& name) {
     if (!links_.insert(name).second) return {};
-    const auto master = TRY(sys_.link_name(link_folder(name) + "/master"), "");
-    if (master && !TRY(is_vrf(sys_, *master), "")) {
+    const auto master = TRY(sys_.link_name(link_folder(name) + "/master"));
+    if (master && !TRY(is_vrf(sys_, *master))) {
       if (name == netdev_) master_ = *master;
       const std::string who = name == netdev_ ? name : name + ", above " + netdev_ + ",";
-      const std::string kind = TRY(kind_of_master(sys_, *master), "");
+      const std::string kind = TRY(kind_of_master(sys_, *master));
       memberships_.push_back({HostUseFact::Kind::member, who + " is a member of " + *master + kind});
     }
-    if (master) TRY(visit_above(*master), "");
-    for (const std::string& upper : TRY(list_uppers(sys_, name), "")) {
-      if (!master || upper != *master) TRY(visit_own(upper), "");
+    if (master) TRY(visit_above(*master));
+    for (const std::string& upper : TRY(list_uppers(sys_, name))) {
+      if (!master || upper != *master) TRY(visit_own(upper));
     }
     return {};
   }
 
   Result<> visit_above(const std::string& name) {
     if (!links_.insert(name).second) return {};
-    if (const auto master = TRY(sys_.link_name(link_folder(name) + "/master"), ""))
-      TRY(visit_above(*master), "");
-    for (const std::string& upper : TRY(list_uppers(sys_, name), "")) TRY(visit_above(upper), "");
+    if (const auto master = TRY(sys_.link_name(link_folder(name) + "/master"))) TRY(visit_above(*master));
+    for (const std::string& upper : TRY(list_uppers(sys_, name))) TRY(visit_above(upper));
     return {};
   }
 
@@ -118,4 +117,4 @@ Result<std::vector<HostUseFact>> find_host_use(const SysRoot& sys, const std::ve
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

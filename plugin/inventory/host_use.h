@@ -8,11 +8,11 @@
 
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Checks the interfaces and everything above them: masters (bond, bridge, team, Open vSwitch) and uppers
 // (VLAN, macvlan, ...), transitively. A VRF is above an interface but does not own it.
 Result<std::vector<HostUseFact>> find_host_use(const SysRoot& sys, const std::vector<Netdev>& netdevs,
                                                const HostNetwork& network);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

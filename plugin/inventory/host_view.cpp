@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr const char* kRemedy =
     "with hostNetwork: true and --root /";
 
 Result<bool> is_host_namespace(const SysRoot& sys) {
-  const auto own = TRY(sys.link_target("proc/self/ns/net"), "");
+  const auto own = TRY(sys.link_target("proc/self/ns/net"));
   // Without CAP_SYS_PTRACE another process's may not be read; in a container PID 1 is mostly its own.
   const auto first = sys.link_target("proc/1/ns/net").or_none();
   if (own && first && *own != *first) return false;
@@ -29,12 +29,12 @@ Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory) 
   out.is_host_namespace =
       TRY(is_host_namespace(sys), "find out whether this is the host's network namespace");
   std::set<PciAddress> seen;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (function.kind == FunctionKind::network && !function.pf && !function.netdevs.empty())
       seen.insert(function.address);
   }
   out.sees_interfaces = !seen.empty();
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     const bool may_be_in_a_pod = function.pf && seen.contains(*function.pf);
     if (function.away() && !may_be_in_a_pod) out.unseen.push_back(function.id.text());
   }
@@ -43,7 +43,7 @@ Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory) 
 
 std::string mark_unseen(const HostView& view, Inventory& inventory) {
   if (view.is_host_namespace || view.unseen.empty()) return "";
-  for (PciFunction& function : inventory.functions) {
+  for (DeviceFacts& function : inventory.functions) {
     const std::string id = function.id.text();
     if (std::find(view.unseen.begin(), view.unseen.end(), id) == view.unseen.end()) continue;
     function.host_use.push_back({HostUseFact::Kind::unseen,
@@ -59,7 +59,7 @@ std::string mark_unseen(const HostView& view, Inventory& inventory) {
 
 Result<std::string> check_host_view(const SysRoot& sys, Inventory& inventory) {
   if (sys.path("") != "/") return std::string();
-  return mark_unseen(TRY(read_host_view(sys, inventory), ""), inventory);
+  return mark_unseen(TRY(read_host_view(sys, inventory)), inventory);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct HostView {
   // By /proc/1/ns/net, where it may be read, and by the sysctls that only the first network namespace of a
@@ -32,4 +32,4 @@ std::string mark_unseen(const HostView& view, Inventory& inventory);
 // Both, for the root of a command.
 Result<std::string> check_host_view(const SysRoot& sys, Inventory& inventory);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -16,7 +16,7 @@
 #include <thread>
 #include <tuple>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -25,26 +25,26 @@ constexpr size_t kLeastOfThread = 64;  // functions, for which a thread is worth
 
 Result<std::optional<RdmaNetnsMode>> read_rdma_netns_mode(const SysRoot& sys, Kernel* host) {
   if (host != nullptr) {
-    if (const auto asked = TRY(host->rdma_netns_mode(), "")) return asked;
+    if (const auto asked = TRY(host->rdma_netns_mode())) return asked;
   }
   // The parameter follows `rdma system set netns` (rdma_compatdev_set() sets the same variable).
-  const auto shared = TRY(sys.text("sys/module/ib_core/parameters/netns_mode"), "");
+  const auto shared = TRY(sys.text("sys/module/ib_core/parameters/netns_mode"));
   if (!shared) return std::optional<RdmaNetnsMode>();
   return std::optional(*shared == "Y" || *shared == "1" ? RdmaNetnsMode::shared : RdmaNetnsMode::exclusive);
 }
 
 // What a PCI device can be for a pod.
 struct PciDevice {
-  std::optional<PciFunction> function;
+  std::optional<DeviceFacts> function;
   std::optional<Gpu> gpu;
 };
 
 Result<PciDevice> read_pci_device(const SysRoot& sys, const PciAddress& address, FunctionReader& reader) {
   PciDevice out;
-  const auto device = TRY(read_device(sys, DeviceId(address), Facts::ids), "");
+  const auto device = TRY(read_device(sys, DeviceId(address), Facts::ids));
   if (!device) return out;
-  out.function = TRY(reader.read(*device), "");
-  out.gpu = TRY(find_gpu(sys, out.function ? *out.function : *device), "");
+  out.function = TRY(reader.read(*device));
+  out.gpu = TRY(find_gpu(sys, out.function ? *out.function : *device));
   return out;
 }
 
@@ -53,7 +53,7 @@ using Part = std::vector<Result<PciDevice>>;
 // A part of the list, by one thread.
 Result<Part> read_part(const SysRoot& sys, const FailedReporters& failed,
                        const std::vector<std::string>& names, size_t from, size_t to) {
-  FunctionReader reader = TRY(FunctionReader::open(sys, failed), "");
+  FunctionReader reader = TRY(FunctionReader::open(sys, failed));
   Part out;
   for (size_t i = from; i < to; ++i) {
     const auto address = PciAddress::parse(names[i]);
@@ -96,7 +96,7 @@ Result<> read_pci_devices(const SysRoot& sys, const FailedReporters& failed,
   if (!parts.empty()) parts.back().wait();
   size_t next = 0;
   for (auto& part : parts) {
-    for (Result<PciDevice>& read : TRY(part.get(), "")) {
+    for (Result<PciDevice>& read : TRY(part.get())) {
       const std::string& name = names[next++];
       if (!read) {
         add_unread(name, read.error(), out);
@@ -110,10 +110,10 @@ Result<> read_pci_devices(const SysRoot& sys, const FailedReporters& failed,
 }
 
 Result<> read_sub_functions(const SysRoot& sys, const FailedReporters& failed, Inventory& out) {
-  FunctionReader reader = TRY(FunctionReader::open(sys, failed), "");
-  for (const std::string& name : TRY(sys.list(kAuxiliaryDevices), "").value_or(SysRoot::Names())) {
+  FunctionReader reader = TRY(FunctionReader::open(sys, failed));
+  for (const std::string& name : TRY(sys.list(kAuxiliaryDevices)).value_or(SysRoot::Names())) {
     const auto id = DeviceId::parse(name);
-    auto read = id && !id->pci() ? reader.read_sub_function(*id) : std::optional<PciFunction>();
+    auto read = id && !id->pci() ? reader.read_sub_function(*id) : std::optional<DeviceFacts>();
     if (!read)
       add_unread(name, read.error(), out);
     else if (*read)
@@ -125,7 +125,7 @@ Result<> read_sub_functions(const SysRoot& sys, const FailedReporters& failed, I
 void warn_of_unknown_nvlink(Inventory& out) {
   std::vector<std::string> ids;
   std::string why;
-  for (const PciFunction& function : out.functions) {
+  for (const DeviceFacts& function : out.functions) {
     if (function.nvlink_unknown.empty()) continue;
     ids.push_back(function.id.text());
     why = function.nvlink_unknown;
@@ -140,32 +140,32 @@ void warn_of_unknown_nvlink(Inventory& out) {
 
 }  // namespace
 
-bool PciFunction::away() const {
+bool DeviceFacts::away() const {
   // An accelerator has no interface in any namespace, nor has a device bound to such a driver.
   if (kind == FunctionKind::accelerator || vdpa.has_value()) return false;
   return driver.kind() == DriverKind::kernel && netdevs.empty() && rdma.empty();
 }
 
-bool PciFunction::partly_away() const {
+bool DeviceFacts::partly_away() const {
   if (kind == FunctionKind::accelerator || vdpa.has_value()) return false;
   return driver.kind() == DriverKind::kernel && (netdevs.empty() || misses_rdma());
 }
 
 Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
-  const auto names = TRY(sys.list(kPciDevices), "");
+  const auto names = TRY(sys.list(kPciDevices));
   if (!names) {
     return Error{Errc::not_found, 0,
                  sys.path(kPciDevices) + " is not there: is sysfs mounted below this root?",
                  ErrorId::node_not_read};
   }
   Inventory out;
-  HostNetwork network = TRY(read_host_network(sys, host), "");
+  HostNetwork network = TRY(read_host_network(sys, host));
   out.warnings = std::move(network.warnings);
-  const auto asked = TRY(read_failed_reporters(sys), "");
+  const auto asked = TRY(read_failed_reporters(sys));
   out.asked_devlink = asked.has_value();
   const FailedReporters failed = asked.value_or(FailedReporters());
-  TRY(read_pci_devices(sys, failed, *names, out), "");
-  TRY(read_sub_functions(sys, failed, out), "");
+  TRY(read_pci_devices(sys, failed, *names, out));
+  TRY(read_sub_functions(sys, failed, out));
   if (out.functions.empty() && !out.unread.empty()) {
     const UnreadDevice& first = out.unread.front();
     return Error{Errc::system, 0,
@@ -173,32 +173,32 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
                      first.reason,
                  ErrorId::node_not_read};
   }
-  std::sort(out.functions.begin(), out.functions.end(), [](const PciFunction& a, const PciFunction& b) {
+  std::sort(out.functions.begin(), out.functions.end(), [](const DeviceFacts& a, const DeviceFacts& b) {
     return std::tie(a.address, a.sf_number, a.id) < std::tie(b.address, b.sf_number, b.id);
   });
   std::sort(out.gpus.begin(), out.gpus.end(),
             [](const Gpu& a, const Gpu& b) { return a.address < b.address; });
-  for (PciFunction& function : out.functions)
-    function.host_use = TRY(find_host_use(sys, function.netdevs, network), "");
+  for (DeviceFacts& function : out.functions)
+    function.host_use = TRY(find_host_use(sys, function.netdevs, network));
   warn_of_unknown_nvlink(out);
-  out.lags = TRY(read_lags(sys), "");
-  out.rdma_netns_mode = TRY(read_rdma_netns_mode(sys, host), "");
-  out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"), "");
-  out.vhost_net = TRY(has_device_node(sys, "vhost-net"), "") && TRY(has_device_node(sys, "net/tun"), "");
+  out.lags = TRY(read_lags(sys));
+  out.rdma_netns_mode = TRY(read_rdma_netns_mode(sys, host));
+  out.rdma_cm = TRY(has_device_node(sys, "infiniband/rdma_cm"));
+  out.vhost_net = TRY(has_device_node(sys, "vhost-net")) && TRY(has_device_node(sys, "net/tun"));
   return out;
 }
 
 void mark_attached(const AttachedDevices& attached, Inventory& inventory) {
-  for (PciFunction& function : inventory.functions) function.attached = attached.contains(function.id.text());
+  for (DeviceFacts& function : inventory.functions) function.attached = attached.contains(function.id.text());
 }
 
-Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known) {
+Result<std::optional<DeviceFacts>> read_function(const SysRoot& sys, const DeviceFacts& known) {
   // The scan reads health.
   const FailedReporters none;
-  FunctionReader reader = TRY(FunctionReader::open(sys, none), "");
+  FunctionReader reader = TRY(FunctionReader::open(sys, none));
   if (known.kind == FunctionKind::sub_function) return reader.read_sub_function(known.id);
-  auto device = TRY(read_device(sys, known.id, Facts::ids), "");
-  return device ? reader.read(*std::move(device)) : std::optional<PciFunction>();
+  auto device = TRY(read_device(sys, known.id, Facts::ids));
+  return device ? reader.read(*std::move(device)) : std::optional<DeviceFacts>();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

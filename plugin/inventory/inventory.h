@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The port behind a function: the PF's for VFs and sub-functions, its own otherwise. It stays in the host
 // when they go to a pod.
@@ -51,7 +51,7 @@ enum class FunctionKind : uint8_t {
 
 // A device that a pod can get, with what a scan adds to the facts of the device itself. Of a sub-function
 // ids, place and driver are its parent's.
-struct PciFunction : Device {
+struct DeviceFacts : Device {
   FunctionKind kind = FunctionKind::network;
   PciAddress address;  // a sub-function's is its parent's
   std::optional<uint32_t> sf_number;
@@ -104,7 +104,7 @@ struct UnreadDevice {
 };
 
 struct Inventory {
-  std::vector<PciFunction> functions;  // sorted by address, sub-functions behind their parent
+  std::vector<DeviceFacts> functions;  // sorted by address, sub-functions behind their parent
   std::vector<UnreadDevice> unread;    // not in `functions`; nothing is known of them
   std::vector<Gpu> gpus;               // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
   std::vector<Lag> lags;               // sorted by name
@@ -127,6 +127,6 @@ void mark_attached(const AttachedDevices& attached, Inventory& inventory);
 
 // The facts of one function of an earlier scan, read again; no value if it has vanished. Host use is not
 // read.
-Result<std::optional<PciFunction>> read_function(const SysRoot& sys, const PciFunction& known);
+Result<std::optional<DeviceFacts>> read_function(const SysRoot& sys, const DeviceFacts& known);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -139,7 +139,7 @@ Result<std::optional<KernelLog>> read_kernel_log(const SysRoot& sys) {
   if (!fd.valid()) return Error::from_errno(errno, "open " + path);
   if (!is_kernel_log(fd.get())) return Error{Errc::unsupported, 0, path + " is not the kernel's log here"};
   LogReader reader;
-  TRY(read_records(fd.get(), path, reader), "");
+  TRY(read_records(fd.get(), path, reader));
   if (!reader.any()) return Error{Errc::protocol, 0, path + " has no message"};
   return std::optional(reader.take());
 }
@@ -153,4 +153,4 @@ std::string format_kernel_log(const KernelLog& log) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 inline constexpr const char* kKernelLog = "dev/kmsg";
 
@@ -43,4 +43,4 @@ std::optional<LogTopic> topic_of(std::string_view message);
 // A file from which read_kernel_log() reads the same.
 std::string format_kernel_log(const KernelLog& log);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,9 +7,9 @@
 
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Sorted by name.
 Result<std::vector<Lag>> read_lags(const SysRoot& sys);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Whether there is a /dev/NAME ("vhost-net", "infiniband/rdma_cm"): the file is below the root, or the kernel
 // has a device of that name in one of its classes, from which devtmpfs creates the file (device_add(),
@@ -14,4 +14,4 @@ namespace vfrail {
 // kmod for a module that is not loaded (static nodes) is seen below a root with /dev alone.
 Result<bool> has_device_node(const SysRoot& sys, std::string_view name);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

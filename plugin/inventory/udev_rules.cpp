@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -42,7 +42,7 @@ Result<std::optional<std::vector<RenameRule>>> read_rename_rules(const SysRoot& 
   std::map<std::string, std::string> folder_of;  // by the name of a file, which is the order of udev
   bool any = false;
   for (const char* folder : kUdevRules) {
-    const auto names = TRY(sys.list(folder), "");
+    const auto names = TRY(sys.list(folder));
     any = any || names.has_value();
     for (const std::string& name : names.value_or(SysRoot::Names())) {
       if (name.ends_with(".rules")) folder_of.emplace(name, folder);
@@ -52,10 +52,10 @@ Result<std::optional<std::vector<RenameRule>>> read_rename_rules(const SysRoot& 
   std::vector<RenameRule> out;
   for (const auto& [name, folder] : folder_of) {
     const std::string file = folder + "/" + name;
-    const auto text = TRY(sys.text(file), "");
+    const auto text = TRY(sys.text(file));
     for (std::string& mode : rename_modes(text.value_or(""))) out.push_back({file, std::move(mode)});
   }
   return std::optional(std::move(out));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Of files with one name the first folder's counts (udev(7)).
 inline constexpr std::array kUdevRules = {"etc/udev/rules.d", "run/udev/rules.d",
@@ -31,4 +31,4 @@ std::vector<std::string> rename_modes(std::string_view rules);
 // Such a rule, without its conditions.
 std::string rename_rule(const std::string& mode);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

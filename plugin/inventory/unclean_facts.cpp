@@ -4,14 +4,14 @@
 #include "common/node/unclean.h"
 #include "common/text.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 // The boot id is the machine's, whatever namespaces this process is in: where the tree lacks it, as the
 // host's folders that a container has mounted do, it is read from the container's own /proc.
 Result<std::string> find_boot_id(const SysRoot& sys) {
-  std::string of_tree = TRY(boot_id(sys), "");
+  std::string of_tree = TRY(boot_id(sys));
   return of_tree.empty() ? boot_id(SysRoot()) : std::move(of_tree);
 }
 
@@ -19,14 +19,14 @@ Result<std::string> find_boot_id(const SysRoot& sys) {
 
 Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inventory& inventory) {
   if (cni_state_dir.empty()) return {};
-  const std::string boot = TRY(find_boot_id(sys), "");
+  const std::string boot = TRY(find_boot_id(sys));
   const auto unclean = TRY(read_unclean(cni_state_dir, boot), "read the state of vfrail-cni");
   if (unclean.empty()) return {};
-  for (PciFunction& function : inventory.functions) {
+  for (DeviceFacts& function : inventory.functions) {
     const auto found = unclean.find(function.id.text());
     if (found != unclean.end()) function.unclean = joined(found->second, "; ");
   }
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

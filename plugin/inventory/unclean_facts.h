@@ -8,9 +8,9 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // An empty folder name: unknown. An error is a failed read: it marks no device as clean.
 Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inventory& inventory);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

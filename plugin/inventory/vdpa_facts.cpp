@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -20,16 +20,16 @@ std::optional<PciAddress> parent_function(const std::string& path) {
 
 Result<std::map<PciAddress, Vdpa>> read_vdpa_devices(const SysRoot& sys) {
   std::map<PciAddress, Vdpa> out;
-  for (const std::string& name : TRY(sys.list("sys/bus/vdpa/devices"), "").value_or(SysRoot::Names())) {
+  for (const std::string& name : TRY(sys.list("sys/bus/vdpa/devices")).value_or(SysRoot::Names())) {
     const std::string folder = "sys/bus/vdpa/devices/" + name;
-    const auto real = TRY(sys.resolve(folder), "");
+    const auto real = TRY(sys.resolve(folder));
     if (!real) continue;
     const auto function = parent_function(*real);
     if (!function) continue;
     Vdpa device;
     device.name = name;
-    device.driver = Driver(TRY(sys.link_name(folder + "/driver"), "").value_or(""));
-    for (const std::string& entry : TRY(sys.list(folder), "").value_or(SysRoot::Names())) {
+    device.driver = Driver(TRY(sys.link_name(folder + "/driver")).value_or(""));
+    for (const std::string& entry : TRY(sys.list(folder)).value_or(SysRoot::Names())) {
       if (entry.starts_with("vhost-vdpa-")) device.node = entry;
     }
     out.emplace(*function, std::move(device));
@@ -37,4 +37,4 @@ Result<std::map<PciAddress, Vdpa>> read_vdpa_devices(const SysRoot& sys) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,9 +6,9 @@
 
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The first vDPA device of each function, by name, as the peers count.
 Result<std::map<PciAddress, Vdpa>> read_vdpa_devices(const SysRoot& sys);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

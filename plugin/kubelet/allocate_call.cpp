@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -48,4 +48,4 @@ void AllocateCall::attempt() {
   alarm_->Set(std::chrono::system_clock::now() + kPause, [this](bool) { attempt(); });
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -12,7 +12,7 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // How long the calls of one resource wait. Kubelet admits no other pod meanwhile, so after a wait in vain
 // none waits for a minute.
@@ -55,4 +55,4 @@ class AllocateCall final : public grpc::ServerUnaryReactor {
   std::unique_ptr<grpc::Alarm> alarm_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

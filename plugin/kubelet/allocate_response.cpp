@@ -2,7 +2,7 @@
 
 #include "plugin/allocate/cdi.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The CDI names are there twice, because kubelet reads cdi_devices since 1.28 only; containerd and CRI-O use
 // a repeated name once.
@@ -33,4 +33,4 @@ Result<> to_response(const ResourceConfig& resource, const ContainerEdits& edits
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,10 +6,10 @@
 #include "plugin/config/config.h"
 #include "proto/deviceplugin_v1beta1.pb.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Errc::unsupported for edits that kubelet's answer has no field for.
 Result<> to_response(const ResourceConfig& resource, const ContainerEdits& edits,
                      v1beta1::ContainerAllocateResponse& out);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -68,7 +68,7 @@ Result<> check_free(const std::string& path) {
 Result<> Endpoint::open() {
   close(std::chrono::milliseconds{0});
   const std::string& path = service_.endpoint();
-  TRY(check_free(path), "");
+  TRY(check_free(path));
   // gRPC unlinks the path it was bound to when it stops, even if another server's socket is there by then. So
   // it is bound to another name and the socket renamed. So it also appears at once with its mode, and
   // replaces an older one atomically, so the older instance sees a successor and never a free path. Kubelet's
@@ -107,4 +107,4 @@ Endpoint::Socket Endpoint::socket() const {
   return ours ? Socket::ours : Socket::foreign;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

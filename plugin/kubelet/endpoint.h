@@ -13,7 +13,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Endpoint {
  public:
@@ -46,4 +46,4 @@ class Endpoint {
   ino_t inode_ = 0;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,7 +5,7 @@
 
 #include <grpc/grpc.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class GrpcLibrary {
  public:
@@ -15,4 +15,4 @@ class GrpcLibrary {
   ~GrpcLibrary() { grpc_shutdown(); }
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

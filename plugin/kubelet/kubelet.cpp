@@ -14,7 +14,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -44,7 +44,7 @@ std::string kubelet_socket(const std::string& kubelet_root) {
 }
 
 Result<std::string> socket_path(const std::string& folder, const ResourceConfig& resource) {
-  TRY(check_socket_path(resource, folder), "");
+  TRY(check_socket_path(resource, folder));
   return folder + "/" + socket_name(resource);
 }
 
@@ -113,4 +113,4 @@ RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)>
 
 RegisterCall::~RegisterCall() = default;
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ResourceConfig;
 
@@ -87,4 +87,4 @@ class RegisterCall {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -15,7 +15,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct KubeletCallLimits {
   std::chrono::milliseconds time{5000};
@@ -95,4 +95,4 @@ inline Error call_error(const std::string& what, const grpc::Status& status) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

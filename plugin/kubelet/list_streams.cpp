@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 v1beta1::ListAndWatchResponse list_response(const PublishedPool& pool) {
   v1beta1::ListAndWatchResponse out;
@@ -146,4 +146,4 @@ void ListStreams::remove(const Stream* stream) {
   if (on_end_) on_end_();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,7 +14,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // What is advertised of a pool: its units.
 v1beta1::ListAndWatchResponse list_response(const PublishedPool& pool);
@@ -52,4 +52,4 @@ class ListStreams {
   std::vector<std::shared_ptr<Stream>> streams_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

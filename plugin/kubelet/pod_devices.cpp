@@ -3,7 +3,7 @@
 #include "common/container/allocated_unit.h"
 #include "common/ids.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -46,4 +46,4 @@ Result<DevicesInUse> read_devices_in_use(const v1::ListPodResourcesResponse& ans
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The devices of the `wanted` resources; of all of them if none is named. Where kubelet names a device twice
 // (it did so for pods that had ended), the first counts. More devices than can be are an error and no shorter
@@ -16,4 +16,4 @@ namespace vfrail {
 Result<DevicesInUse> read_devices_in_use(const v1::ListPodResourcesResponse& answer,
                                          const std::set<std::string>& wanted);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

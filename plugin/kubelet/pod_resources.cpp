@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -57,4 +57,4 @@ Result<DevicesInUse> list_pod_resources(const PodResourcesCall::Request& request
   return *std::move(out);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Where kubelet serves it.
 std::string pod_resources_socket(const std::string& kubelet_root);
@@ -38,4 +38,4 @@ class PodResourcesCall {
 // The same for a thread that may wait. Not for the owner thread of the daemon, which must not.
 Result<DevicesInUse> list_pod_resources(const PodResourcesCall::Request& request);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

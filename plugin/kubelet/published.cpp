@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 Published::Published(PublishedPool first) : now_{1, std::move(first)} {}
 
@@ -30,4 +30,4 @@ bool same_list(const PublishedPool& before, const PublishedPool& after) {
                     });
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

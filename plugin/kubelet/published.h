@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Published {
  public:
@@ -31,4 +31,4 @@ class Published {
 // read again at Allocate.
 bool same_list(const PublishedPool& before, const PublishedPool& after);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -270,4 +270,4 @@ void Resource::complain(std::string_view what, const std::string& reason, ErrorI
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

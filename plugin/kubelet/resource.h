@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 using Time = std::chrono::steady_clock::time_point;
 
@@ -105,4 +105,4 @@ class Resource {
   std::string complaint_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 using std::chrono::milliseconds;
 
@@ -196,4 +196,4 @@ void Resources::close(milliseconds patience) {
   resources_.clear();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Resources {
  public:
@@ -67,4 +67,4 @@ class Resources {
   bool kubelet_seen_ = false;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -47,7 +47,7 @@ std::string joined_nodes(const std::vector<ContainerEdits>& containers) {
     for (const DeviceNode& node : edits.nodes) out.push_back(node.container_path);
     out.insert(out.end(), edits.cdi_devices.begin(), edits.cdi_devices.end());
   }
-  return vfrail::joined(out, ",");
+  return joined(out, ",");
 }
 
 PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& container) {
@@ -61,7 +61,7 @@ PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& 
 Result<> fill(const ResourceConfig& resource, const std::vector<ContainerEdits>& containers,
               v1beta1::AllocateResponse& response) {
   for (const ContainerEdits& edits : containers)
-    TRY(to_response(resource, edits, *response.add_container_responses()), "");
+    TRY(to_response(resource, edits, *response.add_container_responses()));
   return {};
 }
 
@@ -97,7 +97,7 @@ grpc::Status to_status(const Error& error) {
 
 class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackService {
  public:
-  explicit DevicePluginCalls(vfrail::Service& service) : service_(service) {}
+  explicit DevicePluginCalls(plugin::Service& service) : service_(service) {}
 
   ServerUnaryReactor* GetDevicePluginOptions(CallbackServerContext* context, const v1beta1::Empty*,
                                              v1beta1::DevicePluginOptions* options) override {
@@ -176,7 +176,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
     try {
       containers = ids_of(request);
       const auto pool = service_.pool();
-      const auto prepared = vfrail::prepare(pool, containers, service_.options_.places);
+      const auto prepared = plugin::prepare(pool, containers, service_.options_.places);
       const auto answered = prepared ? fill(pool->config, *prepared, response) : Result<>(prepared.error());
       if (!answered && !last && answered.error().specific == ErrorId::device_not_in_host) return std::nullopt;
       if (!answered) {
@@ -199,12 +199,12 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
     }
   }
 
-  vfrail::Service& service_;  // "Service" alone is the generated base class here
+  plugin::Service& service_;  // "Service" alone is the generated base class here
 };
 
 class Service::RegistrationCalls final : public pluginregistration::Registration::CallbackService {
  public:
-  explicit RegistrationCalls(vfrail::Service& service) : service_(service) {}
+  explicit RegistrationCalls(plugin::Service& service) : service_(service) {}
 
   ServerUnaryReactor* GetInfo(CallbackServerContext* context, const pluginregistration::InfoRequest*,
                               pluginregistration::PluginInfo* info) override {
@@ -227,7 +227,7 @@ class Service::RegistrationCalls final : public pluginregistration::Registration
   }
 
  private:
-  vfrail::Service& service_;  // "Service" alone is the generated base class here
+  plugin::Service& service_;  // "Service" alone is the generated base class here
 };
 
 Service::Service(PublishedPool first, Options options, Log& log)
@@ -253,4 +253,4 @@ bool Service::publish(PublishedPool next) {
   return changed;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

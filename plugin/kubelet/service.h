@@ -18,7 +18,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Kubelet's answer to a registration, from the plugin watcher or the Register call.
 struct RegistrationResult {
@@ -74,4 +74,4 @@ class Service {
 
 grpc::Status to_status(const Error& error);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::vector<std::string> list_served_sockets(const std::string& folder, const st
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

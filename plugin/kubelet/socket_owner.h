@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // "process 4711 (sriovdp)", of the process that called listen(2) (SO_PEERCRED, unix(7)). In another container
 // its number has no meaning here: "a process of another container or of the host". Empty if nobody listens at
@@ -17,4 +17,4 @@ std::optional<std::string> find_socket_owner(const std::string& path);
 // most 16.
 std::vector<std::string> list_served_sockets(const std::string& folder, const std::string& own);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 std::optional<Debounce::Time> Debounce::settle(std::vector<Pool>& pools, Time now) {
   std::map<std::string, Reported> still_there;
@@ -59,4 +59,4 @@ std::optional<Debounce::Time> Debounce::settle_nodes(PoolDevice& device, Reporte
   return std::nullopt;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Debounce {
  public:
@@ -40,4 +40,4 @@ class Debounce {
   std::map<std::string, Reported> reported_;  // by resource and device
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

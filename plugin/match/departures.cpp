@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -104,4 +104,4 @@ void Departures::answered(Time asked) {
   last_failed_ = false;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Departures {
  public:
@@ -55,4 +55,4 @@ class Departures {
   std::optional<Time> next_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

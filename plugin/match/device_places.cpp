@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 DevicePlaces::DevicePlaces(std::vector<Pool>& pools) {
   for (Pool& pool : pools) {
@@ -22,7 +22,7 @@ const PoolDevice* DevicePlaces::device(const Place& place) const {
   return gone ? nullptr : &place.pool->devices[place.index];
 }
 
-PciFunction DevicePlaces::take(const Place& place) {
+DeviceFacts DevicePlaces::take(const Place& place) {
   taken_[place.pool].insert(place.index);
   return std::move(place.pool->devices[place.index].facts);
 }
@@ -40,4 +40,4 @@ void DevicePlaces::remove_taken() {
   taken_.clear();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

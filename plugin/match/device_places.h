@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class DevicePlaces {
  public:
@@ -29,7 +29,7 @@ class DevicePlaces {
   // Null: it has been taken.
   const PoolDevice* device(const Place& place) const;
   // What the node says of a device that has not been taken yet; it leaves its pool.
-  PciFunction take(const Place& place);
+  DeviceFacts take(const Place& place);
   // From here on no place is valid.
   void remove_taken();
 
@@ -38,4 +38,4 @@ class DevicePlaces {
   std::map<Pool*, std::set<size_t>> taken_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

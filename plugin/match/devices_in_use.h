@@ -9,7 +9,7 @@
 #include <string>
 #include <tuple>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct PodContainer {
   std::string pod_namespace;
@@ -38,4 +38,4 @@ struct DevicesInUse {
   }
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

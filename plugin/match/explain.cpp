@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
-ResourceTrace trace(const ResourceConfig& resource, const PciFunction& function) {
+ResourceTrace trace(const ResourceConfig& resource, const DeviceFacts& function) {
   ResourceTrace out;
   out.resource = resource.resource();
   out.result = evaluate(resource, function);
@@ -26,7 +26,7 @@ std::string find_claimer(const Config& config, const FunctionTrace& traced, size
   return "";
 }
 
-Fault find_fault_in(const DevicesById& devices, const PciFunction& function) {
+Fault find_fault_in(const DevicesById& devices, const DeviceFacts& function) {
   const auto device = devices.find(function.id.text());
   return device == devices.end() ? Fault() : device->second->fault;
 }
@@ -63,7 +63,7 @@ std::string find_nearest_miss(const FunctionTrace& traced) {
   return nearest ? nearest->text : "";
 }
 
-const Lag* find_lag(const PciFunction& function, const Inventory& inventory) {
+const Lag* find_lag(const DeviceFacts& function, const Inventory& inventory) {
   for (const Lag& lag : inventory.lags) {
     for (const Netdev& netdev : function.netdevs) {
       if (std::find(lag.members.begin(), lag.members.end(), netdev.name) != lag.members.end()) return &lag;
@@ -72,7 +72,7 @@ const Lag* find_lag(const PciFunction& function, const Inventory& inventory) {
   return nullptr;
 }
 
-void remark_on_lag(const PciFunction& function, const Inventory& inventory, std::vector<std::string>& out) {
+void remark_on_lag(const DeviceFacts& function, const Inventory& inventory, std::vector<std::string>& out) {
   const Lag* lag = find_lag(function, inventory);
   if (lag == nullptr) return;
   out.push_back("it is a member of " + lag->name + ", a bond (" + lag->mode + ") of " + joined(lag->members));
@@ -85,7 +85,7 @@ void remark_on_lag(const PciFunction& function, const Inventory& inventory, std:
   }
 }
 
-void remark_on_rdma_mode(const PciFunction& function, const Inventory& inventory,
+void remark_on_rdma_mode(const DeviceFacts& function, const Inventory& inventory,
                          std::vector<std::string>& out) {
   if (!function.rdma_capable) return;
   if (!inventory.rdma_netns_mode) {
@@ -110,7 +110,7 @@ std::vector<std::string> ResourceTrace::ids() const {
   return ids_of(all);
 }
 
-std::vector<std::string> find_remarks(const PciFunction& function, const Inventory& inventory) {
+std::vector<std::string> find_remarks(const DeviceFacts& function, const Inventory& inventory) {
   std::vector<std::string> out;
   if (function.away())
     out.emplace_back(
@@ -134,7 +134,7 @@ std::vector<FunctionTrace> explain(const Config& config, const Inventory& invent
   std::vector<DevicesById> devices;
   for (const Pool& pool : pools.pools) devices.push_back(index(pool));
   std::vector<FunctionTrace> out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     FunctionTrace traced;
     traced.function = &function;
     for (size_t i = 0; i < config.resources.size(); ++i) {
@@ -152,4 +152,4 @@ std::vector<FunctionTrace> explain(const Config& config, const Inventory& invent
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

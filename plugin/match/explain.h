@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // One resource's result for one function.
 struct ResourceTrace {
@@ -25,7 +25,7 @@ struct ResourceTrace {
 };
 
 struct FunctionTrace {
-  const PciFunction* function = nullptr;  // of the inventory
+  const DeviceFacts* function = nullptr;  // of the inventory
   std::vector<std::string> pools;         // those that have it
   std::vector<ResourceTrace> resources;
   std::string nearest_miss;          // if no pool has it, and one selector is nearest to a match; a sentence
@@ -36,6 +36,6 @@ struct FunctionTrace {
 std::vector<FunctionTrace> explain(const Config& config, const Inventory& inventory, const Pools& pools);
 
 // What prevents the use of a function with an RDMA device, or has to be known about it.
-std::vector<std::string> find_remarks(const PciFunction& function, const Inventory& inventory);
+std::vector<std::string> find_remarks(const DeviceFacts& function, const Inventory& inventory);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -1,6 +1,6 @@
 #include "plugin/match/fault.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 const char* name_of(FaultCode code) {
   switch (code) {
@@ -50,4 +50,4 @@ ErrorId id_of(FaultCode code) {
   return ErrorId::device_not_read;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

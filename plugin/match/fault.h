@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Codes stay as they are from version to version; a new cause is a new code. metrics/README.md lists them.
 enum class FaultCode : uint8_t {
@@ -34,4 +34,4 @@ struct Fault {
   bool operator==(const Fault&) const = default;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

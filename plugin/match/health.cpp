@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
-std::string whose_port(const PciFunction& function) {
+std::string whose_port(const DeviceFacts& function) {
   return function.pf ? "the port of its PF " + function.pf->text() : std::string("its port");
 }
 
@@ -18,7 +18,7 @@ bool is_unreadable(const RdmaPort& port) { return port.state.empty() && port.phy
 
 // The physical state distinguishes a missing cable from a subnet manager that has not come yet
 // (IBTA 14.2.5.6, PortInfo). With several ports one that works is enough.
-Fault port_fault(const PciFunction& function) {
+Fault port_fault(const DeviceFacts& function) {
   std::vector<std::string> states;
   for (const RdmaPort& port : function.port.rdma) {
     if (port.link_layer != "InfiniBand" || is_unreadable(port)) continue;
@@ -30,7 +30,7 @@ Fault port_fault(const PciFunction& function) {
           whose_port(function) + " is " + joined(states, "; ") + ": check its cable and switch"};
 }
 
-Fault own_port_fault(const PciFunction& function) {
+Fault own_port_fault(const DeviceFacts& function) {
   std::vector<std::string> states;
   for (const RdmaFacts& rdma : function.rdma) {
     for (const RdmaPort& port : rdma.ports) {
@@ -49,7 +49,7 @@ bool zero_guid(const std::string& guid) {
 }
 
 // Under every policy: vfrail-cni refuses to attach it.
-Fault unclean_fault(const PciFunction& function) {
+Fault unclean_fault(const DeviceFacts& function) {
   if (function.unclean.empty()) return {};
   return {FaultCode::unclean,
           "it is not what it was before its last pod, and could not be restored: " + function.unclean +
@@ -61,12 +61,12 @@ Fault unclean_fault(const PciFunction& function) {
 
 // k8s-rdma-shared-dev-plugin sets the interface up, and so does whoever shares the device here
 // (plugin/link_up.h).
-bool is_set_down(const PciFunction& function) {
+bool is_set_down(const DeviceFacts& function) {
   return std::any_of(function.netdevs.begin(), function.netdevs.end(),
                      [](const Netdev& netdev) { return !netdev.up; });
 }
 
-Fault carrier_fault(const PciFunction& function) {
+Fault carrier_fault(const DeviceFacts& function) {
   if (function.link_type != "ether" || function.port.carrier) return {};
   if (!function.port.up) {
     return {FaultCode::admin_down,
@@ -75,7 +75,7 @@ Fault carrier_fault(const PciFunction& function) {
   return {FaultCode::no_carrier, whose_port(function) + " has no carrier: check its cable and switch"};
 }
 
-Fault guid_fault(const PciFunction& function) {
+Fault guid_fault(const DeviceFacts& function) {
   if (!function.is_vf() || function.link_type != "infiniband") return {};
   const bool unset = std::any_of(function.rdma.begin(), function.rdma.end(),
                                  [](const RdmaFacts& rdma) { return zero_guid(rdma.guid); });
@@ -85,13 +85,13 @@ Fault guid_fault(const PciFunction& function) {
           "node_guid) and bind its driver again"};
 }
 
-Fault devlink_fault(const PciFunction& function) {
+Fault devlink_fault(const DeviceFacts& function) {
   if (function.port.failed_reporters.empty()) return {};
   return {FaultCode::devlink_error, "devlink reports an error of " + joined(function.port.failed_reporters) +
                                         ": see devlink health show"};
 }
 
-Fault find_fault(const PciFunction& function, const ResourceConfig& resource) {
+Fault find_fault(const DeviceFacts& function, const ResourceConfig& resource) {
   const HealthPolicy& policy = resource.health;
   Fault out = unclean_fault(function);
   if (out.empty() && policy.devlink) out = devlink_fault(function);
@@ -101,4 +101,4 @@ Fault find_fault(const PciFunction& function, const ResourceConfig& resource) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,11 +4,11 @@
 #include "plugin/match/pools.h"
 #include "plugin/match/selector_match.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 namespace {
 
 // Why the function cannot be in that resource whatever its selectors are; empty if it can.
-std::optional<Refusal> find_exclusion(const ResourceConfig& resource, const PciFunction& function) {
+std::optional<Refusal> find_exclusion(const ResourceConfig& resource, const DeviceFacts& function) {
   if (!function.driver.is_bound()) return Refusal{ErrorId::no_driver, "no driver is bound"};
   // Of accelerators the peer offers PFs and VFs alike.
   if (function.num_vfs == 0 || shares(resource) || resource.device_type != DeviceType::net_device)
@@ -34,14 +34,14 @@ std::string say_refusal(const ResourceConfig& resource, const HostUseFact& fact)
   return resource.resource() + uses + fact.what + " (hostUse is \"" + policy_name(resource.host_use) + "\")";
 }
 
-std::optional<size_t> find_selector(const ResourceConfig& resource, const PciFunction& function) {
+std::optional<size_t> find_selector(const ResourceConfig& resource, const DeviceFacts& function) {
   for (size_t i = 0; i < resource.selectors.size(); ++i) {
     if (selects(resource.selectors[i], function)) return i;
   }
   return std::nullopt;
 }
 
-std::vector<Refusal> find_mismatches(const ResourceConfig& resource, const PciFunction& function) {
+std::vector<Refusal> find_mismatches(const ResourceConfig& resource, const DeviceFacts& function) {
   std::vector<Refusal> out;
   for (size_t i = 0; i < resource.selectors.size(); ++i) {
     const std::string which = resource.selectors.size() > 1 ? "selectors[" + std::to_string(i) + "]: " : "";
@@ -53,7 +53,7 @@ std::vector<Refusal> find_mismatches(const ResourceConfig& resource, const PciFu
 
 }  // namespace
 
-DeviceType type_of(const PciFunction& function) {
+DeviceType type_of(const DeviceFacts& function) {
   switch (function.kind) {
     case FunctionKind::network:
       return DeviceType::net_device;
@@ -65,7 +65,7 @@ DeviceType type_of(const PciFunction& function) {
   return DeviceType::accelerator;
 }
 
-MatchResult evaluate(const ResourceConfig& resource, const PciFunction& function) {
+MatchResult evaluate(const ResourceConfig& resource, const DeviceFacts& function) {
   if (resource.device_type != type_of(function)) {
     return {MatchKind::other_type,
             std::nullopt,
@@ -92,4 +92,4 @@ MatchResult evaluate(const ResourceConfig& resource, const PciFunction& function
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

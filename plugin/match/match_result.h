@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 enum class MatchKind : uint8_t {
   selected,
@@ -26,8 +26,8 @@ struct MatchResult {
   std::vector<Refusal> reasons;    // why not; empty if it is selected
 };
 
-MatchResult evaluate(const ResourceConfig& resource, const PciFunction& function);
+MatchResult evaluate(const ResourceConfig& resource, const DeviceFacts& function);
 
-DeviceType type_of(const PciFunction& function);
+DeviceType type_of(const DeviceFacts& function);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

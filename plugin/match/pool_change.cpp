@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 std::string PoolChange::text() const {
   std::string out;
@@ -39,4 +39,4 @@ PoolChange compare(const Pool& before, const Pool& after) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct PoolChange {
   std::vector<std::string> added;
@@ -21,4 +21,4 @@ struct PoolChange {
 
 PoolChange compare(const Pool& before, const Pool& after);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,14 +5,14 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 // Reasons of one function that are shown; with more resources these suffice.
 constexpr size_t kMaxReasons = 8;
 
-std::string describe_risk(const ResourceConfig& resource, const PciFunction& function,
+std::string describe_risk(const ResourceConfig& resource, const DeviceFacts& function,
                           const HostUseFact& fact) {
   return text_with_id(resource.resource() + " advertises " + function.address.text() +
                           (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: "
@@ -21,7 +21,7 @@ std::string describe_risk(const ResourceConfig& resource, const PciFunction& fun
                       ErrorId::host_device_offered);
 }
 
-std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const PciFunction& function) {
+std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const DeviceFacts& function) {
   std::map<std::string, std::string> out;
   if (!resource.additional_info) return out;
   // For a sub-function the peer uses its parent's address; its own name is more precise.
@@ -33,7 +33,7 @@ std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, c
   return out;
 }
 
-void add_device(const ResourceConfig& resource, const Selector& selector, const PciFunction& function,
+void add_device(const ResourceConfig& resource, const Selector& selector, const DeviceFacts& function,
                 Pool& pool, Pools& out) {
   if (!shares(resource)) {
     for (const HostUseFact& fact : function.host_use)
@@ -60,7 +60,7 @@ std::vector<Refusal> condense(std::vector<Refusal> reasons) {
 
 // Puts the function into every shared pool that selects it and into the first of the others that does, or
 // says why it is in none.
-std::optional<LeftOut> place(const Config& config, const PciFunction& function, Pools& out) {
+std::optional<LeftOut> place(const Config& config, const DeviceFacts& function, Pools& out) {
   LeftOut left{function.id.text(), {}, LeftOut::Kind::not_selected};
   bool of_type = false;
   bool placed = false;
@@ -98,7 +98,7 @@ void warn_about_parents(const Inventory& inventory, Pools& out) {
     if (shares(pool.config)) continue;
     for (const PoolDevice& device : pool.devices) pool_of.emplace(device.id(), &pool);
   }
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (function.kind != FunctionKind::sub_function) continue;
     const auto parent = pool_of.find(function.address.text());
     if (parent == pool_of.end() || !pool_of.contains(function.id.text())) continue;
@@ -148,7 +148,7 @@ void find_port_devices(const Inventory& inventory, Pools& out) {
       if (shares(pool.config)) add_port_devices(device.facts.rdma, out);
     }
   }
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (function.kind == FunctionKind::sub_function || !ports.contains(function.address)) continue;
     add_port_devices(function.rdma, out);
   }
@@ -216,7 +216,7 @@ bool is_any_partly_away(const Pools& pools) {
 }
 
 PoolDevice make_device(const ResourceConfig& resource, const Selector& selector,
-                       const PciFunction& function) {
+                       const DeviceFacts& function) {
   PoolDevice out;
   out.facts = function;
   out.rdma = selector.is_rdma;
@@ -245,7 +245,7 @@ Pools match(const Config& config, const Inventory& inventory) {
     out.pools.push_back({.config = resource, .devices = {}, .gpus = gpus});
   }
   // The inventory is sorted by address, so devices and left-outs come out in that order.
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (auto left = place(config, function, out)) out.left_out.push_back(std::move(*left));
   }
   find_port_devices(inventory, out);
@@ -255,4 +255,4 @@ Pools match(const Config& config, const Inventory& inventory) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,10 +14,10 @@
 #include <unordered_map>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct PoolDevice {
-  PciFunction facts;
+  DeviceFacts facts;
   bool rdma = false;  // allocate its RDMA device nodes
   bool vhost_net = false;
   std::string vdpa_type;                     // "", "virtio", "vhost"
@@ -73,7 +73,7 @@ struct Pools {
 };
 
 // A function as a device of that resource, by one of its selectors.
-PoolDevice make_device(const ResourceConfig& resource, const Selector& selector, const PciFunction& function);
+PoolDevice make_device(const ResourceConfig& resource, const Selector& selector, const DeviceFacts& function);
 
 // Of every device that the node has, also of those in no pool.
 std::set<std::string> ids_of_all(const Pools& pools);
@@ -86,4 +86,4 @@ Pools match(const Config& config, const Inventory& inventory);
 // Why pods cannot use the devices that the pool shares, by the RDMA mode; empty: they can, or it shares none.
 std::string sharing_fault(const Pool& pool, const Inventory& inventory);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 PublishedPool::PublishedPool(Pool pool) : content_(std::make_shared<const Content>(std::move(pool))) {}
 
@@ -16,4 +16,4 @@ const Unit* PublishedPool::find_unit(std::string_view id) const {
   return at == content_->by_id.end() ? nullptr : at->second;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class PublishedPool {
  public:
@@ -34,4 +34,4 @@ class PublishedPool {
   std::shared_ptr<const Content> content_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -197,4 +197,4 @@ std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // A device that a container has, and that is no longer in its pool (destroyed, without a driver, claimed by
 // another resource), stays there, unhealthy and with the reason: kubelet shows it in the pod's status, and
@@ -37,4 +37,4 @@ DevicesInUse with_devices_of_units(DevicesInUse in_use, const std::vector<Publis
 std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
                                                  const DevicesInUse& in_use, const AttachedDevices& attached);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 std::vector<std::string> texts_of(const std::vector<Refusal>& refusals) {
   std::vector<std::string> out;
@@ -19,4 +19,4 @@ std::vector<std::string> ids_of(const std::vector<Refusal>& refusals) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

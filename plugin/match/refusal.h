@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct Refusal {
   ErrorId id;
@@ -21,4 +21,4 @@ std::vector<std::string> texts_of(const std::vector<Refusal>& refusals);
 // The ids, each once: "VF-HOST-USES-DEVICE".
 std::vector<std::string> ids_of(const std::vector<Refusal>& refusals);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

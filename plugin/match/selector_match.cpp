@@ -2,11 +2,11 @@
 
 #include "plugin/config/selector_table.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
-FieldMatch evaluate(const SelectorField& field, const Selector& selector, const PciFunction& function) {
+FieldMatch evaluate(const SelectorField& field, const Selector& selector, const DeviceFacts& function) {
   return {.field = field.key,
           .fact = field.fact,
           .matches = field.matches(selector, function),
@@ -18,7 +18,7 @@ FieldMatch evaluate(const SelectorField& field, const Selector& selector, const 
 
 std::string FieldMatch::text() const { return fact + " is " + found + ", want " + wanted; }
 
-std::optional<std::string> find_mismatch(const Selector& selector, const PciFunction& function) {
+std::optional<std::string> find_mismatch(const Selector& selector, const DeviceFacts& function) {
   for (const SelectorField& field : selector_fields()) {
     if (field.matches && field.is_set(selector) && !field.matches(selector, function))
       return evaluate(field, selector, function).text();
@@ -26,7 +26,7 @@ std::optional<std::string> find_mismatch(const Selector& selector, const PciFunc
   return std::nullopt;
 }
 
-std::vector<FieldMatch> compare(const Selector& selector, const PciFunction& function) {
+std::vector<FieldMatch> compare(const Selector& selector, const DeviceFacts& function) {
   std::vector<FieldMatch> out;
   for (const SelectorField& field : selector_fields()) {
     if (field.matches && field.is_set(selector)) out.push_back(evaluate(field, selector, function));
@@ -34,4 +34,4 @@ std::vector<FieldMatch> compare(const Selector& selector, const PciFunction& fun
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // The result of one field of a selector for one function.
 struct FieldMatch {
@@ -23,8 +23,8 @@ struct FieldMatch {
 };
 
 // The first field that does not match, as its text(); empty if all match.
-std::optional<std::string> find_mismatch(const Selector& selector, const PciFunction& function);
+std::optional<std::string> find_mismatch(const Selector& selector, const DeviceFacts& function);
 // Every field that the selector has.
-std::vector<FieldMatch> compare(const Selector& selector, const PciFunction& function);
+std::vector<FieldMatch> compare(const Selector& selector, const DeviceFacts& function);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -2,7 +2,7 @@
 
 #include "common/errors/error_id.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 void each_shared_link(const Pools& pools, const SharedLinkVisit& visit) {
   for (const Pool& pool : pools.pools) {
@@ -33,4 +33,4 @@ std::vector<std::string> find_links_down(const Pools& pools, Reach reach) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Whether links of the host can be set up from here.
 enum class Reach : uint8_t { host, elsewhere };
@@ -25,4 +25,4 @@ std::string describe_down_link(const Pool& pool, const PoolDevice& device, const
 // All of them, for a report.
 std::vector<std::string> find_links_down(const Pools& pools, Reach reach);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

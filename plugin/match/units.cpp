@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -131,4 +131,4 @@ std::vector<std::string> find_incomplete(const Pool& pool, const std::vector<Uni
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct Unit {
   std::string id;                          // "0000:03:02.1", "17" (shared), "bundle-3"
@@ -30,4 +30,4 @@ size_t count_healthy(const std::vector<Unit>& units);
 // A sentence for all bundles that lack the same devices: no device says that they are unhealthy.
 std::vector<std::string> find_incomplete(const Pool& pool, const std::vector<Unit>& units);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // An acceptor and a timer of Boost.Asio, which outlive it.
 template <class Acceptor, class Timer, class Socket>
@@ -50,4 +50,4 @@ class AcceptLoop {
   bool under_way_ = false;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -35,7 +35,7 @@ TrafficCounters read_statistics(const DeviceFolder& device, const std::string& f
 
 using Names = std::vector<std::string>;
 
-bool is_pci_vf(const PciFunction& function) {
+bool is_pci_vf(const DeviceFacts& function) {
   return function.pf.has_value() && function.kind != FunctionKind::sub_function;
 }
 
@@ -43,7 +43,7 @@ class Reader {
  public:
   explicit Reader(const CounterSources& sources) : sources_(sources) {}
 
-  DeviceCounters read(const PciFunction& function) {
+  DeviceCounters read(const DeviceFacts& function) {
     DeviceCounters out;
     const DeviceFolder folder(sources_.sys, function.id);
     read_traffic(function, folder, out);
@@ -52,7 +52,7 @@ class Reader {
   }
 
  private:
-  void read_traffic(const PciFunction& function, const DeviceFolder& folder, DeviceCounters& out) {
+  void read_traffic(const DeviceFacts& function, const DeviceFolder& folder, DeviceCounters& out) {
     const PfAnswer* pf = is_pci_vf(function) ? &ask_pf(function) : nullptr;
     if (pf != nullptr && !pf->silent) {
       if (const auto reported = pf->vfs.find(static_cast<uint32_t>(function.vf_index));
@@ -80,7 +80,7 @@ class Reader {
       out.no_traffic = pf->in_reach ? NoCounters::silent_driver : NoCounters::pf_out_of_reach;
   }
 
-  const PfAnswer& ask_pf(const PciFunction& function) {
+  const PfAnswer& ask_pf(const DeviceFacts& function) {
     const auto [at, is_new] = pfs_.try_emplace(*function.pf);
     if (!is_new || sources_.kernel == nullptr || function.pf_name.empty()) return at->second;
     // The name comes from the host's sysfs. In another namespace it can be another link's, so the parent must
@@ -161,11 +161,11 @@ CountersOfDevices read_device_counters(const CounterSources& sources,
 }
 
 CountersOfDevices read_device_counters(const CounterSources& sources,
-                                       const std::vector<PciFunction>& functions) {
+                                       const std::vector<DeviceFacts>& functions) {
   CountersOfDevices out;
   Reader reader(sources);
-  for (const PciFunction& function : functions) out.emplace(function.id.text(), reader.read(function));
+  for (const DeviceFacts& function : functions) out.emplace(function.id.text(), reader.read(function));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

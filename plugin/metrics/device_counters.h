@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Why a device has no counters.
 enum class NoCounters : uint8_t {
@@ -57,6 +57,6 @@ using CountersOfDevices = std::map<std::string, DeviceCounters>;
 CountersOfDevices read_device_counters(const CounterSources& sources,
                                        const std::vector<PublishedPool>& pools);
 CountersOfDevices read_device_counters(const CounterSources& sources,
-                                       const std::vector<PciFunction>& functions);
+                                       const std::vector<DeviceFacts>& functions);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct HttpReply {
   unsigned status = 200;
@@ -94,4 +94,4 @@ class HttpConnection {
   Phase phase_ = Phase::reading;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -74,7 +74,7 @@ Result<> check_free(const std::string& path) {
     return Error{Errc::exists, 0, path + " is there and is not a socket; remove it if it is not needed",
                  ErrorId::endpoint_taken};
   }
-  const UniqueFd probe = TRY(make_socket(AF_UNIX), "");
+  const UniqueFd probe = TRY(make_socket(AF_UNIX));
   const Address address = unix_address(path);
   if (::connect(probe.get(), address.get(), address.size) == 0 || errno == EAGAIN) {
     return Error{Errc::exists, 0, path + " is served by another process; end it, or choose another path",
@@ -85,9 +85,9 @@ Result<> check_free(const std::string& path) {
 
 // Created under another name and renamed, so that it never has another mode.
 Result<UniqueFd> listen_at(const std::string& path) {
-  TRY(check_free(path), "");
+  TRY(check_free(path));
   const std::string hidden = path.substr(0, path.rfind('/') + 1) + hidden_socket_name();
-  UniqueFd fd = TRY(make_socket(AF_UNIX), "");
+  UniqueFd fd = TRY(make_socket(AF_UNIX));
   const Address address = unix_address(hidden);
   if (::bind(fd.get(), address.get(), address.size) != 0) return Error::from_errno(errno, "make " + hidden);
   if (::chmod(hidden.c_str(), 0600) != 0 || ::listen(fd.get(), kBacklog) != 0 ||
@@ -101,7 +101,7 @@ Result<UniqueFd> listen_at(const std::string& path) {
 
 Result<UniqueFd> listen_on(ListenAddress& wanted) {
   Address address = ip_address(wanted);
-  UniqueFd fd = TRY(make_socket(address.storage.ss_family), "");
+  UniqueFd fd = TRY(make_socket(address.storage.ss_family));
   const int on = 1;
   const int off = 0;
   // A restart need not wait for the connections of the previous process; [::] is also for IPv4.
@@ -123,10 +123,10 @@ Result<UniqueFd> listen_on(ListenAddress& wanted) {
 Result<HttpListener> HttpListener::open(ListenAddress address) {
   if (address.path.empty()) {
     if (address.host == "::" && !kernel_has_ipv6()) address.host = "0.0.0.0";
-    UniqueFd fd = TRY(listen_on(address), "");
+    UniqueFd fd = TRY(listen_on(address));
     return HttpListener(std::move(address), std::move(fd));
   }
-  UniqueFd fd = TRY(listen_at(address.path), "");
+  UniqueFd fd = TRY(listen_at(address.path));
   HttpListener out(std::move(address), std::move(fd));
   out.file_ = identify(out.address_.path);
   return out;
@@ -142,4 +142,4 @@ int HttpListener::family() const {
   return address_.host.find(':') == std::string::npos ? AF_INET : AF_INET6;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

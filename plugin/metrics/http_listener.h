@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class HttpListener {
  public:
@@ -33,4 +33,4 @@ class HttpListener {
   FileIdentity file_;  // of our socket
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
@@ -181,7 +181,7 @@ class HttpServer::Server {
 };
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const ListenAddress& address, Pages pages) {
-  auto listener = TRY(HttpListener::open(address), "");
+  auto listener = TRY(HttpListener::open(address));
   return std::unique_ptr<HttpServer>(
       new HttpServer(std::make_unique<Server>(std::move(listener), std::move(pages))));
 }
@@ -190,4 +190,4 @@ HttpServer::HttpServer(std::unique_ptr<Server> server) : server_(std::move(serve
 HttpServer::~HttpServer() = default;
 const ListenAddress& HttpServer::address() const { return server_->address(); }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

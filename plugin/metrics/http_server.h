@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class HttpServer {
  public:
@@ -47,4 +47,4 @@ class HttpServer {
   std::unique_ptr<Server> server_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -63,4 +63,4 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ListenAddress {
   std::string path;  // of a unix socket; empty: TCP
@@ -23,4 +23,4 @@ struct ListenAddress {
 // Errc::invalid for anything else.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -300,4 +300,4 @@ std::string render_metrics(const MetricsInput& input, size_t max_device_series) 
   return std::move(out).take();
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct MetricsInput {
   Counters::Content counts;
@@ -33,4 +33,4 @@ inline constexpr size_t kMaxUnhealthySeries = 1000;
 // Devices in use come first when there is not room for all, then the order of their ids.
 std::string render_metrics(const MetricsInput& input, size_t max_device_series = kMaxDeviceSeries);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -52,4 +52,4 @@ void MetricsText::sample(std::string_view suffix, Labels labels, const std::stri
   out_.append(" ").append(value).append("\n");
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class MetricsText {
  public:
@@ -44,4 +44,4 @@ class MetricsText {
   std::string out_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr milliseconds kKubeletTime{1'000};
 }  // namespace
 
 Result<std::unique_ptr<MonitoringServer>> MonitoringServer::start(Options options, const Counters& counters,
-                                                                  Status& status, Log& log) {
+                                                                  LiveStatus& status, Log& log) {
   std::unique_ptr<MonitoringServer> out(new MonitoringServer(std::move(options), counters, status, log));
   MonitoringServer& self = *out;
   HttpServer::Pages pages{{"/healthz", {.answer = [&self] { return self.health(); }}},
@@ -106,4 +106,4 @@ CountersOfDevices MonitoringServer::read_devices(const NodeStatus& status) const
                               pools);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

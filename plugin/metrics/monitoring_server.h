@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class MonitoringServer {
  public:
@@ -28,14 +28,14 @@ class MonitoringServer {
 
   // `counters`, `status` and `log` outlive it.
   static Result<std::unique_ptr<MonitoringServer>> start(Options options, const Counters& counters,
-                                                         Status& status, Log& log);
+                                                         LiveStatus& status, Log& log);
   MonitoringServer(const MonitoringServer&) = delete;
   MonitoringServer& operator=(const MonitoringServer&) = delete;
 
   const ListenAddress& address() const { return server_->address(); }
 
  private:
-  MonitoringServer(Options options, const Counters& counters, Status& status, Log& log)
+  MonitoringServer(Options options, const Counters& counters, LiveStatus& status, Log& log)
       : options_(std::move(options)), counters_(counters), status_(status), log_(log) {}
   HttpReply metrics();
   HttpReply health() const;
@@ -45,7 +45,7 @@ class MonitoringServer {
 
   const Options options_;
   const Counters& counters_;
-  Status& status_;
+  LiveStatus& status_;
   Log& log_;
   // Of the thread that answers /metrics.
   std::shared_ptr<const DevicesInUse> in_use_;
@@ -54,4 +54,4 @@ class MonitoringServer {
   std::unique_ptr<HttpServer> server_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

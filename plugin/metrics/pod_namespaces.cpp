@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -83,4 +83,4 @@ PodNamespaces read_pod_namespaces(const std::string& root) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

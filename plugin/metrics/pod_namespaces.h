@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Of every namespace below run/netns of `root`, where container runtimes keep those of pods, but our own.
 // Enters each for a moment, so the calling thread must have nothing else to do meanwhile. Out of reach if the
@@ -18,4 +18,4 @@ PodNamespaces read_pod_namespaces(const std::string& root);
 // Of one of them, to `out`.
 void read_pod_namespace(Kernel& kernel, PodNamespaces& out);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -53,4 +53,4 @@ ProcessFacts read_process_facts() {
           .open_fds = self.list("proc/self/fd").or_none().value_or(SysRoot::Names()).size()};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

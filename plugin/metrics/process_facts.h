@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ProcessFacts {
   double cpu_seconds = 0;
@@ -19,4 +19,4 @@ struct ProcessFacts {
 // What cannot be read stays 0.
 ProcessFacts read_process_facts();
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

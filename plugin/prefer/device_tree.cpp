@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -13,7 +13,7 @@ class Builder {
   Builder() { tree_.groups.emplace_back(); }
 
   // The group of the PF, created with all groups above it if missing.
-  size_t pf(const PciFunction& function) {
+  size_t pf(const DeviceFacts& function) {
     std::vector<std::string> names = chain(place_of(function));
     names.push_back(port_of(function).text());
     size_t at = 0;
@@ -100,7 +100,7 @@ DeviceTree build_tree(const TreeInput& input) {
   std::map<size_t, std::vector<size_t>> chosen;  // by PF group: `must`, then the others
   std::map<size_t, std::vector<size_t>> others;
   for (size_t i = 0; i < input.members.size(); ++i) {
-    const PciFunction& function = *input.members[i];
+    const DeviceFacts& function = *input.members[i];
     const size_t pf = builder.pf(function);
     pfs.emplace(port_of(function), pf);
     const bool is_free = input.available.contains(i);
@@ -124,4 +124,4 @@ DeviceTree build_tree(const TreeInput& input) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

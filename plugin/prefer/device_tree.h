@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 enum class Level : uint8_t { whole, numa_node, host_bridge, root_port, pcie_switch, card, pf };
 
@@ -35,11 +35,11 @@ struct DeviceTree {
 // Each member is a device, by the facts of its function; the same function can be several members (units of a
 // shared device). `available` and `must` are indexes of members, `must` a part of `available`.
 struct TreeInput {
-  std::vector<const PciFunction*> members;
+  std::vector<const DeviceFacts*> members;
   std::vector<Gpu> gpus;
   std::set<size_t> available;
   std::set<size_t> must;
 };
 DeviceTree build_tree(const TreeInput& input);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,12 +5,12 @@
 #include "common/node/distance.h"
 #include "plugin/inventory/inventory.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
-Place place_of(const PciFunction& function);
+Place place_of(const DeviceFacts& function);
 Place place_of(const Gpu& gpu);
 
 // The PF behind a function, or the function itself: what shares one port of a card and its bandwidth.
-PciAddress port_of(const PciFunction& function);
+PciAddress port_of(const DeviceFacts& function);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

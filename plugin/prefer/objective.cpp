@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -118,4 +118,4 @@ Cost Objective::of_set(const DeviceTree& tree, const std::vector<size_t>& counts
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -25,7 +25,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // As the configuration writes it: "distinctPF".
 const char* word(Preference preference);
@@ -51,4 +51,4 @@ class Objective {
   size_t devices_a_gpu_ = 0;  // how many devices have to share one GPU
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

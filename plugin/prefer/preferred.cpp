@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -172,4 +172,4 @@ std::vector<std::string> preferred(const PublishedPool& pool, const PreferredReq
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct PreferredRequest {
   std::vector<std::string> available;
@@ -47,4 +47,4 @@ struct Choice {
 // device is joined once with at most `size` others, and a group with devices as well.
 Choice choose(const DeviceTree& tree, const Objective& objective, size_t size);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -14,7 +14,7 @@
 #include <iostream>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -51,7 +51,7 @@ void add_config(const Config& config, Findings& out) {
 }
 
 Result<> check_file(const std::string& file, const CheckConfigOptions& options, Findings& out) {
-  const auto documents = TRY(read_documents(TRY(read_config_file(file), ""), shown_file(file)), "");
+  const auto documents = TRY(read_documents(TRY(read_config_file(file)), shown_file(file)));
   const size_t networks = out.networks.size();
   for (const Document& document : documents) {
     if (is_network(document)) out.networks.push_back(read_network(document));
@@ -59,8 +59,7 @@ Result<> check_file(const std::string& file, const CheckConfigOptions& options, 
   const Config config = TRY(parse_config(documents, {.file = shown_file(file),
                                                      .default_prefix = options.resource_prefix,
                                                      .strict = options.strict,
-                                                     .socket_folder = kPluginFolder}),
-                            "");
+                                                     .socket_folder = kPluginFolder}));
   if (!config.resources.empty()) {
     add_config(config, out);
   } else if (networks == out.networks.size()) {
@@ -113,4 +112,4 @@ int check_config(const CheckConfigOptions& options) {
   return answered;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct CheckConfigOptions {
   std::vector<std::string> files;  // "-": stdin
@@ -18,4 +18,4 @@ struct CheckConfigOptions {
 // Exit code: 0 good (warnings may be on stderr), 1 strict and there are warnings, 2 wrong, be it one entry.
 int check_config(const CheckConfigOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,7 +5,7 @@
 #include "plugin/config/selector_table.h"
 #include "plugin/match/pools.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -159,4 +159,4 @@ std::string describe(const Network& network) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

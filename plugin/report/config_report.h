@@ -6,9 +6,9 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 std::string describe(const Config& config);
 std::string describe(const Network& network);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

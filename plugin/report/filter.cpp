@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <functional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 bool is_address(const std::string& id, const std::string& name) { return id == name || id == "0000:" + name; }
 
 // The PF itself, its VFs and its sub-functions.
-bool belongs_to(const PciFunction& function, const std::string& pf, const Inventory& inventory) {
+bool belongs_to(const DeviceFacts& function, const std::string& pf, const Inventory& inventory) {
   if (function.pf) return is_address(function.pf->text(), pf) || function.pf_name == pf;
   return is_called(function, pf, inventory);
 }
@@ -61,7 +61,7 @@ std::optional<std::string> keep(const std::vector<std::string>& names, const Mat
 
 }  // namespace
 
-bool is_called(const PciFunction& function, const std::string& name, const Inventory& inventory) {
+bool is_called(const DeviceFacts& function, const std::string& name, const Inventory& inventory) {
   const auto has_name = [&](const auto& one) { return one.name == name; };
   const auto in_lag = [&](const Lag& lag) {
     return lag.name == name &&
@@ -112,4 +112,4 @@ Result<> apply(const DeviceFilter& filter, NodeReport& report) {
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct DeviceFilter {
   std::vector<std::string> devices;    // of any of these names; none: all, as with the next two
@@ -20,7 +20,7 @@ struct DeviceFilter {
 
 // By the names that an administrator knows: the id, without the PCI domain if that is 0, the name of its
 // netdev or of a bond that has it, or of its RDMA device.
-bool is_called(const PciFunction& function, const std::string& name, const Inventory& inventory);
+bool is_called(const DeviceFacts& function, const std::string& name, const Inventory& inventory);
 // For a name that no function has.
 Error unknown_device(const std::string& name);
 
@@ -28,4 +28,4 @@ Error unknown_device(const std::string& name);
 // nothing on this node.
 Result<> apply(const DeviceFilter& filter, NodeReport& report);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

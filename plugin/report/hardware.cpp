@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -43,7 +43,7 @@ void find_names(std::string_view text, PciNames& wanted) {
 
 PciNames read_names(const std::vector<std::string>& files, const Inventory& inventory) {
   PciNames out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     out.emplace(function.vendor, "");
     out.emplace(function.vendor + function.device, "");
   }
@@ -53,7 +53,7 @@ PciNames read_names(const std::vector<std::string>& files, const Inventory& inve
 }
 
 // Of the netdev, where the kernel answers -1 without a link; of an InfiniBand port its rate.
-std::optional<uint32_t> read_speed(const SysRoot& sys, const PciFunction& function) {
+std::optional<uint32_t> read_speed(const SysRoot& sys, const DeviceFacts& function) {
   for (const Netdev& netdev : function.netdevs) {
     const auto speed = sys.number("sys/class/net/" + netdev.name + "/speed").or_none();
     if (speed && *speed > 0 && *speed < UINT32_MAX) return static_cast<uint32_t>(*speed);
@@ -72,7 +72,7 @@ HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& p
                            const Inventory& inventory) {
   const PciNames names = read_names(pci_ids, inventory);
   HardwareById out;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     out[function.id.text()] = {names.find(function.vendor)->second,
                                names.find(function.vendor + function.device)->second,
                                read_speed(sys, function)};
@@ -90,4 +90,4 @@ std::vector<std::string> pci_ids_files(const std::string& root) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct Hardware {
   std::string vendor_name;             // "Mellanox Technologies"; empty: not known, as the next
@@ -29,4 +29,4 @@ HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& p
 // Where distributions have the list: below the root, then in this process's own file system.
 std::vector<std::string> pci_ids_files(const std::string& root);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

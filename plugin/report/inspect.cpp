@@ -20,7 +20,7 @@
 #include <iostream>
 #include <optional>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -126,4 +126,4 @@ int capture(const CaptureOptions& options) {
   return kDone;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

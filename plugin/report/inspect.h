@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct InspectOptions {
   enum class Output : uint8_t {
@@ -43,4 +43,4 @@ struct CaptureOptions {
 // Exit code: 0 done, 1 failed.
 int capture(const CaptureOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -1,6 +1,6 @@
 #include "plugin/report/model_names.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -185,4 +185,4 @@ constexpr std::string_view kModels =
 
 std::string_view known_model_names() { return kModels; }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // In the format of pci.ids: vendors, with their devices below.
 std::string_view known_model_names();
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

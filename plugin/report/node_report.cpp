@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -27,7 +27,7 @@ void add_reason(const Reason& reason, std::vector<Reason>& to) {
   }
 }
 
-std::vector<Reason> without_config(const PciFunction& function) {
+std::vector<Reason> without_config(const DeviceFacts& function) {
   std::vector<Reason> out;
   for (const HostUseFact& fact : function.host_use)
     out.push_back({ErrorId::host_uses_device, "the host uses it: " + fact.what, {}});
@@ -115,7 +115,7 @@ NodeReport make_report(const InspectFacts& facts) {
   std::map<std::string, const FunctionTrace*> traces;
   for (const FunctionTrace& trace : facts.traces) traces[trace.function->id.text()] = &trace;
   NodeReport out{facts, {}};
-  for (const PciFunction& function : facts.inventory.functions) {
+  for (const DeviceFacts& function : facts.inventory.functions) {
     DeviceReport& device = out.devices.emplace_back();
     device.function = &function;
     const std::string id = device.id();
@@ -130,7 +130,7 @@ NodeReport make_report(const InspectFacts& facts) {
   return out;
 }
 
-std::optional<Distance> nearest_gpu(const PciFunction& function, const std::vector<Gpu>& gpus) {
+std::optional<Distance> nearest_gpu(const DeviceFacts& function, const std::vector<Gpu>& gpus) {
   std::optional<Distance> out;
   for (const Gpu& gpu : gpus) {
     const Distance far = distance(place_of(function), place_of(gpu));
@@ -139,4 +139,4 @@ std::optional<Distance> nearest_gpu(const PciFunction& function, const std::vect
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

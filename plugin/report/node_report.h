@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // In one word; the first that is true.
 enum class DeviceState : uint8_t {
@@ -45,7 +45,7 @@ struct ResourceUse {
 };
 
 struct DeviceReport {
-  const PciFunction* function = nullptr;
+  const DeviceFacts* function = nullptr;
   const FunctionTrace* trace = nullptr;
   Hardware hardware;
   DeviceState state = DeviceState::unconfigured;
@@ -77,6 +77,6 @@ struct NodeReport {
 NodeReport make_report(const InspectFacts& facts);
 
 // "PIX": how far the nearest GPU is; empty without a GPU.
-std::optional<Distance> nearest_gpu(const PciFunction& function, const std::vector<Gpu>& gpus);
+std::optional<Distance> nearest_gpu(const DeviceFacts& function, const std::vector<Gpu>& gpus);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -77,10 +77,10 @@ void add_allocated(const Pools& pools, const DevicesInUse& in_use, PodsById& out
 }
 
 void add_attached(const Attachments& attachments, const Inventory& inventory, PodsById& out) {
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     const std::string id = function.id.text();
     if (function.attached && !out.contains(id)) out[id].push_back(recorded_use(attachments, id));
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

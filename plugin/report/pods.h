@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct PodUse {
   std::string pod_namespace = {};
@@ -47,4 +47,4 @@ void add_allocated(const Pools& pools, const DevicesInUse& in_use, PodsById& out
 // What vfrail-cni has attached, of devices for which kubelet names no pod.
 void add_attached(const Attachments& attachments, const Inventory& inventory, PodsById& out);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

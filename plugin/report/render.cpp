@@ -8,13 +8,13 @@
 
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 Result<std::string> render_file(const RenderOptions& options) {
   const std::string file = shown_file(options.file);
-  const auto documents = TRY(read_documents(TRY(read_config_file(options.file), ""), file), "");
+  const auto documents = TRY(read_documents(TRY(read_config_file(options.file)), file));
   std::string out;
   std::vector<std::string> others;
   for (const Document& document : documents) {
@@ -38,4 +38,4 @@ int render(const RenderOptions& options) {
   return text ? answer(*text) : fail(kWrongConfig, text.error());
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

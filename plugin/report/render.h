@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct RenderOptions {
   std::string file;  // "-": stdin
@@ -13,4 +13,4 @@ struct RenderOptions {
 // Exit code: 0 done, 1 stdout is closed, 2 the file is wrong, be it one network; then nothing is printed.
 int render(const RenderOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct TableOptions {
   Terminal terminal;
@@ -28,4 +28,4 @@ struct JsonParts {
 };
 Json render_json(const NodeReport& report, const JsonParts& parts = {});
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

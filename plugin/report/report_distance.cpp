@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -37,7 +37,7 @@ struct Section {
   Ports ports;
 };
 
-void add(const PciFunction& function, Ports& to) {
+void add(const DeviceFacts& function, Ports& to) {
   const auto [at, is_new] = to.try_emplace(port_of(function));
   Port& port = at->second;
   port.devices.push_back(function.id.text());
@@ -58,7 +58,7 @@ std::vector<Section> make_sections(const Inventory& inventory, const Pools& pool
   }
   if (!out.empty()) return out;
   out.push_back({"all functions", nullptr, {}});
-  for (const PciFunction& function : inventory.functions) add(function, out.front().ports);
+  for (const DeviceFacts& function : inventory.functions) add(function, out.front().ports);
   return out;
 }
 
@@ -141,7 +141,7 @@ Json distances_json(const Inventory& inventory, const Pools& pools) {
   return sections;
 }
 
-std::string describe_gpus(const PciFunction& function, const std::vector<Gpu>& gpus) {
+std::string describe_gpus(const DeviceFacts& function, const std::vector<Gpu>& gpus) {
   const Place here = place_of(function);
   std::map<Distance, std::vector<std::string>> by_distance;
   for (const Gpu& gpu : gpus) by_distance[distance(here, place_of(gpu))].push_back(gpu.address.text());
@@ -159,4 +159,4 @@ std::string describe_gpus(const PciFunction& function, const std::vector<Gpu>& g
   return out.empty() ? "no GPU on this node" : out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

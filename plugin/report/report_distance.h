@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // For each pool (without any: for all functions) a matrix as `nvidia-smi topo -m` has it, PFs below each
 // other, GPUs and PFs beside each other; then who G0, P0 and the others are.
@@ -18,6 +18,6 @@ std::string render_distances(const Inventory& inventory, const Pools& pools);
 Json distances_json(const Inventory& inventory, const Pools& pools);
 
 // "PIX to GPU 0000:1b:00.0, NODE to 3 more, SYS to 4 more"; "no GPU on this node".
-std::string describe_gpus(const PciFunction& function, const std::vector<Gpu>& gpus);
+std::string describe_gpus(const DeviceFacts& function, const std::vector<Gpu>& gpus);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,7 +4,7 @@
 #include "common/text.h"
 #include "plugin/report/report_distance.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -25,7 +25,7 @@ const char* match_name(MatchKind kind) {
 }
 
 // "VF 2 of eth1 (0000:41:00.0)", "sub-function 88 of p0 (0000:03:00.0)", "PF".
-std::string origin(const PciFunction& function) {
+std::string origin(const DeviceFacts& function) {
   if (!function.pf) return function.kind == FunctionKind::accelerator ? "accelerator" : "PF";
   std::string out = "VF";
   if (function.kind == FunctionKind::sub_function)
@@ -37,7 +37,7 @@ std::string origin(const PciFunction& function) {
                                    : function.pf_name + " (" + function.pf->text() + ")");
 }
 
-std::string title(const PciFunction& function) {
+std::string title(const DeviceFacts& function) {
   std::vector<std::string> parts = {origin(function), function.vendor + ":" + function.device};
   if (function.driver.is_bound()) parts.push_back(function.driver.name());
   for (const Netdev& netdev : function.netdevs) parts.push_back(netdev.name);
@@ -140,4 +140,4 @@ Json explanation_json(const FunctionTrace& traced) {
       .set("resources", std::move(resources));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

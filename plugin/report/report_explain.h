@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // A paragraph for each function: what it is, the pools that have it, each resource's answer with every field
 // of its selectors, and what else is to be known.
@@ -16,4 +16,4 @@ std::string render_explanations(const std::vector<FunctionTrace>& traces, const 
 // "claimed_by","fault","reasons","selectors":[[{"field","matches","wanted","found"}]]}]}.
 Json explanation_json(const FunctionTrace& traced);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -4,11 +4,11 @@
 #include "plugin/report/report_distance.h"
 #include "plugin/report/report_explain.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
-Json netdevs(const PciFunction& function) {
+Json netdevs(const DeviceFacts& function) {
   Json out = Json::array();
   for (const Netdev& netdev : function.netdevs) {
     Json entry = Json::object();
@@ -19,7 +19,7 @@ Json netdevs(const PciFunction& function) {
   return out;
 }
 
-Json rdma_devices(const PciFunction& function) {
+Json rdma_devices(const DeviceFacts& function) {
   Json out = Json::array();
   for (const RdmaFacts& rdma : function.rdma) {
     Json ports = Json::array();
@@ -39,7 +39,7 @@ Json rdma_devices(const PciFunction& function) {
   return out;
 }
 
-Json vdpa(const PciFunction& function) {
+Json vdpa(const DeviceFacts& function) {
   if (!function.vdpa) return {};
   return Json::object()
       .set("name", function.vdpa->name)
@@ -47,7 +47,7 @@ Json vdpa(const PciFunction& function) {
       .set("node", function.vdpa->node);
 }
 
-Json host_use(const PciFunction& function) {
+Json host_use(const DeviceFacts& function) {
   Json out = Json::array();
   for (const HostUseFact& fact : function.host_use) {
     const char* kind = "address";
@@ -59,7 +59,7 @@ Json host_use(const PciFunction& function) {
   return out;
 }
 
-void set_facts(const PciFunction& function, Json& out) {
+void set_facts(const DeviceFacts& function, Json& out) {
   out.set("class", function.class_code).set("vendor", function.vendor).set("device", function.device);
   out.set("subsystem_vendor", function.subsystem_vendor).set("subsystem_device", function.subsystem_device);
   out.set("driver", function.driver.name());
@@ -85,7 +85,7 @@ void set_facts(const PciFunction& function, Json& out) {
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 // Of all GPUs, by their addresses.
-Json gpu_distances(const PciFunction& function, const std::vector<Gpu>& gpus) {
+Json gpu_distances(const DeviceFacts& function, const std::vector<Gpu>& gpus) {
   Json out = Json::object();
   for (const Gpu& gpu : gpus) out.set(gpu.address.text(), word(distance(place_of(function), place_of(gpu))));
   return out;
@@ -202,4 +202,4 @@ Json render_json(const NodeReport& report, const JsonParts& parts) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <map>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -28,20 +28,20 @@ const std::vector<Column>& columns() {
 }
 
 // The port's own interface and how many more: a PF in switchdev mode has one for each of its VFs.
-std::string netdev_text(const PciFunction& function) {
+std::string netdev_text(const DeviceFacts& function) {
   if (function.netdevs.empty()) return "";
   const size_t more = function.netdevs.size() - 1;
   return function.netdevs.front().name + (more == 0 ? "" : " +" + std::to_string(more));
 }
 
-std::string rdma_text(const PciFunction& function) {
+std::string rdma_text(const DeviceFacts& function) {
   std::string out;
   for (const RdmaFacts& rdma : function.rdma) out += (out.empty() ? "" : ",") + rdma.name;
   return out;
 }
 
 // "ether up", "IB ACTIVE"; the state of the RDMA device's ports if there are any, which is more precise.
-std::string link_text(const PciFunction& function) {
+std::string link_text(const DeviceFacts& function) {
   std::string out = function.link_type == "infiniband" ? "IB" : function.link_type;
   std::string state;
   for (const RdmaFacts& rdma : function.rdma) {
@@ -186,7 +186,7 @@ std::vector<Branch> as_tree(const NodeReport& report) {
 
 std::vector<Cell> make_row(const std::string& prefix, const DeviceReport& device, const NodeReport& report,
                            const std::string& notes) {
-  const PciFunction& function = *device.function;
+  const DeviceFacts& function = *device.function;
   const auto gpu = nearest_gpu(function, report.facts.inventory.gpus);
   return {{prefix + device.id()},
           {function.vf_index < 0 ? "" : std::to_string(function.vf_index)},
@@ -295,4 +295,4 @@ std::string render_table(const NodeReport& report, const TableOptions& options) 
   return out + notes.text(options.terminal.width) + footer(report, options, hidden);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

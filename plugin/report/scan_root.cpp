@@ -5,7 +5,7 @@
 #include "plugin/inventory/host_view.h"
 #include "plugin/inventory/unclean_facts.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -33,8 +33,8 @@ std::string cni_state_dir(const std::string& root) {
 Result<Inventory> scan_root(const std::string& root) {
   const auto host = TRY(host_kernel(root), "open netlink");
   const SysRoot sys(root);
-  Inventory out = TRY(scan(sys, host.get()), "");
-  TRY(check_host_view(sys, out), "");
+  Inventory out = TRY(scan(sys, host.get()));
+  TRY(check_host_view(sys, out));
   const std::string state = cni_state_dir(root);
   // Only root may read it; the rest is shown nevertheless.
   if (const auto attached = Attachments(state).owners())
@@ -51,4 +51,4 @@ Result<Inventory> scan_root(const std::string& root) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // Where the node's files are: "/host" in the plugin's container, which has them there
 // (manifests/daemonset.yaml), else "/".
@@ -20,4 +20,4 @@ std::string cni_state_dir(const std::string& root);
 // Unreadable state of vfrail-cni is a warning of the inventory.
 Result<Inventory> scan_root(const std::string& root);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

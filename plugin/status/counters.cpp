@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 void Durations::add(std::chrono::duration<double> took) {
   const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), took.count());
@@ -48,4 +48,4 @@ Counters::Content Counters::get() const {
   return now_;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 enum class Outcome : uint8_t { ok, failed };
 
@@ -65,4 +65,4 @@ class Counters {
   Content now_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

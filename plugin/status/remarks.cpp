@@ -1,6 +1,6 @@
 #include "plugin/status/remarks.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -47,4 +47,4 @@ void Remarks::set(const std::string& topic, const std::vector<std::string>& now,
   known.too_many = more > 0;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class Remarks {
  public:
@@ -40,4 +40,4 @@ class Remarks {
   std::map<std::string, Topic> topics_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

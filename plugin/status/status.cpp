@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 std::vector<std::string> find_obstacles(const NodeStatus& status) {
   if (!status.scanned) {
@@ -24,29 +24,29 @@ std::vector<std::string> find_obstacles(const NodeStatus& status) {
   return out;
 }
 
-void Status::publish(NodeStatus now) {
+void LiveStatus::publish(NodeStatus now) {
   auto next = std::make_shared<const NodeStatus>(std::move(now));
   const std::lock_guard lock(mutex_);
   now_.swap(next);
 }
 
-std::shared_ptr<const NodeStatus> Status::get() const {
+std::shared_ptr<const NodeStatus> LiveStatus::get() const {
   const std::lock_guard lock(mutex_);
   return now_;
 }
 
-void Status::connect(std::function<void()> wake) {
+void LiveStatus::connect(std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
   wake_ = std::move(wake);
   asked_.reset();
 }
 
-void Status::answer() {
+void LiveStatus::answer() {
   const std::lock_guard lock(mutex_);
   asked_.reset();
 }
 
-std::optional<std::chrono::milliseconds> Status::since_heartbeat() {
+std::optional<std::chrono::milliseconds> LiveStatus::since_heartbeat() {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (!wake_) return std::nullopt;
@@ -56,4 +56,4 @@ std::optional<std::chrono::milliseconds> Status::since_heartbeat() {
   return std::chrono::milliseconds{0};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -1,5 +1,5 @@
-// Status: the present state of the daemon. The owner thread publishes it, any thread reads it; and whether
-// the owner thread is alive. Decides nothing about devices.
+// LiveStatus: the present state of the daemon. The owner thread publishes it, any thread reads it; and
+// whether the owner thread is alive. Decides nothing about devices.
 #pragma once
 
 #include "plugin/match/published_pool.h"
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ResourceStatus {
   PublishedPool pool = {};
@@ -36,7 +36,7 @@ struct NodeStatus {
 // devices, and no entry of the configuration is faulty.
 std::vector<std::string> find_obstacles(const NodeStatus& status);
 
-class Status {
+class LiveStatus {
  public:
   // Owner thread.
   void publish(NodeStatus now);
@@ -57,4 +57,4 @@ class Status {
   std::optional<std::chrono::steady_clock::time_point> asked_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

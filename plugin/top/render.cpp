@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::string render_summary(const Summary& summary) {
   return std::string("In ") + seconds + ":\n" + align(std::move(rows));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -18,14 +18,14 @@
 #include <set>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 // Cursor to the first line, and all below it erased (ECMA-48).
 constexpr const char* kClear = "\x1b[H\x1b[J";
 
-std::string names_of(const PciFunction& function, const DeviceCounters& counters) {
+std::string names_of(const DeviceFacts& function, const DeviceCounters& counters) {
   std::vector<std::string> names = function.netdev_names();
   for (const RdmaPortCounters& port : counters.rdma) {
     if (std::find(names.begin(), names.end(), port.device) == names.end()) names.push_back(port.device);
@@ -48,10 +48,10 @@ class NodeReader {
       : options_(options), config_(std::move(config)), ask_kubelet_(ask_kubelet), sys_(options.root) {}
 
   Result<Reading> read() {
-    const Inventory inventory = TRY(scan_root(options_.root), "");
-    if (!ids_) ids_ = TRY(find_ids(inventory), "");
-    std::vector<PciFunction> functions;
-    for (const PciFunction& function : inventory.functions) {
+    const Inventory inventory = TRY(scan_root(options_.root));
+    if (!ids_) ids_ = TRY(find_ids(inventory));
+    std::vector<DeviceFacts> functions;
+    for (const DeviceFacts& function : inventory.functions) {
       const bool all = options_.devices.empty() && (function.rdma_capable || function.is_vf());
       if (all || ids_->contains(function.id.text())) functions.push_back(function);
     }
@@ -70,7 +70,7 @@ class NodeReader {
     std::set<std::string> out;
     for (const std::string& name : options_.devices) {
       const size_t before = out.size();
-      for (const PciFunction& function : inventory.functions) {
+      for (const DeviceFacts& function : inventory.functions) {
         if (is_called(function, name, inventory)) out.insert(function.id.text());
       }
       if (out.size() == before) return unknown_device(name);
@@ -78,7 +78,7 @@ class NodeReader {
     return out;
   }
 
-  Reading read_functions(const Inventory& inventory, const std::vector<PciFunction>& functions) {
+  Reading read_functions(const Inventory& inventory, const std::vector<DeviceFacts>& functions) {
     std::vector<std::string> warnings;
     const Pools pools = config_ ? match(*config_, inventory) : Pools();
     const PodsById pods =
@@ -93,7 +93,7 @@ class NodeReader {
          .kernel = kernel ? kernel->get() : nullptr,
          .pods = [&] { return live ? read_pod_namespaces(options_.root) : PodNamespaces(); }},
         functions);
-    for (const PciFunction& function : functions) {
+    for (const DeviceFacts& function : functions) {
       const std::string id = function.id.text();
       const auto users = pods_of(pods, id);
       if (!options_.pod.empty() && std::find(users.begin(), users.end(), options_.pod) == users.end())
@@ -150,4 +150,4 @@ int top(const TopOptions& options, const AskKubelet& ask_kubelet) {
   return std::cout ? kDone : kFailed;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

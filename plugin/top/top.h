@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct TopOptions : WatchOptions {
   TopOptions() { schema_version = kSchemaVersion; }
@@ -27,4 +27,4 @@ std::string render_summary(const Summary& summary);
 // Exit code: 0 done, 1 the node cannot be read or has no such device, 2 the configuration is wrong.
 int top(const TopOptions& options, const AskKubelet& ask_kubelet);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

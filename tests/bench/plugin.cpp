@@ -30,6 +30,7 @@ extern char** environ;
 namespace {
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using namespace vfrail::test;
 using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::cni;
 
 namespace {
 

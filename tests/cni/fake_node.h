@@ -16,6 +16,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace cni;
 
 inline constexpr const char* kPod = "/run/netns/a";
 inline constexpr const char* kFirstVf = "0000:21:10.0";

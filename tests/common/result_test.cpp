@@ -25,7 +25,7 @@ Result<std::unique_ptr<int>> boxed(int number) {
 }
 
 Result<> check_even(int number) {
-  TRY(half(number), "");
+  TRY(half(number));
   return {};
 }
 

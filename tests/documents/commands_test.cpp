@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 namespace fs = std::filesystem;

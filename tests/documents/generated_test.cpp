@@ -18,6 +18,9 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace cni;
+using namespace plugin;
+using namespace pod;
 namespace {
 
 constexpr const char* kBegin = "<!-- generated: ";

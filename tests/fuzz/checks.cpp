@@ -17,6 +17,7 @@ extern "C" const char* __asan_default_options() {
 }
 
 namespace vfrail::fuzz {
+using namespace cni;
 
 namespace {
 

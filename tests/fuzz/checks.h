@@ -19,6 +19,7 @@
   } while (false)
 
 namespace vfrail::fuzz {
+using namespace cni;
 
 [[noreturn]] void fail(const char* file, int line, const char* condition);
 

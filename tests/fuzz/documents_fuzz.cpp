@@ -8,6 +8,8 @@
 #include <algorithm>
 
 using namespace vfrail;
+using namespace vfrail::cni;
+using namespace vfrail::plugin;
 using namespace vfrail::fuzz;
 
 namespace {

@@ -4,6 +4,8 @@
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;
+using namespace vfrail::cni;
+using namespace vfrail::plugin;
 using namespace vfrail::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

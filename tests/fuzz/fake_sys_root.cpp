@@ -51,20 +51,20 @@ Result<bool> SysRoot::exists(std::string_view below) const {
   const std::string name = path(below);
   const std::string_view place = inside(name);
   const FakeFile* file = find(place);
-  TRY(failure_of(file, name), "");
+  TRY(failure_of(file, name));
   return file != nullptr || !always->list(place).empty() || !changed->list(place).empty();
 }
 
 Result<std::optional<std::string>> SysRoot::text(std::string_view below, AccessTime) const {
   const std::string name = path(below);
   const FakeFile* file = find(inside(name));
-  TRY(failure_of(file, name), "");
+  TRY(failure_of(file, name));
   if (file == nullptr || file->kind != FakeFile::Kind::text) return std::optional<std::string>();
   return std::optional(file->content.substr(0, file->content.find_last_not_of("\n \t") + 1));
 }
 
 Result<std::optional<int64_t>> SysRoot::number(std::string_view below) const {
-  const auto found = TRY(text(below), "");
+  const auto found = TRY(text(below));
   if (!found) return std::optional<int64_t>();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(found->data(), found->data() + found->size(), number);
@@ -75,21 +75,21 @@ Result<std::optional<int64_t>> SysRoot::number(std::string_view below) const {
 Result<std::optional<std::string>> SysRoot::link_target(std::string_view below) const {
   const std::string name = path(below);
   const FakeFile* file = find(inside(name));
-  TRY(failure_of(file, name), "");
+  TRY(failure_of(file, name));
   if (file == nullptr || file->kind != FakeFile::Kind::link) return std::optional<std::string>();
   return std::optional(file->content);
 }
 
 Result<std::optional<std::string>> SysRoot::link_name(std::string_view below) const {
-  auto target = TRY(link_target(below), "");
+  auto target = TRY(link_target(below));
   if (target) target->erase(0, target->rfind('/') + 1);
   return target;
 }
 
 Result<std::optional<std::string>> SysRoot::resolve(std::string_view below) const {
-  auto target = TRY(link_target(below), "");
+  auto target = TRY(link_target(below));
   if (target) return target;
-  if (!TRY(exists(below), "")) return std::optional<std::string>();
+  if (!TRY(exists(below))) return std::optional<std::string>();
   return std::optional(std::string(inside(path(below))));
 }
 
@@ -97,7 +97,7 @@ Result<std::optional<SysRoot::Names>> SysRoot::list(std::string_view below) cons
   const std::string name = path(below);
   const std::string_view place = inside(name);
   const FakeFile* file = find(place);
-  TRY(failure_of(file, name), "");
+  TRY(failure_of(file, name));
   Names names = always->list(place);
   if (const Names& more = changed->list(place); !more.empty()) {
     names.insert(names.end(), more.begin(), more.end());

@@ -5,6 +5,7 @@
 #include <iterator>
 
 using namespace vfrail;
+using namespace vfrail::cni;
 using namespace vfrail::fuzz;
 
 namespace {

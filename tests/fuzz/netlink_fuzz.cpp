@@ -8,6 +8,7 @@
 #include <algorithm>
 
 using namespace vfrail;
+using namespace vfrail::cni;
 using namespace vfrail::fuzz;
 
 namespace {

@@ -6,6 +6,7 @@
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;
+using namespace vfrail::cni;
 using namespace vfrail::fuzz;
 
 namespace {

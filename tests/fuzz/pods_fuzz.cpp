@@ -14,6 +14,8 @@
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 using namespace vfrail;
+using namespace vfrail::cni;
+using namespace vfrail::plugin;
 using namespace vfrail::fuzz;
 
 namespace {
@@ -21,8 +23,8 @@ namespace {
 constexpr const char* kResource = "nvidia.com/hostdev";
 constexpr const char* kDevices[] = {"0000:03:00.2", "0000:03:00.3", "mlx5_core.sf.4"};
 
-PciFunction make_function(const char* id) {
-  PciFunction out;
+DeviceFacts make_function(const char* id) {
+  DeviceFacts out;
   out.id = *DeviceId::parse(id);
   if (const auto address = out.id.pci()) {
     out.address = *address;

@@ -5,6 +5,7 @@
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;
+using namespace vfrail::cni;
 using namespace vfrail::fuzz;
 
 namespace {

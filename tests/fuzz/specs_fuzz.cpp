@@ -4,6 +4,7 @@
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;
+using namespace vfrail::cni;
 using namespace vfrail::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -20,6 +20,8 @@
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 using namespace vfrail;
+using namespace vfrail::cni;
+using namespace vfrail::plugin;
 using namespace vfrail::fuzz;
 
 namespace {
@@ -143,7 +145,7 @@ Config make_config() {
   return *parse_config(kText, {.file = "config.json"});
 }
 
-void check_function(const PciFunction& function) {
+void check_function(const DeviceFacts& function) {
   const std::string id = function.id.text();
   MUST(DeviceId::parse(id) && is_file_name(id));
   MUST(!function.numa_node || *function.numa_node >= 0);
@@ -156,7 +158,7 @@ void check_function(const PciFunction& function) {
 // A device has one id, and kubelet and files know it by nothing else.
 void check_inventory(const Inventory& inventory) {
   std::set<std::string> ids;
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     check_function(function);
     MUST(ids.insert(function.id.text()).second);
   }

@@ -11,6 +11,8 @@
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;
+using namespace vfrail::cni;
+using namespace vfrail::plugin;
 using namespace vfrail::fuzz;
 
 namespace {

@@ -7,6 +7,8 @@
 #include <cmath>
 
 using namespace vfrail;
+using namespace vfrail::cni;
+using namespace vfrail::pod;
 using namespace vfrail::fuzz;
 
 namespace {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 

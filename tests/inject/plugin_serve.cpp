@@ -23,6 +23,7 @@
 #include <vector>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
@@ -333,7 +334,7 @@ class Site {
   ConfigSource config_;
   const SysRoot sys_;
   Counters counters_;
-  Status status_;
+  LiveStatus status_;
   Log log_;
   Daemon daemon_;
 };

@@ -9,6 +9,7 @@
 #include <sstream>
 
 namespace vfrail::test {
+using namespace cni;
 
 namespace {
 

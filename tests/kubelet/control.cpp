@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace {
 
@@ -199,12 +200,12 @@ void Control::accept_loop() {
 }
 
 Result<Json> ask(const std::string& socket, const Json& request) {
-  const auto address = TRY(address_of(socket), "");
+  const auto address = TRY(address_of(socket));
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.valid() || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return Error::from_errno(errno, "connect to " + socket + " (is `test-kubelet run` running?)");
   }
-  TRY(send_all(fd.get(), request.text()), "");
+  TRY(send_all(fd.get(), request.text()));
   const std::string got = TRY(read_stream(fd.get(), kMaxMessage), "read the answer");
   Json out = TRY(Json::parse(got, kMaxMessage), "read the answer");
   if (const Json* error = out.find("error"); error != nullptr && error->as_text() != nullptr) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 namespace vfrail::test {
+using namespace plugin;
 
 std::string control_socket(const std::string& kubelet_root);
 

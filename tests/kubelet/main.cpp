@@ -21,6 +21,7 @@
 namespace {
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using namespace vfrail::test;
 
 struct Options {

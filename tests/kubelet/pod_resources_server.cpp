@@ -13,6 +13,7 @@
 #include <utility>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <grpcpp/grpcpp.h>
 
 namespace vfrail::test {
+using namespace plugin;
 
 class PodResourcesServer {
  public:

@@ -12,6 +12,7 @@
 #include <utility>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;

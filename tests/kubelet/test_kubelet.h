@@ -23,6 +23,7 @@
 #include <vector>
 
 namespace vfrail::test {
+using namespace plugin;
 
 struct KubeletDevice {
   std::string id;

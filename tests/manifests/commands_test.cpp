@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 TEST_CASE("check-config accepts every file with a configuration or a network, each alone and all together") {
   size_t taken = 0;

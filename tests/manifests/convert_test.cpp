@@ -1,11 +1,13 @@
 // `vfrail convert`: what becomes of other plugins' networks is what vfrail-cni accepts, with every key.
-#include "plugin/plan/convert.h"
+#include "plugin/advise/convert.h"
 
 #include "cni/conf/net_conf.h"
 
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace cni;
+using namespace plugin;
 
 TEST_CASE("a converted network of each plugin is accepted by vfrail-cni") {
   for (

@@ -13,6 +13,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 constexpr const char* kDaemonSet = "manifests/daemonset.yaml";

@@ -1,8 +1,8 @@
 #include "tests/manifests/documents.h"
 
+#include "plugin/advise/example.h"
+#include "plugin/advise/jobs.h"
 #include "plugin/config/formats/parse_config.h"
-#include "plugin/plan/example.h"
-#include "plugin/plan/jobs.h"
 #include "tests/support/places.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <utility>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 

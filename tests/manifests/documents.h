@@ -12,6 +12,7 @@
 #include <yaml-cpp/yaml.h>
 
 namespace vfrail::test {
+using namespace plugin;
 
 // node[a][b]... ; yaml-cpp throws when a key on the way is absent, this gives an undefined node.
 YAML::Node below(const YAML::Node& node, std::initializer_list<const char*> keys);

@@ -1,9 +1,9 @@
 // `vfrail example` and the examples written by hand: the same objects, with the same parts of pods. That what
 // is generated fits together is what manifests_test.cpp checks of all documents.
-#include "plugin/plan/example.h"
+#include "plugin/advise/example.h"
 
+#include "plugin/advise/jobs.h"
 #include "plugin/config/formats/parse_config.h"
-#include "plugin/plan/jobs.h"
 #include "tests/manifests/documents.h"
 #include "tests/support/places.h"
 #include "tests/support/shell.h"
@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 const char* const kConfig = R"({"resourceList":[

@@ -12,6 +12,8 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace cni;
+using namespace plugin;
 namespace {
 
 // Resources of others with a prefix that our configurations use too.

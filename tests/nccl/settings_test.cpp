@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace pod;
 namespace {
 
 namespace fs = std::filesystem;

@@ -17,6 +17,7 @@
 #include <linux/capability.h>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 void shell(const std::string& command) {

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace pod;
 namespace {
 
 // The container's command can be changed, and what is run before it.

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using Words = std::vector<std::string>;
 
 TEST_CASE("flags are accepted in Go's notation") {

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using Output = InspectOptions::Output;
 
 TEST_CASE("the arguments of inspect are its options, repeated ones are merged") {

@@ -8,6 +8,7 @@
 #include <linux/if.h>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 namespace {
 

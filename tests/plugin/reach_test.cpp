@@ -13,6 +13,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 TEST_CASE("devlink that cannot be queried is reported for the resources that need it") {
   Config config;
@@ -44,7 +45,7 @@ TEST_CASE("DDP packages that devlink does not report are said for the resources 
 
   Inventory inventory;
   const auto add = [&](const char* address, const char* driver, const char* pf) {
-    PciFunction function;
+    DeviceFacts function;
     function.address = PciAddress::parse(address).value();
     function.id = DeviceId(function.address);
     function.vendor = "8086";

@@ -4,6 +4,7 @@
 #include "plugin/match/pools.h"
 
 namespace vfrail::test {
+using namespace plugin;
 
 // rdma/hca shares one RoCE device, whose interface is eth0.
 inline Pools shared_pool(bool is_up, bool set_links_up = true) {

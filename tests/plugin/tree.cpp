@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 
@@ -126,8 +127,8 @@ Inventory Tree::scan() const {
   return *std::move(scanned);
 }
 
-const PciFunction& function(const Inventory& inventory, const std::string& address) {
-  for (const PciFunction& candidate : inventory.functions) {
+const DeviceFacts& function(const Inventory& inventory, const std::string& address) {
+  for (const DeviceFacts& candidate : inventory.functions) {
     if (candidate.address.text() == address) return candidate;
   }
   FAIL("there is no " << address);

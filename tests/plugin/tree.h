@@ -9,6 +9,7 @@
 #include <string_view>
 
 namespace vfrail::test {
+using namespace plugin;
 
 class Tree {
  public:
@@ -34,6 +35,6 @@ class Tree {
 };
 
 // Fails the test if there is none.
-const PciFunction& function(const Inventory& inventory, const std::string& address);
+const DeviceFacts& function(const Inventory& inventory, const std::string& address);
 
 }  // namespace vfrail::test

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 ResourceConfig make_resource() {

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 

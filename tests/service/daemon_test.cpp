@@ -20,6 +20,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
@@ -106,7 +107,7 @@ class Running {
   std::atomic<int> scans_{0};
   bool started_ = false;
   Log log_;
-  Status status_;
+  LiveStatus status_;
   ConfigSource config_;
   Daemon daemon_;
   std::thread thread_;

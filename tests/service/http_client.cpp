@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace {
 

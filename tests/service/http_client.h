@@ -6,6 +6,7 @@
 #include <string>
 
 namespace vfrail::test {
+using namespace plugin;
 
 struct HttpAnswer {
   int status = 0;  // 0: the connection ended without an answer

@@ -20,6 +20,7 @@
 #include <grpcpp/grpcpp.h>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 namespace fs = std::filesystem;

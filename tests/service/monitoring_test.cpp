@@ -16,6 +16,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
@@ -90,7 +91,7 @@ class Plugin {
   bool shows(const std::string& line) const {
     return ("\n" + metrics()).find("\n" + line + "\n") != std::string::npos;
   }
-  Status& status() { return status_; }
+  LiveStatus& status() { return status_; }
 
  private:
   static ListenAddress listen_at(const IgbNode& node) {
@@ -132,7 +133,7 @@ class Plugin {
   ConfigSource config_;
   Log log_;
   Counters counters_;
-  Status status_;
+  LiveStatus status_;
   Daemon daemon_;
   const ListenAddress address_;
   std::unique_ptr<MonitoringServer> server_;

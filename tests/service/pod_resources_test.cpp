@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 using std::chrono::milliseconds;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 namespace vfrail::test {
+using namespace plugin;
 
 Program::Program(const IgbNode& node, const std::vector<std::string>& more, const std::string& name,
                  const std::vector<std::string>& command)

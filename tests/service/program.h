@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace vfrail::test {
+using namespace plugin;
 
 class Program {
  public:

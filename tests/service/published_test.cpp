@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 TEST_CASE("a pool with the same devices is published without a new generation") {
   Published published(make_pool({"0000:03:02.1", "0000:03:02.2"}));

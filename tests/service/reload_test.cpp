@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 namespace fs = std::filesystem;

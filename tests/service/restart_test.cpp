@@ -21,6 +21,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,7 +58,7 @@ class InProcess {
   }
 
  private:
-  Result<Pools> read_pools(const Config& config) const { return match(config, TRY(scan(sys_, nullptr), "")); }
+  Result<Pools> read_pools(const Config& config) const { return match(config, TRY(scan(sys_, nullptr))); }
 
   const SysRoot sys_;
   Log log_;

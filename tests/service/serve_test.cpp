@@ -20,6 +20,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;

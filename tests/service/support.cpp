@@ -14,6 +14,7 @@
 #include <thread>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace fs = std::filesystem;
 
@@ -77,7 +78,7 @@ Pool IgbNode::pool() const {
   const SysRoot sys(root());
   for (const std::string bus : {"21", "41"}) {
     for (const std::string function : {"0", "2", "4", "6"}) {
-      PciFunction known;
+      DeviceFacts known;
       known.address = PciAddress::parse("0000:" + bus + ":10." + function).value();
       known.id = DeviceId(known.address);
       const auto facts = read_function(sys, known);

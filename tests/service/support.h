@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace vfrail::test {
+using namespace plugin;
 
 // Devices with nothing but an address, for tests that allocate nothing. "nvidia.com/hostdev".
 // Of a file that is good, or the test fails.

@@ -11,6 +11,7 @@
 #include <sstream>
 
 namespace vfrail::test {
+using namespace cni;
 
 namespace fs = std::filesystem;
 

@@ -76,17 +76,17 @@ class FakeKernel : public Kernel {
   int netns_fd() const override { return kFdOffset + self_; }
 
   Result<std::optional<Link>> find_link(std::string_view name) override {
-    TRY(world_.enter("find_link " + std::string(name)), "");
+    TRY(world_.enter("find_link " + std::string(name)));
     FakeLink* found = world_.find(self_, name);
     return found == nullptr ? std::optional<Link>() : std::optional<Link>(FakeWorld::described(*found));
   }
   Result<std::optional<Link>> find_link(int index) override {
-    TRY(world_.enter("find_link index"), "");
+    TRY(world_.enter("find_link index"));
     FakeLink* found = world_.find(self_, index);
     return found == nullptr ? std::optional<Link>() : std::optional<Link>(FakeWorld::described(*found));
   }
   Result<std::vector<Link>> links() override {
-    TRY(world_.enter("links"), "");
+    TRY(world_.enter("links"));
     if (world_.churning.contains(self_)) return Error{Errc::busy, EINTR, "fake kernel: interrupted"};
     std::vector<Link> out;
     for (const auto& link : world_.links_) {
@@ -97,18 +97,18 @@ class FakeKernel : public Kernel {
 
   // In the order of do_setlink() and __dev_change_net_namespace() of net/core.
   Result<> change_link(int index, const LinkChange& change) override {
-    TRY(world_.enter("change_link"), "");
+    TRY(world_.enter("change_link"));
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     auto done = apply(*link, change);
     world_.follow_gids();
     world_.write_sysfs();
-    TRY(std::move(done), "");
+    TRY(std::move(done));
     return world_.leave();
   }
 
   Result<> add_altname(int index, std::string_view name) override {
-    TRY(world_.enter("add_altname " + std::string(name)), "");
+    TRY(world_.enter("add_altname " + std::string(name)));
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     if (world_.name_in_use(self_, name, nullptr)) return refuse(EEXIST);
@@ -116,7 +116,7 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
   Result<> remove_altname(int index, std::string_view name) override {
-    TRY(world_.enter("remove_altname " + std::string(name)), "");
+    TRY(world_.enter("remove_altname " + std::string(name)));
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     if (std::erase(link->link.altnames, std::string(name)) == 0) return refuse(ENOENT);
@@ -124,7 +124,7 @@ class FakeKernel : public Kernel {
   }
 
   Result<> remove_links(const std::vector<int>& indices) override {
-    TRY(world_.enter("remove_links"), "");
+    TRY(world_.enter("remove_links"));
     for (const int index : indices) {
       const FakeLink* link = world_.find(self_, index);
       if (link != nullptr && link->hardware) return refuse(EOPNOTSUPP);
@@ -133,25 +133,25 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
   Result<std::optional<int>> nsid_of(int netns_fd) override {
-    TRY(world_.enter("nsid_of"), "");
+    TRY(world_.enter("nsid_of"));
     return std::optional(netns_fd - kFdOffset);
   }
   Result<std::vector<std::string>> detach_programs(const Link& link) override {
-    TRY(world_.enter("detach_programs"), "");
+    TRY(world_.enter("detach_programs"));
     if (world_.bpf_error != 0) return refuse(world_.bpf_error);
     FakeLink* found = world_.find(self_, link.index);
     if (found == nullptr) return refuse(ENODEV);
     auto programs = std::move(found->programs);
     found->programs.clear();
-    TRY(world_.leave(), "");
+    TRY(world_.leave());
     return programs;
   }
   Result<std::optional<uint16_t>> ethtool_family() override {
-    TRY(world_.enter("ethtool_family"), "");
+    TRY(world_.enter("ethtool_family"));
     return std::optional<uint16_t>(kEthtoolFamily);
   }
   Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) override {
-    TRY(world_.enter(std::string("ethtool ") + group_name(group)), "");
+    TRY(world_.enter(std::string("ethtool ") + group_name(group)));
     if (family != kEthtoolFamily) return refuse(ENOENT);
     if (world_.at_ethtool) world_.at_ethtool();
     if (world_.ethtool_error != 0) return refuse(world_.ethtool_error);
@@ -162,7 +162,7 @@ class FakeKernel : public Kernel {
   }
   Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,
                           const EthtoolSettings& change) override {
-    TRY(world_.enter(std::string("change_ethtool ") + group_name(group)), "");
+    TRY(world_.enter(std::string("change_ethtool ") + group_name(group)));
     if (family != kEthtoolFamily) return refuse(ENOENT);
     FakeLink* found = world_.find(self_, link);
     if (found == nullptr) return refuse(ENODEV);
@@ -180,7 +180,7 @@ class FakeKernel : public Kernel {
   }
 
   Result<std::vector<VfReport>> vfs(int pf_link) override {
-    TRY(world_.enter("vfs"), "");
+    TRY(world_.enter("vfs"));
     const FakePf* pf = self_ == FakeWorld::kHost ? world_.find_pf(pf_link) : nullptr;
     if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
     std::vector<VfReport> out;
@@ -192,7 +192,7 @@ class FakeKernel : public Kernel {
     return out;
   }
   Result<std::vector<VfTraffic>> vf_traffic(int pf_link) override {
-    TRY(world_.enter("vf_traffic"), "");
+    TRY(world_.enter("vf_traffic"));
     const FakePf* pf = self_ == FakeWorld::kHost ? world_.find_pf(pf_link) : nullptr;
     if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
     std::vector<VfTraffic> out;
@@ -203,7 +203,7 @@ class FakeKernel : public Kernel {
     return out;
   }
   Result<std::vector<LinkTraffic>> link_traffic() override {
-    TRY(world_.enter("link_traffic"), "");
+    TRY(world_.enter("link_traffic"));
     std::vector<LinkTraffic> out;
     for (const auto& one : world_.links_) {
       if (one->netns == self_) out.push_back({one->link.index, one->link.parent_device, one->traffic});
@@ -212,7 +212,7 @@ class FakeKernel : public Kernel {
   }
   // Setting by setting, as do_setvfinfo() of net/core/rtnetlink.c; the first refusal ends it.
   Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) override {
-    TRY(world_.enter("change_vf " + change.text()), "");
+    TRY(world_.enter("change_vf " + change.text()));
     FakePf* pf = self_ == FakeWorld::kHost ? world_.find_pf(pf_link) : nullptr;
     if (world_.find(self_, pf_link) == nullptr) return refuse(ENODEV);
     if (pf == nullptr) return refuse(EOPNOTSUPP);
@@ -227,18 +227,18 @@ class FakeKernel : public Kernel {
   }
 
   Result<> wait_for_link(Deadline, const std::function<Result<bool>()>& ready) override {
-    TRY(world_.enter("wait_for_link"), "");
-    if (TRY(ready(), "")) return {};
+    TRY(world_.enter("wait_for_link"));
+    if (TRY(ready())) return {};
     if (world_.while_waiting) world_.while_waiting();
     for (int i = 0; i < world_.link_changes_while_waiting; ++i) {
-      if (TRY(ready(), "")) return {};
+      if (TRY(ready())) return {};
     }
-    if (TRY(ready(), "")) return {};
+    if (TRY(ready())) return {};
     return Error{Errc::timeout, ETIMEDOUT, "fake kernel: deadline passed"};
   }
 
   Result<> add_address(int index, const IpAddress& address) override {
-    TRY(world_.enter("add_address " + address.cidr()), "");
+    TRY(world_.enter("add_address " + address.cidr()));
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     for (const LinkAddress& have : link->addresses) {
@@ -256,14 +256,14 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
   Result<std::vector<LinkAddress>> addresses(int index) override {
-    TRY(world_.enter("addresses"), "");
+    TRY(world_.enter("addresses"));
     FakeLink* link = world_.find(self_, index);
     return link == nullptr ? std::vector<LinkAddress>() : link->addresses;
   }
   Result<std::vector<LinkAddress>> wait_for_dad(int index, Deadline) override { return addresses(index); }
 
   Result<> add_route(const Route& route) override {
-    TRY(world_.enter("add_route " + route.destination.cidr()), "");
+    TRY(world_.enter("add_route " + route.destination.cidr()));
     FakeLink* link = world_.find(self_, route.link);
     if (link == nullptr) return refuse(ENODEV);
     if (!link->link.up()) return refuse(ENETDOWN);
@@ -271,13 +271,13 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
   Result<std::vector<Route>> routes(int index) override {
-    TRY(world_.enter("routes"), "");
+    TRY(world_.enter("routes"));
     std::vector<Route> out = world_.routes_[self_];
     if (index != 0) std::erase_if(out, [&](const Route& route) { return route.link != index; });
     return out;
   }
   Result<std::vector<Route>> default_routes() override {
-    TRY(world_.enter("default_routes"), "");
+    TRY(world_.enter("default_routes"));
     std::vector<Route> out = world_.routes_[self_];
     std::erase_if(out, [](const Route& route) { return route.destination.prefix != 0; });
     return out;
@@ -285,7 +285,7 @@ class FakeKernel : public Kernel {
 
   // fib_newrule() of net/core/fib_rules.c: in front of all that are there.
   Result<> add_rule(const IpAddress& source, uint32_t table) override {
-    TRY(world_.enter("add_rule " + source.cidr()), "");
+    TRY(world_.enter("add_rule " + source.cidr()));
     auto& rules = world_.rules_[self_];
     uint32_t priority = 32766;
     for (const RoutingRule& rule : rules) {
@@ -295,7 +295,7 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
   Result<std::vector<RoutingRule>> rules() override {
-    TRY(world_.enter("rules"), "");
+    TRY(world_.enter("rules"));
     std::vector<RoutingRule> out = world_.rules_[self_];
     for (const size_t width : {size_t{4}, size_t{16}}) {
       const IpAddress all{std::vector<uint8_t>(width, 0), 0};
@@ -305,25 +305,25 @@ class FakeKernel : public Kernel {
     return out;
   }
   Result<> remove_rule(const RoutingRule& rule) override {
-    TRY(world_.enter("remove_rule " + rule.source.cidr()), "");
+    TRY(world_.enter("remove_rule " + rule.source.cidr()));
     if (std::erase(world_.rules_[self_], rule) == 0) return refuse(ENOENT);
     return world_.leave();
   }
 
   Result<std::optional<std::string>> read_sysctl(std::string_view name) override {
-    TRY(world_.enter("read_sysctl " + std::string(name)), "");
+    TRY(world_.enter("read_sysctl " + std::string(name)));
     const auto at = world_.sysctls_.find(std::to_string(self_) + "/" + std::string(name));
     return std::optional<std::string>(at == world_.sysctls_.end() ? "0" : at->second);
   }
   Result<> write_sysctl(std::string_view name, std::string_view value) override {
-    TRY(world_.enter("write_sysctl " + std::string(name)), "");
+    TRY(world_.enter("write_sysctl " + std::string(name)));
     world_.sysctls_[std::to_string(self_) + "/" + std::string(name)] = value;
     return world_.leave();
   }
 
   // A picture of the moment in which it is asked for.
   Result<std::optional<std::string>> sysfs() override {
-    TRY(world_.enter("sysfs"), "");
+    TRY(world_.enter("sysfs"));
     const std::string folder = world_.root_ + "/sysfs-of-" + std::to_string(self_);
     fs::remove_all(folder);
     fs::create_directories(folder + "/class/net");
@@ -344,7 +344,7 @@ class FakeKernel : public Kernel {
   }
 
   Result<> announce(int link, const IpAddress& address) override {
-    TRY(world_.enter("announce " + address.text()), "");
+    TRY(world_.enter("announce " + address.text()));
     const FakeLink* found = world_.find(self_, link);
     if (found == nullptr) return refuse(ENODEV);
     world_.announced.push_back(address.text() + " at " + found->link.mac.text());
@@ -352,18 +352,18 @@ class FakeKernel : public Kernel {
   }
 
   Result<std::optional<RdmaNetnsMode>> rdma_netns_mode() override {
-    TRY(world_.enter("rdma_netns_mode"), "");
+    TRY(world_.enter("rdma_netns_mode"));
     if (world_.rdma_.empty()) return std::optional<RdmaNetnsMode>();
     return std::optional<RdmaNetnsMode>(world_.rdma_mode);
   }
   Result<std::optional<RdmaDevice>> find_rdma_device(std::string_view name) override {
-    for (RdmaDevice& device : TRY(rdma_devices(), "")) {
+    for (RdmaDevice& device : TRY(rdma_devices())) {
       if (device.name == name) return std::optional<RdmaDevice>(std::move(device));
     }
     return std::optional<RdmaDevice>();
   }
   Result<std::vector<RdmaDevice>> rdma_devices() override {
-    TRY(world_.enter("rdma_devices"), "");
+    TRY(world_.enter("rdma_devices"));
     world_.go_on_with_rdma_moves();
     std::vector<RdmaDevice> out;
     for (const FakeRdma& rdma : world_.rdma_) {
@@ -378,7 +378,7 @@ class FakeKernel : public Kernel {
   }
   // stat_get_doit_default_counter() of drivers/infiniband/core/nldev.c.
   Result<std::vector<NamedCounter>> rdma_counters(uint32_t index, uint32_t port) override {
-    TRY(world_.enter("rdma_counters"), "");
+    TRY(world_.enter("rdma_counters"));
     for (const FakeRdma& rdma : world_.rdma_) {
       const bool visible = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
       if (visible && rdma.device.index == index && port == 1 && !rdma.counters.empty()) return rdma.counters;
@@ -387,7 +387,7 @@ class FakeKernel : public Kernel {
   }
   // ib_device_set_netns_put() and rdma_dev_change_netns() of drivers/infiniband/core/device.c.
   Result<> move_rdma_device(uint32_t index, int netns_fd) override {
-    TRY(world_.enter("move_rdma_device"), "");
+    TRY(world_.enter("move_rdma_device"));
     if (world_.rdma_mode == RdmaNetnsMode::shared) return refuse(EOPNOTSUPP);
     for (FakeRdma& rdma : world_.rdma_) {
       if (rdma.device.index != index || rdma.netns != self_) continue;
@@ -401,7 +401,7 @@ class FakeKernel : public Kernel {
     return refuse(EINVAL);  // nldev_set_doit() does not find it
   }
   Result<> rename_rdma_device(uint32_t index, std::string_view name) override {
-    TRY(world_.enter("rename_rdma_device " + std::string(name)), "");
+    TRY(world_.enter("rename_rdma_device " + std::string(name)));
     FakeRdma* renamed = nullptr;
     for (FakeRdma& rdma : world_.rdma_) {
       const bool here = rdma.netns == self_ || world_.rdma_mode == RdmaNetnsMode::shared;
@@ -418,7 +418,7 @@ class FakeKernel : public Kernel {
   Result<> apply(FakeLink& link, const LinkChange& change) {
     if (change.eui64 && (world_.no_ipv6 || link.link.mtu < kMinIpv6Mtu)) return refuse(EAFNOSUPPORT);
     const bool moves = change.netns_fd >= 0 && change.netns_fd - kFdOffset != self_;
-    if (moves) TRY(world_.move_to(link, change.netns_fd - kFdOffset, change.name), "");
+    if (moves) TRY(world_.move_to(link, change.netns_fd - kFdOffset, change.name));
     if (change.mac) {
       if (change.mac->bytes.size() != link.link.mac.bytes.size()) return refuse(EINVAL);
       // igb and its kin: once the administrator has set an address, a VF that is not trusted has that one or
@@ -434,7 +434,7 @@ class FakeKernel : public Kernel {
       if (!fits) return refuse(EINVAL);
       link.link.mtu = *change.mtu;
     }
-    if (change.name) TRY(rename(link, *change.name), "");
+    if (change.name) TRY(rename(link, *change.name));
     if (change.broadcast && change.broadcast->bytes.size() != link.link.mac.bytes.size())
       return refuse(EINVAL);
     if (change.broadcast) link.link.broadcast = *change.broadcast;
@@ -615,7 +615,7 @@ void FakeWorld::destroy_vf(const std::string& pci) {
 }
 
 Result<> FakeWorld::rebind(const std::string& pci) {
-  TRY(enter("rebind " + pci), "");
+  TRY(enter("rebind " + pci));
   if (!pci_driver_.contains(pci)) return refuse(ENODEV);
   pci_driver_[pci] = probe_fails ? "" : "igbvf";
   if (probe_fails) {
@@ -797,7 +797,7 @@ void FakeWorld::end_netns(const std::string& path) {
 std::unique_ptr<Kernel> FakeWorld::open(int netns) { return std::make_unique<FakeKernel>(*this, netns); }
 
 Result<std::unique_ptr<Kernel>> FakeWorld::open_path(const std::string& path) {
-  TRY(enter("open_netns"), "");
+  TRY(enter("open_netns"));
   const auto netns = netns_at(path);
   return netns ? open(*netns) : std::unique_ptr<Kernel>();
 }

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -32,9 +32,9 @@ Result<CheckResults> check_pod_description(const CheckedPod& pod) {
 // In exclusive mode sysfs has the pod's own devices alone; in shared mode those of the whole node, so a
 // device without a node is another's as long as one has one.
 Result<CheckResults> check_own_nodes(const CheckedPod& pod) {
-  if (!TRY(pod.sys.exists("sys/class"), ""))
+  if (!TRY(pod.sys.exists("sys/class")))
     return CheckResults{{Finding::unknown, pod.sys.path("sys/class") + " is not there: mount sysfs at /sys"}};
-  const auto rails = TRY(pod.rails, "");
+  const auto rails = TRY(pod.rails);
   std::vector<std::string> without;
   for (const Rail& rail : rails) {
     if (!rail.has_node && pod.attachment_of(rail) != nullptr) without.push_back(describe(rail));
@@ -78,9 +78,9 @@ std::set<std::string> allocated_addresses(const CheckedPod& pod) {
 
 Result<CheckResults> check_foreign_nodes(const CheckedPod& pod) {
   const auto allocated = allocated_addresses(pod);
-  const auto in_dev = TRY(list_device_nodes(pod.sys), "");
+  const auto in_dev = TRY(list_device_nodes(pod.sys));
   std::vector<std::string> foreign;
-  for (const VerbsNode& node : TRY(read_verbs_nodes(pod.sys), "")) {
+  for (const VerbsNode& node : TRY(read_verbs_nodes(pod.sys))) {
     if (!node.pci.empty() && has_name(in_dev, node.name) && !allocated.contains(node.pci))
       foreign.push_back(node.name + " (" + node.pci + ")");
   }
@@ -116,7 +116,7 @@ void evaluate_probe(const NodeProbe& probe, const VerbsNode& node, bool is_alloc
 // Nodes of others' devices, which VF-P03 is about, have to be neither.
 Result<CheckResults> check_node_numbers(const CheckedPod& pod) {
   CheckResults out;
-  const auto nodes = TRY(read_verbs_nodes(pod.sys), "");
+  const auto nodes = TRY(read_verbs_nodes(pod.sys));
   auto allocated = allocated_addresses(pod);
   for (const Rail& rail : pod.own_rails()) {
     const DescribedInterface* attached = pod.attachment_of(rail);
@@ -159,7 +159,7 @@ constexpr const char* kLibraryFolders[] = {"usr/lib/x86_64-linux-gnu", "usr/lib/
 // "libmlx5-rdmav34.so" in a folder libibverbs, below one of them.
 Result<bool> has_provider(const SysRoot& sys, const std::string& provider) {
   for (const std::string folder : kLibraryFolders) {
-    for (const std::string& name : TRY(sys.list(folder + "/libibverbs"), "").value_or(SysRoot::Names())) {
+    for (const std::string& name : TRY(sys.list(folder + "/libibverbs")).value_or(SysRoot::Names())) {
       if (name.starts_with("lib" + provider + "-")) return true;
     }
   }
@@ -171,8 +171,8 @@ Result<CheckResults> check_providers(const CheckedPod& pod) {
   for (const Rail& rail : pod.own_rails()) {
     const std::string provider = provider_of(rail.driver);
     if (provider.empty()) continue;
-    const bool there = TRY(has_provider(pod.sys, provider), "") &&
-                       TRY(pod.sys.exists("etc/libibverbs.d/" + provider + ".driver"), "");
+    const bool there = TRY(has_provider(pod.sys, provider)) &&
+                       TRY(pod.sys.exists("etc/libibverbs.d/" + provider + ".driver"));
     if (!there) missing.insert(provider);
   }
   if (missing.empty()) return CheckResults();
@@ -186,7 +186,7 @@ Result<CheckResults> check_providers(const CheckedPod& pod) {
 }
 
 Result<CheckResults> check_other_nodes(const CheckedPod& pod) {
-  const auto names = TRY(list_device_nodes(pod.sys), "");
+  const auto names = TRY(list_device_nodes(pod.sys));
   if (pod.own_rails().empty()) return CheckResults();
   CheckResults out;
   if (!has_name(names, "rdma_cm"))
@@ -216,4 +216,4 @@ const PodChecks& device_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

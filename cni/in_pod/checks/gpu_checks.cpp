@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -17,7 +17,7 @@ struct Nearest {
 Result<std::optional<Nearest>> nearest_rails(const CheckedPod& pod, const PodGpu& gpu) {
   std::optional<Nearest> out;
   for (const Rail& rail : pod.own_rails()) {
-    const auto place = TRY(read_place(pod.sys, rail), "");
+    const auto place = TRY(read_place(pod.sys, rail));
     if (!place) continue;
     const Distance now = distance(gpu.place, *place);
     if (!out || now < out->distance) out = Nearest{now, {}};
@@ -29,13 +29,13 @@ Result<std::optional<Nearest>> nearest_rails(const CheckedPod& pod, const PodGpu
 // NCCL's NCCL_NET_GDR_LEVEL is PXB unless it is set.
 Result<CheckResults> check_distances(const CheckedPod& pod) {
   CheckResults out;
-  if (TRY(list_gpu_nodes(pod.sys), "").empty() || pod.own_rails().empty()) return out;
-  const auto gpus = TRY(read_gpus(pod.sys), "");
+  if (TRY(list_gpu_nodes(pod.sys)).empty() || pod.own_rails().empty()) return out;
+  const auto gpus = TRY(read_gpus(pod.sys));
   if (!gpus)
     return CheckResults{{Finding::unknown, pod.sys.path("proc/driver/nvidia") +
                                                " is not there, so which GPUs these are is not known"}};
   for (const PodGpu& gpu : *gpus) {
-    const auto nearest = TRY(nearest_rails(pod, gpu), "");
+    const auto nearest = TRY(nearest_rails(pod, gpu));
     if (!nearest || nearest->distance <= Distance::pxb) continue;
     out.push_back({Finding::advice,
                    gpu.node + " (" + gpu.address.text() + ") is " + word(nearest->distance) +
@@ -51,27 +51,27 @@ Result<CheckResults> check_distances(const CheckedPod& pod) {
 Result<bool> has_peermem(const SysRoot& sys) {
   for (const char* file : {"sys/module/nvidia_peermem/version", "sys/kernel/mm/memory_peers/nv_mem/version",
                            "sys/kernel/mm/memory_peers/nv_mem_nc/version"}) {
-    if (TRY(sys.exists(file), "")) return true;
+    if (TRY(sys.exists(file))) return true;
   }
   return false;
 }
 
 // Of the kernel modules of the GPU's driver only the open ones export dma-buf. No value: it is not known.
 Result<std::optional<bool>> has_open_driver(const SysRoot& sys) {
-  const auto version = TRY(sys.text("proc/driver/nvidia/version"), "");
+  const auto version = TRY(sys.text("proc/driver/nvidia/version"));
   if (!version) return std::optional<bool>();
   return std::optional(version->find("Open Kernel Module") != std::string::npos);
 }
 
 Result<CheckResults> check_gpu_memory(const CheckedPod& pod) {
   const auto rails = pod.own_rails();
-  if (TRY(list_gpu_nodes(pod.sys), "").empty() || rails.empty() || TRY(has_peermem(pod.sys), ""))
+  if (TRY(list_gpu_nodes(pod.sys)).empty() || rails.empty() || TRY(has_peermem(pod.sys)))
     return CheckResults();
   constexpr const char* kRemedy =
       "the open kernel modules of the GPU's driver, with a kernel from 5.12 on; or nvidia_peermem with "
       "DOCA's "
       "RDMA drivers on the node";
-  const auto open = TRY(has_open_driver(pod.sys), "");
+  const auto open = TRY(has_open_driver(pod.sys));
   const std::string lost = ": GPUDirect RDMA does not work, and data goes through host memory";
   if (open == false)
     return CheckResults{
@@ -112,4 +112,4 @@ const PodChecks& gpu_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <charconv>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -52,13 +52,13 @@ struct LockFacts {
 
 Result<LockFacts> read_lock_facts(const SysRoot& sys) {
   LockFacts out;
-  out.own = parse_lock_limit(TRY(sys.text("proc/self/limits"), "").value_or(""));
-  out.first = parse_lock_limit(TRY(sys.text("proc/1/limits"), "").value_or(""));
-  const std::string status = TRY(sys.text("proc/self/status"), "").value_or("");
+  out.own = parse_lock_limit(TRY(sys.text("proc/self/limits")).value_or(""));
+  out.first = parse_lock_limit(TRY(sys.text("proc/1/limits")).value_or(""));
+  const std::string status = TRY(sys.text("proc/self/status")).value_or("");
   out.root = proc_field(status, "Uid") == "0";
   out.effective = has_ipc_lock(proc_field(status, "CapEff"));
   out.bounding = has_ipc_lock(proc_field(status, "CapBnd"));
-  out.user_namespace = in_user_namespace(TRY(sys.text("proc/self/uid_map"), "").value_or(""));
+  out.user_namespace = in_user_namespace(TRY(sys.text("proc/self/uid_map")).value_or(""));
   return out;
 }
 
@@ -91,7 +91,7 @@ std::string refused_call(const Probes& probes) {
 }
 
 Result<CheckResults> check_memlock(const CheckedPod& pod) {
-  const LockFacts facts = TRY(read_lock_facts(pod.sys), "");
+  const LockFacts facts = TRY(read_lock_facts(pod.sys));
   if (!facts.own) return CheckResults{{Finding::unknown, pod.sys.path("proc/self/limits") + " is not there"}};
   const std::string refused = pod.probes ? refused_call(*pod.probes) : "";
   const bool tried = pod.probes && pod.probes->lock.bytes > 0;
@@ -120,7 +120,7 @@ Result<CheckResults> check_memlock(const CheckedPod& pod) {
 }
 
 Result<CheckResults> check_rights(const CheckedPod& pod) {
-  const std::string status = TRY(pod.sys.text("proc/self/status"), "").value_or("");
+  const std::string status = TRY(pod.sys.text("proc/self/status")).value_or("");
   CheckResults out;
   if (proc_field(status, "NoNewPrivs") == "1")
     out.push_back({Finding::note,
@@ -137,7 +137,7 @@ Result<CheckResults> check_rights(const CheckedPod& pod) {
 // memory (shmem_default_max_blocks()). No value: it is not a tmpfs.
 Result<std::optional<uint64_t>> read_tmpfs_size(const SysRoot& sys, const std::string& path) {
   std::vector<std::string> best;
-  for (const std::string& line : split(TRY(sys.text("proc/self/mounts"), "").value_or(""), "\n")) {
+  for (const std::string& line : split(TRY(sys.text("proc/self/mounts")).value_or(""), "\n")) {
     auto words = split(line, " ");
     if (words.size() < 4 || !(path == words[1] || path.starts_with(words[1] + "/"))) continue;
     if (best.empty() || words[1].size() >= best[1].size()) best = std::move(words);
@@ -148,15 +148,15 @@ Result<std::optional<uint64_t>> read_tmpfs_size(const SysRoot& sys, const std::s
     if (option.starts_with("size=")) std::from_chars(option.data() + 5, option.data() + option.size(), kib);
   }
   if (kib > 0) return std::optional(kib << 10);
-  const auto words = split(TRY(sys.text("proc/meminfo"), "").value_or(""), " \n");
+  const auto words = split(TRY(sys.text("proc/meminfo")).value_or(""), " \n");
   if (words.size() > 1) std::from_chars(words[1].data(), words[1].data() + words[1].size(), kib);
   return kib == 0 ? std::optional<uint64_t>() : std::optional(kib << 9);
 }
 
 Result<CheckResults> check_shared_memory(const CheckedPod& pod) {
-  const auto size = TRY(read_tmpfs_size(pod.sys, "/dev/shm"), "");
+  const auto size = TRY(read_tmpfs_size(pod.sys, "/dev/shm"));
   if (!size) return CheckResults{{Finding::unknown, "/dev/shm is not a tmpfs of this container"}};
-  const size_t gpus = TRY(list_gpu_nodes(pod.sys), "").size();
+  const size_t gpus = TRY(list_gpu_nodes(pod.sys)).size();
   if (gpus == 0 || *size >= kSharedMemory) return CheckResults();
   return CheckResults{{Finding::fault,
                        "/dev/shm has " + size_text(*size) + " for " + counted(gpus, "GPU") +
@@ -165,8 +165,8 @@ Result<CheckResults> check_shared_memory(const CheckedPod& pod) {
 }
 
 Result<CheckResults> check_memory(const CheckedPod& pod) {
-  const auto limit = TRY(read_memory_limit(pod.sys), "");
-  const size_t gpus = TRY(list_gpu_nodes(pod.sys), "").size();
+  const auto limit = TRY(read_memory_limit(pod.sys));
+  const size_t gpus = TRY(list_gpu_nodes(pod.sys)).size();
   if (!limit || gpus == 0 || limit->bytes >= gpus * kMemoryForGpu) return CheckResults();
   return CheckResults{{Finding::advice,
                        "the memory limit is " + size_text(limit->bytes) + " for " + counted(gpus, "GPU") +
@@ -186,4 +186,4 @@ const PodChecks& memory_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

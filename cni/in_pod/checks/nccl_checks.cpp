@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <strings.h>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -121,8 +121,8 @@ std::string choice_text(const CheckedPod& pod, const NcclSettings& settings,
 }
 
 Result<CheckResults> check_nccl(const CheckedPod& pod) {
-  const auto settings = TRY(pod.nccl, "");
-  const auto rails = TRY(pod.rails, "");
+  const auto settings = TRY(pod.nccl);
+  const auto rails = TRY(pod.rails);
   const auto chosen = choose_rails(rails, settings);
   CheckResults out;
   check_transport(settings, out);
@@ -145,7 +145,7 @@ Result<CheckResults> check_nccl(const CheckedPod& pod) {
 }
 
 Result<CheckResults> check_default_route(const CheckedPod& pod) {
-  const auto network = TRY(pod.network, "");
+  const auto network = TRY(pod.network);
   CheckResults out;
   for (const Route& route : network.routes) {
     const PodLink* link = network.find(route.link);
@@ -179,7 +179,7 @@ void check_logged_devices(const CheckedPod& pod, const NcclLog& log, CheckResult
 
 Result<CheckResults> check_nccl_log(const CheckedPod& pod) {
   if (!pod.nccl_log) return Error{Errc::unsupported, 0, "vfrail-check --nccl-log FILE"};
-  const NcclLog log = TRY(*pod.nccl_log, "");
+  const NcclLog log = TRY(*pod.nccl_log);
   if (log.lines == 0)
     return CheckResults{{Finding::unknown, "the log has no line of NCCL: run the job with NCCL_DEBUG=INFO"}};
   CheckResults out;
@@ -219,4 +219,4 @@ const PodChecks& nccl_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 std::vector<Rail> CheckedPod::own_rails() const {
   std::vector<Rail> out;
@@ -31,4 +31,4 @@ std::string describe(const Rail& rail) {
   return rail.name + (rail.netdevs.empty() ? "" : " (" + rail.netdevs.front() + ")");
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

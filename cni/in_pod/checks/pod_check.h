@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct CheckedPod {
   SysRoot sys;
@@ -52,4 +52,4 @@ Json traffic_json(const TrafficOutcome& outcome);
 // "mlx5_2 (net1)".
 std::string describe(const Rail& rail);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -119,7 +119,7 @@ void check_gids_of(const Rail& rail, const RailPort& port, const CheckedPod& pod
 }
 
 Result<CheckResults> check_gids(const CheckedPod& pod) {
-  TRY(pod.network, "");
+  TRY(pod.network);
   CheckResults out;
   for (const Rail& rail : pod.own_rails()) {
     for (const RailPort& port : rail.ports) {
@@ -134,7 +134,7 @@ Result<CheckResults> check_mtus(const CheckedPod& pod) {
   std::map<int64_t, std::vector<std::string>> by_mtu;
   for (const Rail& rail : pod.own_rails()) {
     if (rail.netdevs.empty()) continue;
-    const auto mtu = TRY(pod.sys.number("sys/class/net/" + rail.netdevs.front() + "/mtu"), "");
+    const auto mtu = TRY(pod.sys.number("sys/class/net/" + rail.netdevs.front() + "/mtu"));
     if (!mtu) continue;
     by_mtu[*mtu].push_back(describe(rail));
     const DescribedInterface* attached = pod.attachment_of(rail);
@@ -249,13 +249,13 @@ bool overlap(const std::string& one, const std::string& other) {
 }
 
 Result<CheckResults> check_numa_nodes(const CheckedPod& pod) {
-  const std::string status = TRY(pod.sys.text("proc/self/status"), "").value_or("");
+  const std::string status = TRY(pod.sys.text("proc/self/status")).value_or("");
   const std::string cpus = proc_field(status, "Cpus_allowed_list");
   CheckResults out;
   for (const Rail& rail : pod.own_rails()) {
     if (!rail.numa_node || cpus.empty()) continue;
     const std::string file = "sys/devices/system/node/node" + std::to_string(*rail.numa_node) + "/cpulist";
-    const auto near = TRY(pod.sys.text(file), "");
+    const auto near = TRY(pod.sys.text(file));
     if (near && !near->empty() && !overlap(*near, cpus))
       out.push_back({Finding::advice,
                      describe(rail) + " is on NUMA node " + std::to_string(*rail.numa_node) +
@@ -282,4 +282,4 @@ const PodChecks& rail_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -64,7 +64,7 @@ void check_pair(const RailAddress& one, const RailAddress& other, const PodNetwo
 }
 
 Result<CheckResults> check_rail_routes(const CheckedPod& pod) {
-  const auto network = TRY(pod.network, "");
+  const auto network = TRY(pod.network);
   const auto addresses = rail_addresses(pod, network);
   CheckResults out;
   for (size_t i = 0; i < addresses.size(); ++i) {
@@ -86,4 +86,4 @@ const PodChecks& routing_checks() {
   return kChecks;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

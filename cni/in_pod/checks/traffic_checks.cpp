@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -128,4 +128,4 @@ Json traffic_json(const TrafficOutcome& outcome) {
       .set("rails", std::move(rails));
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

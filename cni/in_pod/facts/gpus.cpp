@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -29,7 +29,7 @@ Result<std::optional<Place>> read_place(const SysRoot& sys, const PciAddress& ad
 }  // namespace
 
 Result<std::vector<std::string>> list_gpu_nodes(const SysRoot& sys) {
-  auto names = TRY(sys.list("dev"), "").value_or(SysRoot::Names());
+  auto names = TRY(sys.list("dev")).value_or(SysRoot::Names());
   std::erase_if(names, [](const std::string& name) {
     return !name.starts_with("nvidia") || name.size() == 6 ||
            name.find_first_not_of("0123456789", 6) != std::string::npos;
@@ -38,17 +38,17 @@ Result<std::vector<std::string>> list_gpu_nodes(const SysRoot& sys) {
 }
 
 Result<std::optional<std::vector<PodGpu>>> read_gpus(const SysRoot& sys) {
-  const auto nodes = TRY(list_gpu_nodes(sys), "");
-  const auto folders = TRY(sys.list(kGpuFolder), "");
+  const auto nodes = TRY(list_gpu_nodes(sys));
+  const auto folders = TRY(sys.list(kGpuFolder));
   if (!folders) return std::optional<std::vector<PodGpu>>();
   std::vector<PodGpu> out;
   for (const std::string& folder : *folders) {
     const auto address = PciAddress::parse(folder);
     if (!address) continue;
     const std::string file = std::string(kGpuFolder) + "/" + folder + "/information";
-    const std::string node = "nvidia" + minor_in(TRY(sys.text(file), "").value_or(""));
+    const std::string node = "nvidia" + minor_in(TRY(sys.text(file)).value_or(""));
     if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) continue;
-    if (auto place = TRY(read_place(sys, *address), "")) out.push_back({node, *address, std::move(*place)});
+    if (auto place = TRY(read_place(sys, *address))) out.push_back({node, *address, std::move(*place)});
   }
   return std::optional(std::move(out));
 }
@@ -59,4 +59,4 @@ Result<std::optional<Place>> read_place(const SysRoot& sys, const Rail& rail) {
   return read_place(sys, *address);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

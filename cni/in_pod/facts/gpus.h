@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct PodGpu {
   std::string node;  // "nvidia0", of /dev
@@ -26,4 +26,4 @@ Result<std::vector<std::string>> list_gpu_nodes(const SysRoot& sys);
 // Of a rail. No value: software, or a function that is not there.
 Result<std::optional<Place>> read_place(const SysRoot& sys, const Rail& rail);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::string expected_line(const std::vector<NcclRail>& rails) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

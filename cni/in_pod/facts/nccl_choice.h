@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 // The list of NCCL_IB_HCA or NCCL_SOCKET_IFNAME: "=mlx5_2:1,mlx5_6:1", "^docker,lo".
 class NcclNames {
@@ -50,4 +50,4 @@ std::optional<std::string> choose_socket_interface(const PodNetwork& network, co
 // "NET/IB : Using [0]mlx5_2:1/RoCE [1]mlx5_6:1/RoCE", as NCCL_DEBUG=INFO prints it.
 std::string expected_line(const std::vector<NcclRail>& rails);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -37,7 +37,7 @@ Result<std::optional<std::string>> whole_text(const SysRoot& sys, const std::str
   const UniqueFd fd(::open(sys.path(below).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();
   if (!fd.valid()) return Error::from_errno(errno, "open " + sys.path(below));
-  return std::optional(TRY(read_stream(fd.get(), kMaxFileBytes), ""));
+  return std::optional(TRY(read_stream(fd.get(), kMaxFileBytes)));
 }
 
 Result<> add_nccl_path(const SysRoot& sys, const std::string& path, NcclSettings& out) {
@@ -54,7 +54,7 @@ Result<bool> is_there(const SysRoot& sys, const std::string& path) {
 // A sentence, if it matters which of the two NCCL asks.
 Result<std::string> other_home(const SysRoot& sys, const std::string& own, const std::string& home) {
   const std::string other = home.empty() ? "" : home + "/.nccl.conf";
-  if (other == own || (!TRY(is_there(sys, own), "") && !TRY(is_there(sys, other), ""))) return std::string();
+  if (other == own || (!TRY(is_there(sys, own)) && !TRY(is_there(sys, other)))) return std::string();
   return "NCCL reads " + (own.empty() ? "no file of a home" : own) + " before 2.30, and " +
          (other.empty() ? "none" : other) + " ($HOME) since";
 }
@@ -100,14 +100,14 @@ Result<NcclSettings> read_nccl_settings(const SysRoot& sys, const PodEnvironment
   if (!own_file.empty()) {
     TRY(add_nccl_path(sys, own_file, out), kConfFile);
   } else {
-    const std::string uid = proc_field(TRY(sys.text("proc/self/status"), "").value_or(""), "Uid");
-    const std::string home = home_of(uid, TRY(sys.text("etc/passwd"), "").value_or(""));
+    const std::string uid = proc_field(TRY(sys.text("proc/self/status")).value_or(""), "Uid");
+    const std::string home = home_of(uid, TRY(sys.text("etc/passwd")).value_or(""));
     const std::string own = home.empty() ? "" : home + "/.nccl.conf";
-    TRY(add_nccl_path(sys, own, out), "");
-    out.set_doubt(TRY(other_home(sys, own, out.text("HOME")), ""));
+    TRY(add_nccl_path(sys, own, out));
+    out.set_doubt(TRY(other_home(sys, own, out.text("HOME"))));
   }
-  TRY(add_nccl_path(sys, kSystemFile, out), "");
+  TRY(add_nccl_path(sys, kSystemFile, out));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 using PodEnvironment = std::map<std::string, std::string>;
 
@@ -49,4 +49,4 @@ void add_nccl_file(const std::string& path, std::string_view text, NcclSettings&
 
 Result<NcclSettings> read_nccl_settings(const SysRoot& sys, const PodEnvironment& environment);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 // Below the pod's root.
 inline constexpr const char* kPodDescription = "run/vfrail/pod.json";
@@ -39,4 +39,4 @@ struct PodDescription {
 // error.
 Result<PodDescription> parse_pod_description(std::string_view text);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

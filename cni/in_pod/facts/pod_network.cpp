@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
 constexpr uint32_t kMainTable = 254;
 
 Result<int64_t> read_conf(Kernel& kernel, const std::string& link, const std::string& key) {
-  const auto text = TRY(kernel.read_sysctl("ipv4/conf/" + link + "/" + key), "");
+  const auto text = TRY(kernel.read_sysctl("ipv4/conf/" + link + "/" + key));
   int64_t out = 0;
   if (text) std::from_chars(text->data(), text->data() + text->size(), out);
   return out;
@@ -18,10 +18,10 @@ Result<int64_t> read_conf(Kernel& kernel, const std::string& link, const std::st
 
 Result<PodLink> read_pod_link(Kernel& kernel, const Link& link) {
   PodLink out{link.index, link.name, link.mtu, link.up(), {}, {}};
-  for (const LinkAddress& one : TRY(kernel.addresses(link.index), "")) out.addresses.push_back(one.address);
+  for (const LinkAddress& one : TRY(kernel.addresses(link.index))) out.addresses.push_back(one.address);
   for (const char* key : {"rp_filter", "arp_ignore", "arp_announce"}) {
-    const int64_t own = TRY(read_conf(kernel, link.name, key), "");
-    out.ipv4_conf[key] = std::max(own, TRY(read_conf(kernel, "all", key), ""));
+    const int64_t own = TRY(read_conf(kernel, link.name, key));
+    out.ipv4_conf[key] = std::max(own, TRY(read_conf(kernel, "all", key)));
   }
   return out;
 }
@@ -62,4 +62,4 @@ bool share_subnet(const IpAddress& one, const IpAddress& other) {
   return true;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct PodLink {
   int index = 0;
@@ -36,4 +36,4 @@ Result<PodNetwork> read_pod_network(Kernel& kernel);
 // Whether both have a network in common, and so would the packets that leave by either.
 bool share_subnet(const IpAddress& one, const IpAddress& other);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct RailPort : RdmaPort {
   std::string rate;       // "100 Gb/sec (4X EDR)"
@@ -58,4 +58,4 @@ Result<std::vector<VerbsNode>> read_verbs_nodes(const SysRoot& sys);
 // Names in /dev/infiniband; none if there is no such folder.
 Result<std::vector<std::string>> list_device_nodes(const SysRoot& sys);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -89,4 +89,4 @@ Result<NcclLog> read_nccl_log(const std::string& path) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct NcclLogLine {
   size_t number = 0;  // from 1 on
@@ -42,4 +42,4 @@ void add_nccl_line(NcclLogLine line, NcclLog& log);
 // Errc::invalid: it is longer than kMaxNcclLog.
 Result<NcclLog> read_nccl_log(const std::string& path);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -25,9 +25,9 @@ constexpr int64_t kNoLimit = int64_t{1} << 60;
 Result<std::optional<MemoryLimit>> read_memory_limit(const SysRoot& sys) {
   for (const auto& [limit, used] : kLimits) {
     // "max" is not a number.
-    const auto bytes = TRY(sys.number(limit), "");
+    const auto bytes = TRY(sys.number(limit));
     if (!bytes || *bytes >= kNoLimit) continue;
-    const auto now = TRY(sys.number(used), "");
+    const auto now = TRY(sys.number(used));
     return std::optional(MemoryLimit{static_cast<uint64_t>(*bytes), static_cast<uint64_t>(now.value_or(0))});
   }
   return std::optional<MemoryLimit>();
@@ -67,4 +67,4 @@ std::vector<NodeProbe> open_nodes(const SysRoot& sys, const std::vector<std::str
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 // What NCCL registers at its start, about.
 inline constexpr uint64_t kProbedBytes = uint64_t{64} << 20;
@@ -27,4 +27,4 @@ uint64_t bytes_to_lock(const std::optional<MemoryLimit>& limit);
 LockProbe try_to_lock(uint64_t bytes);
 std::vector<NodeProbe> open_nodes(const SysRoot& sys, const std::vector<std::string>& names);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

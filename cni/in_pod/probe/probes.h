@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct LockProbe {
   uint64_t bytes = 0;  // that were to be locked; 0: the memory limit leaves too little to try
@@ -36,4 +36,4 @@ struct Probes {
   std::vector<VerbsProbe> verbs;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

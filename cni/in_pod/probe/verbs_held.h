@@ -7,7 +7,7 @@
 
 #include <infiniband/verbs.h>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct CloseVerbs {
   void operator()(ibv_device** list) const { ibv_free_device_list(list); }
@@ -38,4 +38,4 @@ class Pages {
   void* memory_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

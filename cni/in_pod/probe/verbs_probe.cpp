@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::vector<VerbsProbe> probe_verbs(uint64_t bytes) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -4,10 +4,10 @@
 
 #include "cni/in_pod/probe/probes.h"
 
-namespace vfrail {
+namespace vfrail::pod {
 
 // Of devices that libibverbs lists: those whose nodes are in /dev/infiniband. `bytes` are registered; 0:
 // none.
 std::vector<VerbsProbe> probe_verbs(uint64_t bytes);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -146,7 +146,7 @@ Result<TrafficChannel> connect_to_listener(const TrafficAddress& listener, doubl
     if (errno != EINPROGRESS) return unreachable(listener, errno);
     const auto waited = wait_for(socket, POLLOUT, clock.seconds() + seconds, clock);
     if (!waited && waited.error().code == Errc::timeout) return unreachable(listener, ETIMEDOUT);
-    TRY(waited, "");
+    TRY(waited);
     int error = 0;
     socklen_t size = sizeof error;
     ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -157,17 +157,17 @@ Result<TrafficChannel> connect_to_listener(const TrafficAddress& listener, doubl
 
 // Both families, or IPv4 alone where the kernel has no IPv6.
 Result<TrafficListener> TrafficListener::open(const std::optional<IpAddress>& address, uint16_t port) {
-  if (address) return TrafficListener(TRY(bound(*address, port), ""));
+  if (address) return TrafficListener(TRY(bound(*address, port)));
   auto both = bound(IpAddress{std::vector<uint8_t>(16), 0}, port);
   if (both) return TrafficListener(*std::move(both));
   if (both.error().sys == EADDRINUSE) return std::move(both).error();
-  return TrafficListener(TRY(bound(IpAddress{std::vector<uint8_t>(4), 0}, port), ""));
+  return TrafficListener(TRY(bound(IpAddress{std::vector<uint8_t>(4), 0}, port)));
 }
 
 Result<TrafficListener::Accepted> TrafficListener::accept(double seconds, const TrafficClock& clock) {
   const double until = clock.seconds() + seconds;
   for (;;) {
-    TRY(wait_for(socket_, POLLIN, until, clock), "");
+    TRY(wait_for(socket_, POLLIN, until, clock));
     sockaddr_storage from{};
     socklen_t size = sizeof from;
     UniqueFd peer(
@@ -178,4 +178,4 @@ Result<TrafficListener::Accepted> TrafficListener::accept(double seconds, const 
   }
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 class TrafficChannel {
  public:
@@ -56,4 +56,4 @@ class TrafficListener {
   UniqueFd socket_;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

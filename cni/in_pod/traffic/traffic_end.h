@@ -11,7 +11,7 @@
 #include <string>
 #include <variant>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct TrafficRail {
   std::string name;  // "mlx5_2"
@@ -61,4 +61,4 @@ class TrafficDevices {
   virtual OpenedEnd open(const TrafficRail& rail, EndSize size) = 0;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -5,7 +5,7 @@
 #include <array>
 #include <cerrno>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -91,4 +91,4 @@ FailureText explain(const TrafficFailure& failure) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 // The calls in their order. Each fails for reasons of its own layer.
 enum class TrafficStage : uint8_t {
@@ -43,4 +43,4 @@ struct FailureText {
 };
 FailureText explain(const TrafficFailure& failure);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

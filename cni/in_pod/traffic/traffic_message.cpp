@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -28,32 +28,32 @@ std::string line_of(const Json& json) { return json.text() + "\n"; }
 Result<Json> parse_line(std::string_view line) {
   Json json = TRY(Json::parse_object(line, kMaxTrafficLine), "a line of the peer");
   ObjectReader reader(*json.as_object(), "");
-  if (const auto refusal = TRY(reader.text("error"), ""))
+  if (const auto refusal = TRY(reader.text("error")))
     return Error{Errc::peer, 0, "the peer: " + escaped(refusal->substr(0, kMaxRefusal))};
   return json;
 }
 
 // Of a key that has to be there.
 Result<int64_t> number(ObjectReader& reader, const char* key, int64_t min, int64_t max) {
-  const auto read = TRY(reader.integer(key, min, max), "");
+  const auto read = TRY(reader.integer(key, min, max));
   if (!read) return reader.error(key, "is missing");
   return *read;
 }
 
 Result<uint32_t> number32(ObjectReader& reader, const char* key, int64_t max, int64_t min = 0) {
-  return static_cast<uint32_t>(TRY(number(reader, key, min, max), ""));
+  return static_cast<uint32_t>(TRY(number(reader, key, min, max)));
 }
 
 // A list of objects, with a reader for each.
 template <class Each>
 Result<> for_each_object(ObjectReader& reader, const char* key, Each each) {
-  const Json::Array* list = TRY(reader.array(key), "");
+  const Json::Array* list = TRY(reader.array(key));
   if (list == nullptr) return reader.error(key, "is missing");
   if (list->size() > kMaxTrafficRails) return reader.error(key, "is too long");
   for (const Json& one : *list) {
     if (one.as_object() == nullptr) return reader.error(key, "must have objects");
     ObjectReader inner(*one.as_object(), key);
-    TRY(each(inner), "");
+    TRY(each(inner));
   }
   return {};
 }
@@ -65,14 +65,13 @@ Json failure_json(const TrafficFailure& failure) {
 }
 
 Result<std::optional<TrafficFailure>> parse_failure(ObjectReader& reader) {
-  const Json::Object* object = TRY(reader.object("failed"), "");
+  const Json::Object* object = TRY(reader.object("failed"));
   if (object == nullptr) return std::optional<TrafficFailure>();
   ObjectReader inner(*object, "failed");
-  const auto stage = parse_traffic_stage(TRY(inner.text("stage"), "").value_or(""));
+  const auto stage = parse_traffic_stage(TRY(inner.text("stage")).value_or(""));
   if (!stage)
     return inner.error("stage", "must be a stage of this version's test; use one version in both pods");
-  return std::optional(
-      TrafficFailure{*stage, static_cast<int>(TRY(number(inner, "error", 0, kMaxErrno), ""))});
+  return std::optional(TrafficFailure{*stage, static_cast<int>(TRY(number(inner, "error", 0, kMaxErrno)))});
 }
 
 std::string gid_text(const std::array<uint8_t, 16>& gid) {
@@ -104,12 +103,12 @@ Json ends_json(const OfferedEnds& ends) {
 
 Result<EndAddress> parse_address(ObjectReader& reader) {
   EndAddress out;
-  out.queue_pair = TRY(number32(reader, "queue_pair", 0xffffff), "");
-  out.lid = TRY(number32(reader, "lid", 0xffff), "");
-  out.mtu = TRY(number32(reader, "mtu", 4096, 256), "");
-  out.key = TRY(number32(reader, "key", kMaxInt32), "");
-  out.memory = static_cast<uint64_t>(TRY(number(reader, "memory", 0, kMaxInt64), ""));
-  const auto gid = IpAddress::parse(TRY(reader.text("gid"), "").value_or(""));
+  out.queue_pair = TRY(number32(reader, "queue_pair", 0xffffff));
+  out.lid = TRY(number32(reader, "lid", 0xffff));
+  out.mtu = TRY(number32(reader, "mtu", 4096, 256));
+  out.key = TRY(number32(reader, "key", kMaxInt32));
+  out.memory = static_cast<uint64_t>(TRY(number(reader, "memory", 0, kMaxInt64)));
+  const auto gid = IpAddress::parse(TRY(reader.text("gid")).value_or(""));
   if (!gid || !gid->v6()) return reader.error("gid", "is not a GID");
   std::copy(gid->bytes.begin(), gid->bytes.end(), out.gid.begin());
   return out;
@@ -117,21 +116,19 @@ Result<EndAddress> parse_address(ObjectReader& reader) {
 
 Result<OfferedEnds> ends_of(ObjectReader& reader) {
   OfferedEnds out;
-  TRY(for_each_object(reader, "ends",
-                      [&out](ObjectReader& one) -> Result<> {
-                        const uint32_t rail = TRY(rail_number(one), "");
-                        if (const auto failure = TRY(parse_failure(one), ""))
-                          out[rail] = *failure;
-                        else
-                          out[rail] = TRY(parse_address(one), "");
-                        return {};
-                      }),
-      "");
+  TRY(for_each_object(reader, "ends", [&out](ObjectReader& one) -> Result<> {
+    const uint32_t rail = TRY(rail_number(one));
+    if (const auto failure = TRY(parse_failure(one)))
+      out[rail] = *failure;
+    else
+      out[rail] = TRY(parse_address(one));
+    return {};
+  }));
   return out;
 }
 
 Result<std::vector<uint32_t>> rails_of(ObjectReader& reader) {
-  const Json::Array* list = TRY(reader.array("rails"), "");
+  const Json::Array* list = TRY(reader.array("rails"));
   if (list == nullptr || list->size() > kMaxTrafficRails)
     return reader.error("rails", "is not a list of rails");
   std::vector<uint32_t> out;
@@ -195,65 +192,59 @@ std::string format_refusal(const std::string& text) {
 }
 
 Result<TrafficHello> parse_hello(std::string_view line) {
-  const Json json = TRY(parse_line(line), "");
+  const Json json = TRY(parse_line(line));
   ObjectReader reader(*json.as_object(), "");
-  const auto version = TRY(reader.integer(kVersionKey), "");
+  const auto version = TRY(reader.integer(kVersionKey));
   if (!version) return reader.error(kVersionKey, "is missing: the peer is not a vfrail-check");
   if (*version != kTrafficVersion)
     return Error{Errc::protocol, 0,
                  "the peer speaks version " + std::to_string(*version) + ", and this program " +
                      std::to_string(kTrafficVersion) + ": use the same vfrail-check in both pods"};
   TrafficHello out;
-  out.message_bytes = TRY(number32(reader, "message_bytes", kMaxMessage, kMinMessage), "");
-  out.seconds = TRY(number(reader, "seconds", 1, kMaxSeconds), "");
-  TRY(for_each_object(reader, "rails",
-                      [&out](ObjectReader& one) -> Result<> {
-                        OfferedRail rail;
-                        rail.name = TRY(one.text("name"), "").value_or("");
-                        if (rail.name.empty() || rail.name.size() > kMaxName)
-                          return one.error("name", "is not the name of a device");
-                        rail.rate_gbits =
-                            static_cast<double>(TRY(number(one, "rate_mbits", 0, kMaxMbits), "")) / 1000;
-                        out.rails.push_back(std::move(rail));
-                        return {};
-                      }),
-      "");
+  out.message_bytes = TRY(number32(reader, "message_bytes", kMaxMessage, kMinMessage));
+  out.seconds = TRY(number(reader, "seconds", 1, kMaxSeconds));
+  TRY(for_each_object(reader, "rails", [&out](ObjectReader& one) -> Result<> {
+    OfferedRail rail;
+    rail.name = TRY(one.text("name")).value_or("");
+    if (rail.name.empty() || rail.name.size() > kMaxName)
+      return one.error("name", "is not the name of a device");
+    rail.rate_gbits = static_cast<double>(TRY(number(one, "rate_mbits", 0, kMaxMbits))) / 1000;
+    out.rails.push_back(std::move(rail));
+    return {};
+  }));
   return out;
 }
 
 Result<TrafficOrder> parse_order(std::string_view line) {
-  const Json json = TRY(parse_line(line), "");
+  const Json json = TRY(parse_line(line));
   ObjectReader reader(*json.as_object(), "");
-  const std::string word = TRY(reader.text("order"), "").value_or("");
-  if (word == "open") return TrafficOrder(OpenOrder{TRY(ends_of(reader), "")});
-  if (word == "write") return TrafficOrder(WriteOrder{TRY(rails_of(reader), "")});
+  const std::string word = TRY(reader.text("order")).value_or("");
+  if (word == "open") return TrafficOrder(OpenOrder{TRY(ends_of(reader))});
+  if (word == "write") return TrafficOrder(WriteOrder{TRY(rails_of(reader))});
   if (word == "end") return TrafficOrder(EndOrder());
   return reader.error("order", must_be_one_of({"open", "write", "end"}, word));
 }
 
 Result<OfferedEnds> parse_ends(std::string_view line) {
-  const Json json = TRY(parse_line(line), "");
+  const Json json = TRY(parse_line(line));
   ObjectReader reader(*json.as_object(), "");
   return ends_of(reader);
 }
 
 Result<WriteResults> parse_results(std::string_view line) {
-  const Json json = TRY(parse_line(line), "");
+  const Json json = TRY(parse_line(line));
   ObjectReader reader(*json.as_object(), "");
   WriteResults out;
-  TRY(for_each_object(reader, "results",
-                      [&out](ObjectReader& one) -> Result<> {
-                        const uint32_t rail = TRY(rail_number(one), "");
-                        WriteResult result;
-                        result.bytes = static_cast<uint64_t>(TRY(number(one, "bytes", 0, kMaxInt64), ""));
-                        result.seconds =
-                            static_cast<double>(TRY(number(one, "micros", 0, 3600 * kMicros), "")) / kMicros;
-                        result.failure = TRY(parse_failure(one), "");
-                        out[rail] = result;
-                        return {};
-                      }),
-      "");
+  TRY(for_each_object(reader, "results", [&out](ObjectReader& one) -> Result<> {
+    const uint32_t rail = TRY(rail_number(one));
+    WriteResult result;
+    result.bytes = static_cast<uint64_t>(TRY(number(one, "bytes", 0, kMaxInt64)));
+    result.seconds = static_cast<double>(TRY(number(one, "micros", 0, 3600 * kMicros))) / kMicros;
+    result.failure = TRY(parse_failure(one));
+    out[rail] = result;
+    return {};
+  }));
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 inline constexpr int64_t kTrafficVersion = 1;
 inline constexpr size_t kMaxTrafficLine = 32768;
@@ -62,4 +62,4 @@ Result<TrafficOrder> parse_order(std::string_view line);
 Result<OfferedEnds> parse_ends(std::string_view line);
 Result<WriteResults> parse_results(std::string_view line);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

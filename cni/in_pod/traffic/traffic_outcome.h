@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct TrafficSize {
   uint32_t message_bytes = 1 << 20;
@@ -35,4 +35,4 @@ struct TrafficOutcome {
   std::vector<std::string> peer_unmatched;  // and the reverse
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -72,8 +72,8 @@ class Caller {
       : channel_(channel), side_(side), size_(size) {}
 
   Result<TrafficOutcome> run() {
-    TRY(channel_.write(format_hello(hello_of(side_, size_)), kHelloSeconds), "");
-    const TrafficHello peer = TRY(parse_hello(TRY(channel_.read_line(kHelloSeconds), "")), "");
+    TRY(channel_.write(format_hello(hello_of(side_, size_)), kHelloSeconds));
+    const TrafficHello peer = TRY(parse_hello(TRY(channel_.read_line(kHelloSeconds))));
     TrafficOutcome out{{}, size_, {}, {}, {}};
     const size_t pairs = std::min(side_.rails.size(), peer.rails.size());
     for (size_t i = pairs; i < side_.rails.size(); ++i) out.unmatched.push_back(side_.rails[i].name);
@@ -88,7 +88,7 @@ class Caller {
       for (auto& [rail, measured] : TRY(measure(all), "all rails at once"))
         out.rails[rail].together = measured;
     }
-    TRY(channel_.write(format_order(EndOrder()), kHelloSeconds), "");
+    TRY(channel_.write(format_order(EndOrder()), kHelloSeconds));
     return out;
   }
 
@@ -96,22 +96,21 @@ class Caller {
   using Measures = std::map<uint32_t, RailMeasure>;
 
   Result<std::string> ask(const TrafficOrder& order, size_t rails) {
-    TRY(channel_.write(format_order(order), kHelloSeconds), "");
+    TRY(channel_.write(format_order(order), kHelloSeconds));
     return channel_.read_line(longest_step(size_, rails));
   }
 
   Result<Measures> measure(const std::vector<uint32_t>& rails) {
     Measures out;
     OpenEnds ends(side_, size_);
-    const auto ready = TRY(connect(rails, ends, out), "");
+    const auto ready = TRY(connect(rails, ends, out));
     if (ready.empty()) return out;
     std::vector<uint32_t> good;
     for (const auto& [rail, result] : ends.write(ready)) {
       out[rail].sent = result;
       if (!result.failure) good.push_back(rail);
     }
-    const auto received =
-        TRY(parse_results(TRY(ask(WriteOrder{good}, rails.size()), "")), "the peer's results");
+    const auto received = TRY(parse_results(TRY(ask(WriteOrder{good}, rails.size()))), "the peer's results");
     for (const uint32_t rail : good) {
       const auto at = received.find(rail);
       if (at == received.end()) return Error{Errc::protocol, 0, "the peer's results lack a rail"};
@@ -133,7 +132,7 @@ class Caller {
     }
     std::vector<uint32_t> ready;
     if (order.ends.empty()) return ready;
-    const auto theirs = TRY(parse_ends(TRY(ask(order, rails.size()), "")), "the peer's queue pairs");
+    const auto theirs = TRY(parse_ends(TRY(ask(order, rails.size()))), "the peer's queue pairs");
     for (const auto& [rail, mine] : order.ends) {
       const auto at = theirs.find(rail);
       if (at == theirs.end()) return Error{Errc::protocol, 0, "the peer's queue pairs lack a rail"};
@@ -187,7 +186,7 @@ Result<TrafficSize> greet_caller(TrafficChannel& channel, const TrafficSide& sid
     return std::move(hello).error();
   }
   const TrafficSize size{hello->message_bytes, hello->seconds};
-  TRY(channel.write(format_hello(hello_of(side, size)), kHelloSeconds), "");
+  TRY(channel.write(format_hello(hello_of(side, size)), kHelloSeconds));
   return size;
 }
 
@@ -197,7 +196,7 @@ Result<> serve_traffic(TrafficChannel& channel, const TrafficSide& side, Traffic
       side.clock.seconds() + static_cast<double>(kStepsOfRail * (side.rails.size() + 1)) * step;
   std::optional<OpenEnds> ends;
   while (side.clock.seconds() < until) {
-    const auto order = TRY(parse_order(TRY(channel.read_line(step), "")), "");
+    const auto order = TRY(parse_order(TRY(channel.read_line(step))));
     if (std::holds_alternative<EndOrder>(order)) return {};
     std::string answer;
     if (const auto* open = std::get_if<OpenOrder>(&order)) {
@@ -209,7 +208,7 @@ Result<> serve_traffic(TrafficChannel& channel, const TrafficSide& side, Traffic
     } else {
       return Error{Errc::protocol, 0, "the peer orders writes before it has opened a queue pair"};
     }
-    TRY(channel.write(answer, kHelloSeconds), "");
+    TRY(channel.write(answer, kHelloSeconds));
   }
   return Error{Errc::protocol, 0, "the peer does not end its test"};
 }
@@ -234,4 +233,4 @@ TrafficOutcome loop_back(const TrafficSide& side, TrafficSize size) {
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct TrafficSide {
   std::vector<TrafficRail> rails;
@@ -29,4 +29,4 @@ Result<> serve_traffic(TrafficChannel& channel, const TrafficSide& side, Traffic
 // Each rail with itself, one after the other: the path through the device, without the fabric.
 TrafficOutcome loop_back(const TrafficSide& side, TrafficSize size);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

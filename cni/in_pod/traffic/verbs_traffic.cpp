@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -186,4 +186,4 @@ OpenedEnd VerbsTraffic::open(const TrafficRail& rail, EndSize size) {
   return TrafficFailure{TrafficStage::open, ENODEV};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -3,11 +3,11 @@
 
 #include "cni/in_pod/traffic/traffic_end.h"
 
-namespace vfrail {
+namespace vfrail::pod {
 
 class VerbsTraffic : public TrafficDevices {
  public:
   OpenedEnd open(const TrafficRail& rail, EndSize size) override;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -1,6 +1,6 @@
 #include "cni/in_pod/traffic/write_all.h"
 
-namespace vfrail {
+namespace vfrail::pod {
 
 namespace {
 
@@ -58,4 +58,4 @@ std::vector<WriteResult> write_all(const std::vector<TrafficEnd*>& ends, const W
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::pod {
 
 struct WriteResult {
   uint64_t bytes = 0;
@@ -35,4 +35,4 @@ inline constexpr double kDrainSeconds = 30;
 std::vector<WriteResult> write_all(const std::vector<TrafficEnd*>& ends, const WriteRules& rules,
                                    const TrafficClock& clock);
 
-}  // namespace vfrail
+}  // namespace vfrail::pod

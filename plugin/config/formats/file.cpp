@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 // A ConfigMap has at most 1 MiB.
@@ -35,7 +35,7 @@ Result<std::string> read_config_file(const std::string& file) {
 Result<Config> load_config(const ConfigOptions& options) {
   ConfigOptions shown = options;
   shown.file = shown_file(options.file);
-  return parse_config(TRY(read_config_file(options.file), ""), shown);
+  return parse_config(TRY(read_config_file(options.file)), shown);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

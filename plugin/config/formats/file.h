@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // What stands for stdin, and what messages call that.
 inline constexpr const char* kStdin = "-";
@@ -16,4 +16,4 @@ Result<std::string> read_config_file(const std::string& file);
 // Reads and parses `options.file`.
 Result<Config> load_config(const ConfigOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // sriov-network-device-plugin: each device is a unit, in one pool only.
 Result<> read_resource_list(ObjectReader& top, const ConfigOptions& options, Config& out);
@@ -53,4 +53,4 @@ inline constexpr size_t kMaxResources = 256;
 // list has entries.
 Result<const Json::Array*> read_list(ObjectReader& top, const char* name);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

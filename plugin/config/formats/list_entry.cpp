@@ -6,7 +6,7 @@
 #include "plugin/config/selector_table.h"
 #include "plugin/config/warnings.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 Result<> check_unique(const Config& config, const ResourceConfig& added, const ObjectReader& reader,
                       std::string_view key) {
@@ -25,7 +25,7 @@ Result<const Json::Array*> read_list(ObjectReader& top, const char* name) {
   const bool has_other = other != nullptr && other->as_array() != nullptr && !other->as_array()->empty();
   if (has_other && found != nullptr && found->as_array() == nullptr)
     return static_cast<const Json::Array*>(nullptr);
-  const Json::Array* list = TRY(top.array(name), "");
+  const Json::Array* list = TRY(top.array(name));
   if (list != nullptr && list->size() > kMaxResources)
     return top.error(name, "more than " + std::to_string(kMaxResources) + " resources");
   return list;
@@ -93,4 +93,4 @@ Result<> ListEntry::read_entry(const std::string& default_prefix, Parse parse, s
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

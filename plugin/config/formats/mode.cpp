@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -13,7 +13,7 @@ constexpr const char* kAlibaba = "1ded";  // PCI vendor of the eRDMA adapter
 bool same_word(const std::string& a, const char* b) { return ::strcasecmp(a.c_str(), b) == 0; }
 
 Result<> restrict_to_type(ObjectReader& top, Selector& selector) {
-  const std::string type = TRY(top.text("deviceType"), "").value_or("");
+  const std::string type = TRY(top.text("deviceType")).value_or("");
   if (type.empty() || same_word(type, "RDMA")) return {};
   if (!same_word(type, "eRDMA")) return top.error("deviceType", must_be_one_of({"RDMA", "eRDMA"}, type));
   selector.lists["vendors"] = {kAlibaba};
@@ -23,7 +23,7 @@ Result<> restrict_to_type(ObjectReader& top, Selector& selector) {
 // One device for each VF of those PFs.
 Result<> read_vfs(ObjectReader& top, ConfigWarnings& warnings, ResourceConfig& resource, Selector& selector) {
   resource.name = "vhca";
-  auto names = TRY(warnings.read_texts(top, "pfNetdevices"), "");
+  auto names = TRY(warnings.read_texts(top, "pfNetdevices"));
   if (!names.empty()) {
     selector.lists["pfNames"] = std::move(names);
     return {};
@@ -34,7 +34,7 @@ Result<> read_vfs(ObjectReader& top, ConfigWarnings& warnings, ResourceConfig& r
 }  // namespace
 
 Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out) {
-  const auto mode = TRY(top.text("mode"), "");
+  const auto mode = TRY(top.text("mode"));
   if (!mode) return {};
   ConfigWarnings warnings(options.file, options.strict, out);
   const bool sriov = same_word(*mode, "sriov");
@@ -49,9 +49,9 @@ Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out)
   resource.exclude_topology = true;  // as in the peer, see shared.cpp
   Selector selector;
   selector.is_rdma = true;
-  TRY(restrict_to_type(top, selector), "");
+  TRY(restrict_to_type(top, selector));
   if (sriov) {
-    TRY(read_vfs(top, warnings, resource, selector), "");
+    TRY(read_vfs(top, warnings, resource, selector));
     warnings.remark(top, "mode",
                     "vfrail advertises the VFs that are there and creates none: set sriov_numvfs first");
   } else {
@@ -61,9 +61,9 @@ Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out)
     resource.host_use = HostUse::allow;
   }
   resource.selectors = {std::move(selector)};
-  TRY(check_unique(out, resource, top, "mode"), "");
+  TRY(check_unique(out, resource, top, "mode"));
   out.resources.push_back(std::move(resource));
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -79,21 +79,21 @@ Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config&
   ObjectReader reader(*top, "", json.line());
   const size_t before = entries(out);
   ConfigWarnings warnings(options.file, options.strict, out);
-  TRY(read_interval(reader, warnings, out), "");
+  TRY(read_interval(reader, warnings, out));
   // The peers with a list ignore the keys of the one with mode.
   if (reader.value("resourceList") == nullptr && reader.value("configList") == nullptr)
-    TRY(read_mode(reader, options, out), "");
-  TRY(read_resource_list(reader, options, out), "");
-  TRY(read_config_list(reader, options, out), "");
+    TRY(read_mode(reader, options, out));
+  TRY(read_resource_list(reader, options, out));
+  TRY(read_config_list(reader, options, out));
   const bool has_entries = entries(out) > before;
-  TRY(check_empty_lists(reader, warnings, has_entries), "");
+  TRY(check_empty_lists(reader, warnings, has_entries));
   if (!has_entries) return no_resources(*top);
   return warnings.unknown_keys(reader, KeyPlace::top_level);
 }
 
 Result<Config> parse_parts(const std::vector<Document>& documents, const ConfigOptions& options) {
   const bool own_prefix = options.default_prefix != kPeersPrefix;
-  FoundConfig found = TRY(find_config(documents, own_prefix ? options.default_prefix : kPolicyPrefix), "");
+  FoundConfig found = TRY(find_config(documents, own_prefix ? options.default_prefix : kPolicyPrefix));
   Config out;
   out.warnings = std::move(found.warnings);
   out.mistakes = std::move(found.mistakes);
@@ -119,11 +119,11 @@ Result<Config> parse_config(const std::vector<Document>& documents, const Config
 }
 
 Result<Config> parse_config(std::string_view text, const ConfigOptions& options) {
-  const auto documents = TRY(read_documents(text, options.file), "");
-  Config out = TRY(parse_config(documents, options), "");
+  const auto documents = TRY(read_documents(text, options.file));
+  Config out = TRY(parse_config(documents, options));
   if (out.resources.empty())
     return Error{Errc::invalid, 0, options.file + ": " + no_config(documents), ErrorId::config_empty};
   return out;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

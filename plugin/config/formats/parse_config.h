@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 struct ConfigOptions {
   std::string file;  // for messages
@@ -28,4 +28,4 @@ Result<Config> parse_config(std::string_view text, const ConfigOptions& options)
 // The configurations in these documents, as one. It has no resources if there is none.
 Result<Config> parse_config(const std::vector<Document>& documents, const ConfigOptions& options);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

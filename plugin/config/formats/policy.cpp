@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -19,7 +19,7 @@ using Words = std::initializer_list<std::pair<const char*, Value>>;
 
 template <class Value>
 Result<> read_word(ObjectReader& reader, const char* key, Words<Value> words, Value& out) {
-  const auto text = TRY(reader.text(key), "");
+  const auto text = TRY(reader.text(key));
   if (!text) return {};
   std::vector<std::string> allowed;
   for (const auto& [word, value] : words) {
@@ -33,18 +33,18 @@ Result<> read_word(ObjectReader& reader, const char* key, Words<Value> words, Va
 }
 
 Result<> read_flag(ObjectReader& reader, const char* key, bool& out) {
-  out = TRY(reader.boolean(key), "").value_or(out);
+  out = TRY(reader.boolean(key)).value_or(out);
   return {};
 }
 
 Result<> read_health(ObjectReader& resource, HealthPolicy& out, ConfigWarnings& warnings) {
-  const Json::Object* object = TRY(resource.object("health"), "");
+  const Json::Object* object = TRY(resource.object("health"));
   if (object == nullptr) return {};
   ObjectReader reader(*object, resource.path("health"), resource.value("health")->line());
-  TRY(read_flag(reader, "port", out.port), "");
-  TRY(read_flag(reader, "carrier", out.carrier), "");
-  TRY(read_flag(reader, "guid", out.guid), "");
-  TRY(read_flag(reader, "devlink", out.devlink), "");
+  TRY(read_flag(reader, "port", out.port));
+  TRY(read_flag(reader, "carrier", out.carrier));
+  TRY(read_flag(reader, "guid", out.guid));
+  TRY(read_flag(reader, "devlink", out.devlink));
   return warnings.unknown_keys(reader, KeyPlace::health);
 }
 
@@ -57,7 +57,7 @@ bool good_extra_node(const std::string& text) {
 }
 
 Result<> read_extra_nodes(ObjectReader& reader, std::vector<std::string>& out) {
-  out = TRY(reader.texts("extraDeviceNodes"), "").value_or(std::move(out));
+  out = TRY(reader.texts("extraDeviceNodes")).value_or(std::move(out));
   for (const std::string& node : out) {
     if (good_extra_node(node)) continue;
     return reader.error("extraDeviceNodes", "\"" + node +
@@ -123,8 +123,7 @@ Result<> read_memlock(ObjectReader& reader, std::optional<std::string>& out) {
 Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
   TRY(read_word<HostUse>(reader, "hostUse",
                          {{"refuse", HostUse::refuse}, {"warn", HostUse::warn}, {"allow", HostUse::allow}},
-                         out.host_use),
-      "");
+                         out.host_use));
   TRY(read_word<Preference>(reader, "preferredAllocation",
                             {{"none", Preference::none},
                              {"numa", Preference::numa},
@@ -133,14 +132,13 @@ Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& 
                              {"spread", Preference::spread},
                              {"distinctPF", Preference::distinct_pf},
                              {"rail", Preference::rail}},
-                            out.preference),
-      "");
-  TRY(read_health(reader, out.health, warnings), "");
-  TRY(read_extra_nodes(reader, out.extra_nodes), "");
-  TRY(read_pod_files(reader, out), "");
-  TRY(read_memlock(reader, out.memlock), "");
-  TRY(read_flag(reader, "mountCheck", out.mount_check), "");
+                            out.preference));
+  TRY(read_health(reader, out.health, warnings));
+  TRY(read_extra_nodes(reader, out.extra_nodes));
+  TRY(read_pod_files(reader, out));
+  TRY(read_memlock(reader, out.memlock));
+  TRY(read_flag(reader, "mountCheck", out.mount_check));
   return read_flag(reader, "registerEmpty", out.register_empty);
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -5,10 +5,10 @@
 #include "plugin/config/config.h"
 #include "plugin/config/warnings.h"
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 // hostUse, preferredAllocation, health, extraDeviceNodes, memlock, registerEmpty. A missing key changes
 // nothing.
 Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings);
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

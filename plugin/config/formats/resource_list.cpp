@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
 Result<DeviceType> parse_device_type(ObjectReader& reader) {
-  const std::string type = TRY(reader.text("deviceType"), "").value_or("");
+  const std::string type = TRY(reader.text("deviceType")).value_or("");
   if (type.empty() || type == "netDevice") return DeviceType::net_device;
   if (type == "auxNetDevice") return DeviceType::aux_net_device;
   if (type == "accelerator") return DeviceType::accelerator;
@@ -29,7 +29,7 @@ Error no_string(const ObjectReader& reader, const std::string& path, const std::
 using AdditionalInfo = std::map<std::string, std::map<std::string, std::string>>;
 
 Result<std::optional<AdditionalInfo>> parse_additional_info(ObjectReader& reader, ConfigWarnings& warnings) {
-  const Json::Object* devices = TRY(reader.object("additionalInfo"), "");
+  const Json::Object* devices = TRY(reader.object("additionalInfo"));
   if (devices == nullptr) return std::optional<AdditionalInfo>();
   AdditionalInfo out;
   for (const auto& [device, values] : *devices) {
@@ -90,33 +90,32 @@ Result<> check_level(ObjectReader& reader, const ResourceConfig& resource) {
 }
 
 Result<> parse_resource(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
-  out.device_type = TRY(parse_device_type(reader), "");
-  out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(false);
-  out.iommufd = TRY(reader.boolean("iommufd"), "").value_or(false);
-  if (TRY(reader.boolean("bundle"), "").value_or(false)) out.unit = UnitKind::bundle;
+  out.device_type = TRY(parse_device_type(reader));
+  out.exclude_topology = TRY(reader.boolean("excludeTopology")).value_or(false);
+  out.iommufd = TRY(reader.boolean("iommufd")).value_or(false);
+  if (TRY(reader.boolean("bundle")).value_or(false)) out.unit = UnitKind::bundle;
   const Json* selectors = reader.value("selectors");
   if (selectors == nullptr) {
     return reader.error(
         "selectors", "missing; must be an object or a list of objects ({} selects every network function)");
   }
-  out.selectors = TRY(parse_selectors(*selectors, "selectors", warnings), "");
-  TRY(check_aux_types(reader, out), "");
+  out.selectors = TRY(parse_selectors(*selectors, "selectors", warnings));
+  TRY(check_aux_types(reader, out));
   ignore_foreign_fields(out, reader, warnings);
-  TRY(check_vdpa(reader, out), "");
-  out.additional_info = TRY(parse_additional_info(reader, warnings), "");
-  TRY(read_policy(reader, out, warnings), "");
+  TRY(check_vdpa(reader, out));
+  out.additional_info = TRY(parse_additional_info(reader, warnings));
+  TRY(read_policy(reader, out, warnings));
   return check_level(reader, out);
 }
 
 }  // namespace
 
 Result<> read_resource_list(ObjectReader& top, const ConfigOptions& options, Config& out) {
-  const Json::Array* list = TRY(read_list(top, "resourceList"), "");
+  const Json::Array* list = TRY(read_list(top, "resourceList"));
   for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-    TRY(ListEntry("resourceList", i, (*list)[i], options, out).read(options.default_prefix, parse_resource),
-        "");
+    TRY(ListEntry("resourceList", i, (*list)[i], options, out).read(options.default_prefix, parse_resource));
   }
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <strings.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -35,11 +35,11 @@ Json without_devices(Json selectors, const std::string& path, ConfigWarnings& wa
 
 // `devices` of the peer's first version are names of interfaces.
 Result<std::vector<Selector>> parse_shared_selectors(ObjectReader& reader, ConfigWarnings& warnings) {
-  auto names = TRY(warnings.read_texts(reader, "devices"), "");
+  auto names = TRY(warnings.read_texts(reader, "devices"));
   const Json* written = reader.value("selectors");
   const Json selectors = written == nullptr ? Json() : without_devices(*written, "selectors", warnings);
   auto out = written == nullptr ? std::vector<Selector>{Selector()}
-                                : TRY(parse_selectors(selectors, "selectors", warnings), "");
+                                : TRY(parse_selectors(selectors, "selectors", warnings));
   const auto is_empty = [](const Selector& selector) { return selector == Selector(); };
   const bool empty = std::any_of(out.begin(), out.end(), is_empty);  // would share every RDMA device
   if (names.empty() && empty && written != nullptr && selectors != *written)
@@ -54,27 +54,27 @@ Result<std::vector<Selector>> parse_shared_selectors(ObjectReader& reader, Confi
 }
 
 Result<UnitKind> parse_unit(ObjectReader& reader) {
-  const std::string word = TRY(reader.text("hcaPerUnit"), "").value_or("all");
+  const std::string word = TRY(reader.text("hcaPerUnit")).value_or("all");
   if (word == "all") return UnitKind::shared;
   if (word == "one") return UnitKind::shared_one;
   return reader.error("hcaPerUnit", must_be_one_of({"all", "one"}, word));
 }
 
 Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
-  const auto units = TRY(reader.integer("rdmaHcaMax", 0, kMaxUnits), "");
+  const auto units = TRY(reader.integer("rdmaHcaMax", 0, kMaxUnits));
   if (!units || *units == 0)
     warnings.remark(reader, "rdmaHcaMax", "0 or missing: pods can ask for no unit of this resource");
   out.units = static_cast<uint32_t>(units.value_or(0));
-  out.unit = TRY(parse_unit(reader), "");
+  out.unit = TRY(parse_unit(reader));
   out.socket = out.name + ".sock";  // these two as the peer's
   out.permissions = "rwm";
   out.register_empty = true;
-  out.host_use = HostUse::allow;  // a shared device stays where it is
-  out.set_links_up = TRY(reader.boolean("setLinksUp"), "").value_or(true);  // as in the peer
+  out.host_use = HostUse::allow;                                        // a shared device stays where it is
+  out.set_links_up = TRY(reader.boolean("setLinksUp")).value_or(true);  // as in the peer
   // The peer gives kubelet no topology, nor does that of mode.cpp, and a pod with a GPU on the other socket
   // may rely on it.
-  out.exclude_topology = TRY(reader.boolean("excludeTopology"), "").value_or(true);
-  out.selectors = TRY(parse_shared_selectors(reader, warnings), "");
+  out.exclude_topology = TRY(reader.boolean("excludeTopology")).value_or(true);
+  out.selectors = TRY(parse_shared_selectors(reader, warnings));
   for (Selector& selector : out.selectors) selector.is_rdma = true;
   return read_policy(reader, out, warnings);
 }
@@ -82,11 +82,11 @@ Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings&
 }  // namespace
 
 Result<> read_config_list(ObjectReader& top, const ConfigOptions& options, Config& out) {
-  const Json::Array* list = TRY(read_list(top, "configList"), "");
+  const Json::Array* list = TRY(read_list(top, "configList"));
   for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-    TRY(ListEntry("configList", i, (*list)[i], options, out).read(kDefaultPrefix, parse_shared), "");
+    TRY(ListEntry("configList", i, (*list)[i], options, out).read(kDefaultPrefix, parse_shared));
   }
   return {};
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

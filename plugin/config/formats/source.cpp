@@ -8,7 +8,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 namespace {
 
@@ -31,14 +31,14 @@ Result<ConfigSource> ConfigSource::open(ConfigOptions options) {
   // Before the first read: a change in between then leads to another read.
   out.watch_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   out.watch();
-  out.text_ = TRY(read_config_file(out.options_.file), "");
+  out.text_ = TRY(read_config_file(out.options_.file));
   out.options_.file = shown_file(out.options_.file);
-  out.config_ = TRY(parse_config(out.text_, out.options_), "");
+  out.config_ = TRY(parse_config(out.text_, out.options_));
   return out;
 }
 
 Result<Config> ConfigSource::parse_again(const std::string& text) const {
-  Config out = TRY(parse_config(text, options_), "");
+  Config out = TRY(parse_config(text, options_));
   for (const ResourceConfig& served : config_.resources) {
     const auto same = [&](const auto& other) { return other.resource() == served.resource(); };
     if (std::any_of(out.resources.begin(), out.resources.end(), same)) continue;
@@ -90,4 +90,4 @@ ConfigSource::Reload ConfigSource::reload(Log& log) {
   return Reload::changed;
 }
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-namespace vfrail {
+namespace vfrail::plugin {
 
 class ConfigSource {
  public:
@@ -43,4 +43,4 @@ class ConfigSource {
   bool from_stdin_ = false;
 };
 
-}  // namespace vfrail
+}  // namespace vfrail::plugin

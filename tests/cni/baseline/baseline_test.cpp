@@ -12,6 +12,7 @@
 #include <utility>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 constexpr const char* kConf =

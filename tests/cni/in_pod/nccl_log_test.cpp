@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::pod;
 using test::PodTree;
 
 namespace {

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::pod;
 using test::PodTree;
 
 namespace {

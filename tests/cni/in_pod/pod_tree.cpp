@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace pod;
 
 namespace fs = std::filesystem;
 

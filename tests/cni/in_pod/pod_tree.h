@@ -8,6 +8,7 @@
 #include <string_view>
 
 namespace vfrail::test {
+using namespace pod;
 
 // The folder of the first rail's port: its GIDs, state, rate.
 inline constexpr const char* kFirstPort =

@@ -3,6 +3,7 @@
 #include <utility>
 
 namespace vfrail::test {
+using namespace pod;
 
 class FakeDevices::End : public TrafficEnd {
  public:

@@ -11,6 +11,7 @@
 #include <string>
 
 namespace vfrail::test {
+using namespace pod;
 
 class FakeTime {
  public:

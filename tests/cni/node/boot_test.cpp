@@ -4,6 +4,7 @@
 #include "tests/cni/fake_node.h"
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 constexpr const char* kConfig = R"({"cniVersion":"1.0.0","name":"n","type":"vfrail",)"

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Catch::Contains;

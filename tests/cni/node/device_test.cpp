@@ -6,6 +6,7 @@
 #include "tests/support/sys_tree.h"
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Catch::Contains;

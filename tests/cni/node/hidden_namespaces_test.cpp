@@ -7,6 +7,7 @@
 #include <cerrno>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 namespace fs = std::filesystem;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Catch::Contains;

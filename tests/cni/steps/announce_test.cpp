@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Strings = std::vector<std::string>;

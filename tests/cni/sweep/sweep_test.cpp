@@ -15,6 +15,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 namespace fs = std::filesystem;

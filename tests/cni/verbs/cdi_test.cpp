@@ -6,6 +6,7 @@
 #include "tests/cni/fake_node.h"
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 constexpr const char* kConf =

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Catch::Contains;

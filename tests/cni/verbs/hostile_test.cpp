@@ -6,6 +6,7 @@
 #include <fstream>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 constexpr const char* kConfig =

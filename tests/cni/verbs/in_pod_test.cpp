@@ -7,6 +7,7 @@
 #include <cerrno>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Catch::Contains;

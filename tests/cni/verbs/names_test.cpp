@@ -5,6 +5,7 @@
 #include "tests/cni/fake_node.h"
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 constexpr const char* kVf = "0000:21:10.0";

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 namespace fs = std::filesystem;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Catch::Contains;
@@ -29,7 +30,7 @@ const std::string kLocksDuringIpam = "attachment:c1:net1\nipam:c1:net1\n";
 Result<bool> clean_up(TwoVfs& node) {
   return node.run(
       [](const Request&, World& world) -> Result<bool> {
-        const auto record = TRY(world.store.load({"c1", "net1"}), "");
+        const auto record = TRY(world.store.load({"c1", "net1"}));
         return undo(*record, world, [] { return true; });
       },
       Command::del, kWithIpam);
@@ -227,9 +228,8 @@ pid_t leave_plugin(TwoVfs& node) {
   const pid_t add = ::fork();
   if (add == 0) {
     (void)node.process([&](World& world) -> Result<> {
-      const auto lock = TRY(world.store.lock_ipam({"c1", "net1"}, world.lock_timeout), "");
-      TRY(run_ipam(node.request(Command::add, kWithIpam), Command::add, "fake-ipam", kForEver, lock.fd()),
-          "");
+      const auto lock = TRY(world.store.lock_ipam({"c1", "net1"}, world.lock_timeout));
+      TRY(run_ipam(node.request(Command::add, kWithIpam), Command::add, "fake-ipam", kForEver, lock.fd()));
       return {};
     });
     ::_exit(0);

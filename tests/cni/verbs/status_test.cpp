@@ -9,11 +9,12 @@
 #include <fstream>
 
 namespace vfrail::test {
+using namespace cni;
 namespace {
 
 using Catch::Contains;
 
-Result<Status> status_of(TwoVfs& node, const std::string& keys) {
+Result<StatusAnswer> status_of(TwoVfs& node, const std::string& keys) {
   return node.run(vfrail::status, Command::status,
                   R"({"cniVersion":"1.1.0","name":"n","type":"vfrail")" + keys + "}");
 }

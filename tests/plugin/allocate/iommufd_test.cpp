@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 using Texts = std::vector<std::string>;

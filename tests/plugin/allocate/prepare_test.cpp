@@ -15,6 +15,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 namespace {
 
@@ -52,12 +53,12 @@ Texts host_paths(const std::vector<DeviceNode>& nodes) {
 // so what is about all devices of the claim goes into a spec of its own.
 Result<Texts> prepare_claim(const std::string& claim, const Pool& pool, const Texts& devices,
                             const AllocatePlaces& places) {
-  ContainerEdits edits = TRY(prepare(pool, {devices}, places), "").front();
+  ContainerEdits edits = TRY(prepare(pool, {devices}, places)).front();
   CdiSpec spec{"vfrail.example.com/claim", claim, {}};
   Texts names = std::move(edits.cdi_devices);
   edits.cdi_devices.clear();
   spec.edits = std::move(edits);
-  TRY(put_cdi_spec(places.cdi_dir, spec), "");
+  TRY(put_cdi_spec(places.cdi_dir, spec));
   names.push_back(spec.qualified_name());
   return names;
 }

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 TEST_CASE("an entry without a range selects every VF of that PF") {
   CHECK(device_range_selects("ens785f0", "ens785f0", 0));

@@ -20,6 +20,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {
@@ -314,7 +315,7 @@ const std::vector<Change>& changes() {
        "without a verbs node"},
       {"VF-N08", nothing,
        [](Inventory& all) {
-         PciFunction& vf = all.functions[1];
+         DeviceFacts& vf = all.functions[1];
          vf.rdma = {
              {.name = "mlx5_9", .ports = {{.link_layer = "InfiniBand"}}, .guid = "0000:0000:0000:0000"}};
          vf.link_type = "infiniband";
@@ -652,7 +653,7 @@ TEST_CASE("the RDMA port of a free VF or sub-function is down with its netdev, w
   tree.add(kGood);
   for (const FunctionKind kind : {FunctionKind::network, FunctionKind::sub_function}) {
     Inventory inventory = tree.scan();
-    PciFunction& free = inventory.functions[1];
+    DeviceFacts& free = inventory.functions[1];
     free.kind = kind;
     free.netdevs = {{.name = "eth3"}};
     free.rdma = {
@@ -997,7 +998,7 @@ TEST_CASE("a free VF on InfiniBand waits for its GUID, unless a resource's healt
   Tree tree("");
   tree.add(kGood);
   Inventory inventory = tree.scan();
-  PciFunction& vf = inventory.functions[1];
+  DeviceFacts& vf = inventory.functions[1];
   vf.rdma = {{.name = "mlx5_9",
               .ports = {{.state = "DOWN", .link_layer = "InfiniBand"}},
               .guid = "0000:0000:0000:0000"}};
@@ -1044,7 +1045,7 @@ TEST_CASE("the nearest rail of a GPU: an address of the host does not exclude it
   CHECK(behind.finding == Finding::note);
   CHECK(contains(behind.text, "is PHB, and NCCL uses GPUDirect RDMA up to PXB"));
   CHECK(contains(behind.remedy, "preferredAllocation: pcie"));
-  for (PciFunction& function : inventory.functions)
+  for (DeviceFacts& function : inventory.functions)
     function.host_use = {{HostUseFact::Kind::address, "it has 10.0.0.1"}};
   CHECK(contains(results_of("VF-N25", tree, inventory)[0].text, "is PHB"));
 }

@@ -13,6 +13,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 using Catch::Contains;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using std::chrono::milliseconds;
 
 namespace {

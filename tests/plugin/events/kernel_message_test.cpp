@@ -10,6 +10,7 @@
 #include <linux/rtnetlink.h>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <linux/netlink.h>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 namespace fs = std::filesystem;
 
 namespace {

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::function;
 using test::Tree;
 using Kind = HostUseFact::Kind;

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {
@@ -17,8 +18,8 @@ constexpr const char* kHost = "proc/sys/net/core/netdev_max_backlog = 1000\nproc
 
 bool is_host(const Tree& tree) { return read_host_view(tree.sys(), Inventory())->is_host_namespace; }
 
-PciFunction physical(const std::string& address, const std::string& netdev) {
-  PciFunction out;
+DeviceFacts physical(const std::string& address, const std::string& netdev) {
+  DeviceFacts out;
   out.address = *PciAddress::parse(address);
   out.id = DeviceId(out.address);
   out.driver = Driver("ice");
@@ -90,14 +91,14 @@ TEST_CASE("physical functions with a kernel driver and no interface here are uns
   CHECK(view->sees_interfaces);
   CHECK(view->unseen == std::vector<std::string>{"0000:02:00.0"});
   // A VF or sub-function is in a pod where its PF is this namespace's, else it can be the host's uplink.
-  PciFunction vf = physical("0000:01:10.0", "");
+  DeviceFacts vf = physical("0000:01:10.0", "");
   vf.pf = inventory.functions[0].address;
-  PciFunction uplink = physical("0000:02:10.0", "");
+  DeviceFacts uplink = physical("0000:02:10.0", "");
   uplink.pf = inventory.functions[1].address;
-  PciFunction sub_function = uplink;
+  DeviceFacts sub_function = uplink;
   sub_function.id = *DeviceId::parse("mlx5_core.sf.4");
   sub_function.kind = FunctionKind::sub_function;
-  for (const PciFunction& one : {vf, uplink, sub_function}) inventory.functions.push_back(one);
+  for (const DeviceFacts& one : {vf, uplink, sub_function}) inventory.functions.push_back(one);
   CHECK(read_host_view(tree.sys(), inventory)->unseen ==
         std::vector<std::string>{"0000:02:00.0", "0000:02:10.0", "mlx5_core.sf.4"});
 }

@@ -10,13 +10,14 @@
 #include <linux/capability.h>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::function;
 using test::Tree;
 
 TEST_CASE("all network functions are found, in the order of their addresses, and nothing else") {
   const Inventory inventory = Tree("igb_node").scan();
   std::vector<std::string> found;
-  for (const PciFunction& each : inventory.functions) found.push_back(each.address.text());
+  for (const DeviceFacts& each : inventory.functions) found.push_back(each.address.text());
   CHECK(found == std::vector<std::string>{"0000:21:00.0", "0000:21:10.0", "0000:21:10.2", "0000:21:10.4",
                                           "0000:21:10.6", "0000:41:00.0", "0000:41:10.0", "0000:41:10.2",
                                           "0000:41:10.4", "0000:41:10.6"});
@@ -24,7 +25,7 @@ TEST_CASE("all network functions are found, in the order of their addresses, and
 
 TEST_CASE("the facts of a VF are read") {
   const Inventory inventory = Tree("igb_node").scan();
-  const PciFunction& vf = function(inventory, "0000:41:10.4");
+  const DeviceFacts& vf = function(inventory, "0000:41:10.4");
   CHECK(vf.class_code == "0x020000");
   CHECK(vf.vendor == "8086");
   CHECK(vf.device == "10ca");
@@ -55,7 +56,7 @@ TEST_CASE("numbers outside the kernel's range are not truncated") {
   tree.add(vf + "/sf/sfnum = 4294967296");
   const Inventory inventory = tree.scan();
   CHECK_FALSE(function(inventory, "0000:21:10.0").numa_node);
-  for (const PciFunction& one : inventory.functions) CHECK(one.kind != FunctionKind::sub_function);
+  for (const DeviceFacts& one : inventory.functions) CHECK(one.kind != FunctionKind::sub_function);
 }
 
 TEST_CASE("a sub-function with an invalid device id is left out, and is not its parent once more") {
@@ -63,12 +64,12 @@ TEST_CASE("a sub-function with an invalid device id is left out, and is not its 
   tree.add("sys/bus/auxiliary/devices/a b -> ../../../devices/pci0000:20/0000:20:00.0/0000:21:10.0/a b");
   tree.add("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.0/a b/sfnum = 4");
   const Inventory inventory = tree.scan();
-  for (const PciFunction& one : inventory.functions) CHECK(one.kind != FunctionKind::sub_function);
+  for (const DeviceFacts& one : inventory.functions) CHECK(one.kind != FunctionKind::sub_function);
 }
 
 TEST_CASE("the facts of a PF are read, and it has no PF name of its own") {
   const Inventory inventory = Tree("igb_node").scan();
-  const PciFunction& pf = function(inventory, "0000:21:00.0");
+  const DeviceFacts& pf = function(inventory, "0000:21:00.0");
   CHECK_FALSE(pf.is_vf());
   CHECK(pf.pf_name.empty());
   CHECK(pf.vf_index == -1);
@@ -78,7 +79,7 @@ TEST_CASE("the facts of a PF are read, and it has no PF name of its own") {
 
 TEST_CASE("an RDMA device is read with its character devices") {
   const Inventory inventory = Tree("igb_node").scan();
-  const PciFunction& vf = function(inventory, "0000:21:10.2");
+  const DeviceFacts& vf = function(inventory, "0000:21:10.2");
   REQUIRE(vf.rdma.size() == 1);
   CHECK(vf.rdma[0].name == "mlx5_1");
   CHECK(vf.rdma[0].uverbs == "uverbs1");
@@ -114,7 +115,7 @@ TEST_CASE("every port of every RDMA device of a function has its own umad and is
     sys/bus/pci/devices/0000:05:00.0/infiniband_mad/umad9/port = 1
   )");
   const Inventory inventory = tree.scan();
-  const PciFunction& hca = function(inventory, "0000:05:00.0");
+  const DeviceFacts& hca = function(inventory, "0000:05:00.0");
   REQUIRE(hca.rdma.size() == 2);
   REQUIRE(hca.rdma[0].ports.size() == 2);
   CHECK(hca.rdma[0].uverbs == "uverbs3");
@@ -146,7 +147,7 @@ TEST_CASE("a VF in a pod keeps its identity, its link type and its RDMA capabili
   const Inventory before = tree.scan();
   tree.move_to_pod("0000:21:10.0");
   const Inventory after = tree.scan();
-  const PciFunction& vf = function(after, "0000:21:10.0");
+  const DeviceFacts& vf = function(after, "0000:21:10.0");
   CHECK(vf.away());
   CHECK(vf.rdma.empty());
   CHECK(vf.netdevs.empty());
@@ -160,7 +161,7 @@ TEST_CASE("a VF in a pod keeps its identity, its link type and its RDMA capabili
 
 TEST_CASE("a VF bound to vfio-pci is neither in a pod nor RDMA-capable") {
   const Inventory inventory = Tree("mlx5_switchdev").scan();
-  const PciFunction& vf = function(inventory, "0000:03:00.5");
+  const DeviceFacts& vf = function(inventory, "0000:03:00.5");
   CHECK(vf.driver.name() == "vfio-pci");
   CHECK_FALSE(vf.away());
   CHECK_FALSE(vf.rdma_capable);
@@ -181,7 +182,7 @@ TEST_CASE("the ACPI index is read") {
 
 TEST_CASE("the netdev of a virtio function is found below its virtio child") {
   const Inventory inventory = Tree("management").scan();
-  const PciFunction& nic = function(inventory, "0000:00:05.0");
+  const DeviceFacts& nic = function(inventory, "0000:00:05.0");
   REQUIRE(nic.netdevs.size() == 1);
   CHECK(nic.netdevs[0].name == "eth9");
 }
@@ -194,7 +195,7 @@ TEST_CASE("a vDPA device belongs to the PCI function in whose folder it is") {
     sys/devices/pci0000:00/0000:00:02.0/0000:03:00.4/vdpa2/vhost-vdpa-0/dev = 236:0
   )");
   const Inventory inventory = tree.scan();
-  const PciFunction& vf = function(inventory, "0000:03:00.4");
+  const DeviceFacts& vf = function(inventory, "0000:03:00.4");
   REQUIRE(vf.vdpa);
   CHECK(vf.vdpa->name == "vdpa2");
   CHECK(vf.vdpa->driver.name() == "vhost_vdpa");
@@ -222,7 +223,7 @@ TEST_CASE("an IOMMU group without an IOMMU and a uio device are recognised") {
   )");
   tree.add("sys/bus/pci/devices/0000:05:00.0/iommu_group -> ../../../../kernel/iommu_groups/3");
   const Inventory inventory = tree.scan();
-  const PciFunction& nic = function(inventory, "0000:05:00.0");
+  const DeviceFacts& nic = function(inventory, "0000:05:00.0");
   CHECK(nic.iommu_group == "3");
   CHECK(nic.vfio_noiommu);
   CHECK(nic.uio == "uio4");
@@ -236,7 +237,7 @@ TEST_CASE("the RDMA network namespace mode is read from the module's parameter w
 
 TEST_CASE("one function can be read again, and is no value when it has vanished") {
   Tree tree("igb_node");
-  const PciFunction known = function(tree.scan(), "0000:21:10.2");
+  const DeviceFacts known = function(tree.scan(), "0000:21:10.2");
   const auto fresh = read_function(tree.sys(), known);
   REQUIRE(fresh);
   REQUIRE(*fresh);

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 TEST_CASE("a device node exists as a file, or by its class in the kernel where /dev is not mounted") {

@@ -15,6 +15,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 namespace {
 
 struct StateFolder : TempDir {
@@ -32,7 +33,7 @@ struct StateFolder : TempDir {
     out.functions[0].id = DeviceId(out.functions[0].address);
     out.functions[1].address = *PciAddress::parse("0000:03:02.2");
     out.functions[1].id = DeviceId(out.functions[1].address);
-    TRY(add_unclean(SysRoot(path("root")), path("cni"), out), "");
+    TRY(add_unclean(SysRoot(path("root")), path("cni"), out));
     return out;
   }
 };

@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {
@@ -25,16 +26,16 @@ RdmaPort port(const std::string& state, const std::string& physical, const std::
 }
 
 // A VF of an InfiniBand PF with a port in that state.
-PciFunction infiniband_vf(const std::string& state, const std::string& physical) {
-  PciFunction out;
+DeviceFacts infiniband_vf(const std::string& state, const std::string& physical) {
+  DeviceFacts out;
   out.pf = PciAddress::parse("0000:03:00.0");
   out.link_type = "infiniband";
   out.port.rdma = {port(state, physical, "InfiniBand")};
   return out;
 }
 
-PciFunction ethernet_vf(bool up, bool carrier) {
-  PciFunction out;
+DeviceFacts ethernet_vf(bool up, bool carrier) {
+  DeviceFacts out;
   out.pf = PciAddress::parse("0000:03:00.0");
   out.link_type = "ether";
   out.port.up = up;
@@ -61,10 +62,10 @@ TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
   CHECK(find_fault(infiniband_vf("DOWN", "Polling"), {}).text ==
         "the port of its PF 0000:03:00.0 is DOWN, Polling: check its cable and switch");
   CHECK(find_fault(infiniband_vf("DOWN", "Disabled"), only("port", false)).empty());
-  PciFunction two_ports = infiniband_vf("DOWN", "Polling");
+  DeviceFacts two_ports = infiniband_vf("DOWN", "Polling");
   two_ports.port.rdma.push_back(port("ACTIVE", "LinkUp", "InfiniBand"));
   CHECK(find_fault(two_ports, {}).empty());
-  PciFunction pf = infiniband_vf("DOWN", "Polling");
+  DeviceFacts pf = infiniband_vf("DOWN", "Polling");
   pf.pf.reset();
   CHECK(find_fault(pf, {}).text == "its port is DOWN, Polling: check its cable and switch");
 }
@@ -72,13 +73,13 @@ TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
 TEST_CASE("a port whose state cannot be read is not down") {
   CHECK(find_fault(infiniband_vf("", ""), {}).empty());
   CHECK_FALSE(find_fault(infiniband_vf("", "Polling"), {}).empty());
-  PciFunction two_ports = infiniband_vf("", "");
+  DeviceFacts two_ports = infiniband_vf("", "");
   two_ports.port.rdma.push_back(port("DOWN", "Polling", "InfiniBand"));
   CHECK(find_fault(two_ports, {}).text ==
         "the port of its PF 0000:03:00.0 is DOWN, Polling: check its cable and switch");
   ResourceConfig shared;
   shared.unit = UnitKind::shared;
-  PciFunction nic = ethernet_vf(true, true);
+  DeviceFacts nic = ethernet_vf(true, true);
   nic.rdma.resize(1);
   nic.rdma[0].ports = {port("", "", "Ethernet")};
   CHECK(find_fault(nic, shared).empty());
@@ -96,7 +97,7 @@ TEST_CASE("the carrier of an Ethernet PF counts if the pool requires it") {
 }
 
 TEST_CASE("the state of a RoCE port is its netdev's and says nothing of its own") {
-  PciFunction vf = ethernet_vf(true, true);
+  DeviceFacts vf = ethernet_vf(true, true);
   vf.port.rdma = {port("DOWN", "Disabled", "Ethernet")};
   CHECK(find_fault(vf, {}).empty());
 }
@@ -104,7 +105,7 @@ TEST_CASE("the state of a RoCE port is its netdev's and says nothing of its own"
 TEST_CASE("a RoCE port that is down because its interface is set down is no fault of a shared device") {
   ResourceConfig shared;
   shared.unit = UnitKind::shared;
-  PciFunction nic = ethernet_vf(true, true);
+  DeviceFacts nic = ethernet_vf(true, true);
   nic.rdma.resize(1);
   nic.rdma[0].ports = {port("DOWN", "Disabled", "Ethernet")};
   nic.netdevs.resize(1);
@@ -120,7 +121,7 @@ TEST_CASE("a RoCE port that is down because its interface is set down is no faul
 TEST_CASE("a shared device has to work in the host, whatever its link layer is") {
   ResourceConfig shared;
   shared.unit = UnitKind::shared;
-  PciFunction nic = ethernet_vf(true, true);
+  DeviceFacts nic = ethernet_vf(true, true);
   nic.rdma.resize(1);
   nic.rdma[0].name = "rocep156s0";
   nic.rdma[0].ports = {port("DOWN", "Disabled", "Ethernet")};
@@ -132,7 +133,7 @@ TEST_CASE("a shared device has to work in the host, whatever its link layer is")
 
 TEST_CASE("a VF without a GUID differs from one that is in a pod, if the pool requires GUIDs") {
   const ResourceConfig policy = only("guid", true);
-  PciFunction vf = infiniband_vf("ACTIVE", "LinkUp");
+  DeviceFacts vf = infiniband_vf("ACTIVE", "LinkUp");
   CHECK(find_fault(vf, policy).empty());  // in a pod: nothing to see, nothing to say
   vf.rdma.resize(1);
   vf.rdma[0].guid = "0000:0000:0000:0000";
@@ -155,7 +156,7 @@ TEST_CASE("every reason of an unhealthy device has a code of its own, which the 
 }
 
 TEST_CASE("a failed devlink health reporter is a fault") {
-  PciFunction vf = ethernet_vf(true, true);
+  DeviceFacts vf = ethernet_vf(true, true);
   vf.port.failed_reporters = {"fw_fatal"};
   CHECK(find_fault(vf, {}).text == "devlink reports an error of fw_fatal: see devlink health show");
   CHECK(find_fault(vf, only("devlink", false)).empty());

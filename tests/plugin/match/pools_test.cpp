@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {
@@ -202,7 +203,7 @@ TEST_CASE("VFs in pods stay in their pool, also for a plugin that has just start
 
 TEST_CASE("partition keys are compared as numbers, without case and membership") {
   Inventory inventory;
-  PciFunction vf;
+  DeviceFacts vf;
   vf.address = *PciAddress::parse("0000:05:00.1");
   vf.id = DeviceId(vf.address);
   vf.driver = Driver("mlx5_core");
@@ -222,7 +223,7 @@ TEST_CASE("partition keys are compared as numbers, without case and membership")
 
 TEST_CASE("a vDPA type selects by the driver of the vDPA device") {
   Inventory inventory;
-  PciFunction vf;
+  DeviceFacts vf;
   vf.address = *PciAddress::parse("0000:05:00.1");
   vf.id = DeviceId(vf.address);
   vf.driver = Driver("mlx5_core");
@@ -320,7 +321,7 @@ TEST_CASE("sub-functions are selected by their own facts and their parent's") {
         Ids{"mlx5_core.sf.4"});
   CHECK(selected_aux(tree, R"({"auxTypes":["sf"],"linkTypes":["ether"],"isRdma":true})") == both);
   const Pools pools = match(config(aux(R"({"auxTypes":["sf"],"isRdma":true})")), tree.scan());
-  const PciFunction& facts = pools.pools[0].devices[1].facts;
+  const DeviceFacts& facts = pools.pools[0].devices[1].facts;
   CHECK(facts.numa_node == 1);
   CHECK(facts.rdma.at(0).uverbs == "uverbs4");
   CHECK(reasons(pools, "0000:03:00.0") == Ids{"no resource has the deviceType netDevice"});

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 TEST_CASE("a report has the interfaces of shared devices that are down, and why serve leaves them so") {
   CHECK(find_links_down(test::shared_pool(true), Reach::host).empty());

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 TEST_CASE("the flag --metrics-address accepts an address with a port, or the path of a socket") {
   const auto [text, shown, local] = GENERATE(table<std::string, std::string, bool>({

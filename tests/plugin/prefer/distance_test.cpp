@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {
@@ -75,10 +76,10 @@ pci pci0000:00/0000:00:06.0 class=0x020000 vendor=15b3 device=1
 }
 
 TEST_CASE("where a function's path is not known only its NUMA node counts") {
-  PciFunction a;
+  DeviceFacts a;
   a.address = *PciAddress::parse("0000:11:00.0");
   a.id = DeviceId(a.address);
-  PciFunction b;
+  DeviceFacts b;
   b.address = *PciAddress::parse("0000:12:00.0");
   b.id = DeviceId(b.address);
   CHECK(distance(place_of(a), place_of(b)) == Distance::node);  // both nodes unknown: a machine with one

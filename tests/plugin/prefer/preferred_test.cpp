@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {
@@ -22,14 +23,14 @@ constexpr Preference kAll[] = {Preference::numa,   Preference::pcie,        Pref
 
 // The pool of the functions that `wanted` takes, with all GPUs of the node.
 Pool pool_of(const std::string& tree, Preference preference,
-             const std::function<bool(const PciFunction&)>& wanted) {
+             const std::function<bool(const DeviceFacts&)>& wanted) {
   static std::map<std::string, Inventory> known;
   if (known.count(tree) == 0) known.emplace(tree, Tree(tree).scan());
   const Inventory& inventory = known.at(tree);
   Pool out;
   out.config.preference = preference;
   out.gpus = std::make_shared<const std::vector<Gpu>>(inventory.gpus);
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (!wanted(function)) continue;
     PoolDevice device;
     device.facts = function;
@@ -38,10 +39,10 @@ Pool pool_of(const std::string& tree, Preference preference,
   return out;
 }
 
-bool any_vf(const PciFunction& function) { return function.is_vf(); }
+bool any_vf(const DeviceFacts& function) { return function.is_vf(); }
 
 // VFs of the ports that have an InfiniBand name without a function number: the compute network.
-bool compute_vf(const PciFunction& function) {
+bool compute_vf(const DeviceFacts& function) {
   return function.is_vf() && function.pf_name.starts_with("ibp") &&
          function.pf_name.find('f') == std::string::npos;
 }
@@ -115,7 +116,7 @@ TEST_CASE("DGX H100, pcie: each VF is beside a GPU of its own, and all are on on
 
 TEST_CASE(
     "a node like a DGX B200: the functions that manage the NVLink switches are no neighbours of a GPU") {
-  const Pool pool = pool_of("b200", Preference::pcie, [](const PciFunction& function) {
+  const Pool pool = pool_of("b200", Preference::pcie, [](const DeviceFacts& function) {
     return function.is_vf() || function.num_vfs == 0;  // a selector that is too wide
   });
   REQUIRE(pool.find("0000:05:00.0") != nullptr);
@@ -157,7 +158,7 @@ TEST_CASE(
 TEST_CASE("of shared devices a pod gets a unit of the least used one") {
   // Unit i stands for card i modulo 6: 17, 17, 31, 31, b1, b1.
   Pool pool =
-      pool_of("two_sockets", Preference::none, [](const PciFunction& function) { return !function.is_vf(); });
+      pool_of("two_sockets", Preference::none, [](const DeviceFacts& function) { return !function.is_vf(); });
   REQUIRE(pool.devices.size() == 6);
   pool.config.unit = UnitKind::shared_one;
   pool.config.units = 12;
@@ -263,7 +264,7 @@ pci pci0000:80/0000:80:02.0/0000:82:00.0 class=0x038000 vendor=1002 device=1 num
   REQUIRE(inventory.gpus.size() == 2);
   Pool pool;
   pool.gpus = std::make_shared<const std::vector<Gpu>>(inventory.gpus);
-  for (const PciFunction& function : inventory.functions) {
+  for (const DeviceFacts& function : inventory.functions) {
     if (!function.is_vf()) continue;
     PoolDevice device;
     device.facts = function;

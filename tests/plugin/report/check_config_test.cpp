@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::kHostdev;
 using test::Run;
 using test::run;

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 TEST_CASE("a configuration is described in words") {
   const auto config = parse_config(

@@ -20,6 +20,7 @@
 #include <yaml-cpp/yaml.h>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::kHostdev;
 using test::Run;
 using test::TempDir;

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {

@@ -16,6 +16,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 using test::Tree;
 
 namespace {
@@ -222,7 +223,7 @@ TEST_CASE("a text is wrapped at blanks, and a word that is too long stays whole"
 
 TEST_CASE("control characters in names are escaped in the table, the explanation and JSON") {
   ReportScene scene;
-  PciFunction& function = scene.facts.inventory.functions[1];
+  DeviceFacts& function = scene.facts.inventory.functions[1];
   REQUIRE_FALSE(function.netdevs.empty());
   REQUIRE_FALSE(function.rdma.empty());
   function.netdevs.front().name = "e\x1b[2J\xC2\x9b";

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
+using namespace plugin;
 
 namespace {
 
@@ -60,7 +61,7 @@ TEST_CASE("a plugin is not ready while the node cannot be read, and says why") {
 }
 
 TEST_CASE("the heartbeat asks once, and reports silence for as long as nobody answers") {
-  Status status;
+  LiveStatus status;
   CHECK_FALSE(status.since_heartbeat());
   int asked = 0;
   status.connect([&] { ++asked; });

@@ -13,6 +13,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::plugin;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
+using namespace vfrail::pod;
 
 namespace {
 

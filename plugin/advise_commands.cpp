@@ -1,0 +1,100 @@
+#include "plugin/advise_commands.h"
+
+#include "common/node/sys_root.h"
+#include "plugin/advise/convert.h"
+#include "plugin/advise/jobs.h"
+
+#include <CLI/CLI.hpp>
+
+namespace vfrail::plugin {
+
+namespace {
+
+void add_plan(CLI::App& app, PlanOptions& options) {
+  CLI::App* plan = app.add_subcommand(
+      "plan",
+      "Show the ways to give this node's RDMA devices to pods, what each takes, and the recommended one");
+  plan->add_option_function<std::string>(
+          "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
+          "Output format")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->option_text("text|json");
+  plan->add_option("--config-file", options.config_file,
+                   "A configuration to compare with; by default that of serve, '' for none")
+      ->type_name("FILE");
+  plan->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
+      ->type_name("PREFIX");
+  plan->add_option("--root", options.root, "Read sys, proc and dev below this folder")
+      ->type_name("DIR")
+      ->transform(normal_root);
+}
+
+void add_example(CLI::App& app, ExampleOptions& options) {
+  CLI::App* example = app.add_subcommand(
+      "example", "Print a pod or job, in YAML, that works with a resource of the configuration");
+  example->add_option("--resource", options.request.resource, "The resource: rdma/ib_pf")
+      ->required()
+      ->type_name("RESOURCE");
+  std::vector<std::string> kinds;
+  std::string choices;
+  for (const JobKind& kind : job_kinds()) {
+    kinds.emplace_back(kind.name);
+    choices += (choices.empty() ? "" : "|") + kinds.back();
+  }
+  example->add_option("--kind", options.request.kind, "What to print")
+      ->check(CLI::IsMember(kinds))
+      ->option_text(choices);
+  example
+      ->add_option("--gpus", options.request.gpus,
+                   "GPUs of each pod; a job whose program needs one has at least 1")
+      ->check(CLI::Range(0, 64))
+      ->option_text("NUMBER");
+  example
+      ->add_option(
+          "--network", options.request.networks,
+          "A network of the resource, for a device of the pod each (may be repeated); by default one that "
+          "is printed with it, where the resource needs one")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->option_text("[NAMESPACE/]NAME");
+  example
+      ->add_option("--config-file", options.config_file,
+                   "The configuration; by default that of serve; - is stdin")
+      ->type_name("FILE");
+  example->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
+      ->type_name("PREFIX");
+}
+
+void add_convert(CLI::App& app, ConvertOptions& options) {
+  CLI::App* convert = app.add_subcommand(
+      "convert",
+      "Print what another plugin's configuration or network is as vfrail's, and what each selects here");
+  std::vector<std::string> names;
+  std::string choices;
+  for (const ConvertSource& source : convert_sources()) {
+    names.emplace_back(source.name);
+    choices += (choices.empty() ? "" : "|") + names.back();
+  }
+  convert->add_option("--from", options.from, "Whose file it is")
+      ->required()
+      ->check(CLI::IsMember(names))
+      ->option_text(choices);
+  convert->add_option("FILE", options.file, "The file, as it is or as objects of Kubernetes; - is stdin")
+      ->required()
+      ->option_text(" ");
+  convert->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
+      ->type_name("PREFIX");
+  convert->add_option("--root", options.root, "Read sys, proc and dev below this folder")
+      ->type_name("DIR")
+      ->transform(normal_root);
+}
+
+}  // namespace
+
+void add_plan_commands(CLI::App& app, AdviceCommands& options) {
+  add_plan(app, options.plan);
+  add_example(app, options.example);
+  add_convert(app, options.convert);
+}
+
+}  // namespace vfrail::plugin
