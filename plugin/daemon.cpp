@@ -1,18 +1,12 @@
 #include "plugin/daemon.h"
 
 #include "common/errors/error_id.h"
-#include "common/node/attachments.h"
 #include "common/text.h"
-#include "plugin/allocate/cdi_folder.h"
-#include "plugin/daemon_text.h"
 #include "plugin/inbox.h"
-#include "plugin/match/pool_change.h"
-#include "plugin/match/reconcile.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <iterator>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -28,13 +22,17 @@ namespace {
 
 // Kubelet gives a terminating pod 30 s; the daemon stops within one.
 constexpr milliseconds kStopPatience{300};
-// After a failed scan, if nothing else triggers the next one.
-constexpr std::chrono::seconds kRetry{5};
-// How long the first list waits for a device that cannot be read.
-constexpr std::chrono::seconds kFirstPatience{20};
 constexpr std::chrono::minutes kReloadInterval{1};
-// Intervals of asking kubelet which pods have what: at start, when a list changes, and periodically.
-constexpr std::chrono::minutes kAskInterval{5};
+
+// Resources of `here` that `other` does not have.
+std::vector<std::string> names_missing_in(const Config& other, const Config& here) {
+  std::vector<std::string> out;
+  for (const ResourceConfig& one : here.resources) {
+    const auto same = [&](const ResourceConfig& candidate) { return candidate.resource() == one.resource(); };
+    if (std::none_of(other.resources.begin(), other.resources.end(), same)) out.push_back(one.resource());
+  }
+  return out;
+}
 
 std::string describe_owner(const Attachments& attachments, const AttachmentName& owner) {
   const auto record = attachments.load(owner);
@@ -48,21 +46,8 @@ Daemon::Daemon(Options options, Log& log)
     : options_(std::move(options)),
       log_(log),
       inbox_(std::make_shared<Inbox>()),
-      resources_(
-          {.kubelet_root = options_.kubelet_root,
-           .registration = options_.registration,
-           .places = options_.places,
-           .counters = options_.counters,
-           .stream_patience = options_.stream_patience,
-           .return_patience = options_.return_patience,
-           .on_registration =
-               [inbox = inbox_](const std::string& resource, uint64_t attempt, RegistrationResult result) {
-                 inbox->put([&](Inbox::Content& content) {
-                   content.results.push_back({resource, attempt, std::move(result)});
-                 });
-               },
-           .on_stream_end = [inbox = inbox_] { inbox->put([](Inbox::Content&) {}); }},
-          log) {}
+      publishers_(options_.publishers),
+      advertised_(options_.times, steady_clock::now()) {}
 
 Daemon::~Daemon() = default;
 
@@ -76,70 +61,73 @@ void Daemon::rescan() {
 
 Result<> Daemon::run() {
   if (inbox_->fd() < 0) return Error::from_errno(EMFILE, "make an eventfd");
-  const std::string folder = socket_folder(options_.kubelet_root, options_.registration);
-  FolderWatch watch = TRY(FolderWatch::start(folder));
-  log_.info("started",
-            {{"folder", folder},
-             {"registration", options_.registration == Registration::watcher ? "watcher" : "legacy"}});
-  if (options_.status != nullptr) {
-    // The eventfd alone: the loop turns, which is the heartbeat's answer.
-    options_.status->connect([inbox = inbox_] { inbox->put([](Inbox::Content&) {}); });
-  }
+  // The eventfd alone: the loop turns.
+  const auto wake = [inbox = inbox_] { inbox->put([](Inbox::Content&) {}); };
+  TRY(publishers_.start(wake));
+  log_.info("started");
+  if (options_.status != nullptr) options_.status->connect(wake);
   report_config();
-  remark("configuration", options_.config.now().warnings);
-  patient_until_ = steady_clock::now() + kFirstPatience;
   for (bool running = true; running;) {
     const Time until = work();
     publish_status();
-    const Ready ready = wait(until, watch.fd());
-    if (ready.kubelet) watch.renew();
+    const Ready ready = wait(until);
+    if (ready.publisher) publishers_.read();
     if (ready.kernel) read_events();
     if (ready.config) read_config_events();
     if (ready.sweep) finish_sweep();
-    running = read_inbox(steady_clock::now()) && (!ready.signal || read_signals());
+    running = read_inbox() && (!ready.signal || read_signals());
   }
   options_.on_stop();
   if (options_.status != nullptr) options_.status->connect({});
-  resources_.close(kStopPatience);
+  publishers_.close(kStopPatience);
   log_.info("stopped");
   return {};
 }
 
-Time Daemon::work() {
+Daemon::Time Daemon::work() {
   Time now = steady_clock::now();
+  take_answer(now);
   // Events that came while the sockets were not read: if the burst goes on, the scan waits for its end, up to
   // a limit.
   if (kernel_.due(now)) read_events();
   // Periodically, too: inotify(7) can drop events, and a file on a network file system raises none.
   if (config_.due(now) || now >= std::min(rescan_at_, reload_at_)) reload();
-  if (now >= std::min(rescan_at_, retry_at_) || kernel_.due(now)) scan_node();
-  if (now >= ask_at_) ask_kubelet(now);
+  if (now >= std::min(rescan_at_, advertised_.read_at()) || kernel_.due(now)) scan_node();
+  if (now >= advertised_.ask_at()) {
+    advertised_.asked(now);
+    publishers_.ask_in_use(now);
+  }
   now = steady_clock::now();
-  return std::min({resources_.reconcile(now), rescan_at_, retry_at_, reload_at_, ask_at_, kernel_.next(now),
-                   config_.next(now)});
+  return std::min({publishers_.run_due(now), rescan_at_, advertised_.read_at(), advertised_.ask_at(),
+                   reload_at_, kernel_.next(now), config_.next(now)});
 }
 
 // Sockets that are not read now are left out: their events wait there without waking anybody.
-Daemon::Ready Daemon::wait(Time until, int kubelet_watch) const {
+Daemon::Ready Daemon::wait(Time until) const {
   const Time now = steady_clock::now();
   std::vector<pollfd> fds{{options_.signal_fd, POLLIN, 0},
-                          {kubelet_watch, POLLIN, 0},
                           {inbox_->fd(), POLLIN, 0},
                           {config_.listens(now) ? options_.config.fd() : -1, POLLIN, 0},
                           {sweep_ ? sweep_->fd() : -1, POLLIN, 0}};
-  const size_t others = fds.size();
-  if (options_.events != nullptr && kernel_.listens(now)) {
-    for (const int fd : options_.events->fds()) fds.push_back({fd, POLLIN, 0});
-  }
+  const auto add = [&](const std::vector<int>& more) {
+    const size_t first = fds.size();
+    for (const int fd : more) fds.push_back({fd, POLLIN, 0});
+    return first;
+  };
+  const size_t publishers = add(publishers_.fds());
+  const size_t events =
+      add(options_.events != nullptr && kernel_.listens(now) ? options_.events->fds() : std::vector<int>());
   const auto left = std::chrono::ceil<milliseconds>(until - now).count();
   if (::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000))) <= 0)
     return {};  // time, or EINTR
+  const auto any = [&](size_t from, size_t to) {
+    return std::any_of(fds.data() + from, fds.data() + to, [](const pollfd& fd) { return fd.revents != 0; });
+  };
   return {.signal = fds[0].revents != 0,
-          .kubelet = fds[1].revents != 0,
-          .kernel = std::any_of(fds.begin() + static_cast<std::ptrdiff_t>(others), fds.end(),
-                                [](const pollfd& fd) { return fd.revents != 0; }),
-          .config = fds[3].revents != 0,
-          .sweep = fds[4].revents != 0};
+          .publisher = any(publishers, events),
+          .kernel = any(events, fds.size()),
+          .config = fds[2].revents != 0,
+          .sweep = fds[3].revents != 0};
 }
 
 void Daemon::read_events() {
@@ -169,16 +157,16 @@ void Daemon::reload() {
                                           {"added", first_few(names_missing_in(before, now))},
                                           {"removed", first_few(names_missing_in(now, before))}});
   report_config();
-  remark("configuration", now.warnings);
   rescan_at_ = {};
-  ask_at_ = {};  // a container can have a device of a resource that has another name now
+  advertised_.lists_changed({});  // a container can have a device of a resource that has another name now
 }
 
-void Daemon::report_config() const {
+void Daemon::report_config() {
   for (const std::string& note : options_.config.now().notes) log_.info("configuration", {{"note", note}});
   for (const SkippedEntry& entry : options_.config.now().skipped)
     log_.error("a resource is not served, its entry in the configuration is faulty; the others are served",
                {{"reason", entry.reason}, {"id", id_text(entry.id)}});
+  remark({"configuration", options_.config.now().warnings});
 }
 
 void Daemon::scan_node() {
@@ -189,144 +177,80 @@ void Daemon::scan_node() {
   if (options_.counters != nullptr) options_.counters->scanned(whole ? Outcome::ok : Outcome::failed, began);
   const Time now = steady_clock::now();
   kernel_.scanned(now);
-  rescan_at_ = next_rescan();
-  if (!pools) {
-    note_failed_scan(pools.error().text, pools.error().specific.value_or(ErrorId::node_not_read), now);
-    return;
-  }
-  if (!whole) note_failed_scan(unread_text(pools->unread), ErrorId::device_not_read, now);
-  // The first list is whole, or as whole as it will be.
-  if (!whole && !scanned_at_ && now < patient_until_) return;
-  // Whose a device is that a pod may have, kubelet alone knows at start: its own selectors may not see it.
-  if (!scanned_at_ && !departures_.has_answer() && is_any_partly_away(*pools)) return;
-  if (whole) note_complete_scan();
-  note_scan(*pools, now);
-  remark("node", pools->warnings);
-  remark("host use", find_refusals(*pools), LogLevel::info);
-  if (options_.events != nullptr) options_.events->follow_ports(pools->port_devices);
-  departures_.hold(*pools, published_, in_use_ ? &*in_use_ : nullptr, now);
-  if (departures_.wait_for_kubelet()) ask_at_ = now;
-  if (const auto next = departures_.next()) rescan_at_ = std::min(rescan_at_, *next);
-  if (in_use_) keep_in_use(*pools, *in_use_);
-  // What is not settled yet needs another scan, even without an event.
-  if (const auto settled = debounce_.settle(pools->pools, now)) rescan_at_ = std::min(rescan_at_, *settled);
-  published_.assign(std::make_move_iterator(pools->pools.begin()),
-                    std::make_move_iterator(pools->pools.end()));
-  remark("bundles", find_incomplete(published_));
-  // A device that vanished may be a pod's, and is put back then.
-  if (resources_.follow(published_, now)) ask_at_ = now;
+  const auto before = advertised_.failure();
+  const auto ports = pools ? pools->port_devices : std::set<std::string>();
+  auto there = pools && options_.care_for_specs ? ids_of_all(*pools) : std::set<std::string>();
+  const bool is_new = advertised_.read(std::move(pools), now);
+  rescan_at_ = next_rescan(now);
+  print_failure(before);
+  if (!is_new) return;
+  there_ = std::move(there);
+  for (const Remark& one : advertised_.remarks()) remark(one);
+  if (options_.events != nullptr) options_.events->follow_ports(ports);
+  if (publishers_.follow(advertised_.pools(), now)) advertised_.lists_changed(now);
 }
 
 // The lists stay unchanged: a failed scan says nothing about the node.
-void Daemon::note_failed_scan(const std::string& reason, ErrorId id, Time now) {
-  retry_at_ = now + kRetry;
-  if (reason == scan_failure_) return;
-  scan_failure_ = reason;
+void Daemon::print_failure(const std::optional<Advertised::Failure>& before) const {
+  const auto& now = advertised_.failure();
+  if (before && !now) log_.info("the node's devices can be read again");
+  if (!now || now == before) return;
   log_.error(
       "the node's devices cannot be read; what was read last stays advertised",
-      {{"reason", scan_failure_}, {"id", id_text(id)}, {"retry_seconds", std::to_string(kRetry.count())}});
+      {{"reason", now->reason},
+       {"id", id_text(now->id)},
+       {"retry_seconds",
+        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.times.retry).count())}});
 }
 
-void Daemon::note_complete_scan() {
-  if (!scan_failure_.empty()) log_.info("the node's devices can be read again");
-  scan_failure_.clear();
-  retry_at_ = Time::max();
-}
-
-void Daemon::note_scan(const Pools& pools, Time now) {
-  scanned_at_ = now;
-  infiniband_ports_ = pools.infiniband_ports;
-  rescan_at_ = next_rescan();
-  left_out_.clear();
-  for (const LeftOut& function : pools.left_out) ++left_out_[function.kind];
-  unread_ = pools.unread.size();
-  if (options_.tidy) there_ = ids_of_all(pools);
-}
-
-void Daemon::ask_kubelet(Time now) {
-  ask_at_ = now + (waits_for_containers(published_) ? options_.ask_while_waiting : kAskInterval);
-  // The destructor would wait for a call that hangs: it has its own deadline.
-  if (asking_) return;
-  asked_at_ = now;
-  // All resources: a container keeps the device of a resource that is no longer configured.
-  const PodResourcesCall::Request request{.socket = pod_resources_socket(options_.kubelet_root),
-                                          .resources = {}};
-  asking_ = std::make_unique<PodResourcesCall>(request, [inbox = inbox_](Result<DevicesInUse> answer) {
-    inbox->put([&](Inbox::Content& content) { content.in_use = std::move(answer); });
-  });
-}
-
-void Daemon::take_answer(Result<DevicesInUse> answer) {
-  asking_.reset();
-  if (departures_.wait_for_kubelet() || !scanned_at_) rescan_at_ = {};
-  if (!answer) {
-    departures_.not_answered();
-    // Kubelet's last answer stays: a pod does not lose its devices because kubelet restarts.
-    if (answer.error().text != kubelet_complaint_)
+void Daemon::take_answer(Time now) {
+  auto answer = publishers_.take_answer();
+  if (!answer) return;
+  if (!answer->in_use) {
+    advertised_.not_answered(now);
+    const Error& error = answer->in_use.error();
+    if (error.text != kubelet_complaint_)
       log_.info("pod-resources API unavailable",
-                {{"reason", answer.error().text}, {"id", id_text(ErrorId::pod_resources)}});
-    kubelet_complaint_ = answer.error().text;
+                {{"reason", error.text}, {"id", id_text(ErrorId::pod_resources)}});
+    kubelet_complaint_ = error.text;
     return;
   }
   kubelet_complaint_.clear();
-  departures_.answered(asked_at_);
-  const bool changed = use_changed(options_.config.now(), in_use_ ? &*in_use_ : nullptr, *answer);
-  in_use_ = *std::move(answer);
-  if (changed) rescan_at_ = {};
-  const DevicesInUse devices = with_devices_of_units(*in_use_, published_);
-  if (options_.tidy && scanned_at_ && asked_at_ >= *scanned_at_) options_.tidy(there_, devices);
-  remark_unread_specs(devices);
-  find_orphans(steady_clock::now());
-}
-
-void Daemon::remark_unread_specs(const DevicesInUse& devices) {
-  if (options_.places.cdi_dir.empty()) return;
-  const auto used = [&](const std::string& id) {
-    return std::any_of(devices.resources.begin(), devices.resources.end(),
-                       [&](const auto& resource) { return resource.second.contains(id); });
-  };
-  std::vector<std::string> remarks;
-  for (const std::string& name : find_unread_specs(options_.places.cdi_dir, used))
-    remarks.push_back(unread_spec_text(name));
-  remark("CDI", remarks);
+  advertised_.answered(*std::move(answer->in_use), answer->asked, now);
+  if (options_.care_for_specs)
+    remark({"CDI", options_.care_for_specs(advertised_.devices_in_use(),
+                                           advertised_.answer_is_newer_than_list() ? &there_ : nullptr)});
+  find_orphans(now);
 }
 
 void Daemon::find_orphans(Time now) {
   const Attachments attachments(options_.cni_state_dir);
   auto owners =
       options_.cni_state_dir.empty() ? Result<AttachedDevices>(AttachedDevices()) : attachments.owners();
+  Remark unreadable{"attachments", {}};
+  if (!owners)
+    unreadable.texts.push_back("cannot read which devices are attached: " + owners.error().text_with_id());
+  remark(unreadable);
   // Devices that are in another namespace are orphaned whether or not there are records.
-  remark("attachments",
-         owners ? std::vector<std::string>()
-                : std::vector{"cannot read which devices are attached: " + owners.error().text_with_id()});
-  // What cannot be read now is as it was: an orphan does not become none.
-  if (owners) attached_ = *std::move(owners);
-  const auto found = find_orphaned(published_, *in_use_, attached_);
-  std::erase_if(orphaned_, [&](const auto& one) { return !found.contains(one.first); });
-  std::set<std::string> lasting;
-  std::vector<std::string> remarks;
-  for (const auto& [id, what] : found) {
-    const Time since = orphaned_.try_emplace(id, now).first->second;
-    if (now < since + options_.orphaned_after) {
-      ask_at_ = std::min(ask_at_, since + options_.orphaned_after);
-      continue;
-    }
-    lasting.insert(id);
-    const auto owner = attached_.find(id);
-    remarks.push_back(orphan_text(
-        id + " " + what, owner == attached_.end() ? "" : describe_owner(attachments, owner->second)));
+  const bool more = advertised_.find_orphans(
+      owners ? std::optional(*std::move(owners)) : std::optional<AttachedDevices>(), now);
+  Remark orphaned{"orphaned", {}};
+  for (const auto& [id, what] : advertised_.orphans()) {
+    const auto owner = advertised_.attached().find(id);
+    orphaned.texts.push_back(orphan_text(id + " " + what, owner == advertised_.attached().end()
+                                                              ? ""
+                                                              : describe_owner(attachments, owner->second)));
   }
-  remark("orphaned", remarks);
+  remark(orphaned);
   // A sweep would leave alone again what it has left alone.
-  if (!std::includes(swept_.begin(), swept_.end(), lasting.begin(), lasting.end())) sweep();
-  swept_ = std::move(lasting);
+  if (more) sweep();
 }
 
 void Daemon::sweep() {
   if (options_.sweep_program.empty() || sweep_) return;
   auto run = SweepRun::start(options_.sweep_program);
-  if (!run) return remark("sweep", {"cannot release orphaned attachments: " + run.error().text_with_id()});
-  remark("sweep", {});
+  if (!run) return remark({"sweep", {"cannot release orphaned attachments: " + run.error().text_with_id()}});
+  remark({"sweep", {}});
   sweep_.emplace(*std::move(run));
 }
 
@@ -343,30 +267,29 @@ void Daemon::finish_sweep() {
   }
 }
 
-Time Daemon::next_rescan() const {
-  const auto seconds = options_.config.now().rescan_seconds;
-  if (!seconds) {
-    const bool covered = options_.events != nullptr &&
-                         options_.events->covers_all(options_.own_netns_is_host) &&
-                         (!infiniband_ports_ || options_.events->covers_ports());
-    return steady_clock::now() + (covered ? options_.quiet_interval : options_.rescan_interval);
-  }
-  return *seconds == 0 ? Time::max() : steady_clock::now() + std::chrono::seconds{*seconds};
+Daemon::Time Daemon::next_rescan(Time now) const {
+  if (const auto seconds = options_.config.now().rescan_seconds)
+    return *seconds == 0 ? Time::max() : now + std::chrono::seconds{*seconds};
+  const bool covered = options_.events != nullptr &&
+                       options_.events->covers_all(options_.own_netns_is_host) &&
+                       (!advertised_.rest().infiniband_ports || options_.events->covers_ports());
+  return now + (covered ? options_.quiet_interval : options_.rescan_interval);
 }
 
-void Daemon::remark(const char* topic, const std::vector<std::string>& now, LogLevel level) {
-  remarks_.set(topic, now, steady_clock::now(), level, log_);
+void Daemon::remark(const Remark& remark) {
+  remarks_.set(remark.topic, remark.texts, steady_clock::now(), remark.level, log_);
 }
 
 // Each turn of the loop, so it is also the heartbeat.
 void Daemon::publish_status() const {
   if (options_.status == nullptr) return;
-  options_.status->publish({.scanned = scanned_at_.has_value(),
-                            .scan_failure = scan_failure_,
-                            .resources = resources_.status(),
-                            .left_out = left_out_,
-                            .unread = unread_,
-                            .orphaned = swept_.size(),
+  const auto& failure = advertised_.failure();
+  options_.status->publish({.scanned = advertised_.has_list(),
+                            .scan_failure = failure ? failure->reason : std::string(),
+                            .resources = publishers_.status(),
+                            .left_out = advertised_.rest().left_out,
+                            .unread = advertised_.rest().unread,
+                            .orphaned = advertised_.orphans().size(),
                             .skipped = options_.config.now().skipped});
   options_.status->answer();
 }
@@ -387,10 +310,8 @@ bool Daemon::read_signals() {
   return true;
 }
 
-bool Daemon::read_inbox(Time now) {
-  Inbox::Content content = inbox_->take();
-  for (const auto& [name, attempt, result] : content.results) resources_.result(name, attempt, result, now);
-  if (content.in_use) take_answer(*std::move(content.in_use));
+bool Daemon::read_inbox() {
+  const Inbox::Content content = inbox_->take();
   if (content.rescan) rescan_at_ = {};
   return !content.stop;
 }

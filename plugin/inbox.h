@@ -1,33 +1,20 @@
 // Inbox: what other threads post for the owner thread of the daemon, and the eventfd(2) that wakes it up.
 #pragma once
 
-#include "common/result.h"
 #include "common/unique_fd.h"
-#include "plugin/kubelet/kubelet.h"
-#include "plugin/match/devices_in_use.h"
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace vfrail::plugin {
 
 // Shared with callbacks, which can outlive the daemon by a moment.
 class Inbox {
  public:
-  struct MatchResult {
-    std::string resource;
-    uint64_t attempt = 0;
-    RegistrationResult result;
-  };
   struct Content {
-    std::vector<MatchResult> results;
-    std::optional<Result<DevicesInUse>> in_use;
     bool stop = false;
     bool rescan = false;
   };

@@ -18,6 +18,7 @@
 #include "plugin/inventory/inventory.h"
 #include "plugin/inventory/unclean_facts.h"
 #include "plugin/kubelet/kubelet.h"
+#include "plugin/kubelet/kubelet_publisher.h"
 #include "plugin/last_resort.h"
 #include "plugin/link_up.h"
 #include "plugin/match/pools.h"
@@ -248,14 +249,20 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   Counters counters;
   LiveStatus status;
   const auto monitoring = TRY(start_monitoring(options, setup, counters, status, log));
-  const Daemon::Options::Tidy tidy = [&](const std::set<std::string>& there, const DevicesInUse& in_use) {
-    for (const std::string& name :
-         remove_specs_of_gone_devices(places.cdi_dir, {there, in_use, sys, places.run_dir}))
-      log.info("a CDI spec is removed, its device is gone and no container has it", {{"file", name}});
+  const auto care_for_specs = [&](const DevicesInUse& in_use, const std::set<std::string>* there) {
+    if (there != nullptr) {
+      for (const std::string& name :
+           remove_specs_of_gone_devices(places.cdi_dir, {*there, in_use, sys, places.run_dir}))
+        log.info("a CDI spec is removed, its device is gone and no container has it", {{"file", name}});
+    }
+    return unread_spec_texts(places.cdi_dir, in_use);
   };
-  Daemon daemon({.kubelet_root = options.kubelet_root,
-                 .registration = setup.registration,
-                 .places = places,
+  KubeletPublisher kubelet({.kubelet_root = options.kubelet_root,
+                            .registration = setup.registration,
+                            .places = places,
+                            .counters = &counters},
+                           log);
+  Daemon daemon({.publishers = {&kubelet},
                  .rescan_interval = options.rescan_interval.value_or(kRescanInterval),
                  .quiet_interval = options.rescan_interval.value_or(kQuietInterval),
                  .own_netns_is_host = kernel != nullptr,
@@ -265,7 +272,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                      [&](const Config& config) {
                        return read_pools(sys, kernel.get(), options.cni_state_dir, config, links);
                      },
-                 .tidy = use_cdi ? tidy : Daemon::Options::Tidy(),
+                 .care_for_specs = use_cdi ? care_for_specs : Daemon::Options::CareForSpecs(),
                  .config = setup.config,
                  .events = &events,
                  .on_stop = [] { end_within(kMostEndTime); },

@@ -42,5 +42,7 @@ std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder,
 // created without its nodes, or is not created yet.
 std::vector<std::string> find_unread_specs(const std::string& folder,
                                            const std::function<bool(const std::string& device_id)>& in_use);
+// A sentence for each of them, with the remedy.
+std::vector<std::string> unread_spec_texts(const std::string& folder, const DevicesInUse& in_use);
 
 }  // namespace vfrail::plugin

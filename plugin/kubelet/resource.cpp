@@ -52,7 +52,7 @@ Resource::Resource(PublishedPool first, Options options, Log& log)
                log),
       endpoint_(service_, options_.memory) {}
 
-std::optional<Time> Resource::reconcile(Time now, bool kubelet_is_there) {
+std::optional<Time> Resource::run_due(Time now, bool kubelet_is_there) {
   if (leave_by_) return leave(now);
   if (const auto later = keep_open(now)) return later;
   if (displaced_) return std::nullopt;
@@ -70,7 +70,7 @@ bool Resource::publish(PublishedPool next) {
             {{"resource", name()}});
   call_.reset();
   registered_ = false;
-  // The plugin watcher notices a new socket only; reconcile() creates it.
+  // The plugin watcher notices a new socket only; run_due() creates it.
   if (options_.registration == Registration::watcher) endpoint_.close(kReopenTimeout);
   return changed;
 }

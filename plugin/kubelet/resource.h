@@ -1,5 +1,5 @@
 // Resource: the life of one resource with kubelet: its services, its socket, and the registration, each
-// restored when it is lost. Belongs to the owner thread, which calls reconcile(); nothing here waits.
+// restored when it is lost. Belongs to the owner thread, which calls run_due(); nothing here waits.
 #pragma once
 
 #include "common/log.h"
@@ -45,7 +45,7 @@ class Resource {
     std::shared_ptr<grpc::ResourceQuota> memory;  // for the calls of all resources
     // Called on gRPC threads: posts a call of result() to the owner thread. `attempt` is to be passed on.
     std::function<void(uint64_t attempt, RegistrationResult)> on_registration;
-    // Called on a gRPC thread: a stream has ended, reconcile() may have something to do.
+    // Called on a gRPC thread: a stream has ended, run_due() may have something to do.
     std::function<void()> on_stream_end = {};
     // How long a kubelet that has registered us may be without a stream. It opens one at once.
     std::chrono::milliseconds stream_patience{3000};
@@ -56,14 +56,14 @@ class Resource {
 
   // Does what is due: creates a lost socket again, registers. Returns when it is due again if nothing
   // happens.
-  std::optional<Time> reconcile(Time now, bool kubelet_is_there);
+  std::optional<Time> run_due(Time now, bool kubelet_is_there);
   // Another kubelet serves the registration socket; with legacy registration it knows nothing of us.
   void kubelet_restarted();
   void result(uint64_t attempt, const RegistrationResult& result, Time now);
   // True if the list changed. Revokes a retirement. What a registration contains only makes it register
   // again.
   bool publish(PublishedPool next);
-  // The resource is no longer configured: kubelet gets a list without devices, then reconcile() closes the
+  // The resource is no longer configured: kubelet gets a list without devices, then run_due() closes the
   // socket, and is_retired().
   void retire(Time now);
   bool is_retiring() const { return leave_by_.has_value(); }

@@ -157,7 +157,7 @@ bool Resources::add(const PublishedPool& pool) {
   return true;
 }
 
-Time Resources::reconcile(Time now) {
+Time Resources::run_due(Time now) {
   const FileIdentity kubelet = identify(kubelet_socket(options_.kubelet_root));
   if (kubelet != kubelet_ && kubelet.exists()) {
     if (kubelet_seen_) log_.info("kubelet has restarted");
@@ -167,7 +167,7 @@ Time Resources::reconcile(Time now) {
   kubelet_ = kubelet;
   Time next = Time::max();
   for (const auto& [name, resource] : resources_) {
-    next = std::min(next, resource->reconcile(now, kubelet_.exists()).value_or(Time::max()));
+    next = std::min(next, resource->run_due(now, kubelet_.exists()).value_or(Time::max()));
   }
   std::erase_if(resources_, [](const auto& one) { return one.second->is_retired(); });
   return next;

@@ -30,7 +30,7 @@ class Resources {
     std::chrono::milliseconds stream_patience{3000};
     std::chrono::milliseconds return_patience{0};  // see Service::Options
     // Both are called on gRPC threads: the first posts a call of result() to the owner thread, the second
-    // one of reconcile().
+    // one of run_due().
     std::function<void(const std::string& resource, uint64_t attempt, RegistrationResult)> on_registration;
     std::function<void()> on_stream_end;
   };
@@ -41,7 +41,7 @@ class Resources {
   // removed. Returns whether any list has changed.
   bool follow(const std::vector<PublishedPool>& pools, Time now);
   // Does what is due; returns when it is due again if nothing happens.
-  Time reconcile(Time now);
+  Time run_due(Time now);
   void result(const std::string& resource, uint64_t attempt, const RegistrationResult& result, Time now);
   std::vector<ResourceStatus> status() const;
   // Only our own sockets are removed; device-info files and AllocatedNodes belong to pods that run on.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 namespace vfrail::plugin {
@@ -18,12 +19,17 @@ struct PodContainer {
   auto operator<=>(const PodContainer&) const = default;
 };
 
+// What a resource is called that is none: the devices of a ResourceClaim, whichever driver has prepared them.
+inline constexpr std::string_view kClaim = "claim ";  // and "NAMESPACE/NAME"
+inline bool is_claim(std::string_view resource) { return resource.starts_with(kClaim); }
+
 struct DevicesInUse {
   // Device id -> who has it. Of a shared pool the ids are those of its units.
   using Devices = std::map<std::string, PodContainer>;
 
   std::chrono::steady_clock::time_point taken{};
-  std::map<std::string, Devices> resources;  // "nvidia.com/hostdev" -> its devices in use
+  // "nvidia.com/hostdev" -> its devices in use; "claim default/nics" -> those of that ResourceClaim
+  std::map<std::string, Devices> resources;
 
   // Null if nobody has it.
   const PodContainer* find(const std::string& resource, const std::string& device) const {

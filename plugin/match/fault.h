@@ -31,6 +31,8 @@ struct Fault {
   std::string text = {};  // "its port is DOWN, Polling: check its cable and switch"
 
   bool empty() const { return code == FaultCode::none; }
+  // Because of the container that has it, by kubelet's answer: no port is the reason.
+  bool is_by_container() const { return code == FaultCode::gone || code == FaultCode::not_selected; }
   bool operator==(const Fault&) const = default;
 };
 

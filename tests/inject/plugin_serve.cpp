@@ -3,6 +3,7 @@
 #include "plugin/allocate/cdi_folder.h"
 #include "plugin/daemon.h"
 #include "plugin/inventory/inventory.h"
+#include "plugin/kubelet/kubelet_publisher.h"
 #include "tests/inject/plugin_faults.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
@@ -113,12 +114,15 @@ class Site {
         kubelet_(node_.path("k"), [this](const std::string& event) { note(event); }),
         config_((prepare(), open_config(node_.path("config/config.json")))),
         sys_(node_.root()),
-        daemon_({.kubelet_root = node_.path("k"),
-                 .registration = Registration::watcher,
-                 .places = places(),
+        publisher_({.kubelet_root = node_.path("k"),
+                    .registration = Registration::watcher,
+                    .places = places(),
+                    .counters = &counters_},
+                   log_),
+        daemon_({.publishers = {&publisher_},
                  .rescan_interval = std::chrono::hours{1},
                  .read_pools = [this](const Config& config) { return read_pools(config); },
-                 .tidy = cause == Cause::tidy ? tidy() : Daemon::Options::Tidy(),
+                 .care_for_specs = cause == Cause::tidy ? care_for_specs() : Daemon::Options::CareForSpecs(),
                  .config = config_,
                  .counters = &counters_,
                  .status = &status_},
@@ -163,9 +167,11 @@ class Site {
     if (cause_ == Cause::tidy) out.cdi_dir = node_.cdi_dir();
     return out;
   }
-  Daemon::Options::Tidy tidy() {
-    return [this](const std::set<std::string>& there, const DevicesInUse& in_use) {
-      (void)remove_specs_of_gone_devices(node_.cdi_dir(), {there, in_use, sys_, node_.run_dir()});
+  Daemon::Options::CareForSpecs care_for_specs() {
+    return [this](const DevicesInUse& in_use, const std::set<std::string>* there) {
+      if (there != nullptr)
+        (void)remove_specs_of_gone_devices(node_.cdi_dir(), {*there, in_use, sys_, node_.run_dir()});
+      return std::vector<std::string>();
     };
   }
   void prepare() {
@@ -336,6 +342,7 @@ class Site {
   Counters counters_;
   LiveStatus status_;
   Log log_;
+  KubeletPublisher publisher_;
   Daemon daemon_;
 };
 

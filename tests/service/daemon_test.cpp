@@ -2,6 +2,7 @@
 
 #include "common/node/attachments.h"
 #include "common/unique_fd.h"
+#include "plugin/kubelet/kubelet_publisher.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
@@ -36,17 +37,18 @@ class Running {
           const std::string& log = "/dev/null")
       : pools_(std::move(first)),
         config_(any_config(folder.path("config.json"))),
-        daemon_({.kubelet_root = folder.path(),
-                 .registration = registration,
-                 .places = {.sys = SysRoot(folder.path()),
-                            .device_info_dir = folder.path("di"),
-                            .run_dir = folder.path("run")},
+        kubelet_({.kubelet_root = folder.path(),
+                  .registration = registration,
+                  .places = {.sys = SysRoot(folder.path()),
+                             .device_info_dir = folder.path("di"),
+                             .run_dir = folder.path("run")},
+                  .stream_patience = milliseconds{50}},
+                 log_),
+        daemon_({.publishers = {&kubelet_},
+                 .times = {.ask_while_waiting = milliseconds{100}, .orphaned_after = milliseconds{1}},
                  .rescan_interval = std::chrono::hours{1},
-                 .stream_patience = milliseconds{50},
                  .cni_state_dir = folder.path("cni"),
                  .sweep_program = folder.path("sweep"),
-                 .orphaned_after = milliseconds{1},
-                 .ask_while_waiting = milliseconds{100},
                  .read_pools = [this](const Config&) { return read_pools(); },
                  .config = config_,
                  .status = &status_},
@@ -109,6 +111,7 @@ class Running {
   Log log_;
   LiveStatus status_;
   ConfigSource config_;
+  KubeletPublisher kubelet_;
   Daemon daemon_;
   std::thread thread_;
 };
@@ -313,8 +316,7 @@ TEST_CASE("in the host's network namespace events take the place of frequent sca
     ++scans;
     return Pools();
   };
-  Daemon daemon({.kubelet_root = folder.path(),
-                 .places = {.sys = SysRoot(folder.path()), .device_info_dir = "", .run_dir = ""},
+  Daemon daemon({.publishers = {},
                  .rescan_interval = milliseconds{10},
                  .quiet_interval = std::chrono::hours{1},
                  .own_netns_is_host = is_host,

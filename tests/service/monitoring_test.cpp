@@ -1,5 +1,6 @@
 // /metrics, /healthz and /readyz of a daemon, asked over a real socket, with the test kubelet at its side.
 #include "plugin/daemon.h"
+#include "plugin/kubelet/kubelet_publisher.h"
 #include "plugin/metrics/monitoring_server.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/http_client.h"
@@ -33,6 +34,11 @@ class Plugin {
       : node_(node),
         pools_{node.pool()},
         config_(any_config(node.path("config.json"))),
+        kubelet_({.kubelet_root = node.path("k"),
+                  .registration = Registration::legacy,
+                  .places = node.places(),
+                  .counters = &counters_},
+                 log_),
         daemon_(options(), log_),
         address_(listen_at(node)) {
     log_.set_level(LogLevel::error);
@@ -98,9 +104,7 @@ class Plugin {
     return *parse_listen_address("unix:" + node.path("metrics.sock"));
   }
   Daemon::Options options() {
-    return {.kubelet_root = node_.path("k"),
-            .registration = Registration::legacy,
-            .places = node_.places(),
+    return {.publishers = {&kubelet_},
             .rescan_interval = std::chrono::hours{1},
             .read_pools = [this](const Config&) { return read_pools(); },
             .config = config_,
@@ -134,6 +138,7 @@ class Plugin {
   Log log_;
   Counters counters_;
   LiveStatus status_;
+  KubeletPublisher kubelet_;
   Daemon daemon_;
   const ListenAddress address_;
   std::unique_ptr<MonitoringServer> server_;

@@ -67,6 +67,35 @@ TEST_CASE("ids without end of other plugins hide none of ours, and too many of o
   CHECK_FALSE(read_devices_in_use(answer, {"aliyun.com/gpu-mem"}));
 }
 
+TEST_CASE("devices of claims are in use, by whichever names their drivers give them") {
+  v1::ListPodResourcesResponse answer;
+  v1::PodResources& pod = *answer.add_pod_resources();
+  pod.set_namespace_("ml");
+  pod.set_name("train-0");
+  v1::ContainerResources& container = *pod.add_containers();
+  container.set_name("main");
+  v1::DynamicResource& claim = *container.add_dynamic_resources();
+  claim.set_claim_namespace("ml");
+  claim.set_claim_name("nics");
+  const auto add = [&](const std::string& device, const std::string& cdi) {
+    v1::ClaimResource& resource = *claim.add_claim_resources();
+    resource.set_device_name(device);
+    if (!cdi.empty()) resource.add_cdi_devices()->set_name(cdi);
+  };
+  add("0000-03-02-1", "");
+  add("pci-0000-03-02-2", "");
+  add("", "vendor.example/vf=8f1e-0000-03-02-3");
+  add("", "vendor.example/vf=0000:03:02.4");
+  add("gpu-0", "nvidia.com/gpu=GPU-1");
+  add("0000-03-02-x", "short");
+  const auto read = read_devices_in_use(answer, {});
+  REQUIRE(read);
+  REQUIRE(read->count("claim ml/nics") == 4);
+  for (const char* id : {"0000:03:02.1", "0000:03:02.2", "0000:03:02.3", "0000:03:02.4"})
+    CHECK(read->find("claim ml/nics", id)->pod == "train-0");
+  CHECK(read_devices_in_use(answer, {kHostdev})->resources.empty());
+}
+
 TEST_CASE("a kubelet that is not there, refuses, or hangs is an error with a text") {
   const TempDir folder;
   const auto none = list_pod_resources(request_to(folder));

@@ -153,13 +153,13 @@ TEST_CASE("a resource that never had a device is served if it is to be registere
                       log);
   const Time now = std::chrono::steady_clock::now();
   resources.follow({empty}, now);
-  resources.reconcile(now);
+  resources.run_due(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")) == served);
   resources.follow({make_pool({"0000:03:02.1"})}, now);
-  resources.reconcile(now);
+  resources.run_due(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
   resources.follow({empty}, now);
-  resources.reconcile(now);
+  resources.run_due(now);
   CHECK(fs::exists(folder.path("plugins_registry/nvidia.com_hostdev.sock")));
 }
 
@@ -183,7 +183,7 @@ struct Followed {
     const size_t before = read_text(file).size();
     const Time now = std::chrono::steady_clock::now();
     resources.follow({pools.begin(), pools.end()}, now);
-    resources.reconcile(now);
+    resources.run_due(now);
     return read_text(file).substr(before);
   }
   Resources resources;

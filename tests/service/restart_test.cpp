@@ -4,6 +4,7 @@
 #include "plugin/config/formats/source.h"
 #include "plugin/daemon.h"
 #include "plugin/inventory/inventory.h"
+#include "plugin/kubelet/kubelet_publisher.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/program.h"
 #include "tests/service/support.h"
@@ -39,11 +40,13 @@ class InProcess {
   InProcess(const IgbNode& node, Registration way)
       : sys_(node.root()),
         config_(open_config(node.path("config.json"))),
-        daemon_({.kubelet_root = node.path("k"),
-                 .registration = way,
-                 .places = node.places(),
+        kubelet_({.kubelet_root = node.path("k"),
+                  .registration = way,
+                  .places = node.places(),
+                  .stream_patience = milliseconds{150}},
+                 log_),
+        daemon_({.publishers = {&kubelet_},
                  .rescan_interval = std::chrono::hours{1},
-                 .stream_patience = milliseconds{150},
                  .read_pools = [this](const Config& config) { return read_pools(config); },
                  .config = config_},
                 log_) {
@@ -63,6 +66,7 @@ class InProcess {
   const SysRoot sys_;
   Log log_;
   ConfigSource config_;
+  KubeletPublisher kubelet_;
   Daemon daemon_;
   std::thread thread_;
 };

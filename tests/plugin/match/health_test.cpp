@@ -1,7 +1,7 @@
 #include "plugin/match/health.h"
 
+#include "plugin/advertise/debounce.h"
 #include "plugin/config/formats/parse_config.h"
-#include "plugin/match/debounce.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/places.h"
 
@@ -235,6 +235,16 @@ TEST_CASE("a device that is seen for the first time has its present health, and 
   Flapping device;
   CHECK(device.print_result("down", 0) == "down");
   CHECK(device.print_result("no carrier", 100) == "no carrier");
+}
+
+TEST_CASE("that a container has a device counts at once: another one could get it meanwhile") {
+  Debounce debounce;
+  std::vector<Pool> pools(1);
+  PoolDevice& device = pools[0].devices.emplace_back();
+  CHECK_FALSE(debounce.settle(pools, after(0)));
+  device.fault = {FaultCode::not_selected, "allocated to a container as intel.com/hostdev"};
+  CHECK_FALSE(debounce.settle(pools, after(100)));
+  CHECK_FALSE(device.fault.empty());
 }
 
 TEST_CASE(

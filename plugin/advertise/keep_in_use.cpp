@@ -1,14 +1,15 @@
-#include "plugin/match/reconcile.h"
+#include "plugin/advertise/keep_in_use.h"
 
 #include "common/ids.h"
 #include "common/text.h"
-#include "plugin/match/device_places.h"
+#include "plugin/advertise/device_places.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -57,51 +58,44 @@ std::optional<PoolDevice> reclaim(const std::string& id, const ResourceConfig& r
   return make_device(resource, resource.selectors.front(), places.take(*place));
 }
 
-// Those that containers have, each by its own id. Not those of shared pools, which no container has for
-// itself.
-std::set<std::string> devices_of(const DevicesInUse& in_use, const std::vector<PublishedPool>& pools) {
-  std::vector<PublishedPool> own;
-  std::copy_if(pools.begin(), pools.end(), std::back_inserter(own),
-               [](const PublishedPool& pool) { return !shares(pool->config); });
-  std::set<std::string> out;
-  for (const auto& [resource, devices] : with_devices_of_units(in_use, own).resources) {
-    for (const auto& [id, container] : devices) out.insert(id);
-  }
-  return out;
-}
-
 bool is_configured(const std::vector<Pool>& pools, const std::string& resource) {
   return std::any_of(pools.begin(), pools.end(),
                      [&](const Pool& pool) { return pool.resource() == resource; });
 }
 
-// A container has it under a name that no pool has: the resource was renamed, or is another plugin's.
+// Why another resource does not offer a device that a container has: the configuration has given it to that
+// resource since, or the one that the container has it of was renamed, is another plugin's, or is a claim.
+Fault withheld(const std::vector<Pool>& pools, const std::string& resource) {
+  if (is_claim(resource)) return {FaultCode::not_selected, "allocated to a container by " + resource};
+  return {FaultCode::not_selected, "allocated to a container as " + resource +
+                                       (is_configured(pools, resource) ? "" : ", which is not configured")};
+}
+
 void withhold_from_others(std::vector<Pool>& pools, const DevicesInUse& in_use) {
-  std::unordered_map<std::string, std::string> elsewhere;  // id -> the resource
+  std::unordered_map<std::string_view, std::string_view> used_as;  // id -> the resource
   for (const auto& [resource, devices] : in_use.resources) {
-    if (is_configured(pools, resource)) continue;
-    for (const auto& [id, container] : devices) elsewhere.emplace(id, resource);
+    for (const auto& [id, container] : devices) used_as.emplace(id, resource);
   }
-  if (elsewhere.empty()) return;
   for (Pool& pool : pools) {
     if (shares(pool.config)) continue;  // no container has it for itself
+    const std::string here = pool.resource();
     for (PoolDevice& device : pool.devices) {
-      const auto at = elsewhere.find(device.id());
-      if (at == elsewhere.end() || !device.fault.empty()) continue;
-      if (in_use.find(pool.resource(), device.id()) != nullptr) continue;
-      device.fault = {FaultCode::not_selected,
-                      "allocated to a container as " + at->second + ", which is not configured"};
+      if (!device.fault.empty()) continue;
+      const auto at = used_as.find(device.id());
+      if (at == used_as.end() || in_use.find(here, device.id()) != nullptr) continue;
+      device.fault = withheld(pools, std::string(at->second));
     }
   }
 }
 
 // Of resources that are not configured, the devices that could be in a pool.
-std::set<std::pair<std::string, std::string>> used_elsewhere(const Config& config, const DevicesInUse* all) {
+std::set<std::pair<std::string, std::string>> used_elsewhere(const std::vector<PublishedPool>& pools,
+                                                             const DevicesInUse* all) {
   std::set<std::pair<std::string, std::string>> out;
   if (all == nullptr) return out;
   for (const auto& [resource, devices] : all->resources) {
-    const auto is_it = [&name = resource](const ResourceConfig& one) { return one.resource() == name; };
-    if (std::any_of(config.resources.begin(), config.resources.end(), is_it)) continue;
+    const auto is_it = [&name = resource](const PublishedPool& one) { return one->resource() == name; };
+    if (std::any_of(pools.begin(), pools.end(), is_it)) continue;
     for (const auto& [id, container] : devices) {
       if (PciAddress::parse(id)) out.emplace(resource, id);
     }
@@ -144,57 +138,24 @@ void keep_in_use(Pools& pools, const DevicesInUse& in_use) {
 }
 
 bool waits_for_containers(const std::vector<PublishedPool>& pools) {
-  const auto waits = [](const PoolDevice& device) {
-    return !device.fault.empty() &&
-           (device.fault.code == FaultCode::gone || device.fault.code == FaultCode::not_selected);
-  };
+  const auto waits = [](const PoolDevice& device) { return device.fault.is_by_container(); };
   return std::any_of(pools.begin(), pools.end(), [&](const PublishedPool& pool) {
     return std::any_of(pool->devices.begin(), pool->devices.end(), waits);
   });
 }
 
-bool use_changed(const Config& config, const DevicesInUse* before, const DevicesInUse& now) {
+bool use_changed(const std::vector<PublishedPool>& pools, const DevicesInUse* before,
+                 const DevicesInUse& now) {
   const DevicesInUse::Devices none;
   const auto of = [&](const DevicesInUse* all, const std::string& resource) -> const DevicesInUse::Devices& {
     if (all == nullptr) return none;
     const auto at = all->resources.find(resource);
     return at == all->resources.end() ? none : at->second;
   };
-  const bool ours = std::any_of(
-      config.resources.begin(), config.resources.end(),
-      [&](const ResourceConfig& one) { return of(before, one.resource()) != of(&now, one.resource()); });
-  return ours || used_elsewhere(config, before) != used_elsewhere(config, &now);
-}
-
-DevicesInUse with_devices_of_units(DevicesInUse in_use, const std::vector<PublishedPool>& pools) {
-  for (const PublishedPool& pool : pools) {
-    const auto used = in_use.resources.find(pool->resource());
-    if (pool->config.unit == UnitKind::device || used == in_use.resources.end()) continue;
-    const DevicesInUse::Devices units = used->second;
-    for (const auto& [id, container] : units) {
-      const Unit* unit = pool.find_unit(id);
-      if (unit == nullptr) continue;
-      for (const PoolDevice* device : unit->devices) used->second.emplace(device->id(), container);
-    }
-  }
-  return in_use;
-}
-
-std::map<std::string, std::string> find_orphaned(const std::vector<PublishedPool>& pools,
-                                                 const DevicesInUse& in_use,
-                                                 const AttachedDevices& attached) {
-  const std::set<std::string> used = devices_of(in_use, pools);
-  std::map<std::string, std::string> out;
-  for (const auto& pool : pools) {
-    if (shares(pool->config)) continue;
-    for (const PoolDevice& device : pool->devices) {
-      const std::string id = device.id();
-      if (used.contains(id)) continue;
-      if (attached.contains(id)) out[id] = "has the record of an attachment";
-      if (device.facts.away()) out[id] = "is in another network namespace";
-    }
-  }
-  return out;
+  const bool ours = std::any_of(pools.begin(), pools.end(), [&](const PublishedPool& one) {
+    return of(before, one->resource()) != of(&now, one->resource());
+  });
+  return ours || used_elsewhere(pools, before) != used_elsewhere(pools, &now);
 }
 
 }  // namespace vfrail::plugin

@@ -1,4 +1,4 @@
-#include "plugin/match/debounce.h"
+#include "plugin/advertise/debounce.h"
 
 #include <algorithm>
 
@@ -24,8 +24,9 @@ std::optional<Debounce::Time> Debounce::settle(std::vector<Pool>& pools, Time no
 }
 
 std::optional<Debounce::Time> Debounce::settle_fault(PoolDevice& device, Reported& reported, Time now) const {
-  // Another reason for being unhealthy is not a change for kubelet, and the newest is shown.
-  if (device.fault.empty() == reported.fault.empty()) {
+  // Another reason for being unhealthy is not a change for kubelet, and the newest is shown. What a container
+  // has counts at once: another one could get it meanwhile.
+  if (device.fault.empty() == reported.fault.empty() || device.fault.is_by_container()) {
     reported.fault = device.fault;
     reported.differs_since.reset();
     return std::nullopt;

@@ -1,5 +1,6 @@
-#include "plugin/match/reconcile.h"
+#include "plugin/advertise/keep_in_use.h"
 
+#include "plugin/advertise/orphans.h"
 #include "plugin/config/formats/parse_config.h"
 #include "tests/plugin/tree.h"
 
@@ -75,17 +76,23 @@ TEST_CASE("a device that a container has of a resource that was renamed is not o
   CHECK(fault_of(pools, "0000:21:10.2").empty());
 }
 
+TEST_CASE("a device that a container has by a claim is offered to no other") {
+  Pools pools = pools_of(Tree("igb_node"), kHostdev);
+  keep_in_use(pools, in_use({"0000:21:10.0"}, "claim default/nics"));
+  CHECK(fault_of(pools, "0000:21:10.0") == "allocated to a container by claim default/nics");
+}
+
 TEST_CASE(
     "the use of PCI devices by resources that are not configured is followed, that of other devices is not") {
-  const auto config =
-      parse_config("{\"resourceList\":[" + std::string(kHostdev) + "]}", {"c.json", "intel.com", true});
-  REQUIRE(config);
+  std::vector<PublishedPool> pools;
+  for (Pool& pool : pools_of(Tree("igb_node"), kHostdev).pools)
+    pools.push_back(PublishedPool(std::move(pool)));
   const DevicesInUse none;
   const DevicesInUse renamed = in_use({"0000:21:10.0"}, "intel.com/old");
-  CHECK(use_changed(*config, &none, renamed));
-  CHECK(use_changed(*config, &renamed, none));
-  CHECK_FALSE(use_changed(*config, &renamed, renamed));
-  CHECK_FALSE(use_changed(*config, &none, in_use({"GPU-1"}, "nvidia.com/gpu")));
+  CHECK(use_changed(pools, &none, renamed));
+  CHECK(use_changed(pools, &renamed, none));
+  CHECK_FALSE(use_changed(pools, &renamed, renamed));
+  CHECK_FALSE(use_changed(pools, &none, in_use({"GPU-1"}, "nvidia.com/gpu")));
 }
 
 TEST_CASE("a device in use that is left out has the reason") {
@@ -97,11 +104,11 @@ TEST_CASE("a device in use that is left out has the reason") {
 }
 
 TEST_CASE(
-    "a device in use that the configuration gives to another resource is in both lists, healthy in one") {
+    "a device in use that the configuration gives to another resource is in both lists, healthy in none") {
   Pools pools = pools_of(Tree("igb_node"),
                          R"({"resourceName":"new","selectors":{"numaNodes":[0]}},)" + std::string(kHostdev));
   keep_in_use(pools, in_use({"0000:21:10.0"}));
-  CHECK(fault_of(pools, "0000:21:10.0", 0).empty());
+  CHECK(fault_of(pools, "0000:21:10.0", 0) == "allocated to a container as intel.com/hostdev");
   CHECK(fault_of(pools, "0000:21:10.0", 1) == "intel.com/new selects it since the configuration has changed");
 }
 

@@ -25,7 +25,8 @@ class Departures {
   using Time = std::chrono::steady_clock::time_point;
 
   // How long a move can take. 0.6 s were seen; other pods' moves on the node go first.
-  explicit Departures(std::chrono::milliseconds move = std::chrono::milliseconds{5000}) : move_(move) {}
+  static constexpr std::chrono::milliseconds kMove{5000};
+  explicit Departures(std::chrono::milliseconds move = kMove) : move_(move) {}
 
   // Puts the devices that `published` has and `pools` lacks back into the pools. `in_use`: kubelet's last
   // answer, null if there was none. A device that is in another pool now leaves at once, unless a part of it

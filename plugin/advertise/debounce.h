@@ -18,11 +18,12 @@ class Debounce {
   using Time = std::chrono::steady_clock::time_point;
 
   // How long a change has to hold.
-  explicit Debounce(std::chrono::milliseconds hold = std::chrono::milliseconds{2000}) : hold_(hold) {}
+  static constexpr std::chrono::milliseconds kHold{2000};
+  explicit Debounce(std::chrono::milliseconds hold = kHold) : hold_(hold) {}
 
-  // Replaces faults that are too new, or gone too recently, by what was advertised before, and a number of
-  // RDMA nodes that fell too recently by the one before. A device that is seen for the first time has its
-  // present ones. Returns when to read again, if something is not yet settled.
+  // Replaces faults of ports and devices that are too new, or gone too recently, by what was advertised
+  // before, and a number of RDMA nodes that fell too recently by the one before. A device that is seen for
+  // the first time has its present ones. Returns when to read again, if something is not yet settled.
   std::optional<Time> settle(std::vector<Pool>& pools, Time now);
 
  private:

@@ -1,6 +1,6 @@
-#include "plugin/match/departures.h"
+#include "plugin/advertise/departures.h"
 
-#include "plugin/match/device_places.h"
+#include "plugin/advertise/device_places.h"
 #include "plugin/match/health.h"
 
 #include <algorithm>
@@ -11,10 +11,6 @@ namespace vfrail::plugin {
 namespace {
 
 bool is_partly_away(const PoolDevice* device) { return device != nullptr && device->facts.partly_away(); }
-
-bool is_kept_as_missing(const PoolDevice& device) {
-  return device.fault.code == FaultCode::gone || device.fault.code == FaultCode::not_selected;
-}
 
 // As it was allocated, with the facts of now.
 PoolDevice take_back(const PoolDevice& before, const DevicePlaces::Place& from,
@@ -81,7 +77,7 @@ void Departures::hold(Pools& found, const std::vector<PublishedPool>& published,
       if (shares(pool->config)) continue;  // no container has it for itself
       const auto* at = here.find(id);
       const bool elsewhere = at != nullptr && at->pool != &*pool && is_partly_away(here.device(*at)) &&
-                             !is_kept_as_missing(device) &&
+                             !device.fault.is_by_container() &&
                              (in_use == nullptr || in_use->find(at->pool->resource(), id) == nullptr);
       if (at != nullptr && !elsewhere) continue;
       const std::pair key{before->resource(), id};

@@ -1,5 +1,5 @@
-// plugin/match/departures.h: a device that a scan does not see is not yet one that is gone.
-#include "plugin/match/departures.h"
+// plugin/advertise/departures.h: a device that a scan does not see is not yet one that is gone.
+#include "plugin/advertise/departures.h"
 
 #include <catch2/catch.hpp>
 

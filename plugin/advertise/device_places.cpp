@@ -1,4 +1,4 @@
-#include "plugin/match/device_places.h"
+#include "plugin/advertise/device_places.h"
 
 #include <utility>
 
