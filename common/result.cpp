@@ -50,6 +50,7 @@ ErrorId generic_id(Errc code) {
     case Errc::wrong_netns:
       return ErrorId::netns_gone;
     case Errc::busy:
+    case Errc::not_yet:
       return ErrorId::busy;
     case Errc::denied:
       return ErrorId::permission_denied;

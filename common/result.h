@@ -27,6 +27,7 @@ enum class Errc : uint8_t {
   exists,       // the name or object is already there
   wrong_netns,  // a path that should lead to a pod's network namespace does not
   busy,         // someone else has it; a retry later can help
+  not_yet,      // it is on its way: the same call a moment later succeeds, or knows more
   denied,       // not enough rights
   unsupported,  // the kernel, driver or this version cannot do it
   timeout,      // a deadline passed

@@ -265,6 +265,7 @@ uint16_t cni_code(const Error& error, CniCode invalid) {
     case Errc::unsupported:
       return static_cast<uint16_t>(CniCode::unsupported_field);
     case Errc::busy:
+    case Errc::not_yet:
     case Errc::timeout:
       return static_cast<uint16_t>(CniCode::try_again_later);
     case Errc::protocol:

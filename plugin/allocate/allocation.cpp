@@ -188,14 +188,14 @@ bool misses_nodes(const PoolDevice& device, const NodeFacts& node) {
 Result<> check_device(const PoolDevice& device, const NodeFacts& node, std::set<std::string>& ids) {
   if (!ids.insert(device.id()).second) return refusal(Errc::invalid, device, "is in the request twice");
   if (device.rdma && device.facts.rdma.empty()) {
-    return refusal(Errc::busy, device,
+    return refusal(Errc::not_yet, device,
                    "its RDMA device is not in the host's RDMA namespace: it is still in a pod's, and the "
                    "kernel brings "
                    "it back when that pod is gone; try again")
         .with_id(ErrorId::device_not_in_host);
   }
   if (device.rdma && misses_nodes(device, node)) {
-    return refusal(Errc::busy, device,
+    return refusal(Errc::not_yet, device,
                    "its RDMA device has just returned to the host, or its driver is starting, and the kernel "
                    "has not made all of its device nodes yet: " +
                        std::to_string(device.facts.visible_rdma_nodes()) + " are there; try again")

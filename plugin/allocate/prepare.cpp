@@ -9,6 +9,7 @@
 #include "plugin/allocate/allocation.h"
 #include "plugin/allocate/cdi.h"
 #include "plugin/allocate/cdi_folder.h"
+#include "plugin/allocate/prepared_record.h"
 #include "plugin/inventory/node_devices.h"
 
 #include <algorithm>
@@ -100,26 +101,84 @@ Result<std::vector<PoolDevice>> read_devices(const Pool& pool, const std::vector
   return out;
 }
 
-Result<std::vector<Allocation>> compute(const PublishedPool& pool,
-                                        const std::vector<std::vector<std::string>>& containers,
-                                        const AllocatePlaces& places) {
+// What a container gets of one pool.
+struct Part {
+  PublishedPool pool;
+  std::vector<std::string> units;
+  Allocation allocation;
+};
+using Container = std::vector<Part>;
+
+// What a request asks for, to refuse what it asks for twice.
+struct Asked {
+  std::set<std::pair<std::string, std::string>> units;  // resource and id
+  std::set<std::string> devices;                        // of exclusive pools
+};
+
+Result<> check_twice(const Pool& pool, const Allocation& allocation, Asked& asked) {
+  if (shares(pool.config)) return {};
+  for (const auto& [device, edits] : allocation.edits_of) {
+    if (!asked.devices.insert(device).second)
+      return Error{Errc::invalid, 0, pool.resource() + ": device '" + device + "' is requested twice"};
+  }
+  return {};
+}
+
+Result<Part> compute_part(const UnitsOfPool& wanted, const AllocatePlaces& places, Asked& asked) {
+  const PublishedPool& pool = wanted.pool;
+  const std::string resource = pool->resource();
+  if (pool->config.memlock && places.cdi_dir.empty())
+    return Error{
+        Errc::invalid, 0,
+        "memlock of " + resource +
+            " needs CDI, whose specs carry its hook: start vfrail with --use-cdi, or remove the key"};
+  if (wanted.units.empty())
+    return Error{Errc::invalid, 0, resource + ": the request of a container has no device"};
+  std::vector<const Unit*> units;
+  for (const std::string& id : wanted.units) {
+    if (!asked.units.emplace(resource, id).second)
+      return Error{Errc::invalid, 0, resource + ": device '" + id + "' is requested twice"};
+    units.push_back(pool.find_unit(id));
+    if (units.back() == nullptr)
+      return Error{Errc::not_found, 0, resource + ": device '" + id + "' is not in the pool",
+                   ErrorId::not_advertised};
+  }
   const NodeFacts node = TRY(read_node(places, pool->config));
-  std::set<std::string> asked;
-  std::vector<Allocation> out;
-  for (const std::vector<std::string>& ids : containers) {
-    if (ids.empty())
-      return Error{Errc::invalid, 0, pool->resource() + ": the request of a container has no device"};
-    std::vector<const Unit*> wanted;
-    for (const std::string& id : ids) {
-      if (!asked.insert(id).second)
-        return Error{Errc::invalid, 0, pool->resource() + ": device '" + id + "' is requested twice"};
-      wanted.push_back(pool.find_unit(id));
-      if (wanted.back() == nullptr)
-        return Error{Errc::not_found, 0, pool->resource() + ": device '" + id + "' is not in the pool",
-                     ErrorId::not_advertised};
-    }
-    const auto devices = TRY(read_devices(*pool, wanted, places.sys));
-    out.push_back(TRY(allocate(*pool, devices, node), "work out what the container gets"));
+  const auto devices = TRY(read_devices(*pool, units, places.sys));
+  Part out{pool, wanted.units, TRY(allocate(*pool, devices, node), "work out what the container gets")};
+  TRY(check_twice(*pool, out.allocation, asked));
+  if (!places.cdi_dir.empty()) use_cdi(pool->config, places.cni_dir, out.allocation);
+  return out;
+}
+
+Result<std::vector<Container>> compute(const std::vector<ContainerUnits>& containers,
+                                       const AllocatePlaces& places) {
+  Asked asked;
+  std::vector<Container> out;
+  for (const ContainerUnits& wanted : containers) {
+    Container& container = out.emplace_back();
+    for (const UnitsOfPool& one : wanted) container.push_back(TRY(compute_part(one, places, asked)));
+  }
+  return out;
+}
+
+std::string spec_path(const CdiSpec& spec, const AllocatePlaces& places) {
+  return places.cdi_dir + "/" + spec.file_name();
+}
+
+std::string info_path(const DeviceInfoFile& file, const AllocatePlaces& places) {
+  return places.device_info_dir + "/" + file.name;
+}
+
+// For vfrail-cni, to which Multus names the unit and not its devices.
+Result<std::vector<AllocatedUnit>> bundles_of(const Part& part) {
+  std::vector<AllocatedUnit> out;
+  if (part.pool->config.unit != UnitKind::bundle) return out;
+  for (const std::string& id : part.units) {
+    AllocatedUnit unit{id, part.pool->resource(), {}};
+    for (const PoolDevice* device : part.pool.find_unit(id)->devices)
+      unit.devices.push_back(TRY(DeviceId::parse(device->id()), id));
+    out.push_back(std::move(unit));
   }
   return out;
 }
@@ -148,6 +207,18 @@ Result<> make_pod_files(const Allocation& allocation, const AllocatePlaces& plac
   return {};
 }
 
+// All that it can; the first failure.
+Result<> remove_files(const PreparedFiles& files, const AllocatePlaces& places) {
+  Result<> out;
+  const auto note = [&](Result<> removed) {
+    if (out && !removed) out = std::move(removed);
+  };
+  for (const std::string& path : files.paths) note(remove_file(path));
+  for (const DeviceId& id : files.allocated_nodes) note(remove_allocated_nodes(places.run_dir, id));
+  for (const AllocatedUnit& unit : files.units) note(remove_allocated_unit(places.run_dir, unit));
+  return out;
+}
+
 // Files of this request, removed again unless all of them could be written. Older files of a device belong to
 // a pod that is gone, or kubelet would not allocate it again.
 class Written {
@@ -155,15 +226,11 @@ class Written {
   explicit Written(const AllocatePlaces& places) : places_(places) {}
   Written(const Written&) = delete;
   Written& operator=(const Written&) = delete;
-  ~Written() {
-    for (const std::string& path : files_) (void)remove_file(path);
-    for (const DeviceId& id : allocated_nodes_) (void)remove_allocated_nodes(places_.run_dir, id);
-    for (const AllocatedUnit& unit : units_) (void)remove_allocated_unit(places_.run_dir, unit);
-  }
+  ~Written() { (void)remove_files(written_, places_); }
 
   Result<> write(const AllocatedUnit& unit) {
     TRY(write_allocated_unit(places_.run_dir, unit), "record the devices of " + unit.unit);
-    units_.push_back(unit);
+    written_.units.push_back(unit);
     return {};
   }
 
@@ -171,89 +238,162 @@ class Written {
     for (const auto& [device, spec] : allocation.specs)
       TRY(with_id(ErrorId::cdi_spec, write_spec(spec)), "write the CDI spec of " + device);
     for (const DeviceInfoFile& file : allocation.files) {
-      std::string path = places_.device_info_dir + "/" + file.name;
+      std::string path = info_path(file, places_);
       TRY(write_file(path, file.content, 0444, Durability::renamed), "write device information");
-      files_.push_back(std::move(path));
+      written_.paths.push_back(std::move(path));
     }
     for (const auto& [device, nodes] : allocation.allocated_nodes) {
       DeviceId id = TRY(DeviceId::parse(device), "record the allocated nodes");
       const auto spec = allocation.specs.find(device);
       const AllocatedNodes allocated{
-          nodes, spec == allocation.specs.end() ? std::string() : spec_path(spec->second)};
+          nodes, spec == allocation.specs.end() ? std::string() : spec_path(spec->second, places_)};
       TRY(write_allocated_nodes(places_.run_dir, id, allocated),
           "record the allocated nodes of device " + device);
-      allocated_nodes_.push_back(std::move(id));
+      written_.allocated_nodes.push_back(std::move(id));
     }
     return {};
   }
 
-  void keep() {
-    files_.clear();
-    allocated_nodes_.clear();
-    units_.clear();
-  }
+  void keep() { written_ = {}; }
 
  private:
-  std::string spec_path(const CdiSpec& spec) const { return places_.cdi_dir + "/" + spec.file_name(); }
-
   // An existing one may be in use, by other pods of a shared pool: its replacement is equivalent. So may
   // one that cannot be found out about.
   Result<> write_spec(const CdiSpec& spec) {
-    const bool was_there = ::access(spec_path(spec).c_str(), F_OK) == 0 || errno != ENOENT;
+    const std::string path = spec_path(spec, places_);
+    const bool was_there = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
     TRY(put_cdi_spec(places_.cdi_dir, spec));
-    if (!was_there) files_.push_back(spec_path(spec));
+    if (!was_there) written_.paths.push_back(path);
     return {};
   }
 
   const AllocatePlaces& places_;
-  std::vector<std::string> files_;
-  std::vector<DeviceId> allocated_nodes_;
-  std::vector<AllocatedUnit> units_;
+  PreparedFiles written_;
 };
 
-// For vfrail-cni, to which Multus names the unit and not its devices.
-Result<> write_bundles(const PublishedPool& pool, const std::vector<std::vector<std::string>>& containers,
-                       Written& written) {
-  if (pool->config.unit != UnitKind::bundle) return {};
-  for (const std::vector<std::string>& ids : containers) {
-    for (const std::string& id : ids) {
-      AllocatedUnit unit{id, pool->resource(), {}};
-      for (const PoolDevice* device : pool.find_unit(id)->devices)
-        unit.devices.push_back(TRY(DeviceId::parse(device->id()), id));
-      TRY(written.write(unit));
+Result<> write_part(const Part& part, const AllocatePlaces& places, Written& written) {
+  if (!part.allocation.files.empty())
+    TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
+  if (part.pool->config.pod_files.any())
+    TRY(with_id(ErrorId::pod_files, make_pod_files(part.allocation, places)),
+        "make the default files of pods");
+  TRY(written.write(part.allocation));
+  for (const AllocatedUnit& unit : TRY(bundles_of(part))) TRY(written.write(unit));
+  return {};
+}
+
+// Adds what `out` does not have. Of two mounts at one place the first stays: vfrail-cni writes the same files
+// into the folders of all devices of a pod.
+void add_edits(const ContainerEdits& more, ContainerEdits& out) {
+  out.env.insert(more.env.begin(), more.env.end());
+  for (const DeviceNode& node : more.nodes) {
+    if (std::find(out.nodes.begin(), out.nodes.end(), node) == out.nodes.end()) out.nodes.push_back(node);
+  }
+  for (const Mount& mount : more.mounts) {
+    const auto is_there = [&](const Mount& one) { return one.container_path == mount.container_path; };
+    if (std::none_of(out.mounts.begin(), out.mounts.end(), is_there)) out.mounts.push_back(mount);
+  }
+  out.hooks.insert(out.hooks.end(), more.hooks.begin(), more.hooks.end());
+  out.cdi_devices.insert(out.cdi_devices.end(), more.cdi_devices.begin(), more.cdi_devices.end());
+}
+
+Result<std::vector<ContainerEdits>> write_all(const std::vector<Container>& containers,
+                                              const AllocatePlaces& places) {
+  Written written(places);
+  std::vector<ContainerEdits> out;
+  for (const Container& container : containers) {
+    ContainerEdits& edits = out.emplace_back();
+    for (const Part& part : container) {
+      TRY(write_part(part, places, written));
+      add_edits(part.allocation.edits, edits);
     }
   }
-  return {};
+  written.keep();
+  return out;
+}
+
+// What will be written, so that the record can name it before.
+Result<PreparedFiles> files_of(const std::vector<Container>& containers, const AllocatePlaces& places) {
+  PreparedFiles out;
+  for (const Container& container : containers) {
+    for (const Part& part : container) {
+      for (const DeviceInfoFile& file : part.allocation.files) out.paths.push_back(info_path(file, places));
+      // Those of a shared pool are in use by others as well.
+      if (!shares(part.pool->config)) {
+        for (const auto& [device, spec] : part.allocation.specs) out.paths.push_back(spec_path(spec, places));
+      }
+      for (const auto& [device, nodes] : part.allocation.allocated_nodes)
+        out.allocated_nodes.push_back(TRY(DeviceId::parse(device)));
+      for (AllocatedUnit& unit : TRY(bundles_of(part))) out.units.push_back(std::move(unit));
+    }
+  }
+  return out;
+}
+
+std::vector<std::vector<AskedUnits>> names_of(const std::vector<ContainerUnits>& containers) {
+  std::vector<std::vector<AskedUnits>> out;
+  for (const ContainerUnits& container : containers) {
+    auto& asked = out.emplace_back();
+    for (const UnitsOfPool& one : container) asked.push_back({one.pool->resource(), one.units});
+  }
+  return out;
+}
+
+template <class Item>
+void keep_missing_in(const std::vector<Item>& others, std::vector<Item>& items) {
+  std::erase_if(
+      items, [&](const Item& item) { return std::find(others.begin(), others.end(), item) != others.end(); });
 }
 
 }  // namespace
 
+Result<std::vector<ContainerEdits>> prepare(const std::vector<ContainerUnits>& containers,
+                                            const AllocatePlaces& places) {
+  return write_all(TRY(compute(containers, places)), places);
+}
+
 Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places) {
-  if (pool->config.memlock && places.cdi_dir.empty())
-    return Error{
-        Errc::invalid, 0,
-        "memlock of " + pool->resource() +
-            " needs CDI, whose specs carry its hook: start vfrail with --use-cdi, or remove the key"};
-  auto allocations = TRY(compute(pool, containers, places));
-  for (Allocation& allocation : allocations) {
-    if (!places.cdi_dir.empty()) use_cdi(pool->config, places.cni_dir, allocation);
+  std::vector<ContainerUnits> all;
+  for (const std::vector<std::string>& units : containers) all.push_back({{pool, units}});
+  return prepare(all, places);
+}
+
+Result<std::vector<ContainerEdits>> prepare_for(const std::string& owner,
+                                                const std::vector<ContainerUnits>& containers,
+                                                const AllocatePlaces& places) {
+  PreparedRecord record{.owner = owner, .asked = names_of(containers), .files = {}};
+  auto known = TRY(read_prepared(places.run_dir, owner), "read what was prepared for " + owner);
+  if (known && known->asked != record.asked)
+    return Error{Errc::busy, 0,
+                 "other devices are prepared for " + owner + "; they have to be released first"};
+  if (known && known->edits) return *std::move(known->edits);
+  const auto parts = TRY(compute(containers, places));
+  record.files = TRY(files_of(parts, places));
+  TRY(write_prepared(places.run_dir, record), "record what is prepared for " + owner);
+  auto edits = write_all(parts, places);
+  if (edits) {
+    record.edits = *edits;
+    if (const auto saved = write_prepared(places.run_dir, record); !saved) edits = saved.error();
   }
-  const bool has_files = std::any_of(allocations.begin(), allocations.end(),
-                                     [](const Allocation& allocation) { return !allocation.files.empty(); });
-  if (has_files) TRY(make_public_folder(places.device_info_dir), "make the device-info folder");
-  Written written(places);
-  for (const Allocation& allocation : allocations) {
-    if (pool->config.pod_files.any())
-      TRY(with_id(ErrorId::pod_files, make_pod_files(allocation, places)), "make the default files of pods");
-    TRY(written.write(allocation));
+  if (edits) return edits;
+  const auto released = release(owner, places);
+  return std::move(edits.error()).and_also(released ? "" : released.error().text);
+}
+
+Result<> release(const std::string& owner, const AllocatePlaces& places) {
+  auto record = TRY(read_prepared(places.run_dir, owner), "read what was prepared for " + owner);
+  if (!record) return {};
+  for (const std::string& other : TRY(list_prepared(places.run_dir))) {
+    const auto theirs = other == owner ? std::nullopt : TRY(read_prepared(places.run_dir, other));
+    if (!theirs) continue;
+    keep_missing_in(theirs->files.paths, record->files.paths);
+    keep_missing_in(theirs->files.allocated_nodes, record->files.allocated_nodes);
+    keep_missing_in(theirs->files.units, record->files.units);
   }
-  TRY(write_bundles(pool, containers, written));
-  written.keep();
-  std::vector<ContainerEdits> out;
-  for (Allocation& allocation : allocations) out.push_back(std::move(allocation.edits));
-  return out;
+  TRY(remove_files(record->files, places), "remove what was prepared for " + owner);
+  return remove_prepared(places.run_dir, owner);
 }
 
 }  // namespace vfrail::plugin

@@ -7,7 +7,6 @@
 #include "proto/pluginregistration_v1.grpc.pb.h"
 
 #include <exception>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -77,6 +76,7 @@ grpc::Status to_status(const Error& error) {
       case Errc::exists:
         return grpc::StatusCode::ALREADY_EXISTS;
       case Errc::busy:
+      case Errc::not_yet:
         return grpc::StatusCode::UNAVAILABLE;
       case Errc::denied:
         return grpc::StatusCode::PERMISSION_DENIED;
@@ -115,16 +115,22 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
   ServerUnaryReactor* Allocate(CallbackServerContext* context, const v1beta1::AllocateRequest* request,
                                v1beta1::AllocateResponse* response) override {
     const auto began = Counters::start();
-    return AllocateCall::begin(*context, service_.patience_, [=, this, waits = false](bool last) mutable {
-      const auto status = allocate(*request, last, *response);
-      if (!status && !std::exchange(waits, true))
-        service_.log_.info("waiting for a device to return from another pod",
-                           {{"resource", service_.resource_}, {"devices", joined(ids_of(*request))}});
-      if (status && service_.options_.counters != nullptr)
-        service_.options_.counters->allocated(service_.resource_,
-                                              status->ok() ? Outcome::ok : Outcome::failed, began);
-      return status;
-    });
+    return AllocateCall::begin(
+        *context, service_.patience_,
+        {.prepare = [=, this] { return prepare(*request); },
+         .on_wait =
+             [=, this] {
+               service_.log_.info("waiting for a device to return from another pod",
+                                  {{"resource", service_.resource_}, {"devices", joined(ids_of(*request))}});
+             },
+         .answer =
+             [=, this](ReturnWait::Prepared prepared) {
+               const grpc::Status status = answer(*request, std::move(prepared), *response);
+               if (service_.options_.counters != nullptr)
+                 service_.options_.counters->allocated(service_.resource_,
+                                                       status.ok() ? Outcome::ok : Outcome::failed, began);
+               return status;
+             }});
   }
 
   ServerUnaryReactor* GetPreferredAllocation(CallbackServerContext* context,
@@ -168,35 +174,31 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
                          {"devices", joined({ids})}});
   }
 
-  // No value: a device has not returned to the host yet, and this is not the last try.
-  std::optional<grpc::Status> allocate(const v1beta1::AllocateRequest& request, bool last,
-                                       v1beta1::AllocateResponse& response) {
-    // The boundary to gRPC: an exception (bad_alloc) must not end the plugin of the whole node.
-    std::vector<std::vector<std::string>> containers;
+  // The boundary to gRPC: an exception (bad_alloc) must not end the plugin of the whole node.
+  ReturnWait::Prepared prepare(const v1beta1::AllocateRequest& request) {
     try {
-      containers = ids_of(request);
-      const auto pool = service_.pool();
-      const auto prepared = plugin::prepare(pool, containers, service_.options_.places);
-      const auto answered = prepared ? fill(pool->config, *prepared, response) : Result<>(prepared.error());
-      if (!answered && !last && answered.error().specific == ErrorId::device_not_in_host) return std::nullopt;
-      if (!answered) {
-        service_.log_.error("allocate refused", {{"resource", service_.resource_},
-                                                 {"devices", joined(containers)},
-                                                 {"reason", answered.error().text},
-                                                 {"id", answered.error().id_text()}});
-        return to_status(answered.error());
-      }
-      service_.log_.info("allocated", {{"resource", service_.resource_},
-                                       {"devices", joined(containers)},
-                                       {"nodes", joined_nodes(*prepared)}});
-      return grpc::Status::OK;
+      return plugin::prepare(service_.pool(), ids_of(request), service_.options_.places);
     } catch (const std::exception& failure) {
-      service_.log_.error("Allocate failed", {{"resource", service_.resource_},
-                                              {"devices", joined(containers)},
-                                              {"reason", failure.what()},
-                                              {"id", id_text(ErrorId::system_call)}});
-      return grpc::Status(grpc::StatusCode::INTERNAL, failure.what());
+      return Error{Errc::system, 0, failure.what()};
     }
+  }
+
+  grpc::Status answer(const v1beta1::AllocateRequest& request, ReturnWait::Prepared prepared,
+                      v1beta1::AllocateResponse& response) {
+    const std::string devices = joined(ids_of(request));
+    const auto filled =
+        prepared ? fill(service_.pool()->config, *prepared, response) : Result<>(prepared.error());
+    if (!filled) {
+      service_.log_.error("allocate refused", {{"resource", service_.resource_},
+                                               {"devices", devices},
+                                               {"reason", filled.error().text},
+                                               {"id", filled.error().id_text()}});
+      return to_status(filled.error());
+    }
+    service_.log_.info(
+        "allocated",
+        {{"resource", service_.resource_}, {"devices", devices}, {"nodes", joined_nodes(*prepared)}});
+    return grpc::Status::OK;
   }
 
   plugin::Service& service_;  // "Service" alone is the generated base class here

@@ -339,14 +339,6 @@ TEST_CASE("Allocate waits for a device to return from the pod before") {
 }
 
 TEST_CASE("after a wait in vain an Allocate is refused, and the next ones without waiting") {
-  ReturnPatience patience(std::chrono::seconds{10});
-  const ReturnPatience::Time begin{std::chrono::hours{1}};
-  CHECK(patience.end(begin) == begin + std::chrono::seconds{10});
-  patience.waited_in_vain(begin + std::chrono::seconds{10});
-  CHECK_FALSE(patience.end(begin + std::chrono::seconds{11}));
-  const auto later = begin + std::chrono::seconds{70};
-  CHECK(patience.end(later) == later + std::chrono::seconds{10});
-
   Served served(make_pool({}), milliseconds{1});
   REQUIRE(served.log.open_file(served.node.path("log")));
   served.service.publish(served.node.pool());
@@ -367,6 +359,7 @@ TEST_CASE("after a wait in vain an Allocate is refused, and the next ones withou
 TEST_CASE("every kind of error has its gRPC code") {
   const auto code = [](Errc errc) { return to_status(Error{errc, 0, "why"}).error_code(); };
   CHECK(code(Errc::busy) == grpc::StatusCode::UNAVAILABLE);
+  CHECK(code(Errc::not_yet) == grpc::StatusCode::UNAVAILABLE);
   CHECK(code(Errc::unsupported) == grpc::StatusCode::FAILED_PRECONDITION);
   CHECK(code(Errc::denied) == grpc::StatusCode::PERMISSION_DENIED);
   CHECK(code(Errc::timeout) == grpc::StatusCode::DEADLINE_EXCEEDED);

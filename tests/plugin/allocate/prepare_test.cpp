@@ -5,12 +5,14 @@
 #include "common/container/cdi_spec.h"
 #include "common/files.h"
 #include "plugin/allocate/cdi_folder.h"
+#include "plugin/allocate/prepared_record.h"
 #include "plugin/config/formats/parse_config.h"
 #include "plugin/match/pools.h"
 #include "tests/plugin/tree.h"
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -235,4 +237,127 @@ TEST_CASE("a device whose RDMA nodes the kernel is just making is not allocated 
     node.tree.remove("sys/class/infiniband_verbs");
     CHECK(prepare(node.pool(), {{"0000:21:10.0"}}, node.places));
   }
+}
+
+namespace {
+
+constexpr const char* kTwoPools =
+    R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "left", "selectors": {"pciAddresses": ["0000:21:10.0", "0000:21:10.2"]}},
+                         {"resourcePrefix": "nvidia.com", "resourceName": "right", "selectors": {"isRdma": true}}]})";
+
+struct ClaimNode : PrepareNode {
+  std::vector<PublishedPool> pools() const {
+    const auto config = parse_config(kTwoPools, {});
+    REQUIRE(config);
+    std::vector<PublishedPool> out;
+    for (Pool& one : match(*config, tree.scan()).pools) out.push_back(PublishedPool(std::move(one)));
+    return out;
+  }
+  std::vector<ContainerUnits> both(const std::string& left = "0000:21:10.0") const {
+    const auto all = pools();
+    return {{{all[0], {left}}, {all[1], {"0000:41:10.0"}}}};
+  }
+  std::set<std::string> files() const {
+    std::set<std::string> out;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+      if (entry.is_regular_file()) out.insert(entry.path().string());
+    }
+    return out;
+  }
+};
+
+const std::string kClaim1 = "2f0c8f1e-5b7d-4c0e-9b1a-0d3c8c0f7a11";
+
+}  // namespace
+
+TEST_CASE("a container gets devices of several resources by one preparation") {
+  const ClaimNode node;
+  const auto edits = prepare(node.both(), node.places);
+  REQUIRE(edits);
+  REQUIRE(edits->size() == 1);
+  CHECK(edits->front().cdi_devices ==
+        Texts{"nvidia.com/net-pci=0000:21:10.0", "nvidia.com/net-pci=0000:41:10.0"});
+  CHECK(edits->front().env.at("PCIDEVICE_NVIDIA_COM_LEFT") == "0000:21:10.0");
+  CHECK(edits->front().env.at("PCIDEVICE_NVIDIA_COM_RIGHT") == "0000:41:10.0");
+}
+
+TEST_CASE("what is prepared for an owner is the same again, also when its device is in the pod") {
+  ClaimNode node;
+  const auto first = prepare_for(kClaim1, node.both(), node.places);
+  REQUIRE(first);
+  const auto files = node.files();
+  CHECK(files.size() > 4);
+  const auto asked = node.both();
+  node.tree.move_to_pod("0000:21:10.0");
+  const auto again = prepare_for(kClaim1, asked, node.places);
+  REQUIRE(again);
+  CHECK(*again == *first);
+  CHECK(node.files() == files);
+  const auto other = prepare_for(kClaim1, node.both("0000:21:10.2"), node.places);
+  REQUIRE_FALSE(other);
+  CHECK(other.error().code == Errc::busy);
+}
+
+TEST_CASE("a release removes all that was prepared for its owner, and nothing else") {
+  const ClaimNode node;
+  REQUIRE(prepare({{{node.pools()[1], {"0000:41:10.2"}}}}, node.places));
+  const auto before = node.files();
+  REQUIRE(prepare_for(kClaim1, node.both(), node.places));
+  CHECK(node.files() != before);
+  REQUIRE(release(kClaim1, node.places));
+  CHECK(node.files() == before);
+  CHECK(release(kClaim1, node.places));
+  CHECK(release("never-seen", node.places));
+  CHECK_FALSE(release("../../etc", node.places));
+}
+
+TEST_CASE("a prepare that was killed is prepared anew, or released") {
+  const ClaimNode node;
+  const auto before = node.files();
+  REQUIRE(prepare_for(kClaim1, node.both(), node.places));
+  auto record = read_prepared(node.places.run_dir, kClaim1);
+  REQUIRE(record);
+  REQUIRE(*record);
+  const auto all = node.files();
+  const ContainerEdits edits = (*record)->edits->front();
+  (*record)->edits.reset();
+  REQUIRE(write_prepared(node.places.run_dir, **record));
+  std::filesystem::remove((*record)->files.paths.back());
+  SECTION("anew") {
+    const auto again = prepare_for(kClaim1, node.both(), node.places);
+    REQUIRE(again);
+    CHECK(again->front() == edits);
+    CHECK(node.files() == all);
+    REQUIRE(release(kClaim1, node.places));
+  }
+  SECTION("released") { REQUIRE(release(kClaim1, node.places)); }
+  CHECK(node.files() == before);
+}
+
+TEST_CASE("a prepare that fails leaves no record and no file") {
+  ClaimNode node;
+  const auto before = node.files();
+  node.tree.remove("sys/bus/pci/devices/0000:41:10.0/infiniband");
+  const auto asked = node.both();
+  const auto failed =
+      prepare_for(kClaim1, {{{node.pools()[0], {"0000:21:10.0"}}, {node.pools()[0], {"none"}}}}, node.places);
+  REQUIRE_FALSE(failed);
+  CHECK(node.files() == before);
+  SECTION("nor does one that cannot be written") {
+    node.places.device_info_dir = "/proc/none";
+    const auto refused = prepare_for(kClaim1, {{{node.pools()[0], {"0000:21:10.0"}}}}, node.places);
+    REQUIRE_FALSE(refused);
+    CHECK(node.files() == before);
+  }
+}
+
+TEST_CASE("one device by two resources of one request is refused") {
+  const ClaimNode node;
+  const auto pools = node.pools();
+  Pool same = *pools[0];
+  same.config.name = "same";
+  const auto refused = prepare(
+      {{{pools[0], {"0000:21:10.0"}}}, {{PublishedPool(std::move(same)), {"0000:21:10.0"}}}}, node.places);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text == "nvidia.com/same: device '0000:21:10.0' is requested twice");
 }
