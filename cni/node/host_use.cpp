@@ -1,48 +1,68 @@
 #include "cni/node/host_use.h"
 
 #include "common/node/device_folder.h"
+#include "common/node/host_use.h"
 
 #include <algorithm>
+#include <map>
 
 namespace vfrail::cni {
 
 namespace {
 
-struct Stacked {
+struct Above {
   Link link;
-  bool own;  // it would move with the device or end: not a master, nor above one
+  std::vector<std::string> uppers;
 };
 
+bool contains(const std::vector<Above>& all, int index) {
+  return std::any_of(all.begin(), all.end(), [&](const Above& one) { return one.link.index == index; });
+}
+
 // The device's interface, and all of the host's above it, each once.
-Result<std::vector<Stacked>> find_stacked(const SysRoot& sys, Kernel& host, const Link& link,
-                                          const std::vector<Link>& uppers) {
-  std::vector<Stacked> out{{link, true}};
+Result<std::vector<Above>> read_above(const SysRoot& sys, Kernel& host, const Link& link,
+                                      const std::vector<Link>& uppers) {
+  std::vector<Above> out{{link, {}}};
   for (size_t i = 0; i < out.size(); ++i) {
-    const Stacked below = out[i];
-    std::vector<Link> above = i == 0 ? uppers : TRY(find_uppers(sys, host, below.link.name));
-    for (Link& upper : above) {
-      const bool known = std::any_of(out.begin(), out.end(),
-                                     [&](const Stacked& one) { return one.link.index == upper.index; });
-      if (!known) out.push_back({std::move(upper), below.own && upper.index != below.link.master});
+    const Link below = out[i].link;
+    std::vector<Link> found = i == 0 ? uppers : TRY(find_uppers(sys, host, below.name));
+    for (Link& upper : found) {
+      out[i].uppers.push_back(upper.name);
+      if (!contains(out, upper.index)) out.push_back({std::move(upper), {}});
     }
+    // One that has become a member since its uppers were listed.
+    if (below.master == 0 || contains(out, below.master)) continue;
+    auto master = TRY(host.find_link(below.master), "find the master of " + below.name);
+    if (master) out.push_back({*std::move(master), {}});  // none: it has been freed since
   }
   return out;
 }
 
-std::string subject(const Link& one, const Link& link) {
-  return one.index == link.index ? link.name : one.name + ", which stands on " + link.name + ",";
+HostLinks describe(const std::vector<Above>& above) {
+  std::map<int, std::string> names;
+  for (const Above& one : above) names[one.link.index] = one.link.name;
+  HostLinks out;
+  for (const Above& one : above) {
+    const auto master = names.find(one.link.master);
+    out[one.link.name] = {.kind = one.link.kind,
+                          .master = master == names.end() ? std::string() : master->second,
+                          .uppers = one.uppers};
+  }
+  return out;
 }
 
-// A VRF is a master, too, and does not own its interfaces: it is a choice of a routing table.
-Result<std::string> find_membership(Kernel& host, const Link& link, const std::vector<Stacked>& stacked) {
-  for (const Stacked& one : stacked) {
-    if (!one.own || one.link.master == 0) continue;
-    const auto master = TRY(host.find_link(one.link.master), "find the master of " + one.link.name);
-    if (!master || master->kind == "vrf") continue;  // none: it has been freed since
-    return subject(one.link, link) + " is a member of " + master->name +
-           (master->kind.empty() ? "" : ", a " + master->kind);
+Result<> read_default_routes(Kernel& host, const std::vector<Above>& above, HostLinks& out) {
+  for (const auto& [link, uppers] : above) {
+    if (!link.up()) continue;
+    const auto routes = TRY(host.routes(link.index), "find a default route over " + link.name);
+    std::vector<std::string>& names = out[link.name].default_routes;
+    for (const Route& route : routes) {
+      if (route.destination.prefix != 0) continue;
+      std::string name = name_default_route(route.destination.v6(), route.table);
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    }
   }
-  return std::string();
+  return {};
 }
 
 // The PF's interface is the handle on its VFs: addresses, VLANs and rates are set there.
@@ -52,12 +72,6 @@ Result<std::string> find_vfs(const SysRoot& sys, const Device& device) {
   if (count == 0) return std::string();
   return device.key() + " is the PF of " + std::to_string(count) +
          " VFs, which the host could not configure without it";
-}
-
-Result<bool> has_default_route(Kernel& host, const Link& link) {
-  const auto routes = TRY(host.routes(link.index), "find a default route over " + link.name);
-  return std::any_of(routes.begin(), routes.end(),
-                     [](const Route& route) { return route.destination.prefix == 0; });
 }
 
 }  // namespace
@@ -71,16 +85,15 @@ Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const st
   return out;
 }
 
-Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
+Result<std::string> read_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
                                   const std::vector<Link>& uppers) {
-  const auto stacked = TRY(find_stacked(sys, host, link, uppers));
-  if (auto membership = TRY(find_membership(host, link, stacked)); !membership.empty()) return membership;
+  const auto above = TRY(read_above(sys, host, link, uppers));
+  HostLinks links = describe(above);
+  if (const auto uses = find_host_use({link.name}, links); !uses.empty()) return uses.front().what;
   if (auto vfs = TRY(find_vfs(sys, device)); !vfs.empty()) return vfs;
-  for (const Stacked& one : stacked) {
-    if (one.link.up() && TRY(has_default_route(host, one.link)))
-      return subject(one.link, link) + " carries a default route of the host";
-  }
-  return std::string();
+  TRY(read_default_routes(host, above, links));
+  const auto uses = find_host_use({link.name}, links);
+  return uses.empty() ? std::string() : uses.front().what;
 }
 
 std::string find_downed_pf(const SysRoot& sys, const DeviceId& id) {

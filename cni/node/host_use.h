@@ -1,4 +1,4 @@
-// What the host would lose if a device went into a pod. Reads only.
+// What the host would lose if a device went into a pod. Reads only; common/node/host_use decides.
 #pragma once
 
 #include "cni/node/device.h"
@@ -15,11 +15,11 @@ namespace vfrail::cni {
 // sysfs, and a message for each.
 Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const std::string& netdev);
 
-// Why the host needs the netdev, which is in its namespace: "eth7 carries the host's default route". Empty:
-// it does not. `uppers` are those of find_uppers(). A link that is down carries nothing, so only a link that
-// is up is queried: two messages, which the kernel answers for this link alone. The same rule as the device
-// plugin's (plugin/inventory/host_use.h).
-Result<std::string> find_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
+// Why the host needs the netdev, which is in its namespace: "eth7 is a member of bond0 (a bond)". Empty: it
+// does not. `uppers` are those of find_uppers(). The first reason that is found suffices, in the order of
+// what it costs to read: memberships, VFs, default routes. A link that is down carries nothing, so only a
+// link that is up is queried: two messages, which the kernel answers for this link alone.
+Result<std::string> read_host_use(const SysRoot& sys, Kernel& host, const Device& device, const Link& link,
                                   const std::vector<Link>& uppers);
 
 // Why the netdev can have no carrier in the pod: its PF is down. Empty: it is up, or unknown.

@@ -121,7 +121,7 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
   }
   if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
   if (state.link && !conf.host_use_allowed) {
-    state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link, state.uppers));
+    state.host_use = TRY(read_host_use(world.sys, world.host, device, *state.link, state.uppers));
   }
   if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
     state.rdma_mode = TRY(world.host.rdma_netns_mode());

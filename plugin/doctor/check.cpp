@@ -31,10 +31,4 @@ std::optional<std::pair<int, int>> parse_release(std::string_view release) {
   return out;
 }
 
-bool serves_host(const DeviceFacts& function) {
-  return std::any_of(function.host_use.begin(), function.host_use.end(), [](const HostUseFact& fact) {
-    return fact.kind == HostUseFact::Kind::default_route || fact.kind == HostUseFact::Kind::member;
-  });
-}
-
 }  // namespace vfrail::plugin

@@ -55,8 +55,5 @@ std::string describe(const DeviceFacts& function);
 bool has_rdma(const Inventory& inventory);
 // "6.1.0-13-amd64" is {6, 1}; no value: it is not a release of Linux.
 std::optional<std::pair<int, int>> parse_release(std::string_view release);
-// Whether the host depends on it: its default route, or a member of a bond or bridge. A mere address is not a
-// reason to keep it from pods.
-bool serves_host(const DeviceFacts& function);
 
 }  // namespace vfrail::plugin

@@ -69,7 +69,7 @@ Result<CheckResults> check_numa(const CheckedNode& node) {
 }
 
 bool serves_rdma(const DeviceFacts& function) {
-  return function.rdma_capable && !function.manages_nvlink && !serves_host(function);
+  return function.rdma_capable && !function.manages_nvlink && !serves_host(function.host_use);
 }
 
 constexpr const char* kNearRemedy =

@@ -19,7 +19,7 @@ Pfs rdma_pfs(const Inventory& inventory) {
   Pfs out;
   for (const DeviceFacts& function : inventory.functions) {
     const bool is_pf = function.kind == FunctionKind::network && !function.is_vf();
-    if (is_pf && function.rdma_capable && !function.manages_nvlink && !serves_host(function))
+    if (is_pf && function.rdma_capable && !function.manages_nvlink && !serves_host(function.host_use))
       out.push_back(&function);
   }
   return out;

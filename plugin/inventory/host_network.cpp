@@ -2,6 +2,7 @@
 
 #include "common/errors/error_id.h"
 #include "common/ip_address.h"
+#include "common/node/host_use.h"
 #include "common/unique_fd.h"
 
 #include <algorithm>
@@ -32,11 +33,6 @@ constexpr uint32_t kMaxIpv6Routes = 2000;
 constexpr size_t kMaxLineBytes = 4096;
 // Of one interface; more would add nothing about its use.
 constexpr size_t kMaxFacts = 32;
-
-std::string default_route(bool v6, uint32_t table) {
-  const std::string name = table == RT_TABLE_MAIN ? "main" : std::to_string(table);
-  return std::string("the ") + (v6 ? "IPv6" : "IPv4") + " default route (table " + name + ")";
-}
 
 void add_once(std::vector<std::string>& list, std::string item) {
   if (list.size() >= kMaxFacts) return;
@@ -237,7 +233,7 @@ Result<HostNetwork> read_kernel(const SysRoot& sys, Kernel& host) {
     const auto name = names.find(route.link);
     // Unreachable and blackhole routes have no interface or the loopback one.
     if (name == names.end() || name->second == "lo") continue;
-    add_once(out.default_routes[name->second], default_route(route.destination.v6(), route.table));
+    add_once(out.default_routes[name->second], name_default_route(route.destination.v6(), route.table));
   }
   for (const auto& [index, name] : names) {
     auto addresses = host.addresses(index);
@@ -284,7 +280,7 @@ void parse_proc_route(std::string_view text, HostNetwork& out) {
     const auto route = parse_route_line(line);
     if (!route) return;
     if (route->destination.prefix == 0)
-      add_once(out.default_routes[route->interface], default_route(false, RT_TABLE_MAIN));
+      add_once(out.default_routes[route->interface], name_default_route(false, RT_TABLE_MAIN));
     else if (is_connected_network(*route))
       add_once(out.addresses[route->interface], "the connected network " + route->destination.cidr());
   });
@@ -312,7 +308,7 @@ void parse_proc_ipv6_route(std::string_view text, HostNetwork& out) {
     const auto flags = hex(columns[8]);
     const std::string name(columns[9]);
     if (!destination || !flags || (*flags & RTF_REJECT) != 0 || name == "lo") return;
-    if (destination->prefix == 0) add_once(out.default_routes[name], "an IPv6 default route");
+    if (destination->prefix == 0) add_once(out.default_routes[name], name_default_route(true, std::nullopt));
   });
 }
 

@@ -14,7 +14,7 @@
 namespace vfrail::plugin {
 
 struct HostNetwork {
-  // By interface: "the IPv4 default route (table main)".
+  // By interface, as name_default_route() names them.
   std::map<std::string, std::vector<std::string>> default_routes;
   // By interface: "address 10.0.0.5/24"; from files, which lack the address, "the connected network
   // 10.0.0.0/24".

@@ -179,7 +179,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host) {
   std::sort(out.gpus.begin(), out.gpus.end(),
             [](const Gpu& a, const Gpu& b) { return a.address < b.address; });
   for (DeviceFacts& function : out.functions)
-    function.host_use = TRY(find_host_use(sys, function.netdevs, network));
+    function.host_use = TRY(read_host_use(sys, function.netdevs, network));
   warn_of_unknown_nvlink(out);
   out.lags = TRY(read_lags(sys));
   out.rdma_netns_mode = TRY(read_rdma_netns_mode(sys, host));

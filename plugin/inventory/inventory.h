@@ -6,6 +6,7 @@
 #include "common/kernel/kernel.h"
 #include "common/node/attachment_record.h"
 #include "common/node/device.h"
+#include "common/node/host_use.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 
@@ -29,18 +30,6 @@ struct Vdpa {
   std::string name;  // "vdpa2"
   Driver driver;     // virtio_vdpa, vhost_vdpa
   std::string node;  // "vhost-vdpa-0"; empty for virtio
-};
-
-// Why the host needs this function for itself (design 1.3).
-struct HostUseFact {
-  enum class Kind : uint8_t {
-    default_route,
-    member,
-    unseen,  // whether it does cannot be found out
-    address,
-  };
-  Kind kind = Kind::address;
-  std::string what;  // "bond0, its master, carries the default route of table 254"
 };
 
 enum class FunctionKind : uint8_t {
@@ -68,9 +57,9 @@ struct DeviceFacts : Device {
   // The GPUs' NVLink switches are managed through it (NVIDIA's fabric manager and subnet manager use it): it
   // resembles an InfiniBand NIC and leads to no network.
   bool manages_nvlink = false;
-  std::string nvlink_unknown;  // why that could not be found out; empty: it could
-  std::vector<HostUseFact> host_use;
-  bool attached = false;  // vfrail-cni has a record of its attachment, so a pod has it
+  std::string nvlink_unknown;         // why that could not be found out; empty: it could
+  std::vector<HostUseFact> host_use;  // why the host needs it for itself
+  bool attached = false;              // vfrail-cni has a record of its attachment, so a pod has it
   // What a pod changed on it and vfrail-cni could not restore; empty: nothing.
   std::string unclean;
 

@@ -1,6 +1,7 @@
 // ADD, CHECK and DEL by the program itself: what the result says is what the pod has, and DEL puts the node
 // back.
 #include "tests/netns/one_pod.h"
+#include "tests/support/opens.h"
 
 #include <chrono>
 #include <csignal>
@@ -35,6 +36,22 @@ bool is_up(const Json& link) {
     if (flag == Json("UP")) return true;
   }
   return false;
+}
+
+// The file in the folder whose name begins so; fails the test if there is none.
+std::string file_in(const std::string& folder, const std::string& begin) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with(begin)) return entry.path();
+  }
+  FAIL("no " << begin << " in " << folder);
+  return "";
+}
+
+// A process that has ended has no program, reaped or not.
+bool has_ended(pid_t process) {
+  std::error_code ended;
+  (void)std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", ended);
+  return static_cast<bool>(ended);
 }
 
 Json with_prev_result(Json conf, const Json& result) { return conf.set("prevResult", result); }
@@ -395,8 +412,9 @@ TEST_CASE("CHECK without prevResult or with an older version is refused") {
 TEST_CASE("DEL waits for the IPAM plugin of a killed ADD, so that no address is assigned after it") {
   NamedDevice node;
   node.add_ipam("slow-ipam", "cd " + node.path("ipam") + R"(; case $CNI_COMMAND in
-    ADD) : > begun; sleep 0.5; : > lease; echo '{"cniVersion":"1.0.0","ips":[{"address":"10.8.0.2/24"}]}' ;;
-    DEL) rm -f lease ;;
+    ADD) echo $$ > process; : > begun; while [ -e begun ] && [ ! -e end ]; do sleep 0.01; done
+      : > lease; echo '{"cniVersion":"1.0.0","ips":[{"address":"10.8.0.2/24"}]}' ;;
+    DEL) if [ -e /proc/$(cat process)/exe ]; then echo early; else echo after; fi > turn; rm -f lease ;;
     esac)");
   Json conf = node.config();
   Json ipam;
@@ -406,8 +424,18 @@ TEST_CASE("DEL waits for the IPAM plugin of a killed ADD, so that no address is 
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(add.pid(), SIGKILL);
   CHECK(add.wait().status == 128 + SIGKILL);
-  node.done(node.call("DEL", conf));
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  // Who waits for a lock tries again and again.
+  constexpr int kMany = 10;
+  const Opens tries(file_in(node.path(""), "ipam:"));
+  Program del = node.start(node.call("DEL", conf));
+  int seen = 0;
+  while (seen < kMany && !has_ended(del.pid())) seen += tries.next(std::chrono::milliseconds(10)) ? 1 : 0;
+  CHECK(seen == kMany);
+  write_text(node.path("ipam/end"), "");
+  const Outcome outcome = del.wait();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(read_text(node.path("ipam/turn")) == "after\n");
   CHECK_FALSE(std::filesystem::exists(node.path("ipam/lease")));
   CHECK(node.world() == node.before);
 }

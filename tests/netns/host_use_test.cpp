@@ -28,23 +28,28 @@ struct Used : OneDevice {
 
 TEST_CASE("A device that carries the host's default route is refused, unless hostUse allows it") {
   const Used node;
+  std::string route = "IPv4 default route (table main)";
   SECTION("an address and other routes are no reason") {
     shell("ip route add 10.8.0.0/16 via 10.9.0.1");
     node.attached_and_detached(node.config());
     return;
   }
   SECTION("in the main table") { shell("ip route add default via 10.9.0.1"); }
-  SECTION("in another table") { shell("ip route add default via 10.9.0.1 table 77"); }
+  SECTION("in another table") {
+    shell("ip route add default via 10.9.0.1 table 77");
+    route = "IPv4 default route (table 77)";
+  }
   SECTION("of IPv6") {
     shell(
         "echo 0 > /proc/sys/net/ipv6/conf/vf1/disable_ipv6; ip addr add fd09::2/64 dev vf1 nodad; "
         "ip -6 route add default via fd09::1");
+    route = "IPv6 default route (table main)";
   }
   SECTION("as one of two next hops") {
     shell("ip route add default nexthop via 10.9.0.1 dev vf1 nexthop dev lo");
   }
   node.refused(node.config(), 102,
-               "0000:03:02.1 is not given to a pod, because the host uses it: vf1 carries a default route");
+               "0000:03:02.1 is not given to a pod, because the host uses it: vf1 carries the " + route);
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 
@@ -54,13 +59,13 @@ TEST_CASE("A device is refused when an interface above it carries the default ro
       "ip link add mv1 link vf1 type macvlan && ip link set mv1 up && ip addr add 10.7.7.2/24 dev mv1 && "
       "ip route add default via 10.7.7.1");
   write_tree(node.path("root"), "sys/class/net/vf1/upper_mv1 -> ../mv1\n");
-  node.refused(node.config(), 102, "mv1, which stands on vf1, carries a default route of the host");
+  node.refused(node.config(), 102, "mv1, above vf1, carries the IPv4 default route (table main)");
 }
 
 TEST_CASE("A member of a bridge is refused with the bridge's name, and attached when hostUse allows it") {
   const Used node;
   shell("ip link add br9 type bridge && ip link set vf1 master br9");
-  node.refused(node.config(), 102, "the host uses it: vf1 is a member of br9, a bridge");
+  node.refused(node.config(), 102, "the host uses it: vf1 is a member of br9 (a bridge)");
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 
@@ -69,8 +74,7 @@ TEST_CASE("A device is refused when an interface above it is a member of a bridg
   shell("ip link add mv1 link vf1 type macvlan && ip link add br9 type bridge && ip link set mv1 master br9");
   write_tree(node.path("root"),
              "sys/class/net/vf1/upper_mv1 -> ../mv1\nsys/class/net/mv1/upper_br9 -> ../br9\n");
-  node.refused(node.config(), 102,
-               "the host uses it: mv1, which stands on vf1, is a member of br9, a bridge");
+  node.refused(node.config(), 102, "the host uses it: mv1, above vf1, is a member of br9 (a bridge)");
 }
 
 TEST_CASE("A device in a VRF is attached, because a VRF does not own it") {

@@ -1,80 +1,83 @@
-// cni/node/host_use.h on the fake node: which masters make a device one that the host uses.
+// cni/node/host_use.h on the fake node: what vfrail-cni says to each row of the table that both programs are
+// held to (tests/support/host_use_cases.h), and what that costs.
 #include "cni/node/host_use.h"
 
 #include "tests/cni/fake_node.h"
+#include "tests/support/host_use_cases.h"
+
+#include <algorithm>
 
 namespace vfrail::test {
 using namespace cni;
 namespace {
 
-constexpr const char* kVf = "0000:21:10.0";
+using Kind = HostUseFact::Kind;
 
-// A VF with a macvlan on it, and a master of that kind, of which one of the two is a member.
-struct Stack : TwoVfs {
-  explicit Stack(const std::string& kind) {
-    world.stack(FakeWorld::kHost, "vf0", "mv0");
-    world.add_veth(FakeWorld::kHost, "m0");
-    world.link("m0").kind = kind;
-    upper("vf0", "mv0");
+std::string use(HostUseNode& node) {
+  const SysRoot sys(node.dir.path());
+  const auto host = node.world.open(FakeWorld::kHost);
+  DeviceSelector selector;
+  selector.id = *DeviceId::parse(HostUseNode::kDevice);
+  const auto device = find_device(sys, *host, selector);
+  REQUIRE(device);
+  node.world.forget_faults();
+  const auto uppers = find_uppers(sys, *host, "vf0");
+  REQUIRE(uppers);
+  const auto out = read_host_use(sys, *host, *device, node.world.link("vf0"), *uppers);
+  REQUIRE(out);
+  return *out;
+}
+
+// Of all uses the one that an ADD is refused for: memberships are read first.
+std::string refusal(const HostUseCase& row) {
+  for (const Kind kind : {Kind::member, Kind::default_route}) {
+    for (const HostUseFact& fact : row.uses) {
+      if (fact.kind == kind) return fact.what;
+    }
   }
-  void upper(const std::string& lower, const std::string& name) const {
-    write_tree(dir.path("root"), "sys/class/net/" + lower + "/upper_" + name + " -> ../" + name + "\n");
-  }
-  void enslave(const std::string& member) {
-    world.link(member).master = world.link("m0").index;
-    upper(member, "m0");
-  }
-  std::string use() {
-    const SysRoot sys(dir.path("root"));
-    const auto host = world.open(FakeWorld::kHost);
-    DeviceSelector selector;
-    selector.id = *DeviceId::parse(kVf);
-    const auto device = find_device(sys, *host, selector);
-    REQUIRE(device);
-    const auto uppers = find_uppers(sys, *host, "vf0");
-    REQUIRE(uppers);
-    const auto out = find_host_use(sys, *host, *device, world.link("vf0"), *uppers);
-    REQUIRE(out);
-    return *out;
-  }
-};
+  return "";
+}
+
+const HostUseCase& row_named(const std::string& name) {
+  const auto& rows = host_use_cases();
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const HostUseCase& row) { return row.name == name; });
+  REQUIRE(found != rows.end());
+  return *found;
+}
 
 }  // namespace
 
-TEST_CASE("a device is the host's if it or an interface on it is a member of a bond, bridge or team") {
-  const auto kind = GENERATE(as<std::string>(), "bond", "bridge", "team", "openvswitch");
-  Stack node(kind);
-  CHECK(node.use().empty());
-  SECTION("itself") {
-    node.enslave("vf0");
-    CHECK(node.use() == "vf0 is a member of m0, a " + kind);
-  }
-  SECTION("an interface on it") {
-    node.enslave("mv0");
-    CHECK(node.use() == "mv0, which stands on vf0, is a member of m0, a " + kind);
+TEST_CASE("vfrail-cni refuses by netlink what the host uses, in the words of the device plugin") {
+  for (const HostUseCase& row : host_use_cases()) {
+    INFO(row.name);
+    HostUseNode node(row);
+    const std::string found = use(node);
+    CHECK(found == refusal(row));
+    CHECK(found.empty() != serves_host(row.uses));
   }
 }
 
-TEST_CASE("a VRF does not own its interfaces, and what is above it belongs to it alone") {
-  Stack node("vrf");
-  node.enslave(GENERATE(as<std::string>(), "vf0", "mv0"));
-  CHECK(node.use().empty());
-  node.world.add_veth(FakeWorld::kHost, "br0");
-  node.world.link("br0").kind = "bridge";
-  node.world.link("m0").master = node.world.link("br0").index;
-  node.upper("m0", "br0");
-  CHECK(node.use().empty());
+TEST_CASE("a member of a bond costs a message for each interface above it, and none for routes") {
+  HostUseNode node(row_named("a default route over a VLAN of its bond"));
+  CHECK_FALSE(use(node).empty());
+  CHECK(node.world.log() == std::vector<std::string>{"find_link bond0", "find_link bond0.100"});
 }
 
-TEST_CASE("a default route over anything above a device, also above its VRF, is the host's use of it") {
-  Stack node("vrf");
-  node.enslave("vf0");
-  for (const char* name : {"vf0", "m0"}) node.world.link(name).flags |= 1;
-  Route route;
-  route.destination = *IpAddress::parse_cidr("0.0.0.0/0");
-  route.link = node.world.link("m0").index;
-  REQUIRE(node.world.open(FakeWorld::kHost)->add_route(route));
-  CHECK(node.use() == "m0, which stands on vf0, carries a default route of the host");
+TEST_CASE("routes are read of interfaces that are up alone") {
+  HostUseNode node(row_named("addresses, link-local ones apart"));
+  node.world.link("vf0").flags &= ~1U;
+  CHECK(use(node).empty());
+  CHECK(node.world.log() == std::vector<std::string>{"find_link vf0.5", "routes"});
+}
+
+TEST_CASE("a master that sysfs does not show yet owns its member") {
+  HostUseNode node(row_named("a device alone"));
+  node.world.add_veth(FakeWorld::kHost, "m0");
+  node.world.link("m0").kind = "bridge";
+  node.world.link("vf0").master = node.world.link("m0").index;
+  CHECK(use(node) == "vf0 is a member of m0 (a bridge)");
+  CHECK(node.world.log() == std::vector<std::string>{"find_link index"});
 }
 
 }  // namespace vfrail::test

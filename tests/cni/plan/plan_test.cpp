@@ -274,10 +274,10 @@ TEST_CASE("rdmaIsolation is refused while RDMA devices are shared, and the error
 
 TEST_CASE("A device that the host uses is refused, unless the network allows it") {
   Situation s;
-  s.state.host_use = "eth7 is a member of bond0, a bond";
+  s.state.host_use = "eth7 is a member of bond0 (a bond)";
   CHECK(s.refusal().code == Errc::denied);
   CHECK_THAT(s.refusal().text, Contains("0000:03:02.1 is not given to a pod") &&
-                                   Contains("eth7 is a member of bond0, a bond") &&
+                                   Contains("eth7 is a member of bond0 (a bond)") &&
                                    Contains("\"hostUse\": \"allow\""));
   s.conf.host_use_allowed = true;
   CHECK(s.plan().link->name == "eth7");

@@ -1,7 +1,9 @@
 // The order of addresses and the wait for their GID on the fake kernel: in whatever order pods come and go,
 // the GID of a pod's address has one index.
 #include "cni/steps/steps.h"
+#include "tests/support/deadline.h"
 #include "tests/support/fake_kernel.h"
+#include "tests/support/opens.h"
 #include "tests/support/temp_dir.h"
 
 #include <chrono>
@@ -154,8 +156,9 @@ TEST_CASE("a GID that comes late is waited for, one that does not come is none")
   const auto begin = std::chrono::steady_clock::now();
   CHECK_FALSE(s.wait(milliseconds(30))->place);
   CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(30));
+  const Opens searches(s.port() + "/gids/0");
   std::thread kernel([&] {
-    std::this_thread::sleep_for(milliseconds(40));
+    for (int i = 0; i < 2; ++i) (void)searches.next(kDeadline);  // the first one has found nothing
     s.gids.follow(s.mac, "net1", s.in_pod.addresses);
     // An entry has its attributes before its GID shows, as in the kernel.
     s.gids.write(s.dir.path("new"));

@@ -3,6 +3,7 @@
 #include "plugin/inventory/host_network.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/fake_kernel.h"
+#include "tests/support/host_use_cases.h"
 
 #include <fstream>
 
@@ -30,7 +31,47 @@ HostNetwork read_network(const SysRoot& sys, Kernel* host) {
   return *std::move(out);
 }
 
+// What sysfs shows of a row: it does not name the kind of a team.
+std::vector<HostUseFact> uses_in_sysfs(const test::HostUseCase& row) {
+  std::vector<HostUseFact> out = row.uses;
+  for (HostUseFact& fact : out) {
+    const std::string team = " (a team)";
+    if (fact.what.ends_with(team)) fact.what.erase(fact.what.size() - team.size());
+  }
+  return out;
+}
+
+std::vector<HostUseFact> use_by_plugin(const test::HostUseNode& node, Kernel* host) {
+  const SysRoot sys(node.dir.path());
+  Netdev netdev;
+  netdev.name = *IfName::parse("vf0");
+  const auto out = read_host_use(sys, {netdev}, read_network(sys, host));
+  if (!out) FAIL(out.error().text);
+  return *out;
+}
+
 }  // namespace
+
+TEST_CASE("the device plugin reads from sysfs what the host uses, by the table for both programs") {
+  for (const test::HostUseCase& row : test::host_use_cases()) {
+    INFO(row.name);
+    test::HostUseNode node(row);
+    const auto host = node.world.open(test::FakeWorld::kHost);
+    CHECK(use_by_plugin(node, host.get()) == uses_in_sysfs(row));
+  }
+}
+
+TEST_CASE("without netlink the device plugin reads the same from the main table's file") {
+  int rows = 0;
+  for (const test::HostUseCase& row : test::host_use_cases()) {
+    INFO(row.name);
+    const test::HostUseNode node(row);
+    if (!row.addresses.empty() || !node.write_routes(row)) continue;
+    ++rows;
+    CHECK(use_by_plugin(node, nullptr) == uses_in_sysfs(row));
+  }
+  CHECK(rows > 15);
+}
 
 TEST_CASE("a bond's member is in use by the bond's IPv4 default route over a VLAN") {
   const Inventory inventory = Tree("management").scan();
