@@ -10,7 +10,7 @@
 
 namespace vfrail::plugin {
 
-// Resources of `here` that `other` does not have.
+// The resources of `here` that `other` does not have.
 std::vector<std::string> names_missing_in(const Config& other, const Config& here);
 
 // The functions that a selector names, but the host uses, a sentence each.
@@ -19,7 +19,7 @@ std::vector<std::string> find_refusals(const Pools& pools);
 // The bundles that lack a device, as match/units.h says it.
 std::vector<std::string> find_incomplete(const std::vector<PublishedPool>& pools);
 
-// That no container runtime has read that CDI spec.
+// The warning that no container runtime has read the CDI spec of that name.
 std::string unread_spec_text(const std::string& name);
 
 // What is attached, and to whom (empty: that is not known), although kubelet has given it to no pod.
