@@ -1,7 +1,7 @@
-// The rows of the commands that advise (plan, example, convert), with their options.
+// The rows of the commands that advise (plan, example, compare), with their options.
 #include "common/node/sys_root.h"
-#include "plugin/advise/convert.h"
-#include "plugin/advise/convert_command.h"
+#include "plugin/advise/compare.h"
+#include "plugin/advise/compare_command.h"
 #include "plugin/advise/example_command.h"
 #include "plugin/advise/jobs.h"
 #include "plugin/advise/plan_command.h"
@@ -69,24 +69,24 @@ void define_example(CLI::App* example, ExampleOptions& options) {
   });
 }
 
-void define_convert(CLI::App* convert, ConvertOptions& options) {
+void define_compare(CLI::App* compare, CompareOptions& options) {
   options.root = default_root();
   std::vector<std::string> names;
   std::string choices;
-  for (const ConvertSource& source : convert_sources()) {
-    names.emplace_back(source.name);
+  for (const ComparedPlugin& plugin : compared_plugins()) {
+    names.emplace_back(plugin.name);
     choices += (choices.empty() ? "" : "|") + names.back();
   }
-  convert->add_option("--from", options.from, "Whose file it is")
+  compare->add_option("--from", options.from, "Whose configuration it is")
       ->required()
       ->check(CLI::IsMember(names))
       ->option_text(choices);
-  convert->add_option("FILE", options.file, "The file, as it is or as objects of Kubernetes; - is stdin")
+  compare->add_option("FILE", options.file, "The file, as it is or as objects of Kubernetes; - is stdin")
       ->required()
       ->option_text(" ");
-  convert->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
+  compare->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
       ->type_name("PREFIX");
-  convert->add_option("--root", options.root, "Read sys, proc and dev below this folder")
+  compare->add_option("--root", options.root, "Read sys, proc and dev below this folder")
       ->type_name("DIR")
       ->transform(normal_root);
 }
@@ -101,10 +101,10 @@ void add_advise_commands(Commands& commands) {
   commands.add<ExampleOptions>(
       {"example", "Print a pod or job, in YAML, that works with a resource of the configuration",
        define_example, example});
-  commands.add<ConvertOptions>(
-      {"convert",
-       "Print what another plugin's configuration or network is as vfrail's, and what each selects here",
-       define_convert, [](const ConvertOptions& options) { return convert(options); }});
+  commands.add<CompareOptions>(
+      {"compare",
+       "Show what another device plugin selects on this node with its configuration, and what vfrail selects",
+       define_compare, [](const CompareOptions& options) { return compare(options); }});
 }
 
 }  // namespace vfrail::plugin

@@ -17,7 +17,7 @@ enum class Peer : uint8_t {
   rdma_shared,          // k8s-rdma-shared-dev-plugin
   rdma_sriov,           // k8s-rdma-sriov-dev-plugin and its descendants
 };
-const char* title_of(Peer peer);  // "sriov-network-device-plugin"
+const char* name_of(Peer peer);  // "sriov-network-device-plugin"
 
 struct PeerNode {
   const Inventory& inventory;

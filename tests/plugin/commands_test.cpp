@@ -75,7 +75,7 @@ TEST_CASE("the node's own root is known however it is written, by every command 
 TEST_CASE("the command line reference has every command with its options and choices") {
   const CommandText text = Commands().text();
   for (const char* name : {"serve", "inspect", "check-config", "doctor", "capture", "plan", "example",
-                           "convert", "top", "completion", "man", "version"}) {
+                           "compare", "top", "completion", "man", "version"}) {
     INFO(name);
     const CommandText* command = find_command(text, name);
     REQUIRE(command != nullptr);
