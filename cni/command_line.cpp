@@ -32,7 +32,7 @@ constexpr const char* kVersionLine = "vfrail-cni " VFRAIL_VERSION "\n";
 
 // Commands of the other program: users who call this one in /opt/cni/bin, where it is "vfrail", expect them
 // here.
-constexpr const char* kPluginCommands[] = {"capture", "check-config", "convert", "doctor", "example",
+constexpr const char* kPluginCommands[] = {"capture", "check-config", "compare", "doctor", "example",
                                            "inspect", "plan",         "render",  "serve",  "top"};
 constexpr const char* kWhereThePluginIs =
     "the device plugin's program, also vfrail, is in its pod: kubectl -n kube-system exec ds/vfrail -- "

@@ -13,8 +13,8 @@ namespace vfrail {
 // the name of an interface (dev_valid_name()) and every one in that of an RDMA device (ib_device_rename()),
 // and a pod renames both. A backslash stays unchanged, so escaping twice changes nothing.
 std::string escaped(std::string_view text);
-// The same for a text of JSON, whose writer has escaped control characters below blank: "\u009b" for the
-// rest, which parsers read as the same character.
+// A text of JSON, whose writer has escaped control characters below blank, with "\u009b" and the like for
+// every other character that escaped() replaces; parsers read it as the same character.
 std::string escaped_json(std::string json);
 
 }  // namespace vfrail

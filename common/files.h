@@ -44,7 +44,8 @@ enum class Durability : uint8_t { renamed, synced };  // synced: fsync before th
 // Writes a temporary file in the same folder and renames it over `path`.
 Result<> write_file(const std::string& path, std::string_view content, unsigned mode, Durability durability);
 
-// The same with a temporary file of the caller's choice, so that one that a kill has left can be found again.
+// For write_file() with a temporary file of the caller's choice, so that one that a kill has left can be
+// found again.
 struct Replacement {
   std::string path;
   std::string temporary;
@@ -74,7 +75,7 @@ Result<UniqueFd> open_for_reading(const std::string& path);
 // Everything up to the end of the stream (stdin, a pipe), at most `limit_bytes`.
 Result<std::string> read_stream(int fd, size_t limit_bytes);
 
-// All of it, to a stream (stdout, a pipe).
+// Writes all of `content` to a stream (stdout, a pipe).
 Result<> write_stream(int fd, std::string_view content);
 
 // Removes a file; a missing one is not an error.

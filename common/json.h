@@ -86,10 +86,10 @@ class Json {
 
   // At most `limit_bytes` of text and 64 levels; the error gives line and column.
   static Result<Json> parse(std::string_view text, size_t limit_bytes = 1 << 20);
-  // The same; each value knows its line.
+  // parse() of a text in which each value knows its line.
   static Result<Json> parse_in_file(std::string_view text, TextLines lines = {});
-  // The same for a text that has to be an object, so that as_object() is not null. Errc::protocol if it is
-  // not.
+  // parse() of a text that has to be an object, so that as_object() is not null. Errc::protocol if it is
+  // another value.
   static Result<Json> parse_object(std::string_view text, size_t limit_bytes = 1 << 20);
   // Whether the text is JSON for Go's encoding/json, whose limits are wider than those of parse(): 10,000
   // levels. (A number that no float64 can hold is refused by both.) Keeps some bytes for each open level.

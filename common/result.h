@@ -104,7 +104,7 @@ class [[nodiscard]] Result<void> {
   std::variant<std::monostate, Error> state_;
 };
 
-// The same result; an error without a specific id has this one.
+// The result unchanged, but that an error without a specific id gets this one.
 template <class T>
 Result<T> with_id(ErrorId id, Result<T> result) {
   if (!result.ok()) return std::move(result.error()).with_id(id);

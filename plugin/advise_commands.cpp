@@ -1,8 +1,12 @@
-#include "plugin/advise_commands.h"
-
+// The rows of the commands that advise (plan, example, compare), with their options.
 #include "common/node/sys_root.h"
-#include "plugin/advise/convert.h"
+#include "plugin/advise/compare.h"
+#include "plugin/advise/compare_command.h"
+#include "plugin/advise/example_command.h"
 #include "plugin/advise/jobs.h"
+#include "plugin/advise/plan_command.h"
+#include "plugin/commands.h"
+#include "plugin/report/scan_root.h"
 
 #include <CLI/CLI.hpp>
 
@@ -10,10 +14,8 @@ namespace vfrail::plugin {
 
 namespace {
 
-void add_plan(CLI::App& app, PlanOptions& options) {
-  CLI::App* plan = app.add_subcommand(
-      "plan",
-      "Show the ways to give this node's RDMA devices to pods, what each takes, and the recommended one");
+void define_plan(CLI::App* plan, PlanOptions& options) {
+  options.root = default_root();
   plan->add_option_function<std::string>(
           "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
           "Output format")
@@ -27,11 +29,10 @@ void add_plan(CLI::App& app, PlanOptions& options) {
   plan->add_option("--root", options.root, "Read sys, proc and dev below this folder")
       ->type_name("DIR")
       ->transform(normal_root);
+  plan->final_callback([plan, &options] { default_to_own_config(*plan, options.root, options.config_file); });
 }
 
-void add_example(CLI::App& app, ExampleOptions& options) {
-  CLI::App* example = app.add_subcommand(
-      "example", "Print a pod or job, in YAML, that works with a resource of the configuration");
+void define_example(CLI::App* example, ExampleOptions& options) {
   example->add_option("--resource", options.request.resource, "The resource: rdma/ib_pf")
       ->required()
       ->type_name("RESOURCE");
@@ -63,38 +64,47 @@ void add_example(CLI::App& app, ExampleOptions& options) {
       ->type_name("FILE");
   example->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
       ->type_name("PREFIX");
+  example->final_callback([&options] {
+    if (options.config_file.empty()) options.config_file = own_config_file();
+  });
 }
 
-void add_convert(CLI::App& app, ConvertOptions& options) {
-  CLI::App* convert = app.add_subcommand(
-      "convert",
-      "Print what another plugin's configuration or network is as vfrail's, and what each selects here");
+void define_compare(CLI::App* compare, CompareOptions& options) {
+  options.root = default_root();
   std::vector<std::string> names;
   std::string choices;
-  for (const ConvertSource& source : convert_sources()) {
-    names.emplace_back(source.name);
+  for (const ComparedPlugin& plugin : compared_plugins()) {
+    names.emplace_back(plugin.name);
     choices += (choices.empty() ? "" : "|") + names.back();
   }
-  convert->add_option("--from", options.from, "Whose file it is")
+  compare->add_option("--from", options.from, "Whose configuration it is")
       ->required()
       ->check(CLI::IsMember(names))
       ->option_text(choices);
-  convert->add_option("FILE", options.file, "The file, as it is or as objects of Kubernetes; - is stdin")
+  compare->add_option("FILE", options.file, "The file, as it is or as objects of Kubernetes; - is stdin")
       ->required()
       ->option_text(" ");
-  convert->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
+  compare->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
       ->type_name("PREFIX");
-  convert->add_option("--root", options.root, "Read sys, proc and dev below this folder")
+  compare->add_option("--root", options.root, "Read sys, proc and dev below this folder")
       ->type_name("DIR")
       ->transform(normal_root);
 }
 
 }  // namespace
 
-void add_plan_commands(CLI::App& app, AdviceCommands& options) {
-  add_plan(app, options.plan);
-  add_example(app, options.example);
-  add_convert(app, options.convert);
+void add_advise_commands(Commands& commands) {
+  commands.add<PlanOptions>(
+      {"plan",
+       "Show the ways to give this node's RDMA devices to pods, what each takes, and the recommended one",
+       define_plan, plan});
+  commands.add<ExampleOptions>(
+      {"example", "Print a pod or job, in YAML, that works with a resource of the configuration",
+       define_example, example});
+  commands.add<CompareOptions>(
+      {"compare",
+       "Show what another device plugin selects on this node with its configuration, and what vfrail selects",
+       define_compare, [](const CompareOptions& options) { return compare(options); }});
 }
 
 }  // namespace vfrail::plugin

@@ -1,20 +1,18 @@
-// CommandLine: vfrail's commands and their options, with CLI11: their definition, their parsing, and their
-// description as CommandText for completion and the manual. Runs none of them.
+// Commands: vfrail's commands, a row each with its name, its options and what runs it, with CLI11; parses a
+// command line, runs the command that it names, and describes all of them as CommandText for completion and
+// the manual. The rows are in node_commands.cpp and advise_commands.cpp; completion, man and version in
+// commands.cpp.
 #pragma once
 
 #include "common/command/command_text.h"
-#include "plugin/advise_commands.h"
-#include "plugin/doctor/doctor.h"
-#include "plugin/doctor/explain_id.h"
-#include "plugin/report/check_config.h"
-#include "plugin/report/inspect.h"
-#include "plugin/report/render.h"
-#include "plugin/serve.h"
-#include "plugin/top/top.h"
+#include "plugin/report/pods.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <typeindex>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -23,35 +21,78 @@ class App;
 
 namespace vfrail::plugin {
 
-class CommandLine {
- public:
-  CommandLine();
-  ~CommandLine();
+struct ServeOptions;
 
-  // Arguments as read_command_line() makes them, and the command line of the daemon in whose container this
-  // runs (argv; empty: none). An exit code when there is nothing to run: help was requested, or the arguments
-  // are wrong, which stderr reports.
-  std::optional<int> parse(std::vector<std::string> words, const std::vector<std::string>& daemon = {});
+// What commands need of the side of kubelet, which is linked into the program alone (plugin_service).
+struct KubeletSide {
+  int (*serve)(const ServeOptions&) = nullptr;
+  AskKubelet ask_kubelet = {};
+};
+
+// A command: a new one is a row of add_node_commands() or add_advise_commands().
+template <class Options>
+struct CommandRow {
+  const char* name;   // "inspect"
+  const char* about;  // one line
+  void (*define)(CLI::App* command, Options& options);
+  std::function<int(const Options&)> run;  // the exit code
+  std::vector<std::string> words = {};     // that completion offers for its first argument
+};
+
+class Commands {
+ public:
+  explicit Commands(const KubeletSide& kubelet = {});
+  ~Commands();
+
+  template <class Options>
+  void add(const CommandRow<Options>& row) {
+    const auto options = std::make_shared<Options>();
+    row.define(begin(row.name, row.about), *options);
+    commands_.push_back(
+        {row.name, typeid(Options), options, [run = row.run, options] { return run(*options); }, row.words});
+  }
+
+  // Arguments as read_arguments() makes them, and the command line of the daemon in whose container this runs
+  // (argv; empty: none). An exit code when there is nothing to run: help was requested, or the arguments are
+  // wrong, which stderr reports.
+  std::optional<int> parse(std::vector<std::string> arguments, const std::vector<std::string>& daemon = {});
+  // Parses, and runs the command. The exit code.
+  int run(std::vector<std::string> arguments, const std::vector<std::string>& daemon = {});
   // "inspect"; once parse() has found it.
-  std::string command() const;
+  std::string parsed() const;
+  // The options of the command that has options of this type, as parse() read them.
+  template <class Options>
+  const Options& options() const {
+    return *static_cast<const Options*>(options_of(typeid(Options)));
+  }
 
   CommandText text() const;
 
-  ServeOptions serve;
-  CheckConfigOptions check_config;
-  RenderOptions render;
-  InspectOptions inspect;
-  DoctorOptions doctor;
-  ExplainIdOptions explain;
-  CaptureOptions capture;
-  TopOptions top;
-  AdviceCommands advice;
-  std::string shell;  // of `completion`
-
  private:
+  struct Command {
+    std::string name;
+    std::type_index type;
+    std::shared_ptr<void> options;
+    std::function<int()> run;
+    std::vector<std::string> words;
+  };
+  CLI::App* begin(const char* name, const char* about);
+  void add_standard_commands();
+  const Command* find(const std::string& name) const;
+  const void* options_of(std::type_index type) const;
   int refuse(const std::string& problem) const;
-  void find_own_config(const std::string& command, const std::string& root, std::string& file) const;
   std::unique_ptr<CLI::App> app_;
+  std::vector<Command> commands_;
 };
+
+// The rows. Commands() calls both.
+void add_node_commands(Commands& commands, const KubeletSide& kubelet);
+void add_advise_commands(Commands& commands);
+
+// The default path of the configuration on this machine.
+std::string own_config_file();
+// For a command whose `file` is the value of --config-file: if the option is not given, the configuration of
+// this node's serve, where that file exists. `root`: the command's --root; a captured tree has none.
+void default_to_own_config(const CLI::App& command, const std::string& root, std::string& file);
 
 }  // namespace vfrail::plugin

@@ -27,7 +27,7 @@ struct ServeOptions {
   std::optional<std::chrono::seconds> rescan_interval;  // no value: depends on the kernel's events
   bool verbs_events = false;                            // open RDMA devices for events of their ports
   std::string metrics_address;                          // empty: none
-  std::string probe_address;                            // empty: none; the same without /metrics
+  std::string probe_address;                            // empty: none; as metrics_address, without /metrics
   std::string log_level;                                // empty: by `verbosity`
   std::string verbosity;                                // glog's -v: from 4 on debug; empty: info
   std::string log_format = "text";

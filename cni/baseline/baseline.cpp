@@ -17,7 +17,7 @@ namespace {
 // IPoIB's netdev is created again by each move of its RDMA device, so nothing of a pod stays on it.
 bool keeps_settings(const Record& record) { return record.link && !record.link->ipoib(); }
 
-std::string name_of(const Record& record) { return baseline_name(record.device_key, record.port); }
+std::string file_name_of(const Record& record) { return baseline_name(record.device_key, record.port); }
 
 // An unreadable baseline is treated as missing; the next one is written over it.
 Result<std::optional<Baseline>> load(const std::string& name, World& world) {
@@ -174,7 +174,7 @@ Baseline to_retry(const Record& record, std::optional<Baseline> known, const VfS
 Result<> write_down(const Record& record, std::optional<Baseline> known, Outcome& outcome,
                     const VfSettings& refused, World& world) {
   const BaselineStore store(world.store);
-  const std::string name = name_of(record);
+  const std::string name = file_name_of(record);
   if (!outcome.link) {
     TRY(must_have_ended(record, world));
     return store.forget(name);
@@ -314,7 +314,7 @@ Result<> refuse_unclean(const std::string& device_key, IfAway if_away, World& wo
 Result<> prepare_baseline(const Record& record, World& world) {
   if (!keeps_settings(record)) return {};
   const BaselineStore store(world.store);
-  const std::string name = name_of(record);
+  const std::string name = file_name_of(record);
   const auto known = TRY(load(name, world));
   if (known && known->boot_id == record.boot_id && known->link.index == record.link->index) return {};
   const Baseline fresh = TRY(read_baseline(record, world), "read the baseline of " + record.device_key);
@@ -324,7 +324,7 @@ Result<> prepare_baseline(const Record& record, World& world) {
 
 Result<> return_to_baseline(const Record& record, const VfSettings& refused, World& world) {
   if (!keeps_settings(record)) return {};
-  auto known = TRY(load(name_of(record), world));
+  auto known = TRY(load(file_name_of(record), world));
   if (known && known->boot_id != record.boot_id) known.reset();
   Outcome outcome = TRY(restore(record, known, world), "compare " + record.device_key + " with its baseline");
   return write_down(record, std::move(known), outcome, refused, world);

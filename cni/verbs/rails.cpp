@@ -14,7 +14,7 @@ namespace vfrail::cni {
 
 namespace {
 
-AttachmentName name_of(const Request& request) { return {request.container_id, request.ifname}; }
+AttachmentName attachment_of(const Request& request) { return {request.container_id, request.ifname}; }
 
 Error unknown_unit(const std::string& unit) {
   return Error{
@@ -96,8 +96,8 @@ Result<> combined(const std::vector<Result<>>& results, const std::function<std:
 
 // Leaves alone what has no record: then its own ADD has rolled back.
 Result<> roll_back(const Request& rail, World& world) {
-  const auto lock = TRY(lock_attachment(name_of(rail), "ADD", world));
-  const auto record = TRY(world.store.load(name_of(rail)));
+  const auto lock = TRY(lock_attachment(attachment_of(rail), "ADD", world));
+  const auto record = TRY(world.store.load(attachment_of(rail)));
   if (!record) return {};
   const NetConf conf = TRY(rail.config.conf());
   return release({.record = record, .request = rail, .network = conf, .allocation = AllocateAnswer::kept},
@@ -173,7 +173,7 @@ bool may_have_rails(const Request& request) {
 
 Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
-  const auto lock = TRY(world.store.lock_rails(name_of(request), "ADD", world.lock_timeout));
+  const auto lock = TRY(world.store.lock_rails(attachment_of(request), "ADD", world.lock_timeout));
   const auto unit = TRY(find_unit(conf, world));
   if (!unit) return unknown_unit(conf.device.unit);
   const auto tables = TRY(tables_of_pod(request, conf, world));
@@ -206,7 +206,7 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
 }
 
 Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds) {
-  const auto lock = TRY(world.store.lock_rails(name_of(request), "DEL", world.lock_timeout));
+  const auto lock = TRY(world.store.lock_rails(attachment_of(request), "DEL", world.lock_timeout));
   std::vector<std::string> unreadable;
   std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable));
   // A unit that cannot be read keeps no rail that has a record.

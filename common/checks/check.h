@@ -1,6 +1,6 @@
 // Check: what a program checks of its surroundings, and what it found: of the node (`vfrail doctor`), of a
-// pod
-// (`vfrail-check`). For people and for programs the same form. Pure; each program has its own list of checks.
+// pod (`vfrail-check`). People and programs get the same results. Pure; each program has its own list of
+// checks.
 #pragma once
 
 #include "common/json.h"

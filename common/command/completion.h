@@ -16,10 +16,10 @@ std::string bash_completion(const CommandText& program);
 std::string zsh_completion(const CommandText& program);
 std::string fish_completion(const CommandText& program);
 
-// For the shell of that name; nothing for another one.
+// The script for the shell of that name; no value for a name that is not in kShells.
 std::optional<std::string> completion_for(const std::string& shell, const CommandText& program);
 
-// The command that prints it, the same in every program.
+// The command `completion`, which every program has.
 CommandText completion_command();
 
 }  // namespace vfrail

@@ -10,7 +10,7 @@ namespace vfrail {
 // troff with the macros of man(7). `section` is 1 for users' programs, 8 for administrators'.
 std::string manual_page(const CommandText& program, int section, const std::string& version);
 
-// The command that prints it, the same in every program.
+// The command `man`, which every program has.
 CommandText manual_command();
 
 }  // namespace vfrail

@@ -11,18 +11,19 @@
 
 namespace vfrail {
 
-// Their descriptions, for the program's.
+// The descriptions of help, version, completion and man, for the program's own.
 std::vector<CommandText> standard_commands();
 
-// On stdout. 1 if it is closed or full.
+// Prints on stdout. Exit code: 0; 1 if stdout is closed or full.
 int print_text(const std::string& text);
 
 // "PROGRAM: problem" and help on stderr. Returns 2.
 int wrong_usage(const CommandText& program, const std::string& problem, const std::string& help);
-// Of a word that is not a command or an option of the program.
+// wrong_usage() for a word that is not a command or an option of the program.
 int unknown_command(const CommandText& program, const std::string& word);
 
-// The exit code; no value: the command is the program's own. `section` is that of its manual page.
+// Runs one of standard_commands(). The exit code; no value: the command is the program's own. `section`: of
+// the manual page.
 struct ManualSection {
   int number = 8;
 };

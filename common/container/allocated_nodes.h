@@ -14,14 +14,15 @@
 namespace vfrail {
 
 inline constexpr const char* kRunFolder = "/run/vfrail";
-// Below it; all that the device plugin writes for vfrail-cni is here, because a DaemonSet mounts it.
+// A folder in kRunFolder: all that the device plugin writes for vfrail-cni is in it, because a DaemonSet
+// mounts it.
 inline constexpr const char* kAllocatedFolder = "promised";
 
 struct AllocatedNodes {
   std::vector<std::string> nodes;  // names below /dev/infiniband: "uverbs4"
   std::string cdi_spec;  // path of the spec for the runtime; empty: the nodes are in the answer to kubelet
-  // When read: which file they were in, to distinguish them from those of a later Allocate, which are mostly
-  // the same nodes. Empty with a CDI spec, whose note outlives the attachment.
+  // When read: the file that has these nodes, which distinguishes them from the (mostly same) nodes of a
+  // later Allocate. Empty with a CDI spec, whose file outlives the attachment.
   std::string file = {};
   bool operator==(const AllocatedNodes& other) const {
     return nodes == other.nodes && cdi_spec == other.cdi_spec;

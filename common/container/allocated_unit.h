@@ -29,8 +29,8 @@ bool is_unit(std::string_view text);
 // Creates the folder (0700) and the file, or replaces it.
 Result<> write_allocated_unit(const std::string& run_folder, const AllocatedUnit& unit);
 Result<> remove_allocated_unit(const std::string& run_folder, const AllocatedUnit& unit);
-// Those of that name, one for each resource that has it, sorted by resource. Empty: none has been allocated
-// since boot (the folder is on a tmpfs). At most 64 KiB and 256 devices each.
+// The units of that name, one for each resource that has it, sorted by resource. Empty: none has been
+// allocated since boot (the folder is on a tmpfs). At most 64 KiB and 256 devices each.
 Result<std::vector<AllocatedUnit>> read_allocated_units(const std::string& run_folder,
                                                         const std::string& unit);
 

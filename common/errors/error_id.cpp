@@ -21,9 +21,7 @@ const ErrorRow& row_of(ErrorId id) {
   return row_of(ErrorId::system_call);  // unreachable: a test holds that each enumerator has its row
 }
 
-std::string_view name_of(ErrorId id) { return row_of(id).name; }
-
-std::string id_text(ErrorId id) { return std::string(name_of(id)); }
+std::string id_text(ErrorId id) { return std::string(row_of(id).name); }
 
 std::string text_with_id(const std::string& text, ErrorId id) { return text + " [" + id_text(id) + "]"; }
 

@@ -159,15 +159,14 @@ std::span<const ErrorRow> plugin_errors();
 std::span<const ErrorRow> health_errors();
 
 const ErrorRow& row_of(ErrorId id);
-std::string_view name_of(ErrorId id);
-std::string id_text(ErrorId id);  // the same, for messages and log fields
+std::string id_text(ErrorId id);  // "VF-DEVICE-IN-USE"
 // "the reason [VF-DEVICE-IN-USE]".
 std::string text_with_id(const std::string& text, ErrorId id);
 std::vector<const ErrorRow*> all_errors();
 
-// By its name, also without "VF-", in whatever case, with "_" for "-". Nothing for another text.
 // "VF-DEVICE-IN-USE" of "vf_device_in_use".
 std::string upper_id(std::string_view text);
+// By its name, also without "VF-", in whatever case, with "_" for "-". Nothing for another text.
 std::optional<ErrorId> parse_error_id(std::string_view text);
 
 }  // namespace vfrail

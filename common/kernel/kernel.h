@@ -56,7 +56,7 @@ struct LinkOptions {
                                   {"gsoIpv4MaxSize", &LinkOptions::gso_ipv4_max_size},
                                   {"groIpv4MaxSize", &LinkOptions::gro_ipv4_max_size}};
 
-  // Those of these options that `now` has otherwise.
+  // The set options that `now` has otherwise.
   LinkOptions differing_from(const LinkOptions& now) const;
   bool empty() const { return *this == LinkOptions{}; }
   bool operator==(const LinkOptions&) const = default;
@@ -116,10 +116,10 @@ struct LinkChange {
   std::optional<bool> promisc = std::nullopt;
   std::optional<bool> allmulti = std::nullopt;
   LinkOptions options = {};
-  // Its IPv6 link-local address is made of its MAC from here on (IFLA_INET6_ADDR_GEN_MODE), whatever the
-  // namespace's default is. EAFNOSUPPORT, and nothing has changed, without IPv6 in the kernel or with an MTU
-  // below 1280. The kernel applies it last, after the link is up: an interface that has its carrier at that
-  // moment (veth) has made its address already, that of a NIC comes later.
+  // The IPv6 link-local address of the link is made of its MAC from here on (IFLA_INET6_ADDR_GEN_MODE),
+  // whatever the namespace's default is. EAFNOSUPPORT, and nothing has changed, without IPv6 in the kernel or
+  // with an MTU below 1280. The kernel applies it last, after the link is up: an interface that has its
+  // carrier at that moment (veth) has made its address already, that of a NIC comes later.
   bool eui64 = false;
   bool operator==(const LinkChange&) const = default;
 };
@@ -236,7 +236,7 @@ class Kernel {
   // Every VF of the PF with that link. The kernel queries the driver for each of them, under RTNL and often
   // through firmware: 1-2 ms for each VF.
   virtual Result<std::vector<VfReport>> vfs(int pf_link) = 0;
-  // The settings of VF number `vf` of them, which costs the same. No value if the PF has no such VF.
+  // The settings of VF number `vf`, which costs what vfs() costs. No value if the PF has no such VF.
   Result<std::optional<VfSettings>> vf_settings(int pf_link, uint32_t vf) {
     auto all = vfs(pf_link);
     if (!all) return std::move(all).error();
@@ -250,7 +250,7 @@ class Kernel {
   virtual Result<> change_vf(int pf_link, uint32_t vf, const VfSettings& change) = 0;
   // The traffic of every VF of the PF, whichever namespaces the VFs are in. Costs what vfs() costs.
   virtual Result<std::vector<VfTraffic>> vf_traffic(int pf_link) = 0;
-  // Of every link: a dump under RTNL, without VF data.
+  // The traffic of every link: a dump under RTNL, without VF data.
   virtual Result<std::vector<LinkTraffic>> link_traffic() = 0;
   // Calls `ready` at once and after each link change of this namespace until it returns true or fails.
   // Errc::timeout when the deadline passes first. Waits for notifications, it does not poll.
@@ -262,13 +262,13 @@ class Kernel {
   // then.
   virtual Result<std::vector<LinkAddress>> wait_for_dad(int link, Deadline deadline) = 0;
   virtual Result<> add_route(const Route& route) = 0;
-  // All tables, both families; link 0 means routes of every link.
+  // The routes of all tables and both families; link 0 means routes of every link.
   virtual Result<std::vector<Route>> routes(int link) = 0;
-  // Those of prefix length 0, of every link; the others take no memory, however many there are.
+  // The routes of prefix length 0, of every link; other routes take no memory, however many there are.
   virtual Result<std::vector<Route>> default_routes() = 0;
   // The kernel chooses the priority: before all others but the local table's.
   virtual Result<> add_rule(const IpAddress& source, uint32_t table) = 0;
-  // Both families.
+  // The rules of both families.
   virtual Result<std::vector<RoutingRule>> rules() = 0;
   virtual Result<> remove_rule(const RoutingRule& rule) = 0;
   // Files below /proc/sys/net of this namespace: "ipv6/conf/net1/disable_ipv6". No value if it does not

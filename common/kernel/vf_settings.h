@@ -30,7 +30,7 @@ struct VfRate {
 
 enum class VfLinkState : uint8_t { automatic, enable, disable };  // IFLA_VF_LINK_STATE_*
 
-// Each is set, or not: in a change, "leave it"; in a state, "the driver does not report it".
+// Each setting has a value, or none: in a change, "leave it"; in a state, "the driver does not report it".
 struct VfSettings {
   std::optional<MacAddress> mac = std::nullopt;  // the administrator's; all zero: the VF may choose
   std::optional<VfVlan> vlan = std::nullopt;
@@ -46,16 +46,16 @@ struct VfSettings {
 
   // "vlan 100 qos 3, spoofchk off", in the words of the network configuration.
   std::string text() const;
-  // Those of `wanted` that this state does not have.
+  // The settings of `wanted` that this state does not have.
   VfSettings missing(const VfSettings& wanted) const;
   // This state's values of the settings that `change` sets.
   VfSettings only(const VfSettings& change) const;
   // This state with the settings that `change` sets.
   VfSettings with(const VfSettings& change) const;
-  // Those that identify the VF (addresses), and the others.
+  // identity(): the settings that identify the VF (addresses); policy(): all others.
   VfSettings identity() const { return {.mac = mac, .node_guid = node_guid, .port_guid = port_guid}; }
   VfSettings policy() const { return identity().missing(*this); }
-  // One change for each setting.
+  // A change for each setting that has a value.
   std::vector<VfSettings> each() const;
 };
 

@@ -61,10 +61,10 @@ class NlSocket {
   // or similar is an error here like any other: the caller decides what it means. Nothing may be changed by
   // it: if the answer is lost it is sent again.
   Result<> query(const NlMessage& message, const Handler& on_reply);
-  // The same for a dump. Whatever the kernel lists can change between two of its messages, and then entries
-  // are missing or repeated; the kernel reports that (NLM_F_DUMP_INTR). Then the dump is repeated from the
-  // start, for which `begin_again` clears what `on_reply` has collected; so it is if a piece was lost, or was
-  // too long. Errc::busy if the tables keep changing.
+  // Sends a request for a dump. Whatever the kernel lists can change between two of its messages, and then
+  // entries are missing or repeated; the kernel reports that (NLM_F_DUMP_INTR). Then the dump is repeated
+  // from the start, for which `begin_again` clears what `on_reply` has collected; so it is if a piece was
+  // lost, or was too long. Errc::busy if the tables keep changing.
   Result<> dump(const NlMessage& message, const Handler& on_reply, const std::function<void()>& begin_again);
 
   Result<> join(uint32_t group);  // RTNLGRP_*

@@ -13,8 +13,8 @@ namespace vfrail {
 
 using NlBytes = std::span<const std::byte>;
 
-// Each takes a whole message, header included. A message that is too short, of another type, or whose
-// attributes do not fit is Errc::protocol.
+// Each function takes a whole message, header included. A message that is too short, of another type, or
+// whose attributes do not fit is Errc::protocol.
 Result<Link> parse_link(NlBytes message);  // RTM_NEWLINK
 // RTM_NEWLINK of a PF with VF data.
 Result<std::vector<VfReport>> parse_vfs(NlBytes message);

@@ -15,7 +15,7 @@ struct ListedRoutes {
   std::vector<Route> over_objects = {};  // their interface is that of a next hop object, so not known yet
 
   Result<> add(NlBytes message);
-  // All of them. Errc::busy if a next hop object is not among those.
+  // All routes. Errc::busy if the next hop object of one is not in `objects`.
   Result<std::vector<Route>> resolve(const std::vector<NextHop>& objects) const;
 };
 

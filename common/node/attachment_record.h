@@ -34,7 +34,7 @@ struct AttachmentName {
 using AttachedDevices = std::map<std::string, AttachmentName>;
 
 // The rule for container ids, which become file names.
-// It is part of a file name (255 bytes) beside the interface name.
+// The container id is part of a file name (255 bytes) beside the interface name.
 inline constexpr size_t kMaxContainerId = 200;
 bool valid_container_id(std::string_view id);
 
@@ -70,7 +70,7 @@ struct LinkBefore {
             now.lower, now.permanent_mac, now.options,       now.broadcast};
   }
   bool ipoib() const { return mac.ipoib(); }
-  // That of IPoIB has its partition in it, which is not the pod's to choose.
+  // The broadcast address of IPoIB has the partition in it, which is not the pod's to choose.
   bool has_other_broadcast(const Link& now) const {
     return !broadcast.bytes.empty() && !ipoib() && now.broadcast != broadcast;
   }
@@ -109,8 +109,8 @@ struct InPod {
 struct MovedRdma {
   RdmaName name;    // in the host
   RdmaName in_pod;  // its name there
-  // Neither a move nor a renaming changes it (ib_device_rename(), rdma_dev_change_netns()). No value: the
-  // record is an older version's.
+  // The kernel's number of the device: neither a move nor a renaming changes it (ib_device_rename(),
+  // rdma_dev_change_netns()). No value: the record is an older version's.
   std::optional<uint32_t> index = std::nullopt;
   bool operator==(const MovedRdma&) const = default;
 };

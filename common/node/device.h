@@ -74,7 +74,7 @@ struct Device {
   // Names the device in locks and records whatever the name of its netdev: "0000:03:02.1", "mlx5_core.sf.4",
   // or "netdev.veth0" for a mere netdev.
   std::string key() const;
-  // Its RDMA device runs over Ethernet, so there is a netdev, visible or not.
+  // The RDMA device runs over Ethernet, so there is a netdev, visible or not.
   bool is_roce() const;
   // A part that it must have is not in the host: in another namespace, about to return, or being created.
   // Empty: nothing is missing.

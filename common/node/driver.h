@@ -24,9 +24,9 @@ class Driver {
 
   const std::string& name() const { return name_; }  // as sysfs shows it; empty: none is bound
   bool is_bound() const { return !name_.empty(); }
-  // By the name alone. Variants of vfio-pci all have "vfio" in theirs (drivers/vfio/pci of Linux).
+  // Decided by the name alone. Variants of vfio-pci all have "vfio" in theirs (drivers/vfio/pci of Linux).
   DriverKind kind() const;
-  // It makes neither netdev nor RDMA device, in any network namespace.
+  // The driver makes neither netdev nor RDMA device, in any network namespace.
   bool is_user_space() const;
   bool operator==(const Driver&) const = default;
 

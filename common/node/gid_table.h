@@ -32,7 +32,7 @@ struct Gid {
   int roce_version = 0;  // 1, 2; 0: the port is not an Ethernet port, or it cannot be read
   std::string netdev;    // whose address it is
 };
-// All of them, by index. `port` is the folder of the port: ".../infiniband/mlx5_2/ports/1".
+// All entries in use, by index. `port` is the folder of the port: ".../infiniband/mlx5_2/ports/1".
 Result<std::vector<Gid>> read_gids(const SysRoot& port);
 
 struct WantedGid {
@@ -42,9 +42,9 @@ struct WantedGid {
 
 struct GidPlace {
   uint32_t index = 0;
-  // Where it is if nothing but default GIDs was there before it.
+  // Where the GID is if nothing but default GIDs was there before it.
   uint32_t expected = 0;
-  // What is in that place instead: "fe80::1 of net1 (RoCE v1)"; empty if nothing is there any more.
+  // What is at `expected` instead: "fe80::1 of net1 (RoCE v1)"; empty if nothing is there any more.
   std::string in_the_way = {};
 };
 
@@ -59,7 +59,7 @@ struct GidSearch {
   std::optional<GidPlace> place = std::nullopt;
 };
 
-// Reads as few files as it can.
+// Searches the GID of an address; reads as few files as it can.
 Result<GidSearch> find_gid(const SysRoot& port, const WantedGid& wanted, uint32_t entries);
 
 }  // namespace vfrail

@@ -16,7 +16,7 @@ struct Netdev {
   IfName name;
   // The kernel's number of the port behind it, which neither a renaming nor a move changes.
   std::optional<uint32_t> dev_port = {};
-  // Its settings.
+  // With NetdevFacts::settings:
   MacAddress mac = {};
   uint32_t mtu = 0;
   uint16_t type = 0;           // ARPHRD_*
@@ -25,16 +25,16 @@ struct Netdev {
   bool carrier = false;
 };
 
-// Their entries in the device's folder, each by name: "net/eth7". virtio-net registers its own below another
-// device: "virtio2/net/eth7".
+// The entries of the interfaces in the device's folder, each by name: "net/eth7". virtio-net registers its
+// own below another device: "virtio2/net/eth7".
 Result<std::vector<std::string>> list_netdevs(const DeviceFolder& folder, const Driver& driver);
 
-// Beside their names, which are always read.
+// What is read of an interface beside its name.
 struct NetdevFacts {
   bool dev_port = false;
   bool settings = false;
 };
-// In the order of dev_port, if that is read, then name.
+// Sorted by dev_port, if that is read, then by name.
 Result<std::vector<Netdev>> read_netdevs(const DeviceFolder& folder, const Driver& driver,
                                          NetdevFacts wanted);
 

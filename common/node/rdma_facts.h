@@ -34,25 +34,25 @@ inline constexpr const char* kRdmaDevices = "infiniband";
 inline constexpr const char* kVerbsNodes = "infiniband_verbs";
 inline constexpr const char* kMadNodes = "infiniband_mad";
 
-// Of the first port, which becomes the only known one.
+// Reads the link layer of the first port, which becomes the only known port.
 Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out);
 
-// The rest of them. `verbs_nodes` are those of the device.
+// Reads all ports of all RDMA devices of a device. `verbs_nodes`: the names of its verbs nodes.
 Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::string>& verbs_nodes,
                          std::vector<RdmaFacts>& out);
 
 // A port's folder among those of its device: "infiniband/mlx5_4/ports/1/".
 std::string rdma_port_folder(const std::string& rdma, uint32_t number);
-// The files of one port, in the folder `base` ("", or with a slash at the end).
+// Reads the files of one port, in the folder `base` ("", or with a slash at the end).
 Result<RdmaPort> read_rdma_port(const DeviceFolder& folder, const std::string& base, uint32_t number);
-// "400 Gb/sec (4X NDR)", and that in Mb/s; no value for any other text.
+// read_port_rate(): "400 Gb/sec (4X NDR)"; rate_mbps(): such a text in Mb/s, no value for any other text.
 Result<std::string> read_port_rate(const DeviceFolder& folder, const std::string& base);
 std::optional<uint32_t> rate_mbps(const std::string& rate);
 
 // The RDMA device of a verbs node, by its present name; empty: there is no such node.
 Result<std::string> read_rdma_of_node(const DeviceFolder& folder, const std::string& node);
-// The present names of its RDMA devices, in whichever namespace they are: its verbs nodes, which stay while
-// the device is in a pod, have their names.
+// The present names of a device's RDMA devices, in whichever namespace they are: the verbs nodes, which stay
+// while the device is in a pod, have their names.
 Result<std::vector<std::string>> read_rdma_names_anywhere(const DeviceFolder& folder,
                                                           const std::vector<std::string>& verbs_nodes);
 

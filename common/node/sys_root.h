@@ -25,7 +25,7 @@ class SysRoot {
  public:
   explicit SysRoot(std::string root = "/");
 
-  // The same below one of its folders, which is opened once, so that paths read from there are not resolved
+  // A SysRoot of one of its folders, which is opened once, so that paths read from there are not resolved
   // from the root each time. For folders of which many files are read.
   SysRoot at(std::string_view below) const;
 

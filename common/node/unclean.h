@@ -14,9 +14,9 @@ namespace vfrail {
 // Device key ("0000:03:02.1", Device::key) -> what is not restored, a sentence each.
 using UncleanDevices = std::map<std::string, std::vector<std::string>>;
 
-// Those of this boot: a boot resets every device. All, if `boot_id` is empty because it is unknown. A missing
-// folder means no unclean device; an unreadable one is an error, and so is a file in it. A malformed file
-// makes its device unclean, with that as the reason.
+// The unclean devices of this boot: a boot resets every device. Those of all boots if `boot_id` is empty
+// because it is unknown. A missing folder means no unclean device; an unreadable one is an error, and so is a
+// file in it. A malformed file makes its device unclean, with that as the reason.
 Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string_view boot_id);
 
 // The folder with a file for each, below the state folder.

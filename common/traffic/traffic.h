@@ -51,22 +51,22 @@ struct Reading {
   std::vector<DeviceReading> devices;
 };
 
-// A second.
+// Counts for each second.
 using Rates = std::array<std::optional<double>, kCounts>;
 
 struct DeviceRates {
   DeviceReading device;
   Rates rates = {};
   const std::optional<double>& operator[](Count count) const { return rates[static_cast<size_t>(count)]; }
-  // Of the speed of its port, by the busier direction.
+  // The share of the speed of the port, by the busier direction.
   std::optional<double> percent() const;
 };
 
-// Of the devices that both have. A counter that has become smaller has begun anew (a driver was bound again),
-// and has no rate in this interval.
+// Rates of the devices that both readings have. A counter that has become smaller has begun anew (a driver
+// was bound again), and has no rate in this interval.
 std::vector<DeviceRates> rates_between(const Reading& before, const Reading& now);
 
-// All intervals together, by device.
+// Totals and extremes of all intervals, by device.
 class Summary {
  public:
   struct Line {

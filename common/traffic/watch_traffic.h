@@ -18,9 +18,9 @@ struct WatchOptions {
   int schema_version = 1;  // of that document
 };
 
-// One line a device.
+// A line for each device.
 std::string rate_lines(const std::vector<DeviceRates>& rates, const std::string& time);
-// One line for each counter of a device that has counted anything.
+// A line for each counter of a device that has counted anything.
 std::string summary_lines(const Summary& summary);
 // {"schema_version","interval_ms","traffic":[{"id","names","pod","speed_mbps","percent","per_second":{...}}]}.
 Json rates_json(const std::vector<DeviceRates>& rates, double seconds, int schema_version);

@@ -20,17 +20,17 @@ class DevicePlaces {
     size_t index = 0;  // in its devices
   };
 
-  // The pools outlive it. Until remove_taken() devices may be added behind those that they have, nothing
-  // else.
+  // The pools outlive this object. Until remove_taken() devices may be added to them, at the end, and nothing
+  // else may change in them.
   explicit DevicePlaces(std::vector<Pool>& pools);
 
-  // Null: it is in none of these pools. Also the place of one that has been taken.
+  // The place of the device, also if it has been taken. Null: it is in none of these pools.
   const Place* find(const std::string& id) const;
-  // Null: it has been taken.
+  // The device at that place. Null: it has been taken.
   const PoolDevice* device(const Place& place) const;
-  // What the node says of a device that has not been taken yet; it leaves its pool.
+  // Takes a device that has not been taken yet out of its pool, and returns its facts.
   DeviceFacts take(const Place& place);
-  // From here on no place is valid.
+  // From this call on no place is valid.
   void remove_taken();
 
  private:

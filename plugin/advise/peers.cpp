@@ -72,7 +72,7 @@ void select_old(const ResourceConfig& resource, const PeerNode& node, PeerSelect
 
 }  // namespace
 
-const char* title_of(Peer peer) {
+const char* name_of(Peer peer) {
   if (peer == Peer::sriov_device_plugin) return "sriov-network-device-plugin";
   return peer == Peer::rdma_shared ? "k8s-rdma-shared-dev-plugin" : "k8s-rdma-sriov-dev-plugin";
 }

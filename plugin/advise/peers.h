@@ -17,11 +17,11 @@ enum class Peer : uint8_t {
   rdma_shared,          // k8s-rdma-shared-dev-plugin
   rdma_sriov,           // k8s-rdma-sriov-dev-plugin and its descendants
 };
-const char* title_of(Peer peer);  // "sriov-network-device-plugin"
+const char* name_of(Peer peer);  // "sriov-network-device-plugin"
 
 struct PeerNode {
   const Inventory& inventory;
-  bool knows_devlink = false;  // its parameters were read, as on a live node
+  bool knows_devlink = false;  // devlink's parameters were read, as on a live node
 };
 
 struct PeerSelection {
@@ -30,7 +30,8 @@ struct PeerSelection {
   std::string fails;            // why that plugin does not start on this node; empty: it does
 };
 
-// Of a resource of its configuration. `taken`: ids that earlier resources have, where a device has one.
+// What `peer` selects for a resource of its configuration. `taken`: ids that earlier resources have, where a
+// device has one.
 PeerSelection select_as(Peer peer, const ResourceConfig& resource, const PeerNode& node,
                         const std::set<std::string>& taken);
 

@@ -54,7 +54,7 @@ void add_left_out(const PlanFacts& facts, Plan& out) {
       reasons = {"the host uses it: " + joined(uses, "; ") +
                  (function->rdma_capable ? "" : "; and it has no RDMA device of its own")};
     const ErrorId id = function->host_use.empty() ? left.reasons.front().id : ErrorId::host_uses_device;
-    out.not_offered.push_back({describe(*function), joined(reasons, "; "), id});
+    out.not_offered.push_back({shown_device(*function), joined(reasons, "; "), id});
   }
   for (const UnreadDevice& unread : facts.inventory.unread)
     out.not_offered.push_back({unread.id, "it cannot be read: " + unread.reason, ErrorId::device_not_read});
@@ -64,7 +64,7 @@ void add_faulty(Plan& out) {
   for (const FabricPlan& fabric : out.fabrics) {
     for (const PoolDevice& device : fabric.way(fabric.recommended).pool.devices) {
       if (device.fault.empty()) continue;
-      out.not_offered.push_back({describe(device.facts),
+      out.not_offered.push_back({shown_device(device.facts),
                                  device.fault.text + "; it is in the pool, and counts when that has ended",
                                  id_of(device.fault.code)});
     }
@@ -169,7 +169,7 @@ void add_errors(const PlanFacts& facts, Plan& out) {
       if (seen && !is_recommended(out, function.id.text()))
         out.errors.push_back(
             {"IB device " + rdma.name + " not found",
-             describe(function) + " is visible in the pod and is in no resource of it",
+             shown_device(function) + " is visible in the pod and is in no resource of it",
              "request a resource that selects it; without -d ib_write_bw uses the first device of the pod"});
     }
   }

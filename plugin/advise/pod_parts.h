@@ -30,7 +30,7 @@ struct ContainerText {
 Json pod_template(const PodNeeds& needs, const ContainerText& container);
 // The container of such a pod that starts the others and has no device.
 Json bare_template(const ContainerText& container, std::vector<std::string> args);
-// Puts a key in front of those of template.spec.
+// Puts a key in front of the keys of `spec` in a pod template.
 Json& with_spec(Json& pod, std::string_view key, Json value);
 
 inline constexpr const char* kTorchImage = "nvcr.io/nvidia/pytorch:24.10-py3";

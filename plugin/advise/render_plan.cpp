@@ -6,7 +6,7 @@
 #include "plugin/console/table.h"
 #include "plugin/console/terminal.h"
 #include "plugin/documents/yaml_text.h"
-#include "plugin/match/explain.h"
+#include "plugin/match/selection_trace.h"
 #include "plugin/prefer/distance.h"
 #include "plugin/report/node_report.h"
 
@@ -74,7 +74,7 @@ void render_node(const Plan& plan, PlanText& out) {
     const std::string speed = speed_of(plan.facts, function);
     const auto near = nearest_gpu(function, inventory.gpus);
     models[model_of(plan.facts, function)].push_back(
-        {"    " + escaped(describe(function)), escaped(plan_state_of(function)),
+        {"    " + escaped(shown_device(function)), escaped(plan_state_of(function)),
          speed.empty() ? "speed not known" : speed, vfs_of(function),
          near ? "GPU " + std::string(word(*near)) : "-", role_of(function)});
   }

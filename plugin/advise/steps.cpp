@@ -31,7 +31,7 @@ void add_mode(const PlanFacts& facts, std::vector<Step>& out) {
 }
 
 std::string describe_all(const std::vector<const DeviceFacts*>& cards) {
-  if (cards.size() == 1) return describe(*cards.front());
+  if (cards.size() == 1) return shown_device(*cards.front());
   std::vector<std::string> ids;
   for (const DeviceFacts* card : cards) ids.push_back(card->id.text());
   return first_few(ids);
@@ -56,7 +56,7 @@ void add_sriov(const Members& members, Fabric fabric, std::vector<Step>& out) {
     if (card->total_vfs == 0) {
       without.push_back(card);
     } else {
-      out.push_back({"VFs of " + describe(*card) + ", up to " + std::to_string(card->total_vfs),
+      out.push_back({"VFs of " + shown_device(*card) + ", up to " + std::to_string(card->total_vfs),
                      "echo N > /sys/bus/pci/devices/" + card->id.text() + "/sriov_numvfs"});
     }
   }

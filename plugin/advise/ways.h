@@ -10,10 +10,10 @@ namespace vfrail::plugin {
 // Kubelet's default of pods on a node (maxPods): no more can have a unit at once.
 inline constexpr int kPodsOfNode = 110;
 
-// One for each fabric that has devices for pods.
+// A plan for each fabric that has devices for pods.
 std::vector<FabricPlan> plan_fabrics(const PlanFacts& facts);
 
-// Chooses of the ways, and says why.
+// Chooses one of the ways of the fabric, and says why.
 void recommend(const PlanFacts& facts, FabricPlan& plan);
 
 // "200 Gb/s"; empty if the speed is not known.

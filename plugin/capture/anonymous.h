@@ -11,11 +11,11 @@ namespace vfrail::plugin {
 
 class Anonymous {
  public:
-  // Of any length, with the separators of the original: "52:54:00:41:10:02" -> "02:00:00:00:00:01". What is
-  // all zero stays.
+  // The replacement of a MAC address or GUID of any length, with the separators of the original:
+  // "52:54:00:41:10:02" -> "02:00:00:00:00:01". What is all zero stays.
   std::string hardware(std::string_view text);
 
-  // A message of the kernel: the MAC addresses, GIDs and IP addresses in it. PCI addresses stay.
+  // The text of a kernel message with its MAC addresses, GIDs and IP addresses replaced. PCI addresses stay.
   std::string message(std::string_view text);
 
   // The files of proc/1/net that host_network.h reads. Addresses become those for documentation (RFC 5737,

@@ -16,7 +16,7 @@ namespace vfrail::plugin {
 
 // One selector object. Fields are ANDed, the values of a field ORed, an empty list selects everything.
 struct Selector {
-  // Of the fields that are lists, by their keys: "vendors" -> {"15b3"}. Unset ones are missing.
+  // The fields that are lists, by their keys: "vendors" -> {"15b3"}. Unset ones are missing.
   std::map<std::string, std::vector<std::string>, std::less<>> lists;
   bool is_rdma = false;           // select RDMA-capable functions, and allocate their device nodes
   bool need_vhost_net = false;    // no filter: allocate /dev/vhost-net and /dev/net/tun
@@ -126,8 +126,8 @@ struct Config {
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
   std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does
   std::vector<std::string> warnings;      // unknown keys, and values that can never match; each with its id
-  // Those of the warnings that are errors for `vfrail check-config`: what makes a selection wider than it was
-  // written, or empty for ever. `serve` accepts them, as the peers do.
+  // The part of `warnings` that are errors for `vfrail check-config`: what makes a selection wider than it
+  // was written, or empty for ever. `serve` accepts them, as the peers do.
   std::vector<std::string> mistakes;
   std::vector<std::string> notes;  // what was taken, where there was a choice
 };
@@ -136,8 +136,8 @@ inline constexpr const char* kPeersPrefix = "intel.com";
 // Of kubelet, unless --kubelet-root names another folder.
 inline constexpr const char* kKubeletRoot = "/var/lib/kubelet";
 
-// The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock", of the other formats that of their
-// peers ("hca_a.sock").
+// The socket's file name in kubelet's folder: "nvidia.com_hostdev.sock", or the one that the plugin whose
+// format the configuration has would use ("hca_a.sock").
 std::string socket_name(const ResourceConfig& resource);
 // The environment variable with a container's devices: "PCIDEVICE_NVIDIA_COM_HOSTDEV".
 std::string env_name(const ResourceConfig& resource);

@@ -15,7 +15,8 @@ namespace vfrail::plugin {
 // '#' selects nothing.
 bool device_range_selects(std::string_view entry, std::string_view name, int64_t index);
 
-// Whether any entry does. The peer uses the first entry with that name only, so that ["a#0","a#1"] loses 1.
+// Whether any entry selects VF `index` of that PF. The peer uses the first entry with that name only, so that
+// ["a#0","a#1"] loses 1.
 bool device_ranges_select(const std::vector<std::string>& entries, std::string_view name, int64_t index);
 
 // Whether an entry selects no VF of any PF.

@@ -18,7 +18,7 @@ std::vector<std::string> find_devlink_gaps(const SysRoot& sys, const Config& con
 // A sentence for each resource that selects by DDP packages, and would have functions whose driver does not
 // report them. sriov-network-device-plugin asks Intel's ddptool, which finds them.
 std::vector<std::string> find_ddp_gaps(const Config& config, const Inventory& inventory);
-// The same where no node is known.
+// Where no node is known: a sentence for each resource that selects by DDP packages.
 std::vector<std::string> describe_ddp_reach(const Config& config);
 
 }  // namespace vfrail::plugin

@@ -10,8 +10,8 @@
 
 namespace vfrail::plugin {
 
-// One object, or a list of at least one. `path` names the value in messages: "selectors". `depth` counts how
-// many `not` are around it.
+// Reads one selector object, or a list of at least one. `path` names the value in messages: "selectors".
+// `depth` counts how many `not` are around it.
 Result<std::vector<Selector>> parse_selectors(const Json& value, const std::string& path,
                                               ConfigWarnings& warnings, int depth = 0);
 

@@ -21,13 +21,13 @@ std::string found_link_type(const DeviceFacts& function);
 // link types does not select it.
 std::string compared_link_type(const DeviceFacts& function);
 
-// Of its own netdevs and RDMA devices, as far as they are in the host.
+// Of the function's own netdevs and RDMA devices, as far as they are in the host.
 std::vector<std::string> net_names(const DeviceFacts& function);
 std::vector<std::string> macs(const DeviceFacts& function);
 std::vector<std::string> link_states(const DeviceFacts& function);
 std::vector<std::string> rdma_names(const DeviceFacts& function);
 
-// Empty: none.
+// Both texts are empty if the function has none.
 std::string numa_text(const DeviceFacts& function);
 std::string aux_type(const DeviceFacts& function);  // "sf"
 

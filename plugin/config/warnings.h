@@ -40,7 +40,7 @@ class ConfigWarnings {
   Config& out_;
 };
 
-// Exactly, including case.
+// Whether `known` has the word exactly, including case.
 bool is_selector_name(const std::string& key);
 
 }  // namespace vfrail::plugin

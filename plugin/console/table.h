@@ -9,7 +9,7 @@ namespace vfrail::plugin {
 
 using Row = std::vector<std::string>;
 
-// One line a row. Pads every cell but the last of a row to the width of its column.
+// A line for each row. Pads every cell but the last of a row to the width of its column.
 std::string align(std::vector<Row> rows);
 
 struct Cell {

@@ -16,7 +16,7 @@ struct Terminal {
 // set, else 80, and no colours. NO_COLOR (no-color.org) and a TERM of "dumb" switch colours off.
 Terminal find_terminal();
 
-// In lines of that width at most where blanks allow it, all but the first indented.
+// The text in lines of `width` columns at most where blanks allow it, all but the first indented.
 std::string wrapped(const std::string& text, size_t width, size_t indent);
 
 // Columns that a text takes: its characters, each of them one wide.

@@ -7,7 +7,7 @@
 
 namespace vfrail::plugin {
 
-std::string describe(const DeviceFacts& function) {
+std::string shown_device(const DeviceFacts& function) {
   // Of a PF in switchdev mode the others are its VFs' representors.
   std::vector<std::string> names = function.netdev_names();
   names.resize(std::min<size_t>(names.size(), 1));

@@ -23,14 +23,14 @@ inline constexpr const char* kOfHostAlone = "proc/sys/net/core/netdev_max_backlo
 struct CheckedNode {
   const SysRoot& sys;
   const Inventory& inventory;  // with unclean devices marked, as far as they can be read
-  // Where /proc/sys and /sys/kernel are. They are the machine's in every namespace: in the plugin's
+  // The root of /proc/sys and /sys/kernel, which are the machine's in every namespace: in the plugin's
   // container, which has only some of the host's folders below `sys`, and some beside it, its own.
   const SysRoot& kernel;
   const Config* config = nullptr;           // null: there is none
   ReadDcb read_dcb = {};                    // empty: not in the host's network namespace
   std::string cni_state = {};               // where vfrail-cni has its records; empty: none are read
   std::string kubelet_root = kKubeletRoot;  // absolute, below `sys`
-  std::string cni_bin_dir = kCniFolder;     // so
+  std::string cni_bin_dir = kCniFolder;     // absolute, below `sys`
 };
 
 using NodeCheck = Check<CheckedNode>;
@@ -51,7 +51,7 @@ const NodeChecks& kubernetes_checks();    // kubelet, CNI, the container runtime
 inline constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
 
 // "0000:4b:00.0 (ibp75s0, mlx5_0)".
-std::string describe(const DeviceFacts& function);
+std::string shown_device(const DeviceFacts& function);
 bool has_rdma(const Inventory& inventory);
 // "6.1.0-13-amd64" is {6, 1}; no value: it is not a release of Linux.
 std::optional<std::pair<int, int>> parse_release(std::string_view release);

@@ -116,10 +116,10 @@ Result<CheckResults> check_transfers(const CheckedNode& node) {
     const auto at = space->capability(kPciExpress);
     if (!at) continue;
     const unsigned control = space->word(*at + kDeviceControl);
-    if ((control & kRelaxedOrdering) == 0) found["relaxed ordering is off"].push_back(describe(function));
+    if ((control & kRelaxedOrdering) == 0) found["relaxed ordering is off"].push_back(shown_device(function));
     const unsigned request = 128U << (control >> 12 & 7U);  // PCI_EXP_DEVCTL_READRQ
     if (request < kLittleReadRequest)
-      found["reads of " + std::to_string(request) + " bytes at most"].push_back(describe(function));
+      found["reads of " + std::to_string(request) + " bytes at most"].push_back(shown_device(function));
   }
   CheckResults out;
   for (const auto& [what, functions] : found)

@@ -9,7 +9,7 @@
 
 namespace vfrail::plugin {
 
-// All of them, by id. A new check is a new row in one of the lists.
+// All checks of the node, by id. A new check is a new row in one of the lists.
 std::vector<NodeCheck> node_checks();
 
 std::vector<CheckReport> check_node(const CheckedNode& node);

@@ -58,7 +58,7 @@ Result<CheckResults> check_port_errors(const CheckedNode& node) {
         }
         if (counted_errors.empty()) continue;
         out.push_back({Finding::note,
-                       describe(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
+                       shown_device(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
                            " has counted errors since its driver was bound: " + joined(counted_errors),
                        "if they rise while there is traffic, clean or replace the cable"});
       }
@@ -86,7 +86,7 @@ Result<CheckResults> check_representors(const CheckedNode& node) {
     if (down.empty()) continue;
     out.push_back(
         {Finding::note,
-         describe(function) +
+         shown_device(function) +
              " is in switchdev mode, and a VF whose representor is down has no "
              "traffic: " +
              first_few(down),

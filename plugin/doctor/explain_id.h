@@ -23,7 +23,7 @@ std::vector<std::string> explained_ids();
 // Exit code: 0 done, 1 there is no such id.
 int explain(const ExplainIdOptions& options);
 
-// All of them, as manifests/TROUBLESHOOTING.md has them.
+// All error ids, as manifests/TROUBLESHOOTING.md has them.
 std::string errors_document();
 
 }  // namespace vfrail::plugin

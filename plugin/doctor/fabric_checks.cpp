@@ -144,7 +144,7 @@ Result<CheckResults> check_subnet_manager(const CheckedNode& node) {
     const std::string file = port_folder(active) + "sm_lid";
     if (TRY(DeviceFolder(node.sys, active.function->id).text(file)) != "0x0") continue;
     out.push_back({Finding::advice,
-                   describe(*active.function) + ": port " + std::to_string(active.port->number) + " of " +
+                   shown_device(*active.function) + ": port " + std::to_string(active.port->number) + " of " +
                        active.rdma->name + " is active and knows no subnet manager (sm_lid 0)",
                    "check that a subnet manager runs in the fabric: sminfo"});
   }

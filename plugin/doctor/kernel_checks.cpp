@@ -18,7 +18,7 @@ Result<CheckResults> check_modules(const CheckedNode& node) {
   CheckResults out;
   for (const DeviceFacts& function : node.inventory.functions) {
     if (!function.rdma.empty() && function.verbs_nodes.empty())
-      out.push_back({Finding::fault, describe(function) + " has an RDMA device without a verbs node",
+      out.push_back({Finding::fault, shown_device(function) + " has an RDMA device without a verbs node",
                      "modprobe ib_uverbs, and name it in /etc/modules-load.d"});
   }
   const auto& functions = node.inventory.functions;
@@ -29,7 +29,7 @@ Result<CheckResults> check_modules(const CheckedNode& node) {
   // Only where modules are listed: not every captured tree has them.
   const bool lists_modules = TRY(node.sys.exists("sys/module/mlx5_core"));
   if (bare != functions.end() && lists_modules && !TRY(node.sys.exists("sys/module/mlx5_ib"))) {
-    out.push_back({Finding::fault, describe(*bare) + " has no RDMA device: mlx5_ib is not loaded",
+    out.push_back({Finding::fault, shown_device(*bare) + " has no RDMA device: mlx5_ib is not loaded",
                    "modprobe mlx5_ib, and name it in /etc/modules-load.d"});
   }
   if (has_rdma(node.inventory) && !node.inventory.rdma_cm)
@@ -141,7 +141,7 @@ Result<CheckResults> check_iommu(const CheckedNode& node) {
     const std::string& group = function.iommu_group;
     if (function.driver.kind() == DriverKind::vfio && group.empty())
       out.push_back({Finding::fault,
-                     describe(function) + " is bound to " + function.driver.name() +
+                     shown_device(function) + " is bound to " + function.driver.name() +
                          " and has no IOMMU group: it cannot be allocated",
                      "switch the IOMMU on in the firmware and by the kernel's parameter intel_iommu=on or "
                      "amd_iommu=on"});
@@ -177,7 +177,7 @@ Result<CheckResults> check_vfio_groups(const CheckedNode& node) {
     if (vfio && function.vfio_noiommu)
       out.push_back(
           {Finding::note,
-           describe(function) + " uses VFIO without an IOMMU: a pod that has it can read all memory"});
+           shown_device(function) + " uses VFIO without an IOMMU: a pod that has it can read all memory"});
   }
   for (const auto& [group, members] : groups) {
     const auto& [has_vfio, others] = members;

@@ -33,7 +33,8 @@ Result<CheckResults> check_pcie_links(const CheckedNode& node) {
       const std::string most = TRY(folder.text(std::string("max_") + what));
       links += now.empty() || most.empty() ? 0 : 1;
       if (leading_number(now) <= 0 || leading_number(now) >= leading_number(most)) continue;
-      out.push_back({Finding::advice, describe(function) + ": PCIe " + what + " is " + now + " of " + most,
+      out.push_back({Finding::advice,
+                     shown_device(function) + ": PCIe " + what + " is " + now + " of " + most,
                      "reseat the card, or use another slot: lspci -vv shows the link of each bridge"});
     }
   }
@@ -58,7 +59,7 @@ Result<CheckResults> check_numa(const CheckedNode& node) {
   std::vector<std::string> unknown;
   for (const DeviceFacts& function : node.inventory.functions) {
     if (function.kind == FunctionKind::network && !function.is_vf() && !function.numa_node)
-      unknown.push_back(describe(function));
+      unknown.push_back(shown_device(function));
   }
   if (unknown.empty()) return CheckResults();
   if (!nodes)

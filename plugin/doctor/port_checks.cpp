@@ -30,7 +30,7 @@ bool serves_pods(const DeviceFacts& function) {
 
 // As the health of devices has it, with the remedy of its id.
 CheckResult as_result(Finding finding, const DeviceFacts& function, const Fault& fault) {
-  return {finding, describe(function) + ": " + fault.text, std::string(row_of(id_of(fault.code)).remedy)};
+  return {finding, shown_device(function) + ": " + fault.text, std::string(row_of(id_of(fault.code)).remedy)};
 }
 
 // The devices of resources, and the PFs whose ports they use. No value: there is no configuration.
@@ -99,7 +99,7 @@ Result<CheckResults> check_carrier(const CheckedNode& node) {
     if (changes.value_or(0) > kManyCarrierChanges)
       out.push_back(
           {advice,
-           describe(function) + ": its carrier changed " + std::to_string(*changes) + " times since boot",
+           shown_device(function) + ": its carrier changed " + std::to_string(*changes) + " times since boot",
            "check the cable, the transceiver and the switch's port"});
   }
   return out;
@@ -145,7 +145,7 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
         // As that of a free VF.
         if (port.link_layer == "Ethernet" && is_set_down(function) && !is_shared) continue;
         out.push_back({weighed(Finding::fault, function, selected),
-                       describe(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
+                       shown_device(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
                            " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical),
                        remedy_of(port, function)});
       }
@@ -171,7 +171,7 @@ Result<CheckResults> check_rates(const CheckedNode& node) {
             read_port_rate(DeviceFolder(node.sys, function.id), rdma_port_folder(rdma.name, port.number)));
         if (text.empty()) continue;
         const std::string model = function.vendor + ":" + function.device + port.link_layer;
-        ports.push_back({describe(function), model, text});
+        ports.push_back({shown_device(function), model, text});
         best[model] = std::max(best[model], rate_mbps(text).value_or(0));
       }
     }
@@ -194,7 +194,7 @@ Result<CheckResults> check_host_use(const CheckedNode& node) {
     for (const HostUseFact& fact : function.host_use) facts.push_back(fact.what);
     if (!facts.empty())
       out.push_back(
-          {Finding::note, describe(function) + " has RDMA and is the host's: " + joined(facts, "; ")});
+          {Finding::note, shown_device(function) + " has RDMA and is the host's: " + joined(facts, "; ")});
   }
   return out;
 }
@@ -203,7 +203,7 @@ Result<CheckResults> check_nvlink(const CheckedNode& node) {
   std::vector<std::string> found;
   std::vector<std::string> unread;
   for (const DeviceFacts& function : node.inventory.functions) {
-    if (function.manages_nvlink) found.push_back(describe(function));
+    if (function.manages_nvlink) found.push_back(shown_device(function));
     if (!function.nvlink_unknown.empty()) unread.push_back(function.id.text());
   }
   if (found.empty()) {
@@ -223,7 +223,7 @@ Result<CheckResults> check_mtu(const CheckedNode& node) {
     const uint32_t mtu = function.netdevs[0].mtu;
     if (mtu == 0 || mtu >= kMtuOfLargestPackets) continue;  // 0: not known
     out.push_back({Finding::advice,
-                   describe(function) + " has MTU " + std::to_string(mtu) +
+                   shown_device(function) + " has MTU " + std::to_string(mtu) +
                        ": RoCE sends the largest of 256, 512, 1024, 2048 and 4096 bytes that fits",
                    "MTU 4200 or more, 9000 as a rule, on the PF, its VFs, the switches and all other nodes"});
   }
@@ -237,7 +237,7 @@ Result<CheckResults> check_devices(const CheckedNode& node) {
     out.push_back({Finding::fault, device.id + " cannot be read: " + device.reason, "see the kernel's log"});
   for (const DeviceFacts& function : node.inventory.functions) {
     if (!function.unclean.empty())
-      out.push_back({Finding::fault, describe(function) + ": " + function.unclean, remedy});
+      out.push_back({Finding::fault, shown_device(function) + ": " + function.unclean, remedy});
   }
   if (!node.inventory.unclean_unread.empty())
     out.push_back({Finding::unknown, node.inventory.unclean_unread});

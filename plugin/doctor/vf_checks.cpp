@@ -34,7 +34,7 @@ std::string how_to_enable(const DeviceFacts& pf) {
 }
 
 std::string say_vfs(const DeviceFacts& pf) {
-  return describe(pf) + ": " + std::to_string(pf.num_vfs) + " of " + std::to_string(pf.total_vfs);
+  return shown_device(pf) + ": " + std::to_string(pf.num_vfs) + " of " + std::to_string(pf.total_vfs);
 }
 
 bool has_word(const std::vector<std::string>& words, const std::string& word) {

@@ -15,7 +15,7 @@ struct CniConfig {
   bool needs_allocation = false;   // a plugin that moves a device, and no key that names one
 };
 
-// One plugin, or a list of them ("plugins"). Errors name key and line.
+// Reads the configuration of one plugin, or of a list of plugins ("plugins"). Errors name key and line.
 Result<CniConfig> read_cni_config(const Json& value);
 // The value of "ipam": an object with the type of its plugin, or empty.
 Result<> check_ipam(const Json& value, const std::string& place);

@@ -18,7 +18,7 @@ struct ConfigPart {
 struct FoundConfig {
   std::vector<ConfigPart> parts;      // in the order of the file; policies behind the others
   std::vector<std::string> warnings;  // of the objects around them, each with its id
-  std::vector<std::string> mistakes;  // those of the warnings that make a selection wider than it was written
+  std::vector<std::string> mistakes;  // warnings that make a selection wider than it was written
   std::vector<std::string> notes;     // what was taken, where there was a choice
 
   void warn(const std::string& text, ErrorId id) { warnings.push_back(text_with_id(text, id)); }
@@ -34,7 +34,7 @@ Result<FoundConfig> find_config(const std::vector<Document>& documents, const st
 // Why find_config() has found none in these documents.
 std::string no_config(const std::vector<Document>& documents);
 
-// One function for each kind. A ConfigMap that has none of the usual keys, and no text that is a
+// Each function reads one kind of object. A ConfigMap that has none of the usual keys, and no text that is a
 // configuration, is another program's.
 Result<> add_config_map(const Document& document, FoundConfig& out);
 Result<> add_nic_policy(const Document& document, FoundConfig& out);

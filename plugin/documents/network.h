@@ -18,9 +18,9 @@ struct Network {
   std::vector<std::string> faults;  // "FILE: document 2 (...): spec.config: line 7: ..."
 };
 
-// Whether the document is one of the two.
+// Whether the document is a NetworkAttachmentDefinition or a HostDeviceNetwork.
 bool is_network(const Document& document);
-// Its errors are among its faults.
+// Reads either kind; errors are in Network::faults.
 Network read_network(const Document& document);
 
 struct HostDeviceNetwork {
@@ -28,7 +28,7 @@ struct HostDeviceNetwork {
   std::string name_space;
   std::string resource;      // with the prefix that network-operator puts before it
   std::string ipam;          // JSON as it was written; empty: none
-  std::string meta_plugins;  // JSON objects with commas between them, likewise
+  std::string meta_plugins;  // JSON objects with commas between them, as written
 };
 
 bool is_host_device_network(const Document& document);

@@ -99,8 +99,9 @@ Result<> read_nic_selector(ObjectReader& spec, bool has_vfs, const Document& doc
   return {};
 }
 
-// A VF bound to vfio-pci has no RDMA device, and no visible link type.
-Result<> read_kind(ObjectReader& spec, const Document& document, Policy& policy, FoundConfig& out) {
+// A VF bound to vfio-pci has no visible link type. The operator selects such VFs by their driver: of the same
+// PFs there can be others, which are not for DPDK.
+Result<> read_kind(ObjectReader& spec, Policy& policy) {
   const std::string type = TRY(read_word(spec, "deviceType", {"netdevice", "vfio-pci"}));
   const std::string link = TRY(read_word(spec, "linkType", {"eth", "ETH", "ib", "IB"}));
   if (!link.empty() && type != "vfio-pci") {
@@ -108,12 +109,7 @@ Result<> read_kind(ObjectReader& spec, const Document& document, Policy& policy,
     const bool infiniband = link == "ib" || link == "IB";
     policy.lists.set("linkTypes", Json(Json::Array{Json(infiniband ? "infiniband" : "ether").at_line(line)}));
   }
-  const bool rdma = TRY(spec.boolean("isRdma")).value_or(false);
-  if (rdma && type == "vfio-pci") {
-    out.mistake(document.where + ": " + spec.place("isRdma") +
-                ": matches nothing on any node: a VF bound to vfio-pci (deviceType) has no RDMA "
-                "device");
-  }
+  if (type == "vfio-pci") TRY(add_text(spec, "deviceType", "drivers", policy.lists));
   for (const char* key : {"isRdma", "needVhostNet"}) {
     if (TRY(spec.boolean(key)).value_or(false)) policy.options.set(key, *spec.value(key));
   }
@@ -133,7 +129,7 @@ Result<Policy> read_policy(const Document& document, FoundConfig& out) {
   const bool has_vfs = TRY(reader.integer("numVfs", 0)).value_or(0) > 0;
   if (const Json* nodes = reader.value("nodeSelector")) policy.node_selector = *nodes;
   TRY(read_nic_selector(reader, has_vfs, document, policy, out));
-  TRY(read_kind(reader, document, policy, out));
+  TRY(read_kind(reader, policy));
   TRY(check_keys(reader, {"mtu", "eSwitchMode", "externallyManaged", "bridge"}, false, document, out));
   return policy;
 }

@@ -16,7 +16,7 @@ inline constexpr size_t kMaxYamlBytes = 1 << 20;  // as much as a ConfigMap hold
 inline constexpr size_t kMaxYamlDocuments = 256;
 inline constexpr size_t kMaxYamlDepth = 64;           // as deep as JSON
 inline constexpr size_t kMaxYamlValues = 50'000;      // the copies that aliases make included
-inline constexpr size_t kMaxYamlTextBytes = 4 << 20;  // of all values together, likewise
+inline constexpr size_t kMaxYamlTextBytes = 4 << 20;  // of all values together, with those copies
 // yaml-cpp keeps 240 bytes for each bracket, brace and comma of a line before it reports what they are.
 inline constexpr size_t kMaxYamlIndicators = 100'000;
 

@@ -48,7 +48,7 @@ ibv_context* open_device(const DeviceList& list, const std::string& name) {
   return context;
 }
 
-std::string describe(const std::string& device, const ibv_async_event& event) {
+std::string event_text(const std::string& device, const ibv_async_event& event) {
   return device + ": " + ibv_event_type_str(event.event_type);
 }
 
@@ -94,7 +94,7 @@ bool VerbsEvents::read(const std::string& device, ibv_context& context,
                        std::optional<std::string>& first) const {
   ibv_async_event event{};
   while (ibv_get_async_event(&context, &event) == 0) {
-    if (!first) first = describe(device, event);
+    if (!first) first = event_text(device, event);
     ibv_ack_async_event(&event);
     if (event.event_type == IBV_EVENT_DEVICE_FATAL) return false;
   }

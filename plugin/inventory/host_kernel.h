@@ -14,8 +14,8 @@ namespace vfrail::plugin {
 // a pod's, or no procfs is there, as in a captured tree. An error: it cannot be read. Needs no capability.
 Result<bool> is_host_netns(const SysRoot& sys);
 
-// The kernel of our own network namespace for root "/", and for another root if that namespace is the host's.
-// Else null: a captured tree, or the host's folders mounted into a pod with a network of its own.
+// The kernel of our own network namespace for root "/", and for another root if that namespace is the host's;
+// else null: a captured tree, or the host's folders mounted into a pod with a network of its own.
 Result<std::unique_ptr<Kernel>> host_kernel(const std::string& root);
 
 }  // namespace vfrail::plugin

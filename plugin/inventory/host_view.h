@@ -13,8 +13,8 @@
 namespace vfrail::plugin {
 
 struct HostView {
-  // By /proc/1/ns/net, where it may be read, and by the sysctls that only the first network namespace of a
-  // machine has (net_core_table in net/core/sysctl_net_core.c).
+  // Known by /proc/1/ns/net, where it may be read, and by the sysctls that only the first network namespace
+  // of a machine has (net_core_table in net/core/sysctl_net_core.c).
   bool is_host_namespace = true;
   bool sees_interfaces = false;  // of at least one physical function
   // Functions with a network driver and no interface here. Not the VFs and sub-functions of a PF that has one
@@ -29,7 +29,7 @@ Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory);
 // warning. Returns a sentence for callers that cannot go on at all: no interface of the node is seen. Pure.
 std::string mark_unseen(const HostView& view, Inventory& inventory);
 
-// Both, for the root of a command.
+// read_host_view() and mark_unseen(), for the root of a command.
 Result<std::string> check_host_view(const SysRoot& sys, Inventory& inventory);
 
 }  // namespace vfrail::plugin

@@ -47,15 +47,14 @@ struct DeviceFacts : Device {
   int vf_index = -1;
   std::string pf_name;    // netdev of the PF (uplink in switchdev mode); empty for PFs, and if not visible
   std::string link_type;  // "ether", "infiniband"; of its netdev, else of its PF's, else empty
-  // Of netdevs, a PF's uplink is the first.
   bool rdma_capable = false;     // from facts that stay visible while the device sits in a pod
   std::string rdma_capable_why;  // which fact decided it
   std::optional<Vdpa> vdpa;
   std::string ddp_profile;
   std::string pkey;  // "0x8001"; first pkey of port 1 of the first RDMA device
   PhysicalPort port;
-  // The GPUs' NVLink switches are managed through it (NVIDIA's fabric manager and subnet manager use it): it
-  // resembles an InfiniBand NIC and leads to no network.
+  // The GPUs' NVLink switches are managed through this function (NVIDIA's fabric manager and subnet manager
+  // use it): it resembles an InfiniBand NIC and leads to no network.
   bool manages_nvlink = false;
   std::string nvlink_unknown;         // why that could not be found out; empty: it could
   std::vector<HostUseFact> host_use;  // why the host needs it for itself
@@ -67,7 +66,8 @@ struct DeviceFacts : Device {
   // Neither netdev nor RDMA device is in this network namespace although a driver of the kernel is bound: a
   // pod has it, or somebody else has moved it.
   bool away() const;
-  // One of the two at least is not: a selector sees less of the device than it has, and a pod may have it.
+  // The netdev or the RDMA device, or both, is not in this network namespace: a selector sees less of the
+  // device than it has, and a pod may have it.
   bool partly_away() const;
 };
 
@@ -98,7 +98,7 @@ struct Inventory {
   std::vector<Gpu> gpus;               // PCI classes 0x0302, 0x0380 and 0x12, sorted by address
   std::vector<Lag> lags;               // sorted by name
   std::optional<RdmaNetnsMode> rdma_netns_mode;
-  bool asked_devlink = false;  // so that `failed_reporters` are known
+  bool asked_devlink = false;  // if not, `failed_reporters` are not known
   std::string unclean_unread;  // why it is not known which devices are unclean; empty: it is
   bool rdma_cm = false;        // /dev/infiniband/rdma_cm exists
   bool vhost_net = false;      // /dev/vhost-net and /dev/net/tun exist

@@ -30,7 +30,7 @@ inline constexpr size_t kMaxLogText = 300;
 
 struct KernelLog {
   std::vector<LogLine> lines;  // the latest, at most kMaxLogLines
-  // False: its first messages have been overwritten by later ones, or it was too long to be read.
+  // False: the first messages have been overwritten by later ones, or it was too long to be read.
   bool complete = true;
 };
 inline constexpr size_t kMaxLogLines = 1000;
@@ -38,7 +38,7 @@ inline constexpr size_t kMaxLogLines = 1000;
 // No value: there is none here. Errc::denied without CAP_SYSLOG, if kernel.dmesg_restrict is 1.
 Result<std::optional<KernelLog>> read_kernel_log(const SysRoot& sys);
 
-// The topic of a message; no value: none of these. Pure.
+// The topic of a message; no value: none of LogTopic. Pure.
 std::optional<LogTopic> topic_of(std::string_view message);
 // A file from which read_kernel_log() reads the same.
 std::string format_kernel_log(const KernelLog& log);

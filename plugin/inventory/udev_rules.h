@@ -13,7 +13,7 @@
 
 namespace vfrail::plugin {
 
-// Of files with one name the first folder's counts (udev(7)).
+// Folders of rules: of files with the same name, the one in the first folder counts (udev(7)).
 inline constexpr std::array kUdevRules = {"etc/udev/rules.d", "run/udev/rules.d",
                                           "usr/local/lib/udev/rules.d", "usr/lib/udev/rules.d",
                                           "lib/udev/rules.d"};
@@ -23,12 +23,12 @@ struct RenameRule {
   std::string mode;  // "NAME_FALLBACK"
 };
 
-// In the order in which udev applies them. No value: none of the folders is here.
+// The renaming rules in the order in which udev applies them. No value: none of the folders is here.
 Result<std::optional<std::vector<RenameRule>>> read_rename_rules(const SysRoot& sys);
 
 // The modes of the rules in a file. Pure.
 std::vector<std::string> rename_modes(std::string_view rules);
-// Such a rule, without its conditions.
+// The text of a renaming rule, without its conditions.
 std::string rename_rule(const std::string& mode);
 
 }  // namespace vfrail::plugin

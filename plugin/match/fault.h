@@ -21,7 +21,7 @@ enum class FaultCode : uint8_t {
   gone,           // a container has it, and it has vanished from the node
   not_selected,   // a container has it, and not of the resource that the configuration gives it to
 };
-// The value of the label "reason": "port_down".
+// The value of the metrics' label "reason": "port_down".
 const char* name_of(FaultCode code);
 ErrorId id_of(FaultCode code);  // not of `none`
 inline constexpr FaultCode kLastFaultCode = FaultCode::not_selected;

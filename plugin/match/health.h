@@ -13,7 +13,7 @@ namespace vfrail::plugin {
 // it. Only a shared device has to work in the host: its own ports count, whatever their link layer.
 Fault find_fault(const DeviceFacts& function, const ResourceConfig& resource);
 
-// The parts of it, each alone; none: nothing wrong.
+// The parts of find_fault(), each alone; none: nothing wrong.
 Fault carrier_fault(const DeviceFacts& function);
 Fault guid_fault(const DeviceFacts& function);
 Fault devlink_fault(const DeviceFacts& function);

@@ -56,7 +56,7 @@ struct LeftOut {
   Kind kind = Kind::not_selected;
 };
 
-// The value of the label "reason": "has_vfs".
+// The value of the metrics' label "reason": "has_vfs".
 const char* name_of(LeftOut::Kind kind);
 ErrorId id_of(LeftOut::Kind kind);
 inline constexpr LeftOut::Kind kLastLeftOutKind = LeftOut::Kind::not_selected;
@@ -75,10 +75,10 @@ struct Pools {
 // A function as a device of that resource, by one of its selectors.
 PoolDevice make_device(const ResourceConfig& resource, const Selector& selector, const DeviceFacts& function);
 
-// Of every device that the node has, also of those in no pool.
+// The ids of every device that the node has, also of those in no pool.
 std::set<std::string> ids_of_all(const Pools& pools);
 
-// Whether a pod may have one of them, as far as the node shows.
+// Whether a pod may have a device of the pools, as far as the node shows (DeviceFacts::partly_away).
 bool is_any_partly_away(const Pools& pools);
 
 Pools match(const Config& config, const Inventory& inventory);

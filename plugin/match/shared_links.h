@@ -20,9 +20,10 @@ inline constexpr const char* kHostOutOfReach =
 using SharedLinkVisit = std::function<void(const Pool&, const PoolDevice&, const Netdev&)>;
 void each_shared_link(const Pools& pools, const SharedLinkVisit& visit);
 
-// A warning for such an interface that is down; empty if that does not matter. `why` it stays so, or empty.
+// A warning if the interface of a shared device is down; empty if that does not matter. `why`: the reason why
+// it stays down, or empty.
 std::string describe_down_link(const Pool& pool, const PoolDevice& device, const std::string& why);
-// All of them, for a report.
+// The warnings of describe_down_link() for all shared pools, for a report.
 std::vector<std::string> find_links_down(const Pools& pools, Reach reach);
 
 }  // namespace vfrail::plugin

@@ -66,12 +66,12 @@ class HttpConnection {
     http::async_write(stream_, *serializer_,
                       [next = std::move(next)](boost::system::error_code, size_t) { next(); });
   }
-  // Ends it at once: pending operations fail, and their callback is called later.
+  // Ends the connection at once: pending operations fail, and their callback is called later.
   void close() { stream_.close(); }
 
   Phase phase() const { return phase_; }
   boost::beast::http::verb method() const { return parser_.get().method(); }
-  // Without the query after a question mark.
+  // The path of the request, without the query after a question mark.
   std::string path() const {
     const auto target = parser_.get().target();
     return std::string(target.substr(0, target.find('?')));
@@ -79,8 +79,8 @@ class HttpConnection {
 
  private:
   static constexpr uint32_t kMaxHeaderBytes = 8 * 1024;
-  // For the whole request, and for the whole answer: a client that sends a byte now and then does not extend
-  // it.
+  // The time for the whole request, and for the whole answer: a client that sends a byte now and then does
+  // not extend it.
   static constexpr std::chrono::seconds kRequestTime{5};
   static constexpr std::chrono::seconds kAnswerTime{20};
 

@@ -48,7 +48,7 @@ void write_unhealthy(MetricsText& out, const NodeStatus& status) {
 }
 
 void write_reason(MetricsText& out, std::string_view metric, std::string_view reason, ErrorId id) {
-  out.sample({{"metric", metric}, {"reason", reason}, {"id", name_of(id)}}, uint64_t{1});
+  out.sample({{"metric", metric}, {"reason", reason}, {"id", id_text(id)}}, uint64_t{1});
 }
 
 // The labels stay as they are: an id among them would make other series of them.

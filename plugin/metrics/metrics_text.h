@@ -25,7 +25,7 @@ class MetricsText {
 
   void sample(Labels labels, uint64_t value) { sample("", labels, std::to_string(value)); }
   void sample(Labels labels, double value) { sample("", labels, number(value)); }
-  // Of a histogram: "_bucket", "_sum", "_count".
+  // A sample of a histogram: "_bucket", "_sum", "_count".
   void part(std::string_view suffix, Labels labels, uint64_t value) {
     sample(suffix, labels, std::to_string(value));
   }

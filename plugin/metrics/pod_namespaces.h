@@ -10,12 +10,12 @@
 
 namespace vfrail::plugin {
 
-// Of every namespace below run/netns of `root`, where container runtimes keep those of pods, but our own.
-// Enters each for a moment, so the calling thread must have nothing else to do meanwhile. Out of reach if the
-// folder cannot be read or a namespace cannot be entered, and if there is no such folder below another root
-// than "/": it is not mounted there.
+// The counters of every namespace below run/netns of `root`, where container runtimes keep those of pods, but
+// our own. Enters each for a moment, so the calling thread must have nothing else to do meanwhile. Out of
+// reach if the folder cannot be read or a namespace cannot be entered, and if there is no such folder below
+// another root than "/": it is not mounted there.
 PodNamespaces read_pod_namespaces(const std::string& root);
-// Of one of them, to `out`.
+// Adds the counters of the namespace of `kernel` to `out`.
 void read_pod_namespace(Kernel& kernel, PodNamespaces& out);
 
 }  // namespace vfrail::plugin

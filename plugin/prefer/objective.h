@@ -30,7 +30,7 @@ namespace vfrail::plugin {
 // As the configuration writes it: "distinctPF".
 const char* word(Preference preference);
 
-// One number for each objective, in their order. Smaller is better, compared from the left.
+// A number for each objective, in the order of the objectives. Smaller is better, compared from the left.
 using Cost = std::array<int64_t, 5>;
 
 Cost operator+(const Cost& a, const Cost& b);

@@ -40,7 +40,8 @@ struct Choice {
   uint64_t steps = 0;  // costs that were compared
 };
 
-// Exact, and deterministic. Of equally good sets, the one with more devices in earlier groups.
+// The best choice, exact and deterministic. Of equally good sets, the one with more devices in earlier
+// groups.
 //
 // A group's best way to provide n devices depends on nothing but n, so it is computed from the best ways of
 // its children, from the PFs upwards. At most 14 * devices * (size + 1) steps: on each of seven levels a

@@ -46,7 +46,7 @@ void add_config(const Config& config, Findings& out) {
   }
   out.notes.insert(out.notes.end(), config.notes.begin(), config.notes.end());
   for (std::string& note : describe_ddp_reach(config)) out.notes.push_back(std::move(note));
-  const std::string text = describe(config);
+  const std::string text = config_in_words(config);
   if (!text.empty()) out.described += (out.described.empty() ? "" : "\n") + text;
 }
 
@@ -73,7 +73,7 @@ void check_networks(Findings& out) {
   for (const Network& network : out.networks) {
     for (const std::string& fault : network.faults)
       out.errors.push_back(text_with_id(fault, ErrorId::network_config));
-    out.described += (out.described.empty() ? "" : "\n") + describe(network);
+    out.described += (out.described.empty() ? "" : "\n") + network_in_words(network);
     if (network.resource.empty() || out.resources.contains(network.resource)) continue;
     const std::string place =
         network.where + ": the resource " + network.resource + in_line(network.resource_line);

@@ -144,14 +144,14 @@ std::string describe_resource(const ResourceConfig& resource) {
 
 }  // namespace
 
-std::string describe(const Config& config) {
+std::string config_in_words(const Config& config) {
   std::string out;
   for (const ResourceConfig& resource : config.resources)
     out += (out.empty() ? "" : "\n") + describe_resource(resource);
   return out;
 }
 
-std::string describe(const Network& network) {
+std::string network_in_words(const Network& network) {
   std::string out = "network " + network.name + "\n";
   out += line("plugins",
               network.types.empty() ? "of the file with its name on the node" : joined(network.types));

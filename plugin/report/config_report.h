@@ -8,7 +8,7 @@
 
 namespace vfrail::plugin {
 
-std::string describe(const Config& config);
-std::string describe(const Network& network);
+std::string config_in_words(const Config& config);
+std::string network_in_words(const Network& network);
 
 }  // namespace vfrail::plugin

@@ -14,12 +14,12 @@
 namespace vfrail::plugin {
 
 struct Hardware {
-  std::string vendor_name;             // "Mellanox Technologies"; empty: not known, as the next
-  std::string device_name;             // "MT2910 Family [ConnectX-7]"
+  std::string vendor_name;             // "Mellanox Technologies"; empty: not known
+  std::string device_name;             // "MT2910 Family [ConnectX-7]"; empty: not known
   std::optional<uint32_t> speed_mbps;  // of its own port as it is now
 };
 
-// By the ids of functions. Unreadable facts are missing.
+// Hardware by the ids of functions. Unreadable facts are missing.
 using HardwareById = std::map<std::string, Hardware>;
 // `pci_ids`: files in the format of pci.ids; the first that is there counts. What it does not have, or where
 // none is there, has the name that the program knows (model_names.h).

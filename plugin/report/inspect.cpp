@@ -13,7 +13,7 @@
 #include "plugin/match/units.h"
 #include "plugin/report/report.h"
 #include "plugin/report/report_distance.h"
-#include "plugin/report/report_explain.h"
+#include "plugin/report/report_trace.h"
 #include "plugin/report/scan_root.h"
 
 #include <filesystem>
@@ -62,12 +62,12 @@ std::string names(const NodeReport& report) {
   return out;
 }
 
-std::string explanations(const NodeReport& report) {
+std::string selection_traces(const NodeReport& report) {
   std::vector<FunctionTrace> traces;
   for (const DeviceReport& device : report.devices) {
     if (device.shown && device.trace != nullptr) traces.push_back(*device.trace);
   }
-  return render_explanations(traces, report.facts.inventory);
+  return render_traces(traces, report.facts.inventory);
 }
 
 std::string rendered(const InspectOptions& options, const NodeReport& report) {
@@ -80,7 +80,7 @@ std::string rendered(const InspectOptions& options, const NodeReport& report) {
                // The kernel takes nearly every byte in a name, and JSON only UTF-8.
                : well_formed(json.pretty()) + "\n";
   }
-  if (options.explain) return explanations(report);
+  if (options.explain) return selection_traces(report);
   if (options.distances) return render_distances(report.facts.inventory, report.facts.pools);
   Terminal terminal = find_terminal();
   if (options.output == Output::wide) terminal.width = 0;
@@ -107,13 +107,14 @@ int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
   facts.pods = find_pods({options.root, options.kubelet_root, ask_kubelet}, facts.pools, facts.inventory,
                          facts.warnings);
   find_warnings(options.root, facts);
-  if (options.explain) facts.traces = explain(facts.config.value_or(Config()), facts.inventory, facts.pools);
+  if (options.explain)
+    facts.traces = trace_selection(facts.config.value_or(Config()), facts.inventory, facts.pools);
   NodeReport report = make_report(facts);
   if (const auto found = apply(options.filter, report); !found) return fail(kFailed, found.error());
   const int answered = answer(rendered(options, report));
   for (const UnreadDevice& device : facts.inventory.unread)
     std::cerr << "error: " << escaped(device.id + " cannot be read: " + device.reason) << " ["
-              << name_of(ErrorId::device_not_read) << "]\n";
+              << id_text(ErrorId::device_not_read) << "]\n";
   return facts.inventory.unread.empty() ? answered : kFailed;
 }
 

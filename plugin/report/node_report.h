@@ -4,8 +4,8 @@
 
 #include "plugin/config/config.h"
 #include "plugin/inventory/inventory.h"
-#include "plugin/match/explain.h"
 #include "plugin/match/pools.h"
+#include "plugin/match/selection_trace.h"
 #include "plugin/prefer/distance.h"
 #include "plugin/report/hardware.h"
 #include "plugin/report/pods.h"
@@ -29,7 +29,7 @@ enum class DeviceState : uint8_t {
   not_selected,  // no selector matches
   unconfigured,  // there is no configuration
 };
-// As JSON has it: "not_selected".
+// The state as JSON and tables have it: "not_selected".
 const char* name_of(DeviceState state);
 
 // Why a function is unhealthy, or is not in those resources: one text for all of them.

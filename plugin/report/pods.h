@@ -25,7 +25,7 @@ struct PodUse {
   bool operator==(const PodUse&) const = default;
 };
 
-// By the ids of functions; several pods can have a shared device.
+// Pods by the ids of functions; several pods can have a shared device.
 using PodsById = std::map<std::string, std::vector<PodUse>>;
 
 // Asks kubelet which pod has which device; gets the kubelet's folder.
@@ -36,15 +36,15 @@ struct PodSources {
   const std::string& kubelet_root;
   const AskKubelet& ask_kubelet;
 };
-// By kubelet, if this is a live node that has one, and for devices without a pod there by the records. What
-// cannot be asked is a warning.
+// Which pods have the devices: by kubelet, if this is a live node that has one, and by the records for
+// devices for which kubelet names no pod. What cannot be asked is a warning.
 PodsById find_pods(const PodSources& sources, const Pools& pools, const Inventory& inventory,
                    std::vector<std::string>& warnings);
 
-// What kubelet has allocated of the pools. Not of units that stand for every device of a pool, because they
-// show no device.
+// Adds what kubelet has allocated of the pools. Not of units that stand for every device of a pool, because
+// they show no device.
 void add_allocated(const Pools& pools, const DevicesInUse& in_use, PodsById& out);
-// What vfrail-cni has attached, of devices for which kubelet names no pod.
+// Adds what vfrail-cni has attached, of devices for which kubelet names no pod.
 void add_attached(const Attachments& attachments, const Inventory& inventory, PodsById& out);
 
 }  // namespace vfrail::plugin

@@ -14,8 +14,8 @@ struct TableOptions {
   bool headers = true;    // else the rows alone
   bool filtered = false;  // not all devices are shown, so there is no statement about all
 };
-// One line a function, what belongs to a PF below it and indented; then why devices have no resource or are
-// unhealthy, the sizes of the resources, and the warnings.
+// A line for each function, what belongs to a PF below it and indented; then why devices have no resource or
+// are unhealthy, the sizes of the resources, and the warnings.
 std::string render_table(const NodeReport& report, const TableOptions& options = {});
 
 // What "schema_version" is in every JSON that vfrail prints (schema.json beside this file). A name that

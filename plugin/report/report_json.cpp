@@ -2,7 +2,7 @@
 #include "plugin/prefer/preferred.h"
 #include "plugin/report/report.h"
 #include "plugin/report/report_distance.h"
-#include "plugin/report/report_explain.h"
+#include "plugin/report/report_trace.h"
 
 namespace vfrail::plugin {
 
@@ -103,7 +103,7 @@ Json resources_of(const DeviceReport& device) {
     Json entry = Json::object();
     entry.set("name", use.pool->resource()).set("healthy", in_pool.fault.empty());
     entry.set("fault", in_pool.fault.text).set("fault_code", name_of(in_pool.fault.code));
-    entry.set("fault_id", in_pool.fault.empty() ? Json() : Json(name_of(id_of(in_pool.fault.code))));
+    entry.set("fault_id", in_pool.fault.empty() ? Json() : Json(id_text(id_of(in_pool.fault.code))));
     entry.set("allocates", std::move(allocates));
     out.push(std::move(entry));
   }
@@ -114,7 +114,7 @@ Json reasons_of(const DeviceReport& device) {
   Json out = Json::array();
   for (const Reason& reason : device.reasons)
     out.push(Json::object()
-                 .set("id", name_of(reason.id))
+                 .set("id", id_text(reason.id))
                  .set("text", reason.text)
                  .set("resources", Json(reason.resources)));
   return out;
@@ -141,7 +141,7 @@ Json device_json(const DeviceReport& device, const InspectFacts& facts, const Js
   out.set("speed_mbps", device.hardware.speed_mbps ? Json(*device.hardware.speed_mbps) : Json());
   out.set("gpu_distances", gpu_distances(*device.function, facts.inventory.gpus));
   set_facts(*device.function, out);
-  if (parts.explanations && device.trace != nullptr) out.set("explanation", explanation_json(*device.trace));
+  if (parts.explanations && device.trace != nullptr) out.set("explanation", trace_json(*device.trace));
   return out;
 }
 
@@ -188,7 +188,7 @@ Json render_json(const NodeReport& report, const JsonParts& parts) {
     unread.push(Json::object()
                     .set("id", device.id)
                     .set("reason", device.reason)
-                    .set("reason_id", name_of(ErrorId::device_not_read)));
+                    .set("reason_id", id_text(ErrorId::device_not_read)));
   Json bonds = Json::array();
   for (const Lag& lag : facts.inventory.lags)
     bonds.push(Json::object().set("name", lag.name).set("mode", lag.mode).set("members", Json(lag.members)));

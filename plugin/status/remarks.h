@@ -15,7 +15,7 @@ namespace vfrail::plugin {
 class Remarks {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // Of one topic. A node has some hundred devices, mostly without remarks.
+  // The limit of remarks of one topic. A node has some hundred devices, mostly without remarks.
   static constexpr size_t kMost = 1000;
   // The interval at which a flapping remark is logged at most.
   static constexpr std::chrono::minutes kPause{1};

@@ -38,7 +38,7 @@ std::vector<std::string> find_obstacles(const NodeStatus& status);
 
 class LiveStatus {
  public:
-  // Owner thread.
+  // For the owner thread alone.
   void publish(NodeStatus now);
   std::shared_ptr<const NodeStatus> get() const;
 

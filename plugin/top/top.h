@@ -15,7 +15,7 @@ struct TopOptions : WatchOptions {
   TopOptions() { schema_version = kSchemaVersion; }
   std::string root = "/";
   std::string kubelet_root = kKubeletRoot;
-  std::string config_file;  // as InspectOptions
+  std::string config_file;  // empty: the facts alone
   std::string resource_prefix = kPeersPrefix;
   std::vector<std::string> devices;  // as DeviceFilter::devices, by the names at the start; none: all
   std::string pod;                   // "team/train-0"; empty: all

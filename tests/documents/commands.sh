@@ -58,7 +58,7 @@ function journalctl {
 function vfrail {
     case ${1:-} in
         version | check-config | render | explain | example) real "$programs/vfrail" "$@" ;;
-        inspect | doctor | capture | top | plan | convert)
+        inspect | doctor | capture | top | plan | compare)
             local root=(--root "$tree")
             [ "$1" != top ] || root+=(-i 0.1 -n 1)
             [[ " $* " != *' --root '* ]] || root=()

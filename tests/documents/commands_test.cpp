@@ -71,7 +71,7 @@ TEST_CASE("a command that names a missing thing, or that nothing checks, is foun
   const Desk desk;
   for (const char* bad :
        {"curl example.org", "kubectl apply -f manifests/none.yaml", "kubectl -n kube-system logs ds/vfrial",
-        "kubectl -n default rollout status daemonset/vfrail", "kubectl explode pod/one-vf",
+        "kubectl -n default rollout status daemonset/vfrail", "kubectl explode pod/rdma-test",
         "cmake --preset none", "cmake --build --preset dev --target none", "vfrail check-config none.json",
         "vfrail inspect --wide", "kubectl -n kube-system exec ds/vfrail -- vfrail inspect --none",
         "systemctl enable --now none.timer", "kubectl -n kube-system get pods -l app=none",

@@ -1,5 +1,6 @@
-// Parts of documents that come from the program, and lists that have to be complete. To update the former:
-//   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated parts of documents are up to date'
+// Parts of documents and whole examples that come from the program, and lists that have to be complete. To
+// update the former:
+//   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated *'
 #include "cni/conf/link_settings.h"
 #include "cni/in_pod/pod_report.h"
 #include "common/errors/error_id.h"
@@ -86,6 +87,28 @@ TEST_CASE("generated parts of documents are up to date") {
     CHECK(text == one.text());
   }
   CHECK(parts >= 3);
+}
+
+TEST_CASE("generated examples are what the command in their first line prints") {
+  size_t examples = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("examples"))) {
+    if (entry.path().extension() != ".yaml") continue;
+    const std::string file = "examples/" + entry.path().filename().string();
+    const std::string text = source_text(file);
+    const std::string first = text.substr(0, text.find('\n') + 1);
+    if (!first.starts_with("# vfrail example ")) continue;
+    ++examples;
+    const ShellOutcome printed = run_in_shell("cd " + test::source_path() + " && " + first.substr(2));
+    INFO(file << ": update it with VFRAIL_UPDATE_DOCUMENTS=1\n" << printed.output);
+    REQUIRE(printed.status == 0);
+    if (text != first + printed.output && std::getenv("VFRAIL_UPDATE_DOCUMENTS") != nullptr) {
+      std::ofstream(entry.path()) << first << printed.output;
+      WARN(file << " was updated");
+      continue;
+    }
+    CHECK(text == first + printed.output);
+  }
+  CHECK(examples >= 5);
 }
 
 TEST_CASE("every metric is in the document, and no other") {

@@ -1,6 +1,12 @@
 // plugin/commands.h: what words say, and what vfrail can be asked for.
 #include "plugin/commands.h"
 
+#include "plugin/advise/plan_command.h"
+#include "plugin/doctor/doctor.h"
+#include "plugin/report/inspect.h"
+#include "plugin/serve.h"
+#include "plugin/top/top.h"
+
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -10,66 +16,66 @@ using namespace vfrail::plugin;
 using Output = InspectOptions::Output;
 
 TEST_CASE("the arguments of inspect are its options, repeated ones are merged") {
-  CommandLine line;
-  REQUIRE_FALSE(line.parse({"inspect", "--resource", "a", "03:02.1", "--resource=b", "eth0", "--pf", "p0",
-                            "-o", "yaml", "--no-headers", "--unhealthy", "--config-file", "c.json"}));
-  CHECK(line.command() == "inspect");
-  CHECK(line.inspect.filter.resources == std::vector<std::string>{"a", "b"});
-  CHECK(line.inspect.filter.devices == std::vector<std::string>{"03:02.1", "eth0"});
-  CHECK(line.inspect.filter.pfs == std::vector<std::string>{"p0"});
-  CHECK(line.inspect.filter.unhealthy);
-  CHECK(line.inspect.no_headers);
-  CHECK(line.inspect.output == Output::yaml);
-  CHECK(line.inspect.config_file == "c.json");
+  Commands commands;
+  REQUIRE_FALSE(commands.parse({"inspect", "--resource", "a", "03:02.1", "--resource=b", "eth0", "--pf", "p0",
+                                "-o", "yaml", "--no-headers", "--unhealthy", "--config-file", "c.json"}));
+  CHECK(commands.parsed() == "inspect");
+  CHECK(commands.options<InspectOptions>().filter.resources == std::vector<std::string>{"a", "b"});
+  CHECK(commands.options<InspectOptions>().filter.devices == std::vector<std::string>{"03:02.1", "eth0"});
+  CHECK(commands.options<InspectOptions>().filter.pfs == std::vector<std::string>{"p0"});
+  CHECK(commands.options<InspectOptions>().filter.unhealthy);
+  CHECK(commands.options<InspectOptions>().no_headers);
+  CHECK(commands.options<InspectOptions>().output == Output::yaml);
+  CHECK(commands.options<InspectOptions>().config_file == "c.json");
 }
 
 TEST_CASE("the flag --explain is accepted with and without its device, and the old table name too") {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"inspect", "--explain", "eth0"}, {"inspect", "eth0", "--explain"}}) {
-    CommandLine line;
-    REQUIRE_FALSE(line.parse(words));
-    CHECK(line.inspect.explain);
-    CHECK(line.inspect.filter.devices == std::vector<std::string>{"eth0"});
+    Commands commands;
+    REQUIRE_FALSE(commands.parse(words));
+    CHECK(commands.options<InspectOptions>().explain);
+    CHECK(commands.options<InspectOptions>().filter.devices == std::vector<std::string>{"eth0"});
   }
-  CommandLine line;
-  REQUIRE_FALSE(line.parse({"inspect", "-o", "text", "--explain"}));
-  CHECK(line.inspect.output == Output::table);
-  CHECK(line.inspect.filter.devices.empty());
+  Commands commands;
+  REQUIRE_FALSE(commands.parse({"inspect", "-o", "text", "--explain"}));
+  CHECK(commands.options<InspectOptions>().output == Output::table);
+  CHECK(commands.options<InspectOptions>().filter.devices.empty());
 }
 
 TEST_CASE("a captured tree is not shown with the configuration of this machine") {
-  CommandLine line;
-  REQUIRE_FALSE(line.parse({"inspect", "--root", "/captured"}));
-  CHECK(line.inspect.config_file.empty());
-  REQUIRE_FALSE(line.parse({"top", "--once", "--root", "/captured"}));
-  CHECK(line.top.config_file.empty());
-  CHECK(line.top.count == 1);
-  REQUIRE_FALSE(line.parse({"top", "-i", "0.5", "-o", "json", "mlx5_0"}));
-  CHECK(line.top.interval == 0.5);
-  CHECK(line.top.json);
-  CHECK(line.top.devices == std::vector<std::string>{"mlx5_0"});
+  Commands commands;
+  REQUIRE_FALSE(commands.parse({"inspect", "--root", "/captured"}));
+  CHECK(commands.options<InspectOptions>().config_file.empty());
+  REQUIRE_FALSE(commands.parse({"top", "--once", "--root", "/captured"}));
+  CHECK(commands.options<TopOptions>().config_file.empty());
+  CHECK(commands.options<TopOptions>().count == 1);
+  REQUIRE_FALSE(commands.parse({"top", "-i", "0.5", "-o", "json", "mlx5_0"}));
+  CHECK(commands.options<TopOptions>().interval == 0.5);
+  CHECK(commands.options<TopOptions>().json);
+  CHECK(commands.options<TopOptions>().devices == std::vector<std::string>{"mlx5_0"});
 }
 
 TEST_CASE("the node's own root is known however it is written, by every command that takes one") {
   for (const char* root : {"//", "/./", "/host/.."}) {
     CAPTURE(root);
-    CommandLine line;
+    Commands commands;
     for (const char* command : {"serve", "inspect", "doctor", "top", "plan"})
-      REQUIRE_FALSE(line.parse({command, "--root", root}));
-    REQUIRE_FALSE(line.parse({"capture", "--root", root, "/tmp/node"}));
-    CHECK(line.serve.root == "/");
-    CHECK(line.inspect.root == "/");
-    CHECK(line.doctor.root == "/");
-    CHECK(line.top.root == "/");
-    CHECK(line.capture.root == "/");
-    CHECK(line.advice.plan.root == "/");
+      REQUIRE_FALSE(commands.parse({command, "--root", root}));
+    REQUIRE_FALSE(commands.parse({"capture", "--root", root, "/tmp/node"}));
+    CHECK(commands.options<ServeOptions>().root == "/");
+    CHECK(commands.options<InspectOptions>().root == "/");
+    CHECK(commands.options<DoctorOptions>().root == "/");
+    CHECK(commands.options<TopOptions>().root == "/");
+    CHECK(commands.options<CaptureOptions>().root == "/");
+    CHECK(commands.options<PlanOptions>().root == "/");
   }
 }
 
 TEST_CASE("the command line reference has every command with its options and choices") {
-  const CommandText text = CommandLine().text();
+  const CommandText text = Commands().text();
   for (const char* name : {"serve", "inspect", "check-config", "doctor", "capture", "plan", "example",
-                           "convert", "top", "completion", "man", "version"}) {
+                           "compare", "top", "completion", "man", "version"}) {
     INFO(name);
     const CommandText* command = find_command(text, name);
     REQUIRE(command != nullptr);

@@ -37,10 +37,10 @@ Result<CheckResults> check_own_nodes(const CheckedPod& pod) {
   const auto rails = TRY(pod.rails);
   std::vector<std::string> without;
   for (const Rail& rail : rails) {
-    if (!rail.has_node && pod.attachment_of(rail) != nullptr) without.push_back(describe(rail));
+    if (!rail.has_node && pod.attachment_of(rail) != nullptr) without.push_back(shown_rail(rail));
   }
   if (without.empty() && !rails.empty() && pod.own_rails().empty()) {
-    for (const Rail& rail : rails) without.push_back(describe(rail));
+    for (const Rail& rail : rails) without.push_back(shown_rail(rail));
   }
   if (!without.empty())
     return CheckResults{
@@ -123,10 +123,10 @@ Result<CheckResults> check_node_numbers(const CheckedPod& pod) {
     if (attached == nullptr) continue;
     allocated.insert(rail.pci);
     if (!attached->uverbs.empty() && attached->uverbs != rail.uverbs)
-      out.push_back(
-          {Finding::fault,
-           describe(rail) + " is " + rail.uverbs + ", and was " + attached->uverbs + " when it was attached",
-           kStaleNode});
+      out.push_back({Finding::fault,
+                     shown_rail(rail) + " is " + rail.uverbs + ", and was " + attached->uverbs +
+                         " when it was attached",
+                     kStaleNode});
   }
   if (!pod.probes) return out;
   for (const NodeProbe& probe : pod.probes->nodes) {

@@ -87,7 +87,7 @@ Result<CheckResults> check_gpu_memory(const CheckedPod& pod) {
     is_known = is_known && probe != nullptr && probe->dmabuf;
     if (probe != nullptr && probe->dmabuf == false)
       out.push_back({Finding::advice,
-                     "nvidia_peermem is not loaded, and the driver of " + describe(rail) +
+                     "nvidia_peermem is not loaded, and the driver of " + shown_rail(rail) +
                          " cannot register dma-buf" + lost,
                      kRemedy});
   }

@@ -27,10 +27,10 @@ std::vector<std::string> active_ports(const CheckedPod& pod) {
 void check_transport(const NcclSettings& settings, CheckResults& out) {
   if (settings.number("NCCL_IB_DISABLE", 0) != 0)
     out.push_back(
-        {Finding::fault, settings.describe("NCCL_IB_DISABLE") + ": NCCL uses TCP alone", "remove it"});
+        {Finding::fault, settings.with_source("NCCL_IB_DISABLE") + ": NCCL uses TCP alone", "remove it"});
   // strcasecmp() in NCCL's net.cc.
   if (::strcasecmp(settings.text("NCCL_NET").c_str(), "Socket") == 0)
-    out.push_back({Finding::fault, settings.describe("NCCL_NET") + ": NCCL uses TCP alone", "remove it"});
+    out.push_back({Finding::fault, settings.with_source("NCCL_NET") + ": NCCL uses TCP alone", "remove it"});
 }
 
 void check_devices(const CheckedPod& pod, const NcclSettings& settings, const std::vector<NcclRail>& chosen,
@@ -40,7 +40,7 @@ void check_devices(const CheckedPod& pod, const NcclSettings& settings, const st
   const std::string right = std::string(kHca) + "==" + joined(active, ",") + ", or remove it";
   if (chosen.empty()) {
     out.push_back({Finding::fault,
-                   settings.describe(kHca) + " names no device of this pod, which has " + joined(active) +
+                   settings.with_source(kHca) + " names no device of this pod, which has " + joined(active) +
                        ": NCCL uses TCP",
                    right});
     return;
@@ -51,7 +51,8 @@ void check_devices(const CheckedPod& pod, const NcclSettings& settings, const st
       left_out.push_back(name);
   }
   if (!left_out.empty())
-    out.push_back({Finding::advice, settings.describe(kHca) + " leaves out " + first_few(left_out), right});
+    out.push_back(
+        {Finding::advice, settings.with_source(kHca) + " leaves out " + first_few(left_out), right});
 }
 
 std::optional<IpAddress> routable(const RailPort& port) {
@@ -81,7 +82,7 @@ void check_fixed_gid(const NcclRail& rail, const NcclSettings& settings, CheckRe
   const uint32_t right = choose_gid_index(rail.port, NcclSettings());
   const std::string remedy = "remove it (NCCL from 2.21 on finds " + std::to_string(right) + "), or " +
                              kGidIndex + "=" + std::to_string(right);
-  const std::string what = settings.describe(kGidIndex);
+  const std::string what = settings.with_source(kGidIndex);
   if (gid == nullptr)
     out.push_back({Finding::fault, what + ": that entry of " + rail.name() + " is empty", remedy});
   else if (is_link_local(gid->address))
@@ -101,7 +102,7 @@ void check_socket(const CheckedPod& pod, const NcclSettings& settings, CheckResu
   }
   out.push_back(
       {Finding::fault,
-       settings.describe(kSocket) + " names no interface with an address: NCCL fails; there are " +
+       settings.with_source(kSocket) + " names no interface with an address: NCCL fails; there are " +
            joined(names),
        names.empty() ? "remove it" : std::string(kSocket) + "==" + names.front() + ", or remove it"});
 }
@@ -115,7 +116,7 @@ std::string choice_text(const CheckedPod& pod, const NcclSettings& settings,
   std::string out = "NCCL takes " + joined(rails);
   if (pod.network) out += "; sockets: " + choose_socket_interface(*pod.network, settings).value_or("none");
   for (const char* name : {kHca, kGidIndex, kSocket}) {
-    if (settings.find(name) != nullptr) out += "; " + settings.describe(name);
+    if (settings.find(name) != nullptr) out += "; " + settings.with_source(name);
   }
   return out;
 }
@@ -154,7 +155,7 @@ Result<CheckResults> check_default_route(const CheckedPod& pod) {
       const bool ours = std::find(rail.netdevs.begin(), rail.netdevs.end(), link->name) != rail.netdevs.end();
       if (ours)
         out.push_back({Finding::advice,
-                       "the default route leads over " + describe(rail) +
+                       "the default route leads over " + shown_rail(rail) +
                            ": Services and DNS of the cluster may be unreachable",
                        "remove gateway and default routes from the ipam section of the network; " +
                            std::string(kSocket) + " names the interface for NCCL's bootstrap"});

@@ -27,7 +27,7 @@ const VerbsProbe* CheckedPod::find_verbs_probe(const std::string& device) const 
   return at == probes->verbs.end() ? nullptr : &*at;
 }
 
-std::string describe(const Rail& rail) {
+std::string shown_rail(const Rail& rail) {
   return rail.name + (rail.netdevs.empty() ? "" : " (" + rail.netdevs.front() + ")");
 }
 

@@ -50,6 +50,6 @@ const PodChecks& traffic_checks();   // of CheckedPod::traffic alone
 Json traffic_json(const TrafficOutcome& outcome);
 
 // "mlx5_2 (net1)".
-std::string describe(const Rail& rail);
+std::string shown_rail(const Rail& rail);
 
 }  // namespace vfrail::pod

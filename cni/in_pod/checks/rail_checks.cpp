@@ -30,7 +30,7 @@ Result<CheckResults> check_port_states(const CheckedPod& pod) {
       if (port.is_active()) continue;
       const bool waits = port.state == "INIT" || port.state == "ARMED";
       out.push_back({needed ? Finding::fault : Finding::advice,
-                     describe(rail) + ": port " + std::to_string(port.number) + " is " + port.state +
+                     shown_rail(rail) + ": port " + std::to_string(port.number) + " is " + port.state +
                          (port.physical.empty() ? "" : ", " + port.physical) +
                          ": NCCL leaves it out without a message",
                      waits ? "no subnet manager has configured the port: check that one runs in the fabric"
@@ -97,12 +97,12 @@ std::string moved_by(const RailPort& port, const Gid& gid) {
 void check_gids_of(const Rail& rail, const RailPort& port, const CheckedPod& pod, CheckResults& out) {
   const auto addresses = addresses_of(rail, port, *pod.network);
   if (addresses.empty())
-    out.push_back({Finding::fault, describe(rail) + " has no address, so no peer can reach it",
+    out.push_back({Finding::fault, shown_rail(rail) + " has no address, so no peer can reach it",
                    "give the network an ipam section, and read the events of the pod"});
   if (!port.has_gids_of_addresses()) return;
   for (const IpAddress& address : addresses) {
     if (port.find(address, 2) == nullptr)
-      out.push_back({Finding::fault, describe(rail) + " has no GID of RoCE v2 for " + address.text(),
+      out.push_back({Finding::fault, shown_rail(rail) + " has no GID of RoCE v2 for " + address.text(),
                      "the kernel adds the GID a moment after the address: run vfrail-check again; if it "
                      "stays away, the driver has no RoCE v2"});
   }
@@ -112,7 +112,7 @@ void check_gids_of(const Rail& rail, const RailPort& port, const CheckedPod& pod
   const Gid* now = port.find(*recorded, 2);
   if (now != nullptr && now->index != *attached->gid_index)
     out.push_back({Finding::advice,
-                   describe(rail) + ": the GID of " + recorded->text() + " is entry " +
+                   shown_rail(rail) + ": the GID of " + recorded->text() + " is entry " +
                        std::to_string(now->index) + ", and was " + std::to_string(*attached->gid_index) +
                        " when the pod was attached" + moved_by(port, *now),
                    "do not set NCCL_IB_GID_INDEX: NCCL from 2.21 on finds the entry by itself"});
@@ -136,11 +136,11 @@ Result<CheckResults> check_mtus(const CheckedPod& pod) {
     if (rail.netdevs.empty()) continue;
     const auto mtu = TRY(pod.sys.number("sys/class/net/" + rail.netdevs.front() + "/mtu"));
     if (!mtu) continue;
-    by_mtu[*mtu].push_back(describe(rail));
+    by_mtu[*mtu].push_back(shown_rail(rail));
     const DescribedInterface* attached = pod.attachment_of(rail);
     if (attached != nullptr && attached->mtu != 0 && *mtu != int64_t{attached->mtu})
       out.push_back({Finding::advice,
-                     describe(rail) + " has MTU " + std::to_string(*mtu) + ", and had " +
+                     shown_rail(rail) + " has MTU " + std::to_string(*mtu) + ", and had " +
                          std::to_string(attached->mtu) + " when it was attached",
                      "find out what changes it in the pod"});
   }
@@ -162,7 +162,7 @@ Result<CheckResults> check_mtus(const CheckedPod& pod) {
 Result<CheckResults> check_physical_functions(const CheckedPod& pod) {
   std::map<std::string, std::vector<std::string>> by_pf;
   for (const Rail& rail : pod.own_rails()) {
-    if (!rail.pf.empty()) by_pf[rail.pf].push_back(describe(rail));
+    if (!rail.pf.empty()) by_pf[rail.pf].push_back(shown_rail(rail));
   }
   CheckResults out;
   for (const auto& [pf, names] : by_pf) {
@@ -212,7 +212,7 @@ Result<CheckResults> check_counters(const CheckedPod& pod) {
     if (counted.errors == 0) continue;
     const bool many = counted.packets / kPacketsOfError < counted.errors;
     out.push_back({many ? Finding::advice : Finding::note,
-                   describe(rail) + " has counted " + joined(counted.names) + ", with " +
+                   shown_rail(rail) + " has counted " + joined(counted.names) + ", with " +
                        std::to_string(counted.packets) +
                        " packets since the driver was bound, earlier pods included",
                    "whether they grow: vfrail-check --top; then the fabric loses packets: PFC or ECN of the "
@@ -258,7 +258,7 @@ Result<CheckResults> check_numa_nodes(const CheckedPod& pod) {
     const auto near = TRY(pod.sys.text(file));
     if (near && !near->empty() && !overlap(*near, cpus))
       out.push_back({Finding::advice,
-                     describe(rail) + " is on NUMA node " + std::to_string(*rail.numa_node) +
+                     shown_rail(rail) + " is on NUMA node " + std::to_string(*rail.numa_node) +
                          ", and the CPUs of this container, " + cpus + ", are on others",
                      "topologyManagerPolicy single-numa-node or best-effort in kubelet's configuration, with "
                      "cpuManagerPolicy static"});

@@ -30,7 +30,7 @@ double rate_of(const RailOutcome& rail) {
 }
 
 CheckResult failed(const std::string& what, const TrafficFailure& failure) {
-  FailureText text = explain(failure);
+  FailureText text = failure_text(failure);
   return {Finding::fault, what + ": " + text.text, std::move(text.remedy)};
 }
 
@@ -86,12 +86,12 @@ Json writes_json(const WriteResult& result) {
       .set("bytes", static_cast<int64_t>(result.bytes))
       .set("seconds", result.seconds)
       .set("gbits", result.gbits())
-      .set("failed", result.failure ? Json(explain(*result.failure).text) : Json());
+      .set("failed", result.failure ? Json(failure_text(*result.failure).text) : Json());
 }
 
 Json measure_json(const RailMeasure& measured, bool both) {
   Json out = Json::object();
-  out.set("failed", measured.failure ? Json(explain(*measured.failure).text) : Json());
+  out.set("failed", measured.failure ? Json(failure_text(*measured.failure).text) : Json());
   if (measured.failure) out.set("at_peer", measured.at_peer);
   out.set("sent", writes_json(measured.sent));
   if (both) out.set("received", writes_json(measured.received));

@@ -76,7 +76,7 @@ int64_t NcclSettings::number(const std::string& name, int64_t otherwise) const {
   return value.empty() ? otherwise : std::strtoll(value.c_str(), nullptr, 0);
 }
 
-std::string NcclSettings::describe(const std::string& name) const {
+std::string NcclSettings::with_source(const std::string& name) const {
   const NcclValue* value = find(name);
   return value == nullptr ? name + " is not set" : name + "=" + value->text + " from " + value->source;
 }

@@ -36,7 +36,7 @@ class NcclSettings {
   const std::string& doubt() const { return doubt_; }
   void set_doubt(std::string doubt) { doubt_ = std::move(doubt); }
   // "NCCL_IB_HCA==mlx5_2:1 from /etc/nccl.conf".
-  std::string describe(const std::string& name) const;
+  std::string with_source(const std::string& name) const;
 
  private:
   std::map<std::string, NcclValue> values_;

@@ -83,7 +83,7 @@ std::optional<TrafficStage> parse_traffic_stage(std::string_view name) {
   return std::nullopt;
 }
 
-FailureText explain(const TrafficFailure& failure) {
+FailureText failure_text(const TrafficFailure& failure) {
   FailureText out = reason(failure);
   const bool is_errno = failure.stage != TrafficStage::complete && failure.error != 0;
   out.text = std::string(name_of(failure.stage)) + ": " + (is_errno ? errno_text(failure.error) + ": " : "") +

@@ -41,6 +41,6 @@ struct FailureText {
   std::string text;    // "modify to RTR: ENODATA (No data available): there is no such GID"
   std::string remedy;  // what to do
 };
-FailureText explain(const TrafficFailure& failure);
+FailureText failure_text(const TrafficFailure& failure);
 
 }  // namespace vfrail::pod

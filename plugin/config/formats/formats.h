@@ -42,7 +42,7 @@ class ListEntry {
   Config& out_;
 };
 
-// Whether no other resource has that name; an error about `key` otherwise.
+// An error about `key` if another resource has that name.
 Result<> check_unique(const Config& config, const ResourceConfig& added, const ObjectReader& reader,
                       std::string_view key);
 

@@ -83,7 +83,7 @@ TEST_CASE("the environment comes before the user's file, and that before /etc/nc
   tree.write("opt/own.conf", "NCCL_IB_HCA=own\n");
   const auto home = read_nccl_settings(tree.sys(), {{"NCCL_CROSS_NIC", ""}});
   REQUIRE(home);
-  CHECK(home->describe("NCCL_IB_HCA") == "NCCL_IB_HCA=home from /root/.nccl.conf");
+  CHECK(home->with_source("NCCL_IB_HCA") == "NCCL_IB_HCA=home from /root/.nccl.conf");
   CHECK(home->find("NCCL_CROSS_NIC")->source == "the environment");
   CHECK(home->text("NCCL_IB_TC") == "106");
   CHECK(home->find("NCCL_DEBUG") == nullptr);
@@ -92,7 +92,7 @@ TEST_CASE("the environment comes before the user's file, and that before /etc/nc
   REQUIRE(own);
   CHECK(own->text("NCCL_IB_HCA") == "own");
   CHECK(own->find("NCCL_IB_TC") == nullptr);  // ~/.nccl.conf is not read then
-  CHECK(own->describe("NCCL_CROSS_NIC") == "NCCL_CROSS_NIC=0 from /etc/nccl.conf (vfrail: net1 net2)");
+  CHECK(own->with_source("NCCL_CROSS_NIC") == "NCCL_CROSS_NIC=0 from /etc/nccl.conf (vfrail: net1 net2)");
   tree.remove("root/.nccl.conf");
   CHECK(read_nccl_settings(tree.sys(), {})->text("NCCL_IB_HCA") == "=mlx5_2:1");
 }

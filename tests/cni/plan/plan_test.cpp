@@ -439,7 +439,7 @@ TEST_CASE("Each refusal has the id that says its remedy") {
   const auto id_after = [](const std::function<void(Situation&)>& change) {
     Situation s;
     change(s);
-    return std::string(name_of(s.refusal().id()));
+    return id_text(s.refusal().id());
   };
   const auto without_parts = [](Situation& s) {
     s.state.device.netdevs.clear();

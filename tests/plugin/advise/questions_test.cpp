@@ -1,6 +1,6 @@
 // The six questions that the administrator of the A100 nodes asked of the documentation of twenty ways to
 // deploy, and found no answer to: each is answered by what vfrail prints on that node.
-#include "plugin/advise/convert.h"
+#include "plugin/advise/compare.h"
 #include "plugin/advise/example.h"
 #include "plugin/advise/plan_command.h"
 #include "plugin/config/formats/parse_config.h"
@@ -120,7 +120,7 @@ TEST_CASE("his resource with four devices: two of them are the ports that carry 
       "config.json");
   REQUIRE(documents);
   const auto text =
-      convert({.from = "sriov-device-plugin", .file = "config.json", .resource_prefix = "intel.com"},
+      compare({.from = "sriov-device-plugin", .file = "config.json", .resource_prefix = "intel.com"},
               *documents, {inventory, false});
   REQUIRE(text);
   answers(*text, "selects 0000:18:00.0 0000:4b:00.0 0000:b2:00.0");

@@ -49,12 +49,12 @@ TEST_CASE("explain takes the reasons of metrics, and one that two metrics have i
   for (auto code = FaultCode::port_down; code <= kLastFaultCode;
        code = static_cast<FaultCode>(static_cast<uint8_t>(code) + 1)) {
     INFO(name_of(code));
-    CHECK_THAT(explained(name_of(code)).out, Contains(std::string(name_of(id_of(code)))));
+    CHECK_THAT(explained(name_of(code)).out, Contains(id_text(id_of(code))));
   }
   for (auto kind = LeftOut::Kind::has_vfs; kind <= kLastLeftOutKind;
        kind = static_cast<LeftOut::Kind>(static_cast<uint8_t>(kind) + 1)) {
     INFO(name_of(kind));
-    CHECK_THAT(explained(name_of(kind)).out, Contains(std::string(name_of(id_of(kind)))));
+    CHECK_THAT(explained(name_of(kind)).out, Contains(id_text(id_of(kind))));
   }
   CHECK_THAT(explained("not_selected").out, Contains("VF-NOT-SELECTED") && Contains("VF-NO-LONGER-SELECTED"));
 }

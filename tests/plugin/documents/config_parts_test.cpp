@@ -186,6 +186,7 @@ TEST_CASE("SriovNetworkNodePolicies make the resources that their operator makes
   REQUIRE(config.resources.size() == 2);
   CHECK(config.resources[0].resource() == "openshift.io/dpdk");  // a higher priority comes first
   CHECK(config.resources[0].selectors.at(0).list("linkTypes").empty());
+  CHECK(config.resources[0].selectors.at(0).list("drivers") == Texts{"vfio-pci"});
   CHECK(config.resources[0].selectors.at(0).need_vhost_net);
   const ResourceConfig& net = config.resources[1];
   CHECK(net.resource() == "openshift.io/net");
@@ -196,6 +197,7 @@ TEST_CASE("SriovNetworkNodePolicies make the resources that their operator makes
   CHECK(selector.list("pfNames") == Texts{"ens1#0-3"});
   CHECK(selector.list("rootDevices") == Texts{"0000:86:00.0"});
   CHECK(selector.list("linkTypes") == Texts{"infiniband"});
+  CHECK(selector.list("drivers").empty());
   CHECK_FALSE(selector.is_rdma);  // of the first by name
   CHECK(config.warnings.empty());
   CHECK(config.notes.size() == 2);
@@ -247,8 +249,11 @@ TEST_CASE("a policy that selects more or less than it states is a mistake") {
   CHECK(mistake("  numVfs: 1\n  nicSelector: {vendor: \"15b3\", deviceID: \"ffff\"}\n")
             .find("spec.nicSelector.deviceID (line 8): \"ffff\" is not the device id of a known PF, so it is "
                   "ignored") != std::string::npos);
-  CHECK(mistake("  isRdma: true\n  deviceType: vfio-pci\n  nicSelector: {pfNames: [x]}\n")
-            .find("spec.isRdma (line 7): matches nothing on any node") != std::string::npos);
+  CHECK(
+      mistake("  isRdma: true\n  deviceType: vfio-pci\n  nicSelector: {pfNames: [x]}\n")
+          .find("(SriovNetworkNodePolicy s/p): resourceList[0] (openshift.io/a): selectors (line 2): matches "
+                "nothing on any node: isRdma cannot be combined with the driver vfio-pci") !=
+      std::string::npos);
   const Config nodes =
       parse(policy("p", "  resourceName: a\n  nicSelector: {pfNames: [x]}\n  nodeSelector: {a: b}\n") +
             policy("q", "  resourceName: a\n  nicSelector: {pfNames: [y]}\n  nodeSelector: {a: c}\n"));

@@ -1,9 +1,9 @@
 // Nodes that users have written about, with the configurations that they used: their pools, and the reasons
 // for the rest.
 #include "plugin/config/formats/parse_config.h"
-#include "plugin/match/explain.h"
+#include "plugin/match/selection_trace.h"
 #include "plugin/match/units.h"
-#include "plugin/report/report_explain.h"
+#include "plugin/report/report_trace.h"
 #include "tests/plugin/tree.h"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ struct SeedNode {
   // What `vfrail inspect --explain` says of one function.
   std::string explanation(const std::string& id) const {
     std::string out;
-    for (const FunctionTrace& traced : explain(config, inventory, pools)) {
-      if (traced.function->id.text() == id) out = render_explanations({traced}, inventory);
+    for (const FunctionTrace& traced : trace_selection(config, inventory, pools)) {
+      if (traced.function->id.text() == id) out = render_traces({traced}, inventory);
     }
     return out;
   }

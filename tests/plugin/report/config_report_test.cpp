@@ -13,7 +13,7 @@ TEST_CASE("a configuration is described in words") {
           "selectors":{"vendors":["8086"],"isRdma":true,"pfNames":["eth0#0-2","eth1#0"]}}]})",
       {"c.json", "intel.com", false});
   REQUIRE(config);
-  CHECK(describe(*config) == R"(nvidia.com/hostdev
+  CHECK(config_in_words(*config) == R"(nvidia.com/hostdev
   selects    vendor 8086, PF eth0#0-2 or eth1#0, with RDMA
   allocates  the RDMA device's nodes
   units      each a device of its own
@@ -30,7 +30,7 @@ TEST_CASE("a shared resource is described in words, and so is an inverted select
           "selectors":{"vendors":["15b3"],"not":{"rdmaDevices":["mlx5_bond_*"]}}}]})",
       {"c.json", "intel.com", true});
   REQUIRE(config);
-  CHECK(describe(*config) == R"(rdma/hca
+  CHECK(config_in_words(*config) == R"(rdma/hca
   selects    vendor 15b3, with RDMA, but not: RDMA device mlx5_bond_*
   allocates  the RDMA device's nodes
   units      8, each with one device of the pool

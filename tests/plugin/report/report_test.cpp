@@ -4,8 +4,8 @@
 #include "common/text.h"
 #include "plugin/config/formats/parse_config.h"
 #include "plugin/documents/yaml_text.h"
-#include "plugin/match/explain.h"
-#include "plugin/report/report_explain.h"
+#include "plugin/match/selection_trace.h"
+#include "plugin/report/report_trace.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/write_attachment.h"
 
@@ -232,9 +232,9 @@ TEST_CASE("control characters in names are escaped in the table, the explanation
   scene.facts.pools = match(*scene.facts.config, scene.facts.inventory);
   scene.facts.pools.left_out.front().reasons.push_back({ErrorId::not_selected, "a \x1b[1m reason"});
   scene.facts.warnings = {"a \x1b[1m warning"};
-  const auto traces = explain(*scene.facts.config, scene.facts.inventory, scene.facts.pools);
+  const auto traces = trace_selection(*scene.facts.config, scene.facts.inventory, scene.facts.pools);
   for (const std::string& text :
-       {scene.table(), render_explanations(traces, scene.facts.inventory),
+       {scene.table(), render_traces(traces, scene.facts.inventory),
         render_json(make_report(scene.facts)).pretty(), to_yaml(render_json(make_report(scene.facts)))}) {
     CHECK(text.find("\nin no resource: 0 functions") == std::string::npos);
     std::string lines = text;

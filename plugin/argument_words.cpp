@@ -1,4 +1,4 @@
-#include "plugin/command_line.h"
+#include "plugin/argument_words.h"
 
 #include <algorithm>
 #include <cctype>
@@ -32,7 +32,7 @@ bool is_daemon(const std::vector<std::string>& argv) {
   if (argv.empty()) return false;
   const std::string program = argv[0].substr(argv[0].rfind('/') + 1);
   if (program != "vfrail" && !is_peers_name(program)) return false;
-  const auto words = read_command_line(argv);
+  const auto words = read_arguments(argv);
   return !words.empty() && words[0] == "serve";
 }
 
@@ -46,7 +46,7 @@ bool asks_for_help(std::string_view word) { return word == "-h" || word == "--he
 
 }  // namespace
 
-std::vector<std::string> read_command_line(const std::vector<std::string>& argv) {
+std::vector<std::string> read_arguments(const std::vector<std::string>& argv) {
   std::vector<std::string> out;
   for (size_t i = 1; i < argv.size(); ++i) {
     const std::string& word = argv[i];
@@ -64,7 +64,7 @@ std::vector<std::string> with_options_of(const std::vector<std::string>& daemon,
                                          std::vector<std::string> words,
                                          const std::vector<std::string>& options) {
   if (!is_daemon(daemon) || words.empty() || words[0] == "serve" || has(words, "--root")) return words;
-  const auto own = read_command_line(daemon);
+  const auto own = read_arguments(daemon);
   std::vector<std::string> inherited;
   for (const std::string name : kShared) {
     if (!has(options, name)) continue;

@@ -13,7 +13,7 @@ namespace vfrail::plugin {
 //   --log-level=10` is what sriov-network-device-plugin's DaemonSet makes of our image;
 // - if the program was started under a peer's name ("sriovdp", "k8s-rdma-shared-dp").
 // "--version", and "-v" without a number (k8s-rdma-shared-dev-plugin's word for it), is "version".
-std::vector<std::string> read_command_line(const std::vector<std::string>& argv);
+std::vector<std::string> read_arguments(const std::vector<std::string>& argv);
 
 // `words` with the options of the daemon that `daemon` is the command line of (argv; empty, or of something
 // else: as they are), in front of their own, which win: the configuration, the prefix and the folders that

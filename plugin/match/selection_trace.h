@@ -1,5 +1,5 @@
-// explain(): for each function and each resource what matched and what failed, and what follows from it.
-// Pure. Decides nothing itself: match() makes the pools, and both use the same evaluation.
+// trace_selection(): for each function and each resource what matched and what failed, and what follows from
+// it. Pure. Decides nothing itself: match() makes the pools, and both use the same evaluation.
 #pragma once
 
 #include "plugin/match/match_result.h"
@@ -12,7 +12,7 @@
 
 namespace vfrail::plugin {
 
-// One resource's result for one function.
+// The result of one resource for one function.
 struct ResourceTrace {
   std::string resource;
   MatchResult result;
@@ -20,7 +20,7 @@ struct ResourceTrace {
   Fault fault;             // in this pool, and unhealthy
   std::vector<std::vector<FieldMatch>> selectors;  // every field of each
 
-  // Of why the resource does not have it, or has it unhealthy; empty if all is well.
+  // The ids of the reasons why the resource does not have it, or has it unhealthy; empty if all is well.
   std::vector<std::string> ids() const;
 };
 
@@ -32,8 +32,10 @@ struct FunctionTrace {
   std::vector<std::string> remarks;  // RDMA namespace mode, LAG, being in another namespace: a sentence each
 };
 
-// One for each function of the inventory, which has to outlive them. `pools` is match()'s result for both.
-std::vector<FunctionTrace> explain(const Config& config, const Inventory& inventory, const Pools& pools);
+// A trace for each function of the inventory, which has to outlive the traces. `pools` is match()'s result
+// for `config` and `inventory`.
+std::vector<FunctionTrace> trace_selection(const Config& config, const Inventory& inventory,
+                                           const Pools& pools);
 
 // What prevents the use of a function with an RDMA device, or has to be known about it.
 std::vector<std::string> find_remarks(const DeviceFacts& function, const Inventory& inventory);

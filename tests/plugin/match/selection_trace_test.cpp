@@ -1,7 +1,7 @@
-#include "plugin/match/explain.h"
+#include "plugin/match/selection_trace.h"
 
 #include "plugin/config/formats/parse_config.h"
-#include "plugin/report/report_explain.h"
+#include "plugin/report/report_trace.h"
 #include "tests/plugin/tree.h"
 
 #include <catch2/catch.hpp>
@@ -35,7 +35,7 @@ struct Explained {
       : config(::config(text)),
         inventory(tree.scan()),
         pools(match(config, inventory)),
-        traces(explain(config, inventory, pools)) {}
+        traces(trace_selection(config, inventory, pools)) {}
   Explained(const Explained&) = delete;
   Explained& operator=(const Explained&) = delete;
 
@@ -45,7 +45,7 @@ struct Explained {
     }
     throw std::out_of_range(id);
   }
-  std::string text(const std::string& id) const { return render_explanations({of(id)}, inventory); }
+  std::string text(const std::string& id) const { return render_traces({of(id)}, inventory); }
 };
 
 using Texts = std::vector<std::string>;
@@ -101,7 +101,7 @@ TEST_CASE("a PF whose VFs are advertised, a member of a bond and a device in a p
   const Explained host(R"({"resourceList":[{"resourceName":"a","selectors":{}}]})", management);
   const FunctionTrace& member = host.of("0000:01:00.0");
   CHECK(member.resources.at(0).result.kind == MatchKind::host_use);
-  CHECK(render_explanations({member}, host.inventory).find("+ {} selects everything") != std::string::npos);
+  CHECK(render_traces({member}, host.inventory).find("+ {} selects everything") != std::string::npos);
 }
 
 TEST_CASE("a bond's RDMA device is described as such") {
@@ -153,7 +153,7 @@ TEST_CASE("explanations and pools never disagree") {
 TEST_CASE("an explanation as JSON has each field") {
   const Tree tree("igb_node");
   const Explained all(kConfig, tree);
-  const Json first = explanation_json(all.of("0000:21:10.2"));
+  const Json first = trace_json(all.of("0000:21:10.2"));
   const Json& ib = first.find("resources")->as_array()->at(2);
   CHECK(*ib.find("match")->as_text() == "no_selector");
   const Json& field = ib.find("selectors")->as_array()->at(0).as_array()->at(2);

@@ -1,5 +1,5 @@
-// `vfrail convert`: reads a file of a plugin that vfrail replaces and the node, and prints what convert()
-// makes of them. Writes nothing.
+// `vfrail compare`: reads a configuration of another device plugin and the node, and prints what compare()
+// says of them.
 #pragma once
 
 #include "plugin/config/config.h"
@@ -8,7 +8,7 @@
 
 namespace vfrail::plugin {
 
-struct ConvertOptions {
+struct CompareOptions {
   std::string from = {};
   std::string file = {};  // "-": stdin
   std::string root = "/";
@@ -17,6 +17,6 @@ struct ConvertOptions {
 
 // Exit code: 0 done, 1 the node cannot be read or stdout is closed, 2 the file is wrong or has nothing of
 // that plugin.
-int convert(const ConvertOptions& options);
+int compare(const CompareOptions& options);
 
 }  // namespace vfrail::plugin

@@ -1,6 +1,6 @@
-#include "plugin/advise/convert_command.h"
+#include "plugin/advise/compare_command.h"
 
-#include "plugin/advise/convert.h"
+#include "plugin/advise/compare.h"
 #include "plugin/config/formats/file.h"
 #include "plugin/console/exit.h"
 #include "plugin/report/scan_root.h"
@@ -15,14 +15,14 @@ Result<std::vector<Document>> read_peers_file(const std::string& file) {
 
 }  // namespace
 
-int convert(const ConvertOptions& options) {
+int compare(const CompareOptions& options) {
   const auto documents = read_peers_file(options.file);
   if (!documents) return fail(kWrongConfig, documents.error());
   const auto inventory = scan_root(options.root);
   if (!inventory) return fail(kFailed, inventory.error());
   // In a captured tree nobody can be asked by devlink.
   const PeerNode node{*inventory, is_live(options.root)};
-  const auto text = convert(
+  const auto text = compare(
       {.from = options.from, .file = shown_file(options.file), .resource_prefix = options.resource_prefix},
       *documents, node);
   return text ? answer(*text) : fail(kWrongConfig, text.error());

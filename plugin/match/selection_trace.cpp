@@ -1,4 +1,4 @@
-#include "plugin/match/explain.h"
+#include "plugin/match/selection_trace.h"
 
 #include "common/text.h"
 
@@ -130,7 +130,8 @@ std::vector<std::string> find_remarks(const DeviceFacts& function, const Invento
   return out;
 }
 
-std::vector<FunctionTrace> explain(const Config& config, const Inventory& inventory, const Pools& pools) {
+std::vector<FunctionTrace> trace_selection(const Config& config, const Inventory& inventory,
+                                           const Pools& pools) {
   std::vector<DevicesById> devices;
   for (const Pool& pool : pools.pools) devices.push_back(index(pool));
   std::vector<FunctionTrace> out;

@@ -1,4 +1,4 @@
-#include "plugin/command_line.h"
+#include "plugin/argument_words.h"
 
 #include <set>
 
@@ -9,28 +9,28 @@ using namespace vfrail::plugin;
 using Words = std::vector<std::string>;
 
 TEST_CASE("flags are accepted in Go's notation") {
-  CHECK(read_command_line({"vfrail", "serve", "-config-file=f", "-v=10", "-logtostderr"}) ==
+  CHECK(read_arguments({"vfrail", "serve", "-config-file=f", "-v=10", "-logtostderr"}) ==
         Words{"serve", "--config-file=f", "--v=10", "--logtostderr"});
-  CHECK(read_command_line({"vfrail", "inspect", "-o", "json", "-h"}) == Words{"inspect", "-o", "json", "-h"});
+  CHECK(read_arguments({"vfrail", "inspect", "-o", "json", "-h"}) == Words{"inspect", "-o", "json", "-h"});
 }
 
 TEST_CASE("the command lines of the peers' DaemonSets start serve") {
-  CHECK(read_command_line({"/usr/bin/vfrail", "--log-dir=sriovdp", "--log-level=10"}) ==
+  CHECK(read_arguments({"/usr/bin/vfrail", "--log-dir=sriovdp", "--log-level=10"}) ==
         Words{"serve", "--log-dir=sriovdp", "--log-level=10"});
-  CHECK(read_command_line({"vfrail", "-v", "10", "-logtostderr"}) ==
+  CHECK(read_arguments({"vfrail", "-v", "10", "-logtostderr"}) ==
         Words{"serve", "-v", "10", "--logtostderr"});
-  CHECK(read_command_line({"/bin/k8s-rdma-shared-dp"}) == Words{"serve"});
-  CHECK(read_command_line({"/bin/k8s-rdma-shared-dp", "--use-cdi"}) == Words{"serve", "--use-cdi"});
-  CHECK(read_command_line({"sriovdp", "-help"}) == Words{"serve", "--help"});
+  CHECK(read_arguments({"/bin/k8s-rdma-shared-dp"}) == Words{"serve"});
+  CHECK(read_arguments({"/bin/k8s-rdma-shared-dp", "--use-cdi"}) == Words{"serve", "--use-cdi"});
+  CHECK(read_arguments({"sriovdp", "-help"}) == Words{"serve", "--help"});
 }
 
 TEST_CASE("help and version are printed without starting the daemon") {
-  CHECK(read_command_line({"vfrail"}).empty());
-  CHECK(read_command_line({"vfrail", "--help"}) == Words{"--help"});
-  CHECK(read_command_line({"vfrail", "bogus"}) == Words{"bogus"});
+  CHECK(read_arguments({"vfrail"}).empty());
+  CHECK(read_arguments({"vfrail", "--help"}) == Words{"--help"});
+  CHECK(read_arguments({"vfrail", "bogus"}) == Words{"bogus"});
   for (const std::string word : {"--version", "-version", "-v"}) {
-    CHECK(read_command_line({"vfrail", word}) == Words{"version"});
-    CHECK(read_command_line({"k8s-rdma-shared-dp", word}) == Words{"version"});
+    CHECK(read_arguments({"vfrail", word}) == Words{"version"});
+    CHECK(read_arguments({"k8s-rdma-shared-dp", word}) == Words{"version"});
   }
 }
 

@@ -1,4 +1,4 @@
-#include "plugin/report/report_explain.h"
+#include "plugin/report/report_trace.h"
 
 #include "common/escape.h"
 #include "common/text.h"
@@ -116,7 +116,7 @@ Json resource_json(const ResourceTrace& resource) {
 
 }  // namespace
 
-std::string render_explanations(const std::vector<FunctionTrace>& traces, const Inventory& inventory) {
+std::string render_traces(const std::vector<FunctionTrace>& traces, const Inventory& inventory) {
   std::string out;
   for (const FunctionTrace& traced : traces) {
     out += (out.empty() ? "" : "\n") + title(*traced.function);
@@ -131,7 +131,7 @@ std::string render_explanations(const std::vector<FunctionTrace>& traces, const 
   return out;
 }
 
-Json explanation_json(const FunctionTrace& traced) {
+Json trace_json(const FunctionTrace& traced) {
   Json resources = Json::array();
   for (const ResourceTrace& resource : traced.resources) resources.push(resource_json(resource));
   return Json::object()
