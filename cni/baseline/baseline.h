@@ -49,11 +49,11 @@ Result<> prepare_baseline(const Record& record, World& world);
 // After the device of an attachment is back in the host, under its lock: restores what differs, and clears or
 // writes the device's unclean state. `refused` is what restore_vf_identity() and restore_vf_policy()
 // returned. An error is a failure to read or to record it: the caller must not take the device for clean.
-Result<> return_to_baseline(const Record& record, const VfSettings& refused, World& world);
+Result<> restore_baseline(const Record& record, const VfSettings& refused, World& world);
 
 // The same for a device that has returned without a record, as far as a baseline says what it was. Under the
 // device's lock.
-Result<> return_unrecorded(const std::string& device_key, World& world);
+Result<> restore_unrecorded(const std::string& device_key, World& world);
 
 // Before a record that cannot be read is quarantined: what its pod had is unclean, until it has been compared
 // with its baseline. Under the lock of the attachment, or of the device.
@@ -64,7 +64,7 @@ struct Cleaned {
   std::string device_key;
   std::vector<std::string> reasons;  // empty: it is clean now
 };
-Result<std::vector<Cleaned>> clean_unclean(World& world);
+Result<std::vector<Cleaned>> restore_all_unclean(World& world);
 
 // Removes the baselines of earlier boots, and unreadable ones. Returns how many.
 Result<size_t> remove_void_baselines(World& world);

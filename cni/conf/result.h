@@ -30,7 +30,7 @@ struct AssignedRoute {
 };
 
 // Each field as the configuration has it, else as the IPAM plugin has it.
-Dns merged(Dns configured, const Dns& assigned);
+Dns merged_dns(Dns configured, const Dns& assigned);
 
 // What an IPAM plugin assigned.
 struct Assignment {

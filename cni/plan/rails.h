@@ -18,7 +18,7 @@ struct RailRequest {
 };
 
 // "rail 3 (net1r3, 0000:65:00.3)".
-std::string describe(const std::vector<RailRequest>& rails, size_t rail);
+std::string rail_text(const std::vector<RailRequest>& rails, size_t rail);
 
 // The rails of ADD, in their order; `tables` are those that the pod has in use (source routing). The first
 // has CNI_IFNAME. Errc::invalid: a key that several interfaces cannot share, or that has too few values.
@@ -37,6 +37,6 @@ Request request_without_device(const Request& request, const NetConf& conf, size
 Request with_valid(const Request& request, const std::vector<AttachmentName>& rails);
 
 // One result of all, in their order, in the version of the first.
-AddResult merged(std::vector<AddResult> results);
+AddResult merged_results(std::vector<AddResult> results);
 
 }  // namespace vfrail::cni

@@ -59,7 +59,7 @@ class RecordStore : public Attachments {
   // locks of both.
   Result<> replace(const Record& record) const;
   // The device is restored and no longer belongs to the attachment. Under the device's lock.
-  Result<> release_device(const Record& record) const;
+  Result<> remove_owner(const Record& record) const;
   // Removes the record, unless another one has its name by now. Under the attachment's lock: nothing may
   // change between the comparison and the removal.
   Result<> remove(const Record& record) const;

@@ -1,7 +1,10 @@
+#include "cni/steps/link_steps.h"
+
 #include "cni/node/hidden_namespaces.h"
+#include "cni/node/namespaces.h"
 #include "cni/steps/find_link.h"
 #include "cni/steps/name_step.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/wait_step.h"
 #include "common/errors/error_id.h"
 
 #include <algorithm>
@@ -87,7 +90,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
 }
 
 // The link is in the host already: returned by the kernel, or never moved.
-Result<> settle(const Record& record, const Link& now, World& world) {
+Result<> restore_in_host(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
@@ -147,7 +150,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   const LinkBefore& before = *record.link;
   const auto holder = TRY(world.host.find_link(before.name));
   // Never moved, or returned already: what the pod has is another with its index.
-  if (holder && is_still_in_host(before, *holder)) return settle(record, *holder, world);
+  if (holder && is_still_in_host(before, *holder)) return restore_in_host(record, *holder, world);
   TRY(drop_foreign_altnames(before, link, pod));
   LinkChange change = difference(before, link);
   change.netns_fd = world.host.netns_fd();
@@ -169,7 +172,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
         "move " + link.name + " back to the host as " + *change.name);
   }
   const auto now = TRY(find_link_in_host(record, world));
-  return now ? settle(record, *now, world) : Result<>();
+  return now ? restore_in_host(record, *now, world) : Result<>();
 }
 
 // The address is set right after the move, so if it is refused the link stays in the pod under its old name.
@@ -279,14 +282,14 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world) 
   return now;
 }
 
-Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
+Result<> restore_link(const Record& record, Kernel* pod, World& world) {
   if (!record.link) return {};
   if (pod != nullptr) {
     if (const auto link = TRY(find_link_in_pod(record, *pod)))
       return return_to_host(record, *link, *pod, world);
   }
   const auto now = TRY(wait_for_return(record, world));
-  if (now) return settle(record, *now, world);
+  if (now) return restore_in_host(record, *now, world);
   world.log.warning(
       "the interface no longer exists, so it cannot be restored",
       {{"device", record.device_key}, {"name", record.link->name}, {"id", id_text(ErrorId::device_gone)}});

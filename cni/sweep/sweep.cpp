@@ -12,7 +12,7 @@ namespace vfrail::cni {
 
 namespace {
 
-Result<SweepLine> release_record(const Record& record, SweepLine line, World& world) {
+Result<SweepLine> release_orphan(const Record& record, SweepLine line, World& world) {
   line.why = "another process has changed it meanwhile";
   const bool done = TRY(undo(record, world, [&]() -> Result<bool> {
     const HoldResult now = TRY(find_hold(record, world));
@@ -28,7 +28,7 @@ Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& worl
   const HoldResult result = TRY(find_hold(record, world));
   line.why = result.why;
   if (result.hold != Hold::orphaned) return line;
-  if (!options.dry_run) return release_record(record, std::move(line), world);
+  if (!options.dry_run) return release_orphan(record, std::move(line), world);
   if (world.store.is_locked(record)) {
     line.why = "an ADD or DEL is at work on it";
     return line;
@@ -37,7 +37,7 @@ Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& worl
   return line;
 }
 
-Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable, World& world,
+Result<SweepLine> sweep_unreadable(const AttachmentName& name, const Error& unreadable, World& world,
                              const SweepOptions& options) {
   SweepLine line{
       SweepAction::removed, "record of " + name.ifname + " of container " + name.container_id,
@@ -51,14 +51,14 @@ Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable
 void sweep_records(World& world, const SweepOptions& options, const std::vector<AttachmentName>& names,
                    SweepReport& report) {
   for (const AttachmentName& name : names) {
-    SweepLine line{SweepAction::kept, attachment_text("record", name, ""), ""};
+    SweepLine line{SweepAction::kept, line_subject("record", name, ""), ""};
     const auto one = [&]() -> Result<std::optional<SweepLine>> {
       const auto record = world.store.load(name);
       if (!record && record.error().code == Errc::protocol)
-        return std::optional(TRY(quarantine(name, record.error(), world, options)));
+        return std::optional(TRY(sweep_unreadable(name, record.error(), world, options)));
       if (!record) return record.error();
       if (!*record) return std::optional<SweepLine>();  // released since it was listed
-      line.what = attachment_text((*record)->device_key, name, (*record)->network);
+      line.what = line_subject((*record)->device_key, name, (*record)->network);
       return std::optional(TRY(sweep_record(**record, line, world, options)));
     };
     auto swept = one();
@@ -123,7 +123,7 @@ const char* action_text(SweepAction action, bool dry_run) {
 
 }  // namespace
 
-std::string attachment_text(const std::string& device, const AttachmentName& name,
+std::string line_subject(const std::string& device, const AttachmentName& name,
                             const std::string& network) {
   return device + " (" + name.ifname + " of container " + name.container_id +
          (network.empty() ? "" : ", network " + network) + ")";

@@ -34,7 +34,7 @@ struct SweepReport {
 };
 
 // How a line names an attachment.
-std::string attachment_text(const std::string& device, const AttachmentName& name,
+std::string line_subject(const std::string& device, const AttachmentName& name,
                             const std::string& network);
 
 // Devices that are unclean (cni/baseline/baseline.h), and baselines that are void.

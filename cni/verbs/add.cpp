@@ -116,7 +116,7 @@ Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, W
     // Under the lock, because another ADD can have attached the device since, also under this name.
     if (TRY(world.store.owner(key)) != name) continue;
     TRY(clear_stale_owner(key, us, world), undoing(name));
-    TRY(world.store.release_device(**record));
+    TRY(world.store.remove_owner(**record));
     return find_device(world.sys, world.host, conf.device);
   }
   return device;
@@ -243,7 +243,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   TRY(clear_stale_owner(key, us, world));
   TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world));
-  give_names_back(key, world);
+  restore_names(key, world);
   State begun = TRY(find_locked_device(conf, chained, key, world));
   const State before = TRY(read_state(std::move(begun), conf, request, pod, world));
   AttachPlan plan = TRY(plan_attach(request, conf, before));
@@ -320,7 +320,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
     TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table));
     announce(pod, *attached.link, out.assignment, world.log);
   }
-  out.assignment.dns = merged(conf.dns, out.assignment.dns);
+  out.assignment.dns = merged_dns(conf.dns, out.assignment.dns);
   out.ifname = request.ifname;
   out.sandbox = request.netns;
   out.cni_version = conf.cni_version;

@@ -52,7 +52,7 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
        {"id", id_text(ErrorId::not_attached)}});
   TRY(pod->change_link(link->index, {.netns_fd = world.host.netns_fd(), .name = "dev%d"}),
       "move " + request.ifname + " of " + *key + " to the host");
-  return return_unrecorded(*key, world);
+  return restore_unrecorded(*key, world);
 }
 
 // A record that cannot be read blocks nothing: it is quarantined, and DEL goes on without it.
@@ -140,18 +140,18 @@ Result<> clear_device(const Record& record, Kernel* pod, World& world) {
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world))) return {};  // the boot has reset every device
-  TRY(finish_rebind(record, world));
+  TRY(restore_driver(record, world));
   const auto pod = TRY(open_pod(record, netns, world));
   // Nothing is touched before it is in the host: another plugin may have attached a device that does not
   // return.
   if (!pod) TRY(wait_for_return(record, world));
   restore_irqs(record, world);  // while the interface is up
   // The RDMA device first: it refers to the netdev, and some drivers re-create things when their netdev goes.
-  TRY(bring_rdma_back(record, pod.get(), world));
+  TRY(restore_rdma(record, pod.get(), world));
   const VfSettings refused = TRY(restore_vf_identity(record, world));
-  TRY(bring_link_back(record, pod.get(), world));
+  TRY(restore_link(record, pod.get(), world));
   TRY(clear_device(record, pod.get(), world));
-  TRY(return_to_baseline(record, refused.with(TRY(restore_vf_policy(record, world))), world));
+  TRY(restore_baseline(record, refused.with(TRY(restore_vf_policy(record, world))), world));
   return pod ? remove_rules(record, *pod) : Result<>();
 }
 
@@ -190,11 +190,11 @@ Result<> detach(const Record& record, const std::string& netns, AllocateAnswer a
   TRY(restore_device(record, netns, world), "restore " + record.device_key);
   if (allocation == AllocateAnswer::ended) end_allocated_nodes_of(record, world);
   // From here on another ADD can attach the device while the IPAM plugin still runs for this DEL.
-  return world.store.release_device(record);
+  return world.store.remove_owner(record);
 }
 
 Result<> remove_record(const Record& record, World& world) {
-  const auto pod_lock = with_id(ErrorId::pod_files, leave_pod_files(record, world));
+  const auto pod_lock = with_id(ErrorId::pod_files, restore_pod_files(record, world));
   if (!pod_lock)
     world.log.warning("the files of the pod still have this attachment",
                       {{"reason", pod_lock.error().text}, {"id", pod_lock.error().id_text()}});

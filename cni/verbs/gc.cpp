@@ -58,7 +58,7 @@ Result<> gc(const Request& request, World& world) {
     }
   }
   if (const auto removed = remove_leftovers(world); !removed) note(removed.error());
-  if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error());
+  if (const auto cleaned = restore_all_unclean(world); !cleaned) note(cleaned.error());
   if (const auto renamed = restore_all_names(world); !renamed) note(renamed.error());
   if (!conf.ipam_type.empty()) {
     const auto forwarded =

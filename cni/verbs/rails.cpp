@@ -95,7 +95,7 @@ Result<> combined(const std::vector<Result<>>& results, const std::function<std:
 }
 
 // Leaves alone what has no record: then its own ADD has rolled back.
-Result<> roll_back(const Request& rail, World& world) {
+Result<> roll_back_rail(const Request& rail, World& world) {
   const auto lock = TRY(lock_attachment(name_of(rail), "ADD", world));
   const auto record = TRY(world.store.load(name_of(rail)));
   if (!record) return {};
@@ -179,7 +179,7 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
   const auto tables = TRY(tables_of_pod(request, conf, world));
   const std::vector<RailRequest> rails = TRY(plan_rails(request, conf, *unit, tables));
   const std::vector<Request> requests = requests_of(rails);
-  const auto name = [&](size_t i) { return describe(rails, i); };
+  const auto name = [&](size_t i) { return rail_text(rails, i); };
 
   std::vector<std::optional<AddResult>> results(rails.size());
   Result<> done = combined(for_each_rail(requests, worlds,
@@ -191,12 +191,12 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
   if (done) {
     std::vector<AddResult> all;
     for (auto& result : results) all.push_back(*result);
-    done = world.print_result(merged(std::move(all)));
+    done = world.print_result(merged_results(std::move(all)));
   }
   if (done) return {};
   const auto undone = combined(for_each_rail(requests, worlds,
                                              [&](size_t i, World& own) {
-                                               return results[i] ? roll_back(requests[i], own) : Result<>();
+                                               return results[i] ? roll_back_rail(requests[i], own) : Result<>();
                                              }),
                                name);
   if (undone) return done;

@@ -220,7 +220,7 @@ TEST_CASE("the pod's files are not written by another process until the record o
   node.add("net1", kFirstVf);
   node.process([&](World& first) {
     const auto record = *first.store.load({node.container, "net1"});
-    const auto lock = leave_pod_files(*record, first);
+    const auto lock = restore_pod_files(*record, first);
     REQUIRE(lock);
     node.process([&](World& second) {
       CHECK(write_pod_files(node.container, second).error().code == Errc::busy);
