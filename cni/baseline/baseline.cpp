@@ -2,8 +2,11 @@
 
 #include "cni/baseline/baseline_store.h"
 #include "cni/node/boot.h"
+#include "cni/steps/find_link.h"
+#include "cni/steps/link_steps.h"
 #include "cni/steps/stacked.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/vf_steps.h"
+#include "cni/steps/wait_step.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
 

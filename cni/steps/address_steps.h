@@ -14,8 +14,9 @@
 
 namespace vfrail::cni {
 
-// Sets all of it. IPv4 addresses come first, in the order of IPAM within each family, because GIDs are in the
-// order of the addresses. `own_table`: with source routing.
+// Sets sysctls, addresses, routes, and rules if there is `own_table`, the first table of the attachment with
+// source routing. IPv4 addresses come first, in the order of IPAM within each family, because GIDs are in the
+// order of the addresses.
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table);
 

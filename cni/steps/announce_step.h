@@ -1,6 +1,6 @@
 // The announcement of the pod's IPv4 addresses, so that neighbours replace a MAC they have cached. (The
-// kernel announces IPv6 addresses itself: configure_pod().) Has no inverse: whoever gets the address next
-// announces it again.
+// kernel announces IPv6 addresses itself: configure_pod().) It changes nothing on the node, so it has no
+// inverse.
 #pragma once
 
 #include "cni/conf/result.h"

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace vfrail::cni {
@@ -223,6 +224,20 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
                      " into the pod, which has no " + plan.ifname +
                      ": a program in it has renamed or moved the interface; delete the pod"};
   return std::move(*link);
+}
+
+Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {
+  if (!plan.mac || link.mac == *plan.mac) return link;
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
+    const auto now = TRY(pod.find_link(link.index));
+    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod; delete the pod"};
+    link = *now;
+    return link.mac == *plan.mac;
+  });
+  if (there) return link;
+  return std::move(there.error())
+      .in("wait for the address " + plan.mac->text() + " of " + link.name + ", which has " + link.mac.text());
 }
 
 namespace {

@@ -17,6 +17,9 @@ namespace vfrail::cni {
 // Moves, renames, sets MAC, MTU, queue length and flags and sets up, in one request. Returns the link as it
 // is in the pod.
 Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record);
+// Waits in the pod for the address that the PF has set, which some netdevs get a moment later, by a message
+// of the driver. Returns the link as it is then.
+Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world);
 
 // Restores the netdev in the host as recorded: name, MAC, MTU, queue length, alias, altnames, promisc,
 // allmulti, up or down. `pod` is null when its namespace is gone; then the kernel returns hardware, which is

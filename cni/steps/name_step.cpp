@@ -47,7 +47,7 @@ std::string sentence(const char* what, const DisplacedName& name) {
 
 // Whether the name stays noted.
 Result<bool> restore_link_name(const std::string& device_key, const DisplacedName& name, World& world,
-                          std::vector<std::string>& out) {
+                               std::vector<std::string>& out) {
   const auto link = TRY(world.host.find_link(name.now));
   const bool its =
       link && link->name == name.now && (link->index == name.index || link->parent_device == device_key);
@@ -59,7 +59,7 @@ Result<bool> restore_link_name(const std::string& device_key, const DisplacedNam
 }
 
 Result<bool> restore_rdma_name(const std::string& device_key, const DisplacedName& name, World& world,
-                          std::vector<std::string>& out) {
+                               std::vector<std::string>& out) {
   const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
   const auto its = std::find_if(devices.begin(), devices.end(), [&](const RdmaDevice& one) {
     return int64_t{one.index} == name.index && one.name == name.now;

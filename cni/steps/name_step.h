@@ -1,7 +1,7 @@
-// The names of a device in the host: what it is called when it returns, and the inverse of that it was called
-// otherwise, which gives it its own name once nothing else has it (cni/record/displaced_names.h).
-//   note_displaced_link, note_displaced_rdma    it has returned without its own name
-//   restore_names, restore_all_names            it gets what is free by now
+// The names of a device in the host. When it returns something else can have its name; then it is called
+// otherwise until the name is free (cni/record/displaced_names.h).
+//   note_displaced_link, note_displaced_rdma    it is called otherwise
+//   restore_names, restore_all_names            it gets its own name, if that is free by now
 #pragma once
 
 #include "cni/node/world.h"

@@ -74,7 +74,7 @@ Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& worl
 }
 
 Result<VfSettings> restore_settings(const VfPlace& place, const VfSettings& settings, const Record& record,
-                            World& world) {
+                                    World& world) {
   if (settings.empty() || world.host.change_vf(place.pf_link, place.index, settings)) return VfSettings();
   return set_each(place, settings, record, world);
 }

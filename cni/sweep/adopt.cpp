@@ -1,6 +1,10 @@
 #include "cni/sweep/adopt.h"
 
-#include "cni/steps/steps.h"
+#include "cni/node/boot.h"
+#include "cni/node/device.h"
+#include "cni/node/namespaces.h"
+#include "cni/steps/find_link.h"
+#include "cni/verbs/attachment.h"
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/text.h"
@@ -285,8 +289,8 @@ Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetC
 
 // The record that an ADD of vfrail would have written. No value if the device is not in that pod now, or the
 // pod has ended. Reads only.
-Result<std::optional<Record>> make_foreign_record(const ForeignAttachment& attachment, const SweepOptions& options,
-                                       World& world) {
+Result<std::optional<Record>> make_foreign_record(const ForeignAttachment& attachment,
+                                                  const SweepOptions& options, World& world) {
   const bool a_path = attachment.netns.starts_with("/") && !attachment.netns.starts_with("/dev/") &&
                       attachment.netns.find('\0') == std::string::npos;
   if (!a_path) return std::optional<Record>();

@@ -1,8 +1,10 @@
 #include "cni/sweep/sweep.h"
 
-#include "cni/steps/steps.h"
+#include "cni/steps/pod_files_step.h"
 #include "cni/sweep/adopt.h"
+#include "cni/verbs/attachment.h"
 #include "cni/verbs/orphan.h"
+#include "cni/verbs/release.h"
 #include "common/escape.h"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace {
 
 Result<SweepLine> release_orphan(const Record& record, SweepLine line, World& world) {
   line.why = "another process has changed it meanwhile";
-  const bool done = TRY(undo(record, world, [&]() -> Result<bool> {
+  const bool done = TRY(release_if(record, world, [&]() -> Result<bool> {
     const HoldResult now = TRY(find_hold(record, world));
     line.why = now.why;
     return now.hold == Hold::orphaned;
@@ -38,7 +40,7 @@ Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& worl
 }
 
 Result<SweepLine> sweep_unreadable(const AttachmentName& name, const Error& unreadable, World& world,
-                             const SweepOptions& options) {
+                                   const SweepOptions& options) {
   SweepLine line{
       SweepAction::removed, "record of " + name.ifname + " of container " + name.container_id,
       unreadable.text + "; kept for you as \"" + name.container_id + ":" + name.ifname + ".corrupt\""};
@@ -123,8 +125,7 @@ const char* action_text(SweepAction action, bool dry_run) {
 
 }  // namespace
 
-std::string line_subject(const std::string& device, const AttachmentName& name,
-                            const std::string& network) {
+std::string line_subject(const std::string& device, const AttachmentName& name, const std::string& network) {
   return device + " (" + name.ifname + " of container " + name.container_id +
          (network.empty() ? "" : ", network " + network) + ")";
 }

@@ -1,7 +1,9 @@
 #include "cni/verbs/rails.h"
 
 #include "cni/plan/rails.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/rule_steps.h"
+#include "cni/verbs/attachment.h"
+#include "cni/verbs/release.h"
 #include "cni/verbs/verbs.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
@@ -194,11 +196,11 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
     done = world.print_result(merged_results(std::move(all)));
   }
   if (done) return {};
-  const auto undone = combined(for_each_rail(requests, worlds,
-                                             [&](size_t i, World& own) {
-                                               return results[i] ? roll_back_rail(requests[i], own) : Result<>();
-                                             }),
-                               name);
+  const auto undone = combined(
+      for_each_rail(
+          requests, worlds,
+          [&](size_t i, World& own) { return results[i] ? roll_back_rail(requests[i], own) : Result<>(); }),
+      name);
   if (undone) return done;
   Error error = std::move(done).error();
   error.text += "; rollback failed: " + undone.error().text;

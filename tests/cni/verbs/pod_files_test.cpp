@@ -1,6 +1,6 @@
 // The files of a pod, and their way into its containers, over the verbs: after each ADD and DEL, without CDI,
 // and when something of it fails.
-#include "cni/steps/steps.h"
+#include "cni/steps/pod_files_step.h"
 #include "cni/sweep/sweep.h"
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
