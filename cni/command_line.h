@@ -10,7 +10,7 @@
 
 namespace vfrail::cni {
 
-// The reference of all of it.
+// The reference of all commands.
 CommandText command_line_text();
 
 // The exit code: 0 done, 1 failed, 2 usage. Results are printed on stdout, errors on stderr.

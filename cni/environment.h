@@ -1,15 +1,24 @@
-// The World of this process, from the environment (cni/verbs/verbs.h).
+// The World of this process, from the environment (cni/node/world.h).
 #pragma once
 
-#include "cni/verbs/verbs.h"
+#include "cni/conf/request.h"
+#include "cni/node/world.h"
+#include "cni/record/record.h"
+#include "common/kernel/kernel.h"
+#include "common/log.h"
+#include "common/result.h"
+
+#include <string>
 
 namespace vfrail::cni {
 
-// In VFRAIL_STATE_DIR, or /var/lib/cni/vfrail, with the locks below VFRAIL_RUN_DIR, or /run/vfrail.
+// Opens the records in VFRAIL_STATE_DIR, or /var/lib/cni/vfrail, with the locks below VFRAIL_RUN_DIR, or
+// /run/vfrail.
 Result<RecordStore> open_store(const Environment& environment);
 RecordStore open_store_read_only(const Environment& environment);
 
-// VFRAIL_DEVINFO_DIR and VFRAIL_CDI_DIR each name one folder instead of those of World.
+// The World with the folders of the environment: VFRAIL_DEVINFO_DIR and VFRAIL_CDI_DIR each name one folder
+// instead of those of World.
 World make_world(const Environment& environment, Kernel& host, RecordStore store, Log& log);
 
 // The variable's text; `fallback` if it is not set or empty.

@@ -9,10 +9,12 @@
 
 namespace vfrail::cni {
 
-// As FOLDER/NAME, mode 0755: temporary file, fsync, rename. Does nothing if an identical file is there.
+// Copies this program to FOLDER/NAME, mode 0755, by temporary file, fsync and rename. Does nothing if an
+// identical file is there.
 Result<> install(const std::string& folder, const std::string& name);
 
-// The program in `file` as FOLDER/vfrail-check, in the same way. Errc::not_found if there is no such file.
+// Copies the program in `file` to FOLDER/vfrail-check, mode 0755, by temporary file, fsync and rename.
+// Errc::not_found if there is no such file.
 Result<> install_check(const std::string& folder, const std::string& file);
 
 // Whether a file is this program, byte for byte.

@@ -19,7 +19,7 @@ struct UninstallPlaces {
   std::string more_cdi;     // "/etc/cdi", of a plugin with --cdi-dir; empty: none
 };
 
-// Of a node whose file system is below `root`; the folders are paths there.
+// The places of a node whose file system is below `root`; the folders are paths there.
 UninstallPlaces places_below(const std::string& root, const std::string& cni_folder,
                              const std::string& cdi_folder = "");
 

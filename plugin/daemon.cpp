@@ -37,7 +37,7 @@ std::vector<std::string> names_missing_in(const Config& other, const Config& her
 std::string describe_owner(const Attachments& attachments, const AttachmentName& owner) {
   const auto record = attachments.load(owner);
   if (!record) return record.error().text;
-  return *record ? describe(**record) : owner.ifname + " of container " + owner.container_id;
+  return *record ? attachment_text(**record) : owner.ifname + " of container " + owner.container_id;
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include "cni/baseline/baseline_store.h"
 #include "cni/node/boot.h"
+#include "cni/steps/find_link.h"
+#include "cni/steps/link_steps.h"
 #include "cni/steps/stacked.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/vf_steps.h"
+#include "cni/steps/wait_step.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
 
@@ -64,7 +67,7 @@ void compare(const char* what, const T& now, const T& before, std::vector<std::s
     out.push_back(std::string(what) + " is " + std::to_string(now) + ", was " + std::to_string(before));
 }
 
-// What bring_link_back() could not restore. Not the name and what follows from it: another interface can have
+// What restore_link() could not restore. Not the name and what follows from it: another interface can have
 // it by now, and the device works without it.
 std::vector<std::string> link_differences(const LinkBefore& before, const Link& now) {
   std::vector<std::string> out;
@@ -282,7 +285,7 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, IfAway
     TRY(store.forget(name));
     return none;
   }
-  TRY(bring_link_back(record, nullptr, world));
+  TRY(restore_link(record, nullptr, world));
   auto remains = TRY(clear_interface(record, nullptr, world));
   Outcome outcome = TRY(restore(record, known, world));
   for (std::string& one : remains) outcome.reasons.push_back(std::move(one));
@@ -322,7 +325,7 @@ Result<> prepare_baseline(const Record& record, World& world) {
   return store.set_clean(name);
 }
 
-Result<> return_to_baseline(const Record& record, const VfSettings& refused, World& world) {
+Result<> restore_baseline(const Record& record, const VfSettings& refused, World& world) {
   if (!keeps_settings(record)) return {};
   auto known = TRY(load(file_name_of(record), world));
   if (known && known->boot_id != record.boot_id) known.reset();
@@ -330,7 +333,7 @@ Result<> return_to_baseline(const Record& record, const VfSettings& refused, Wor
   return write_down(record, std::move(known), outcome, refused, world);
 }
 
-Result<> return_unrecorded(const std::string& device_key, World& world) {
+Result<> restore_unrecorded(const std::string& device_key, World& world) {
   const BaselineStore store(world.store);
   const std::string boot = TRY(this_boot(world.sys));
   for (const std::string& name : TRY(store.names())) {
@@ -352,7 +355,7 @@ Result<> distrust_devices_of(const AttachmentName& name, World& world) {
   return {};
 }
 
-Result<std::vector<Cleaned>> clean_unclean(World& world) {
+Result<std::vector<Cleaned>> restore_all_unclean(World& world) {
   const BaselineStore store(world.store);
   std::vector<Cleaned> out;
   const auto clean = [&](const std::string& name, const std::string& key) -> Result<> {

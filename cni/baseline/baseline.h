@@ -46,27 +46,30 @@ Result<> refuse_unclean(const std::string& device_key, IfAway if_away, World& wo
 // Before the first change of an ADD, under the device's lock: writes a baseline, unless there is one.
 Result<> prepare_baseline(const Record& record, World& world);
 
-// After the device of an attachment is back in the host, under its lock: restores what differs, and clears or
-// writes the device's unclean state. `refused` is what restore_vf_identity() and restore_vf_policy()
-// returned. An error is a failure to read or to record it: the caller must not take the device for clean.
-Result<> return_to_baseline(const Record& record, const VfSettings& refused, World& world);
+// After the device of an attachment is back in the host, under the device's lock: restores what differs from
+// the baseline, and clears or writes the device's unclean state. `refused` is what restore_vf_identity() and
+// restore_vf_policy() returned. An error is a failure to read or to record it: the caller must not take the
+// device for clean.
+Result<> restore_baseline(const Record& record, const VfSettings& refused, World& world);
 
-// The same for a device that has returned without a record, as far as a baseline says what it was. Under the
-// device's lock.
-Result<> return_unrecorded(const std::string& device_key, World& world);
+// After a device without a record is back in the host, under the device's lock: restores what differs from
+// its baseline, if it has one. The device is unclean until that has succeeded.
+Result<> restore_unrecorded(const std::string& device_key, World& world);
 
 // Before a record that cannot be read is quarantined: what its pod had is unclean, until it has been compared
 // with its baseline. Under the lock of the attachment, or of the device.
 Result<> distrust_devices_of(const AttachmentName& name, World& world);
 
-// Tries once more to restore every unclean device that no attachment has, whichever of them fails.
+// A device that was unclean, after one more attempt to restore it.
 struct Cleaned {
   std::string device_key;
   std::vector<std::string> reasons;  // empty: it is clean now
 };
-Result<std::vector<Cleaned>> clean_unclean(World& world);
+// Tries once more to restore every unclean device that no attachment has, whichever of them fails. Takes the
+// lock of each.
+Result<std::vector<Cleaned>> restore_all_unclean(World& world);
 
-// Removes the baselines of earlier boots, and unreadable ones. Returns how many.
+// Removes the baselines of earlier boots, and unreadable ones. Returns how many were removed.
 Result<size_t> remove_void_baselines(World& world);
 
 }  // namespace vfrail::cni

@@ -19,19 +19,20 @@ class BaselineStore {
  public:
   explicit BaselineStore(const RecordStore& records) : folder_(records.folder()) {}
 
-  // No value if there is none. Errc::protocol if it cannot be read.
+  // The baseline of a netdev; no value if there is none. Errc::protocol if it cannot be read.
   Result<std::optional<Baseline>> load(const std::string& name) const;
   Result<> save(const std::string& name, const Baseline& baseline) const;
   Result<bool> is_unclean(const std::string& name) const;
-  // No value if it is not unclean. Errc::protocol if the file cannot be read.
+  // Why a netdev is unclean; no value if it is not unclean. Errc::protocol if the file cannot be read.
   Result<std::optional<UncleanFile>> load_unclean(const std::string& name) const;
   Result<> set_unclean(const std::string& name, const std::string& boot_id,
                        const std::vector<std::string>& reasons) const;
   Result<> set_clean(const std::string& name) const;
-  // Baseline and unclean state: the netdev no longer exists.
+  // Removes baseline and unclean state: the netdev no longer exists.
   Result<> forget(const std::string& name) const;
-  // Of all baselines, and of all that are unclean.
+  // The names of all baselines.
   Result<std::vector<std::string>> names() const;
+  // The names of all netdevs that are unclean.
   Result<std::vector<std::string>> unclean_names() const;
 
  private:
@@ -40,9 +41,9 @@ class BaselineStore {
   std::string folder_;
 };
 
-// Names the files of a netdev.
+// The name of a netdev's files, without their folder and ".json".
 std::string baseline_name(const std::string& device_key, const std::optional<uint32_t>& port);
-// The device's key in such a name.
+// The device's key in the name of a netdev's files.
 std::string device_of(const std::string& baseline_name);
 
 }  // namespace vfrail::cni

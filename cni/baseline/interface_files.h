@@ -12,13 +12,14 @@
 
 namespace vfrail::cni {
 
-// Below sys/class/net/NAME: "queues/rx-0/rps_cpus" -> "03".
+// Path below sys/class/net/NAME and content: "queues/rx-0/rps_cpus" -> "03".
 using InterfaceFiles = std::map<std::string, std::string>;
 
-// Those of them that the interface has. sysfs shows the interfaces of the host's namespace.
+// Reads the files that the interface has. sysfs shows the interfaces of the host's namespace.
 Result<InterfaceFiles> read_interface_files(const SysRoot& sys, const std::string& interface);
 
-// Writes those that differ from `before`, and reads them again. A sentence for each that still differs.
+// Writes the files that differ from `before`, and reads them again. Returns a sentence for each that still
+// differs.
 std::vector<std::string> restore_interface_files(const SysRoot& sys, const std::string& interface,
                                                  const InterfaceFiles& before);
 

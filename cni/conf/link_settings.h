@@ -73,9 +73,9 @@ class LinkSettings {
   std::optional<uint32_t> get(const std::string& key) const;
   void set(const std::string& key, uint32_t value);
 
-  // Set values of `others` win.
+  // Takes over every value that is set in `others`.
   void override_by(const LinkSettings& others);
-  // Those that the link has otherwise.
+  // The settings that the link has otherwise.
   LinkSettings differing_from(const Link& now) const;
   void put_into(LinkChange& change) const;
   // "txQLen 5, expected 123", for each that the link has otherwise.

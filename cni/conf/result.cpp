@@ -202,7 +202,7 @@ std::optional<ResultInterface> interface_of(const Json& prev_result, std::string
   return std::nullopt;
 }
 
-Dns merged(Dns configured, const Dns& assigned) {
+Dns merged_dns(Dns configured, const Dns& assigned) {
   if (configured.nameservers.empty()) configured.nameservers = assigned.nameservers;
   if (configured.domain.empty()) configured.domain = assigned.domain;
   if (configured.search.empty()) configured.search = assigned.search;

@@ -29,8 +29,8 @@ struct AssignedRoute {
   std::optional<uint8_t> scope;
 };
 
-// Each field as the configuration has it, else as the IPAM plugin has it.
-Dns merged(Dns configured, const Dns& assigned);
+// The DNS of a result: each field as the configuration has it, else as the IPAM plugin has it.
+Dns merged_dns(Dns configured, const Dns& assigned);
 
 // What an IPAM plugin assigned.
 struct Assignment {
@@ -53,12 +53,12 @@ struct AddResult {
 
 inline constexpr std::string_view kNewestVersion = "1.1.0";
 bool version_supported(std::string_view version);
-// -1, 0, 1; unknown texts are below all others.
+// Orders two versions: -1, 0, 1; unknown texts are below all others.
 int compare_versions(std::string_view a, std::string_view b);
 
-// Errc::protocol when it is not a result, or an address cannot be read.
+// Reads what an IPAM plugin assigned. Errc::protocol when it is not a result, or an address cannot be read.
 Result<Assignment> parse_assignment(const Json& json);
-// The result of IPAM, or the addresses of this interface in a prevResult.
+// The addresses, routes and DNS of this interface in a prevResult.
 Result<Assignment> assignment_of(const Json& prev_result, std::string_view ifname, std::string_view sandbox);
 
 // The interface of that name in a result. No value if it is not listed.
@@ -76,9 +76,9 @@ std::string version_list();  // "0.1.0, 0.2.0, ... and 1.1.0", for messages
 // fields, so the rest is left out.
 Json current_result(const Json& result);
 Json result_in_version(Json current, std::string_view version);
-// As a strict reader of 1.0.0 wants it.
+// A result as a strict reader of 1.0.0 wants it.
 Json without_fields_of_1_1(Json result);
-// Before 0.3.0 a result was addresses and nothing else.
+// Whether a result of that version is addresses and nothing else: before 0.3.0.
 bool is_without_interfaces(std::string_view version);
 
 // CNI error codes (specification 1.1, "Error"; 100 and above are vfrail's own).
@@ -102,7 +102,8 @@ enum class CniCode : uint16_t {
 // The code for an error; `invalid` is what Errc::invalid means at that point (the environment, the
 // configuration).
 uint16_t cni_code(const Error& error, CniCode invalid);
-// The id is in `details`, which runtimes show behind the message in a pod's event (libcni, types.Error).
+// An error as CNI prints it. Its id is in `details`, which runtimes show behind the message in a pod's event
+// (libcni, types.Error).
 Json format_error(std::string_view version, uint16_t code, const Error& error);
 
 }  // namespace vfrail::cni

@@ -23,7 +23,7 @@ struct Tuning {
   // Receive and transmit packet steering: kNumaCpus, or the CPUs as sysfs takes them ("ff", "3,ffffffff").
   std::string rps;
   std::string xps;
-  std::string irqs;  // the CPUs of its interrupts, likewise
+  std::string irqs;  // the CPUs of its interrupts: kNumaCpus, or a mask as sysfs takes it
 
   bool empty() const { return *this == Tuning(); }
   bool operator==(const Tuning&) const = default;

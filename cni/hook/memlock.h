@@ -28,7 +28,7 @@ struct LockedMemory {
   uint64_t bytes = 0;
   std::string text() const;
 };
-// "67108864" or "unlimited".
+// Reads an amount of memory: "67108864" or "unlimited".
 Result<LockedMemory> parse_locked_memory(const std::string& text);
 
 // linux.resources.memory.limit of a bundle's config.json. No value: the container has no limit.

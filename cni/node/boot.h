@@ -10,12 +10,13 @@ namespace vfrail::cni {
 // nothing to restore. Errc::not_found.
 Result<std::string> this_boot(const SysRoot& sys);
 
-// A record of an earlier boot does not describe the devices of this one.
+// Whether the record is of this boot: one of an earlier boot does not describe the devices of this one.
 Result<bool> from_this_boot(const Record& record, const World& world);
 
-// The interface was one of a namespace that was the host's at ADD, and is not any more: a node that is itself
-// a container (kind) has its old records, and the machine's boot, in a new namespace. Hardware outlives a
-// namespace and is known by its device, so it is restored nevertheless; an interface of software does not.
+// Whether the interface was one of a namespace that was the host's at ADD, and is not any more: a node that
+// is itself a container (kind) has its old records, and the machine's boot, in a new namespace. Hardware
+// outlives a namespace and is known by its device, so it is restored nevertheless; an interface of software
+// does not.
 bool ended_with_its_host(const Record& record, const World& world);
 
 }  // namespace vfrail::cni

@@ -40,14 +40,15 @@ struct VfPlace {
   uint32_t index = 0;
 };
 
-// Or why there is none: it is not a VF, or its PF is not visible.
+// Where the settings of a VF are changed, or why nowhere: it is not a VF, or its PF is not visible.
 struct VfSearch {
   std::optional<VfPlace> place;
   std::string why_not;
   bool later = false;  // PfSearch::later
 };
 
-// An error is not "none": a caller that confuses them leaves a pod's settings on the VF.
+// Finds where the settings of the VF are changed. An error is not "none": a caller that confuses them leaves
+// a pod's settings on the VF.
 Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf);
 
 // Unbinds the device's driver, if one is bound, and has the kernel bind it again (sysfs-bus-pci): netdev and

@@ -22,9 +22,10 @@ struct HiddenLimits {
   std::chrono::milliseconds longest{10'000};
 };
 
-// Calls `visit` with each of them. Processes and threads that end meanwhile are not there. Errc::denied with
-// EACCES if some may not be inspected (without CAP_SYS_PTRACE, before Linux 5.6), Errc::timeout beyond a
-// limit, Errc::busy if there is one that cannot be opened. As everywhere, an error hides no other namespace.
+// Calls `visit` with each hidden namespace. Processes and threads that end meanwhile are not there.
+// Errc::denied with EACCES if some may not be inspected (without CAP_SYS_PTRACE, before Linux 5.6),
+// Errc::timeout beyond a limit, Errc::busy if there is one that cannot be opened. As everywhere, an error
+// hides no other namespace.
 Result<> for_each_hidden_namespace(const World& world, const NamespaceVisit& visit,
                                    const HiddenLimits& limits = {});
 

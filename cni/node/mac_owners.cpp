@@ -12,7 +12,7 @@ Result<std::vector<std::string>> attachments_with(const MacAddress& mac, const A
     const auto record = world.store.load(name);
     // A damaged one is for its own verbs and a sweep.
     if (!record || !*record || (*record)->pod_mac != mac) continue;
-    if (TRY(from_this_boot(**record, world))) out.push_back(describe(**record));
+    if (TRY(from_this_boot(**record, world))) out.push_back(attachment_text(**record));
   }
   return out;
 }

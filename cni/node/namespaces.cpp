@@ -147,6 +147,16 @@ Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId
   return kernel && kernel->netns_id() == id ? std::move(kernel) : nullptr;
 }
 
+// A path can lead to another namespace by now, whose interfaces are not this attachment's.
+Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world) {
+  for (const std::string& path : {record.netns, netns}) {
+    if (path.empty()) continue;
+    auto pod = TRY(world.open_netns(path));
+    if (pod && pod->netns_id() == record.netns_id && pod->netns_id() != world.host.netns_id()) return pod;
+  }
+  return std::unique_ptr<Kernel>();
+}
+
 Result<std::vector<NetnsId>> find_other_sandboxes(const Record& record, const World& world) {
   std::vector<NetnsId> out;
   for (const std::string& path : TRY(sandbox_paths(record, world), "find the sandboxes of other pods")) {

@@ -24,7 +24,8 @@ using NamespacePaths = std::map<std::string, std::string>;
 std::string namespace_name(const NetnsId& id);
 inline constexpr std::string_view kNamespaceName = "net:[";  // how each begins
 
-// Those that the text of a mountinfo file has, with their mount points as that file's process has them.
+// The namespaces that the text of a mountinfo file has, with their mount points as that file's process has
+// them.
 NamespacePaths mounted_namespaces(std::string_view mountinfo);
 // A line for each mount of a mount namespace; a node full of pods has some thousands.
 inline constexpr size_t kMaxMountinfoBytes = size_t{16} << 20;
@@ -52,16 +53,25 @@ class NamespaceVisits {
   std::optional<Error> failure_;
 };
 
-// Calls `visit` with each of them except `except`, and the host's. Errc::denied if those of some processes
-// cannot be read. A readlink(2) for each process (proc_pid_ns(5)), a read of mountinfo
-// (proc_pid_mountinfo(5)), a netlink socket in each; /proc must be that of the host's PID namespace.
-// Those that `narrow` erases are not visited.
+// Calls `visit` with each namespace that a process is in or that is mounted, except `except`, the host's, and
+// those that `narrow` erases. Errc::denied if the namespaces of some processes cannot be read. A readlink(2)
+// for each process (proc_pid_ns(5)), a read of mountinfo (proc_pid_mountinfo(5)), a netlink socket in each
+// namespace; /proc must be that of the host's PID namespace.
 using NamespaceFilter = std::function<void(NamespacePaths&)>;
 Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit,
                             const NamespaceFilter& narrow = {});
 
-// Of them, the one with that identity; null: it has ended, as far as this process can see.
+// The namespace with that identity, among those of for_each_namespace(); null: it has ended, as far as this
+// process can see.
 Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId& id);
+
+// The pod's kernel, if the namespace that the device was moved into still exists, at the record's path or at
+// `netns`; null: neither leads there.
+Result<std::unique_ptr<Kernel>> open_pod(const Record& record, const std::string& netns, const World& world);
+
+// For messages about a path that leads to no namespace.
+inline constexpr const char* kPodHasEnded =
+    ": the pod's sandbox has ended meanwhile (a retry by the runtime makes a new one), or the path is wrong";
 
 // The sandboxes of other pods than the record's: what other records, libcni's cache and sriov-cni's markers
 // name. A device that is in one of them was put there by a plugin, for a pod that lives.

@@ -14,7 +14,8 @@ namespace vfrail::cni {
 // third namespace. The thread is in them for the duration of the call. CAP_SYS_ADMIN.
 void erase_without_uppers(std::map<std::string, std::string>& namespaces, int lower);
 
-// Whether that message (RTM_NEWLINK) can be about such a link. True if it is too short to say.
+// Whether the message (RTM_NEWLINK) can be about a link that stands upon the one with index `lower` of
+// another namespace. True if it is too short to say.
 bool can_stand_on(NlBytes message, int lower);
 
 }  // namespace vfrail::cni

@@ -83,7 +83,7 @@ Json config_of(const Json& config, const NetConf& conf, const DeviceId& device, 
 
 }  // namespace
 
-std::string describe(const std::vector<RailRequest>& rails, size_t rail) {
+std::string rail_text(const std::vector<RailRequest>& rails, size_t rail) {
   return "rail " + std::to_string(rail) + " (" + rails[rail].request.ifname + ", " +
          rails[rail].device.text() + ")";
 }
@@ -156,7 +156,7 @@ Request with_valid(const Request& request, const std::vector<AttachmentName>& ra
   return out;
 }
 
-AddResult merged(std::vector<AddResult> results) {
+AddResult merged_results(std::vector<AddResult> results) {
   AddResult out = std::move(results.front());
   const std::string version = out.cni_version;
   for (size_t i = 1; i < results.size(); ++i) {

@@ -17,8 +17,8 @@ struct RailRequest {
   Request request;  // as if Multus had asked for this device alone
 };
 
-// "rail 3 (net1r3, 0000:65:00.3)".
-std::string describe(const std::vector<RailRequest>& rails, size_t rail);
+// How messages name a rail: "rail 3 (net1r3, 0000:65:00.3)".
+std::string rail_text(const std::vector<RailRequest>& rails, size_t rail);
 
 // The rails of ADD, in their order; `tables` are those that the pod has in use (source routing). The first
 // has CNI_IFNAME. Errc::invalid: a key that several interfaces cannot share, or that has too few values.
@@ -33,10 +33,11 @@ Request request_of(const Record& record, const Request& request);
 // been assigned to it.
 Request request_without_device(const Request& request, const NetConf& conf, size_t rail);
 
-// GC, for an IPAM plugin: `rails` are valid, too. They have addresses, and the runtime does not know them.
+// The request of a GC for an IPAM plugin, in which `rails` are valid, too: they have addresses, and the
+// runtime does not know them.
 Request with_valid(const Request& request, const std::vector<AttachmentName>& rails);
 
-// One result of all, in their order, in the version of the first.
-AddResult merged(std::vector<AddResult> results);
+// One result of all rails, in their order, in the version of the first.
+AddResult merged_results(std::vector<AddResult> results);
 
 }  // namespace vfrail::cni

@@ -15,10 +15,10 @@
 
 namespace vfrail::cni {
 
-// Of an attachment whose first table is `own_table` (cni/conf/net_conf.h).
+// Whether the table is one of the attachment whose first table is `own_table` (cni/conf/net_conf.h).
 bool is_own_table(uint32_t table, uint32_t own_table);
 
-// In an order in which the kernel takes them. `own_table`: with source routing.
+// The routes of an assignment, in an order in which the kernel takes them. `own_table`: with source routing.
 std::vector<Route> routes_of(const Assignment& assignment, int link, std::optional<uint32_t> own_table);
 
 // What the own tables have in addition to assigned routes: networks, and a default route for each family with

@@ -30,17 +30,17 @@ struct DisplacedNames {
   bool operator==(const DisplacedNames&) const = default;
 };
 
-// Whoever loses a name that was itself in place of another gets that other one back.
+// Adds the name. If the one that is lost was itself in place of another, that other one is the own name.
 void add_displaced(DisplacedName name, std::vector<DisplacedName>& names);
 
 std::string format_displaced(const DisplacedNames& names);
 Result<DisplacedNames> parse_displaced(std::string_view text);
 
-// No value if there are none. Errc::protocol if the file cannot be read.
+// The displaced names of a device; no value if it has none. Errc::protocol if the file cannot be read.
 Result<std::optional<DisplacedNames>> load_displaced(const RecordStore& store, const std::string& device_key);
-// Removes the file if they are empty.
+// Writes the displaced names of a device; removes its file if `names` is empty.
 Result<> save_displaced(const RecordStore& store, const std::string& device_key, const DisplacedNames& names);
-// The keys of the devices that have some.
+// The keys of the devices that have displaced names.
 Result<std::vector<std::string>> displaced_devices(const RecordStore& store);
 
 }  // namespace vfrail::cni

@@ -165,7 +165,7 @@ Result<> RecordStore::replace(const Record& record) const {
                     format_record(record), 0600, Durability::renamed);
 }
 
-Result<> RecordStore::release_device(const Record& record) const {
+Result<> RecordStore::remove_owner(const Record& record) const {
   if (TRY(owner(record.device_key)) == record.attachment) TRY(remove_file(owner_path(record.device_key)));
   return remove_leftovers(record.device_key);
 }

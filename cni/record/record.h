@@ -47,7 +47,7 @@ class RecordStore : public Attachments {
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_rdma(std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_ipam(const AttachmentName& name, std::chrono::milliseconds wait_at_most) const;
-  // The file of that lock, to learn who holds it.
+  // The file of lock_ipam(), to learn who holds that lock.
   std::string ipam_lock_file(const AttachmentName& name) const;
 
   // Writes the record, then makes it the device's owner; under the locks of both. If it fails, what was saved
@@ -58,8 +58,9 @@ class RecordStore : public Attachments {
   // Writes the record of an attachment whose device is released, and leaves the device's owner. Under the
   // locks of both.
   Result<> replace(const Record& record) const;
-  // The device is restored and no longer belongs to the attachment. Under the device's lock.
-  Result<> release_device(const Record& record) const;
+  // Removes the device's owner: it is restored, and no longer belongs to the attachment. Under the device's
+  // lock.
+  Result<> remove_owner(const Record& record) const;
   // Removes the record, unless another one has its name by now. Under the attachment's lock: nothing may
   // change between the comparison and the removal.
   Result<> remove(const Record& record) const;
@@ -75,7 +76,7 @@ class RecordStore : public Attachments {
 
   // What killed processes left: owners without a record, incomplete files, locks without a holder.
   Result<std::vector<std::string>> leftovers() const;
-  // Removes one of them. False: it is in use again.
+  // Removes one of leftovers(). False: it is in use again.
   Result<bool> remove_leftover(const std::string& path) const;
 
  private:

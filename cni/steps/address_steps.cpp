@@ -1,8 +1,13 @@
+#include "cni/steps/address_steps.h"
+
 #include "cni/plan/routing.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/rule_steps.h"
 #include "common/errors/error_id.h"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
 
 namespace vfrail::cni {
 
@@ -95,11 +100,7 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   for (const Route& route : routes_of(assignment, link.index, own_table)) {
     TRY(pod.add_route(route), link.name + " in the pod");
   }
-  if (!own_table) return {};
-  for (const RoutingRule& rule : rules_of(assignment.ips, *own_table)) {
-    TRY(pod.add_rule(rule.source, rule.table), "source routing of " + link.name);
-  }
-  return {};
+  return own_table ? add_rules(pod, link, assignment, *own_table) : Result<>();
 }
 
 }  // namespace vfrail::cni

@@ -1,6 +1,4 @@
-// The announcement of the pod's IPv4 addresses, so that neighbours replace a MAC they have cached. (The
-// kernel announces IPv6 addresses itself: configure_pod().)
-#include "cni/steps/steps.h"
+#include "cni/steps/announce_step.h"
 
 #include <linux/if.h>
 

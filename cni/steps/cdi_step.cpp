@@ -1,5 +1,6 @@
+#include "cni/steps/cdi_step.h"
+
 #include "cni/node/device.h"
-#include "cni/steps/steps.h"
 #include "common/container/cdi_spec.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"

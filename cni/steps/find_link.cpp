@@ -2,7 +2,6 @@
 
 #include "cni/node/boot.h"
 #include "cni/node/device.h"
-#include "cni/steps/steps.h"
 
 #include <algorithm>
 

@@ -1,14 +1,24 @@
-// Which interface is the record's, in the pod and in the host; the searches themselves are in steps.h. Reads
-// only.
+// Which interface is the record's, in the pod and in the host: by what it is, because a pod can rename it.
+// Changes nothing.
 #pragma once
 
+#include "cni/node/world.h"
 #include "cni/record/record.h"
 #include "common/kernel/kernel.h"
+#include "common/result.h"
+
+#include <optional>
 
 namespace vfrail::cni {
 
-// What neither a move nor a pod changes: the device below, the kind and the lower interface. Interfaces of
-// one kind on one parent share these, so more is needed to identify one of them.
+// The record's netdev in the pod, by its properties and not by its name.
+Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);
+
+// The record's netdev in the host; no value while it is in another namespace, or if it has none.
+Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world);
+
+// What neither a move nor a pod changes is equal: the device below, the kind and the lower interface.
+// Interfaces of one kind on one parent share these, so more is needed to identify one of them.
 bool is_such(const LinkBefore& before, const Link& link);
 
 // A virtual interface that is in the host as it was there. Hardware is known by its device.

@@ -1,5 +1,5 @@
-// The wait for the RoCE v2 GID of a pod's address. It changes nothing, so it has no inverse.
-#include "cni/steps/steps.h"
+#include "cni/steps/gid_step.h"
+
 #include "common/node/device_folder.h"
 
 #include <algorithm>

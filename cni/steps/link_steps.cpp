@@ -1,11 +1,15 @@
+#include "cni/steps/link_steps.h"
+
 #include "cni/node/hidden_namespaces.h"
+#include "cni/node/namespaces.h"
 #include "cni/steps/find_link.h"
 #include "cni/steps/name_step.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/wait_step.h"
 #include "common/errors/error_id.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace vfrail::cni {
@@ -87,7 +91,7 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
 }
 
 // The link is in the host already: returned by the kernel, or never moved.
-Result<> settle(const Record& record, const Link& now, World& world) {
+Result<> restore_in_host(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
@@ -147,7 +151,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   const LinkBefore& before = *record.link;
   const auto holder = TRY(world.host.find_link(before.name));
   // Never moved, or returned already: what the pod has is another with its index.
-  if (holder && is_still_in_host(before, *holder)) return settle(record, *holder, world);
+  if (holder && is_still_in_host(before, *holder)) return restore_in_host(record, *holder, world);
   TRY(drop_foreign_altnames(before, link, pod));
   LinkChange change = difference(before, link);
   change.netns_fd = world.host.netns_fd();
@@ -169,7 +173,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
         "move " + link.name + " back to the host as " + *change.name);
   }
   const auto now = TRY(find_link_in_host(record, world));
-  return now ? settle(record, *now, world) : Result<>();
+  return now ? restore_in_host(record, *now, world) : Result<>();
 }
 
 // The address is set right after the move, so if it is refused the link stays in the pod under its old name.
@@ -220,6 +224,20 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
                      " into the pod, which has no " + plan.ifname +
                      ": a program in it has renamed or moved the interface; delete the pod"};
   return std::move(*link);
+}
+
+Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {
+  if (!plan.mac || link.mac == *plan.mac) return link;
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
+    const auto now = TRY(pod.find_link(link.index));
+    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod; delete the pod"};
+    link = *now;
+    return link.mac == *plan.mac;
+  });
+  if (there) return link;
+  return std::move(there.error())
+      .in("wait for the address " + plan.mac->text() + " of " + link.name + ", which has " + link.mac.text());
 }
 
 namespace {
@@ -279,14 +297,14 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world) 
   return now;
 }
 
-Result<> bring_link_back(const Record& record, Kernel* pod, World& world) {
+Result<> restore_link(const Record& record, Kernel* pod, World& world) {
   if (!record.link) return {};
   if (pod != nullptr) {
     if (const auto link = TRY(find_link_in_pod(record, *pod)))
       return return_to_host(record, *link, *pod, world);
   }
   const auto now = TRY(wait_for_return(record, world));
-  if (now) return settle(record, *now, world);
+  if (now) return restore_in_host(record, *now, world);
   world.log.warning(
       "the interface no longer exists, so it cannot be restored",
       {{"device", record.device_key}, {"name", record.link->name}, {"id", id_text(ErrorId::device_gone)}});

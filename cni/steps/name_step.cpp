@@ -46,8 +46,8 @@ std::string sentence(const char* what, const DisplacedName& name) {
 }
 
 // Whether the name stays noted.
-Result<bool> restore_link(const std::string& device_key, const DisplacedName& name, World& world,
-                          std::vector<std::string>& out) {
+Result<bool> restore_link_name(const std::string& device_key, const DisplacedName& name, World& world,
+                               std::vector<std::string>& out) {
   const auto link = TRY(world.host.find_link(name.now));
   const bool its =
       link && link->name == name.now && (link->index == name.index || link->parent_device == device_key);
@@ -58,8 +58,8 @@ Result<bool> restore_link(const std::string& device_key, const DisplacedName& na
   return false;
 }
 
-Result<bool> restore_rdma(const std::string& device_key, const DisplacedName& name, World& world,
-                          std::vector<std::string>& out) {
+Result<bool> restore_rdma_name(const std::string& device_key, const DisplacedName& name, World& world,
+                               std::vector<std::string>& out) {
   const auto devices = TRY(world.host.rdma_devices(), "list the RDMA devices of the host");
   const auto its = std::find_if(devices.begin(), devices.end(), [&](const RdmaDevice& one) {
     return int64_t{one.index} == name.index && one.name == name.now;
@@ -120,17 +120,17 @@ void note_displaced_rdma(const Record& record, DisplacedName name, World& world)
 namespace {
 
 // A sentence for each name.
-Result<std::vector<std::string>> restore_names(const std::string& device_key, World& world) {
+Result<std::vector<std::string>> restore_free_names(const std::string& device_key, World& world) {
   std::vector<std::string> out;
   const auto names = TRY(load(device_key, world));
   if (!names) return out;
   DisplacedNames left{names->boot_id};
   if (names->boot_id == TRY(this_boot(world.sys))) {
     for (const DisplacedName& one : names->links) {
-      if (TRY(restore_link(device_key, one, world, out))) left.links.push_back(one);
+      if (TRY(restore_link_name(device_key, one, world, out))) left.links.push_back(one);
     }
     for (const DisplacedName& one : names->rdma) {
-      if (TRY(restore_rdma(device_key, one, world, out))) left.rdma.push_back(one);
+      if (TRY(restore_rdma_name(device_key, one, world, out))) left.rdma.push_back(one);
     }
   }
   if (left != *names || left.empty()) TRY(save_displaced(world.store, device_key, left));
@@ -139,8 +139,8 @@ Result<std::vector<std::string>> restore_names(const std::string& device_key, Wo
 
 }  // namespace
 
-void give_names_back(const std::string& device_key, World& world) {
-  const auto names = restore_names(device_key, world);
+void restore_names(const std::string& device_key, World& world) {
+  const auto names = restore_free_names(device_key, world);
   if (!names) return warn(device_key, names.error(), world);
   for (const std::string& name : *names)
     world.log.info("a name is free again", {{"device", device_key}, {"name", name}});
@@ -151,7 +151,7 @@ Result<std::vector<Renamed>> restore_all_names(World& world) {
   const auto restore = [&](const std::string& key) -> Result<> {
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
     if (TRY(world.store.owner(key))) return {};
-    auto names = TRY(restore_names(key, world), "restore the names of " + key);
+    auto names = TRY(restore_free_names(key, world), "restore the names of " + key);
     if (!names.empty()) out.push_back({key, std::move(names)});
     return {};
   };

@@ -1,6 +1,6 @@
-// What CHECK compares of the settings that PodSettings has.
+#include "cni/steps/pod_check.h"
+
 #include "cni/plan/routing.h"
-#include "cni/steps/steps.h"
 #include "common/text.h"
 
 #include <algorithm>

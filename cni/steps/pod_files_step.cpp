@@ -1,5 +1,6 @@
+#include "cni/steps/pod_files_step.h"
+
 #include "cni/plan/pod_files.h"
-#include "cni/steps/steps.h"
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
 #include "common/container/pod_folder.h"
@@ -164,7 +165,7 @@ Result<> write_pod_files(const std::string& container_id, World& world) {
   return {};
 }
 
-Result<FileLock> leave_pod_files(const Record& leaving, World& world) {
+Result<FileLock> restore_pod_files(const Record& leaving, World& world) {
   const std::string& container_id = leaving.attachment.container_id;
   auto lock = TRY(world.store.lock_pod(container_id, world.lock_timeout), "wait for the files of the pod");
   const std::string folder = pod_folder(world.run_folder, container_id);

@@ -1,7 +1,10 @@
+#include "cni/steps/rdma_steps.h"
+
 #include "cni/node/device.h"
 #include "cni/node/hidden_namespaces.h"
+#include "cni/node/namespaces.h"
 #include "cni/steps/name_step.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/wait_step.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
 
@@ -294,7 +297,7 @@ Result<std::optional<RdmaDevice>> find_rdma_in_pod(const Record& record, const M
   return std::optional<RdmaDevice>();
 }
 
-Result<> bring_rdma_back(const Record& record, Kernel* pod, World& world) {
+Result<> restore_rdma(const Record& record, Kernel* pod, World& world) {
   Missing missing(record, world);
   if (missing.devices().empty()) return {};
   // An ADD that was killed during the move has left the lock's file, which is removed with the lock.

@@ -1,16 +1,16 @@
-// Source routing in the pod's namespace: which tables are in use, and the removal of the rules.
+#include "cni/steps/rule_steps.h"
+
 #include "cni/plan/routing.h"
-#include "cni/steps/steps.h"
 
 #include <cerrno>
 
 namespace vfrail::cni {
 
-Result<std::vector<uint32_t>> tables_in_use(Kernel& pod) {
-  std::vector<uint32_t> out;
-  for (const RoutingRule& rule : TRY(pod.rules())) out.push_back(rule.table);
-  for (const Route& route : TRY(pod.routes(0))) out.push_back(route.table);
-  return out;
+Result<> add_rules(Kernel& pod, const Link& link, const Assignment& assignment, uint32_t own_table) {
+  for (const RoutingRule& rule : rules_of(assignment.ips, own_table)) {
+    TRY(pod.add_rule(rule.source, rule.table), "source routing of " + link.name);
+  }
+  return {};
 }
 
 // The tables belong to the attachment alone, so every rule that leads to one does, too. Their routes were
@@ -24,6 +24,13 @@ Result<> remove_rules(const Record& record, Kernel& pod) {
     return Error(removed.error()).in("source routing of " + record.attachment.ifname);
   }
   return {};
+}
+
+Result<std::vector<uint32_t>> tables_in_use(Kernel& pod) {
+  std::vector<uint32_t> out;
+  for (const RoutingRule& rule : TRY(pod.rules())) out.push_back(rule.table);
+  for (const Route& route : TRY(pod.routes(0))) out.push_back(route.table);
+  return out;
 }
 
 }  // namespace vfrail::cni

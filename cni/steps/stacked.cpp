@@ -5,7 +5,10 @@
 #include "cni/node/hidden_namespaces.h"
 #include "cni/node/host_use.h"
 #include "cni/node/namespaces.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/find_link.h"
+#include "cni/steps/link_steps.h"
+#include "cni/steps/rdma_steps.h"
+#include "cni/steps/wait_step.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
 
@@ -147,8 +150,8 @@ Result<> bind_again(const Record& record, const std::string& why, World& world) 
   }
   TRY(bind_and_wait(record, world));
   if (has_file && saved) TRY(world.store.save(record), "save that the driver is bound");
-  TRY(bring_rdma_back(record, nullptr, world));
-  return bring_link_back(record, nullptr, world);
+  TRY(restore_rdma(record, nullptr, world));
+  return restore_link(record, nullptr, world);
 }
 
 Result<bool> can_bind_again(const Record& record, const World& world) {
@@ -225,7 +228,7 @@ Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& 
 
 }  // namespace
 
-Result<> finish_rebind(const Record& record, World& world) {
+Result<> restore_driver(const Record& record, World& world) {
   if (!record.rebinding || !record.device) return {};
   const auto device = TRY(read_device(world.sys, *record.device, Facts::driver));
   return !device || device->driver.is_bound() ? Result<>() : bind_and_wait(record, world);

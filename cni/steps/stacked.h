@@ -13,13 +13,13 @@
 
 namespace vfrail::cni {
 
-// Under the device's lock, with its interface back in the host. Removes all of it; what cannot be removed
-// otherwise is removed by binding the driver again. Returns a sentence for each thing that stays: then the
-// device must not be attached again. `pod` may be null.
+// Under the device's lock, with its interface back in the host. Removes all that the pod has stacked on it;
+// what cannot be removed otherwise is removed by binding the driver again. Returns a sentence for each thing
+// that stays: then the device must not be attached again. `pod` may be null.
 Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* pod, World& world);
 
-// Binds the driver if that was begun for the record, and then a kill or a failure left the device without
-// one: nothing of the device can be found until then.
-Result<> finish_rebind(const Record& record, World& world);
+// Binds the driver of the record's device if clear_interface() had begun to bind it again, and a kill or a
+// failure left the device without one: nothing of the device can be found until then.
+Result<> restore_driver(const Record& record, World& world);
 
 }  // namespace vfrail::cni

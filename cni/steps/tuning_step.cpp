@@ -1,4 +1,5 @@
-#include "cni/steps/steps.h"
+#include "cni/steps/tuning_step.h"
+
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/kernel/ethtool.h"

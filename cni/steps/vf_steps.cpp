@@ -1,5 +1,6 @@
+#include "cni/steps/vf_steps.h"
+
 #include "cni/node/device.h"
-#include "cni/steps/steps.h"
 #include "common/errors/error_id.h"
 
 namespace vfrail::cni {
@@ -72,8 +73,8 @@ Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& worl
   return std::move(found.place);
 }
 
-Result<VfSettings> set_back(const VfPlace& place, const VfSettings& settings, const Record& record,
-                            World& world) {
+Result<VfSettings> restore_settings(const VfPlace& place, const VfSettings& settings, const Record& record,
+                                    World& world) {
   if (settings.empty() || world.host.change_vf(place.pf_link, place.index, settings)) return VfSettings();
   return set_each(place, settings, record, world);
 }
@@ -101,7 +102,7 @@ Result<> change_vf(Kernel& host, const VfPlan& plan) {
 Result<VfSettings> restore_vf_identity(const Record& record, World& world) {
   const auto place = TRY(find_changed_vf(record, world));
   if (!place) return VfSettings();
-  VfSettings refused = TRY(set_back(*place, record.vf->settings.identity(), record, world));
+  VfSettings refused = TRY(restore_settings(*place, record.vf->settings.identity(), record, world));
   if (record.vf->rebind) TRY(world.rebind(world.sys, *record.device));
   return refused;
 }
@@ -109,7 +110,7 @@ Result<VfSettings> restore_vf_identity(const Record& record, World& world) {
 Result<VfSettings> restore_vf_policy(const Record& record, World& world) {
   if (!record.vf || record.vf->settings.policy().empty()) return VfSettings();
   const auto place = TRY(find_changed_vf(record, world));
-  return place ? set_back(*place, record.vf->settings.policy(), record, world) : VfSettings();
+  return place ? restore_settings(*place, record.vf->settings.policy(), record, world) : VfSettings();
 }
 
 }  // namespace vfrail::cni

@@ -1,5 +1,6 @@
+#include "cni/steps/wait_step.h"
+
 #include "cni/node/device.h"
-#include "cni/steps/steps.h"
 #include "common/errors/error_id.h"
 
 #include <algorithm>

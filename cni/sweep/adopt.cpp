@@ -1,6 +1,10 @@
 #include "cni/sweep/adopt.h"
 
-#include "cni/steps/steps.h"
+#include "cni/node/boot.h"
+#include "cni/node/device.h"
+#include "cni/node/namespaces.h"
+#include "cni/steps/find_link.h"
+#include "cni/verbs/attachment.h"
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/text.h"
@@ -285,8 +289,8 @@ Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetC
 
 // The record that an ADD of vfrail would have written. No value if the device is not in that pod now, or the
 // pod has ended. Reads only.
-Result<std::optional<Record>> describe(const ForeignAttachment& attachment, const SweepOptions& options,
-                                       World& world) {
+Result<std::optional<Record>> make_foreign_record(const ForeignAttachment& attachment,
+                                                  const SweepOptions& options, World& world) {
   const bool a_path = attachment.netns.starts_with("/") && !attachment.netns.starts_with("/dev/") &&
                       attachment.netns.find('\0') == std::string::npos;
   if (!a_path) return std::optional<Record>();
@@ -318,17 +322,17 @@ Result<std::optional<Record>> adopt(const ForeignAttachment& attachment, const R
                      owner->container_id + " by a record of vfrail; delete the pod of either",
                  ErrorId::device_in_use};
   // Again, now that the lock keeps other processes of vfrail from moving it.
-  auto record = TRY(describe(attachment, options, world));
+  auto record = TRY(make_foreign_record(attachment, options, world));
   if (record) TRY(world.store.save(*record));
   return record;
 }
 
 Result<std::optional<SweepLine>> sweep_foreign(const ForeignAttachment& attachment,
                                                const SweepOptions& options, World& world) {
-  const auto seen = TRY(describe(attachment, options, world));
+  const auto seen = TRY(make_foreign_record(attachment, options, world));
   if (!seen) return std::optional<SweepLine>();
   const std::string owner = attachment.owner->name;
-  SweepLine line{SweepAction::kept, attachment_text(seen->device_key, attachment.name, attachment.network),
+  SweepLine line{SweepAction::kept, line_subject(seen->device_key, attachment.name, attachment.network),
                  "attached by " + owner + ", can be taken over with --adopt"};
   if (!options.adopt) return std::optional(std::move(line));
   if (!options.dry_run && !TRY(adopt(attachment, *seen, options, world))) return std::optional<SweepLine>();
@@ -346,7 +350,7 @@ Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& re
     if (line && *line) report.lines.push_back(std::move(**line));
     if (line) continue;
     report.lines.push_back({options.adopt ? SweepAction::failed : SweepAction::kept,
-                            attachment_text(attachment.owner->name, attachment.name, attachment.network),
+                            line_subject(attachment.owner->name, attachment.name, attachment.network),
                             "cannot be taken over: " + line.error().text_with_id()});
   }
   return {};

@@ -32,16 +32,17 @@ struct OtherState {
   std::vector<std::string> rdma;  // names in the pod
 };
 
-// The name of the interface in the host.
+// Reads the name of the interface in the host.
 Result<IfName> read_host_name(ObjectReader& state, std::string_view key);
 
-// All of them: Errc::protocol for a wrong format. Every text that becomes a name is checked.
+// The parsers return Errc::protocol for a wrong format. Every text that becomes a name is checked.
 Result<CachedAttachment> parse_cni_cache(std::string_view text);
 Result<OtherState> parse_sriov_state(std::string_view text);     // sriov-cni
 Result<OtherState> parse_ib_sriov_state(std::string_view text);  // ib-sriov-cni
 Result<std::string> parse_rdma_state(std::string_view text);     // rdma-cni: the device's name in the pod
 
-// The part of a sweep about them: with options.adopt they get a record, else they are reported.
+// The part of a sweep about attachments of other plugins: with options.adopt they get a record, else they are
+// reported.
 Result<> sweep_others(World& world, const SweepOptions& options, SweepReport& report);
 
 }  // namespace vfrail::cni

@@ -1,8 +1,10 @@
 #include "cni/sweep/sweep.h"
 
-#include "cni/steps/steps.h"
+#include "cni/steps/pod_files_step.h"
 #include "cni/sweep/adopt.h"
+#include "cni/verbs/attachment.h"
 #include "cni/verbs/orphan.h"
+#include "cni/verbs/release.h"
 #include "common/escape.h"
 
 #include <algorithm>
@@ -12,9 +14,9 @@ namespace vfrail::cni {
 
 namespace {
 
-Result<SweepLine> release_record(const Record& record, SweepLine line, World& world) {
+Result<SweepLine> release_orphan(const Record& record, SweepLine line, World& world) {
   line.why = "another process has changed it meanwhile";
-  const bool done = TRY(undo(record, world, [&]() -> Result<bool> {
+  const bool done = TRY(release_if(record, world, [&]() -> Result<bool> {
     const HoldResult now = TRY(find_hold(record, world));
     line.why = now.why;
     return now.hold == Hold::orphaned;
@@ -28,7 +30,7 @@ Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& worl
   const HoldResult result = TRY(find_hold(record, world));
   line.why = result.why;
   if (result.hold != Hold::orphaned) return line;
-  if (!options.dry_run) return release_record(record, std::move(line), world);
+  if (!options.dry_run) return release_orphan(record, std::move(line), world);
   if (world.store.is_locked(record)) {
     line.why = "an ADD or DEL is at work on it";
     return line;
@@ -37,8 +39,8 @@ Result<SweepLine> sweep_record(const Record& record, SweepLine line, World& worl
   return line;
 }
 
-Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable, World& world,
-                             const SweepOptions& options) {
+Result<SweepLine> sweep_unreadable(const AttachmentName& name, const Error& unreadable, World& world,
+                                   const SweepOptions& options) {
   SweepLine line{
       SweepAction::removed, "record of " + name.ifname + " of container " + name.container_id,
       unreadable.text + "; kept for you as \"" + name.container_id + ":" + name.ifname + ".corrupt\""};
@@ -51,14 +53,14 @@ Result<SweepLine> quarantine(const AttachmentName& name, const Error& unreadable
 void sweep_records(World& world, const SweepOptions& options, const std::vector<AttachmentName>& names,
                    SweepReport& report) {
   for (const AttachmentName& name : names) {
-    SweepLine line{SweepAction::kept, attachment_text("record", name, ""), ""};
+    SweepLine line{SweepAction::kept, line_subject("record", name, ""), ""};
     const auto one = [&]() -> Result<std::optional<SweepLine>> {
       const auto record = world.store.load(name);
       if (!record && record.error().code == Errc::protocol)
-        return std::optional(TRY(quarantine(name, record.error(), world, options)));
+        return std::optional(TRY(sweep_unreadable(name, record.error(), world, options)));
       if (!record) return record.error();
       if (!*record) return std::optional<SweepLine>();  // released since it was listed
-      line.what = attachment_text((*record)->device_key, name, (*record)->network);
+      line.what = line_subject((*record)->device_key, name, (*record)->network);
       return std::optional(TRY(sweep_record(**record, line, world, options)));
     };
     auto swept = one();
@@ -123,8 +125,7 @@ const char* action_text(SweepAction action, bool dry_run) {
 
 }  // namespace
 
-std::string attachment_text(const std::string& device, const AttachmentName& name,
-                            const std::string& network) {
+std::string line_subject(const std::string& device, const AttachmentName& name, const std::string& network) {
   return device + " (" + name.ifname + " of container " + name.container_id +
          (network.empty() ? "" : ", network " + network) + ")";
 }

@@ -3,7 +3,9 @@
 // decides on each device under its lock.
 #pragma once
 
-#include "cni/verbs/verbs.h"
+#include "cni/node/world.h"
+#include "cni/record/record.h"
+#include "common/result.h"
 
 #include <string>
 #include <vector>
@@ -33,11 +35,11 @@ struct SweepReport {
   std::string text() const;
 };
 
-// How a line names an attachment.
-std::string attachment_text(const std::string& device, const AttachmentName& name,
-                            const std::string& network);
+// How a line names an attachment, in `what`.
+std::string line_subject(const std::string& device, const AttachmentName& name, const std::string& network);
 
-// Devices that are unclean (cni/baseline/baseline.h), and baselines that are void.
+// The part of a sweep about unclean devices and void baselines (cni/baseline/baseline.h), and about names
+// that devices have lost (cni/steps/name_step.h).
 Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport& report);
 
 // An error is about the sweep as a whole; a failure of one attachment is a line.

@@ -27,7 +27,7 @@ Result<> sweep_baselines(World& world, const SweepOptions& options, SweepReport&
       report.lines.push_back({SweepAction::restored, key, "its own name in the host, if that is free"});
     return {};
   }
-  for (const Cleaned& device : TRY(clean_unclean(world))) report.lines.push_back(line_of(device));
+  for (const Cleaned& device : TRY(restore_all_unclean(world))) report.lines.push_back(line_of(device));
   for (const Renamed& device : TRY(restore_all_names(world)))
     report.lines.push_back({SweepAction::restored, device.device_key, joined(device.names)});
   const size_t removed = TRY(remove_void_baselines(world));

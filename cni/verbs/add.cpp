@@ -3,14 +3,23 @@
 #include "cni/node/boot.h"
 #include "cni/node/device_info.h"
 #include "cni/node/host_use.h"
+#include "cni/node/namespaces.h"
 #include "cni/plan/plan.h"
+#include "cni/steps/address_steps.h"
+#include "cni/steps/announce_step.h"
+#include "cni/steps/cdi_step.h"
+#include "cni/steps/link_steps.h"
 #include "cni/steps/name_step.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/rdma_steps.h"
 #include "cni/steps/transaction.h"
+#include "cni/steps/tuning_step.h"
+#include "cni/steps/vf_steps.h"
+#include "cni/verbs/attachment.h"
 #include "cni/verbs/chained.h"
 #include "cni/verbs/in_pod.h"
 #include "cni/verbs/orphan.h"
 #include "cni/verbs/read_state.h"
+#include "cni/verbs/release.h"
 #include "cni/verbs/verbs.h"
 #include "common/errors/error_id.h"
 
@@ -42,8 +51,7 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
   if (!record && record.error().code == Errc::protocol) {
     world.log.error("a record cannot be read, it is quarantined",
                     {{"reason", record.error().text}, {"id", record.error().id_text()}});
-    TRY(distrust_devices_of(name, world));
-    TRY(world.store.quarantine(name));
+    TRY(quarantine(name, world));
     return std::optional<Record>();
   }
   auto found = TRY(std::move(record));
@@ -75,16 +83,16 @@ std::string undoing(const AttachmentName& name) {
 }
 
 // An earlier ADD under our name may have been killed, with this device or with another.
-Result<> clear_own_stale_record(const AttachmentName& us, World& world) {
+Result<> release_own_orphan(const AttachmentName& us, World& world) {
   const auto orphan = TRY(orphaned_record(us, us, world));
   if (!orphan) return {};
   // With its address, which only this record still knows.
-  TRY(release_recorded(*orphan, AllocateAnswer::kept, world), undoing(us));
+  TRY(release(*orphan, AllocateAnswer::kept, world), undoing(us));
   return {};
 }
 
 // The attachment that has the device, by the records. Under the device's lock.
-Result<> clear_stale_owner(const std::string& device_key, const AttachmentName& us, World& world) {
+Result<> restore_orphaned_device(const std::string& device_key, const AttachmentName& us, World& world) {
   const auto owner = TRY(world.store.owner(device_key));
   if (!owner) return {};
   const auto orphan = TRY(orphaned_record(*owner, us, world));
@@ -115,8 +123,8 @@ Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, W
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
     // Under the lock, because another ADD can have attached the device since, also under this name.
     if (TRY(world.store.owner(key)) != name) continue;
-    TRY(clear_stale_owner(key, us, world), undoing(name));
-    TRY(world.store.release_device(**record));
+    TRY(restore_orphaned_device(key, us, world), undoing(name));
+    TRY(world.store.remove_owner(**record));
     return find_device(world.sys, world.host, conf.device);
   }
   return device;
@@ -165,21 +173,6 @@ Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
   return found ? found : std::move(found.error()).in("wait for the IPoIB interface of " + record.device_key);
 }
 
-// Some netdevs get an address that the PF has set a moment later, by a message of the driver.
-Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {
-  if (!plan.mac || link.mac == *plan.mac) return link;
-  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  auto there = pod.wait_for_link(deadline, [&]() -> Result<bool> {
-    const auto now = TRY(pod.find_link(link.index));
-    if (!now) return Error{Errc::not_found, 0, link.name + " is no longer in the pod; delete the pod"};
-    link = *now;
-    return link.mac == *plan.mac;
-  });
-  if (there) return link;
-  return std::move(there.error())
-      .in("wait for the address " + plan.mac->text() + " of " + link.name + ", which has " + link.mac.text());
-}
-
 // The kernel's part, in the order that drivers need. The netdev as the pod has it, if there is one.
 Result<std::optional<Link>> change_device(const Request& request, const NetConf& conf, AttachPlan plan,
                                           Kernel& pod, World& world, Record& record) {
@@ -217,7 +210,8 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
 }
 
 // A roll-back is a DEL of what exists so far.
-Result<> take_back(const Attached& attached, const Request& request, const NetConf& conf, World& world) {
+Result<> roll_back_attach(const Attached& attached, const Request& request, const NetConf& conf,
+                          World& world) {
   Holdings held{
       .record = attached.record, .request = request, .network = conf, .allocation = AllocateAnswer::kept};
   if (!attached.address_asked) held.network.ipam_type.clear();
@@ -236,14 +230,14 @@ Result<> take_back(const Attached& attached, const Request& request, const NetCo
 Result<> move_device(const Request& request, const NetConf& conf, Chained chained, Kernel& pod, World& world,
                      Attached& out, Transaction& tx) {
   const AttachmentName us{request.container_id, request.ifname};
-  TRY(clear_own_stale_record(us, world));
+  TRY(release_own_orphan(us, world));
   // Only a device that is selected by something else than its address must be read to know its lock.
   const std::string key =
       conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world)).key();
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
-  TRY(clear_stale_owner(key, us, world));
+  TRY(restore_orphaned_device(key, us, world));
   TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world));
-  give_names_back(key, world);
+  restore_names(key, world);
   State begun = TRY(find_locked_device(conf, chained, key, world));
   const State before = TRY(read_state(std::move(begun), conf, request, pod, world));
   AttachPlan plan = TRY(plan_attach(request, conf, before));
@@ -259,7 +253,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   out.record.boot_id = TRY(this_boot(world.sys));
   TRY(prepare_baseline(out.record, world));
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
-  tx.undo("restore " + out.record.device_key, [&] { return take_back(out, request, conf, world); });
+  tx.undo("restore " + out.record.device_key, [&] { return roll_back_attach(out, request, conf, world); });
   out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record));
   return {};
 }
@@ -320,7 +314,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
     TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table));
     announce(pod, *attached.link, out.assignment, world.log);
   }
-  out.assignment.dns = merged(conf.dns, out.assignment.dns);
+  out.assignment.dns = merged_dns(conf.dns, out.assignment.dns);
   out.ifname = request.ifname;
   out.sandbox = request.netns;
   out.cni_version = conf.cni_version;

@@ -1,6 +1,8 @@
 #include "cni/verbs/chained.h"
 
+#include "cni/node/boot.h"
 #include "cni/node/device.h"
+#include "cni/verbs/orphan.h"
 #include "common/errors/error_id.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include "cni/conf/net_conf.h"
 #include "cni/conf/request.h"
 #include "cni/conf/result.h"
-#include "cni/verbs/verbs.h"
+#include "cni/node/world.h"
 #include "common/kernel/kernel.h"
 #include "common/result.h"
 
@@ -23,7 +23,7 @@ enum class Chained : uint8_t {
 // With Chained::rdma the device in `conf` is the one that the pod's interface belongs to.
 Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, World& world);
 
-// prevResult as it came.
+// The result of an entry that adds nothing: prevResult as it came.
 AddResult pass_on(const NetConf& conf);
 
 }  // namespace vfrail::cni

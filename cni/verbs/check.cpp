@@ -1,7 +1,12 @@
 #include "cni/ipam/ipam.h"
+#include "cni/node/device.h"
+#include "cni/node/namespaces.h"
 #include "cni/plan/plan.h"
 #include "cni/plan/routing.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/find_link.h"
+#include "cni/steps/gid_step.h"
+#include "cni/steps/pod_check.h"
+#include "cni/steps/rdma_steps.h"
 #include "cni/verbs/verbs.h"
 #include "common/errors/error_id.h"
 

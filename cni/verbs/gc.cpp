@@ -3,6 +3,8 @@
 #include "cni/ipam/ipam.h"
 #include "cni/plan/rails.h"
 #include "cni/steps/name_step.h"
+#include "cni/verbs/attachment.h"
+#include "cni/verbs/release.h"
 #include "cni/verbs/verbs.h"
 
 #include <algorithm>
@@ -53,12 +55,12 @@ Result<> gc(const Request& request, World& world) {
       if (!record || !*record || (*record)->network != conf.network) continue;
       world.log.info("attachment is no longer valid",
                      {{"container", name.container_id}, {"ifname", name.ifname}});
-      const auto done = undo(**record, world, [] { return true; });
+      const auto done = release_if(**record, world, [] { return true; });
       if (!done.ok()) note(done.error(), name.container_id + " " + name.ifname + ": ");
     }
   }
   if (const auto removed = remove_leftovers(world); !removed) note(removed.error());
-  if (const auto cleaned = clean_unclean(world); !cleaned) note(cleaned.error());
+  if (const auto cleaned = restore_all_unclean(world); !cleaned) note(cleaned.error());
   if (const auto renamed = restore_all_names(world); !renamed) note(renamed.error());
   if (!conf.ipam_type.empty()) {
     const auto forwarded =

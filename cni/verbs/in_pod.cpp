@@ -1,6 +1,7 @@
 #include "cni/verbs/in_pod.h"
 
-#include "cni/steps/steps.h"
+#include "cni/steps/gid_step.h"
+#include "cni/steps/pod_files_step.h"
 #include "common/errors/error_id.h"
 #include "common/node/device_folder.h"
 

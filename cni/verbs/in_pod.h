@@ -1,13 +1,22 @@
 // What the pod has got, read for its record: it is what describes the attachment from then on.
 #pragma once
 
+#include "cni/conf/net_conf.h"
+#include "cni/conf/request.h"
+#include "cni/conf/result.h"
+#include "cni/node/world.h"
 #include "cni/plan/plan.h"
+#include "cni/record/record.h"
 #include "cni/verbs/chained.h"
-#include "cni/verbs/verbs.h"
+#include "common/kernel/kernel.h"
+#include "common/result.h"
+
+#include <optional>
 
 namespace vfrail::cni {
 
-// Before the move, after which the host does not show it any more: the RDMA device, its port and link layer.
+// Reads the RDMA device, its port and link layer before the move, after which the host does not show them any
+// more.
 Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, const World& world);
 
 // What ADD knows when everything is in place.
@@ -20,11 +29,12 @@ struct AddedParts {
   InPod in_pod;  // of read_rdma_before_move()
 };
 
-// Reads the rest, waits for the GID of the first address, and saves it all in the record. The pod has what it
-// has in any case, so a failure is logged and fails no pod; `record` is as it was then.
+// Reads what read_rdma_before_move() has not read, waits for the GID of the first address, and saves it all
+// in the record. The pod has what it has in any case: a failure is logged and fails no pod, and `record` is
+// as it was then.
 void record_in_pod(AddedParts added, Kernel& pod, World& world, Record& record);
 
-// The files of the pod, which works without them: a failure is logged.
+// Writes the files of the pod, which works without them: a failure is logged.
 void describe_to_pod(const Record& record, World& world);
 
 }  // namespace vfrail::cni

@@ -2,8 +2,9 @@
 
 #include "cni/node/boot.h"
 #include "cni/node/namespaces.h"
-#include "cni/steps/steps.h"
-#include "cni/verbs/verbs.h"
+#include "cni/steps/find_link.h"
+#include "cni/steps/rdma_steps.h"
+#include "cni/steps/wait_step.h"
 
 #include <algorithm>
 
@@ -58,6 +59,14 @@ Result<HoldResult> find_hold(const Record& record, World& world) {
     return HoldResult{Hold::nowhere,
                       "it is neither in its pod nor in the host: its driver is unbound, or it has ended"};
   return HoldResult{Hold::elsewhere, "it is neither in its pod nor in the host: the pod has moved it on"};
+}
+
+Result<bool> is_attached(const Record& record, World& world) {
+  const auto pod = TRY(open_pod(record, "", world));
+  if (!pod) return false;
+  if (record.link) return TRY(find_link_in_pod(record, *pod)).has_value();
+  if (record.rdma.empty()) return true;  // nothing of it moves (vfio), so its namespace decides
+  return TRY(find_rdma_in_pod(record, record.rdma.front(), *pod, world)).has_value();
 }
 
 }  // namespace vfrail::cni

@@ -27,4 +27,8 @@ struct HoldResult {
 // the path while processes of the pod live.
 Result<HoldResult> find_hold(const Record& record, World& world);
 
+// Whether the device of the record is in the namespace that it was moved into, and a path leads there. What
+// an entry of a chain asks about the attachment of an earlier entry.
+Result<bool> is_attached(const Record& record, World& world);
+
 }  // namespace vfrail::cni

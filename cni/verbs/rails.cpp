@@ -1,7 +1,9 @@
 #include "cni/verbs/rails.h"
 
 #include "cni/plan/rails.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/rule_steps.h"
+#include "cni/verbs/attachment.h"
+#include "cni/verbs/release.h"
 #include "cni/verbs/verbs.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
@@ -95,7 +97,7 @@ Result<> combined(const std::vector<Result<>>& results, const std::function<std:
 }
 
 // Leaves alone what has no record: then its own ADD has rolled back.
-Result<> roll_back(const Request& rail, World& world) {
+Result<> roll_back_rail(const Request& rail, World& world) {
   const auto lock = TRY(lock_attachment(attachment_of(rail), "ADD", world));
   const auto record = TRY(world.store.load(attachment_of(rail)));
   if (!record) return {};
@@ -179,7 +181,7 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
   const auto tables = TRY(tables_of_pod(request, conf, world));
   const std::vector<RailRequest> rails = TRY(plan_rails(request, conf, *unit, tables));
   const std::vector<Request> requests = requests_of(rails);
-  const auto name = [&](size_t i) { return describe(rails, i); };
+  const auto name = [&](size_t i) { return rail_text(rails, i); };
 
   std::vector<std::optional<AddResult>> results(rails.size());
   Result<> done = combined(for_each_rail(requests, worlds,
@@ -191,14 +193,14 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
   if (done) {
     std::vector<AddResult> all;
     for (auto& result : results) all.push_back(*result);
-    done = world.print_result(merged(std::move(all)));
+    done = world.print_result(merged_results(std::move(all)));
   }
   if (done) return {};
-  const auto undone = combined(for_each_rail(requests, worlds,
-                                             [&](size_t i, World& own) {
-                                               return results[i] ? roll_back(requests[i], own) : Result<>();
-                                             }),
-                               name);
+  const auto undone = combined(
+      for_each_rail(
+          requests, worlds,
+          [&](size_t i, World& own) { return results[i] ? roll_back_rail(requests[i], own) : Result<>(); }),
+      name);
   if (undone) return done;
   Error error = std::move(done).error();
   error.text += "; rollback failed: " + undone.error().text;

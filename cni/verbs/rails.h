@@ -16,10 +16,10 @@ struct OwnWorlds {
   bool at_once = true;  // each rail in a thread of its own
 };
 
-// Multus names a unit, and no device.
+// Whether the configuration names a unit, as Multus does for one, and no device.
 bool names_unit(const Request& request);
-// DEL: no device is named either, as when Multus has lost its cache, or the configuration is refused. Then
-// the records say which rails there are.
+// Whether a DEL can be that of a unit: the configuration names one, or no device at all, as when Multus has
+// lost its cache, or it is refused. Then the records say which rails there are.
 bool may_have_rails(const Request& request);
 
 Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds);

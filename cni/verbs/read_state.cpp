@@ -1,8 +1,10 @@
 #include "cni/verbs/read_state.h"
 
+#include "cni/node/device.h"
 #include "cni/node/host_use.h"
 #include "cni/node/mac_owners.h"
-#include "cni/steps/steps.h"
+#include "cni/steps/rule_steps.h"
+#include "cni/steps/wait_step.h"
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_runtime.h"
 #include "common/container/cdi_spec.h"

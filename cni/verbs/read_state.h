@@ -1,9 +1,17 @@
 // State: the facts that ADD decides on, read from sysfs, the host's namespace and the pod's. Changes nothing.
 #pragma once
 
+#include "cni/conf/net_conf.h"
+#include "cni/conf/request.h"
+#include "cni/node/world.h"
 #include "cni/plan/plan.h"
 #include "cni/verbs/chained.h"
-#include "cni/verbs/verbs.h"
+#include "common/kernel/kernel.h"
+#include "common/log.h"
+#include "common/result.h"
+
+#include <string>
+#include <vector>
 
 namespace vfrail::cni {
 
@@ -12,12 +20,13 @@ namespace vfrail::cni {
 // namespace. plan_attach() reports what is still missing then.
 Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world);
 
-// The rest of them. Each query of the kernel only if the configuration needs its answer.
+// The facts beside the device, which wait_for_parts() has read. Each query of the kernel only if the
+// configuration needs its answer.
 Result<State> read_state(State state, const NetConf& conf, const Request& request, Kernel& pod, World& world);
 
-// What the network asks for in vain, a sentence each.
+// Logs what the network asks for in vain, a sentence each.
 void warn_of_keys(const std::vector<std::string>& warnings, World& world);
-// That the address to be set is another's on this node, too (State::mac_owners).
+// Logs that the address to be set is another's on this node, too (State::mac_owners).
 void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log);
 
 }  // namespace vfrail::cni

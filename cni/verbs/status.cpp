@@ -1,6 +1,7 @@
 #include "cni/verbs/status.h"
 
 #include "cni/ipam/ipam.h"
+#include "cni/node/boot.h"
 #include "cni/node/device.h"
 #include "cni/plan/plan.h"
 #include "cni/verbs/verbs.h"

@@ -12,10 +12,10 @@
 
 namespace vfrail::cni {
 
-// What is missing and the remedy; no value if there is room.
+// What the state folder's file system lacks, and the remedy; no value if there is room.
 Result<std::optional<std::string>> missing_room(const std::string& state_folder);
 
-// The remedy for an error of the state folder.
+// The error of the state folder, with a remedy if its errno has one.
 Error with_remedy(Error error);
 
 }  // namespace vfrail::cni

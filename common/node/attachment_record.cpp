@@ -220,7 +220,7 @@ RecordedPod pod_of(const Record& record) {
 
 std::string RecordedPod::text() const { return name.empty() ? name : name_space + "/" + name; }
 
-std::string describe(const Record& record) {
+std::string attachment_text(const Record& record) {
   const std::string pod = pod_of(record).text();
   return record.attachment.ifname + " of " +
          (pod.empty() ? "container " + record.attachment.container_id : "pod " + pod) + ", network " +

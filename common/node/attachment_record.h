@@ -165,7 +165,7 @@ struct RecordedPod {
 };
 RecordedPod pod_of(const Record& record);
 // "net1 of pod demo/trainer-0, network rail0".
-std::string describe(const Record& record);
+std::string attachment_text(const Record& record);
 
 // The configuration that a record holds may have 1 MiB, and escapes double it.
 inline constexpr size_t kMaxRecordBytes = size_t{3} << 20;

@@ -89,7 +89,7 @@ std::optional<WantedPartition> partition_of(const Record& record, const Inventor
   const auto function = std::find_if(inventory.functions.begin(), inventory.functions.end(),
                                      [&](const DeviceFacts& one) { return one.id == *record.device; });
   if (function == inventory.functions.end()) return std::nullopt;
-  return WantedPartition{describe(record) + " has", *pkey->as_text(),
+  return WantedPartition{attachment_text(record) + " has", *pkey->as_text(),
                          function->pf.value_or(function->address)};
 }
 

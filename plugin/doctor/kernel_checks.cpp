@@ -77,7 +77,7 @@ std::vector<std::string> isolated_networks(const std::string& cni_state) {
     const Json* isolation = network ? network->find("rdmaIsolation") : nullptr;
     const Json* renamed = network ? network->find("rdmaName") : nullptr;
     const bool wanted = isolation != nullptr && isolation->as_bool() != nullptr && *isolation->as_bool();
-    if (wanted || renamed != nullptr) out.push_back("the network of " + describe(**record));
+    if (wanted || renamed != nullptr) out.push_back("the network of " + attachment_text(**record));
   }
   return out;
 }

@@ -112,7 +112,7 @@ TEST_CASE("Our own DNS precedes the previous one") {
 TEST_CASE("Each DNS field of the configuration overrides that of the IPAM plugin") {
   const Dns configured{{"10.0.0.1"}, "", {}, {"ndots:2"}};
   const Dns assigned{{"10.0.0.2"}, "assigned", {"a", "b"}, {"ndots:5"}};
-  const Dns both = merged(configured, assigned);
+  const Dns both = merged_dns(configured, assigned);
   CHECK(both.nameservers == configured.nameservers);
   CHECK(both.domain == "assigned");
   CHECK(both.search == assigned.search);

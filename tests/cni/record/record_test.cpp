@@ -186,7 +186,7 @@ TEST_CASE("A saved record is found and owns its device; removing it leaves no fi
   CHECK(**s.store.load(record.attachment) == record);
   CHECK(*s.store.owner(record.device_key) == record.attachment);
   CHECK(*s.store.list() == std::vector<AttachmentName>{record.attachment});
-  REQUIRE(s.store.release_device(record));
+  REQUIRE(s.store.remove_owner(record));
   CHECK_FALSE(s.store.owner(record.device_key)->has_value());
   CHECK(**s.store.load(record.attachment) == record);
   REQUIRE(s.store.remove(record));
@@ -247,7 +247,7 @@ TEST_CASE("Releasing a device leaves its new owner alone") {
   now.attachment.container_id = "def";
   REQUIRE(s.store.save(old));
   REQUIRE(s.store.save(now));
-  REQUIRE(s.store.release_device(old));
+  REQUIRE(s.store.remove_owner(old));
   CHECK(*s.store.owner(now.device_key) == now.attachment);
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("An owner link that leads elsewhere owns nothing") {
 
 TEST_CASE("Removing what was never saved succeeds") {
   Store s;
-  CHECK(s.store.release_device(full_record()));
+  CHECK(s.store.remove_owner(full_record()));
   CHECK(s.store.remove(full_record()));
   CHECK_FALSE(s.store.load({"none", "net1"})->has_value());
 }

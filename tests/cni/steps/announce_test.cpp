@@ -1,5 +1,5 @@
 // The announcement of addresses on the fake kernel: what is announced, and that it fails nothing.
-#include "cni/steps/steps.h"
+#include "cni/steps/announce_step.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,6 +1,7 @@
 // The order of addresses and the wait for their GID on the fake kernel: in whatever order pods come and go,
 // the GID of a pod's address has one index.
-#include "cni/steps/steps.h"
+#include "cni/steps/address_steps.h"
+#include "cni/steps/gid_step.h"
 #include "tests/support/deadline.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/opens.h"

@@ -2,7 +2,7 @@
 // effect), and with the process killed at each call. Whatever happens, the node must be what it was, with
 // what a runtime does next: nothing after a failed ADD (its own roll-back must do), DEL, or another pod's
 // ADD.
-#include "cni/steps/steps.h"
+#include "cni/steps/tuning_step.h"
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
 #include "tests/cni/fake_node.h"

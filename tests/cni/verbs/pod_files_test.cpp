@@ -1,6 +1,6 @@
 // The files of a pod, and their way into its containers, over the verbs: after each ADD and DEL, without CDI,
 // and when something of it fails.
-#include "cni/steps/steps.h"
+#include "cni/steps/pod_files_step.h"
 #include "cni/sweep/sweep.h"
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
@@ -220,7 +220,7 @@ TEST_CASE("the pod's files are not written by another process until the record o
   node.add("net1", kFirstVf);
   node.process([&](World& first) {
     const auto record = *first.store.load({node.container, "net1"});
-    const auto lock = leave_pod_files(*record, first);
+    const auto lock = restore_pod_files(*record, first);
     REQUIRE(lock);
     node.process([&](World& second) {
       CHECK(write_pod_files(node.container, second).error().code == Errc::busy);

@@ -1,7 +1,6 @@
 // A unit of several devices by one ADD: each rail is an attachment, and all or none of them are made.
 #include "cni/verbs/rails.h"
 
-#include "cni/steps/steps.h"
 #include "common/container/allocated_unit.h"
 #include "tests/cni/fake_node.h"
 

@@ -1,6 +1,7 @@
 // `vfrail-cni sweep` on the fake node: whatever was killed or never asked for, a sweep alone makes the node
 // what it was, and leaves alone what lives.
 #include "cni/sweep/sweep.h"
+#include "cni/verbs/release.h"
 #include "tests/cni/fake_node.h"
 
 #include <filesystem>
@@ -475,7 +476,7 @@ TEST_CASE("a new pod under the name of the attachment to release is left alone")
   node.world.add_netns(kPod);
   REQUIRE(node.add());  // between the sweep's read and its lock
   const std::string during = node.everything();
-  const auto done = node.process([&](World& w) { return undo(**old, w, [] { return true; }); });
+  const auto done = node.process([&](World& w) { return release_if(**old, w, [] { return true; }); });
   REQUIRE(done.ok());
   CHECK_FALSE(*done);
   CHECK(node.everything() == during);
@@ -488,7 +489,7 @@ TEST_CASE("an ADD under the name of the attachment being released waits, and kee
   const auto old = node.process([](World& w) { return w.store.load({"c1", "net1"}); });
   node.world.add_netns(kPod);
   const auto done = node.process([&](World& w) {
-    return undo(**old, w, [&]() -> Result<bool> {
+    return release_if(**old, w, [&]() -> Result<bool> {
       const auto added = node.add();
       CHECK_FALSE(added);
       if (!added) CHECK_THAT(added.error().text, Contains("clean-up of net1 of container c1"));

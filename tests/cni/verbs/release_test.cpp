@@ -1,4 +1,6 @@
 // What DEL, a roll-back and a clean-up release, in which order, and under which locks.
+#include "cni/verbs/release.h"
+
 #include "cni/ipam/ipam.h"
 #include "tests/cni/fake_node.h"
 #include "tests/support/deadline.h"
@@ -31,7 +33,7 @@ Result<bool> clean_up(TwoVfs& node) {
   return node.run(
       [](const Request&, World& world) -> Result<bool> {
         const auto record = TRY(world.store.load({"c1", "net1"}));
-        return undo(*record, world, [] { return true; });
+        return release_if(*record, world, [] { return true; });
       },
       Command::del, kWithIpam);
 }

@@ -51,7 +51,7 @@ TEST_CASE("Each attached device leads to its attachment, and that to its record"
   REQUIRE(record);
   REQUIRE(*record);
   CHECK(**record == make_record("c2", "mlx5_core.sf.4"));
-  CHECK(describe(**record) == "net1 of pod demo/trainer-0, network rail0");
+  CHECK(attachment_text(**record) == "net1 of pod demo/trainer-0, network rail0");
 }
 
 TEST_CASE("A link without a record, an incomplete file and files of others are no attachments") {
@@ -93,7 +93,7 @@ TEST_CASE("An attachment outside Kubernetes is described by its container") {
   Record record = make_record("c1", "0000:03:02.1");
   record.cni_args.clear();
   CHECK(pod_of(record).text().empty());
-  CHECK(describe(record) == "net1 of container c1, network rail0");
+  CHECK(attachment_text(record) == "net1 of container c1, network rail0");
 }
 
 }  // namespace vfrail
