@@ -182,9 +182,9 @@ int run_cni(const Environment& environment) {
     return print_error(version, conf.error(), mistyped ? CniCode::decode_failure : CniCode::invalid_config);
 
   Log log;
-  if (conf) log.set_level(conf->log_level);
-  if (conf && !conf->log_file.empty()) {
-    if (const auto opened = open_log_file(conf->log_file, log); !opened)
+  if (conf) log.set_level(conf->log.level);
+  if (conf && !conf->log.file.empty()) {
+    if (const auto opened = open_log_file(conf->log.file, log); !opened)
       log.warning(opened.error().text, {{"id", opened.error().id_text()}});
   }
   log.add_context("cmd", command_name(request->command));

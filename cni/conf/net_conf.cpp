@@ -116,21 +116,20 @@ Result<RdmaPolicy> read_rdma(ObjectReader& conf, const std::string& type) {
   return conf.error("rdma", must_be_one_of({"auto", "require", "off"}, word));
 }
 
-Result<> read_host_use(ObjectReader& conf, NetConf& out) {
+Result<bool> read_host_use_allowed(ObjectReader& conf) {
   const auto word = TRY(conf.text("hostUse")).value_or("");
   if (!word.empty() && word != "refuse" && word != "allow")
     return conf.error("hostUse", must_be_one_of({"refuse", "allow"}, word));
-  out.host_use_allowed = word == "allow";
-  return {};
+  return word == "allow";
 }
 
 // What an entry behind the plugin that has created the interface must leave to that plugin.
 Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
-  if (!own.ipam_type.empty()) return std::string("ipam");
-  if (own.mac) return std::string("mac");
-  if (own.mtu) return std::string("mtu");
-  if (!own.vf.empty()) return std::string("settings of the VF");
-  if (own.pod.need_link() || !own.tuning.empty()) return std::string("settings of the interface");
+  if (!own.entry.ipam_type.empty()) return std::string("ipam");
+  if (own.link.mac.network) return std::string("mac");
+  if (own.link.mtu) return std::string("mtu");
+  if (!own.vf.settings.empty()) return std::string("settings of the VF");
+  if (own.pod.need_link() || !own.link.tuning.empty()) return std::string("settings of the interface");
   return std::string(TRY(conf.text("guid")).value_or("").empty() ? "" : "guid");
 }
 
@@ -157,18 +156,19 @@ std::string lowered(std::string text) {
 }
 
 // As with sriov-cni, no word about the log fails a pod.
-Result<> read_logging(ObjectReader& conf, NetConf& out) {
+Result<LogConf> read_logging(ObjectReader& conf, std::vector<std::string>& warnings) {
+  LogConf out;
   const std::string level = lowered(TRY(conf.text("logLevel")).value_or(""));
   const auto parsed = level == "verbose" ? LogLevel::debug : parse_log_level(level);
-  out.log_level = parsed.value_or(LogLevel::info);
+  out.level = parsed.value_or(LogLevel::info);
   if (!level.empty() && !parsed)
-    out.warnings.push_back("logLevel: info is used, because it " +
+    warnings.push_back("logLevel: info is used, because it " +
                            must_be_one_of({"panic", "error", "warning", "info", "debug"}, level));
-  out.log_file = TRY(conf.text("logFile")).value_or("");
-  if (has_control_characters(out.log_file)) return conf.error("logFile", "must be an absolute path");
-  if (!out.log_file.empty() && out.log_file[0] != '/') {
-    out.log_file.clear();
-    out.warnings.push_back("logFile: must be an absolute path, stderr is used instead");
+  out.file = TRY(conf.text("logFile")).value_or("");
+  if (has_control_characters(out.file)) return conf.error("logFile", "must be an absolute path");
+  if (!out.file.empty() && out.file[0] != '/') {
+    out.file.clear();
+    warnings.push_back("logFile: must be an absolute path, stderr is used instead");
   }
   return {};
 }

@@ -40,10 +40,10 @@ Result<> check_pod(const Request& request, const State& state) {
 
 // What could not be restored afterwards must not be done.
 Result<> check_result_fits(const NetConf& conf) {
-  const bool has_address = !conf.ipam_type.empty() || conf.prev_result;
-  if (has_address || !is_without_interfaces(conf.cni_version)) return {};
+  const bool has_address = !conf.entry.ipam_type.empty() || conf.entry.prev_result;
+  if (has_address || !is_without_interfaces(conf.entry.cni_version)) return {};
   return Error{Errc::invalid, 0,
-               "results of cniVersion " + conf.cni_version +
+               "results of cniVersion " + conf.entry.cni_version +
                    " cannot describe an attachment without an address; set \"cniVersion\": \"0.3.1\" or "
                    "later, or add an ipam section",
                ErrorId::cni_version};
@@ -88,18 +88,18 @@ Result<> check_kind(const Link& link) {
 Result<> check_mtu(const NetConf& conf, const Link& link) {
   const auto refuse = [&](const char* than, uint32_t limit) {
     return Error{Errc::invalid, 0,
-                 "mtu: " + std::to_string(*conf.mtu) + " is " + than + " " + link.name + " can do (" +
+                 "mtu: " + std::to_string(*conf.link.mtu) + " is " + than + " " + link.name + " can do (" +
                      std::to_string(limit) + "); set " + std::to_string(limit) +
                      " or leave mtu out (the largest is the driver's, and can depend on the PF's MTU)",
                  ErrorId::mtu_out_of_range};
   };
-  if (conf.mtu && link.max_mtu != 0 && *conf.mtu > link.max_mtu) return refuse("more than", link.max_mtu);
-  if (conf.mtu && *conf.mtu < link.min_mtu) return refuse("less than", link.min_mtu);
+  if (conf.link.mtu && link.max_mtu != 0 && *conf.link.mtu > link.max_mtu) return refuse("more than", link.max_mtu);
+  if (conf.link.mtu && *conf.link.mtu < link.min_mtu) return refuse("less than", link.min_mtu);
   return {};
 }
 
 Result<> check_host_use(const NetConf& conf, const State& state) {
-  if (state.host_use.empty() || conf.host_use_allowed) return {};
+  if (state.host_use.empty() || conf.safety.host_use_allowed) return {};
   return Error{Errc::denied, 0,
                state.device.key() + " is not given to a pod, because the host uses it: " + state.host_use +
                    "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network",
@@ -122,7 +122,7 @@ constexpr uint32_t kMinIpv6Mtu = 1280;  // RFC 8200
 
 Result<> plan_link(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
   const Link& link = *state.link;
-  const bool roce = state.device.is_roce() && conf.rdma != RdmaPolicy::off;
+  const bool roce = state.device.is_roce() && conf.rdma.policy != RdmaPolicy::off;
   TRY(check_kind(link));
   TRY(check_mtu(conf, link));
   const auto mac = TRY(wanted_mac(request, conf));
@@ -135,10 +135,10 @@ Result<> plan_link(const Request& request, const NetConf& conf, const State& sta
   plan.link = before(link, state.uppers);
   // What is set already is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
-  if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
+  if (conf.link.mtu && *conf.link.mtu != link.mtu) plan.mtu = conf.link.mtu;
   plan.settings = conf.pod.link.differing_from(link);
   // With less the interface has no IPv6, and the kernel refuses.
-  plan.eui64 = roce && std::min(link.mtu, conf.mtu.value_or(link.mtu)) >= kMinIpv6Mtu;
+  plan.eui64 = roce && std::min(link.mtu, conf.link.mtu.value_or(link.mtu)) >= kMinIpv6Mtu;
   std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
                [&](const std::string& name) { return name == request.ifname; });
   return {};
@@ -150,23 +150,23 @@ std::vector<PlannedRdma> with_names_in_pod(const NetConf& conf, const std::vecto
   std::vector<PlannedRdma> out;
   for (const RdmaDevice& device : devices) {
     const std::string number = out.empty() ? "" : "_" + std::to_string(out.size());
-    out.push_back({device, conf.rdma_name.empty() ? device.name : RdmaName(conf.rdma_name + number)});
+    out.push_back({device, conf.rdma.name.empty() ? device.name : RdmaName(conf.rdma.name + number)});
   }
   return out;
 }
 
 std::string rdma_setting(const NetConf& conf) {
-  if (!conf.rdma_name.empty()) return "rdmaName: " + conf.rdma_name;
-  if (conf.rdma_isolation) return "rdmaIsolation: true";
-  return conf.type == "rdma" ? "type: rdma" : "rdma: require";
+  if (!conf.rdma.name.empty()) return "rdmaName: " + conf.rdma.name;
+  if (conf.rdma.isolation) return "rdmaIsolation: true";
+  return conf.entry.type == "rdma" ? "type: rdma" : "rdma: require";
 }
 
 Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
-  if (conf.rdma == RdmaPolicy::off) return {};
+  if (conf.rdma.policy == RdmaPolicy::off) return {};
   if (state.device.rdma.empty()) {
-    if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
+    if (conf.rdma.policy == RdmaPolicy::automatic && conf.rdma.name.empty()) return {};
     const bool user_space = state.device.driver.is_user_space();
-    if (user_space && conf.rdma_isolation && conf.rdma_name.empty()) {
+    if (user_space && conf.rdma.isolation && conf.rdma.name.empty()) {
       plan.warnings.push_back("rdmaIsolation: means nothing for " + state.device.key() +
                               ", which is bound to " + state.device.driver.name());
       return {};
@@ -197,14 +197,14 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
 }  // namespace
 
 bool is_mtu_in_vain(const NetConf& conf, const Link* link) {
-  return conf.type == "sriov" && conf.mtu && (link == nullptr || !check_mtu(conf, *link).ok());
+  return conf.entry.type == "sriov" && conf.link.mtu && (link == nullptr || !check_mtu(conf, *link).ok());
 }
 
 Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf) {
-  if (conf.args_mac) return conf.args_mac;
-  if (conf.runtime_mac) return conf.runtime_mac;
+  if (conf.link.mac.args) return conf.link.mac.args;
+  if (conf.link.mac.runtime) return conf.link.mac.runtime;
   const auto at = request.args.find("MAC");
-  if (at == request.args.end() || at->second.empty()) return conf.mac;
+  if (at == request.args.end() || at->second.empty()) return conf.link.mac.network;
   const auto mac = MacAddress::parse(at->second);
   // All zero and multicast addresses (the lowest bit of the first byte) are never an interface's.
   if (!mac || mac->bytes.size() != 6 || mac->all_zero() || (mac->bytes[0] & 1) != 0) {
@@ -217,8 +217,8 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
 }
 
 const char* isolation_key(const NetConf& conf) {
-  if (!conf.rdma_name.empty()) return "rdmaName";
-  return conf.rdma_isolation ? "rdmaIsolation" : nullptr;
+  if (!conf.rdma.name.empty()) return "rdmaName";
+  return conf.rdma.isolation ? "rdmaIsolation" : nullptr;
 }
 
 std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode) {
@@ -236,13 +236,13 @@ std::string missing_part(const NetConf& conf, const State& state) {
   const bool was_allocated = state.allocated && !state.allocated->nodes.empty();
   const bool is_moving = was_allocated && device.rdma.empty() && device.driver.kind() == DriverKind::kernel;
   if (missing.empty() && is_moving) missing = "RDMA device";
-  return missing == "RDMA device" && conf.rdma == RdmaPolicy::off ? "" : missing;
+  return missing == "RDMA device" && conf.rdma.policy == RdmaPolicy::off ? "" : missing;
 }
 
 Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf) {
-  VfSettings out = conf.vf;
+  VfSettings out = conf.vf.settings;
   out.mac = TRY(wanted_mac(request, conf));
-  out.node_guid = out.port_guid = conf.guid;
+  out.node_guid = out.port_guid = conf.vf.guid;
   return out;
 }
 
@@ -253,7 +253,7 @@ namespace {
 bool asks_for_mac_in_vain(const Request& request, const NetConf& conf, const State& state) {
   const auto asked = request.args.find("MAC");
   const bool asks = asked != request.args.end() && !asked->second.empty();
-  if (!asks || conf.args_mac || conf.runtime_mac || state.netdev_in_pod) return false;
+  if (!asks || conf.link.mac.args || conf.link.mac.runtime || state.netdev_in_pod) return false;
   if (state.link) return state.link->ipoib();
   return !state.vf || (state.pf && state.pf->ipoib());
 }
@@ -275,7 +275,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
     NetConf without = conf;
     without.mtu.reset();
     AttachPlan plan = TRY(plan_attach(request, without, state));
-    plan.warnings.push_back("mtu: " + std::to_string(*conf.mtu) + " is ignored, as sriov-cni ignores it: " +
+    plan.warnings.push_back("mtu: " + std::to_string(*conf.link.mtu) + " is ignored, as sriov-cni ignores it: " +
                             state.device.key() + " cannot have it");
     return plan;
   }
@@ -290,7 +290,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
   } else if (state.link) {
     TRY(check_host_use(conf, state));
     TRY(plan_link(request, conf, state, plan));
-  } else if (conf.mtu || conf.pod.need_link() || !conf.tuning.empty()) {
+  } else if (conf.link.mtu || conf.pod.need_link() || !conf.link.tuning.empty()) {
     return Error{Errc::invalid, 0,
                  "mtu, sysctl, sourceRouting, tuning and the settings of a link need an interface, which " +
                      state.device.key() + " (driver " + state.device.driver.name() +
@@ -302,7 +302,7 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
     TRY(plan_vf(request, conf, state, plan));
     TRY(plan_pod(conf.pod, state, plan));
   }
-  plan.tuning = conf.tuning;
+  plan.tuning = conf.link.tuning;
   if (state.allocated) plan.cdi_spec = state.allocated->cdi_spec;
   TRY(plan_rdma(conf, state, plan));
   return plan;
@@ -312,7 +312,7 @@ Record make_record(const Request& request, const NetConf& conf, const State& sta
   Record out;
   out.attachment = {request.container_id, request.ifname};
   out.rail_of = request.rail_of;
-  out.network = conf.network;
+  out.network = conf.entry.network;
   out.netns = request.netns;
   out.device_key = state.device.key();
   if (!state.device.id.empty()) out.device = state.device.id;

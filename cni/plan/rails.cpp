@@ -39,19 +39,19 @@ void replace_key(Json& json, std::string_view key, Json value) {
 
 // What several interfaces cannot have in common.
 Result<> check_shared(const Request& request, const NetConf& conf, size_t rails) {
-  if (conf.prev_result && request.command == Command::add)
+  if (conf.entry.prev_result && request.command == Command::add)
     return refused(
         "prevResult: the entry that attaches a unit of several devices must be the first of its chain");
   if (TRY(wanted_mac(request, conf)))
     return refused("mac: the unit has " + std::to_string(rails) +
                    " interfaces, which cannot have one address; take it out of the network and of the pod's "
                    "annotation");
-  if (conf.guid)
+  if (conf.vf.guid)
     return refused("guid: the unit has " + std::to_string(rails) + " ports, which cannot have one GUID");
-  if (!conf.rdma_name.empty() && with_rail(conf.rdma_name, 0) == conf.rdma_name)
+  if (!conf.rdma.name.empty() && with_rail(conf.rdma.name, 0) == conf.rdma.name)
     return refused("rdmaName: the unit has " + std::to_string(rails) +
                    " RDMA devices; put RAIL for the number of the rail into the name (rdmaRAIL)");
-  if (conf.ipam_type == "static" && conf.rails.ipam.empty())
+  if (conf.entry.ipam_type == "static" && conf.rails.ipam.empty())
     return refused("rails.ipam: static would assign the same addresses to each of " + std::to_string(rails) +
                    " rails; give each its own, [{\"addresses\": [...]}, ...]");
   if (!conf.rails.ipam.empty() && conf.rails.ipam.size() < rails)
@@ -77,7 +77,7 @@ Json config_of(const Json& config, const NetConf& conf, const DeviceId& device, 
   if (!runtime.is_null()) replace_key(out, "runtimeConfig", std::move(runtime));
   if (!conf.rails.ipam.empty())
     replace_key(out, "ipam", ipam_of(value_of(out, "ipam"), conf.rails.ipam[rail]));
-  if (!conf.rdma_name.empty()) replace_key(out, "rdmaName", with_rail(conf.rdma_name, rail));
+  if (!conf.rdma.name.empty()) replace_key(out, "rdmaName", with_rail(conf.rdma.name, rail));
   return out;
 }
 
@@ -128,7 +128,7 @@ Request request_of(const Record& record, const Request& request) {
   auto config = Json::parse_object(record.config);
   if (!config) return out;  // DEL can do with another one
   const auto& conf = request.config.conf();
-  if (conf && conf->prev_result) replace_key(*config, "prevResult", *conf->prev_result);
+  if (conf && conf->entry.prev_result) replace_key(*config, "prevResult", *conf->entry.prev_result);
   out.config = Configuration(config->text());
   return out;
 }

@@ -12,13 +12,13 @@ namespace {
 // A VF that has no GUID cannot join the fabric; its port stays down.
 Result<> check_guid(const NetConf& conf, const State& state) {
   const bool ipoib = state.link && state.link->ipoib();
-  if (conf.guid && state.link && !ipoib) {
+  if (conf.vf.guid && state.link && !ipoib) {
     return Error{Errc::invalid, 0,
                  "guid: " + state.link->name + " of " + state.device.key() +
                      " is not an InfiniBand interface; take guid out of the network",
                  ErrorId::not_infiniband};
   }
-  if (!ipoib || conf.guid) return {};
+  if (!ipoib || conf.vf.guid) return {};
   const auto begin = state.link->mac.bytes.end() - 8;
   const auto all = [&](uint8_t value) {
     return std::all_of(begin, state.link->mac.bytes.end(), [=](uint8_t one) { return one == value; });
@@ -55,20 +55,20 @@ namespace {
 
 // ib-sriov-cni takes a PF if it is bound to vfio, and sets nothing on it.
 bool is_pf_for_user_space(const NetConf& conf, const State& state) {
-  return conf.type == "ib-sriov" && state.device.driver.kind() == DriverKind::vfio && !state.vf;
+  return conf.entry.type == "ib-sriov" && state.device.driver.kind() == DriverKind::vfio && !state.vf;
 }
 
 }  // namespace
 
 Result<> check_infiniband(const NetConf& conf, const State& state) {
-  const bool has_guid = conf.guid || is_pf_for_user_space(conf, state);
-  if (conf.ib_kubernetes && !(conf.ib_kubernetes_done && has_guid)) {
+  const bool has_guid = conf.vf.guid || is_pf_for_user_space(conf, state);
+  if (conf.vf.ib_kubernetes && !(conf.vf.ib_kubernetes_done && has_guid)) {
     return Error{Errc::busy, 0,
                  "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni must have "
                  "\"mellanox.infiniband.app\": \"configured\" and a GUID)",
                  ErrorId::ib_kubernetes_pending};
   }
-  if (conf.vfio_wanted && state.device.driver.kind() != DriverKind::vfio) {
+  if (conf.vf.vfio_wanted && state.device.driver.kind() != DriverKind::vfio) {
     return Error{Errc::invalid, 0,
                  "vfioPciMode: " + state.device.key() + " is bound to " +
                      (state.device.driver.is_bound() ? state.device.driver.name() : "no driver") +
@@ -79,7 +79,7 @@ Result<> check_infiniband(const NetConf& conf, const State& state) {
 }
 
 bool reports_pf(const NetConf& conf, const Device& device) {
-  return device.driver.is_user_space() && (conf.type == "sriov" || conf.type == "vfrail");
+  return device.driver.is_user_space() && (conf.entry.type == "sriov" || conf.entry.type == "vfrail");
 }
 
 Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
@@ -99,7 +99,7 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
     const VfSettings policy = wanted.policy();
     const VfSettings others = wanted.identity();
     const bool others_done = others.empty() || (others == VfSettings{.mac = wanted.mac} && state.link);
-    if (conf.type == "host-device" && !policy.empty() && others_done) {
+    if (conf.entry.type == "host-device" && !policy.empty() && others_done) {
       plan.warnings.push_back(policy.text() + ": ignored, because " + state.no_vf);
       return {};
     }

@@ -295,7 +295,7 @@ Result<std::optional<Record>> describe(const ForeignAttachment& attachment, cons
   const NetConf conf = TRY(parse_net_conf(attachment.config), "its configuration");
   Record out;
   out.attachment = attachment.name;
-  out.network = conf.network;
+  out.network = conf.entry.network;
   out.boot_id = TRY(boot_id(world.sys));
   out.netns = attachment.netns;
   out.netns_id = pod->netns_id();

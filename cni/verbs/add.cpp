@@ -220,7 +220,7 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
 Result<> take_back(const Attached& attached, const Request& request, const NetConf& conf, World& world) {
   Holdings held{
       .record = attached.record, .request = request, .network = conf, .allocation = AllocateAnswer::kept};
-  if (!attached.address_asked) held.network.ipam_type.clear();
+  if (!attached.address_asked) held.network.entry.ipam_type.clear();
   auto released = release(held, world);
   if (released || !attached.address_refused || !is_answer(released.error())) return released;
   // A plugin that is broken for good would keep the pod in Terminating for ever.
@@ -266,13 +266,13 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
 
 Result<Assignment> assign_addresses(const Request& request, const NetConf& conf, World& world,
                                     Attached& attached) {
-  if (conf.ipam_type.empty()) return Assignment{};
+  if (conf.entry.ipam_type.empty()) return Assignment{};
   attached.address_asked = true;
   const auto lock = TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout));
-  auto ran = run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd());
+  auto ran = run_ipam(request, Command::add, conf.entry.ipam_type, world.ipam_timeout, lock.fd());
   attached.address_refused = !ran && is_answer(ran.error());
   const auto answer = TRY(std::move(ran));
-  const std::string what = "answer of IPAM plugin " + conf.ipam_type;
+  const std::string what = "answer of IPAM plugin " + conf.entry.ipam_type;
   if (!answer) return Error{Errc::protocol, 0, what + ": empty, must be a result", ErrorId::ipam_answer};
   Assignment out = TRY(with_id(ErrorId::ipam_answer, parse_assignment(*answer)), what);
   if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": ips has no address", ErrorId::ipam_answer};
@@ -282,7 +282,7 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
 // For network-status only, so a failure here fails no pod.
 void correct_device_info(const NetConf& conf, const Record& record, World& world) {
   const auto address = record.device ? record.device->pci() : std::nullopt;
-  if (conf.device_info_file.empty() || !address || conf.rdma == RdmaPolicy::off) return;
+  if (conf.device_info_file.empty() || !address || conf.rdma.policy == RdmaPolicy::off) return;
   DeviceInfo info;
   info.address = *address;
   const bool stayed = record.rdma.empty();  // in shared mode
@@ -310,7 +310,7 @@ void warn_of_carrier(const Attached& attached, World& world) {
 Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
                          World& world, Attached& attached, Transaction& tx) {
   // Before anything has changed.
-  if (!conf.ipam_type.empty()) TRY(find_plugin(conf.ipam_type, request.path));
+  if (!conf.entry.ipam_type.empty()) TRY(find_plugin(conf.entry.ipam_type, request.path));
   TRY(move_device(request, conf, chained, pod, world, attached, tx));
   // The device's lock is released: an IPAM plugin can take minutes, and the record protects the device.
   AddResult out;
@@ -320,12 +320,12 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
     TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table));
     announce(pod, *attached.link, out.assignment, world.log);
   }
-  out.assignment.dns = merged(conf.dns, out.assignment.dns);
+  out.assignment.dns = merged(conf.entry.dns, out.assignment.dns);
   out.ifname = request.ifname;
   out.sandbox = request.netns;
-  out.cni_version = conf.cni_version;
-  out.prev_result = conf.prev_result;
-  out.mtu_in_1_0 = conf.type == "sriov";
+  out.cni_version = conf.entry.cni_version;
+  out.prev_result = conf.entry.prev_result;
+  out.mtu_in_1_0 = conf.entry.type == "sriov";
   if (attached.link) {
     out.mac = attached.link->mac.text();
     out.mtu = attached.link->mtu;
@@ -384,7 +384,7 @@ Result<AddResult> add(const Request& request, World& world) {
     return result;
   }
   Error error = result ? reported.error() : std::move(result).error();
-  const std::string failed = without_repetition(tx.roll_back(), error.text, conf.ipam_type);
+  const std::string failed = without_repetition(tx.roll_back(), error.text, conf.entry.ipam_type);
   if (!failed.empty()) error.text += "; rollback failed: " + failed;
   return error;
 }

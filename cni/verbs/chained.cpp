@@ -82,7 +82,7 @@ Result<> refuse_other_keys(const NetConf& conf, const Record& ours) {
   const Configuration first(ours.config);
   const NetConf then = first.conf() ? *first.conf() : NetConf();
   constexpr const char* kWhat = "the device was attached";
-  if (!conf.rdma_name.empty() && conf.rdma_name != then.rdma_name) return set_by_earlier("rdmaName", kWhat);
+  if (!conf.rdma.name.empty() && conf.rdma.name != then.rdma.name) return set_by_earlier("rdmaName", kWhat);
   if (!conf.nccl.empty() && conf.nccl != then.nccl) return set_by_earlier("nccl", kWhat);
   return {};
 }
@@ -91,13 +91,13 @@ Result<> refuse_other_keys(const NetConf& conf, const Record& ours) {
 
 Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, World& world) {
   // Alone it would attach an interface that nobody asked for.
-  if (!conf.prev_result && conf.type == "rdma") {
+  if (!conf.entry.prev_result && conf.entry.type == "rdma") {
     return Error{Errc::invalid, 0,
                  "prevResult is missing: an entry of type rdma stands behind the plugin that creates the "
                  "interface; use type vfrail for an attachment of its own",
                  ErrorId::network_config};
   }
-  if (!conf.prev_result || !has_interface(*conf.prev_result, request)) return Chained::no;
+  if (!conf.entry.prev_result || !has_interface(*conf.entry.prev_result, request)) return Chained::no;
   const auto link = TRY(pod.find_link(request.ifname), "in the pod");
   if (!link || link->name != request.ifname) return Chained::no;
   if (const auto ours = TRY(active_record(request, world))) {
@@ -116,8 +116,8 @@ Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, W
 
 AddResult pass_on(const NetConf& conf) {
   AddResult out;
-  out.prev_result = conf.prev_result;
-  out.cni_version = conf.cni_version;
+  out.prev_result = conf.entry.prev_result;
+  out.cni_version = conf.entry.cni_version;
   return out;
 }
 

@@ -36,7 +36,7 @@ bool same_address(const MacAddress& a, const MacAddress& b) {
 // A later plugin of the chain may have set another address, which is then in the result.
 Result<std::optional<MacAddress>> expected_mac(const NetConf& conf, const Request& request,
                                                Differences& out) {
-  const auto previous = interface_of(*conf.prev_result, request.ifname, request.netns);
+  const auto previous = interface_of(*conf.entry.prev_result, request.ifname, request.netns);
   out.expect(previous.has_value(), "prevResult has no interface " + request.ifname + " in " + request.netns);
   if (!previous || previous->mac.empty()) return wanted_mac(request, conf);
   auto mac = MacAddress::parse(previous->mac);
@@ -53,9 +53,9 @@ Result<> compare_link(const NetConf& conf, const Request& request, const Link& l
                name + " has the address " + link.mac.text() + ", expected " + mac->text());
   }
   // Tools that set another MTU later do not put it into the result, so it is compared only if configured.
-  if (conf.mtu && !is_mtu_in_vain(conf, &link)) {
-    out.expect(link.mtu == *conf.mtu,
-               name + " has MTU " + std::to_string(link.mtu) + ", expected " + std::to_string(*conf.mtu));
+  if (conf.link.mtu && !is_mtu_in_vain(conf, &link)) {
+    out.expect(link.mtu == *conf.link.mtu,
+               name + " has MTU " + std::to_string(link.mtu) + ", expected " + std::to_string(*conf.link.mtu));
   }
   return {};
 }
@@ -181,13 +181,13 @@ Result<> compare_gid(const Record& record, Kernel& pod, const World& world, Diff
 
 // whereabouts answers every CHECK with this error, so it says nothing about the pod (its cmdCheck()).
 bool is_not_implemented(const NetConf& conf, const Error& error) {
-  return conf.ipam_type == "whereabouts" && error.code == Errc::peer &&
+  return conf.entry.ipam_type == "whereabouts" && error.code == Errc::peer &&
          error.text.ends_with("not implemented");
 }
 
 Result<> check_ipam(const Request& request, const NetConf& conf, World& world) {
-  if (conf.ipam_type.empty()) return {};
-  auto answer = run_ipam(request, Command::check, conf.ipam_type, world.ipam_timeout);
+  if (conf.entry.ipam_type.empty()) return {};
+  auto answer = run_ipam(request, Command::check, conf.entry.ipam_type, world.ipam_timeout);
   if (answer) return {};
   if (!is_not_implemented(conf, answer.error())) return std::move(answer).error();
   world.log.info("the IPAM plugin cannot check its address, all the rest is as it should be",
@@ -199,7 +199,7 @@ Result<> check_ipam(const Request& request, const NetConf& conf, World& world) {
 
 Result<> check(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
-  if (!conf.prev_result)
+  if (!conf.entry.prev_result)
     return Error{Errc::invalid, 0, "prevResult: CHECK needs it", ErrorId::prev_result_missing};
   const auto record = TRY(world.store.load({request.container_id, request.ifname}));
   if (!record) {
@@ -216,7 +216,7 @@ Result<> check(const Request& request, World& world) {
   if (record->link) {
     const auto link = TRY(find_link_in_pod(*record, *pod));
     if (link) {
-      const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns));
+      const Assignment wanted = TRY(assignment_of(*conf.entry.prev_result, request.ifname, request.netns));
       TRY(compare_link(conf, request, *link, differences));
       for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod))) differences.add(what);
       if (record->routing_table) {

@@ -37,7 +37,7 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   TRY(world.store.remove_leftovers(*key));
   // Without IPAM this may be the entry of a chain that moved the RDMA device only; then the interface belongs
   // to another plugin. The kernel returns hardware when the namespace ends in any case.
-  if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
+  if (request.netns.empty() || !conf.device.id || conf.entry.ipam_type.empty()) return {};
   const auto pod = TRY(world.open_netns(request.netns));
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
   const auto link = TRY(pod->find_link(request.ifname), "in the pod");
@@ -93,7 +93,7 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
     // two entries of vfrail the last one is called first, which has no IPAM.
     out.request = request_of(*out.record, request);
     const Configuration& then = out.request.config;
-    out.network.ipam_type = then.conf() ? then.conf()->ipam_type : then.ipam_type();
+    out.network.entry.ipam_type = then.conf() ? then.conf()->entry.ipam_type : then.ipam_type();
     out.address_expected = !out.record->address_refused;
     return out;
   }
@@ -242,7 +242,7 @@ Result<FileLock> await_last_plugin(const AttachmentName& name, World& world) {
 
 Result<> release_address(const Holdings& held, World& world) {
   const Request& request = held.request;
-  const std::string& type = held.network.ipam_type;
+  const std::string& type = held.network.entry.ipam_type;
   if (type.empty()) return {};
   const auto program = find_plugin(type, request.path);
   // Without a record no ADD has succeeded, or the address is lost with the plugin that knows it: no retry
@@ -290,7 +290,7 @@ Result<> release(const Holdings& held, World& world) {
       failure = std::move(result).error();
     }
   };
-  const bool address_first = releases_through_interface(held.network.ipam_type);
+  const bool address_first = releases_through_interface(held.network.entry.ipam_type);
   if (address_first) note(release_address(held, world));
   note(held.record ? detach(*held.record, held.request.netns, held.allocation, world)
                    : detach_unrecorded(held.request, held.network, world));

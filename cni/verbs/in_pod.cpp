@@ -123,7 +123,7 @@ Result<> save_in_pod(const AddedParts& added, World& world, Record& record) {
 Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, const World& world) {
   InPod out;
   const Device& device = state.device;
-  if (conf.rdma == RdmaPolicy::off || device.rdma.empty()) return out;
+  if (conf.rdma.policy == RdmaPolicy::off || device.rdma.empty()) return out;
   const RdmaFacts& rdma = device.rdma.front();
   out.rdma = rdma.name;
   if (!rdma.ports.empty()) out.link_layer = rdma.ports.front().link_layer;

@@ -120,17 +120,17 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
     state.link = TRY(world.host.find_link(name));
   }
   if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
-  if (state.link && !conf.host_use_allowed) {
+  if (state.link && !conf.safety.host_use_allowed) {
     state.host_use = TRY(find_host_use(world.sys, world.host, device, *state.link, state.uppers));
   }
-  if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
+  if (!device.rdma.empty() && conf.rdma.policy != RdmaPolicy::off) {
     state.rdma_mode = TRY(world.host.rdma_netns_mode());
     if (state.rdma_mode == RdmaNetnsMode::exclusive) {
       state.rdma = TRY(read_rdma_devices(device, world));
     }
   }
   const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf)).empty();
-  const bool pf_for_user_space = conf.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
+  const bool pf_for_user_space = conf.entry.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
   if (sets_vf || pf_for_user_space) {
     TRY(read_vf(device, world, state));
   } else if (!state.netdev_in_pod && reports_pf(conf, device)) {

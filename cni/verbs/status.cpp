@@ -23,7 +23,7 @@ Result<std::vector<Record>> active_records(const NetConf& conf, World& world) {
   for (const AttachmentName& name : TRY(world.store.list())) {
     auto record = world.store.load(name);
     if (!record || !*record) continue;  // damaged: its ADD or DEL reports it
-    if ((*record)->network != conf.network || !TRY(from_this_boot(**record, world))) continue;
+    if ((*record)->network != conf.entry.network || !TRY(from_this_boot(**record, world))) continue;
     const auto pod = TRY(world.open_netns((*record)->netns));
     if (pod && pod->netns_id() == (*record)->netns_id) out.push_back(std::move(**record));
   }
@@ -101,8 +101,8 @@ Result<StatusAnswer> status(const Request& request, World& world) {
              record.device_key + "): " + lost + "; delete the pod, so that it gets another",
          ErrorId::device_lost);
   }
-  if (conf.ipam_type.empty()) return out;
-  auto ipam = run_ipam(request, Command::status, conf.ipam_type, world.ipam_timeout);
+  if (conf.entry.ipam_type.empty()) return out;
+  auto ipam = run_ipam(request, Command::status, conf.entry.ipam_type, world.ipam_timeout);
   if (ipam) return out;
   Error& error = ipam.error();
   const bool limited = error.code == Errc::peer && error.sys == static_cast<int>(CniCode::degraded);

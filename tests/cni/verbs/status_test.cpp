@@ -23,8 +23,8 @@ Result<StatusAnswer> status_of(TwoVfs& node, const std::string& keys) {
 
 TEST_CASE("missing isolation, in shared mode or without RDMA, is reported if it is required") {
   NetConf demands;
-  SECTION("by rdmaIsolation") { demands.rdma_isolation = true; }
-  SECTION("by rdmaName") { demands.rdma_name = "rdma0"; }
+  SECTION("by rdmaIsolation") { demands.rdma.isolation = true; }
+  SECTION("by rdmaName") { demands.rdma.name = "rdma0"; }
   CHECK_FALSE(missing_isolation(demands, RdmaNetnsMode::exclusive));
   CHECK_FALSE(missing_isolation(NetConf{}, RdmaNetnsMode::shared));
   CHECK_THAT(missing_isolation(demands, RdmaNetnsMode::shared).value_or(""),
