@@ -47,7 +47,7 @@ std::string joined_nodes(const std::vector<ContainerEdits>& containers) {
     for (const DeviceNode& node : edits.nodes) out.push_back(node.container_path);
     out.insert(out.end(), edits.cdi_devices.begin(), edits.cdi_devices.end());
   }
-  return joined(out, ",");
+  return vfrail::joined(out, ",");
 }
 
 PreferredRequest to_request(const v1beta1::ContainerPreferredAllocationRequest& container) {

@@ -77,10 +77,10 @@ struct FakeNode {
     return process([&](World& outside) { return verb(request(command, config, netns), outside); });
   }
   Result<AddResult> add(const std::string& config, const std::string& netns = kPod) {
-    return run(vfrail::add, Command::add, config, netns);
+    return run(vfrail::cni::add, Command::add, config, netns);
   }
   Result<> del(const std::string& config, const std::string& netns = kPod) {
-    return run(vfrail::del, Command::del, config, netns);
+    return run(vfrail::cni::del, Command::del, config, netns);
   }
   bool has(const std::string& line) const { return world.snapshot().find(line) != std::string::npos; }
   bool no_state() const {

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+using namespace vfrail::cni;
+
 namespace vfrail {
 namespace {
 

@@ -122,7 +122,7 @@ void Tree::move_to_pod(const std::string& address) {
 }
 
 Inventory Tree::scan() const {
-  auto scanned = vfrail::scan(sys(), nullptr);
+  auto scanned = vfrail::plugin::scan(sys(), nullptr);
   if (!scanned) FAIL(scanned.error().text);
   return *std::move(scanned);
 }

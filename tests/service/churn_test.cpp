@@ -71,11 +71,12 @@ TEST_CASE("16 clients call everything while the list keeps changing", "[threads]
   (void)log.open_file(node.path("churn.log"));
   const std::string socket = node.path("churn.sock");
   // Not on the stack, see tests/support/tsan_filter.
-  const auto owner = std::make_unique<vfrail::Service>(
+  const auto owner = std::make_unique<vfrail::plugin::Service>(
       full,
-      vfrail::Service::Options{.endpoint = socket, .places = node.places(), .on_registration = [](auto) {}},
+      vfrail::plugin::Service::Options{
+          .endpoint = socket, .places = node.places(), .on_registration = [](auto) {}},
       log);
-  vfrail::Service& service = *owner;
+  vfrail::plugin::Service& service = *owner;
   Endpoint endpoint(service);
   REQUIRE(endpoint.open());
   Counts counts;

@@ -45,7 +45,7 @@ struct Baselined : TwoVfs {
   }
   SweepReport sweep(bool dry_run = false) {
     auto report =
-        run([&](const Request&, World& outside) { return vfrail::sweep(outside, {.dry_run = dry_run}); },
+        run([&](const Request&, World& outside) { return vfrail::cni::sweep(outside, {.dry_run = dry_run}); },
             Command::del, kConf);
     REQUIRE(report);
     return *report;
@@ -128,7 +128,7 @@ TEST_CASE("a device that cannot be restored is unclean: DEL succeeds, ADD refuse
 
   node.world.fake_link(FakeWorld::kHost, "vf0").refuses = {};
   SECTION("by a sweep") { CHECK_THAT(node.sweep().text(), Catch::Contains("restored: 0000:21:10.0")); }
-  SECTION("by GC") { REQUIRE(node.run(vfrail::gc, Command::gc, kConf)); }
+  SECTION("by GC") { REQUIRE(node.run(vfrail::cni::gc, Command::gc, kConf)); }
   SECTION("by the next ADD") {
     REQUIRE(node.add(kConf));
     REQUIRE(node.del(kConf));
@@ -243,7 +243,7 @@ TEST_CASE("an unclean device whose baseline is torn stays unclean in this boot, 
     CHECK_THAT(node.sweep().text(),
                Catch::Contains("failed: 0000:21:10.0: ") && Catch::Contains("restored: 0000:21:10.2: "));
     CHECK(node.unclean().contains(kVf));
-    REQUIRE(node.run(vfrail::gc, Command::gc, kConf));
+    REQUIRE(node.run(vfrail::cni::gc, Command::gc, kConf));
   }
   SECTION("of an earlier one, which a power cut has ended") {
     std::ofstream(node.dir.path("root/proc/sys/kernel/random/boot_id")) << "boot-2\n";

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+using namespace vfrail::cni;
+
 namespace vfrail {
 namespace {
 

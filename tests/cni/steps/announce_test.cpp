@@ -30,7 +30,7 @@ struct Configured {
       assignment.ips.push_back({*IpAddress::parse_cidr(address), std::nullopt});
     }
   }
-  void announce() { vfrail::announce(*kernel, link, assignment, log); }
+  void announce() { vfrail::cni::announce(*kernel, link, assignment, log); }
 };
 
 }  // namespace

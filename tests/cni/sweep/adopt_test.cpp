@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+using namespace vfrail::cni;
+
 namespace vfrail {
 namespace {
 

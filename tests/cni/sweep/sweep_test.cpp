@@ -218,7 +218,7 @@ TEST_CASE("a device bound to vfio is attached with an address from its PF, and r
   const std::string before = node.everything();
   Request request = node.request(Command::add, node.config());
   request.config = replaced(request.config.text(), R"("mtu":9000,)", "");
-  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
+  const auto added = node.process([&](World& w) { return vfrail::cni::add(request, w); });
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
   CHECK(added->mtu == 1500);  // the PF's, as sriov-cni has it
@@ -250,7 +250,7 @@ TEST_CASE("an address that the administrator had set is restored, for a VF that 
   const auto administered = MacAddress::parse("52:54:00:00:00:03");
   Request request = node.request(Command::add, node.config());
   request.config = replaced(request.config.text(), R"("trust":"on",)", "");
-  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
+  const auto added = node.process([&](World& w) { return vfrail::cni::add(request, w); });
   REQUIRE(added);
   CHECK(added->mac == "02:00:00:00:00:07");
   REQUIRE(node.del("c1", "/run/netns/a"));
@@ -267,7 +267,7 @@ TEST_CASE("a setting that the PF's driver refuses is named, and all settings are
   const std::string before = node.everything();
   Request request = node.request(Command::add, node.config());
   request.config = replaced(request.config.text(), "0000:21:10.0", "0000:41:10.0");
-  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
+  const auto added = node.process([&](World& w) { return vfrail::cni::add(request, w); });
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find("set VF 0 of enp2s0f0: min_tx_rate 10 max_tx_rate 1000: ") !=
         std::string::npos);
@@ -328,7 +328,7 @@ TEST_CASE("settings of a VF whose PF is not visible are refused with the reason"
   FaultNode node;
   Request request = node.request(Command::add, node.config());
   request.config = replaced(request.config.text(), "\"mtu\"", "\"vlan\":5,\"mtu\"");
-  const auto added = node.process([&](World& w) { return vfrail::add(request, w); });
+  const auto added = node.process([&](World& w) { return vfrail::cni::add(request, w); });
   REQUIRE_FALSE(added);
   CHECK(added.error().text.find(
             "vlan 5: only the PF can set that, and 0000:21:10.0 has no PF on this machine") !=
@@ -343,10 +343,10 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
   Request request = node.request(Command::check, node.config());
   const std::string result = format_result(*added).text();
   request.config = replaced(request.config.text(), R"("mtu")", "\"prevResult\":" + result + R"(,"mtu")");
-  REQUIRE(node.process([&](World& w) { return vfrail::check(request, w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::cni::check(request, w); }));
   node.world.vf(kVf).trust = false;
   node.world.vf(kVf).vlan = VfVlan{};
-  const auto checked = node.process([&](World& w) { return vfrail::check(request, w); });
+  const auto checked = node.process([&](World& w) { return vfrail::cni::check(request, w); });
   REQUIRE_FALSE(checked);
   CHECK(checked.error().text.find("VF 0 of enp1s0f0 has vlan 0, expected vlan 100 qos 3 802.1ad") !=
         std::string::npos);
@@ -594,11 +594,11 @@ TEST_CASE("an ADD under the name of a killed one restores that one's device firs
   Request other = node.request(Command::add, node.config());
   other.config =
       std::string(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","deviceID":"0000:21:10.2"})");
-  REQUIRE(node.process([&](World& w) { return vfrail::add(other, w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::cni::add(other, w); }));
   CHECK(node.world.snapshot().find("netns 1 link enp1s0f0v0 52:54:00:00:00:02 mtu 1400") !=
         std::string::npos);
   other.command = Command::del;
-  REQUIRE(node.process([&](World& w) { return vfrail::del(other, w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::cni::del(other, w); }));
   CHECK(fs::is_empty(node.dir.path("state/attachments")));
 }
 
@@ -855,9 +855,9 @@ TEST_CASE("DEL with a refused configuration uses that of ADD") {
   REQUIRE(node.add("c1", "/run/netns/a"));
   Request request = node.request(Command::del, node.config());
   request.config = std::string(R"({"cniVersion":"1.0.0","name":"rail0","type":"vfrail","vlan":5000})");
-  REQUIRE(node.process([&](World& w) { return vfrail::del(request, w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::cni::del(request, w); }));
   CHECK(node.everything() == before);
-  CHECK(node.process([&](World& w) { return vfrail::del(request, w); }));
+  CHECK(node.process([&](World& w) { return vfrail::cni::del(request, w); }));
 }
 
 TEST_CASE(

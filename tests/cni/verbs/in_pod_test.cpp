@@ -125,7 +125,7 @@ TEST_CASE("CHECK names the old and the new index of a GID") {
   REQUIRE(result);
   std::string config = kConfig;
   config.insert(1, R"("prevResult":)" + format_result(*result).text() + ",");
-  const auto check = [&] { return node.run(vfrail::check, Command::check, config); };
+  const auto check = [&] { return node.run(vfrail::cni::check, Command::check, config); };
   if (const auto same = check(); !same) FAIL(same.error().text);
   // The pod takes its address away and gives it back, behind another one.
   FakeGids& gids = node.world.rdma("mlx5_0").gids;

@@ -30,7 +30,7 @@ struct Names : TwoVfs {
   }
   std::string sweep(bool dry_run = false) {
     return process([&](World& outside) {
-      const auto report = vfrail::sweep(outside, {.dry_run = dry_run});
+      const auto report = vfrail::cni::sweep(outside, {.dry_run = dry_run});
       REQUIRE(report);
       return report->text();
     });
@@ -79,7 +79,7 @@ TEST_CASE("an interface whose name was in use gets it back when it is free") {
   }
   SECTION("by GC") {
     node.free_link_name();
-    REQUIRE(node.run(vfrail::gc, Command::gc, kConf));
+    REQUIRE(node.run(vfrail::cni::gc, Command::gc, kConf));
   }
   CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
   CHECK_FALSE(node.is_noted());

@@ -43,8 +43,8 @@ struct FilesNode : TrainPod {
     return process([&](World& outside) -> Result<> {
       Request wanted = request(command, config(device));
       wanted.ifname = *IfName::parse(ifname);
-      if (command == Command::del) return vfrail::del(wanted, outside);
-      const auto added = vfrail::add(wanted, outside);
+      if (command == Command::del) return vfrail::cni::del(wanted, outside);
+      const auto added = vfrail::cni::add(wanted, outside);
       return added ? Result<>() : added.error();
     });
   }
@@ -61,7 +61,7 @@ struct FilesNode : TrainPod {
            device + R"(","ipam":{"type":"fake-ipam"}})";
   }
   SweepReport sweep() {
-    return process([](World& outside) { return *vfrail::sweep(outside, {}); });
+    return process([](World& outside) { return *vfrail::cni::sweep(outside, {}); });
   }
 
   std::string file(const std::string& path) const {

@@ -240,7 +240,8 @@ TEST_CASE("GC keeps the rails of a valid attachment, and releases those of anoth
     const std::string text =
         R"({"cniVersion":"1.1.0","name":"rails","type":"vfrail","cni.dev/valid-attachments":[)" + valid +
         "]}";
-    return node.process([&](World& outside) { return vfrail::gc(node.request(Command::gc, text), outside); });
+    return node.process(
+        [&](World& outside) { return vfrail::cni::gc(node.request(Command::gc, text), outside); });
   };
   REQUIRE(gc(R"({"containerID":"c1","ifname":"net1"})"));
   CHECK(node.everything() == during);
@@ -256,7 +257,8 @@ TEST_CASE("GC's list for the IPAM plugin has the rails of valid attachments") {
     const std::string text = RailsNode::config(R"(,"cni.dev/valid-attachments":[{"containerID":")" +
                                                    container + R"(","ifname":"net1"}],"cniVersion":"1.1.0")",
                                                kFirstVf);
-    return node.process([&](World& outside) { return vfrail::gc(node.request(Command::gc, text), outside); });
+    return node.process(
+        [&](World& outside) { return vfrail::cni::gc(node.request(Command::gc, text), outside); });
   };
   REQUIRE(gc("c1"));
   CHECK_THAT(node.text("asked.GC"),

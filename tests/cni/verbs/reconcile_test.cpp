@@ -46,7 +46,7 @@ struct ReconciledNode : FakeNode {
   Result<> del(const std::string& type = "vfrail") { return FakeNode::del(config(type)); }
   Result<SweepReport> try_sweep(SweepOptions options = {}) {
     options.cni_path = dir.path();
-    return process([&](World& w) { return vfrail::sweep(w, options); });
+    return process([&](World& w) { return vfrail::cni::sweep(w, options); });
   }
   std::string sweep(const SweepOptions& options = {}) {
     const auto report = try_sweep(options);
@@ -146,14 +146,14 @@ TEST_CASE("the address of an ended pod is released even when another pod has its
   node.container = "c2";
   const Request second = node.request(Command::add, ReconciledNode::config(), "/run/netns/b");
   node.container = "c1";
-  REQUIRE(node.process([&](World& w) { return vfrail::add(second, w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::cni::add(second, w); }));
   const std::string during = node.world.snapshot();
   CHECK_THAT(node.sweep(), Contains("released: 0000:21:10.0 (net1 of container c1,") &&
                                Contains("kept: 0000:21:10.0 (net1 of container c2,"));
   CHECK(node.world.snapshot() == during);
   CHECK_FALSE(fs::exists(node.dir.path("leases/c1.net1")));
   CHECK(fs::exists(node.dir.path("leases/c2.net1")));
-  REQUIRE(node.process([&](World& w) { return vfrail::del(second, w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::cni::del(second, w); }));
   CHECK(node.everything() == pristine(true));
 }
 
@@ -443,8 +443,8 @@ TEST_CASE("files that killed processes left are removed, files in use are not") 
   SECTION("by the next sweep") { CHECK_THAT(node.sweep(), Contains("1 removed")); }
   SECTION("by GC, of whatever network") {
     REQUIRE(node.process([&](World& outside) {
-      return vfrail::gc(node.request(Command::gc, R"({"cniVersion":"1.1.0","name":"other","type":"vfrail"})"),
-                        outside);
+      return vfrail::cni::gc(
+          node.request(Command::gc, R"({"cniVersion":"1.1.0","name":"other","type":"vfrail"})"), outside);
     }));
   }
   CHECK(node.everything() == pristine());
@@ -685,7 +685,7 @@ TEST_CASE("an InfiniBand VF with its RDMA device, of ib-sriov-cni, is adopted an
   node.write(kCache, cache_of(config));
   CHECK_THAT(node.sweep({.adopt = true}),
              Contains("taken over: 0000:21:10.2") && Contains("attached by ib-sriov-cni"));
-  REQUIRE(node.process([&](World& w) { return vfrail::del(node.request(Command::del, config), w); }));
+  REQUIRE(node.process([&](World& w) { return vfrail::cni::del(node.request(Command::del, config), w); }));
   CHECK(node.everything() == before);
 }
 

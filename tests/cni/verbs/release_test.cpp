@@ -365,7 +365,7 @@ Result<AddResult> add_meanwhile(TwoVfs& node, Meanwhile meanwhile) {
       if (++opened == 2) meanwhile();  // the first is the pod's own
       return node.world.open_path(path);
     };
-    return vfrail::add(node.request(Command::add, kByName), world);
+    return vfrail::cni::add(node.request(Command::add, kByName), world);
   });
 }
 

@@ -15,7 +15,7 @@ namespace {
 using Catch::Contains;
 
 Result<StatusAnswer> status_of(TwoVfs& node, const std::string& keys) {
-  return node.run(vfrail::status, Command::status,
+  return node.run(vfrail::cni::status, Command::status,
                   R"({"cniVersion":"1.1.0","name":"n","type":"vfrail")" + keys + "}");
 }
 

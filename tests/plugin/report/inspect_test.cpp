@@ -42,7 +42,7 @@ struct InspectScene {
     ::unsetenv("COLUMNS");
   }
   Run inspect() const {
-    return test::run([&] { return vfrail::inspect(options, no_kubelet); });
+    return test::run([&] { return vfrail::plugin::inspect(options, no_kubelet); });
   }
   void configure(const std::string& text) { options.config_file = write(folder, text); }
   Json json() {
