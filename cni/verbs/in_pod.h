@@ -8,12 +8,12 @@
 namespace vfrail::cni {
 
 // Before the move, after which the host does not show it any more: the RDMA device, its port and link layer.
-Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, const World& world);
+Result<InPod> read_rdma_before_move(RdmaPolicy policy, const State& state, const World& world);
 
 // What ADD knows when everything is in place.
 struct AddedParts {
   const Request& request;
-  const NetConf& conf;
+  const std::optional<Json>& prev_result;
   Chained chained;
   const std::optional<Link>& link;  // in the pod
   const Assignment& assignment;

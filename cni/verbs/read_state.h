@@ -10,7 +10,8 @@ namespace vfrail::cni {
 // The device with all its parts in the host, and what was allocated of it, by which they are known. A driver
 // takes some 100 ms to create its netdev, the kernel up to seconds to return a device from an ended
 // namespace. plan_attach() reports what is still missing then.
-Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world);
+Result<State> wait_for_parts(Device device, const DeviceSelector& selector, RdmaPolicy rdma, Chained chained,
+                             World& world);
 
 // The rest of them. Each query of the kernel only if the configuration needs its answer.
 Result<State> read_state(State state, const NetConf& conf, const Request& request, Kernel& pod, World& world);
@@ -18,6 +19,6 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
 // What the network asks for in vain, a sentence each.
 void warn_of_keys(const std::vector<std::string>& warnings, World& world);
 // That the address to be set is another's on this node, too (State::mac_owners).
-void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log);
+void warn_of_mac(const Request& request, const MacKeys& keys, const State& state, Log& log);
 
 }  // namespace vfrail::cni

@@ -18,12 +18,12 @@ namespace {
 constexpr uint64_t kRoomBytes = 1 << 20;
 
 // The records of this network whose pods still exist.
-Result<std::vector<Record>> active_records(const NetConf& conf, World& world) {
+Result<std::vector<Record>> active_records(const std::string& network, World& world) {
   std::vector<Record> out;
   for (const AttachmentName& name : TRY(world.store.list())) {
     auto record = world.store.load(name);
     if (!record || !*record) continue;  // damaged: its ADD or DEL reports it
-    if ((*record)->network != conf.entry.network || !TRY(from_this_boot(**record, world))) continue;
+    if ((*record)->network != network || !TRY(from_this_boot(**record, world))) continue;
     const auto pod = TRY(world.open_netns((*record)->netns));
     if (pod && pod->netns_id() == (*record)->netns_id) out.push_back(std::move(**record));
   }
@@ -42,11 +42,11 @@ Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
 }
 
 // A device that the configuration itself names, without a scheduler.
-Result<std::optional<std::string>> missing_device(const NetConf& conf, const std::vector<Record>& active,
-                                                  World& world) {
+Result<std::optional<std::string>> missing_device(const DeviceSelector& selector,
+                                                  const std::vector<Record>& active, World& world) {
   // A device in a pod cannot be found by its name in the host, but is not missing.
-  if (conf.device.empty() || !active.empty()) return std::optional<std::string>();
-  const auto device = find_device(world.sys, world.host, conf.device);
+  if (selector.empty() || !active.empty()) return std::optional<std::string>();
+  const auto device = find_device(world.sys, world.host, selector);
   if (device) return std::optional<std::string>();
   if (device.error().code != Errc::not_found) return device.error();
   return std::optional<std::string>(device.error().text +
@@ -89,10 +89,11 @@ Result<StatusAnswer> status(const Request& request, World& world) {
     if (!out.id) out.id = id;
   };
   note(out.missing, TRY(missing_room(world.store.folder())), ErrorId::state_folder);
-  if (isolation_key(conf) != nullptr)
-    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode())), ErrorId::rdma_shared_mode);
-  const auto active = TRY(active_records(conf, world));
-  note(out.missing, TRY(missing_device(conf, active, world)), ErrorId::device_not_on_node);
+  if (isolation_key(conf.rdma) != nullptr)
+    note(out.missing, missing_isolation(conf.rdma, TRY(world.host.rdma_netns_mode())),
+         ErrorId::rdma_shared_mode);
+  const auto active = TRY(active_records(conf.entry.network, world));
+  note(out.missing, TRY(missing_device(conf.device, active, world)), ErrorId::device_not_on_node);
   for (const Record& record : active) {
     const std::string lost = TRY(lost_part(record, world.sys));
     if (lost.empty()) continue;

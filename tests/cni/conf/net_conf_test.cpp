@@ -208,10 +208,10 @@ TEST_CASE("The settings of a VF are read as sriov-cni reads them") {
   const auto none =
       parse_net_conf(with(R"("vlan":null,"spoofchk":"","trust":"","link_state":"","vlanProto":"")"));
   REQUIRE(none);
-  CHECK(none->vf.empty());
+  CHECK(none->vf.settings.empty());
   const auto cleared = parse_net_conf(with(R"("vlan":0)"));
   REQUIRE(cleared);
-  CHECK(cleared->vf.vlan == VfVlan{});
+  CHECK(cleared->vf.settings.vlan == VfVlan{});
 }
 
 TEST_CASE("VF settings that no driver accepts are refused by name before any change") {
@@ -248,16 +248,16 @@ TEST_CASE("A GUID comes from runtimeConfig, then from args.cni, then from the ne
       R"("guid":"00:00:00:00:00:00:00:01","args":{"cni":{"guid":"00:00:00:00:00:00:00:02"}})";
   const auto args = parse_net_conf(with(all));
   REQUIRE(args);
-  CHECK(args->guid == 2);
+  CHECK(args->vf.guid == 2);
   const auto runtime =
       parse_net_conf(with(all + R"(,"runtimeConfig":{"infinibandGUID":"0x0000000000000003"})"));
   REQUIRE(runtime);
-  CHECK(runtime->guid == 3);
+  CHECK(runtime->vf.guid == 3);
 }
 
 TEST_CASE("rdmaIsolation means what ib-sriov-cni means by it") {
-  CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma == RdmaPolicy::require);
-  CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma == RdmaPolicy::off);
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma.policy == RdmaPolicy::require);
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma.policy == RdmaPolicy::off);
 }
 
 TEST_CASE("a partition key is accepted with and without 0x and the membership bit, and changes nothing") {
@@ -421,8 +421,8 @@ TEST_CASE("The version is read from any configuration, and defaults to 0.1.0") {
   CHECK(version_of(R"({"name":"x"})") == "0.1.0");
   CHECK(version_of(R"({"cniVersion":5})") == "0.1.0");
   CHECK(version_of(R"({"cniVersion":""})") == "0.1.0");
-  CHECK(parse_net_conf(R"({"cniVersion":"","name":"x"})")->cni_version == "0.1.0");
-  CHECK(parse_net_conf(R"({"name":"x"})")->cni_version == "0.1.0");
+  CHECK(parse_net_conf(R"({"cniVersion":"","name":"x"})")->entry.cni_version == "0.1.0");
+  CHECK(parse_net_conf(R"({"name":"x"})")->entry.cni_version == "0.1.0");
   CHECK(version_of("junk") == "0.1.0");
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("Source routing uses the lowest free table from 100 on, or the configu
   s.conf.pod.source_routing = SourceRouting{};
   s.state.tables_in_use = {254, 255, 101, 100, 103};
   CHECK(s.plan().routing_table == 102U);
-  CHECK(make_record(s.request, s.conf, s.state, s.plan()).routing_table == 102U);
+  CHECK(make_record(s.request, s.conf.entry.network, s.state, s.plan()).routing_table == 102U);
   s.conf.pod.source_routing->table = 5000;
   CHECK(s.plan().routing_table == 5000U);
   s.conf.pod.source_routing->table = 103;
@@ -362,7 +362,7 @@ TEST_CASE("RDMA devices get the requested name in the pod, further ones with a n
   s.conf.rdma.name = "rdma0";
   s.state.device.rdma = {{.name = "mlx5_4"}, {.name = "mlx5_5"}};
   s.state.rdma = {{4, "mlx5_4", 0}, {5, "mlx5_5", 0}};
-  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  const Record record = make_record(s.request, s.conf.entry.network, s.state, s.plan());
   CHECK(record.rdma == std::vector<MovedRdma>{{"mlx5_4", "rdma0", 4}, {"mlx5_5", "rdma0_1", 5}});
 }
 
@@ -421,7 +421,7 @@ TEST_CASE("The record alone is enough to undo the plan") {
   s.request.raw_args = "MAC=02:00:00:00:00:0b";
   s.request.raw_path = "/opt/cni/bin";
   s.request.args["MAC"] = "02:00:00:00:00:0b";
-  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  const Record record = make_record(s.request, s.conf.entry.network, s.state, s.plan());
   CHECK(record.attachment == AttachmentName{"abc", "net1"});
   CHECK(record.network == "rail0");
   CHECK(record.netns == "/run/netns/x");
