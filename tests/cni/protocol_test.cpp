@@ -2,16 +2,16 @@
 #include "cni/protocol.h"
 
 #include "cni/conf/result.h"
-#include "common/errors/error_id.h"
 #include "common/json.h"
 
 #include <cerrno>
 
 #include <catch2/catch.hpp>
 
-namespace vfrail {
-using namespace cni;
+using namespace vfrail::cni;
 using namespace std::string_literals;
+
+namespace vfrail {
 namespace {
 
 constexpr const char* kVerbs[] = {"ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"};
