@@ -116,21 +116,20 @@ Result<RdmaPolicy> read_rdma(ObjectReader& conf, const std::string& type) {
   return conf.error("rdma", must_be_one_of({"auto", "require", "off"}, word));
 }
 
-Result<> read_host_use(ObjectReader& conf, NetConf& out) {
+Result<bool> read_host_use_allowed(ObjectReader& conf) {
   const auto word = TRY(conf.text("hostUse")).value_or("");
   if (!word.empty() && word != "refuse" && word != "allow")
     return conf.error("hostUse", must_be_one_of({"refuse", "allow"}, word));
-  out.host_use_allowed = word == "allow";
-  return {};
+  return word == "allow";
 }
 
 // What an entry behind the plugin that has created the interface must leave to that plugin.
 Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
-  if (!own.ipam_type.empty()) return std::string("ipam");
-  if (own.mac) return std::string("mac");
-  if (own.mtu) return std::string("mtu");
-  if (!own.vf.empty()) return std::string("settings of the VF");
-  if (own.pod.need_link() || !own.tuning.empty()) return std::string("settings of the interface");
+  if (!own.entry.ipam_type.empty()) return std::string("ipam");
+  if (own.link.mac.network) return std::string("mac");
+  if (own.link.mtu) return std::string("mtu");
+  if (!own.vf.settings.empty()) return std::string("settings of the VF");
+  if (own.pod.need_link() || !own.link.tuning.empty()) return std::string("settings of the interface");
   return std::string(TRY(conf.text("guid")).value_or("").empty() ? "" : "guid");
 }
 
@@ -157,20 +156,21 @@ std::string lowered(std::string text) {
 }
 
 // As with sriov-cni, no word about the log fails a pod.
-Result<> read_logging(ObjectReader& conf, NetConf& out) {
+Result<LogConf> read_logging(ObjectReader& conf, std::vector<std::string>& warnings) {
+  LogConf out;
   const std::string level = lowered(TRY(conf.text("logLevel")).value_or(""));
   const auto parsed = level == "verbose" ? LogLevel::debug : parse_log_level(level);
-  out.log_level = parsed.value_or(LogLevel::info);
+  out.level = parsed.value_or(LogLevel::info);
   if (!level.empty() && !parsed)
-    out.warnings.push_back("logLevel: info is used, because it " +
-                           must_be_one_of({"panic", "error", "warning", "info", "debug"}, level));
-  out.log_file = TRY(conf.text("logFile")).value_or("");
-  if (has_control_characters(out.log_file)) return conf.error("logFile", "must be an absolute path");
-  if (!out.log_file.empty() && out.log_file[0] != '/') {
-    out.log_file.clear();
-    out.warnings.push_back("logFile: must be an absolute path, stderr is used instead");
+    warnings.push_back("logLevel: info is used, because it " +
+                       must_be_one_of({"panic", "error", "warning", "info", "debug"}, level));
+  out.file = TRY(conf.text("logFile")).value_or("");
+  if (has_control_characters(out.file)) return conf.error("logFile", "must be an absolute path");
+  if (!out.file.empty() && out.file[0] != '/') {
+    out.file.clear();
+    warnings.push_back("logFile: must be an absolute path, stderr is used instead");
   }
-  return {};
+  return out;
 }
 
 Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(ObjectReader& conf) {
@@ -198,7 +198,7 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
   return std::optional<std::vector<AttachmentName>>(std::move(out));
 }
 
-Result<> read_names(ObjectReader& conf, NetConf& out) {
+Result<> read_names(ObjectReader& conf, EntryConf& out, std::vector<std::string>& warnings) {
   out.cni_version = TRY(conf.text("cniVersion")).value_or("");
   if (out.cni_version.empty()) out.cni_version = kVersionIfNone;
   out.network = TRY(conf.text("name")).value_or("");
@@ -214,7 +214,7 @@ Result<> read_names(ObjectReader& conf, NetConf& out) {
   // The same as no section, for libcni and for the peers.
   if (out.ipam_type.empty()) {
     if (ipam->size() > (reader.value("type") != nullptr ? 1U : 0U))
-      out.warnings.push_back(
+      warnings.push_back(
           "ipam: it has no type, so the attachment gets no address; name the IPAM plugin "
           "(whereabouts, host-local, static, dhcp, ...)");
     return {};
@@ -289,39 +289,40 @@ Result<Json> decode(std::string_view text) {
 Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   ObjectReader conf(*json.as_object(), "");
   NetConf out;
-  TRY(read_names(conf, out));
+  TRY(read_names(conf, out.entry, out.warnings));
   TRY(refuse_vlan_trunk(conf));
   const Json::Object* runtime_object = TRY(conf.object("runtimeConfig"));
   std::optional<ObjectReader> runtime;
   if (runtime_object != nullptr) runtime.emplace(*runtime_object, "runtimeConfig");
   TRY(read_device(conf, runtime ? &*runtime : nullptr, out.device));
   if (runtime) out.device_info_file = TRY(runtime->text("CNIDeviceInfoFile")).value_or("");
-  if (runtime) out.runtime_mac = TRY(read_settable_mac(*runtime, "mac"));
-  out.mac = TRY(read_settable_mac(conf, "mac"));
-  out.mtu = TRY(read_mtu(conf));
-  out.dns = TRY(read_dns(conf));
-  out.rdma = TRY(read_rdma(conf, out.type));
-  out.rdma_name = TRY(read_rdma_name(conf, out.rdma));
-  TRY(read_vf_settings(conf, out));
-  TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out));
+  if (runtime) out.link.mac.runtime = TRY(read_settable_mac(*runtime, "mac"));
+  out.link.mac.network = TRY(read_settable_mac(conf, "mac"));
+  out.link.mtu = TRY(read_mtu(conf));
+  out.entry.dns = TRY(read_dns(conf));
+  out.rdma.policy = TRY(read_rdma(conf, out.entry.type));
+  out.rdma.name = TRY(read_rdma_name(conf, out.rdma.policy));
+  out.vf.settings = TRY(read_vf_settings(conf));
+  TRY(read_infiniband(conf, runtime ? &*runtime : nullptr, out.vf));
+  TRY(read_isolation(conf, out.rdma));
   out.pod = TRY(read_pod_settings(conf));
-  out.pod.notifies = out.type == "sriov";
-  out.tuning = TRY(read_tuning(conf));
+  out.pod.notifies = out.entry.type == "sriov";
+  out.link.tuning = TRY(read_tuning(conf));
   out.nccl = TRY(read_nccl(conf));
   out.rails = TRY(read_rails(conf));
   out.interface_key = TRY(find_interface_key(conf, out));
   TRY(read_pod_args(conf, out));
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text));
-  TRY(read_host_use(conf, out));
-  out.pods_have_net_admin = TRY(conf.boolean("podNetAdmin")).value_or(false);
-  if (out.pod.source_routing && out.ipam_type.empty()) {
+  out.safety.host_use_allowed = TRY(read_host_use_allowed(conf));
+  out.safety.pods_have_net_admin = TRY(conf.boolean("podNetAdmin")).value_or(false);
+  if (out.pod.source_routing && out.entry.ipam_type.empty()) {
     return conf.error("sourceRouting", "it needs addresses: add an ipam section");
   }
-  TRY(read_logging(conf, out));
-  out.valid_attachments = TRY(read_valid_attachments(conf));
+  out.log = TRY(read_logging(conf, out.warnings));
+  out.entry.valid_attachments = TRY(read_valid_attachments(conf));
   if (const Json* previous = conf.value("prevResult")) {
     if (previous->as_object() == nullptr) return conf.error("prevResult", "must be an object");
-    out.prev_result = *previous;
+    out.entry.prev_result = *previous;
   }
   for (std::string& warning : unknown_keys(conf.unread())) out.warnings.push_back(std::move(warning));
   return out;

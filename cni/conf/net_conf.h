@@ -96,41 +96,75 @@ struct PodSettings {
 // Variables for NCCL, as they are written: ("NCCL_IB_TC", "106").
 using NcclVariables = std::vector<std::pair<std::string, std::string>>;
 
-struct NetConf {
+// What CNI itself defines of an entry: what its version, its result and GC go by.
+struct EntryConf {
   std::string cni_version;
   std::string network;  // "name"
   std::string type;
   std::string ipam_type;  // empty: no address management
-  DeviceSelector device;
   Dns dns;
-  bool pods_have_net_admin = false;       // podNetAdmin: DEL also searches hidden namespaces
-  bool host_use_allowed = false;          // hostUse: "allow": also a device that the host uses
-  std::optional<MacAddress> args_mac;     // args.cni.mac
-  std::optional<MacAddress> runtime_mac;  // runtimeConfig.mac
-  std::optional<MacAddress> mac;
-  std::optional<uint32_t> mtu;      // 68-65535
-  VfSettings vf;                    // without mac and GUIDs, of which there are several sources (plan.h)
+  std::optional<Json> prev_result;
+  // GC: the attachments that are alive. No value: the runtime did not send a list, so nothing is stale.
+  std::optional<std::vector<AttachmentName>> valid_attachments;
+};
+
+// What the network allows, and what it expects of its pods.
+struct SafetyConf {
+  bool pods_have_net_admin = false;  // podNetAdmin: DEL also searches hidden namespaces
+  bool host_use_allowed = false;     // hostUse: "allow": also a device that the host uses
+};
+
+// The sources of the address. CNI_ARGS is another one: wanted_mac() (plan.h) has their order.
+struct MacKeys {
+  std::optional<MacAddress> args;     // args.cni.mac
+  std::optional<MacAddress> runtime;  // runtimeConfig.mac
+  std::optional<MacAddress> network;  // mac
+};
+
+// What is set on the netdev before the pod has it.
+struct LinkConf {
+  MacKeys mac;
+  std::optional<uint32_t> mtu;  // 68-65535
+  Tuning tuning;
+};
+
+// What is set at the PF, and what the network expects of a VF.
+struct VfConf {
+  VfSettings settings;              // without mac and GUIDs, of which there are several sources (plan.h)
   std::optional<uint64_t> guid;     // runtimeConfig.infinibandGUID, then args.cni.guid, then guid
   bool ib_kubernetes = false;       // ibKubernetesEnabled: the GUID comes from there, or the pod must wait
   bool ib_kubernetes_done = false;  // it has written that it has finished
   bool vfio_wanted = false;         // vfioPciMode: an error if the device is bound otherwise
-  RdmaPolicy rdma = RdmaPolicy::automatic;
-  std::string rdma_name;        // of the RDMA device in the pod; empty: as in the host
-  bool rdma_isolation = false;  // rdmaIsolation: true, which the shared mode cannot provide
+};
+
+struct RdmaConf {
+  RdmaPolicy policy = RdmaPolicy::automatic;
+  std::string name;        // rdmaName: of the RDMA device in the pod; empty: as in the host
+  bool isolation = false;  // rdmaIsolation: true, which the shared mode cannot provide
+};
+
+struct LogConf {
+  LogLevel level = LogLevel::info;
+  std::string file;  // empty: stderr
+};
+
+// The parts, of which a function takes those that it needs. The whole is for the verbs, which distribute it.
+struct NetConf {
+  EntryConf entry;
+  DeviceSelector device;
+  SafetyConf safety;
+  LinkConf link;
+  VfConf vf;
+  RdmaConf rdma;
   PodSettings pod;
-  Tuning tuning;
   NcclVariables nccl;
   RailSettings rails;
-  LogLevel log_level = LogLevel::info;
+  LogConf log;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
-  std::string log_file;          // empty: stderr
   // The first key of this entry that is about the interface; empty: none. args.cni, which every entry of a
   // chain gets, does not count.
   std::string interface_key;
   std::vector<std::string> warnings;  // keys that are not known or mean nothing here, a sentence each
-  std::optional<Json> prev_result;
-  // GC: the attachments that are alive. No value: the runtime did not send a list, so nothing is stale.
-  std::optional<std::vector<AttachmentName>> valid_attachments;
 };
 
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.

@@ -163,8 +163,8 @@ Result<> read_args_of_tuning(ObjectReader& conf, NetConf& out) {
   const Json::Object* cni = TRY(read_args_cni(conf));
   if (cni == nullptr) return {};
   ObjectReader reader(*cni, "args.cni");
-  out.args_mac = TRY(read_settable_mac(reader, "mac"));
-  if (const auto mtu = TRY(read_mtu(reader))) out.mtu = mtu;
+  out.link.mac.args = TRY(read_settable_mac(reader, "mac"));
+  if (const auto mtu = TRY(read_mtu(reader))) out.link.mtu = mtu;
   const PodSettings settings = TRY(read_link_settings(reader));
   out.pod.link.override_by(settings.link);
   override_sysctls(out.pod.sysctls, settings.sysctls);
@@ -175,10 +175,10 @@ Result<> read_args_of_tuning(ObjectReader& conf, NetConf& out) {
 
 Result<> read_pod_args(ObjectReader& conf, NetConf& out) {
   auto read = read_args_of_tuning(conf, out);
-  if (read || !is_peer(out.type)) return read;
+  if (read || !is_peer(out.entry.type)) return read;
   // The plugin of that name reads none of them, so a pod that has another one wrong was attached
   // nevertheless.
-  out.warnings.push_back(read.error().text + "; it is ignored, as " + out.type + " ignores it");
+  out.warnings.push_back(read.error().text + "; it is ignored, as " + out.entry.type + " ignores it");
   return {};
 }
 

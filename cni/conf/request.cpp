@@ -176,10 +176,13 @@ const char* command_name(Command command) {
   return kNames[static_cast<size_t>(command)];
 }
 
-bool has_configuration(const Environment& environment) {
+std::optional<Command> read_command(const Environment& environment) {
   const auto at = environment.find("CNI_COMMAND");
-  const auto command = at == environment.end() ? std::nullopt : parse_command(at->second);
-  return command && *command != Command::version;
+  return at == environment.end() ? std::nullopt : parse_command(at->second);
+}
+
+bool has_configuration(const Environment& environment) {
+  return read_command(environment).value_or(Command::version) != Command::version;
 }
 
 Result<Request> read_request(const Environment& environment, Configuration config) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ using Environment = std::map<std::string, std::string>;
 
 // Errc::invalid names every variable that is missing or wrong.
 Result<Request> read_request(const Environment& environment, Configuration config);
+
+// CNI_COMMAND. No value: it is missing or unknown.
+std::optional<Command> read_command(const Environment& environment);
 
 // Whether the command, as it is written, has a configuration on stdin. VERSION needs none, and one that is
 // missing or unknown is reported without waiting for it.

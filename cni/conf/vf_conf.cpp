@@ -84,7 +84,7 @@ Result<std::optional<uint64_t>> read_guid(ObjectReader& reader, std::string_view
 }
 
 // args.cni: what a pod's annotation (cni-args) and ib-kubernetes add.
-Result<> read_annotation(ObjectReader& conf, NetConf& out) {
+Result<> read_annotation(ObjectReader& conf, VfConf& out) {
   const Json::Object* cni = TRY(read_args_cni(conf));
   if (cni == nullptr) return {};
   ObjectReader reader(*cni, "args.cni");
@@ -105,27 +105,19 @@ Result<> check_pkey(ObjectReader& conf) {
                         word->substr(0, 40) + "\"");
 }
 
-Result<> read_isolation(ObjectReader& conf, NetConf& out) {
-  const auto isolation = TRY(conf.boolean("rdmaIsolation"));
-  if (!isolation) return {};
-  const bool contradicts = conf.value("rdma") != nullptr && (out.rdma == RdmaPolicy::off) == *isolation;
-  if (contradicts) return conf.error("rdmaIsolation", "it says the opposite of rdma; take one of them out");
-  out.rdma_isolation = *isolation;
-  if (out.rdma == RdmaPolicy::automatic) out.rdma = *isolation ? RdmaPolicy::require : RdmaPolicy::off;
-  return {};
-}
-
 }  // namespace
 
-Result<> read_vf_settings(ObjectReader& conf, NetConf& out) {
-  TRY(read_vlan(conf, out.vf));
-  TRY(read_rate(conf, out.vf));
-  out.vf.spoof_check = TRY(read_switch(conf, "spoofchk"));
-  out.vf.trust = TRY(read_switch(conf, "trust"));
-  return read_link_state(conf, out.vf);
+Result<VfSettings> read_vf_settings(ObjectReader& conf) {
+  VfSettings out;
+  TRY(read_vlan(conf, out));
+  TRY(read_rate(conf, out));
+  out.spoof_check = TRY(read_switch(conf, "spoofchk"));
+  out.trust = TRY(read_switch(conf, "trust"));
+  TRY(read_link_state(conf, out));
+  return out;
 }
 
-Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, NetConf& out) {
+Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, VfConf& out) {
   out.guid = TRY(read_guid(conf, "guid"));
   TRY(read_annotation(conf, out));
   if (runtime != nullptr) {
@@ -134,7 +126,17 @@ Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, NetConf& out
   TRY(check_pkey(conf));
   out.ib_kubernetes = TRY(conf.boolean("ibKubernetesEnabled")).value_or(false);
   out.vfio_wanted = TRY(conf.boolean("vfioPciMode")).value_or(false);
-  return read_isolation(conf, out);
+  return {};
+}
+
+Result<> read_isolation(ObjectReader& conf, RdmaConf& out) {
+  const auto isolation = TRY(conf.boolean("rdmaIsolation"));
+  if (!isolation) return {};
+  const bool contradicts = conf.value("rdma") != nullptr && (out.policy == RdmaPolicy::off) == *isolation;
+  if (contradicts) return conf.error("rdmaIsolation", "it says the opposite of rdma; take one of them out");
+  out.isolation = *isolation;
+  if (out.policy == RdmaPolicy::automatic) out.policy = *isolation ? RdmaPolicy::require : RdmaPolicy::off;
+  return {};
 }
 
 }  // namespace vfrail::cni

@@ -8,9 +8,10 @@
 namespace vfrail::cni {
 
 // vlan, vlanQoS, vlanProto, min_tx_rate, max_tx_rate, spoofchk, trust, link_state.
-Result<> read_vf_settings(ObjectReader& conf, NetConf& out);
-// guid (also in runtimeConfig and args.cni), pkey, rdmaIsolation, ibKubernetesEnabled, vfioPciMode. After
-// `rdma`.
-Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, NetConf& out);
+Result<VfSettings> read_vf_settings(ObjectReader& conf);
+// guid (also in runtimeConfig and args.cni), pkey, ibKubernetesEnabled, vfioPciMode.
+Result<> read_infiniband(ObjectReader& conf, ObjectReader* runtime, VfConf& out);
+// rdmaIsolation. After `rdma`.
+Result<> read_isolation(ObjectReader& conf, RdmaConf& out);
 
 }  // namespace vfrail::cni

@@ -39,17 +39,17 @@ Result<> check_pod(const Request& request, const State& state) {
 }
 
 // What could not be restored afterwards must not be done.
-Result<> check_result_fits(const NetConf& conf) {
-  const bool has_address = !conf.ipam_type.empty() || conf.prev_result;
-  if (has_address || !is_without_interfaces(conf.cni_version)) return {};
+Result<> check_result_fits(const EntryConf& entry) {
+  const bool has_address = !entry.ipam_type.empty() || entry.prev_result;
+  if (has_address || !is_without_interfaces(entry.cni_version)) return {};
   return Error{Errc::invalid, 0,
-               "results of cniVersion " + conf.cni_version +
+               "results of cniVersion " + entry.cni_version +
                    " cannot describe an attachment without an address; set \"cniVersion\": \"0.3.1\" or "
                    "later, or add an ipam section",
                ErrorId::cni_version};
 }
 
-Result<> check_parts(const NetConf& conf, const State& state) {
+Result<> check_parts(RdmaPolicy rdma, const State& state) {
   const Device& device = state.device;
   if (device.netdevs.size() > 1) {
     return Error{Errc::invalid, 0,
@@ -63,7 +63,7 @@ Result<> check_parts(const NetConf& conf, const State& state) {
         device.key() + " has no driver bound, so it has neither an interface nor an RDMA device; bind one",
         ErrorId::no_driver};
   }
-  const std::string missing = missing_part(conf, state);
+  const std::string missing = missing_part(rdma, state);
   if (missing.empty()) return {};
   return Error{Errc::busy, 0,
                "the " + missing + " of " + device.key() + " (driver " + device.driver.name() +
@@ -85,21 +85,21 @@ Result<> check_kind(const Link& link) {
                ErrorId::interface_not_movable};
 }
 
-Result<> check_mtu(const NetConf& conf, const Link& link) {
+Result<> check_mtu(const std::optional<uint32_t>& mtu, const Link& link) {
   const auto refuse = [&](const char* than, uint32_t limit) {
     return Error{Errc::invalid, 0,
-                 "mtu: " + std::to_string(*conf.mtu) + " is " + than + " " + link.name + " can do (" +
+                 "mtu: " + std::to_string(*mtu) + " is " + than + " " + link.name + " can do (" +
                      std::to_string(limit) + "); set " + std::to_string(limit) +
                      " or leave mtu out (the largest is the driver's, and can depend on the PF's MTU)",
                  ErrorId::mtu_out_of_range};
   };
-  if (conf.mtu && link.max_mtu != 0 && *conf.mtu > link.max_mtu) return refuse("more than", link.max_mtu);
-  if (conf.mtu && *conf.mtu < link.min_mtu) return refuse("less than", link.min_mtu);
+  if (mtu && link.max_mtu != 0 && *mtu > link.max_mtu) return refuse("more than", link.max_mtu);
+  if (mtu && *mtu < link.min_mtu) return refuse("less than", link.min_mtu);
   return {};
 }
 
-Result<> check_host_use(const NetConf& conf, const State& state) {
-  if (state.host_use.empty() || conf.host_use_allowed) return {};
+Result<> check_host_use(bool is_allowed, const State& state) {
+  if (state.host_use.empty() || is_allowed) return {};
   return Error{Errc::denied, 0,
                state.device.key() + " is not given to a pod, because the host uses it: " + state.host_use +
                    "; name another device, take that from it, or set \"hostUse\": \"allow\" in the network",
@@ -118,14 +118,20 @@ Result<> check_cdi(const State& state) {
                ErrorId::cdi_not_supported};
 }
 
-constexpr uint32_t kMinIpv6Mtu = 1280;  // RFC 8200
+// AttachPlan::eui64. With a smaller MTU the interface has no IPv6, and the kernel refuses.
+bool needs_eui64(const Link& link, const std::optional<uint32_t>& mtu, RdmaPolicy rdma,
+                 const Device& device) {
+  constexpr uint32_t kMinIpv6Mtu = 1280;  // RFC 8200
+  const bool roce = device.is_roce() && rdma != RdmaPolicy::off;
+  return roce && std::min(link.mtu, mtu.value_or(link.mtu)) >= kMinIpv6Mtu;
+}
 
-Result<> plan_link(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
+Result<> plan_link(const Request& request, const LinkConf& wanted, const LinkSettings& settings,
+                   const State& state, AttachPlan& plan) {
   const Link& link = *state.link;
-  const bool roce = state.device.is_roce() && conf.rdma != RdmaPolicy::off;
   TRY(check_kind(link));
-  TRY(check_mtu(conf, link));
-  const auto mac = TRY(wanted_mac(request, conf));
+  TRY(check_mtu(wanted.mtu, link));
+  const auto mac = TRY(wanted_mac(request, wanted.mac));
   if (mac && mac->bytes.size() != link.mac.bytes.size()) {
     return Error{Errc::invalid, 0,
                  "mac: must have " + std::to_string(link.mac.bytes.size()) + " bytes, as the addresses of " +
@@ -135,10 +141,8 @@ Result<> plan_link(const Request& request, const NetConf& conf, const State& sta
   plan.link = before(link, state.uppers);
   // What is set already is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
-  if (conf.mtu && *conf.mtu != link.mtu) plan.mtu = conf.mtu;
-  plan.settings = conf.pod.link.differing_from(link);
-  // With less the interface has no IPv6, and the kernel refuses.
-  plan.eui64 = roce && std::min(link.mtu, conf.mtu.value_or(link.mtu)) >= kMinIpv6Mtu;
+  if (wanted.mtu && *wanted.mtu != link.mtu) plan.mtu = wanted.mtu;
+  plan.settings = settings.differing_from(link);
   std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
                [&](const std::string& name) { return name == request.ifname; });
   return {};
@@ -146,38 +150,39 @@ Result<> plan_link(const Request& request, const NetConf& conf, const State& sta
 
 // NAME for the first, then NAME_1, NAME_2, ... Only the kernel knows whether a name is free: before Linux 7
 // it is unique on a node, since then in a namespace.
-std::vector<PlannedRdma> with_names_in_pod(const NetConf& conf, const std::vector<RdmaDevice>& devices) {
+std::vector<PlannedRdma> with_names_in_pod(const std::string& name, const std::vector<RdmaDevice>& devices) {
   std::vector<PlannedRdma> out;
   for (const RdmaDevice& device : devices) {
     const std::string number = out.empty() ? "" : "_" + std::to_string(out.size());
-    out.push_back({device, conf.rdma_name.empty() ? device.name : RdmaName(conf.rdma_name + number)});
+    out.push_back({device, name.empty() ? device.name : RdmaName(name + number)});
   }
   return out;
 }
 
-std::string rdma_setting(const NetConf& conf) {
-  if (!conf.rdma_name.empty()) return "rdmaName: " + conf.rdma_name;
-  if (conf.rdma_isolation) return "rdmaIsolation: true";
-  return conf.type == "rdma" ? "type: rdma" : "rdma: require";
+std::string rdma_setting(const RdmaConf& wanted, const std::string& type) {
+  if (!wanted.name.empty()) return "rdmaName: " + wanted.name;
+  if (wanted.isolation) return "rdmaIsolation: true";
+  return type == "rdma" ? "type: rdma" : "rdma: require";
 }
 
-Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
-  if (conf.rdma == RdmaPolicy::off) return {};
+Result<> plan_rdma(const RdmaConf& wanted, const std::string& type, const State& state, AttachPlan& plan) {
+  if (wanted.policy == RdmaPolicy::off) return {};
   if (state.device.rdma.empty()) {
-    if (conf.rdma == RdmaPolicy::automatic && conf.rdma_name.empty()) return {};
+    if (wanted.policy == RdmaPolicy::automatic && wanted.name.empty()) return {};
     const bool user_space = state.device.driver.is_user_space();
-    if (user_space && conf.rdma_isolation && conf.rdma_name.empty()) {
+    if (user_space && wanted.isolation && wanted.name.empty()) {
       plan.warnings.push_back("rdmaIsolation: means nothing for " + state.device.key() +
                               ", which is bound to " + state.device.driver.name());
       return {};
     }
     return Error{Errc::not_found, 0,
-                 rdma_setting(conf) + ", but " + state.device.key() + " has no RDMA device in the host" +
+                 rdma_setting(wanted, type) + ", but " + state.device.key() +
+                     " has no RDMA device in the host" +
                      (user_space ? " (driver " + state.device.driver.name() + ")" : std::string()) +
                      "; load the card's RDMA driver, or leave the key out",
                  ErrorId::no_rdma_device};
   }
-  if (auto lacks = missing_isolation(conf, state.rdma_mode))
+  if (auto lacks = missing_isolation(wanted, state.rdma_mode))
     return Error{Errc::unsupported, 0, std::move(*lacks), ErrorId::rdma_shared_mode};
   if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod uses it through its nodes
   if (state.rdma.size() != state.device.rdma.size()) {
@@ -186,7 +191,7 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
                      " is not in the host's namespace: another pod still has it, or somebody has moved it",
                  ErrorId::device_not_in_host};
   }
-  plan.rdma = with_names_in_pod(conf, state.rdma);
+  plan.rdma = with_names_in_pod(wanted.name, state.rdma);
   if (!plan.cdi_spec.empty()) return {};
   // Allocated by another device plugin: its container was given the present nodes.
   plan.nodes = state.allocated ? state.allocated->nodes : state.device.rdma_nodes();
@@ -196,15 +201,15 @@ Result<> plan_rdma(const NetConf& conf, const State& state, AttachPlan& plan) {
 
 }  // namespace
 
-bool is_mtu_in_vain(const NetConf& conf, const Link* link) {
-  return conf.type == "sriov" && conf.mtu && (link == nullptr || !check_mtu(conf, *link).ok());
+bool is_mtu_in_vain(const std::optional<uint32_t>& mtu, const std::string& type, const Link* link) {
+  return type == "sriov" && mtu && (link == nullptr || !check_mtu(mtu, *link).ok());
 }
 
-Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf) {
-  if (conf.args_mac) return conf.args_mac;
-  if (conf.runtime_mac) return conf.runtime_mac;
+Result<std::optional<MacAddress>> wanted_mac(const Request& request, const MacKeys& keys) {
+  if (keys.args) return keys.args;
+  if (keys.runtime) return keys.runtime;
   const auto at = request.args.find("MAC");
-  if (at == request.args.end() || at->second.empty()) return conf.mac;
+  if (at == request.args.end() || at->second.empty()) return keys.network;
   const auto mac = MacAddress::parse(at->second);
   // All zero and multicast addresses (the lowest bit of the first byte) are never an interface's.
   if (!mac || mac->bytes.size() != 6 || mac->all_zero() || (mac->bytes[0] & 1) != 0) {
@@ -216,33 +221,33 @@ Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetCo
   return mac;
 }
 
-const char* isolation_key(const NetConf& conf) {
-  if (!conf.rdma_name.empty()) return "rdmaName";
-  return conf.rdma_isolation ? "rdmaIsolation" : nullptr;
+const char* isolation_key(const RdmaConf& wanted) {
+  if (!wanted.name.empty()) return "rdmaName";
+  return wanted.isolation ? "rdmaIsolation" : nullptr;
 }
 
-std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode) {
-  const char* key = isolation_key(conf);
+std::optional<std::string> missing_isolation(const RdmaConf& wanted, std::optional<RdmaNetnsMode> mode) {
+  const char* key = isolation_key(wanted);
   if (key == nullptr || mode == RdmaNetnsMode::exclusive) return std::nullopt;
   return std::string(key) + ": it requires that the RDMA device move into the pod, but RDMA is " +
          (mode ? "in shared namespace mode" : "not loaded") + " on this node; boot it with " +
          "\"options ib_core netns_mode=0\" in /etc/modprobe.d, or take " + key + " out";
 }
 
-std::string missing_part(const NetConf& conf, const State& state) {
+std::string missing_part(RdmaPolicy rdma, const State& state) {
   const Device& device = state.device;
   std::string missing = device.missing_part();
   if (state.netdev_in_pod) missing = device.misses_rdma() ? "RDMA device" : "";
   const bool was_allocated = state.allocated && !state.allocated->nodes.empty();
   const bool is_moving = was_allocated && device.rdma.empty() && device.driver.kind() == DriverKind::kernel;
   if (missing.empty() && is_moving) missing = "RDMA device";
-  return missing == "RDMA device" && conf.rdma == RdmaPolicy::off ? "" : missing;
+  return missing == "RDMA device" && rdma == RdmaPolicy::off ? "" : missing;
 }
 
-Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf) {
-  VfSettings out = conf.vf;
-  out.mac = TRY(wanted_mac(request, conf));
-  out.node_guid = out.port_guid = conf.guid;
+Result<VfSettings> wanted_vf_settings(const Request& request, const MacKeys& mac, const VfConf& vf) {
+  VfSettings out = vf.settings;
+  out.mac = TRY(wanted_mac(request, mac));
+  out.node_guid = out.port_guid = vf.guid;
   return out;
 }
 
@@ -250,10 +255,10 @@ namespace {
 
 // A pod can ask for a MAC with CNI_ARGS whatever its device is. Where the interface has no address of six
 // bytes, or nobody can set one, the peers ignore it.
-bool asks_for_mac_in_vain(const Request& request, const NetConf& conf, const State& state) {
+bool asks_for_mac_in_vain(const Request& request, const MacKeys& keys, const State& state) {
   const auto asked = request.args.find("MAC");
   const bool asks = asked != request.args.end() && !asked->second.empty();
-  if (!asks || conf.args_mac || conf.runtime_mac || state.netdev_in_pod) return false;
+  if (!asks || keys.args || keys.runtime || state.netdev_in_pod) return false;
   if (state.link) return state.link->ipoib();
   return !state.vf || (state.pf && state.pf->ipoib());
 }
@@ -261,7 +266,7 @@ bool asks_for_mac_in_vain(const Request& request, const NetConf& conf, const Sta
 }  // namespace
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
-  if (asks_for_mac_in_vain(request, conf, state)) {
+  if (asks_for_mac_in_vain(request, conf.link.mac, state)) {
     Request without = request;
     without.args.erase("MAC");
     AttachPlan plan = TRY(plan_attach(without, conf, state));
@@ -271,26 +276,29 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
                                  : " has neither an interface nor a PF that could set it"));
     return plan;
   }
-  if (!state.netdev_in_pod && is_mtu_in_vain(conf, state.link ? &*state.link : nullptr)) {
+  const std::string& type = conf.entry.type;
+  if (!state.netdev_in_pod && is_mtu_in_vain(conf.link.mtu, type, state.link ? &*state.link : nullptr)) {
     NetConf without = conf;
-    without.mtu.reset();
+    without.link.mtu.reset();
     AttachPlan plan = TRY(plan_attach(request, without, state));
-    plan.warnings.push_back("mtu: " + std::to_string(*conf.mtu) + " is ignored, as sriov-cni ignores it: " +
-                            state.device.key() + " cannot have it");
+    plan.warnings.push_back("mtu: " + std::to_string(*conf.link.mtu) +
+                            " is ignored, as sriov-cni ignores it: " + state.device.key() +
+                            " cannot have it");
     return plan;
   }
   AttachPlan plan;
   plan.ifname = request.ifname;
-  TRY(check_result_fits(conf));
+  TRY(check_result_fits(conf.entry));
   TRY(check_pod(request, state));
-  TRY(check_parts(conf, state));
+  TRY(check_parts(conf.rdma.policy, state));
   TRY(check_cdi(state));
   if (state.netdev_in_pod) {
     // Its properties are set by that plugin, also the MAC in CNI_ARGS, which every entry of a chain gets.
   } else if (state.link) {
-    TRY(check_host_use(conf, state));
-    TRY(plan_link(request, conf, state, plan));
-  } else if (conf.mtu || conf.pod.need_link() || !conf.tuning.empty()) {
+    TRY(check_host_use(conf.safety.host_use_allowed, state));
+    TRY(plan_link(request, conf.link, conf.pod.link, state, plan));
+    plan.eui64 = needs_eui64(*state.link, conf.link.mtu, conf.rdma.policy, state.device);
+  } else if (conf.link.mtu || conf.pod.need_link() || !conf.link.tuning.empty()) {
     return Error{Errc::invalid, 0,
                  "mtu, sysctl, sourceRouting, tuning and the settings of a link need an interface, which " +
                      state.device.key() + " (driver " + state.device.driver.name() +
@@ -298,21 +306,22 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
                  ErrorId::no_interface};
   }
   if (!state.netdev_in_pod) {
-    TRY(check_infiniband(conf, state));
-    TRY(plan_vf(request, conf, state, plan));
+    TRY(check_infiniband(conf.vf, type, state));
+    TRY(plan_vf(TRY(wanted_vf_settings(request, conf.link.mac, conf.vf)), type, state, plan));
     TRY(plan_pod(conf.pod, state, plan));
   }
-  plan.tuning = conf.tuning;
+  plan.tuning = conf.link.tuning;
   if (state.allocated) plan.cdi_spec = state.allocated->cdi_spec;
-  TRY(plan_rdma(conf, state, plan));
+  TRY(plan_rdma(conf.rdma, type, state, plan));
   return plan;
 }
 
-Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan) {
+Record make_record(const Request& request, const std::string& network, const State& state,
+                   const AttachPlan& plan) {
   Record out;
   out.attachment = {request.container_id, request.ifname};
   out.rail_of = request.rail_of;
-  out.network = conf.network;
+  out.network = network;
   out.netns = request.netns;
   out.device_key = state.device.key();
   if (!state.device.id.empty()) out.device = state.device.id;

@@ -83,7 +83,7 @@ struct AttachPlan {
 // What the attachment must have and the host lacks (Device::missing_part()). Of `state` the device, what was
 // allocated of it, and whether its netdev is in the pod. The nodes that a container was allocated show that
 // the device has an RDMA device: while that is being moved, nothing else does.
-std::string missing_part(const NetConf& conf, const State& state);
+std::string missing_part(RdmaPolicy rdma, const State& state);
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
 
@@ -92,29 +92,31 @@ Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, cons
 Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uint32_t>& in_use);
 Result<> plan_pod(const PodSettings& wanted, const State& state, AttachPlan& plan);
 
-// vf_plan.cpp: the refusals about InfiniBand, and what is changed at the PF.
-Result<> check_infiniband(const NetConf& conf, const State& state);
-Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan);
+// vf_plan.cpp: the refusals about InfiniBand, and what is changed at the PF. `type` is the configuration's:
+// the peers differ in what they leave undone.
+Result<> check_infiniband(const VfConf& wanted, const std::string& type, const State& state);
+Result<> plan_vf(const VfSettings& wanted, const std::string& type, const State& state, AttachPlan& plan);
 // Whether the result reports what the PF has of a device for user space, as that of sriov-cni does.
-bool reports_pf(const NetConf& conf, const Device& device);
+bool reports_pf(const std::string& type, const Device& device);
 
 // The address to set on the netdev: args.cni.mac, then runtimeConfig.mac, then CNI_ARGS MAC, then mac, as in
 // tuning.
-Result<std::optional<MacAddress>> wanted_mac(const Request& request, const NetConf& conf);
+Result<std::optional<MacAddress>> wanted_mac(const Request& request, const MacKeys& keys);
 
 // sriov-cni has a key `mtu`, which it never sets: one that the interface cannot have, or for a device without
 // an interface, is not a reason to fail under its name.
-bool is_mtu_in_vain(const NetConf& conf, const Link* link);
+bool is_mtu_in_vain(const std::optional<uint32_t>& mtu, const std::string& type, const Link* link);
 
 // The key that asks for RDMA devices of the pod's own, which need the exclusive namespace mode; null if none
 // does. `rdma: require` does not: both modes provide RDMA.
-const char* isolation_key(const NetConf& conf);
+const char* isolation_key(const RdmaConf& wanted);
 // What the node lacks for that, and the remedy; empty if it lacks nothing. Without a mode no RDMA is loaded.
-std::optional<std::string> missing_isolation(const NetConf& conf, std::optional<RdmaNetnsMode> mode);
+std::optional<std::string> missing_isolation(const RdmaConf& wanted, std::optional<RdmaNetnsMode> mode);
 
 // The settings that the configuration asks for at the PF.
-Result<VfSettings> wanted_vf_settings(const Request& request, const NetConf& conf);
+Result<VfSettings> wanted_vf_settings(const Request& request, const MacKeys& mac, const VfConf& vf);
 
-Record make_record(const Request& request, const NetConf& conf, const State& state, const AttachPlan& plan);
+Record make_record(const Request& request, const std::string& network, const State& state,
+                   const AttachPlan& plan);
 
 }  // namespace vfrail::cni

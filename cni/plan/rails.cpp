@@ -39,19 +39,19 @@ void replace_key(Json& json, std::string_view key, Json value) {
 
 // What several interfaces cannot have in common.
 Result<> check_shared(const Request& request, const NetConf& conf, size_t rails) {
-  if (conf.prev_result && request.command == Command::add)
+  if (conf.entry.prev_result && request.command == Command::add)
     return refused(
         "prevResult: the entry that attaches a unit of several devices must be the first of its chain");
-  if (TRY(wanted_mac(request, conf)))
+  if (TRY(wanted_mac(request, conf.link.mac)))
     return refused("mac: the unit has " + std::to_string(rails) +
                    " interfaces, which cannot have one address; take it out of the network and of the pod's "
                    "annotation");
-  if (conf.guid)
+  if (conf.vf.guid)
     return refused("guid: the unit has " + std::to_string(rails) + " ports, which cannot have one GUID");
-  if (!conf.rdma_name.empty() && with_rail(conf.rdma_name, 0) == conf.rdma_name)
+  if (!conf.rdma.name.empty() && with_rail(conf.rdma.name, 0) == conf.rdma.name)
     return refused("rdmaName: the unit has " + std::to_string(rails) +
                    " RDMA devices; put RAIL for the number of the rail into the name (rdmaRAIL)");
-  if (conf.ipam_type == "static" && conf.rails.ipam.empty())
+  if (conf.entry.ipam_type == "static" && conf.rails.ipam.empty())
     return refused("rails.ipam: static would assign the same addresses to each of " + std::to_string(rails) +
                    " rails; give each its own, [{\"addresses\": [...]}, ...]");
   if (!conf.rails.ipam.empty() && conf.rails.ipam.size() < rails)
@@ -66,7 +66,8 @@ Json ipam_of(Json ipam, const Json& of_rail) {
   return ipam;
 }
 
-Json config_of(const Json& config, const NetConf& conf, const DeviceId& device, size_t rail) {
+Json config_of(const Json& config, const RailSettings& settings, const std::string& rdma_name,
+               const DeviceId& device, size_t rail) {
   Json out = config;
   for (const char* key : {"rails", "pciBusID"}) remove_key(out, key);
   replace_key(out, "deviceID", device.text());
@@ -75,9 +76,8 @@ Json config_of(const Json& config, const NetConf& conf, const DeviceId& device, 
   // Multus has one file for the network: it describes the first.
   if (rail > 0) remove_key(runtime, "CNIDeviceInfoFile");
   if (!runtime.is_null()) replace_key(out, "runtimeConfig", std::move(runtime));
-  if (!conf.rails.ipam.empty())
-    replace_key(out, "ipam", ipam_of(value_of(out, "ipam"), conf.rails.ipam[rail]));
-  if (!conf.rdma_name.empty()) replace_key(out, "rdmaName", with_rail(conf.rdma_name, rail));
+  if (!settings.ipam.empty()) replace_key(out, "ipam", ipam_of(value_of(out, "ipam"), settings.ipam[rail]));
+  if (!rdma_name.empty()) replace_key(out, "rdmaName", with_rail(rdma_name, rail));
   return out;
 }
 
@@ -106,7 +106,7 @@ Result<std::vector<RailRequest>> plan_rails(const Request& request, const NetCon
                      " is not an interface name (at most 15 bytes)");
     rail.request.ifname = std::move(*ifname);
     rail.request.rail_of = request.ifname;
-    Json own = config_of(config, conf, rail.device, i);
+    Json own = config_of(config, conf.rails, conf.rdma.name, rail.device, i);
     if (conf.pod.source_routing) {
       // Chosen here: rails that are attached at once would choose the same.
       SourceRouting wanted = *conf.pod.source_routing;
@@ -128,18 +128,18 @@ Request request_of(const Record& record, const Request& request) {
   auto config = Json::parse_object(record.config);
   if (!config) return out;  // DEL can do with another one
   const auto& conf = request.config.conf();
-  if (conf && conf->prev_result) replace_key(*config, "prevResult", *conf->prev_result);
+  if (conf && conf->entry.prev_result) replace_key(*config, "prevResult", *conf->entry.prev_result);
   out.config = Configuration(config->text());
   return out;
 }
 
-Request request_without_device(const Request& request, const NetConf& conf, size_t rail) {
+Request request_without_device(const Request& request, const RailSettings& settings, size_t rail) {
   Request out = request;
-  out.ifname = IfName::parse(conf.rails.ifname_of(request.ifname, rail)).value_or(IfName());
+  out.ifname = IfName::parse(settings.ifname_of(request.ifname, rail)).value_or(IfName());
   out.rail_of = request.ifname;
   auto config = Json::parse_object(request.config.text());
-  if (!config || rail >= conf.rails.ipam.size()) return out;
-  replace_key(*config, "ipam", ipam_of(value_of(*config, "ipam"), conf.rails.ipam[rail]));
+  if (!config || rail >= settings.ipam.size()) return out;
+  replace_key(*config, "ipam", ipam_of(value_of(*config, "ipam"), settings.ipam[rail]));
   out.config = Configuration(config->text());
   return out;
 }

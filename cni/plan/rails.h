@@ -31,7 +31,7 @@ Request request_of(const Record& record, const Request& request);
 
 // The request for the interface of a rail of which neither device nor record is known: an address may have
 // been assigned to it.
-Request request_without_device(const Request& request, const NetConf& conf, size_t rail);
+Request request_without_device(const Request& request, const RailSettings& settings, size_t rail);
 
 // The request of a GC for an IPAM plugin, in which `rails` are valid, too: they have addresses, and the
 // runtime does not know them.

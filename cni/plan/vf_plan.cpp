@@ -10,15 +10,15 @@ namespace vfrail::cni {
 namespace {
 
 // A VF that has no GUID cannot join the fabric; its port stays down.
-Result<> check_guid(const NetConf& conf, const State& state) {
+Result<> check_guid(const std::optional<uint64_t>& guid, const State& state) {
   const bool ipoib = state.link && state.link->ipoib();
-  if (conf.guid && state.link && !ipoib) {
+  if (guid && state.link && !ipoib) {
     return Error{Errc::invalid, 0,
                  "guid: " + state.link->name + " of " + state.device.key() +
                      " is not an InfiniBand interface; take guid out of the network",
                  ErrorId::not_infiniband};
   }
-  if (!ipoib || conf.guid) return {};
+  if (!ipoib || guid) return {};
   const auto begin = state.link->mac.bytes.end() - 8;
   const auto all = [&](uint8_t value) {
     return std::all_of(begin, state.link->mac.bytes.end(), [=](uint8_t one) { return one == value; });
@@ -49,45 +49,40 @@ VfSettings settings_before(const State& state, const VfSettings& change) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // ib-sriov-cni takes a PF if it is bound to vfio, and sets nothing on it.
-bool is_pf_for_user_space(const NetConf& conf, const State& state) {
-  return conf.type == "ib-sriov" && state.device.driver.kind() == DriverKind::vfio && !state.vf;
+bool is_pf_for_user_space(const std::string& type, const State& state) {
+  return type == "ib-sriov" && state.device.driver.kind() == DriverKind::vfio && !state.vf;
 }
 
 }  // namespace
 
-Result<> check_infiniband(const NetConf& conf, const State& state) {
-  const bool has_guid = conf.guid || is_pf_for_user_space(conf, state);
-  if (conf.ib_kubernetes && !(conf.ib_kubernetes_done && has_guid)) {
+Result<> check_infiniband(const VfConf& wanted, const std::string& type, const State& state) {
+  const bool has_guid = wanted.guid || is_pf_for_user_space(type, state);
+  if (wanted.ib_kubernetes && !(wanted.ib_kubernetes_done && has_guid)) {
     return Error{Errc::busy, 0,
                  "ibKubernetesEnabled: ib-kubernetes has not configured this pod yet (args.cni must have "
                  "\"mellanox.infiniband.app\": \"configured\" and a GUID)",
                  ErrorId::ib_kubernetes_pending};
   }
-  if (conf.vfio_wanted && state.device.driver.kind() != DriverKind::vfio) {
+  if (wanted.vfio_wanted && state.device.driver.kind() != DriverKind::vfio) {
     return Error{Errc::invalid, 0,
                  "vfioPciMode: " + state.device.key() + " is bound to " +
                      (state.device.driver.is_bound() ? state.device.driver.name() : "no driver") +
                      ", not to vfio-pci; bind it, or take vfioPciMode out of the network",
                  ErrorId::not_vfio};
   }
-  return check_guid(conf, state);
+  return check_guid(wanted.guid, state);
 }
 
-bool reports_pf(const NetConf& conf, const Device& device) {
-  return device.driver.is_user_space() && (conf.type == "sriov" || conf.type == "vfrail");
+bool reports_pf(const std::string& type, const Device& device) {
+  return device.driver.is_user_space() && (type == "sriov" || type == "vfrail");
 }
 
-Result<> plan_vf(const Request& request, const NetConf& conf, const State& state, AttachPlan& plan) {
-  const VfSettings wanted = TRY(wanted_vf_settings(request, conf));
+Result<> plan_vf(const VfSettings& wanted, const std::string& type, const State& state, AttachPlan& plan) {
   if (!state.link) {
     plan.reported_mac = wanted.mac;
     const auto& at_pf = state.vf_settings.mac;
-    const bool reports = reports_pf(conf, state.device) && state.pf && !state.pf->ipoib();
+    const bool reports = reports_pf(type, state.device) && state.pf && !state.pf->ipoib();
     if (reports && !plan.reported_mac && at_pf && !at_pf->all_zero()) plan.reported_mac = at_pf;
     if (reports) plan.reported_mtu = state.pf->mtu;
   }
@@ -99,11 +94,11 @@ Result<> plan_vf(const Request& request, const NetConf& conf, const State& state
     const VfSettings policy = wanted.policy();
     const VfSettings others = wanted.identity();
     const bool others_done = others.empty() || (others == VfSettings{.mac = wanted.mac} && state.link);
-    if (conf.type == "host-device" && !policy.empty() && others_done) {
+    if (type == "host-device" && !policy.empty() && others_done) {
       plan.warnings.push_back(policy.text() + ": ignored, because " + state.no_vf);
       return {};
     }
-    if (is_pf_for_user_space(conf, state)) {
+    if (is_pf_for_user_space(type, state)) {
       plan.reported_mac.reset();
       plan.warnings.push_back(wanted.text() + ": ignored, because " + state.device.key() +
                               " is a PF bound to " + state.device.driver.name());

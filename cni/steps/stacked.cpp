@@ -197,7 +197,7 @@ bool is_unreadable(const Error& error) { return error.code == Errc::denied && er
 bool distrusts_pod(const Record& record) {
   if (record.attachment.container_id.empty()) return true;
   const auto conf = parse_net_conf(record.config);
-  return conf && conf->pods_have_net_admin;
+  return conf && conf->safety.pods_have_net_admin;
 }
 
 Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& world) {

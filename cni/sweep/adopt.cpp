@@ -250,12 +250,13 @@ Result<> find_foreign_rdma(const ForeignAttachment& attachment, Kernel& pod, Wor
   return {};
 }
 
-Result<std::optional<DeviceId>> device_of(const ForeignAttachment& attachment, const NetConf& conf) {
-  if (!attachment.state.device || !conf.device.id || attachment.state.device == conf.device.id)
-    return attachment.state.device ? attachment.state.device : conf.device.id;
+Result<std::optional<DeviceId>> device_of(const ForeignAttachment& attachment,
+                                          const std::optional<DeviceId>& named) {
+  if (!attachment.state.device || !named || attachment.state.device == named)
+    return attachment.state.device ? attachment.state.device : named;
   return Error{Errc::invalid, 0,
-               "its state names " + attachment.state.device->text() + ", its configuration " +
-                   conf.device.id->text() + "; delete its pod with the plugin that attached it",
+               "its state names " + attachment.state.device->text() + ", its configuration " + named->text() +
+                   "; delete its pod with the plugin that attached it",
                ErrorId::device_conflict};
 }
 
@@ -264,9 +265,9 @@ Result<Driver> read_driver(const DeviceId& id, const World& world) {
 }
 
 // Fills in the properties of the device. False: nothing of it is in the pod.
-Result<bool> find_foreign_device(const ForeignAttachment& attachment, const NetConf& conf, Kernel& pod,
-                                 World& world, Record& record) {
-  record.device = TRY(device_of(attachment, conf));
+Result<bool> find_foreign_device(const ForeignAttachment& attachment, const std::optional<DeviceId>& named,
+                                 Kernel& pod, World& world, Record& record) {
+  record.device = TRY(device_of(attachment, named));
   const Driver driver = record.device ? TRY(read_driver(*record.device, world)) : Driver();
   if (driver.is_user_space()) {
     record.device_key = record.device->text();  // no netdev, so its namespace decides
@@ -299,14 +300,14 @@ Result<std::optional<Record>> make_foreign_record(const ForeignAttachment& attac
   const NetConf conf = TRY(parse_net_conf(attachment.config), "its configuration");
   Record out;
   out.attachment = attachment.name;
-  out.network = conf.network;
+  out.network = conf.entry.network;
   out.boot_id = TRY(boot_id(world.sys));
   out.netns = attachment.netns;
   out.netns_id = pod->netns_id();
   out.config = attachment.config;
   out.cni_args = attachment.cni_args;
   out.cni_path = options.cni_path;
-  if (!TRY(find_foreign_device(attachment, conf, *pod, world, out))) return std::optional<Record>();
+  if (!TRY(find_foreign_device(attachment, conf.device.id, *pod, world, out))) return std::optional<Record>();
   return std::optional(std::move(out));
 }
 

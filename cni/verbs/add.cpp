@@ -113,28 +113,29 @@ bool is_selected(const Record& record, const DeviceSelector& selector) {
 
 // The device that the configuration selects. If the host has no such device it can be in a pod, then the
 // error names its owner, or the kernel has not yet returned it from an ended namespace.
-Result<Device> find_free_device(const NetConf& conf, const AttachmentName& us, World& world) {
-  auto device = find_device(world.sys, world.host, conf.device);
-  if (device || device.error().code != Errc::not_found || conf.device.id) return device;
+Result<Device> find_free_device(const DeviceSelector& selector, const AttachmentName& us, World& world) {
+  auto device = find_device(world.sys, world.host, selector);
+  if (device || device.error().code != Errc::not_found || selector.id) return device;
   for (const AttachmentName& name : TRY(world.store.list())) {
     const auto record = world.store.load(name);
-    if (!record || !*record || !is_selected(**record, conf.device)) continue;
+    if (!record || !*record || !is_selected(**record, selector)) continue;
     const std::string& key = (*record)->device_key;
     const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
     // Under the lock, because another ADD can have attached the device since, also under this name.
     if (TRY(world.store.owner(key)) != name) continue;
     TRY(restore_orphaned_device(key, us, world), undoing(name));
     TRY(world.store.remove_owner(**record));
-    return find_device(world.sys, world.host, conf.device);
+    return find_device(world.sys, world.host, selector);
   }
   return device;
 }
 
 // The selected device with all its parts. Under the lock of `key`: a name or an address can have gone to
 // another device while the lock was waited for.
-Result<State> find_locked_device(const NetConf& conf, Chained chained, const std::string& key, World& world) {
-  Device device = TRY(find_device(world.sys, world.host, conf.device));
-  State out = TRY(wait_for_parts(std::move(device), conf, chained, world));
+Result<State> find_locked_device(const DeviceSelector& selector, RdmaPolicy rdma, Chained chained,
+                                 const std::string& key, World& world) {
+  Device device = TRY(find_device(world.sys, world.host, selector));
+  State out = TRY(wait_for_parts(std::move(device), selector, rdma, chained, world));
   if (out.device.key() == key) return out;
   return Error{Errc::busy, 0,
                "the configuration has named " + key + ", and names " + out.device.key() +
@@ -145,10 +146,10 @@ Result<State> find_locked_device(const NetConf& conf, Chained chained, const std
 // new names of the RDMA devices.
 Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kernel& pod, World& world,
                               Record& record) {
-  State begun = TRY(find_locked_device(conf, Chained::no, record.device_key, world));
+  State begun = TRY(find_locked_device(conf.device, conf.rdma.policy, Chained::no, record.device_key, world));
   const State state = TRY(read_state(std::move(begun), conf, request, pod, world));
   AttachPlan plan = TRY(plan_attach(request, conf, state));
-  const Record fresh = make_record(request, conf, state, plan);
+  const Record fresh = make_record(request, conf.entry.network, state, plan);
   Record now = record;
   now.rdma = fresh.rdma;
   TRY(world.store.save(now), "save the names of the RDMA devices");
@@ -214,7 +215,7 @@ Result<> roll_back_attach(const Attached& attached, const Request& request, cons
                           World& world) {
   Holdings held{
       .record = attached.record, .request = request, .network = conf, .allocation = AllocateAnswer::kept};
-  if (!attached.address_asked) held.network.ipam_type.clear();
+  if (!attached.address_asked) held.network.entry.ipam_type.clear();
   auto released = release(held, world);
   if (released || !attached.address_refused || !is_answer(released.error())) return released;
   // A plugin that is broken for good would keep the pod in Terminating for ever.
@@ -233,21 +234,21 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   TRY(release_own_orphan(us, world));
   // Only a device that is selected by something else than its address must be read to know its lock.
   const std::string key =
-      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf, us, world)).key();
+      conf.device.id ? conf.device.id->text() : TRY(find_free_device(conf.device, us, world)).key();
   const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
   TRY(restore_orphaned_device(key, us, world));
   TRY(refuse_unclean(key, chained == Chained::rdma ? IfAway::leave : IfAway::wait, world));
   restore_names(key, world);
-  State begun = TRY(find_locked_device(conf, chained, key, world));
+  State begun = TRY(find_locked_device(conf.device, conf.rdma.policy, chained, key, world));
   const State before = TRY(read_state(std::move(begun), conf, request, pod, world));
   AttachPlan plan = TRY(plan_attach(request, conf, before));
   warn_of_keys(plan.warnings, world);
-  warn_of_mac(request, conf, before, world.log);
+  warn_of_mac(request, conf.link.mac, before, world.log);
   out.reported_mac = plan.reported_mac;
   out.reported_mtu = plan.reported_mtu;
 
-  out.in_pod = TRY(read_rdma_before_move(conf, before, world));
-  out.record = make_record(request, conf, before, plan);
+  out.in_pod = TRY(read_rdma_before_move(conf.rdma.policy, before, world));
+  out.record = make_record(request, conf.entry.network, before, plan);
   out.record.netns_id = pod.netns_id();
   out.record.host_netns = world.host.netns_id();
   out.record.boot_id = TRY(this_boot(world.sys));
@@ -258,15 +259,15 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   return {};
 }
 
-Result<Assignment> assign_addresses(const Request& request, const NetConf& conf, World& world,
+Result<Assignment> assign_addresses(const Request& request, const std::string& ipam_type, World& world,
                                     Attached& attached) {
-  if (conf.ipam_type.empty()) return Assignment{};
+  if (ipam_type.empty()) return Assignment{};
   attached.address_asked = true;
   const auto lock = TRY(world.store.lock_ipam({request.container_id, request.ifname}, world.lock_timeout));
-  auto ran = run_ipam(request, Command::add, conf.ipam_type, world.ipam_timeout, lock.fd());
+  auto ran = run_ipam(request, Command::add, ipam_type, world.ipam_timeout, lock.fd());
   attached.address_refused = !ran && is_answer(ran.error());
   const auto answer = TRY(std::move(ran));
-  const std::string what = "answer of IPAM plugin " + conf.ipam_type;
+  const std::string what = "answer of IPAM plugin " + ipam_type;
   if (!answer) return Error{Errc::protocol, 0, what + ": empty, must be a result", ErrorId::ipam_answer};
   Assignment out = TRY(with_id(ErrorId::ipam_answer, parse_assignment(*answer)), what);
   if (out.ips.empty()) return Error{Errc::protocol, 0, what + ": ips has no address", ErrorId::ipam_answer};
@@ -274,9 +275,9 @@ Result<Assignment> assign_addresses(const Request& request, const NetConf& conf,
 }
 
 // For network-status only, so a failure here fails no pod.
-void correct_device_info(const NetConf& conf, const Record& record, World& world) {
+void correct_device_info(const std::string& file, RdmaPolicy rdma, const Record& record, World& world) {
   const auto address = record.device ? record.device->pci() : std::nullopt;
-  if (conf.device_info_file.empty() || !address || conf.rdma == RdmaPolicy::off) return;
+  if (file.empty() || !address || rdma == RdmaPolicy::off) return;
   DeviceInfo info;
   info.address = *address;
   const bool stayed = record.rdma.empty();  // in shared mode
@@ -285,7 +286,7 @@ void correct_device_info(const NetConf& conf, const Record& record, World& world
   if (device && device->pf) info.pf_address = device->pf->text();
   if (device && stayed) info.rdma = device->rdma_names();
   for (const MovedRdma& one : record.rdma) info.rdma.push_back(one.in_pod);
-  const auto corrected = correct_device_info_file(conf.device_info_file, world.device_info_folders, info);
+  const auto corrected = correct_device_info_file(file, world.device_info_folders, info);
   if (!corrected)
     world.log.warning("network-status will lack the RDMA device",
                       {{"reason", corrected.error().text}, {"id", corrected.error().id_text()}});
@@ -304,22 +305,22 @@ void warn_of_carrier(const Attached& attached, World& world) {
 Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
                          World& world, Attached& attached, Transaction& tx) {
   // Before anything has changed.
-  if (!conf.ipam_type.empty()) TRY(find_plugin(conf.ipam_type, request.path));
+  if (!conf.entry.ipam_type.empty()) TRY(find_plugin(conf.entry.ipam_type, request.path));
   TRY(move_device(request, conf, chained, pod, world, attached, tx));
   // The device's lock is released: an IPAM plugin can take minutes, and the record protects the device.
   AddResult out;
-  out.assignment = TRY(assign_addresses(request, conf, world, attached));
+  out.assignment = TRY(assign_addresses(request, conf.entry.ipam_type, world, attached));
   if (attached.link) {
     const Record& record = attached.record;
     TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table));
     announce(pod, *attached.link, out.assignment, world.log);
   }
-  out.assignment.dns = merged_dns(conf.dns, out.assignment.dns);
+  out.assignment.dns = merged_dns(conf.entry.dns, out.assignment.dns);
   out.ifname = request.ifname;
   out.sandbox = request.netns;
-  out.cni_version = conf.cni_version;
-  out.prev_result = conf.prev_result;
-  out.mtu_in_1_0 = conf.type == "sriov";
+  out.cni_version = conf.entry.cni_version;
+  out.prev_result = conf.entry.prev_result;
+  out.mtu_in_1_0 = conf.entry.type == "sriov";
   if (attached.link) {
     out.mac = attached.link->mac.text();
     out.mtu = attached.link->mtu;
@@ -333,13 +334,13 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
                  {{"device", attached.record.device_key},
                   {"was", attached.record.link ? attached.record.link->name : "-"},
                   {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front().name}});
-  correct_device_info(conf, attached.record, world);
+  correct_device_info(conf.device_info_file, conf.rdma.policy, attached.record, world);
   warn_of_carrier(attached, world);
   // Last, so that the kernel makes the GID meanwhile.
-  record_in_pod({request, conf, chained, attached.link, out.assignment, attached.in_pod}, pod, world,
-                attached.record);
+  record_in_pod({request, conf.entry.prev_result, chained, attached.link, out.assignment, attached.in_pod},
+                pod, world, attached.record);
   describe_to_pod(attached.record, world);
-  return chained == Chained::rdma ? pass_on(conf) : out;
+  return chained == Chained::rdma ? pass_on(conf.entry) : out;
 }
 
 // An IPAM plugin that fails at ADD mostly fails at the roll-back's DEL with the same long text.
@@ -365,7 +366,7 @@ Result<AddResult> add(const Request& request, World& world) {
   const Chained chained = TRY(read_chain(request, conf, *pod, world));
   if (chained == Chained::complete) {
     world.log.info("an entry of vfrail earlier in the chain has attached everything");
-    AddResult out = pass_on(conf);
+    AddResult out = pass_on(conf.entry);
     TRY(world.print_result(out));
     return out;
   }
@@ -378,7 +379,7 @@ Result<AddResult> add(const Request& request, World& world) {
     return result;
   }
   Error error = result ? reported.error() : std::move(result).error();
-  const std::string failed = without_repetition(tx.roll_back(), error.text, conf.ipam_type);
+  const std::string failed = without_repetition(tx.roll_back(), error.text, conf.entry.ipam_type);
   if (!failed.empty()) error.text += "; rollback failed: " + failed;
   return error;
 }

@@ -42,28 +42,27 @@ Error other_device(const Request& request, const std::string& has, const std::st
 }
 
 // The device that the pod's interface belongs to.
-Result<DeviceId> device_of(const Link& link, const Request& request, const NetConf& conf, World& world) {
+Result<DeviceId> device_of(const Link& link, const Request& request, const std::optional<DeviceId>& named,
+                           World& world) {
   const bool is_known_bus =
       link.parent_bus.empty() || link.parent_bus == "pci" || link.parent_bus == "auxiliary";
   const std::string parent = is_known_bus ? link.parent_device : "";
-  if (!conf.device.id) {
+  if (!named) {
     if (!parent.empty()) return DeviceId::parse(parent);
     return Error{Errc::invalid, 0,
                  "deviceID is missing, and the kernel does not report which device " + request.ifname +
                      " in the pod belongs to",
                  ErrorId::no_device_named};
   }
-  if (!parent.empty() && parent != conf.device.id->text())
-    return other_device(request, parent, conf.device.id->text());
-  if (!parent.empty()) return *conf.device.id;
+  if (!parent.empty() && parent != named->text()) return other_device(request, parent, named->text());
+  if (!parent.empty()) return *named;
   // Kernels before 5.14 do not report the parent; then at least it must not be in the host.
-  const auto device = TRY(read_device(world.sys, *conf.device.id, Facts::netdevs)).value_or(Device());
+  const auto device = TRY(read_device(world.sys, *named, Facts::netdevs)).value_or(Device());
   for (const Netdev& netdev : device.netdevs) {
     if (TRY(world.host.find_link(netdev.name)))
-      return other_device(request, "another device",
-                          conf.device.id->text() + ", which has " + netdev.name + " here");
+      return other_device(request, "another device", named->text() + ", which has " + netdev.name + " here");
   }
-  return *conf.device.id;
+  return *named;
 }
 
 Error set_by_earlier(const std::string& key, const char* what) {
@@ -73,19 +72,19 @@ Error set_by_earlier(const std::string& key, const char* what) {
                ErrorId::chain_conflict};
 }
 
-// The previous entry has done, or left out, what these keys ask for.
-Result<> refuse_interface_keys(const NetConf& conf) {
-  if (conf.interface_key.empty()) return {};
-  return set_by_earlier(conf.interface_key, "the interface was created");
+// The previous entry has done, or left out, what the key asks for.
+Result<> refuse_interface_key(const std::string& key) {
+  if (key.empty()) return {};
+  return set_by_earlier(key, "the interface was created");
 }
 
 // The record has one configuration, which made the pod's files and the name of its RDMA device.
-Result<> refuse_other_keys(const NetConf& conf, const Record& ours) {
+Result<> refuse_other_keys(const std::string& rdma_name, const NcclVariables& nccl, const Record& ours) {
   const Configuration first(ours.config);
   const NetConf then = first.conf() ? *first.conf() : NetConf();
   constexpr const char* kWhat = "the device was attached";
-  if (!conf.rdma_name.empty() && conf.rdma_name != then.rdma_name) return set_by_earlier("rdmaName", kWhat);
-  if (!conf.nccl.empty() && conf.nccl != then.nccl) return set_by_earlier("nccl", kWhat);
+  if (!rdma_name.empty() && rdma_name != then.rdma.name) return set_by_earlier("rdmaName", kWhat);
+  if (!nccl.empty() && nccl != then.nccl) return set_by_earlier("nccl", kWhat);
   return {};
 }
 
@@ -93,33 +92,33 @@ Result<> refuse_other_keys(const NetConf& conf, const Record& ours) {
 
 Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, World& world) {
   // Alone it would attach an interface that nobody asked for.
-  if (!conf.prev_result && conf.type == "rdma") {
+  if (!conf.entry.prev_result && conf.entry.type == "rdma") {
     return Error{Errc::invalid, 0,
                  "prevResult is missing: an entry of type rdma stands behind the plugin that creates the "
                  "interface; use type vfrail for an attachment of its own",
                  ErrorId::network_config};
   }
-  if (!conf.prev_result || !has_interface(*conf.prev_result, request)) return Chained::no;
+  if (!conf.entry.prev_result || !has_interface(*conf.entry.prev_result, request)) return Chained::no;
   const auto link = TRY(pod.find_link(request.ifname), "in the pod");
   if (!link || link->name != request.ifname) return Chained::no;
   if (const auto ours = TRY(active_record(request, world))) {
     if (conf.device.id && ours->device && *conf.device.id != *ours->device)
       return other_device(request, ours->device->text(), conf.device.id->text());
-    TRY(refuse_interface_keys(conf));
-    TRY(refuse_other_keys(conf, *ours));
+    TRY(refuse_interface_key(conf.interface_key));
+    TRY(refuse_other_keys(conf.rdma.name, conf.nccl, *ours));
     return Chained::complete;
   }
-  TRY(refuse_interface_keys(conf));
-  const DeviceId id = TRY(device_of(*link, request, conf, world));
+  TRY(refuse_interface_key(conf.interface_key));
+  const DeviceId id = TRY(device_of(*link, request, conf.device.id, world));
   conf.device = DeviceSelector{};
   conf.device.id = id;
   return Chained::rdma;
 }
 
-AddResult pass_on(const NetConf& conf) {
+AddResult pass_on(const EntryConf& entry) {
   AddResult out;
-  out.prev_result = conf.prev_result;
-  out.cni_version = conf.cni_version;
+  out.prev_result = entry.prev_result;
+  out.cni_version = entry.cni_version;
   return out;
 }
 

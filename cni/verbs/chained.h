@@ -24,6 +24,6 @@ enum class Chained : uint8_t {
 Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, World& world);
 
 // The result of an entry that adds nothing: prevResult as it came.
-AddResult pass_on(const NetConf& conf);
+AddResult pass_on(const EntryConf& entry);
 
 }  // namespace vfrail::cni

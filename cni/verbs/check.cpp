@@ -39,28 +39,29 @@ bool same_address(const MacAddress& a, const MacAddress& b) {
 }
 
 // A later plugin of the chain may have set another address, which is then in the result.
-Result<std::optional<MacAddress>> expected_mac(const NetConf& conf, const Request& request,
-                                               Differences& out) {
-  const auto previous = interface_of(*conf.prev_result, request.ifname, request.netns);
+Result<std::optional<MacAddress>> expected_mac(const Json& prev_result, const MacKeys& keys,
+                                               const Request& request, Differences& out) {
+  const auto previous = interface_of(prev_result, request.ifname, request.netns);
   out.expect(previous.has_value(), "prevResult has no interface " + request.ifname + " in " + request.netns);
-  if (!previous || previous->mac.empty()) return wanted_mac(request, conf);
+  if (!previous || previous->mac.empty()) return wanted_mac(request, keys);
   auto mac = MacAddress::parse(previous->mac);
   out.expect(mac.has_value(), "prevResult: \"" + previous->mac.substr(0, 40) + "\" is not a MAC address");
   return mac;
 }
 
-Result<> compare_link(const NetConf& conf, const Request& request, const Link& link, Differences& out) {
+Result<> compare_link(const EntryConf& entry, const LinkConf& wanted, const Request& request,
+                      const Link& link, Differences& out) {
   const std::string& name = request.ifname;
   out.expect(link.name == name, "the device is called " + link.name + " in the pod, not " + name);
   out.expect(link.up(), name + " is down");
-  if (const auto mac = TRY(expected_mac(conf, request, out))) {
+  if (const auto mac = TRY(expected_mac(*entry.prev_result, wanted.mac, request, out))) {
     out.expect(same_address(link.mac, *mac),
                name + " has the address " + link.mac.text() + ", expected " + mac->text());
   }
   // Tools that set another MTU later do not put it into the result, so it is compared only if configured.
-  if (conf.mtu && !is_mtu_in_vain(conf, &link)) {
-    out.expect(link.mtu == *conf.mtu,
-               name + " has MTU " + std::to_string(link.mtu) + ", expected " + std::to_string(*conf.mtu));
+  if (wanted.mtu && !is_mtu_in_vain(wanted.mtu, entry.type, &link)) {
+    out.expect(link.mtu == *wanted.mtu,
+               name + " has MTU " + std::to_string(link.mtu) + ", expected " + std::to_string(*wanted.mtu));
   }
   return {};
 }
@@ -133,9 +134,7 @@ Result<> compare_addresses(const Assignment& wanted, const Link& link, std::opti
   return {};
 }
 
-Result<> compare_vf(const Record& record, const NetConf& conf, const Request& request, World& world,
-                    Differences& out) {
-  const VfSettings wanted = TRY(wanted_vf_settings(request, conf));
+Result<> compare_vf(const Record& record, const VfSettings& wanted, World& world, Differences& out) {
   // An entry that moved the RDMA device only follows an earlier plugin, which owns the rest.
   const bool ours = record.vf || record.link;
   if (wanted.empty() || !record.device || !ours) return {};
@@ -185,16 +184,15 @@ Result<> compare_gid(const Record& record, Kernel& pod, const World& world, Diff
 }
 
 // whereabouts answers every CHECK with this error, so it says nothing about the pod (its cmdCheck()).
-bool is_not_implemented(const NetConf& conf, const Error& error) {
-  return conf.ipam_type == "whereabouts" && error.code == Errc::peer &&
-         error.text.ends_with("not implemented");
+bool is_not_implemented(const std::string& ipam_type, const Error& error) {
+  return ipam_type == "whereabouts" && error.code == Errc::peer && error.text.ends_with("not implemented");
 }
 
-Result<> check_ipam(const Request& request, const NetConf& conf, World& world) {
-  if (conf.ipam_type.empty()) return {};
-  auto answer = run_ipam(request, Command::check, conf.ipam_type, world.ipam_timeout);
+Result<> check_ipam(const Request& request, const std::string& ipam_type, World& world) {
+  if (ipam_type.empty()) return {};
+  auto answer = run_ipam(request, Command::check, ipam_type, world.ipam_timeout);
   if (answer) return {};
-  if (!is_not_implemented(conf, answer.error())) return std::move(answer).error();
+  if (!is_not_implemented(ipam_type, answer.error())) return std::move(answer).error();
   world.log.info("the IPAM plugin cannot check its address, all the rest is as it should be",
                  {{"reason", answer.error().text}});
   return {};
@@ -204,7 +202,7 @@ Result<> check_ipam(const Request& request, const NetConf& conf, World& world) {
 
 Result<> check(const Request& request, World& world) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
-  if (!conf.prev_result)
+  if (!conf.entry.prev_result)
     return Error{Errc::invalid, 0, "prevResult: CHECK needs it", ErrorId::prev_result_missing};
   const auto record = TRY(world.store.load({request.container_id, request.ifname}));
   if (!record) {
@@ -221,8 +219,8 @@ Result<> check(const Request& request, World& world) {
   if (record->link) {
     const auto link = TRY(find_link_in_pod(*record, *pod));
     if (link) {
-      const Assignment wanted = TRY(assignment_of(*conf.prev_result, request.ifname, request.netns));
-      TRY(compare_link(conf, request, *link, differences));
+      const Assignment wanted = TRY(assignment_of(*conf.entry.prev_result, request.ifname, request.netns));
+      TRY(compare_link(conf.entry, conf.link, request, *link, differences));
       for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod))) differences.add(what);
       if (record->routing_table) {
         for (const std::string& what : TRY(routing_differences(wanted, *record->routing_table, *link, *pod)))
@@ -233,11 +231,11 @@ Result<> check(const Request& request, World& world) {
       differences.add("the interface of " + record->device_key + " is not in the pod's namespace");
     }
   }
-  TRY(compare_vf(*record, conf, request, world, differences));
+  TRY(compare_vf(*record, TRY(wanted_vf_settings(request, conf.link.mac, conf.vf)), world, differences));
   TRY(compare_rdma(*record, *pod, world, differences));
   TRY(compare_gid(*record, *pod, world, differences));
   TRY(differences.result());
-  return check_ipam(request, conf, world);
+  return check_ipam(request, conf.entry.ipam_type, world);
 }
 
 }  // namespace vfrail::cni

@@ -63,7 +63,7 @@ Result<> read_in_pod(const Record& record, AddedParts& added, Kernel& pod, World
     // An earlier plugin has made the interface, and its result has the addresses.
     const Request& request = added.request;
     link = TRY(pod.find_link(request.ifname), "in the pod");
-    assignment = TRY(assignment_of(*added.conf.prev_result, request.ifname, request.netns), "prevResult");
+    assignment = TRY(assignment_of(*added.prev_result, request.ifname, request.netns), "prevResult");
   }
   if (link) {
     out.mac = link->mac;
@@ -121,10 +121,10 @@ Result<> save_in_pod(const AddedParts& added, World& world, Record& record) {
 
 }  // namespace
 
-Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, const World& world) {
+Result<InPod> read_rdma_before_move(RdmaPolicy policy, const State& state, const World& world) {
   InPod out;
   const Device& device = state.device;
-  if (conf.rdma == RdmaPolicy::off || device.rdma.empty()) return out;
+  if (policy == RdmaPolicy::off || device.rdma.empty()) return out;
   const RdmaFacts& rdma = device.rdma.front();
   out.rdma = rdma.name;
   if (!rdma.ports.empty()) out.link_layer = rdma.ports.front().link_layer;

@@ -17,12 +17,12 @@ namespace vfrail::cni {
 
 // Reads the RDMA device, its port and link layer before the move, after which the host does not show them any
 // more.
-Result<InPod> read_rdma_before_move(const NetConf& conf, const State& state, const World& world);
+Result<InPod> read_rdma_before_move(RdmaPolicy policy, const State& state, const World& world);
 
 // What ADD knows when everything is in place.
 struct AddedParts {
   const Request& request;
-  const NetConf& conf;
+  const std::optional<Json>& prev_result;
   Chained chained;
   const std::optional<Link>& link;  // in the pod
   const Assignment& assignment;

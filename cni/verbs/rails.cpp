@@ -38,18 +38,17 @@ Error ambiguous_unit(const std::vector<AllocatedUnit>& units) {
 }
 
 // No value: it is not known on this node.
-Result<std::optional<AllocatedUnit>> find_unit(const NetConf& conf, const World& world) {
-  auto units =
-      TRY(read_allocated_units(world.run_folder, conf.device.unit), "devices of " + conf.device.unit);
-  if (!conf.rails.resource.empty())
-    std::erase_if(units, [&](const AllocatedUnit& one) { return one.resource != conf.rails.resource; });
+Result<std::optional<AllocatedUnit>> find_unit(const std::string& unit, const std::string& resource,
+                                               const World& world) {
+  auto units = TRY(read_allocated_units(world.run_folder, unit), "devices of " + unit);
+  if (!resource.empty())
+    std::erase_if(units, [&](const AllocatedUnit& one) { return one.resource != resource; });
   if (units.size() > 1) return ambiguous_unit(units);
   return units.empty() ? std::nullopt : std::optional(std::move(units.front()));
 }
 
-Result<std::vector<uint32_t>> tables_of_pod(const Request& request, const NetConf& conf, World& world) {
-  if (!conf.pod.source_routing) return std::vector<uint32_t>();
-  const auto pod = TRY(world.open_netns(request.netns));
+Result<std::vector<uint32_t>> tables_of_pod(const std::string& netns, World& world) {
+  const auto pod = TRY(world.open_netns(netns));
   return pod ? tables_in_use(*pod) : std::vector<uint32_t>();
 }
 
@@ -132,7 +131,7 @@ Result<std::vector<Request>> recorded_rails(const Request& request, const World&
 Result<> add_unrecorded(const Request& request, const World& world, std::vector<Request>& rails) {
   const auto& conf = request.config.conf();
   if (!conf || conf->device.unit.empty()) return {};
-  const auto unit = TRY(find_unit(*conf, world));
+  const auto unit = TRY(find_unit(conf->device.unit, conf->rails.resource, world));
   if (!unit) return {};
   for (const RailRequest& rail : TRY(plan_rails(request, *conf, *unit, {}))) {
     const bool known = std::any_of(rails.begin(), rails.end(),
@@ -147,13 +146,13 @@ Result<> add_unrecorded(const Request& request, const World& world, std::vector<
 void add_unreadable(const Request& request, const std::vector<std::string>& unreadable,
                     std::vector<Request>& rails) {
   const auto& readable = request.config.conf();
-  const NetConf conf = readable ? *readable : NetConf();
+  const RailSettings settings = readable ? readable->rails : RailSettings();
   for (size_t i = 0; i < kMaxRails; ++i) {
-    const std::string ifname = conf.rails.ifname_of(request.ifname, i);
+    const std::string ifname = settings.ifname_of(request.ifname, i);
     const auto is_it = [&](const Request& one) { return one.ifname == ifname; };
     if (std::find(unreadable.begin(), unreadable.end(), ifname) == unreadable.end()) continue;
     if (std::none_of(rails.begin(), rails.end(), is_it))
-      rails.push_back(request_without_device(request, conf, i));
+      rails.push_back(request_without_device(request, settings, i));
   }
 }
 
@@ -176,9 +175,10 @@ bool may_have_rails(const Request& request) {
 Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
   const auto lock = TRY(world.store.lock_rails(attachment_of(request), "ADD", world.lock_timeout));
-  const auto unit = TRY(find_unit(conf, world));
+  const auto unit = TRY(find_unit(conf.device.unit, conf.rails.resource, world));
   if (!unit) return unknown_unit(conf.device.unit);
-  const auto tables = TRY(tables_of_pod(request, conf, world));
+  std::vector<uint32_t> tables;
+  if (conf.pod.source_routing) tables = TRY(tables_of_pod(request.netns, world));
   const std::vector<RailRequest> rails = TRY(plan_rails(request, conf, *unit, tables));
   const std::vector<Request> requests = requests_of(rails);
   const auto name = [&](size_t i) { return rail_text(rails, i); };

@@ -86,15 +86,16 @@ Result<> read_vf(const Device& device, World& world, State& state) {
 
 }  // namespace
 
-Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world) {
+Result<State> wait_for_parts(Device device, const DeviceSelector& selector, RdmaPolicy rdma, Chained chained,
+                             World& world) {
   State state;
   state.device = std::move(device);
   state.netdev_in_pod = chained == Chained::rdma;
   if (state.device.id.empty()) return state;
   state.allocated = TRY(read_valid_allocated_nodes(state.device.id, world));
-  const auto complete = [&] { return missing_part(conf, state).empty(); };
+  const auto complete = [&] { return missing_part(rdma, state).empty(); };
   const auto read_again = [&]() -> Result<bool> {
-    state.device = TRY(find_device(world.sys, world.host, conf.device));
+    state.device = TRY(find_device(world.sys, world.host, selector));
     return complete();
   };
   if (complete()) return state;
@@ -122,24 +123,25 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
     state.link = TRY(world.host.find_link(name));
   }
   if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
-  if (state.link && !conf.host_use_allowed) {
+  if (state.link && !conf.safety.host_use_allowed) {
     state.host_use = TRY(read_host_use(world.sys, world.host, device, *state.link, state.uppers));
   }
-  if (!device.rdma.empty() && conf.rdma != RdmaPolicy::off) {
+  if (!device.rdma.empty() && conf.rdma.policy != RdmaPolicy::off) {
     state.rdma_mode = TRY(world.host.rdma_netns_mode());
     if (state.rdma_mode == RdmaNetnsMode::exclusive) {
       state.rdma = TRY(read_rdma_devices(device, world));
     }
   }
-  const bool sets_vf = !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf)).empty();
-  const bool pf_for_user_space = conf.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
+  const bool sets_vf =
+      !state.netdev_in_pod && !TRY(wanted_vf_settings(request, conf.link.mac, conf.vf)).empty();
+  const bool pf_for_user_space = conf.entry.type == "ib-sriov" && device.driver.kind() == DriverKind::vfio;
   if (sets_vf || pf_for_user_space) {
     TRY(read_vf(device, world, state));
-  } else if (!state.netdev_in_pod && reports_pf(conf, device)) {
+  } else if (!state.netdev_in_pod && reports_pf(conf.entry.type, device)) {
     (void)read_vf(device, world, state);  // the result says less without it
   }
   if (!state.netdev_in_pod) {
-    const auto mac = TRY(wanted_mac(request, conf));
+    const auto mac = TRY(wanted_mac(request, conf.link.mac));
     if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
   }
   if (state.allocated && !state.allocated->cdi_spec.empty()) state.no_cdi = find_missing_cdi(world.sys);
@@ -163,8 +165,8 @@ void warn_of_keys(const std::vector<std::string>& warnings, World& world) {
 }
 
 // sriov-cni sets it without a word. Not refused here either: a bond in the pod has one address on two VFs.
-void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log) {
-  const auto mac = wanted_mac(request, conf);
+void warn_of_mac(const Request& request, const MacKeys& keys, const State& state, Log& log) {
+  const auto mac = wanted_mac(request, keys);
   if (!mac || !*mac || state.mac_owners.empty()) return;
   log.warning("the requested MAC address is in use by others, too", {{"device", state.device.key()},
                                                                      {"mac", (*mac)->text()},

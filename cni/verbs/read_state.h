@@ -18,7 +18,8 @@ namespace vfrail::cni {
 // The device with all its parts in the host, and what was allocated of it, by which they are known. A driver
 // takes some 100 ms to create its netdev, the kernel up to seconds to return a device from an ended
 // namespace. plan_attach() reports what is still missing then.
-Result<State> wait_for_parts(Device device, const NetConf& conf, Chained chained, World& world);
+Result<State> wait_for_parts(Device device, const DeviceSelector& selector, RdmaPolicy rdma, Chained chained,
+                             World& world);
 
 // The facts beside the device, which wait_for_parts() has read. Each query of the kernel only if the
 // configuration needs its answer.
@@ -27,6 +28,6 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
 // Logs what the network asks for in vain, a sentence each.
 void warn_of_keys(const std::vector<std::string>& warnings, World& world);
 // Logs that the address to be set is another's on this node, too (State::mac_owners).
-void warn_of_mac(const Request& request, const NetConf& conf, const State& state, Log& log);
+void warn_of_mac(const Request& request, const MacKeys& keys, const State& state, Log& log);
 
 }  // namespace vfrail::cni

@@ -28,15 +28,15 @@ namespace {
 Result<NetConf> network_of_refused(const Configuration& config, Error refusal) {
   if (refusal.code == Errc::protocol) return refusal;  // not JSON: it cannot be known whose DEL this is
   NetConf out;
-  out.ipam_type = config.ipam_type();
+  out.entry.ipam_type = config.ipam_type();
   return out;
 }
 
 // The configuration, if an ADD can have accepted it.
 Result<NetConf> served_conf(const Configuration& config) {
   NetConf out = TRY(config.conf());
-  if (version_supported(out.cni_version)) return out;
-  return Error{Errc::invalid, 0, "cniVersion " + out.cni_version + " is not supported", ErrorId::cni_version};
+  if (version_supported(out.entry.cni_version)) return out;
+  return Error{Errc::invalid, 0, "cniVersion " + out.entry.cni_version + " is not supported", ErrorId::cni_version};
 }
 
 // The request that DEL of this attachment would have been, from its record.
@@ -69,7 +69,7 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
     // two entries of vfrail the last one is called first, which has no IPAM.
     out.request = request_of(*out.record, request);
     const Configuration& then = out.request.config;
-    out.network.ipam_type = then.conf() ? then.conf()->ipam_type : then.ipam_type();
+    out.network.entry.ipam_type = then.conf() ? then.conf()->entry.ipam_type : then.ipam_type();
     out.address_expected = !out.record->address_refused;
     return out;
   }
@@ -151,9 +151,9 @@ Result<> detach(const Record& record, const std::string& netns, AllocateAnswer a
 
 // The key that ADD would use. No value if there is no such device, or the configuration names none: then
 // there is nothing to restore.
-Result<std::optional<std::string>> device_key(const NetConf& conf, const World& world) {
-  if (conf.device.id) return std::optional(conf.device.id->text());
-  auto device = find_device(world.sys, world.host, conf.device);
+Result<std::optional<std::string>> device_key(const DeviceSelector& selector, const World& world) {
+  if (selector.id) return std::optional(selector.id->text());
+  auto device = find_device(world.sys, world.host, selector);
   if (device) return std::optional(device->key());
   const Errc why = device.error().code;
   if (why == Errc::not_found || why == Errc::invalid) return std::optional<std::string>();
@@ -162,8 +162,8 @@ Result<std::optional<std::string>> device_key(const NetConf& conf, const World& 
 
 // DEL of an attachment without a record (never made, already released, or the state folder was lost): the
 // address is released; a device in the pod under that name is the one the runtime means, and is returned.
-Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& world) {
-  const auto key = TRY(device_key(conf, world));
+Result<> detach_unrecorded(const Request& request, const DeviceSelector& selector, const std::string& ipam_type, World& world) {
+  const auto key = TRY(device_key(selector, world));
   if (!key) return {};
   // An ADD that was killed before its record was complete leaves files: that of its lock, which is removed
   // with ours, and another.
@@ -171,16 +171,16 @@ Result<> detach_unrecorded(const Request& request, const NetConf& conf, World& w
   TRY(world.store.remove_leftovers(*key));
   // Without IPAM this may be the entry of a chain that moved the RDMA device only; then the interface belongs
   // to another plugin. The kernel returns hardware when the namespace ends in any case.
-  if (request.netns.empty() || !conf.device.id || conf.ipam_type.empty()) return {};
+  if (request.netns.empty() || !selector.id || ipam_type.empty()) return {};
   const auto pod = TRY(world.open_netns(request.netns));
   if (!pod || pod->netns_id() == world.host.netns_id()) return {};
   const auto link = TRY(pod->find_link(request.ifname), "in the pod");
-  if (!link || link->parent_device != conf.device.id->text()) return {};
+  if (!link || link->parent_device != selector.id->text()) return {};
   if (TRY(world.store.owner(*key))) return {};
   world.log.warning(
       "no record of this attachment: the interface is moved to the host without its original name and "
       "settings",
-      {{"device", conf.device.id->text()},
+      {{"device", selector.id->text()},
        {"ifname", request.ifname},
        {"container", request.container_id},
        {"id", id_text(ErrorId::not_attached)}});
@@ -212,7 +212,7 @@ Result<FileLock> await_last_plugin(const AttachmentName& name, World& world) {
 
 Result<> release_address(const Holdings& held, World& world) {
   const Request& request = held.request;
-  const std::string& type = held.network.ipam_type;
+  const std::string& type = held.network.entry.ipam_type;
   if (type.empty()) return {};
   const auto program = find_plugin(type, request.path);
   // Without a record no ADD has succeeded, or the address is lost with the plugin that knows it: no retry
@@ -270,10 +270,10 @@ Result<> release(const Holdings& held, World& world) {
       failure = std::move(result).error();
     }
   };
-  const bool address_first = releases_through_interface(held.network.ipam_type);
+  const bool address_first = releases_through_interface(held.network.entry.ipam_type);
   if (address_first) note(release_address(held, world));
   note(held.record ? detach(*held.record, held.request.netns, held.allocation, world)
-                   : detach_unrecorded(held.request, held.network, world));
+                   : detach_unrecorded(held.request, held.network.device, held.network.entry.ipam_type, world));
   // Any other address that is still live in the pod must not be assigned again. The record stays, for the DEL
   // that can detach the device; without one nothing would ever release it.
   const bool still_live = held.record && failure;

@@ -19,12 +19,12 @@ namespace {
 constexpr uint64_t kRoomBytes = 1 << 20;
 
 // The records of this network whose pods still exist.
-Result<std::vector<Record>> active_records(const NetConf& conf, World& world) {
+Result<std::vector<Record>> active_records(const std::string& network, World& world) {
   std::vector<Record> out;
   for (const AttachmentName& name : TRY(world.store.list())) {
     auto record = world.store.load(name);
     if (!record || !*record) continue;  // damaged: its ADD or DEL reports it
-    if ((*record)->network != conf.network || !TRY(from_this_boot(**record, world))) continue;
+    if ((*record)->network != network || !TRY(from_this_boot(**record, world))) continue;
     const auto pod = TRY(world.open_netns((*record)->netns));
     if (pod && pod->netns_id() == (*record)->netns_id) out.push_back(std::move(**record));
   }
@@ -43,11 +43,11 @@ Result<std::string> lost_part(const Record& record, const SysRoot& sys) {
 }
 
 // A device that the configuration itself names, without a scheduler.
-Result<std::optional<std::string>> missing_device(const NetConf& conf, const std::vector<Record>& active,
-                                                  World& world) {
+Result<std::optional<std::string>> missing_device(const DeviceSelector& selector,
+                                                  const std::vector<Record>& active, World& world) {
   // A device in a pod cannot be found by its name in the host, but is not missing.
-  if (conf.device.empty() || !active.empty()) return std::optional<std::string>();
-  const auto device = find_device(world.sys, world.host, conf.device);
+  if (selector.empty() || !active.empty()) return std::optional<std::string>();
+  const auto device = find_device(world.sys, world.host, selector);
   if (device) return std::optional<std::string>();
   if (device.error().code != Errc::not_found) return device.error();
   return std::optional<std::string>(device.error().text +
@@ -90,10 +90,11 @@ Result<StatusAnswer> status(const Request& request, World& world) {
     if (!out.id) out.id = id;
   };
   note(out.missing, TRY(missing_room(world.store.folder())), ErrorId::state_folder);
-  if (isolation_key(conf) != nullptr)
-    note(out.missing, missing_isolation(conf, TRY(world.host.rdma_netns_mode())), ErrorId::rdma_shared_mode);
-  const auto active = TRY(active_records(conf, world));
-  note(out.missing, TRY(missing_device(conf, active, world)), ErrorId::device_not_on_node);
+  if (isolation_key(conf.rdma) != nullptr)
+    note(out.missing, missing_isolation(conf.rdma, TRY(world.host.rdma_netns_mode())),
+         ErrorId::rdma_shared_mode);
+  const auto active = TRY(active_records(conf.entry.network, world));
+  note(out.missing, TRY(missing_device(conf.device, active, world)), ErrorId::device_not_on_node);
   for (const Record& record : active) {
     const std::string lost = TRY(lost_part(record, world.sys));
     if (lost.empty()) continue;
@@ -102,8 +103,8 @@ Result<StatusAnswer> status(const Request& request, World& world) {
              record.device_key + "): " + lost + "; delete the pod, so that it gets another",
          ErrorId::device_lost);
   }
-  if (conf.ipam_type.empty()) return out;
-  auto ipam = run_ipam(request, Command::status, conf.ipam_type, world.ipam_timeout);
+  if (conf.entry.ipam_type.empty()) return out;
+  auto ipam = run_ipam(request, Command::status, conf.entry.ipam_type, world.ipam_timeout);
   if (ipam) return out;
   Error& error = ipam.error();
   const bool limited = error.code == Errc::peer && error.sys == static_cast<int>(CniCode::degraded);

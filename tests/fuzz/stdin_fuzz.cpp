@@ -116,14 +116,15 @@ void check_device(const DeviceSelector& device) {
 }
 
 void check_conf(const NetConf& conf) {
-  MUST(is_file_name(conf.network) && !has_control_characters(conf.network));
-  MUST(conf.ipam_type.empty() || (is_file_name(conf.ipam_type) && !has_control_characters(conf.ipam_type)));
+  MUST(is_file_name(conf.entry.network) && !has_control_characters(conf.entry.network));
+  MUST(conf.entry.ipam_type.empty() ||
+       (is_file_name(conf.entry.ipam_type) && !has_control_characters(conf.entry.ipam_type)));
   check_device(conf.device);
-  if (conf.mac) MUST(can_be_set(*conf.mac));
-  if (conf.runtime_mac) MUST(can_be_set(*conf.runtime_mac));
-  if (conf.mtu) MUST(*conf.mtu >= 68 && *conf.mtu <= 65535);
-  if (!conf.log_file.empty()) MUST(conf.log_file[0] == '/' && !has_control_characters(conf.log_file));
-  if (conf.prev_result) MUST(conf.prev_result->as_object() != nullptr);
+  if (conf.link.mac.network) MUST(can_be_set(*conf.link.mac.network));
+  if (conf.link.mac.runtime) MUST(can_be_set(*conf.link.mac.runtime));
+  if (conf.link.mtu) MUST(*conf.link.mtu >= 68 && *conf.link.mtu <= 65535);
+  if (!conf.log.file.empty()) MUST(conf.log.file[0] == '/' && !has_control_characters(conf.log.file));
+  if (conf.entry.prev_result) MUST(conf.entry.prev_result->as_object() != nullptr);
 }
 
 void check_plan(const Request& request, const NetConf& conf, const State& state) {
@@ -132,7 +133,7 @@ void check_plan(const Request& request, const NetConf& conf, const State& state)
   MUST(plan->ifname == request.ifname);
   if (plan->mac) MUST(can_be_set(*plan->mac) && plan->mac->bytes.size() == state.link->mac.bytes.size());
   if (plan->mtu) MUST(*plan->mtu >= state.link->min_mtu && *plan->mtu <= state.link->max_mtu);
-  check_record(make_record(request, conf, state, *plan));
+  check_record(make_record(request, conf.entry.network, state, *plan));
 }
 
 // What ADD would print, and what CHECK would compare.
@@ -140,12 +141,12 @@ void check_result(const Request& request, const NetConf& conf) {
   AddResult result;
   result.ifname = request.ifname;
   result.sandbox = request.netns;
-  result.cni_version = conf.cni_version;
-  result.assignment.dns = conf.dns;
-  result.prev_result = conf.prev_result;
+  result.cni_version = conf.entry.cni_version;
+  result.assignment.dns = conf.entry.dns;
+  result.prev_result = conf.entry.prev_result;
   check_json(format_result(result));
-  if (!conf.prev_result) return;
-  const auto mine = assignment_of(*conf.prev_result, request.ifname, request.netns);
+  if (!conf.entry.prev_result) return;
+  const auto mine = assignment_of(*conf.entry.prev_result, request.ifname, request.netns);
   if (!mine) check_error(mine.error());
 }
 
@@ -157,7 +158,8 @@ void check_printed(const Request& request, const NetConf& conf, const State& sta
   const auto plan_again = plan_attach(request, *again, state);
   MUST(static_cast<bool>(plan) == static_cast<bool>(plan_again));
   if (!plan) return;
-  MUST(make_record(request, conf, state, *plan) == make_record(request, *again, state, *plan_again));
+  MUST(make_record(request, conf.entry.network, state, *plan) ==
+       make_record(request, again->entry.network, state, *plan_again));
 }
 
 void check_version(const std::string& version) {
@@ -179,7 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!request) check_error(request.error());
   if (request && request->never_attached.empty()) check_request(*request);
   if (!request || !conf || request->command != Command::add) return 0;
-  const auto mac = wanted_mac(*request, *conf);
+  const auto mac = wanted_mac(*request, conf->link.mac);
   if (!mac) check_error(mac.error());
   // One of the states, and one of the ways back, for each new input.
   for (size_t i = 0; i < kStates.size(); ++i) {

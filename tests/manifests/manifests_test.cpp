@@ -261,8 +261,8 @@ TEST_CASE("every network's configuration is accepted by vfrail-cni") {
     INFO((parsed ? "" : parsed.error().text));
     REQUIRE(parsed);
     // The names that vfrail-cni is installed under.
-    CHECK((parsed->type == "vfrail" || parsed->type == "host-device"));
-    CHECK((parsed->ipam_type.empty()) == (conf->find("ipam") == nullptr));
+    CHECK((parsed->entry.type == "vfrail" || parsed->entry.type == "host-device"));
+    CHECK((parsed->entry.ipam_type.empty()) == (conf->find("ipam") == nullptr));
   }
 }
 

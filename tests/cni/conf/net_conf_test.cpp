@@ -29,18 +29,18 @@ Error refused(const std::string& text) {
 
 TEST_CASE("The smallest network configuration is a name; all other fields have defaults") {
   const NetConf conf = parsed("");
-  CHECK(conf.cni_version == "1.0.0");
-  CHECK(conf.network == "rail0");
-  CHECK(conf.type == "vfrail");
-  CHECK(conf.ipam_type.empty());
+  CHECK(conf.entry.cni_version == "1.0.0");
+  CHECK(conf.entry.network == "rail0");
+  CHECK(conf.entry.type == "vfrail");
+  CHECK(conf.entry.ipam_type.empty());
   CHECK(conf.device.empty());
-  CHECK(conf.dns.empty());
-  CHECK_FALSE(conf.mac.has_value());
-  CHECK_FALSE(conf.mtu.has_value());
-  CHECK(conf.rdma == RdmaPolicy::automatic);
-  CHECK(conf.log_level == LogLevel::info);
-  CHECK_FALSE(conf.prev_result.has_value());
-  CHECK_FALSE(conf.valid_attachments.has_value());
+  CHECK(conf.entry.dns.empty());
+  CHECK_FALSE(conf.link.mac.network.has_value());
+  CHECK_FALSE(conf.link.mtu.has_value());
+  CHECK(conf.rdma.policy == RdmaPolicy::automatic);
+  CHECK(conf.log.level == LogLevel::info);
+  CHECK_FALSE(conf.entry.prev_result.has_value());
+  CHECK_FALSE(conf.entry.valid_attachments.has_value());
 }
 
 TEST_CASE("Every field is read, whatever the case of its key") {
@@ -49,19 +49,19 @@ TEST_CASE("Every field is read, whatever the case of its key") {
       "MAC":"02-00-00-00-00-0A","Rdma":"require","RDMAname":"rdma0","loglevel":"debug","LogFile":"/var/log/v",
       "RuntimeConfig":{"MAC":"02:00:00:00:00:0b"},"prevResult":{"ips":[]})");
   CHECK(conf.device.id->text() == "0000:03:02.1");
-  CHECK(conf.ipam_type == "host-local");
-  CHECK(conf.dns.nameservers == std::vector<std::string>{"10.0.0.1"});
-  CHECK(conf.dns.domain == "a");
-  CHECK(conf.dns.search == std::vector<std::string>{"b"});
-  CHECK(conf.dns.options == std::vector<std::string>{"c"});
-  CHECK(conf.mtu == 9000U);
-  CHECK(conf.mac->text() == "02:00:00:00:00:0a");
-  CHECK(conf.runtime_mac->text() == "02:00:00:00:00:0b");
-  CHECK(conf.rdma == RdmaPolicy::require);
-  CHECK(conf.rdma_name == "rdma0");
-  CHECK(conf.log_level == LogLevel::debug);
-  CHECK(conf.log_file == "/var/log/v");
-  CHECK(conf.prev_result->find("ips") != nullptr);
+  CHECK(conf.entry.ipam_type == "host-local");
+  CHECK(conf.entry.dns.nameservers == std::vector<std::string>{"10.0.0.1"});
+  CHECK(conf.entry.dns.domain == "a");
+  CHECK(conf.entry.dns.search == std::vector<std::string>{"b"});
+  CHECK(conf.entry.dns.options == std::vector<std::string>{"c"});
+  CHECK(conf.link.mtu == 9000U);
+  CHECK(conf.link.mac.network->text() == "02:00:00:00:00:0a");
+  CHECK(conf.link.mac.runtime->text() == "02:00:00:00:00:0b");
+  CHECK(conf.rdma.policy == RdmaPolicy::require);
+  CHECK(conf.rdma.name == "rdma0");
+  CHECK(conf.log.level == LogLevel::debug);
+  CHECK(conf.log.file == "/var/log/v");
+  CHECK(conf.entry.prev_result->find("ips") != nullptr);
 }
 
 TEST_CASE("What Multus generates from a network definition is accepted") {
@@ -72,7 +72,7 @@ TEST_CASE("What Multus generates from a network definition is accepted") {
     "deviceID":"0000:03:02.3","mac":"02:00:00:00:00:01"},"type":"vfrail"})");
   REQUIRE(conf);
   CHECK(conf->device.id->text() == "0000:03:02.3");
-  CHECK(conf->runtime_mac->text() == "02:00:00:00:00:01");
+  CHECK(conf->link.mac.runtime->text() == "02:00:00:00:00:01");
   CHECK(conf->device_info_file == "/var/run/k8s.cni.cncf.io/devinfo/cni/default-rail0-cid_net1");
 }
 
@@ -119,15 +119,15 @@ TEST_CASE("The loopback interface is not a device") {
 }
 
 TEST_CASE("hostUse is refuse, which is the default, or allow") {
-  CHECK_FALSE(parsed("").host_use_allowed);
-  CHECK_FALSE(parsed(R"("hostUse":"refuse")").host_use_allowed);
-  CHECK(parsed(R"("hostUse":"allow")").host_use_allowed);
+  CHECK_FALSE(parsed("").safety.host_use_allowed);
+  CHECK_FALSE(parsed(R"("hostUse":"refuse")").safety.host_use_allowed);
+  CHECK(parsed(R"("hostUse":"allow")").safety.host_use_allowed);
   CHECK(refused(with(R"("hostUse":"warn")")).text == "hostUse: must be one of refuse, allow, got \"warn\"");
 }
 
 TEST_CASE("podNetAdmin is false, which is the default, or true") {
-  CHECK_FALSE(parsed("").pods_have_net_admin);
-  CHECK(parsed(R"("podNetAdmin":true)").pods_have_net_admin);
+  CHECK_FALSE(parsed("").safety.pods_have_net_admin);
+  CHECK(parsed(R"("podNetAdmin":true)").safety.pods_have_net_admin);
   CHECK_THAT(refused(with(R"("podNetAdmin":"yes")")).text, Catch::Contains("podNetAdmin"));
 }
 
@@ -136,8 +136,8 @@ TEST_CASE("args.cni takes precedence over the network's own keys of tuning") {
       "sysctl":{"net.ipv4.conf.IFNAME.arp_notify":"1","net.ipv4.ip_forward":"1"},
       "args":{"cni":{"mac":"02:00:00:00:00:02","mtu":1400,"promisc":false,"allmulti":true,"txQLen":7,
                      "sysctl":{"net/ipv4/ip_forward":"0"}}})");
-  CHECK(conf.args_mac->text() == "02:00:00:00:00:02");
-  CHECK(conf.mtu == 1400U);
+  CHECK(conf.link.mac.args->text() == "02:00:00:00:00:02");
+  CHECK(conf.link.mtu == 1400U);
   CHECK(conf.pod.link.get("promisc") == 0U);
   CHECK(conf.pod.link.get("allmulti") == 1U);
   CHECK(conf.pod.link.get("txQLen") == 7U);
@@ -145,8 +145,8 @@ TEST_CASE("args.cni takes precedence over the network's own keys of tuning") {
         std::vector<SysctlSetting>{{"net.ipv4.conf.IFNAME.arp_notify", "ipv4/conf/IFNAME/arp_notify", "1"},
                                    {"net/ipv4/ip_forward", "ipv4/ip_forward", "0"}});
   const NetConf nothing = parsed(R"("mtu":9000,"args":{"cni":{"mac":"","mtu":0,"debug":true}})");
-  CHECK_FALSE(nothing.args_mac.has_value());
-  CHECK(nothing.mtu == 9000U);
+  CHECK_FALSE(nothing.link.mac.args.has_value());
+  CHECK(nothing.link.mtu == 9000U);
   CHECK(refused(with(R"("args":{"cni":{"mac":"zz"}})")).text.starts_with("args.cni.mac: "));
   CHECK(refused(with(R"("args":{"cni":{"sysctl":{"kernel.x":"1"}}})"))
             .text.starts_with("args.cni.sysctl.kernel.x: "));
@@ -203,15 +203,15 @@ TEST_CASE("The settings of a VF are read as sriov-cni reads them") {
   const auto conf = parse_net_conf(with(R"("VLAN":100,"vlanQoS":3,"vlanProto":"802.1AD","max_tx_rate":1000,)"
                                         R"("spoofchk":"off","trust":"on","link_state":"disable")"));
   REQUIRE(conf);
-  CHECK(conf->vf.text() ==
+  CHECK(conf->vf.settings.text() ==
         "vlan 100 qos 3 802.1ad, min_tx_rate 0 max_tx_rate 1000, spoofchk off, trust on, link_state disable");
   const auto none =
       parse_net_conf(with(R"("vlan":null,"spoofchk":"","trust":"","link_state":"","vlanProto":"")"));
   REQUIRE(none);
-  CHECK(none->vf.empty());
+  CHECK(none->vf.settings.empty());
   const auto cleared = parse_net_conf(with(R"("vlan":0)"));
   REQUIRE(cleared);
-  CHECK(cleared->vf.vlan == VfVlan{});
+  CHECK(cleared->vf.settings.vlan == VfVlan{});
 }
 
 TEST_CASE("VF settings that no driver accepts are refused by name before any change") {
@@ -248,16 +248,16 @@ TEST_CASE("A GUID comes from runtimeConfig, then from args.cni, then from the ne
       R"("guid":"00:00:00:00:00:00:00:01","args":{"cni":{"guid":"00:00:00:00:00:00:00:02"}})";
   const auto args = parse_net_conf(with(all));
   REQUIRE(args);
-  CHECK(args->guid == 2);
+  CHECK(args->vf.guid == 2);
   const auto runtime =
       parse_net_conf(with(all + R"(,"runtimeConfig":{"infinibandGUID":"0x0000000000000003"})"));
   REQUIRE(runtime);
-  CHECK(runtime->guid == 3);
+  CHECK(runtime->vf.guid == 3);
 }
 
 TEST_CASE("rdmaIsolation means what ib-sriov-cni means by it") {
-  CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma == RdmaPolicy::require);
-  CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma == RdmaPolicy::off);
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":true)"))->rdma.policy == RdmaPolicy::require);
+  CHECK(parse_net_conf(with(R"("rdmaIsolation":false)"))->rdma.policy == RdmaPolicy::off);
 }
 
 TEST_CASE("a partition key is accepted with and without 0x and the membership bit, and changes nothing") {
@@ -265,8 +265,8 @@ TEST_CASE("a partition key is accepted with and without 0x and the membership bi
   CAPTURE(word);
   const auto conf = parse_net_conf(with(R"("pkey":")" + word + "\""));
   REQUIRE(conf);
-  CHECK(conf->rdma == RdmaPolicy::automatic);
-  CHECK(conf->vf.empty());
+  CHECK(conf->rdma.policy == RdmaPolicy::automatic);
+  CHECK(conf->vf.settings.empty());
 }
 
 TEST_CASE("A key whose value asks for nothing is accepted") {
@@ -388,25 +388,25 @@ TEST_CASE("An ipam section without a type is no address management, which is a w
   const char* ipam =
       GENERATE(R"({"range":"10.0.0.0/8"})", R"({"type":"","range":"x"})", R"({"type":null,"a":1})");
   const NetConf conf = parsed(std::string(R"("ipam":)") + ipam);
-  CHECK(conf.ipam_type.empty());
+  CHECK(conf.entry.ipam_type.empty());
   REQUIRE(conf.warnings.size() == 1);
   CHECK_THAT(conf.warnings[0], Catch::StartsWith("ipam: it has no type"));
 }
 
 TEST_CASE("Explicit zero values of operators ask for nothing") {
-  CHECK(parsed(R"("ipam":{})").ipam_type.empty());
-  CHECK(parsed(R"("ipam":{"type":""})").ipam_type.empty());
+  CHECK(parsed(R"("ipam":{})").entry.ipam_type.empty());
+  CHECK(parsed(R"("ipam":{"type":""})").entry.ipam_type.empty());
   CHECK(parse_net_conf(with(GENERATE(R"("vlanTrunk":[])", R"("vlanTrunk":{})", R"("vlanTrunk":"")",
                                      R"("vlanTrunk":false)", R"("vlanTrunk":null)"))));
-  CHECK_FALSE(parsed(R"("mtu":0)").mtu.has_value());
+  CHECK_FALSE(parsed(R"("mtu":0)").link.mtu.has_value());
 }
 
 TEST_CASE("A missing list of valid attachments, null and an empty list differ") {
-  CHECK_FALSE(parsed("").valid_attachments.has_value());
-  CHECK_FALSE(parsed(R"("cni.dev/valid-attachments":null)").valid_attachments.has_value());
-  REQUIRE(parsed(R"("cni.dev/valid-attachments":[])").valid_attachments.has_value());
+  CHECK_FALSE(parsed("").entry.valid_attachments.has_value());
+  CHECK_FALSE(parsed(R"("cni.dev/valid-attachments":null)").entry.valid_attachments.has_value());
+  REQUIRE(parsed(R"("cni.dev/valid-attachments":[])").entry.valid_attachments.has_value());
   const auto list =
-      parsed(R"("cni.dev/valid-attachments":[{"containerID":"a","ifname":"net1"}])").valid_attachments;
+      parsed(R"("cni.dev/valid-attachments":[{"containerID":"a","ifname":"net1"}])").entry.valid_attachments;
   CHECK(*list == std::vector<AttachmentName>{{"a", "net1"}});
 }
 
@@ -421,17 +421,17 @@ TEST_CASE("The version is read from any configuration, and defaults to 0.1.0") {
   CHECK(version_of(R"({"name":"x"})") == "0.1.0");
   CHECK(version_of(R"({"cniVersion":5})") == "0.1.0");
   CHECK(version_of(R"({"cniVersion":""})") == "0.1.0");
-  CHECK(parse_net_conf(R"({"cniVersion":"","name":"x"})")->cni_version == "0.1.0");
-  CHECK(parse_net_conf(R"({"name":"x"})")->cni_version == "0.1.0");
+  CHECK(parse_net_conf(R"({"cniVersion":"","name":"x"})")->entry.cni_version == "0.1.0");
+  CHECK(parse_net_conf(R"({"name":"x"})")->entry.cni_version == "0.1.0");
   CHECK(version_of("junk") == "0.1.0");
 }
 
 TEST_CASE("A log level is read in any letter case, and one that is not known is a warning") {
-  CHECK(parsed(R"("logLevel":"DEBUG")").log_level == LogLevel::debug);
-  CHECK(parsed(R"("logLevel":"Verbose")").log_level == LogLevel::debug);
-  CHECK(parsed(R"("logLevel":"Panic")").log_level == LogLevel::error);
+  CHECK(parsed(R"("logLevel":"DEBUG")").log.level == LogLevel::debug);
+  CHECK(parsed(R"("logLevel":"Verbose")").log.level == LogLevel::debug);
+  CHECK(parsed(R"("logLevel":"Panic")").log.level == LogLevel::error);
   const NetConf conf = parsed(R"("logLevel":"loud")");
-  CHECK(conf.log_level == LogLevel::info);
+  CHECK(conf.log.level == LogLevel::info);
   REQUIRE(conf.warnings.size() == 1);
   CHECK_THAT(conf.warnings[0],
              Catch::StartsWith("logLevel: info is used, because it must be one of panic, "));
@@ -440,7 +440,7 @@ TEST_CASE("A log level is read in any letter case, and one that is not known is 
 TEST_CASE("A log file that is no absolute path is a warning, and the log goes to stderr") {
   const auto file = GENERATE(as<std::string>(), "relative", "./v", "var/log/v");
   const NetConf conf = parsed(R"("logFile":")" + file + "\"");
-  CHECK(conf.log_file.empty());
+  CHECK(conf.log.file.empty());
   REQUIRE(conf.warnings.size() == 1);
   CHECK_THAT(conf.warnings[0], Catch::StartsWith("logFile: "));
 }

@@ -154,7 +154,7 @@ TEST_CASE("A wrong key in args.cni is a warning under the name of a plugin that 
   for (const char* type : {"host-device", "sriov", "ib-sriov", "rdma"}) {
     const auto conf = conf_of(type);
     REQUIRE(conf);
-    CHECK_FALSE(conf->mtu.has_value());
+    CHECK_FALSE(conf->link.mtu.has_value());
     REQUIRE(conf->warnings.size() == 1);
     CHECK_THAT(conf->warnings[0], Catch::StartsWith("args.cni.mtu: ") && Contains(type));
   }

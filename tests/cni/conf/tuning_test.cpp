@@ -27,15 +27,15 @@ TEST_CASE("the tuning of a device is read, in ethtool's spelling, too") {
       R"("features":{"rx-gro":false},"rps":"numa","xps":"3,ffffffff","irqs":"f0")");
   REQUIRE(parsed);
   CHECK(parsed->warnings.empty());
-  CHECK(parsed->tuning == Tuning{.queues = 4,
-                                 .rings = {{"rx", 4096}, {"rxMini", 8}},
-                                 .coalesce = {{"rxUsecs", 8}, {"adaptiveRx", 1}, {"txUsecs", 0}},
-                                 .features = {{"rx-gro", false}},
-                                 .rps = "numa",
-                                 .xps = "3,ffffffff",
-                                 .irqs = "f0"});
+  CHECK(parsed->link.tuning == Tuning{.queues = 4,
+                                      .rings = {{"rx", 4096}, {"rxMini", 8}},
+                                      .coalesce = {{"rxUsecs", 8}, {"adaptiveRx", 1}, {"txUsecs", 0}},
+                                      .features = {{"rx-gro", false}},
+                                      .rps = "numa",
+                                      .xps = "3,ffffffff",
+                                      .irqs = "f0"});
   CHECK(parsed->interface_key == "settings of the interface");
-  CHECK(conf(R"("mtu":1500)")->tuning.empty());
+  CHECK(conf(R"("mtu":1500)")->link.tuning.empty());
 }
 
 TEST_CASE("a tuning that cannot be meant is refused by its key") {

@@ -22,7 +22,7 @@ struct Situation {
     request.container_id = "abc";
     request.ifname = "net1";
     request.netns = "/run/netns/x";
-    conf.network = "rail0";
+    conf.entry.network = "rail0";
     state.device.id = *DeviceId::parse("0000:03:02.1");
     state.device.driver = Driver("mlx5_core");
     state.device.netdevs = {{.name = "eth7"}};
@@ -93,7 +93,7 @@ TEST_CASE("Source routing uses the lowest free table from 100 on, or the configu
   s.conf.pod.source_routing = SourceRouting{};
   s.state.tables_in_use = {254, 255, 101, 100, 103};
   CHECK(s.plan().routing_table == 102U);
-  CHECK(make_record(s.request, s.conf, s.state, s.plan()).routing_table == 102U);
+  CHECK(make_record(s.request, s.conf.entry.network, s.state, s.plan()).routing_table == 102U);
   s.conf.pod.source_routing->table = 5000;
   CHECK(s.plan().routing_table == 5000U);
   s.conf.pod.source_routing->table = 103;
@@ -139,9 +139,9 @@ TEST_CASE("The pod's namespace must not be the host's, unless that is allowed") 
 
 TEST_CASE("Before 0.3.0 an attachment without an address is refused, and the error names 0.3.0") {
   Situation s;
-  s.conf.cni_version = GENERATE("0.1.0", "0.2.0");
-  CHECK_THAT(s.refusal().text, Contains(s.conf.cni_version) && Contains("0.3.1"));
-  s.conf.ipam_type = "host-local";
+  s.conf.entry.cni_version = GENERATE("0.1.0", "0.2.0");
+  CHECK_THAT(s.refusal().text, Contains(s.conf.entry.cni_version) && Contains("0.3.1"));
+  s.conf.entry.ipam_type = "host-local";
   s.plan();
 }
 
@@ -192,26 +192,26 @@ TEST_CASE("A function bound to vfio needs no netdev, takes no MTU, and gets its 
   s.state.rdma.clear();
   s.state.link.reset();
   CHECK_FALSE(s.plan().link.has_value());
-  s.conf.mtu = 1500;
+  s.conf.link.mtu = 1500;
   CHECK_THAT(s.refusal().text, Contains("vfio-pci"));
-  s.conf.mtu.reset();
-  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  s.conf.link.mtu.reset();
+  s.conf.link.mac.network = MacAddress::parse("02:00:00:00:00:05");
   s.state.no_vf = "it has none";
   CHECK_THAT(s.refusal().text, Contains("mac 02:00:00:00:00:05: only the PF can set that, and it has none"));
   s.state.vf = VfPlace{"pf0", 2, 1};
   s.state.vf_settings.mac = MacAddress{std::vector<uint8_t>(6)};
   const AttachPlan plan = s.plan();
   REQUIRE(plan.vf);
-  CHECK(plan.vf->change == VfSettings{.mac = s.conf.mac});
+  CHECK(plan.vf->change == VfSettings{.mac = s.conf.link.mac.network});
 }
 
 TEST_CASE("Settings that the VF already has are not sent to its PF") {
   Situation s;
   s.state.vf = VfPlace{"pf0", 2, 1};
   s.state.vf_settings = {.vlan = VfVlan{5, 0, 0x8100}, .trust = false, .link_state = VfLinkState::automatic};
-  s.conf.vf = {.vlan = VfVlan{5, 0, 0x8100}, .link_state = VfLinkState::automatic};
+  s.conf.vf.settings = {.vlan = VfVlan{5, 0, 0x8100}, .link_state = VfLinkState::automatic};
   CHECK_FALSE(s.plan().vf);
-  s.conf.vf.trust = true;
+  s.conf.vf.settings.trust = true;
   const AttachPlan plan = s.plan();
   REQUIRE(plan.vf);
   CHECK(plan.vf->change == VfSettings{.trust = true});
@@ -220,7 +220,7 @@ TEST_CASE("Settings that the VF already has are not sent to its PF") {
 
 TEST_CASE("vfioPciMode is refused for a device that is bound to another driver") {
   Situation s;
-  s.conf.vfio_wanted = true;
+  s.conf.vf.vfio_wanted = true;
   CHECK_THAT(s.refusal().text, Contains("vfioPciMode: 0000:03:02.1 is bound to mlx5_core, not to vfio-pci"));
   s.state.device.driver = Driver("vfio-pci");
   s.state.device.netdevs.clear();
@@ -233,7 +233,7 @@ TEST_CASE("vfioPciMode is refused for a device that is bound to another driver")
 TEST_CASE("An InfiniBand VF without a GUID is refused, because its port would stay down") {
   Situation s;
   s.state.link->mac.bytes.assign(20, 0);
-  s.conf.mac.reset();
+  s.conf.link.mac.network.reset();
   CHECK_THAT(s.refusal().text, Contains("has no valid GUID"));
   s.state.link->mac.bytes.back() = 1;
   CHECK(s.plan().link);
@@ -246,7 +246,7 @@ TEST_CASE("The GUID of a VF whose kernel does not report it is that in its IPoIB
   s.state.link->mac.bytes[19] = 0x77;
   s.state.link->min_mtu = 0;
   s.state.vf = VfPlace{"eth0", 2, 0};
-  s.conf.guid = 5;
+  s.conf.vf.guid = 5;
   const auto reported = GENERATE(std::optional<uint64_t>(), std::optional<uint64_t>(9));
   s.state.vf_settings = {.node_guid = reported, .port_guid = reported};
   const AttachPlan plan = s.plan();
@@ -257,7 +257,7 @@ TEST_CASE("The GUID of a VF whose kernel does not report it is that in its IPoIB
 
 TEST_CASE("A pod is attached only after ib-kubernetes has configured it") {
   Situation s;
-  s.conf.ib_kubernetes = true;
+  s.conf.vf.ib_kubernetes = true;
   const Error error = s.refusal();
   CHECK(error.code == Errc::busy);
   CHECK_THAT(error.text, Contains("ib-kubernetes has not configured this pod yet"));
@@ -266,9 +266,9 @@ TEST_CASE("A pod is attached only after ib-kubernetes has configured it") {
 TEST_CASE("rdmaIsolation is refused while RDMA devices are shared, and the error has the remedy") {
   Situation s;
   s.state.rdma_mode = RdmaNetnsMode::shared;
-  s.conf.rdma = RdmaPolicy::require;
+  s.conf.rdma.policy = RdmaPolicy::require;
   CHECK(s.plan().rdma.empty());
-  s.conf.rdma_isolation = true;
+  s.conf.rdma.isolation = true;
   CHECK_THAT(s.refusal().text, Contains("netns_mode=0"));
 }
 
@@ -279,7 +279,7 @@ TEST_CASE("A device that the host uses is refused, unless the network allows it"
   CHECK_THAT(s.refusal().text, Contains("0000:03:02.1 is not given to a pod") &&
                                    Contains("eth7 is a member of bond0 (a bond)") &&
                                    Contains("\"hostUse\": \"allow\""));
-  s.conf.host_use_allowed = true;
+  s.conf.safety.host_use_allowed = true;
   CHECK(s.plan().link->name == "eth7");
 }
 
@@ -297,21 +297,21 @@ TEST_CASE("The loopback interface and devices that cannot leave their namespace 
 
 TEST_CASE("An MTU that the device does not support is refused with its limits") {
   Situation s;
-  s.conf.mtu = 9217;
+  s.conf.link.mtu = 9217;
   CHECK_THAT(s.refusal().text, Contains("9216"));
-  s.conf.mtu = 68;
+  s.conf.link.mtu = 68;
   s.state.link->min_mtu = 256;
   CHECK_THAT(s.refusal().text, Contains("256"));
   s.state.link->min_mtu = 0;
   s.state.link->max_mtu = 0;  // the driver does not say
-  s.conf.mtu = 65535;
+  s.conf.link.mtu = 65535;
   CHECK(s.plan().mtu == 65535U);
 }
 
 TEST_CASE("What is set already is not set again") {
   Situation s;
-  s.conf.mtu = 1500;
-  s.conf.mac = s.state.link->mac;
+  s.conf.link.mtu = 1500;
+  s.conf.link.mac.network = s.state.link->mac;
   const AttachPlan plan = s.plan();
   CHECK_FALSE(plan.mtu.has_value());
   CHECK_FALSE(plan.mac.has_value());
@@ -319,11 +319,11 @@ TEST_CASE("What is set already is not set again") {
 
 TEST_CASE("The MAC of runtimeConfig precedes that of CNI_ARGS, and that the configuration's") {
   Situation s;
-  s.conf.mac = MacAddress::parse("02:00:00:00:00:0a");
+  s.conf.link.mac.network = MacAddress::parse("02:00:00:00:00:0a");
   CHECK(s.plan().mac->text() == "02:00:00:00:00:0a");
   s.request.args["MAC"] = "02:00:00:00:00:0b";
   CHECK(s.plan().mac->text() == "02:00:00:00:00:0b");
-  s.conf.runtime_mac = MacAddress::parse("02:00:00:00:00:0c");
+  s.conf.link.mac.runtime = MacAddress::parse("02:00:00:00:00:0c");
   CHECK(s.plan().mac->text() == "02:00:00:00:00:0c");
 }
 
@@ -339,7 +339,7 @@ TEST_CASE("An invalid MAC in CNI_ARGS is refused") {
 TEST_CASE("An InfiniBand interface does not take an Ethernet address") {
   Situation s;
   s.state.link->mac = *MacAddress::parse("00:00:10:49:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:3e:13:d1");
-  s.conf.mac = MacAddress::parse("02:00:00:00:00:0a");
+  s.conf.link.mac.network = MacAddress::parse("02:00:00:00:00:0a");
   CHECK_THAT(s.refusal().text, Contains("20 bytes"));
 }
 
@@ -359,16 +359,16 @@ TEST_CASE("In shared mode the RDMA device stays") {
 TEST_CASE("RDMA devices get the requested name in the pod, further ones with a number") {
   Situation s;
   CHECK(s.plan().rdma.front().in_pod == "mlx5_4");
-  s.conf.rdma_name = "rdma0";
+  s.conf.rdma.name = "rdma0";
   s.state.device.rdma = {{.name = "mlx5_4"}, {.name = "mlx5_5"}};
   s.state.rdma = {{4, "mlx5_4", 0}, {5, "mlx5_5", 0}};
-  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  const Record record = make_record(s.request, s.conf.entry.network, s.state, s.plan());
   CHECK(record.rdma == std::vector<MovedRdma>{{"mlx5_4", "rdma0", 4}, {"mlx5_5", "rdma0_1", 5}});
 }
 
 TEST_CASE("A requested RDMA name without an RDMA device, or in shared mode, is refused") {
   Situation s;
-  s.conf.rdma_name = "rdma0";
+  s.conf.rdma.name = "rdma0";
   SECTION("shared mode") {
     s.state.rdma_mode = RdmaNetnsMode::shared;
     CHECK_THAT(s.refusal().text, Contains("rdmaName") && Contains("netns_mode=0"));
@@ -383,7 +383,7 @@ TEST_CASE("A requested RDMA name without an RDMA device, or in shared mode, is r
 
 TEST_CASE("With rdma off the RDMA device stays") {
   Situation s;
-  s.conf.rdma = RdmaPolicy::off;
+  s.conf.rdma.policy = RdmaPolicy::off;
   CHECK(s.plan().rdma.empty());
 }
 
@@ -394,7 +394,7 @@ TEST_CASE("A device without RDMA is fine, unless RDMA is required") {
   s.state.device.mad_nodes.clear();
   s.state.rdma.clear();
   CHECK(s.plan().rdma.empty());
-  s.conf.rdma = RdmaPolicy::require;
+  s.conf.rdma.policy = RdmaPolicy::require;
   const Error error = s.refusal();
   CHECK(error.code == Errc::not_found);
   CHECK_THAT(error.text, Contains("rdma: require") && Contains("0000:03:02.1"));
@@ -421,7 +421,7 @@ TEST_CASE("The record alone is enough to undo the plan") {
   s.request.raw_args = "MAC=02:00:00:00:00:0b";
   s.request.raw_path = "/opt/cni/bin";
   s.request.args["MAC"] = "02:00:00:00:00:0b";
-  const Record record = make_record(s.request, s.conf, s.state, s.plan());
+  const Record record = make_record(s.request, s.conf.entry.network, s.state, s.plan());
   CHECK(record.attachment == AttachmentName{"abc", "net1"});
   CHECK(record.network == "rail0");
   CHECK(record.netns == "/run/netns/x");
@@ -448,7 +448,7 @@ TEST_CASE("Each refusal has the id that says its remedy") {
     s.state.link.reset();
   };
   CHECK(id_after([](Situation& s) { s.state.same_netns = true; }) == "VF-HOST-NETNS");
-  CHECK(id_after([](Situation& s) { s.conf.cni_version = "0.2.0"; }) == "VF-CNI-VERSION");
+  CHECK(id_after([](Situation& s) { s.conf.entry.cni_version = "0.2.0"; }) == "VF-CNI-VERSION");
   CHECK(id_after([](Situation& s) { s.state.occupant = Link{}; }) == "VF-INTERFACE-NAME-TAKEN");
   CHECK(id_after([](Situation& s) { s.state.device.netdevs.push_back({.name = "eth8"}); }) ==
         "VF-SEVERAL-INTERFACES");
@@ -457,21 +457,21 @@ TEST_CASE("Each refusal has the id that says its remedy") {
           without_parts(s);
           s.state.device.driver = Driver();
         }) == "VF-NO-DRIVER");
-  CHECK(id_after([](Situation& s) { s.conf.vfio_wanted = true; }) == "VF-NOT-VFIO");
+  CHECK(id_after([](Situation& s) { s.conf.vf.vfio_wanted = true; }) == "VF-NOT-VFIO");
   CHECK(id_after([](Situation& s) { s.state.host_use = "eth7 is a member of bond0"; }) ==
         "VF-HOST-USES-DEVICE");
-  CHECK(id_after([](Situation& s) { s.conf.mtu = 10'000; }) == "VF-MTU-OUT-OF-RANGE");
-  CHECK(id_after([](Situation& s) { s.conf.guid = 1; }) == "VF-NOT-INFINIBAND");
-  CHECK(id_after([](Situation& s) { s.conf.ib_kubernetes = true; }) == "VF-IB-KUBERNETES-PENDING");
+  CHECK(id_after([](Situation& s) { s.conf.link.mtu = 10'000; }) == "VF-MTU-OUT-OF-RANGE");
+  CHECK(id_after([](Situation& s) { s.conf.vf.guid = 1; }) == "VF-NOT-INFINIBAND");
+  CHECK(id_after([](Situation& s) { s.conf.vf.ib_kubernetes = true; }) == "VF-IB-KUBERNETES-PENDING");
   CHECK(id_after([](Situation& s) {
           s.state.rdma_mode = RdmaNetnsMode::shared;
-          s.conf.rdma_isolation = true;
+          s.conf.rdma.isolation = true;
         }) == "VF-RDMA-SHARED-MODE");
   CHECK(id_after([](Situation& s) {
           s.state.device.rdma.clear();
           s.state.device.verbs_nodes.clear();
           s.state.device.mad_nodes.clear();
-          s.conf.rdma = RdmaPolicy::require;
+          s.conf.rdma.policy = RdmaPolicy::require;
         }) == "VF-NO-RDMA-DEVICE");
   CHECK(id_after([](Situation& s) { s.state.rdma.clear(); }) == "VF-DEVICE-NOT-IN-HOST");
   CHECK(id_after([](Situation& s) { s.request.args["MAC"] = "none"; }) == "VF-MAC-INVALID");
@@ -504,34 +504,34 @@ std::string only_warning(const Situation& s) {
 
 TEST_CASE("rdmaIsolation is a warning for a device that is bound to vfio") {
   Situation s = for_user_space();
-  s.conf.rdma = RdmaPolicy::require;
-  s.conf.rdma_isolation = true;
+  s.conf.rdma.policy = RdmaPolicy::require;
+  s.conf.rdma.isolation = true;
   CHECK_THAT(only_warning(s),
              Contains("rdmaIsolation: means nothing for 0000:03:02.1") && Contains("vfio-pci"));
-  s.conf.rdma_name = "rdma0";
+  s.conf.rdma.name = "rdma0";
   CHECK_THAT(s.refusal().text, Contains("rdmaName: rdma0"));
-  s.conf.rdma_name.clear();
-  s.conf.rdma_isolation = false;
+  s.conf.rdma.name.clear();
+  s.conf.rdma.isolation = false;
   CHECK_THAT(s.refusal().text, Contains("rdma: require"));
 }
 
 TEST_CASE("What only a PF can set on its VF is a warning for a PF on vfio under type ib-sriov") {
   Situation s = for_user_space();
-  s.conf.type = "ib-sriov";
-  SECTION("link_state") { s.conf.vf.link_state = VfLinkState::enable; }
-  SECTION("a GUID") { s.conf.guid = 5; }
-  SECTION("a MAC") { s.conf.mac = MacAddress::parse("02:00:00:00:00:05"); }
+  s.conf.entry.type = "ib-sriov";
+  SECTION("link_state") { s.conf.vf.settings.link_state = VfLinkState::enable; }
+  SECTION("a GUID") { s.conf.vf.guid = 5; }
+  SECTION("a MAC") { s.conf.link.mac.network = MacAddress::parse("02:00:00:00:00:05"); }
   CHECK_THAT(only_warning(s), Contains("ignored, because 0000:03:02.1 is a PF bound to vfio-pci"));
-  s.conf.type = "vfrail";
+  s.conf.entry.type = "vfrail";
   CHECK_THAT(s.refusal().text, Contains("only the PF can set that"));
 }
 
 TEST_CASE("ib-kubernetes need not name a GUID for a PF on vfio under type ib-sriov") {
   Situation s = for_user_space();
-  s.conf.type = "ib-sriov";
-  s.conf.ib_kubernetes = true;
+  s.conf.entry.type = "ib-sriov";
+  s.conf.vf.ib_kubernetes = true;
   CHECK_THAT(s.refusal().text, Contains("ib-kubernetes has not configured this pod yet"));
-  s.conf.ib_kubernetes_done = true;
+  s.conf.vf.ib_kubernetes_done = true;
   CHECK_FALSE(s.plan().vf);
   s.state.vf = VfPlace{"pf0", 2, 1};
   CHECK_THAT(s.refusal().text, Contains("ib-kubernetes has not configured this pod yet"));
@@ -557,7 +557,7 @@ TEST_CASE("A MAC in CNI_ARGS is a warning where nobody can set it, that of the c
   CHECK_FALSE(s.plan().mac);
   if (s.state.vf) return;
   s.request.args.clear();
-  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  s.conf.link.mac.network = MacAddress::parse("02:00:00:00:00:05");
   CHECK(s.refusal().code == Errc::invalid);
 }
 
@@ -574,7 +574,7 @@ TEST_CASE("A MAC in CNI_ARGS is set where it can be: on Ethernet, or at the PF o
 
 TEST_CASE("The result of a device for user space has the address and MTU of its PF, as that of sriov-cni") {
   Situation s = for_user_space();
-  s.conf.type = GENERATE("sriov", "vfrail");
+  s.conf.entry.type = GENERATE("sriov", "vfrail");
   s.state.vf = VfPlace{"pf0", 2, 1};
   s.state.pf = Link{};
   s.state.pf->mac = *MacAddress::parse("02:00:00:00:00:01");
@@ -585,47 +585,47 @@ TEST_CASE("The result of a device for user space has the address and MTU of its 
   CHECK_FALSE(s.plan().reported_mac);
   s.state.vf_settings.mac = MacAddress::parse("02:00:00:00:00:06");
   CHECK(s.plan().reported_mac->text() == "02:00:00:00:00:06");
-  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  s.conf.link.mac.network = MacAddress::parse("02:00:00:00:00:05");
   CHECK(s.plan().reported_mac->text() == "02:00:00:00:00:05");
-  s.conf.mac.reset();
-  s.conf.type = "host-device";
+  s.conf.link.mac.network.reset();
+  s.conf.entry.type = "host-device";
   CHECK_FALSE(s.plan().reported_mac);
   CHECK(s.plan().reported_mtu == 0);
 }
 
 TEST_CASE("Under type sriov an MTU that the device cannot have is a warning, any other one is set") {
   Situation s;
-  s.conf.type = "sriov";
-  s.conf.mtu = 9000;
+  s.conf.entry.type = "sriov";
+  s.conf.link.mtu = 9000;
   CHECK(s.plan().mtu == 9000U);
   CHECK(s.plan().warnings.empty());
-  s.conf.mtu = 9217;
+  s.conf.link.mtu = 9217;
   SECTION("too large") {}
   SECTION("no interface") {
     s = for_user_space();
-    s.conf.type = "sriov";
-    s.conf.mtu = 1500;
+    s.conf.entry.type = "sriov";
+    s.conf.link.mtu = 1500;
   }
   CHECK_THAT(only_warning(s), Contains("mtu: ") && Contains("0000:03:02.1 cannot have it"));
   CHECK_FALSE(s.plan().mtu);
-  s.conf.type = "vfrail";
+  s.conf.entry.type = "vfrail";
   CHECK(s.refusal().code == Errc::invalid);
 }
 
 TEST_CASE("Under type host-device what only a VF has is a warning for another device") {
   Situation s;
-  s.conf.type = "host-device";
-  s.conf.vf.vlan = VfVlan{5, 0, kVlan8021q};
-  s.conf.vf.trust = true;
+  s.conf.entry.type = "host-device";
+  s.conf.vf.settings.vlan = VfVlan{5, 0, kVlan8021q};
+  s.conf.vf.settings.trust = true;
   s.state.no_vf = "0000:03:02.1 is no VF";
   CHECK_THAT(only_warning(s), Contains("vlan 5") && Contains("trust on") && Contains("is no VF"));
-  s.conf.mac = MacAddress::parse("02:00:00:00:00:05");
+  s.conf.link.mac.network = MacAddress::parse("02:00:00:00:00:05");
   CHECK_THAT(only_warning(s), Contains("vlan 5") && !Contains("mac"));
-  CHECK(s.plan().mac == s.conf.mac);
-  s.conf.guid = 5;
+  CHECK(s.plan().mac == s.conf.link.mac.network);
+  s.conf.vf.guid = 5;
   CHECK(s.refusal().code == Errc::invalid);
-  s.conf.guid.reset();
-  s.conf.type = "sriov";
+  s.conf.vf.guid.reset();
+  s.conf.entry.type = "sriov";
   CHECK_THAT(s.refusal().text, Contains("only the PF can set that"));
 }
 

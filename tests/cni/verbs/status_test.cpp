@@ -22,11 +22,11 @@ Result<StatusAnswer> status_of(TwoVfs& node, const std::string& keys) {
 }  // namespace
 
 TEST_CASE("missing isolation, in shared mode or without RDMA, is reported if it is required") {
-  NetConf demands;
-  SECTION("by rdmaIsolation") { demands.rdma_isolation = true; }
-  SECTION("by rdmaName") { demands.rdma_name = "rdma0"; }
+  RdmaConf demands;
+  SECTION("by rdmaIsolation") { demands.isolation = true; }
+  SECTION("by rdmaName") { demands.name = "rdma0"; }
   CHECK_FALSE(missing_isolation(demands, RdmaNetnsMode::exclusive));
-  CHECK_FALSE(missing_isolation(NetConf{}, RdmaNetnsMode::shared));
+  CHECK_FALSE(missing_isolation(RdmaConf{}, RdmaNetnsMode::shared));
   CHECK_THAT(missing_isolation(demands, RdmaNetnsMode::shared).value_or(""),
              Contains(isolation_key(demands)) && Contains("shared") && Contains("netns_mode=0"));
   CHECK_THAT(missing_isolation(demands, std::nullopt).value_or(""), Contains("not loaded"));
