@@ -36,7 +36,8 @@ Result<NetConf> network_of_refused(const Configuration& config, Error refusal) {
 Result<NetConf> served_conf(const Configuration& config) {
   NetConf out = TRY(config.conf());
   if (version_supported(out.entry.cni_version)) return out;
-  return Error{Errc::invalid, 0, "cniVersion " + out.entry.cni_version + " is not supported", ErrorId::cni_version};
+  return Error{Errc::invalid, 0, "cniVersion " + out.entry.cni_version + " is not supported",
+               ErrorId::cni_version};
 }
 
 // The request that DEL of this attachment would have been, from its record.
@@ -162,7 +163,8 @@ Result<std::optional<std::string>> device_key(const DeviceSelector& selector, co
 
 // DEL of an attachment without a record (never made, already released, or the state folder was lost): the
 // address is released; a device in the pod under that name is the one the runtime means, and is returned.
-Result<> detach_unrecorded(const Request& request, const DeviceSelector& selector, const std::string& ipam_type, World& world) {
+Result<> detach_unrecorded(const Request& request, const DeviceSelector& selector,
+                           const std::string& ipam_type, World& world) {
   const auto key = TRY(device_key(selector, world));
   if (!key) return {};
   // An ADD that was killed before its record was complete leaves files: that of its lock, which is removed
@@ -272,8 +274,9 @@ Result<> release(const Holdings& held, World& world) {
   };
   const bool address_first = releases_through_interface(held.network.entry.ipam_type);
   if (address_first) note(release_address(held, world));
-  note(held.record ? detach(*held.record, held.request.netns, held.allocation, world)
-                   : detach_unrecorded(held.request, held.network.device, held.network.entry.ipam_type, world));
+  note(held.record
+           ? detach(*held.record, held.request.netns, held.allocation, world)
+           : detach_unrecorded(held.request, held.network.device, held.network.entry.ipam_type, world));
   // Any other address that is still live in the pod must not be assigned again. The record stays, for the DEL
   // that can detach the device; without one nothing would ever release it.
   const bool still_live = held.record && failure;
