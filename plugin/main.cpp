@@ -2,10 +2,10 @@
 // 0 done, 1 failed, 2 wrong usage or configuration.
 #include "common/node/sys_root.h"
 #include "common/text.h"
-#include "plugin/argument_words.h"
-#include "plugin/commands.h"
-#include "plugin/kubelet/pod_resources.h"
-#include "plugin/serve.h"
+#include "plugin/admin/argument_words.h"
+#include "plugin/admin/commands.h"
+#include "plugin/service/kubelet/pod_resources.h"
+#include "plugin/service/serve.h"
 
 #include <cstdio>
 #include <exception>

@@ -1,6 +1,6 @@
 // Whether, and why, the host itself needs a network device: the one rule by which the device plugin does not
 // advertise it and vfrail-cni does not give it to a pod. Pure: it decides from facts that somebody else has
-// read (plugin/inventory/host_use from files, cni/node/host_use by netlink), and never reads.
+// read (plugin/device/inventory/host_use from files, cni/node/host_use by netlink), and never reads.
 #pragma once
 
 #include <cstdint>

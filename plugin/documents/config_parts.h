@@ -1,5 +1,5 @@
-// The configurations in the documents of a file, found by the kind of each object. plugin/config interprets
-// them. Pure.
+// The configurations in the documents of a file, found by the kind of each object. plugin/device/config
+// interprets them. Pure.
 #pragma once
 
 #include "common/errors/error_id.h"

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "common/result.h"
-#include "plugin/match/devices_in_use.h"
-#include "plugin/match/published_pool.h"
-#include "plugin/status/status.h"
+#include "plugin/device/match/devices_in_use.h"
+#include "plugin/device/match/published_pool.h"
+#include "plugin/observe/status/status.h"
 
 #include <chrono>
 #include <functional>

@@ -1,9 +1,9 @@
 // What `vfrail serve` costs on a node of N made-up VFs: time to the registered list, a scan, a change,
 // Allocate, and memory and CPU at rest. Prints one line for each N. Argument: the program, then the numbers
 // of VFs.
-#include "plugin/advertise/keep_in_use.h"
-#include "plugin/config/formats/parse_config.h"
-#include "plugin/inventory/inventory.h"
+#include "plugin/device/advertise/keep_in_use.h"
+#include "plugin/device/config/formats/parse_config.h"
+#include "plugin/device/inventory/inventory.h"
 #include "tests/bench/node_tree.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/kubelet/test_kubelet.h"

@@ -4,9 +4,9 @@
 #include "cni/conf/link_settings.h"
 #include "cni/in_pod/pod_report.h"
 #include "common/errors/error_id.h"
-#include "plugin/config/selector_table.h"
-#include "plugin/doctor/doctor.h"
-#include "plugin/doctor/explain_id.h"
+#include "plugin/admin/doctor/doctor.h"
+#include "plugin/admin/doctor/explain_id.h"
+#include "plugin/device/config/selector_table.h"
 #include "tests/documents/page.h"
 #include "tests/support/places.h"
 #include "tests/support/shell.h"
@@ -115,14 +115,14 @@ TEST_CASE("every metric is in the document, and no other") {
   static const std::regex quoted("\"((?:vfrail|process)_[a-z_]+)");
   static const std::regex documented("`((?:vfrail|process)_[a-z_]+)`");
   std::set<std::string> made;
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("plugin/metrics"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("plugin/observe/metrics"))) {
     if (entry.path().extension() != ".cpp") continue;
-    const std::string text = source_text("plugin/metrics/" + entry.path().filename().string());
+    const std::string text = source_text("plugin/observe/metrics/" + entry.path().filename().string());
     for (auto at = std::sregex_iterator(text.begin(), text.end(), quoted); at != std::sregex_iterator(); ++at)
       made.insert((*at)[1]);
   }
   std::set<std::string> shown;
-  const std::string text = page("plugin/metrics/README.md").text();
+  const std::string text = page("plugin/observe/metrics/README.md").text();
   for (auto at = std::sregex_iterator(text.begin(), text.end(), documented); at != std::sregex_iterator();
        ++at)
     shown.insert((*at)[1]);

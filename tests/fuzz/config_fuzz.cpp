@@ -1,8 +1,8 @@
 // Target: the device plugin's configuration file, in each of the formats that it takes. A ConfigMap is
 // written by more people than may log in on the node.
 #include "common/text.h"
-#include "plugin/config/formats/parse_config.h"
-#include "plugin/config/names.h"
+#include "plugin/device/config/formats/parse_config.h"
+#include "plugin/device/config/names.h"
 #include "tests/fuzz/checks.h"
 
 #include <algorithm>

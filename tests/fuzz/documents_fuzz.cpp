@@ -1,6 +1,6 @@
 // Target: a configuration file that is YAML: what a ConfigMap, or an administrator with stdin, gives the
 // parser of YAML, and the objects of Kubernetes in it. Networks are read and rendered, too.
-#include "plugin/config/formats/parse_config.h"
+#include "plugin/device/config/formats/parse_config.h"
 #include "plugin/documents/network.h"
 #include "plugin/documents/yaml.h"
 #include "tests/fuzz/checks.h"

@@ -1,6 +1,6 @@
 // Target: the kernel's notifications. The first byte of an input chooses the event source, the rest is a
 // datagram. Names in it were given by others, and the device plugin reads them for as long as it lives.
-#include "plugin/events/kernel_message.h"
+#include "plugin/observe/events/kernel_message.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;

@@ -1,10 +1,10 @@
 // Target: what kubelet answers about the devices of pods. Names in it are those of anybody who may create a
 // pod, and devices those of every plugin of the node.
 #include "common/text.h"
-#include "plugin/advertise/keep_in_use.h"
-#include "plugin/advertise/orphans.h"
-#include "plugin/kubelet/pod_devices.h"
-#include "plugin/metrics/metrics_text.h"
+#include "plugin/device/advertise/keep_in_use.h"
+#include "plugin/device/advertise/orphans.h"
+#include "plugin/observe/metrics/metrics_text.h"
+#include "plugin/service/kubelet/pod_devices.h"
 #include "tests/fuzz/checks.h"
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 // each, as fake_sys_root.h has it.
 #include "cni/node/device.h"
 #include "common/text.h"
-#include "plugin/config/formats/parse_config.h"
-#include "plugin/inventory/host_network.h"
-#include "plugin/inventory/inventory.h"
-#include "plugin/match/pools.h"
-#include "plugin/report/report.h"
+#include "plugin/admin/report/report.h"
+#include "plugin/device/config/formats/parse_config.h"
+#include "plugin/device/inventory/host_network.h"
+#include "plugin/device/inventory/inventory.h"
+#include "plugin/device/match/pools.h"
 #include "tests/fuzz/checks.h"
 #include "tests/fuzz/fake_sys_root.h"
 

@@ -4,10 +4,10 @@
 #include "common/ip_address.h"
 #include "common/pkey.h"
 #include "common/text.h"
-#include "plugin/config/config.h"
-#include "plugin/config/device_range.h"
-#include "plugin/config/names.h"
-#include "plugin/metrics/listen_address.h"
+#include "plugin/device/config/config.h"
+#include "plugin/device/config/device_range.h"
+#include "plugin/device/config/names.h"
+#include "plugin/observe/metrics/listen_address.h"
 #include "tests/fuzz/checks.h"
 
 using namespace vfrail;

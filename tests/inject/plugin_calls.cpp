@@ -1,8 +1,8 @@
 // Allocate and the scrape of the metrics: one call each, on the traced thread.
 #include "common/netlink/netlink_kernel.h"
-#include "plugin/allocate/prepare.h"
-#include "plugin/metrics/device_counters.h"
-#include "plugin/metrics/metrics.h"
+#include "plugin/device/allocate/prepare.h"
+#include "plugin/observe/metrics/device_counters.h"
+#include "plugin/observe/metrics/metrics.h"
 #include "tests/inject/plugin_faults.h"
 #include "tests/service/support.h"
 

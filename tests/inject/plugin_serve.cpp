@@ -1,9 +1,9 @@
 // The daemon with a kubelet: the main thread, which is traced, is the daemon's owner thread; another one
 // makes the trials.
-#include "plugin/allocate/cdi_folder.h"
-#include "plugin/daemon.h"
-#include "plugin/inventory/inventory.h"
-#include "plugin/kubelet/kubelet_publisher.h"
+#include "plugin/device/allocate/cdi_folder.h"
+#include "plugin/device/inventory/inventory.h"
+#include "plugin/service/daemon.h"
+#include "plugin/service/kubelet/kubelet_publisher.h"
 #include "tests/inject/plugin_faults.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"

@@ -1,7 +1,7 @@
 #include "tests/kubelet/pod_resources_server.h"
 
 #include "common/files.h"
-#include "plugin/kubelet/pod_resources.h"
+#include "plugin/service/kubelet/pod_resources.h"
 #include "proto/podresources_v1.grpc.pb.h"
 
 #include <chrono>

@@ -2,8 +2,8 @@
 // the kubelet's folder, from what the test says, and fails in the ways that a kubelet does.
 #pragma once
 
-#include "plugin/kubelet/grpc_library.h"
-#include "plugin/match/devices_in_use.h"
+#include "plugin/device/match/devices_in_use.h"
+#include "plugin/service/kubelet/grpc_library.h"
 
 #include <memory>
 #include <string>

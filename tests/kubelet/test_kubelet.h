@@ -6,8 +6,8 @@
 #pragma once
 
 #include "common/json.h"
-#include "plugin/kubelet/grpc_library.h"
-#include "plugin/kubelet/kubelet.h"
+#include "plugin/service/kubelet/grpc_library.h"
+#include "plugin/service/kubelet/kubelet.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/kubelet/pod_resources_server.h"
 

@@ -1,8 +1,8 @@
 #include "tests/manifests/documents.h"
 
-#include "plugin/advise/example.h"
-#include "plugin/advise/jobs.h"
-#include "plugin/config/formats/parse_config.h"
+#include "plugin/admin/advise/example.h"
+#include "plugin/admin/advise/jobs.h"
+#include "plugin/device/config/formats/parse_config.h"
 #include "tests/support/places.h"
 
 #include <algorithm>

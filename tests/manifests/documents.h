@@ -2,7 +2,7 @@
 // configurations, as the tests read them. Reads only; checks nothing.
 #pragma once
 
-#include "plugin/config/config.h"
+#include "plugin/device/config/config.h"
 
 #include <initializer_list>
 #include <map>

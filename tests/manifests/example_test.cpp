@@ -1,9 +1,9 @@
 // `vfrail example` and the examples written by hand: the same objects, with the same parts of pods. That what
 // is generated fits together is what manifests_test.cpp checks of all documents.
-#include "plugin/advise/example.h"
+#include "plugin/admin/advise/example.h"
 
-#include "plugin/advise/jobs.h"
-#include "plugin/config/formats/parse_config.h"
+#include "plugin/admin/advise/jobs.h"
+#include "plugin/device/config/formats/parse_config.h"
 #include "tests/manifests/documents.h"
 #include "tests/support/places.h"
 #include "tests/support/shell.h"

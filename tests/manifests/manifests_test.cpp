@@ -2,7 +2,7 @@
 // that exist, and vfrail's own parsers accept what is embedded in the YAML.
 #include "cni/conf/net_conf.h"
 #include "common/json.h"
-#include "plugin/config/formats/parse_config.h"
+#include "plugin/device/config/formats/parse_config.h"
 #include "tests/manifests/documents.h"
 
 #include <algorithm>

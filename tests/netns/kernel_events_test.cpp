@@ -1,6 +1,6 @@
 // KernelEvents with the kernel's own messages, in a pod's network namespace: which of the host's events
 // arrive there, and what that requires.
-#include "plugin/events/kernel_events.h"
+#include "plugin/observe/events/kernel_events.h"
 
 #include "common/kernel/netns.h"
 

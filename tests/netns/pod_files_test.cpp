@@ -2,7 +2,7 @@
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
 #include "common/container/pod_folder.h"
-#include "plugin/allocate/cdi_folder.h"
+#include "plugin/device/allocate/cdi_folder.h"
 #include "tests/netns/node.h"
 
 #include <algorithm>

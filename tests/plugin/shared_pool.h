@@ -1,7 +1,7 @@
 // The pool of a shared RoCE device.
 #pragma once
 
-#include "plugin/match/pools.h"
+#include "plugin/device/match/pools.h"
 
 namespace vfrail::test {
 using namespace plugin;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/node/sys_root.h"
-#include "plugin/inventory/inventory.h"
+#include "plugin/device/inventory/inventory.h"
 #include "tests/support/temp_dir.h"
 
 #include <string>

@@ -1,5 +1,5 @@
-// plugin/kubelet/allocate_response.h: edits as kubelet's answer has them.
-#include "plugin/kubelet/allocate_response.h"
+// plugin/service/kubelet/allocate_response.h: edits as kubelet's answer has them.
+#include "plugin/service/kubelet/allocate_response.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 #include "common/container/allocated_nodes.h"
 #include "common/container/allocated_unit.h"
-#include "plugin/allocate/prepare.h"
+#include "plugin/device/allocate/prepare.h"
 #include "tests/service/support.h"
 
 #include <algorithm>

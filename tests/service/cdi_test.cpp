@@ -1,8 +1,8 @@
 // CDI from the request to the answer and the files: prepare(), and the service over a real socket.
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
-#include "plugin/allocate/prepare.h"
-#include "plugin/kubelet/endpoint.h"
+#include "plugin/device/allocate/prepare.h"
+#include "plugin/service/kubelet/endpoint.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"

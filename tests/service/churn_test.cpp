@@ -1,6 +1,6 @@
 // 16 clients call everything at once while the inventory changes under them. For the sanitizers, mostly.
-#include "plugin/kubelet/endpoint.h"
-#include "plugin/kubelet/service.h"
+#include "plugin/service/kubelet/endpoint.h"
+#include "plugin/service/kubelet/service.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"

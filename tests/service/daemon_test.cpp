@@ -1,9 +1,9 @@
-#include "plugin/daemon.h"
+#include "plugin/service/daemon.h"
 
 #include "common/node/attachments.h"
 #include "common/unique_fd.h"
-#include "plugin/events/event_throttle.h"
-#include "plugin/kubelet/kubelet_publisher.h"
+#include "plugin/observe/events/event_throttle.h"
+#include "plugin/service/kubelet/kubelet_publisher.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"

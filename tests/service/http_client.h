@@ -1,7 +1,7 @@
 // One HTTP request over a real socket, for tests; written by hand so that it can also be wrong.
 #pragma once
 
-#include "plugin/metrics/listen_address.h"
+#include "plugin/observe/metrics/listen_address.h"
 
 #include <string>
 

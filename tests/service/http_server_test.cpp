@@ -1,4 +1,4 @@
-#include "plugin/metrics/http_server.h"
+#include "plugin/service/monitoring/http_server.h"
 
 #include "common/unique_fd.h"
 #include "tests/service/http_client.h"

@@ -1,6 +1,6 @@
-#include "plugin/kubelet/kubelet.h"
+#include "plugin/service/kubelet/kubelet.h"
 
-#include "plugin/config/config.h"
+#include "plugin/device/config/config.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
 

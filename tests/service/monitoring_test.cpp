@@ -1,7 +1,7 @@
 // /metrics, /healthz and /readyz of a daemon, asked over a real socket, with the test kubelet at its side.
-#include "plugin/daemon.h"
-#include "plugin/kubelet/kubelet_publisher.h"
-#include "plugin/metrics/monitoring_server.h"
+#include "plugin/service/daemon.h"
+#include "plugin/service/kubelet/kubelet_publisher.h"
+#include "plugin/service/monitoring/monitoring_server.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/http_client.h"
 #include "tests/service/support.h"

@@ -1,6 +1,6 @@
-#include "plugin/kubelet/pod_resources.h"
+#include "plugin/service/kubelet/pod_resources.h"
 
-#include "plugin/kubelet/pod_devices.h"
+#include "plugin/service/kubelet/pod_devices.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"

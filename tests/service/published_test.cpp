@@ -1,4 +1,4 @@
-#include "plugin/kubelet/published.h"
+#include "plugin/service/kubelet/published.h"
 
 #include "tests/service/support.h"
 

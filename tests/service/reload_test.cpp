@@ -1,5 +1,5 @@
 // `vfrail serve` and a configuration that changes under it, as a ConfigMap does.
-#include "plugin/kubelet/resources.h"
+#include "plugin/service/kubelet/resources.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/program.h"
 #include "tests/service/support.h"

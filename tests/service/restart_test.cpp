@@ -1,10 +1,10 @@
 // A thousand restarts of either side, at random: of the plugin, in this process and the program itself,
 // killed, and of kubelet; with devices in pods. After each of them kubelet's list and the files of pods are
 // what they were.
-#include "plugin/config/formats/source.h"
-#include "plugin/daemon.h"
-#include "plugin/inventory/inventory.h"
-#include "plugin/kubelet/kubelet_publisher.h"
+#include "plugin/device/config/formats/source.h"
+#include "plugin/device/inventory/inventory.h"
+#include "plugin/service/daemon.h"
+#include "plugin/service/kubelet/kubelet_publisher.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/program.h"
 #include "tests/service/support.h"

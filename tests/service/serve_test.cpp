@@ -1,6 +1,6 @@
 // `vfrail serve` as kubelet's node runs it: the real program on a fake node.
 #include "common/unique_fd.h"
-#include "plugin/metrics/listen_address.h"
+#include "plugin/observe/metrics/listen_address.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/http_client.h"
 #include "tests/service/program.h"

@@ -1,6 +1,6 @@
-#include "plugin/kubelet/service.h"
+#include "plugin/service/kubelet/service.h"
 
-#include "plugin/kubelet/endpoint.h"
+#include "plugin/service/kubelet/endpoint.h"
 #include "tests/kubelet/plugin_client.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"

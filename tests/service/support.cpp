@@ -1,6 +1,6 @@
 #include "tests/service/support.h"
 
-#include "plugin/kubelet/grpc_library.h"
+#include "plugin/service/kubelet/grpc_library.h"
 #include "tests/support/deadline.h"
 #include "tests/support/places.h"
 

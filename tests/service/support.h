@@ -1,9 +1,9 @@
 // What the service tests share: pools by hand, a node's folders, waiting without fixed sleeps.
 #pragma once
 
-#include "plugin/allocate/prepare.h"
-#include "plugin/config/formats/source.h"
-#include "plugin/match/pools.h"
+#include "plugin/device/allocate/prepare.h"
+#include "plugin/device/config/formats/source.h"
+#include "plugin/device/match/pools.h"
 #include "tests/support/temp_dir.h"
 
 #include <chrono>

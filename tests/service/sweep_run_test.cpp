@@ -1,4 +1,4 @@
-#include "plugin/sweep_run.h"
+#include "plugin/service/sweep_run.h"
 
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"

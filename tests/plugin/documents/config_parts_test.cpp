@@ -1,7 +1,7 @@
 // Configurations as the objects of Kubernetes carry them, through parse_config(): what is taken, and where a
 // message says that it is.
 #include "common/text.h"
-#include "plugin/config/formats/parse_config.h"
+#include "plugin/device/config/formats/parse_config.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,32 @@
+// What another device plugin selects on a node with its configuration, compared with what vfrail selects with
+// the same file, which it reads unchanged. Pure.
+#pragma once
+
+#include "common/result.h"
+#include "plugin/admin/advise/peers.h"
+#include "plugin/documents/documents.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+// What `--from` names.
+struct ComparedPlugin {
+  const char* name;  // "rdma-shared"
+  Peer peer;
+  const char* key;  // of its configuration: "configList"
+};
+const std::vector<ComparedPlugin>& compared_plugins();
+
+struct CompareRequest {
+  std::string from;
+  std::string file;             // for messages
+  std::string resource_prefix;  // of resources without one
+};
+
+// Lines for people: for each resource what each of the two selects, and why vfrail leaves a device out.
+Result<std::string> compare(const CompareRequest& request, const std::vector<Document>& documents,
+                            const PeerNode& node);
+
+}  // namespace vfrail::plugin

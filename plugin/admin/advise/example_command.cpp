@@ -1,0 +1,15 @@
+#include "plugin/admin/advise/example_command.h"
+
+#include "plugin/admin/console/exit.h"
+#include "plugin/device/config/formats/file.h"
+
+namespace vfrail::plugin {
+
+int example(const ExampleOptions& options) {
+  const auto config = load_config({.file = options.config_file, .default_prefix = options.resource_prefix});
+  if (!config) return fail(kWrongConfig, config.error());
+  const auto text = make_example(*config, options.request);
+  return text ? answer(*text) : fail(kWrongConfig, text.error());
+}
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,19 @@
+// `vfrail example`: reads the configuration, and prints a pod or job that works with it (example.h).
+#pragma once
+
+#include "plugin/admin/advise/example.h"
+
+#include <string>
+
+namespace vfrail::plugin {
+
+struct ExampleOptions {
+  std::string config_file = {};
+  std::string resource_prefix = kPeersPrefix;
+  ExampleRequest request;
+};
+
+// Exit code: 0 done, 1 stdout is closed, 2 the configuration or the request is wrong.
+int example(const ExampleOptions& options);
+
+}  // namespace vfrail::plugin

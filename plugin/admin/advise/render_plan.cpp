@@ -1,0 +1,183 @@
+#include "plugin/admin/advise/render_plan.h"
+
+#include "common/escape.h"
+#include "common/text.h"
+#include "plugin/admin/advise/ways.h"
+#include "plugin/admin/console/table.h"
+#include "plugin/admin/console/terminal.h"
+#include "plugin/admin/report/node_report.h"
+#include "plugin/device/match/selection_trace.h"
+#include "plugin/device/prefer/distance.h"
+#include "plugin/documents/yaml_text.h"
+
+#include <algorithm>
+#include <map>
+
+namespace vfrail::plugin {
+
+namespace {
+
+// Lines of a text, escaped and no wider than the terminal; what continues a line is indented by `indent`.
+class PlanText {
+ public:
+  explicit PlanText(size_t width) : width_(width) {}
+
+  void title(const std::string& text) { out_ += (out_.empty() ? "" : "\n") + text + "\n"; }
+  void line(const std::string& text, size_t indent = 2) {
+    out_ += std::string(indent, ' ') +
+            wrapped(escaped(text), width_ > indent + 2 ? width_ - indent : 0, indent + 2) + "\n";
+  }
+  void verbatim(const std::string& text) { out_ += text; }
+  std::string text() const { return out_; }
+
+ private:
+  size_t width_;
+  std::string out_;
+};
+
+std::string plan_state_of(const DeviceFacts& function) {
+  std::vector<std::string> states;
+  for (const RdmaFacts& rdma : function.rdma) {
+    for (const RdmaPort& port : rdma.ports)
+      states.push_back(port.state +
+                       (port.state == "ACTIVE" || port.physical.empty() ? "" : " " + port.physical));
+  }
+  if (!states.empty()) return joined(states, ", ");
+  if (function.netdevs.empty()) return "no interface here";
+  return function.netdevs[0].carrier ? "carrier" : "no carrier";
+}
+
+std::string vfs_of(const DeviceFacts& function) {
+  if (function.total_vfs == 0) return "no SR-IOV";
+  return std::to_string(function.num_vfs) + " of " + std::to_string(function.total_vfs) + " VFs";
+}
+
+std::string model_of(const PlanFacts& facts, const DeviceFacts& function) {
+  const auto at = facts.hardware.find(function.id.text());
+  const std::string name = at == facts.hardware.end() ? "" : at->second.device_name;
+  return function.vendor + ":" + function.device + (name.empty() ? "" : " " + name);
+}
+
+// "0000:18:00.0 (eno1): the host's: bond0, ..." for the Ethernet that carries the node.
+std::string role_of(const DeviceFacts& function) {
+  for (const HostUseFact& fact : function.host_use) {
+    if (fact.kind == HostUseFact::Kind::default_route) return "carries the node";
+  }
+  return function.host_use.empty() ? "" : "used by the host";
+}
+
+void render_node(const Plan& plan, PlanText& out) {
+  const Inventory& inventory = plan.facts.inventory;
+  std::map<std::string, std::vector<Row>> models;
+  for (const DeviceFacts& function : inventory.functions) {
+    if (function.kind != FunctionKind::network || function.is_vf()) continue;
+    const std::string speed = speed_of(plan.facts, function);
+    const auto near = nearest_gpu(function, inventory.gpus);
+    models[model_of(plan.facts, function)].push_back(
+        {"    " + escaped(shown_device(function)), escaped(plan_state_of(function)),
+         speed.empty() ? "speed not known" : speed, vfs_of(function),
+         near ? "GPU " + std::string(word(*near)) : "-", role_of(function)});
+  }
+  out.title("This node");
+  for (const auto& [model, rows] : models) {
+    out.line(model);
+    out.verbatim(align(rows));
+  }
+  const char* mode = "not known: needs RDMA to be loaded";
+  if (inventory.rdma_netns_mode)
+    mode = *inventory.rdma_netns_mode == RdmaNetnsMode::exclusive ? "exclusive" : "shared";
+  out.line(std::string("RDMA namespace mode: ") + mode + "; " + counted(inventory.gpus.size(), "GPU"));
+}
+
+// What several ways take is said once.
+void render_steps(const FabricPlan& fabric, PlanText& out) {
+  std::vector<const Step*> steps;
+  std::map<std::string, std::vector<std::string>> ways_of;
+  for (const Way& way : fabric.ways) {
+    for (const Step& step : way.takes) {
+      auto& ways = ways_of[step.text];
+      if (ways.empty()) steps.push_back(&step);
+      ways.emplace_back(title_of(way.kind));
+    }
+  }
+  for (const Step* step : steps) {
+    const auto& ways = ways_of[step->text];
+    out.line(joined(ways) + (step->optional ? " (optional): " : ": ") + step->text);
+    if (!step->command.empty()) out.line("  " + step->command, 4);
+  }
+}
+
+void render_fabric(const FabricPlan& fabric, PlanText& out) {
+  out.title(std::string("Ways for ") + name_of(fabric.fabric));
+  std::vector<Row> rows = {
+      {"  WAY", "RESOURCE", "PODS AT ONCE", "ISOLATION", "OWN ADDRESS", "GPUDIRECT", "TAKES"}};
+  for (const Way& way : fabric.ways) {
+    const auto needed =
+        std::count_if(way.takes.begin(), way.takes.end(), [](const Step& step) { return !step.optional; });
+    rows.push_back({std::string(way.kind == fabric.recommended ? "* " : "  ") + title_of(way.kind),
+                    way.resource, way.pods, way.isolation, way.address, way.gpu_direct,
+                    needed == 0 ? "nothing" : counted(static_cast<size_t>(needed), "step")});
+  }
+  out.verbatim(align(rows));
+  render_steps(fabric, out);
+  out.line(std::string("Recommended: ") + title_of(fabric.recommended) + ". Why: " + fabric.why + ".");
+  if (fabric.recommended == WayKind::shared)
+    out.line("rdmaHcaMax is how many pods may share; " + std::to_string(kPodsOfNode) +
+             " is kubelet's default of pods on a node.");
+  if (!fabric.later.empty()) out.line("Later: " + fabric.later + ".");
+  out.line(
+      "Speed: every way uses the card's own path, so a pod that is alone is as fast in each. Pods that "
+      "share a device or a port divide it: shared devices without any order, VFs by the card's scheduler.");
+}
+
+void render_configured(const Plan& plan, PlanText& out) {
+  if (!plan.facts.config) return;
+  out.title("Your configuration (" + escaped(plan.facts.config_file) + ")");
+  for (const ConfiguredResource& one : plan.configured) {
+    out.line(one.resource + ": " + counted(one.devices.size(), "device") + ", " +
+             std::to_string(one.healthy_units) + " of " + counted(one.units, "unit") + " healthy" +
+             (one.devices.empty() ? "" : ": " + first_few(one.devices)));
+    for (const std::string& difference : one.differences) out.line("compared: " + difference, 4);
+    if (one.differences.empty()) out.line("as recommended", 4);
+  }
+}
+
+void render_lists(const Plan& plan, PlanText& out) {
+  if (!plan.not_offered.empty()) out.title("Not advertised, and why");
+  for (const NotOffered& one : plan.not_offered)
+    out.line(one.device + ": " + one.why + " [" + id_text(one.id) + "]");
+  render_configured(plan, out);
+  if (!plan.errors.empty()) out.title("Errors that pods on this node can meet");
+  for (const ExpectedError& error : plan.errors) {
+    out.line("\"" + error.message + "\"");
+    out.line("cause: " + error.cause, 4);
+    out.line("remedy: " + error.remedy, 4);
+  }
+}
+
+}  // namespace
+
+std::string render_plan(const Plan& plan, size_t width) {
+  PlanText out(width);
+  render_node(plan, out);
+  if (plan.fabrics.empty()) {
+    out.title("No way to give RDMA to pods");
+    out.line(
+        "No function of this node has an RDMA device that is not the host's, or none of them can be seen.");
+  }
+  for (const FabricPlan& fabric : plan.fabrics) render_fabric(fabric, out);
+  render_lists(plan, out);
+  if (!plan.config.is_null()) {
+    out.title("Configuration of the recommended way, for serve --config-file");
+    out.verbatim(to_yaml(plan.config));
+    out.title("Next");
+    for (const FabricPlan& fabric : plan.fabrics)
+      out.line("vfrail example --config-file FILE --resource " + fabric.way(fabric.recommended).resource +
+               (plan.facts.inventory.gpus.empty()
+                    ? ""
+                    : " --gpus " + std::to_string(plan.facts.inventory.gpus.size())));
+  }
+  return out.text();
+}
+
+}  // namespace vfrail::plugin

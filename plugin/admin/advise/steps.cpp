@@ -1,0 +1,112 @@
+#include "plugin/admin/advise/steps.h"
+
+#include "common/text.h"
+
+#include <algorithm>
+
+namespace vfrail::plugin {
+
+namespace {
+
+bool is_exclusive(const PlanFacts& facts) {
+  return facts.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive;
+}
+
+// In exclusive mode the RDMA device moves with its netdev, in shared mode it stays.
+void add_mode(const PlanFacts& facts, std::vector<Step>& out) {
+  if (!is_exclusive(facts)) {
+    const CheckResult* mode = find_result(facts, "VF-N04");
+    out.push_back(
+        {.text = "for full isolation, RDMA namespace mode exclusive: in mode shared a pod can use its own "
+                 "RDMA device alone, and sees the names of all" +
+                 (mode == nullptr || mode->remedy.empty() ? "" : " (" + mode->remedy + ")"),
+         .optional = true});
+    return;
+  }
+  const CheckResult* cdi = find_result(facts, "VF-N34");
+  const bool known = cdi != nullptr && cdi->finding != Finding::unknown;
+  out.push_back(
+      {"serve with --use-cdi, and a container runtime with CDI: a move renumbers the nodes of RDMA devices" +
+       (known ? std::string() : " (whether this runtime has CDI is not known: needs its configuration)")});
+}
+
+std::string describe_all(const std::vector<const DeviceFacts*>& cards) {
+  if (cards.size() == 1) return shown_device(*cards.front());
+  std::vector<std::string> ids;
+  for (const DeviceFacts* card : cards) ids.push_back(card->id.text());
+  return first_few(ids);
+}
+
+void add_firmware(const std::vector<const DeviceFacts*>& cards, std::vector<Step>& out) {
+  if (cards.empty()) return;
+  const bool mlx5 = std::all_of(cards.begin(), cards.end(),
+                                [](const DeviceFacts* card) { return card->driver.name() == "mlx5_core"; });
+  const std::string at = cards.size() == 1 ? cards.front()->id.text() : "ADDRESS";
+  out.push_back(
+      {"SR-IOV of " + describe_all(cards) +
+           ": the kernel shows none (no sriov_totalvfs), so it is off in the firmware or the card has none; "
+           "how many VFs: not known: needs " +
+           (mlx5 ? "mlxconfig -d " + at + " query" : std::string("the vendor's tool")),
+       mlx5 ? "mlxconfig -d " + at + " set SRIOV_EN=1 NUM_OF_VFS=N, and a reboot" : ""});
+}
+
+void add_sriov(const Members& members, Fabric fabric, std::vector<Step>& out) {
+  std::vector<const DeviceFacts*> without;
+  for (const DeviceFacts* card : members.cards) {
+    if (card->total_vfs == 0) {
+      without.push_back(card);
+    } else {
+      out.push_back({"VFs of " + shown_device(*card) + ", up to " + std::to_string(card->total_vfs),
+                     "echo N > /sys/bus/pci/devices/" + card->id.text() + "/sriov_numvfs"});
+    }
+  }
+  add_firmware(without, out);
+  if (fabric == Fabric::infiniband)
+    out.push_back(
+        {"a GUID for each VF, which the subnet manager accepts (guid in the network of vfrail-cni, or ip "
+         "link "
+         "set PF vf K node_guid ... port_guid ...)"});
+}
+
+void add_network(const PlanFacts& facts, std::vector<Step>& out) {
+  const CheckResult* cni = find_result(facts, "VF-N31");
+  if (cni != nullptr && cni->finding == Finding::good) return;
+  const bool known = cni != nullptr && cni->finding != Finding::unknown;
+  out.push_back({"Multus and vfrail-cni" +
+                 (known ? ": " + cni->text
+                        : std::string(" (whether they are installed is not known: needs etc/cni/net.d and "
+                                      "opt/cni/bin of the node)"))});
+}
+
+std::vector<Step> steps_of_sharing(const PlanFacts& facts, Fabric fabric) {
+  std::vector<Step> out;
+  if (is_exclusive(facts))
+    out.push_back(
+        {"RDMA namespace mode shared: in mode exclusive a pod does not see the host's devices; \"options "
+         "ib_core netns_mode=1\" in /etc/modprobe.d, renew the initramfs, reboot"});
+  if (fabric == Fabric::roce)
+    out.push_back(
+        {"hostNetwork: true in the pod: RoCE takes its addresses from the interface, which stays in the "
+         "host"});
+  return out;
+}
+
+}  // namespace
+
+const CheckResult* find_result(const PlanFacts& facts, std::string_view id) {
+  for (const CheckReport& report : facts.checks) {
+    if (report.id == id) return &report.results.front();
+  }
+  return nullptr;
+}
+
+std::vector<Step> steps_of(const PlanFacts& facts, const Members& members, Fabric fabric, WayKind kind) {
+  if (kind == WayKind::shared) return steps_of_sharing(facts, fabric);
+  std::vector<Step> out;
+  if (kind == WayKind::vfs && members.vfs.empty()) add_sriov(members, fabric, out);
+  add_network(facts, out);
+  add_mode(facts, out);
+  return out;
+}
+
+}  // namespace vfrail::plugin

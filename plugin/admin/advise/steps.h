@@ -1,0 +1,22 @@
+// What a way takes before pods can use it, with the commands. Pure.
+#pragma once
+
+#include "plugin/admin/advise/plan.h"
+
+#include <string_view>
+#include <vector>
+
+namespace vfrail::plugin {
+
+// The functions of one fabric that can serve pods.
+struct Members {
+  std::vector<const DeviceFacts*> cards;  // PFs that are not the host's
+  std::vector<const DeviceFacts*> vfs;
+};
+
+std::vector<Step> steps_of(const PlanFacts& facts, const Members& members, Fabric fabric, WayKind kind);
+
+// What a check of `vfrail doctor` found first; null if it did not run.
+const CheckResult* find_result(const PlanFacts& facts, std::string_view id);
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,79 @@
+#include "plugin/admin/doctor/doctor.h"
+
+#include "common/text.h"
+#include "plugin/admin/console/exit.h"
+#include "plugin/admin/report/report.h"
+#include "plugin/admin/report/scan_root.h"
+#include "plugin/device/config/formats/file.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <linux/netlink.h>
+
+namespace vfrail::plugin {
+
+namespace {
+
+// The kernel answers for the interfaces of our own network namespace, which may not be the host's.
+Result<ReadDcb> open_dcb(const std::string& root) {
+  if (!is_live(root) || !TRY(SysRoot().exists(kOfHostAlone))) return ReadDcb();
+  auto socket = std::make_shared<NlSocket>(TRY(NlSocket::open(NETLINK_ROUTE), "open netlink"));
+  return ReadDcb([socket](const std::string& interface) { return read_dcb(*socket, interface); });
+}
+
+}  // namespace
+
+std::vector<NodeCheck> node_checks() {
+  std::vector<NodeCheck> out;
+  for (const NodeChecks* checks : {&kernel_checks(), &driver_checks(), &port_checks(), &vf_checks(),
+                                   &fabric_checks(), &transport_checks(), &log_checks(), &placement_checks(),
+                                   &config_space_checks(), &resource_checks(), &kubernetes_checks()})
+    out.insert(out.end(), checks->begin(), checks->end());
+  std::sort(out.begin(), out.end(), [](const NodeCheck& a, const NodeCheck& b) {
+    return std::string_view(a.id) < std::string_view(b.id);
+  });
+  return out;
+}
+
+std::vector<CheckReport> check_node(const CheckedNode& node) {
+  std::vector<CheckReport> out;
+  for (const NodeCheck& check : node_checks()) out.push_back(run_check(check, node));
+  return out;
+}
+
+Json doctor_json(const std::vector<CheckReport>& reports) {
+  return Json::object().set("schema_version", kSchemaVersion).set("checks", checks_json(reports));
+}
+
+int doctor(const DoctorOptions& options) {
+  // The checks that need none are of use without it: they are made, and the error is the last line.
+  std::optional<Result<Config>> config;
+  if (!options.config_file.empty())
+    config = load_config({.file = options.config_file, .default_prefix = options.resource_prefix});
+  const auto inventory = scan_root(options.root);
+  if (!inventory) {
+    return fail(kFailed, inventory.error());
+  }
+  auto dcb = open_dcb(options.root);
+  if (!dcb) return fail(kFailed, dcb.error());
+  const SysRoot sys(options.root);
+  const SysRoot own;
+  const auto reports = check_node({.sys = sys,
+                                   .inventory = *inventory,
+                                   .kernel = is_live(options.root) ? own : sys,
+                                   .config = config && *config ? &**config : nullptr,
+                                   .read_dcb = *std::move(dcb),
+                                   .cni_state = cni_state_dir(options.root),
+                                   .kubelet_root = options.kubelet_root,
+                                   .cni_bin_dir = options.cni_bin_dir});
+  std::cout << (options.json ? well_formed(doctor_json(reports).pretty()) + "\n" : render_checks(reports));
+  std::cout.flush();
+  if (config && !*config) return fail(kWrongConfig, config->error());
+  return reaches(reports, options.fail_on) || !std::cout ? 1 : 0;
+}
+
+}  // namespace vfrail::plugin

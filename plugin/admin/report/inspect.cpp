@@ -1,0 +1,130 @@
+#include "plugin/admin/report/inspect.h"
+
+#include "common/errors/error_id.h"
+#include "common/escape.h"
+#include "common/text.h"
+#include "plugin/admin/capture/capture.h"
+#include "plugin/admin/console/exit.h"
+#include "plugin/admin/report/report.h"
+#include "plugin/admin/report/report_distance.h"
+#include "plugin/admin/report/report_trace.h"
+#include "plugin/admin/report/scan_root.h"
+#include "plugin/device/config/devlink_reach.h"
+#include "plugin/device/config/formats/file.h"
+#include "plugin/device/inventory/host_kernel.h"
+#include "plugin/device/match/shared_links.h"
+#include "plugin/device/match/units.h"
+#include "plugin/documents/yaml_text.h"
+
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+namespace vfrail::plugin {
+
+namespace {
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+bool is_json(InspectOptions::Output output) {
+  return output == InspectOptions::Output::json || output == InspectOptions::Output::yaml;
+}
+
+// In the plugin's container, as `serve` there. On the node itself that `serve` is not known.
+Reach reach_of_serve(const std::string& root) {
+  if (!is_live(root) || root == "/") return Reach::host;
+  return is_host_netns(SysRoot(root)).value_or(false) ? Reach::host : Reach::elsewhere;
+}
+
+void find_warnings(const std::string& root, InspectFacts& facts) {
+  const SysRoot sys(root);
+  if (facts.config) {
+    append(facts.warnings, facts.config->warnings);
+    for (const SkippedEntry& entry : facts.config->skipped)
+      facts.warnings.push_back("not served: " + entry.text());
+  }
+  append(facts.warnings, facts.inventory.warnings);
+  append(facts.warnings, facts.pools.warnings);
+  for (const Pool& pool : facts.pools.pools) append(facts.warnings, find_incomplete(pool, make_units(pool)));
+  append(facts.warnings, find_links_down(facts.pools, reach_of_serve(root)));
+  if (facts.config) append(facts.warnings, find_devlink_gaps(sys, *facts.config));
+  if (facts.config) append(facts.warnings, find_ddp_gaps(*facts.config, facts.inventory));
+}
+
+// The ids, a line each.
+std::string names(const NodeReport& report) {
+  std::string out;
+  for (const DeviceReport& device : report.devices) {
+    if (device.shown) out += escaped(device.id()) + "\n";
+  }
+  return out;
+}
+
+std::string selection_traces(const NodeReport& report) {
+  std::vector<FunctionTrace> traces;
+  for (const DeviceReport& device : report.devices) {
+    if (device.shown && device.trace != nullptr) traces.push_back(*device.trace);
+  }
+  return render_traces(traces, report.facts.inventory);
+}
+
+std::string rendered(const InspectOptions& options, const NodeReport& report) {
+  using Output = InspectOptions::Output;
+  if (options.output == Output::name) return names(report);
+  if (is_json(options.output)) {
+    const Json json = render_json(report, {.explanations = options.explain, .distances = options.distances});
+    return options.output == Output::yaml
+               ? to_yaml(json)
+               // The kernel takes nearly every byte in a name, and JSON only UTF-8.
+               : well_formed(json.pretty()) + "\n";
+  }
+  if (options.explain) return selection_traces(report);
+  if (options.distances) return render_distances(report.facts.inventory, report.facts.pools);
+  Terminal terminal = find_terminal();
+  if (options.output == Output::wide) terminal.width = 0;
+  return render_table(
+      report, {.terminal = terminal, .headers = !options.no_headers, .filtered = !options.filter.empty()});
+}
+
+}  // namespace
+
+int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
+  InspectFacts facts;
+  if (!options.config_file.empty()) {
+    auto loaded = load_config({options.config_file, options.resource_prefix, options.strict});
+    if (!loaded) return fail(kWrongConfig, loaded.error());
+    facts.config_file = options.config_file;
+    facts.config = *std::move(loaded);
+  }
+  auto inventory = scan_root(options.root);
+  if (!inventory) return fail(kFailed, inventory.error());
+  const SysRoot sys(options.root);
+  facts.inventory = *std::move(inventory);
+  if (facts.config) facts.pools = match(*facts.config, facts.inventory);
+  facts.hardware = read_hardware(sys, pci_ids_files(options.root), facts.inventory);
+  facts.pods = find_pods({options.root, options.kubelet_root, ask_kubelet}, facts.pools, facts.inventory,
+                         facts.warnings);
+  find_warnings(options.root, facts);
+  if (options.explain)
+    facts.traces = trace_selection(facts.config.value_or(Config()), facts.inventory, facts.pools);
+  NodeReport report = make_report(facts);
+  if (const auto found = apply(options.filter, report); !found) return fail(kFailed, found.error());
+  const int answered = answer(rendered(options, report));
+  for (const UnreadDevice& device : facts.inventory.unread)
+    std::cerr << "error: " << escaped(device.id + " cannot be read: " + device.reason) << " ["
+              << id_text(ErrorId::device_not_read) << "]\n";
+  return facts.inventory.unread.empty() ? answered : kFailed;
+}
+
+int capture(const CaptureOptions& options) {
+  const auto captured = capture(SysRoot(options.root), options.folder);
+  if (!captured) return fail(kFailed, Error(captured.error()).in("capture this node"));
+  std::cout << "captured in " << options.folder
+            << ", without MAC addresses, GUIDs and IP addresses. Read it with "
+            << "vfrail inspect --root " << options.folder << "\n";
+  return kDone;
+}
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,54 @@
+#include "plugin/admin/report/scan_root.h"
+
+#include "common/node/attachments.h"
+#include "plugin/device/inventory/host_kernel.h"
+#include "plugin/device/inventory/host_view.h"
+#include "plugin/device/inventory/unclean_facts.h"
+
+namespace vfrail::plugin {
+
+namespace {
+
+constexpr const char* kMounted = "/host";
+// Of vfrail-cni, where its records are by default.
+constexpr const char* kCniStateDir = "var/lib/cni/vfrail";
+
+}  // namespace
+
+std::string default_root() {
+  const auto mounted = SysRoot(kMounted).exists("sys/bus/pci");
+  return mounted.ok() && *mounted ? kMounted : "/";
+}
+
+bool is_live(const std::string& root) { return root == "/" || root == kMounted; }
+
+// In the plugin's container the host's folder has its own path, as `serve` wants it, and is not below /host.
+std::string cni_state_dir(const std::string& root) {
+  const SysRoot sys(root);
+  const auto below = sys.exists(kCniStateDir);
+  const bool mounted_beside = root == kMounted && below.ok() && !*below;
+  return mounted_beside ? std::string("/") + kCniStateDir : sys.path(kCniStateDir);
+}
+
+Result<Inventory> scan_root(const std::string& root) {
+  const auto host = TRY(host_kernel(root), "open netlink");
+  const SysRoot sys(root);
+  Inventory out = TRY(scan(sys, host.get()));
+  TRY(check_host_view(sys, out));
+  const std::string state = cni_state_dir(root);
+  // Only root may read it; the rest is shown nevertheless.
+  if (const auto attached = Attachments(state).owners())
+    mark_attached(*attached, out);
+  else
+    out.warnings.push_back("which devices are attached to pods is not known: " +
+                           attached.error().text_with_id());
+  const auto read = add_unclean(sys, state, out);
+  if (!read) {
+    out.warnings.push_back("which devices could not be restored after a pod is not known: " +
+                           read.error().text_with_id());
+    out.unclean_unread = out.warnings.back();
+  }
+  return out;
+}
+
+}  // namespace vfrail::plugin

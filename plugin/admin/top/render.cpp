@@ -1,0 +1,90 @@
+#include "common/escape.h"
+#include "plugin/admin/console/table.h"
+#include "plugin/admin/report/report.h"
+#include "plugin/admin/top/top.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace vfrail::plugin {
+
+namespace {
+
+// "12.3 G" of 12.3e9, three digits.
+std::string with_prefix(double value) {
+  static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T"};
+  size_t prefix = 0;
+  while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
+    value /= 1000;
+    ++prefix;
+  }
+  char out[32];
+  std::snprintf(out, sizeof out, "%.*f %s", prefix == 0 || value >= 99.95 ? 0 : 1, value, kPrefixes[prefix]);
+  return out;
+}
+
+// A dash: the device does not count it.
+std::string bits(const std::optional<double>& bytes) { return bytes ? with_prefix(*bytes * 8) + "b/s" : "-"; }
+std::string number(const std::optional<double>& value) {
+  if (!value) return "-";
+  std::string out = with_prefix(*value);
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+const std::vector<Column>& traffic_columns() {
+  static const std::vector<Column> kColumns = {
+      {"DEVICE", 0, 0},    {"NAMES", 3, 24},   {"POD", 1, 32},     {"RDMA RX", 0, 0},   {"RDMA TX", 0, 0},
+      {"%", 4, 0},         {"PKT/S RX", 6, 0}, {"PKT/S TX", 6, 0}, {"NET RX", 5, 0},    {"NET TX", 5, 0},
+      {"RETRANS/S", 2, 0}, {"OOS/S", 7, 0},    {"CNP/S", 7, 0},    {"DISCARDS/S", 7, 0}};
+  return kColumns;
+}
+
+std::vector<std::string> cells(const DeviceRates& rates) {
+  const auto percent = rates.percent();
+  return {escaped(rates.device.id),
+          escaped(rates.device.names),
+          escaped(rates.device.pod),
+          bits(rates[Count::rdma_rx_bytes]),
+          bits(rates[Count::rdma_tx_bytes]),
+          percent ? std::to_string(std::lround(*percent)) : "-",
+          number(rates[Count::rdma_rx_packets]),
+          number(rates[Count::rdma_tx_packets]),
+          bits(rates[Count::net_rx_bytes]),
+          bits(rates[Count::net_tx_bytes]),
+          number(rates[Count::retransmissions]),
+          number(rates[Count::out_of_sequence]),
+          number(rates[Count::congestion]),
+          number(rates[Count::discards])};
+}
+
+}  // namespace
+
+std::string render_rates(const std::vector<DeviceRates>& rates, const Terminal& terminal) {
+  if (rates.empty()) return "No device has been there for a whole interval.\n";
+  std::vector<std::vector<Cell>> rows;
+  for (const DeviceRates& one : rates) {
+    std::vector<Cell>& row = rows.emplace_back();
+    for (std::string& cell : cells(one)) row.push_back({std::move(cell)});
+  }
+  std::vector<std::string> hidden;
+  return draw(traffic_columns(), rows, {.width = terminal.width}, hidden);
+}
+
+std::string render_summary(const Summary& summary) {
+  std::vector<Row> rows = {{"DEVICE", "POD", "COUNTER", "TOTAL", "MOST/S", "AVERAGE/S", "LEAST/S"}};
+  for (const auto& [id, line] : summary.lines()) {
+    for (size_t i = 0; i < kCounts; ++i) {
+      const auto& range = line.counts[i];
+      if (!range || range->total <= 0) continue;
+      rows.push_back({escaped(id), escaped(line.pod), name_of(static_cast<Count>(i)), number(range->total),
+                      number(range->most), number(range->average()), number(range->least)});
+    }
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f s", summary.seconds());
+  if (rows.size() == 1) return std::string("In ") + seconds + " no device had traffic.\n";
+  return std::string("In ") + seconds + ":\n" + align(std::move(rows));
+}
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,48 @@
+// The folder of CDI specs: created, cleaned up, written to. Touches our own files only
+// (common/container/cdi_spec.h).
+//
+// When a spec may be removed: as long as kubelet may start a container of the pod again, which it does from
+// the answer to Allocate that it has stored, the spec is needed. So a spec stays when the plugin stops or
+// starts, and when its device is removed while a container has it (it can return: a reset of the PF). It
+// is removed when its device is allocated again (another spec replaces it), when its device has left the node
+// and kubelet reports that no container has it, and at boot. What stays is a file for each device at most,
+// and harmless: it is used only for an answer that kubelet has stored.
+#pragma once
+
+#include "common/container/cdi_spec.h"
+#include "common/node/sys_root.h"
+#include "plugin/device/match/devices_in_use.h"
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+// Creates it, and removes the incomplete files of killed processes. An error names the folder and the remedy.
+Result<> open_cdi_folder(const std::string& folder);
+
+// Writes the spec. Concurrent calls, also for the same device, are fine.
+Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec);
+
+struct KnownDevices {
+  std::set<std::string> there;  // ids of the devices that the node had at the last scan
+  DevicesInUse in_use;          // kubelet's answer, given after that scan
+  SysRoot sys;                  // the node now
+  std::string run_dir = {};     // where Allocate writes down which devices a unit of a bundle has
+};
+
+// Removes the specs of devices that the node does not have, and that no container has. If that is unknown the
+// spec stays. Best effort; the names of the removed ones.
+std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder, const KnownDevices& known);
+
+// Names of our specs of devices in use that have existed for five minutes and that nobody has read (by
+// atime(2), as "relatime" mounts keep it; none on a mount without): a container that has the device has been
+// created without its nodes, or is not created yet.
+std::vector<std::string> find_unread_specs(const std::string& folder,
+                                           const std::function<bool(const std::string& device_id)>& in_use);
+// A sentence for each of them, with the remedy.
+std::vector<std::string> unread_spec_texts(const std::string& folder, const DevicesInUse& in_use);
+
+}  // namespace vfrail::plugin

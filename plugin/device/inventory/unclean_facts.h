@@ -1,0 +1,16 @@
+// add_unclean(): which devices vfrail-cni could not restore after a pod had them. Reads its state folder
+// only.
+#pragma once
+
+#include "common/node/sys_root.h"
+#include "common/result.h"
+#include "plugin/device/inventory/inventory.h"
+
+#include <string>
+
+namespace vfrail::plugin {
+
+// An empty folder name: unknown. An error is a failed read: it marks no device as clean.
+Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inventory& inventory);
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,60 @@
+// LiveStatus: the present state of the daemon. The owner thread publishes it, any thread reads it; and
+// whether the owner thread is alive. Decides nothing about devices.
+#pragma once
+
+#include "plugin/device/match/published_pool.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+struct ResourceStatus {
+  PublishedPool pool = {};
+  bool serving = false;      // its socket is open
+  bool registered = false;   // kubelet has confirmed it
+  std::string trouble = {};  // the last reason of a failure; empty: none
+};
+
+struct NodeStatus {
+  bool scanned = false;      // the node's devices, with success, at least once
+  std::string scan_failure;  // why the last scan failed, wholly or for some devices; empty if it did not
+  std::vector<ResourceStatus> resources;
+  std::map<LeftOut::Kind, size_t> left_out;
+  size_t unread = 0;                  // devices that the last scan could not read
+  size_t orphaned = 0;                // devices whose attachment has outlived its pod
+  std::vector<SkippedEntry> skipped;  // of the configuration
+};
+
+// Why the plugin is not ready, a sentence each. Empty: kubelet has registered every resource that has
+// devices, and no entry of the configuration is faulty.
+std::vector<std::string> find_obstacles(const NodeStatus& status);
+
+class LiveStatus {
+ public:
+  // For the owner thread alone.
+  void publish(NodeStatus now);
+  std::shared_ptr<const NodeStatus> get() const;
+
+  // The owner thread's heartbeat. A reader asks, `wake` makes the owner thread loop once, and that answers:
+  // an idle daemon needs no timer for this. An unanswered request means that the thread is stuck.
+  void connect(std::function<void()> wake);  // owner; an empty function: it has ended
+  void answer();                             // owner
+  // For how long the oldest unanswered request has waited; 0 if there was none. Sends the next one. No value
+  // if there is no owner thread.
+  std::optional<std::chrono::milliseconds> since_heartbeat();
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const NodeStatus> now_ = std::make_shared<const NodeStatus>();
+  std::function<void()> wake_;
+  std::optional<std::chrono::steady_clock::time_point> asked_;
+};
+
+}  // namespace vfrail::plugin

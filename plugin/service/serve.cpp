@@ -1,0 +1,311 @@
+#include "plugin/service/serve.h"
+
+#include "common/container/cdi_runtime.h"
+#include "common/errors/error_id.h"
+#include "common/log.h"
+#include "common/node/sys_root.h"
+#include "common/node/unclean.h"
+#include "common/one_of.h"
+#include "common/unique_fd.h"
+#include "plugin/device/allocate/cdi_folder.h"
+#include "plugin/device/config/devlink_reach.h"
+#include "plugin/device/config/formats/source.h"
+#include "plugin/device/inventory/host_kernel.h"
+#include "plugin/device/inventory/host_view.h"
+#include "plugin/device/inventory/inventory.h"
+#include "plugin/device/inventory/unclean_facts.h"
+#include "plugin/device/match/pools.h"
+#include "plugin/observe/events/folder_events.h"
+#include "plugin/observe/events/kernel_events.h"
+#include "plugin/observe/link_up.h"
+#include "plugin/observe/metrics/listen_address.h"
+#include "plugin/observe/status/counters.h"
+#include "plugin/service/daemon.h"
+#include "plugin/service/kubelet/kubelet.h"
+#include "plugin/service/kubelet/kubelet_publisher.h"
+#include "plugin/service/last_resort.h"
+#include "plugin/service/monitoring/monitoring_server.h"
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <malloc.h>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <utility>
+
+namespace vfrail::plugin {
+
+namespace {
+
+// The default interval of scans.
+constexpr std::chrono::seconds kRescanInterval{60};
+// The same where the kernel's events report changes. A scan of a thousand VFs costs some 50 ms of CPU, and
+// finds only what raises no event, such as an address of the host.
+constexpr std::chrono::seconds kQuietInterval{600};
+
+// Names, and the verbosity numbers of glog that sriov-network-device-plugin's users have in their DaemonSets:
+// any integer of 32 bits, of which its code uses 1 to 10.
+std::optional<LogLevel> read_log_level(const std::string& word) {
+  if (word.empty()) return LogLevel::info;
+  if (const auto level = parse_log_level(word)) return level;
+  int32_t verbosity = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), verbosity);
+  if (failed != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return verbosity >= 4 ? LogLevel::debug : LogLevel::info;
+}
+
+Result<> set_up_log(const ServeOptions& options, Log& log) {
+  const bool by_name = !options.log_level.empty();
+  const std::string& word = by_name ? options.log_level : options.verbosity;
+  const auto level = read_log_level(word);
+  if (!level) {
+    return Error{Errc::invalid, 0,
+                 std::string(by_name ? "--log-level" : "-v") +
+                     ": must be one of error, warning, info, debug, or a whole number, got \"" + word + "\"",
+                 ErrorId::option_invalid};
+  }
+  log.set_level(*level);
+  if (options.log_format != "text" && options.log_format != "json") {
+    return Error{Errc::invalid, 0, "--log-format: " + must_be_one_of({"text", "json"}, options.log_format),
+                 ErrorId::option_invalid};
+  }
+  log.set_format(options.log_format == "json" ? LogFormat::json : LogFormat::text);
+  return {};
+}
+
+// Kubelet gives a terminating pod 30 s by default, our DaemonSet 10.
+constexpr std::chrono::seconds kMostEndTime{5};
+
+struct Monitoring {
+  ListenAddress address;
+  bool metrics = true;  // false: health and readiness alone
+};
+
+struct Setup {
+  Registration registration = Registration::watcher;
+  ConfigSource config;
+  std::optional<Monitoring> monitoring;  // no value: no page is served
+};
+
+Result<std::optional<Monitoring>> choose_monitoring(const ServeOptions& options) {
+  const bool metrics = !options.metrics_address.empty();
+  if (!metrics && options.probe_address.empty()) return std::optional<Monitoring>();
+  if (metrics && !options.probe_address.empty())
+    return Error{Errc::invalid, 0, "--probe-address: --metrics-address serves /healthz and /readyz as well",
+                 ErrorId::option_invalid};
+  const std::string& address = metrics ? options.metrics_address : options.probe_address;
+  return std::optional(Monitoring{
+      TRY(parse_listen_address(address), metrics ? "--metrics-address" : "--probe-address"), metrics});
+}
+
+// Everything that the administrator can configure wrongly.
+Result<Setup> check(const ServeOptions& options, Log& log) {
+  TRY(set_up_log(options, log));
+  const auto interval = options.rescan_interval.value_or(kRescanInterval);
+  if (interval < std::chrono::seconds{1} || interval > std::chrono::hours{24}) {
+    return Error{Errc::invalid, 0,
+                 "--rescan-interval: must be 1 to 86400 seconds, got " + std::to_string(interval.count()),
+                 ErrorId::option_invalid};
+  }
+  if (!options.cni_bin_dir.starts_with('/')) {
+    return Error{Errc::invalid, 0,
+                 "--cni-bin-dir: must be an absolute path, got \"" + options.cni_bin_dir + "\"",
+                 ErrorId::option_invalid};
+  }
+  auto monitoring = TRY(choose_monitoring(options));
+  const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration));
+  auto config = TRY(ConfigSource::open({.file = options.config_file,
+                                        .default_prefix = options.resource_prefix,
+                                        .strict = options.strict_config,
+                                        .socket_folder = socket_folder(options.kubelet_root, registration)}));
+  return Setup{registration, std::move(config), std::move(monitoring)};
+}
+
+// Blocked before gRPC starts its threads, which inherit the mask: only the owner thread reads them.
+Result<UniqueFd> catch_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) sigaddset(&signals, number);
+  if (const int failed = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); failed != 0) {
+    return Error::from_errno(failed, "block signals");
+  }
+  UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) return Error::from_errno(errno, "make a signalfd");
+  // A client that hangs up in the middle of an answer must not end the process.
+  ::signal(SIGPIPE, SIG_IGN);
+  return fd;
+}
+
+void set_up_process() {
+  // Sockets start without write permission for others, folders and files get the modes they are created with.
+  ::umask(022);
+  // gRPC's own lines add nothing, in another format.
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
+  // glibc gives each of gRPC's threads an arena of its own, mostly empty and resident: one is enough here.
+  ::mallopt(M_ARENA_MAX, 1);
+  // Large and rare blocks (the text of a scrape) are returned to the kernel at once. Without this glibc
+  // raises the limit with the first such block, and the next ones stay in the heap.
+  ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+}
+
+// A runtime without CDI ignores the names, and the container has no device nodes. Then kubelet passes them,
+// which every runtime understands; but nothing corrects them when an RDMA device is renumbered.
+bool runtime_takes_cdi(const SysRoot& sys, Log& log) {
+  const auto runtime = find_cdi_runtime(sys);
+  if (!runtime) {
+    log.info("cannot find out whether the container runtime has CDI",
+             {{"reason", runtime.error().text}, {"id", id_text(ErrorId::cdi_not_supported)}});
+    return true;
+  }
+  if (runtime->support != CdiSupport::no) {
+    log.info(runtime->support == CdiSupport::yes ? "the container runtime has CDI"
+                                                 : "whether the container runtime has CDI is not known",
+             {{"reason", runtime->why}, {"id", id_text(ErrorId::cdi_not_supported)}});
+    return true;
+  }
+  log.warning(
+      "the container runtime does not take CDI device names: --use-cdi has no effect, device nodes go by "
+      "kubelet",
+      {{"reason", runtime->why},
+       {"remedy", "enable CDI (containerd 1.7 or later) and start this pod again"},
+       {"id", id_text(ErrorId::cdi_not_supported)}});
+  return false;
+}
+
+Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& cni_state_dir,
+                         const Config& config, LinksUp& links) {
+  Pools pools;
+  {
+    Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
+    if (const std::string blind = TRY(check_host_view(sys, inventory)); !blind.empty())
+      return Error{Errc::wrong_netns, 0, blind, ErrorId::host_not_visible};
+    TRY(add_unclean(sys, cni_state_dir, inventory));
+    pools = match(config, inventory);
+    pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
+    for (std::string& gap : find_devlink_gaps(sys, config)) pools.warnings.push_back(std::move(gap));
+    for (std::string& gap : find_ddp_gaps(config, inventory)) pools.warnings.push_back(std::move(gap));
+    for (std::string& warning : links.follow(pools)) pools.warnings.push_back(std::move(warning));
+  }
+  // The inventory of a thousand functions is several times what stays.
+  ::malloc_trim(0);
+  return pools;
+}
+
+// As host_kernel(). Not knowing whether this is the host's network namespace is as being in another one: the
+// devices are served.
+Result<std::unique_ptr<Kernel>> open_kernel(const ServeOptions& options, Log& log) {
+  if (options.root != "/") {
+    if (const auto is_host = is_host_netns(SysRoot(options.root)); !is_host.ok()) {
+      log.warning(
+          "whether this is the host's network namespace is not known; its interfaces stay as they are",
+          {{"reason", is_host.error().text}, {"id", is_host.error().id_text()}});
+      return std::unique_ptr<Kernel>();
+    }
+  }
+  return TRY(host_kernel(options.root), "open the kernel's network interface");
+}
+
+// Null: no monitoring.
+Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& options, const Setup& setup,
+                                                           const Counters& counters, LiveStatus& status,
+                                                           Log& log) {
+  if (!setup.monitoring) return std::unique_ptr<MonitoringServer>();
+  auto out = TRY(MonitoringServer::start({.address = setup.monitoring->address,
+                                          .metrics = setup.monitoring->metrics,
+                                          .sys = SysRoot(options.root),
+                                          .kubelet_root = options.kubelet_root},
+                                         counters, status, log));
+  if (!setup.monitoring->metrics) {
+    log.info("probes are served", {{"address", out->address().text()}});
+  } else if (setup.monitoring->address.local) {
+    log.info("metrics are served", {{"address", out->address().text()}});
+  } else {
+    log.info("metrics are served, to other machines as well and without authentication",
+             {{"address", out->address().text()}});
+  }
+  return out;
+}
+
+Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
+  const auto kernel = TRY(open_kernel(options, log));
+  const SysRoot sys(options.root);
+  const bool use_cdi = options.use_cdi && runtime_takes_cdi(sys, log);
+  const AllocatePlaces places{.sys = sys,
+                              .device_info_dir = options.device_info_dir,
+                              .run_dir = options.run_dir,
+                              .cni_dir = options.cni_bin_dir,
+                              .cdi_dir = use_cdi ? options.cdi_dir : std::string()};
+  if (use_cdi) TRY(open_cdi_folder(places.cdi_dir));
+  KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
+  LinksUp links(kernel.get(), log);
+  events.add(std::make_unique<FolderEvents>(unclean_folder(options.cni_state_dir)));
+  events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
+  Counters counters;
+  LiveStatus status;
+  const auto monitoring = TRY(start_monitoring(options, setup, counters, status, log));
+  const auto care_for_specs = [&](const DevicesInUse& in_use, const std::set<std::string>* there) {
+    if (there != nullptr) {
+      for (const std::string& name :
+           remove_specs_of_gone_devices(places.cdi_dir, {*there, in_use, sys, places.run_dir}))
+        log.info("a CDI spec is removed, its device is gone and no container has it", {{"file", name}});
+    }
+    return unread_spec_texts(places.cdi_dir, in_use);
+  };
+  KubeletPublisher kubelet({.kubelet_root = options.kubelet_root,
+                            .registration = setup.registration,
+                            .places = places,
+                            .counters = &counters},
+                           log);
+  Daemon daemon({.publishers = {&kubelet},
+                 .rescan_interval = options.rescan_interval.value_or(kRescanInterval),
+                 .quiet_interval = options.rescan_interval.value_or(kQuietInterval),
+                 .own_netns_is_host = kernel != nullptr,
+                 .cni_state_dir = options.cni_state_dir,
+                 .sweep_program = options.sweep_program,
+                 .read_pools =
+                     [&](const Config& config) {
+                       return read_pools(sys, kernel.get(), options.cni_state_dir, config, links);
+                     },
+                 .care_for_specs = use_cdi ? care_for_specs : Daemon::Options::CareForSpecs(),
+                 .config = setup.config,
+                 .events = &events,
+                 .on_stop = [] { end_within(kMostEndTime); },
+                 .signal_fd = signals.get(),
+                 .counters = &counters,
+                 .status = &status},
+                log);
+  return daemon.run();
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  say_why_it_ends();
+  set_up_process();
+  Log log;
+  const auto signals = catch_signals();
+  if (!signals) {
+    log.error("cannot start", {{"reason", signals.error().text}, {"id", signals.error().id_text()}});
+    return 1;
+  }
+  auto setup = check(options, log);
+  if (!setup) {
+    log.error("cannot start", {{"reason", setup.error().text}, {"id", setup.error().id_text()}});
+    return 2;
+  }
+  for (const std::string& flag : options.ignored)
+    log.info("flag has no effect here, the log goes to stderr", {{"flag", flag}});
+  if (const auto ran = run(options, *setup, *signals, log); !ran) {
+    log.error("cannot serve", {{"reason", ran.error().text}, {"id", ran.error().id_text()}});
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,42 @@
+// serve: `vfrail serve`, from its options to the running daemon. Reads the configuration, sets the process up
+// (signals, memory, umask), and owns nothing afterwards.
+#pragma once
+
+#include "common/programs.h"
+#include "plugin/device/config/config.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+struct ServeOptions {
+  std::string config_file;
+  std::string resource_prefix = "intel.com";
+  bool strict_config = false;
+  std::string kubelet_root = kKubeletRoot;
+  std::string registration = "auto";
+  std::string device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";
+  std::string run_dir = "/run/vfrail";
+  std::string cni_bin_dir = kCniFolder;
+  std::string cni_state_dir = "/var/lib/cni/vfrail";
+  std::string sweep_program;  // empty: orphaned attachments are only reported
+  std::string root = "/";
+  std::optional<std::chrono::seconds> rescan_interval;  // no value: depends on the kernel's events
+  bool verbs_events = false;                            // open RDMA devices for events of their ports
+  std::string metrics_address;                          // empty: none
+  std::string probe_address;                            // empty: none; as metrics_address, without /metrics
+  std::string log_level;                                // empty: by `verbosity`
+  std::string verbosity;                                // glog's -v: from 4 on debug; empty: info
+  std::string log_format = "text";
+  bool use_cdi = false;
+  std::string cdi_dir = "/var/run/cdi";
+  std::vector<std::string> ignored;  // flags of the peers that have no effect here
+};
+
+// The exit code: 0 stopped by a signal, 1 failed, 2 the options or the configuration are wrong.
+int serve(const ServeOptions& options);
+
+}  // namespace vfrail::plugin
