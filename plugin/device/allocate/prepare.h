@@ -45,8 +45,8 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places);
 
-// The same for an owner, by its uid (prepared_record.h), and idempotent: what was prepared for it is answered
-// again from its record, also when the devices are in the pod already, and also by another process.
+// Prepares for an owner, by its uid (prepared_record.h), and is idempotent: what was prepared for it is
+// answered again from its record, also when the devices are in the pod already, and also by another process.
 // Errc::busy if other units were prepared for it. What a killed prepare has left is prepared anew. One call
 // at a time for an owner.
 Result<std::vector<ContainerEdits>> prepare_for(const std::string& owner,

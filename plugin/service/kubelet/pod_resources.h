@@ -35,7 +35,7 @@ class PodResourcesCall {
   std::unique_ptr<State> state_;
 };
 
-// The same for a thread that may wait. Not for the owner thread of the daemon, which must not.
+// Makes the call and waits for its answer. Not for the owner thread of the daemon, which must not.
 Result<DevicesInUse> list_pod_resources(const PodResourcesCall::Request& request);
 
 }  // namespace vfrail::plugin

@@ -19,8 +19,8 @@ struct Calls {
   size_t tries = 0;
   int waits = 0;
   bool cancelled = false;
-  std::function<void()> timer;
-  std::optional<ReturnWait::Prepared> answer;
+  std::function<void()> timer = {};
+  std::optional<ReturnWait::Prepared> answer = {};
 
   ReturnWait::FrontEnd front_end() {
     return {.prepare = [this] { return results[std::min(tries++, results.size() - 1)]; },
