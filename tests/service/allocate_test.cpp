@@ -86,7 +86,7 @@ TEST_CASE("a refused request writes nothing, whichever of its containers is wron
   }
   SECTION("an RDMA device that is still in a pod") {
     fs::remove_all(node.root() + "/sys/bus/pci/devices/0000:21:10.0/infiniband");
-    CHECK(refusal({{"0000:21:10.0"}}).code == Errc::busy);
+    CHECK(refusal({{"0000:21:10.0"}}).code == Errc::not_yet);
   }
 }
 

@@ -80,13 +80,20 @@ std::vector<int> KubeletPublisher::fds() const { return {watch_->fd()}; }
 
 void KubeletPublisher::read() { watch_->renew(); }
 
+void KubeletPublisher::take_registrations(Time now) {
+  for (const auto& [name, attempt, result] : mailbox_->take_registrations())
+    resources_.result(name, attempt, result, now);
+}
+
+// What kubelet has registered until now is what there was until now: taken afterwards, it would count as the
+// registration that a changed preference needs.
 bool KubeletPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
+  take_registrations(now);
   return resources_.follow(pools, now);
 }
 
 Publisher::Time KubeletPublisher::run_due(Time now) {
-  for (const auto& [name, attempt, result] : mailbox_->take_registrations())
-    resources_.result(name, attempt, result, now);
+  take_registrations(now);
   return resources_.run_due(now);
 }
 

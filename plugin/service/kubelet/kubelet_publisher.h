@@ -43,6 +43,8 @@ class KubeletPublisher final : public Publisher {
  private:
   class Mailbox;
 
+  void take_registrations(Time now);
+
   const GrpcLibrary grpc_;
   const Options options_;
   Log& log_;

@@ -242,7 +242,7 @@ TEST_CASE("a device whose RDMA device is still in a pod is busy") {
   device.facts.rdma_capable = true;
   const auto out = allocate(make_pool(), {device}, {true, true});
   REQUIRE_FALSE(out);
-  CHECK(out.error().code == Errc::busy);
+  CHECK(out.error().code == Errc::not_yet);
   CHECK(out.error().text.find("0000:03:02.1: its RDMA device is not in the host's RDMA namespace") !=
         std::string::npos);
 }

@@ -213,7 +213,7 @@ TEST_CASE("a device whose RDMA nodes the kernel is just making is not allocated 
   const auto refused = [&](const Pool& known) {
     const auto edits = prepare(known, {{"0000:21:10.0"}}, node.places);
     REQUIRE_FALSE(edits);
-    CHECK(edits.error().code == Errc::busy);
+    CHECK(edits.error().code == Errc::not_yet);
     CHECK(edits.error().text.find("0000:21:10.0: its RDMA device has just returned") != std::string::npos);
   };
   SECTION("none is there yet") {
@@ -242,7 +242,7 @@ TEST_CASE("a device whose RDMA nodes the kernel is just making is not allocated 
 namespace {
 
 constexpr const char* kTwoPools =
-    R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "left", "selectors": {"pciAddresses": ["0000:21:10.0", "0000:21:10.2"]}},
+    R"({"resourceList": [{"resourcePrefix": "nvidia.com", "resourceName": "left", "selectors": {"isRdma": true, "pciAddresses": ["0000:21:10.0", "0000:21:10.2"]}},
                          {"resourcePrefix": "nvidia.com", "resourceName": "right", "selectors": {"isRdma": true}}]})";
 
 struct ClaimNode : PrepareNode {
