@@ -174,7 +174,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
                          {"devices", joined({ids})}});
   }
 
-  // The boundary to gRPC: an exception (bad_alloc) must not end the plugin of the whole node.
+  // These two are the boundary to gRPC: an exception (bad_alloc) must not end the plugin of the whole node.
   ReturnWait::Prepared prepare(const v1beta1::AllocateRequest& request) {
     try {
       return plugin::prepare(service_.pool(), ids_of(request), service_.options_.places);
@@ -185,6 +185,18 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
 
   grpc::Status answer(const v1beta1::AllocateRequest& request, ReturnWait::Prepared prepared,
                       v1beta1::AllocateResponse& response) {
+    try {
+      return fill_answer(request, std::move(prepared), response);
+    } catch (const std::exception& failure) {
+      service_.log_.error("Allocate failed", {{"resource", service_.resource_},
+                                              {"reason", failure.what()},
+                                              {"id", id_text(ErrorId::system_call)}});
+      return grpc::Status(grpc::StatusCode::INTERNAL, failure.what());
+    }
+  }
+
+  grpc::Status fill_answer(const v1beta1::AllocateRequest& request, ReturnWait::Prepared prepared,
+                           v1beta1::AllocateResponse& response) {
     const std::string devices = joined(ids_of(request));
     const auto filled =
         prepared ? fill(service_.pool()->config, *prepared, response) : Result<>(prepared.error());
