@@ -31,8 +31,7 @@ constexpr const char* kHostdev = "nvidia.com/hostdev";
 class Plugin {
  public:
   explicit Plugin(const IgbNode& node)
-      : node_(node),
-        pools_{node.pool()},
+      : pools_{node.pool()},
         config_(any_config(node.path("config.json"))),
         kubelet_({.kubelet_root = node.path("k"),
                   .registration = Registration::legacy,
@@ -126,7 +125,6 @@ class Plugin {
     return out;
   }
 
-  const IgbNode& node_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool held_ = false;
