@@ -1,5 +1,6 @@
 #include "cni/environment.h"
 
+#include "cni/node/upper_links.h"
 #include "cni/node/upper_search.h"
 #include "common/container/allocated_nodes.h"
 #include "common/netlink/netlink_kernel.h"
@@ -46,6 +47,7 @@ World make_world(const Environment& environment, Kernel& host, RecordStore store
             open_netns,
             log,
             erase_without_uppers};
+  out.upper_links = upper_links_of(out.sys, out.store.folder(), log);
   for (const auto& [name, folders] : {std::pair("VFRAIL_DEVINFO_DIR", &out.device_info_folders),
                                       std::pair("VFRAIL_CDI_DIR", &out.cdi_folders)}) {
     if (const std::string folder = variable(environment, name, ""); !folder.empty()) *folders = {folder};

@@ -2,7 +2,7 @@
 
 #include "cni/baseline/baseline_store.h"
 #include "cni/node/boot.h"
-#include "cni/steps/find_link.h"
+#include "cni/node/find_link.h"
 #include "cni/steps/link_steps.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/vf_steps.h"
@@ -286,6 +286,7 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, IfAway
     return none;
   }
   TRY(restore_link(record, nullptr, world));
+  world.search.renew(kUsualSearchTimeout);
   auto remains = TRY(clear_interface(record, nullptr, world));
   Outcome outcome = TRY(restore(record, known, world));
   for (std::string& one : remains) outcome.reasons.push_back(std::move(one));
@@ -295,9 +296,7 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, IfAway
   return outcome.reasons;
 }
 
-bool is_of(const std::string& name, const std::string& key) {
-  return name == key || name.starts_with(key + "@");
-}
+bool is_of(const std::string& name, const std::string& key) { return device_of(name) == key; }
 
 }  // namespace
 
@@ -325,11 +324,13 @@ Result<> prepare_baseline(const Record& record, World& world) {
   return store.set_clean(name);
 }
 
-Result<> restore_baseline(const Record& record, const VfSettings& refused, World& world) {
+Result<> restore_baseline(const Record& record, const VfSettings& refused, std::vector<std::string> remains,
+                          World& world) {
   if (!keeps_settings(record)) return {};
   auto known = TRY(load(file_name_of(record), world));
   if (known && known->boot_id != record.boot_id) known.reset();
   Outcome outcome = TRY(restore(record, known, world), "compare " + record.device_key + " with its baseline");
+  for (std::string& one : remains) outcome.reasons.push_back(std::move(one));
   return write_down(record, std::move(known), outcome, refused, world);
 }
 

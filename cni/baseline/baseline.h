@@ -48,9 +48,10 @@ Result<> prepare_baseline(const Record& record, World& world);
 
 // After the device of an attachment is back in the host, under the device's lock: restores what differs from
 // the baseline, and clears or writes the device's unclean state. `refused` is what restore_vf_identity() and
-// restore_vf_policy() returned. An error is a failure to read or to record it: the caller must not take the
-// device for clean.
-Result<> restore_baseline(const Record& record, const VfSettings& refused, World& world);
+// restore_vf_policy() returned, `remains` what clear_interface() did. An error is a failure to read or to
+// record it: the caller must not take the device for clean.
+Result<> restore_baseline(const Record& record, const VfSettings& refused, std::vector<std::string> remains,
+                          World& world);
 
 // After a device without a record is back in the host, under the device's lock: restores what differs from
 // its baseline, if it has one. The device is unclean until that has succeeded.

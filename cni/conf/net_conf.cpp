@@ -315,6 +315,8 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text));
   out.safety.host_use_allowed = TRY(read_host_use_allowed(conf));
   out.safety.pods_have_net_admin = TRY(conf.boolean("podNetAdmin")).value_or(false);
+  const auto timeout = TRY(conf.integer("searchTimeoutSeconds", 0, kLongestSearchTimeout.count()));
+  if (timeout) out.safety.search_timeout = std::chrono::seconds(*timeout);
   if (out.pod.source_routing && out.entry.ipam_type.empty()) {
     return conf.error("sourceRouting", "it needs addresses: add an ipam section");
   }

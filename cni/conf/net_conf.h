@@ -13,6 +13,7 @@
 #include "common/node/attachment_record.h"
 #include "common/result.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -108,10 +109,17 @@ struct EntryConf {
   std::optional<std::vector<AttachmentName>> valid_attachments;
 };
 
+// Of searchTimeoutSeconds, 0 to 60.
+inline constexpr std::chrono::seconds kUsualSearchTimeout{2};
+inline constexpr std::chrono::seconds kLongestSearchTimeout{60};
+
 // What the network allows, and what it expects of its pods.
 struct SafetyConf {
-  bool pods_have_net_admin = false;  // podNetAdmin: DEL also searches hidden namespaces
-  bool host_use_allowed = false;     // hostUse: "allow": also a device that the host uses
+  // podNetAdmin: where the kernel does not list what stands on a device, DEL also searches hidden namespaces.
+  bool pods_have_net_admin = false;
+  bool host_use_allowed = false;  // hostUse: "allow": also a device that the host uses
+  // searchTimeoutSeconds: how long DEL searches the node's namespaces for what a pod has left in them.
+  std::chrono::seconds search_timeout = kUsualSearchTimeout;
 };
 
 // The sources of the address. CNI_ARGS is another one: wanted_mac() (plan.h) has their order.

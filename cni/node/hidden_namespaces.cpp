@@ -1,11 +1,12 @@
 #include "cni/node/hidden_namespaces.h"
 
-#include "common/files.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
 
 #include <cerrno>
+#include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,12 +24,11 @@ namespace vfrail::cni {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Newer than the headers of Debian 12 (Linux 6.9).
 constexpr unsigned kPidfdThread = O_EXCL;
 constexpr std::string_view kSocket = "socket:[";
 constexpr std::string_view kTun = "tun";
+constexpr std::string_view kUnknown = "net:[?]";  // a descriptor of a namespace, of which nothing says which
 // The inode numbers of namespaces begin here (PROC_IPC_INIT_INO and those that proc_alloc_inum() gives).
 constexpr uint64_t kFirstInode = 0xEFFFFF00;
 // A rename anywhere interrupts a walk through the cache.
@@ -80,11 +80,9 @@ UniqueFd open_mount_point(const UniqueFd& root, const std::string& path) {
 
 class Search {
  public:
-  Search(const World& world, const NamespaceVisit& visit, const HiddenLimits& limits)
-      : world_(world),
-        visits_(world, visit),
-        left_(limits.most_entries),
-        end_(Clock::now() + limits.longest) {}
+  // `wanted` may be null: all.
+  Search(World& world, const NamespaceVisit& visit, const std::set<std::string>* wanted)
+      : world_(world), visits_(world, visit), wanted_(wanted), time_(world.search) {}
 
   Result<> run();
 
@@ -93,8 +91,15 @@ class Search {
   std::optional<T> read(Result<std::optional<T>> result);
   void refused(int error, const std::string& what);
   bool goes_on();
-  bool is_new(const std::string& name) { return name.starts_with(kNamespaceName) && !done_.contains(name); }
+  bool is_wanted(const std::string& name) const { return wanted_ == nullptr || wanted_->contains(name); }
+  bool is_new(const std::string& name) const {
+    // A mount point that no link of /proc names can be any namespace.
+    return name.starts_with(kNamespaceName) && !done_.contains(name) && (is_wanted(name) || name == kUnknown);
+  }
+  Result<> outcome() const;
 
+  template <class Visit>
+  void for_each_name(const std::string& folder, const Visit& visit_name);
   void inspect(const Task& task);
   void inspect_descriptors(const Task& task);
   void inspect_descriptor(const Task& task, const std::string& descriptor, std::optional<UniqueFd>& process);
@@ -106,8 +111,9 @@ class Search {
 
   const World& world_;
   NamespaceVisits visits_;
-  size_t left_;
-  Clock::time_point end_;
+  const std::set<std::string>* wanted_;
+  size_t found_ = 0;  // of the wanted ones
+  SearchTime::Run time_;
   bool over_ = false;
   uint64_t device_ = 0;                        // of the file system that namespaces are in
   std::set<std::string> done_;                 // names of namespaces
@@ -119,9 +125,8 @@ class Search {
 };
 
 bool Search::goes_on() {
-  if (left_ == 0 || (left_ % 256 == 0 && Clock::now() >= end_)) over_ = true;
-  if (!over_) --left_;
-  return !over_;
+  if (!over_) over_ = time_.over();
+  return !over_ && (wanted_ == nullptr || found_ < wanted_->size());
 }
 
 void Search::refused(int error, const std::string& what) {
@@ -155,7 +160,9 @@ std::string Search::visit(const UniqueFd& fd, const std::string& origin) {
   if (!netns && !failure_) failure_ = netns.error();
   if (!netns || !*netns) return {};
   std::string name = namespace_name((*netns)->id());
-  if (done_.insert(name).second) visits_.at(path_of((*netns)->fd()), name + ", " + origin);
+  if (!done_.insert(name).second || !is_wanted(name)) return name;
+  ++found_;
+  visits_.at(path_of((*netns)->fd()), name + ", " + origin);
   return name;
 }
 
@@ -185,8 +192,7 @@ std::string Search::name_of_file(const std::string& link, const std::string& fdi
   if (link == "/dev/net/tun" || text.find("\niff:") != std::string_view::npos) return std::string(kTun);
   constexpr std::string_view kInode = "\nino:\t";
   const size_t at = text.find(kInode);
-  const std::string unknown = std::string(kNamespaceName) + "?]";
-  if (at == std::string_view::npos) return link == "/" ? unknown : "";  // before Linux 5.14
+  if (at == std::string_view::npos) return std::string(link == "/" ? kUnknown : "");  // before Linux 5.14
   const std::string_view digits = text.substr(at + kInode.size());
   const auto inode = parse_decimal(digits.substr(0, digits.find('\n')));
   return inode && *inode >= kFirstInode ? namespace_name({0, *inode}) : "";
@@ -215,13 +221,24 @@ void Search::inspect_descriptor(const Task& task, const std::string& descriptor,
   if (process->valid()) inspect_socket(task, *process, descriptor);
 }
 
+// One after the other, because a process can have a million of them.
+template <class Visit>
+void Search::for_each_name(const std::string& folder, const Visit& visit_name) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(world_.sys.path(folder).c_str()), ::closedir);
+  if (!entries) return refused(errno, "list " + folder);
+  while (goes_on()) {
+    errno = 0;
+    const dirent* entry = ::readdir(entries.get());
+    if (entry == nullptr && errno != 0) refused(errno, "list " + folder);
+    if (entry == nullptr) return;
+    if (entry->d_name[0] != '.') visit_name(std::string(entry->d_name));
+  }
+}
+
 void Search::inspect_descriptors(const Task& task) {
   std::optional<UniqueFd> process;  // when it is needed
-  for (const std::string& descriptor :
-       read(world_.sys.list(task.folder() + "/fd")).value_or(SysRoot::Names())) {
-    if (!goes_on()) return;
-    inspect_descriptor(task, descriptor, process);
-  }
+  for_each_name(task.folder() + "/fd",
+                [&](const std::string& descriptor) { inspect_descriptor(task, descriptor, process); });
 }
 
 bool Search::open_mount(const Task& task, const std::string& name, const std::string& path) {
@@ -235,7 +252,7 @@ bool Search::open_mount(const Task& task, const std::string& name, const std::st
 
 void Search::inspect_mounts(const Task& task) {
   const auto mounted = [&] {
-    const auto text = read(read_file(world_.sys.path(task.folder() + "/mountinfo"), kMaxMountinfoBytes));
+    const auto text = read(read_mountinfo(world_.sys.path(task.folder() + "/mountinfo"), time_));
     return mounted_namespaces(text.value_or(""));
   };
   std::map<std::string, std::string> unopened;
@@ -254,8 +271,10 @@ void Search::inspect(const Task& task) {
   const std::string netns = task.folder() + "/ns/net";
   const auto name = read(world_.sys.link_target(netns));
   // If the thread has ended, something else can still keep it.
-  if (name && is_new(*name) && visits_.at(world_.sys.path(netns), *name + ", " + task.text()))
+  if (name && is_new(*name) && visits_.at(world_.sys.path(netns), *name + ", " + task.text())) {
     done_.insert(*name);
+    ++found_;
+  }
   // A process sees the mounts below its root only.
   const auto mounts = read(world_.sys.link_target(task.folder() + "/ns/mnt"));
   const auto root = read(world_.sys.link_target(task.folder() + "/root"));
@@ -263,25 +282,14 @@ void Search::inspect(const Task& task) {
   if (task.leads() || !shares_descriptors(task)) inspect_descriptors(task);
 }
 
-Result<> Search::run() {
-  device_ = TRY(Netns::current()).id().device;
-  // What the first search has visited.
-  for (const auto& [name, path] : TRY(see_namespaces(world_)).paths) done_.insert(name);
-  done_.insert(namespace_name(world_.host.netns_id()));
-  for (const std::string& process : read(world_.sys.list("proc")).value_or(SysRoot::Names())) {
-    if (over_) break;
-    if (!parse_decimal(process)) continue;
-    for (const std::string& thread :
-         read(world_.sys.list("proc/" + process + "/task")).value_or(SysRoot::Names())) {
-      if (goes_on()) inspect({process, thread});
-    }
-  }
+Result<> Search::outcome() const {
   TRY(visits_.result());
-  if (failure_) return std::move(*failure_);
+  if (wanted_ != nullptr) return {};
+  if (failure_) return *failure_;
   if (over_)
     return Error{Errc::timeout, 0,
-                 "this node has too many threads and descriptors to inspect all of them for hidden network "
-                 "namespaces"};
+                 "there was no time to inspect all threads and descriptors of this node for hidden network "
+                 "namespaces (searchTimeoutSeconds)"};
   for (const auto& [name, where] : closed_) {
     if (!done_.contains(name)) return Error{Errc::busy, 0, name + ", " + where + ", cannot be opened"};
   }
@@ -291,11 +299,30 @@ Result<> Search::run() {
                    " cannot be inspected; vfrail-cni needs CAP_SYS_PTRACE, and Linux 5.6"};
 }
 
+Result<> Search::run() {
+  device_ = TRY(Netns::current()).id().device;
+  // What the first search has visited.
+  NamespacesSeen seen = TRY(see_namespaces(world_, time_));
+  for (const auto& [name, path] : seen.paths) done_.insert(name);
+  done_.insert(namespace_name(world_.host.netns_id()));
+  for_each_name("proc", [&](const std::string& process) {
+    if (!parse_decimal(process)) return;
+    for_each_name("proc/" + process + "/task", [&](const std::string& thread) {
+      inspect({process, thread});
+    });
+  });
+  return outcome();
+}
+
 }  // namespace
 
-Result<> for_each_hidden_namespace(const World& world, const NamespaceVisit& visit,
-                                   const HiddenLimits& limits) {
-  return Search(world, visit, limits).run();
+Result<> for_each_hidden_namespace(World& world, const NamespaceVisit& visit) {
+  return Search(world, visit, nullptr).run();
+}
+
+Result<> visit_hidden_namespaces(World& world, const std::set<std::string>& names,
+                                 const NamespaceVisit& visit) {
+  return names.empty() ? Result<>() : Search(world, visit, &names).run();
 }
 
 }  // namespace vfrail::cni

@@ -6,27 +6,26 @@
 // process. Reads only.
 //
 // It reads a link for each descriptor of the node (some 6 us), an fdinfo for that of a file (9 us more),
-// three links for each thread: for what is known to be somewhere, and not for each DEL.
+// three links for each thread: for what is known to be somewhere, and not for each DEL. A pod can have a
+// million descriptors and as many mounts, so the clock is read before each of them (World::search).
 #pragma once
 
 #include "cni/node/namespaces.h"
 
-#include <chrono>
-#include <cstddef>
+#include <set>
+#include <string>
 
 namespace vfrail::cni {
 
-struct HiddenLimits {
-  // A node of 200 pods has some 100,000; one process can have 1,048,576 descriptors (fs.nr_open).
-  size_t most_entries = 4'000'000;
-  std::chrono::milliseconds longest{10'000};
-};
-
 // Calls `visit` with each hidden namespace. Processes and threads that end meanwhile are not there.
 // Errc::denied with EACCES if some may not be inspected (without CAP_SYS_PTRACE, before Linux 5.6),
-// Errc::timeout beyond a limit, Errc::busy if there is one that cannot be opened. As everywhere, an error
-// hides no other namespace.
-Result<> for_each_hidden_namespace(const World& world, const NamespaceVisit& visit,
-                                   const HiddenLimits& limits = {});
+// Errc::timeout if there was no time for all, Errc::busy if there is one that cannot be opened. As
+// everywhere, an error hides no other namespace.
+Result<> for_each_hidden_namespace(World& world, const NamespaceVisit& visit);
+
+// The same with those of these names (namespace_name()) alone. No other is opened, and what is wrong with
+// others is not an error, and neither is it if one of these is not found.
+Result<> visit_hidden_namespaces(World& world, const std::set<std::string>& names,
+                                 const NamespaceVisit& visit);
 
 }  // namespace vfrail::cni

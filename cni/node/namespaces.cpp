@@ -4,13 +4,16 @@
 #include "common/files.h"
 #include "common/json.h"
 #include "common/text.h"
+#include "common/unique_fd.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fcntl.h>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 
 namespace vfrail::cni {
 
@@ -45,20 +48,44 @@ std::string unmangled(std::string_view text) {
   return out;
 }
 
-// Returns of how many processes it cannot be read.
-Result<int> add_of_processes(const World& world, NamespacePaths& out) {
-  int denied = 0;
+constexpr size_t kPieceBytes = size_t{64} << 10;
+constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD
+
+// The threads of the kernel, which are in the host's namespace for ever: the children of kthreadd. Empty
+// where it is not known (CONFIG_PROC_CHILDREN), or process 2 is another one, as in a container.
+std::set<std::string, std::less<>> kernel_threads(const World& world) {
+  std::set<std::string, std::less<>> out;
+  // "2 (kthreadd) S 0 0 0 0 -1 2129984 ...": the flags are the seventh word behind the name.
+  const auto stat = world.sys.text("proc/2/stat");
+  if (!stat || !*stat) return out;
+  std::string_view words = **stat;
+  words.remove_prefix(std::min(words.rfind(')') + 1, words.size()));
+  cut(words, ' ');
+  for (int skipped = 0; skipped < 6; ++skipped) cut(words, ' ');
+  if ((parse_decimal(std::string(cut(words, ' '))).value_or(0) & kKernelThread) == 0) return out;
+  const auto children = world.sys.text("proc/2/task/2/children");
+  if (!children || !*children) return out;
+  for (std::string_view rest = **children; !rest.empty();) out.emplace(cut(rest, ' '));
+  return out;
+}
+
+Result<> add_of_processes(const World& world, const SearchTime::Run& run, NamespacesSeen& out) {
+  const auto of_kernel = kernel_threads(world);
   for (const std::string& name : TRY(world.sys.list("proc"), "find namespaces").value_or(SysRoot::Names())) {
-    if (!parse_decimal(name)) continue;
+    if (!parse_decimal(name) || of_kernel.contains(name)) continue;
+    if (run.over()) {
+      out.complete = false;
+      return {};
+    }
     const std::string path = "proc/" + name + "/ns/net";
     const auto target = world.sys.link_target(path);
     // Not there, or ESRCH: the process has ended.
-    if (!target && target.error().sys == EACCES) ++denied;
+    if (!target && target.error().sys == EACCES) ++out.denied;
     if (!target && target.error().sys != ESRCH && target.error().sys != EACCES) return target.error();
     const auto link = target ? *target : std::nullopt;
-    if (link && link->starts_with(kNamespaceName)) out.emplace(*link, world.sys.path(path));
+    if (link && link->starts_with(kNamespaceName)) out.paths.emplace(*link, world.sys.path(path));
   }
-  return denied;
+  return {};
 }
 
 // An invalid file is not a reason to refuse: a power cut has torn it, and ended all pods.
@@ -108,12 +135,26 @@ NamespacePaths mounted_namespaces(std::string_view mountinfo) {
   return out;
 }
 
-Result<NamespacesSeen> see_namespaces(const World& world) {
+Result<std::optional<std::string>> read_mountinfo(const std::string& path, const SearchTime::Run& run) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid() && errno == ENOENT) return std::optional<std::string>();
+  std::string out;
+  for (;;) {
+    const size_t filled = out.size();
+    if (run.over()) return std::optional<std::string>();
+    out.resize(filled + kPieceBytes);
+    const ssize_t got = file.valid() ? ::read(file.get(), out.data() + filled, kPieceBytes) : -1;
+    if (got < 0) return Error::from_errno(errno, "read " + path);
+    out.resize(filled + static_cast<size_t>(got));
+    if (got == 0) return std::optional(std::move(out));
+  }
+}
+
+Result<NamespacesSeen> see_namespaces(const World& world, const SearchTime::Run& run) {
   NamespacesSeen out;
-  const auto text =
-      TRY(read_file(world.sys.path("proc/self/mountinfo"), kMaxMountinfoBytes), "find namespaces");
+  const auto text = TRY(read_mountinfo(world.sys.path("proc/self/mountinfo"), run), "find namespaces");
   if (text) out.paths = mounted_namespaces(*text);
-  out.denied = TRY(add_of_processes(world, out.paths));
+  TRY(add_of_processes(world, run, out));
   return out;
 }
 
@@ -125,23 +166,61 @@ bool NamespaceVisits::at(const std::string& path, const std::string& name) {
   return true;
 }
 
-Result<> for_each_namespace(const World& world, const NetnsId& except, const NamespaceVisit& visit,
+namespace {
+
+Error no_time() {
+  return {Errc::timeout, 0,
+          "there was no time to inspect all network namespaces of this node (searchTimeoutSeconds)"};
+}
+
+}  // namespace
+
+bool is_incomplete_search(const Error& error) {
+  // Interrupted dumps have been repeated often enough.
+  const bool interrupted = error.code == Errc::busy && error.sys == EINTR;
+  return interrupted || error.code == Errc::timeout || (error.code == Errc::denied && error.sys == EACCES);
+}
+
+Result<> for_each_namespace(World& world, const NetnsId& except, const NamespaceVisit& visit,
                             const NamespaceFilter& narrow) {
-  NamespacesSeen seen = TRY(see_namespaces(world));
+  const SearchTime::Run run(world.search);
+  NamespacesSeen seen = TRY(see_namespaces(world, run));
   for (const NetnsId& id : {world.host.netns_id(), except}) seen.paths.erase(namespace_name(id));
   if (narrow) narrow(seen.paths);
   NamespaceVisits visits(world, visit);
-  for (const auto& [name, path] : seen.paths) static_cast<void>(visits.at(path, path));
+  for (const auto& [name, path] : seen.paths) {
+    if (run.over()) {
+      seen.complete = false;
+      break;
+    }
+    static_cast<void>(visits.at(path, path));
+  }
   TRY(visits.result());
+  if (!seen.complete) return no_time();
   if (seen.denied == 0) return {};
   return Error{Errc::denied, EACCES,
                "the network namespaces of " + std::to_string(seen.denied) +
                    " processes cannot be read; vfrail-cni needs CAP_SYS_PTRACE"};
 }
 
+Result<> visit_namespaces(World& world, std::set<std::string>& names, const NamespaceVisit& visit) {
+  if (names.empty()) return {};
+  const SearchTime::Run run(world.search);
+  const NamespacesSeen seen = TRY(see_namespaces(world, run));
+  NamespaceVisits visits(world, visit);
+  std::erase_if(names, [&](const std::string& name) {
+    const auto at = seen.paths.find(name);
+    return at != seen.paths.end() && visits.at(at->second, at->second);
+  });
+  return visits.result();
+}
+
 Result<std::unique_ptr<Kernel>> find_namespace(const World& world, const NetnsId& id) {
-  const NamespacesSeen seen = TRY(see_namespaces(world));
+  SearchTime time;
+  const SearchTime::Run run(time);
+  const NamespacesSeen seen = TRY(see_namespaces(world, run));
   const auto at = seen.paths.find(namespace_name(id));
+  if (at == seen.paths.end() && !seen.complete) return no_time();
   if (at == seen.paths.end()) return std::unique_ptr<Kernel>();
   auto kernel = TRY(world.open_netns(at->second));
   return kernel && kernel->netns_id() == id ? std::move(kernel) : nullptr;

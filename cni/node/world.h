@@ -3,9 +3,11 @@
 
 #include "cni/conf/result.h"
 #include "cni/node/device.h"
+#include "cni/node/search_time.h"
 #include "cni/record/record.h"
 #include "common/container/cdi_spec.h"
 #include "common/kernel/kernel.h"
+#include "common/kernel/upper_links.h"
 #include "common/log.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
@@ -29,6 +31,10 @@ struct World {
   Log& log;
   // cni/node/upper_search.h. Null: each namespace is opened to know.
   std::function<void(std::map<std::string, std::string>& namespaces, int lower)> erase_without_uppers = {};
+  // What stands on the host's interface with that index, in whichever namespace (cni/node/upper_links.h).
+  // Null, or an error: it is not known, and namespaces are searched.
+  std::function<Result<UpperLinks>(int index)> upper_links = {};
+  SearchTime search = {};
   // cni/node/device.h
   std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;
   // Prints the result of an ADD for the runtime. An attachment whose result the runtime does not get does not

@@ -1,8 +1,8 @@
 #include "cni/steps/link_steps.h"
 
+#include "cni/node/find_link.h"
 #include "cni/node/hidden_namespaces.h"
 #include "cni/node/namespaces.h"
-#include "cni/steps/find_link.h"
 #include "cni/steps/name_step.h"
 #include "cni/steps/wait_step.h"
 #include "common/errors/error_id.h"
@@ -281,12 +281,19 @@ Result<std::optional<Link>> wait_for_return(const Record& record, World& world) 
   if (TRY(settled())) return now;
   const bool is_hardware = !record.link->parent_device.empty();
   const auto fetch = [&](Kernel& other) { return fetch_from(other, record, world); };
-  Result<> fetched = is_hardware ? for_each_namespace(world, NetnsId{}, fetch) : Result<>();
-  if (TRY(settled())) return now;
-  // The kernel mostly returns it within this time, and then nothing else is searched.
-  const auto soon = std::chrono::steady_clock::now() + std::min(kUsualReturn, world.return_timeout);
-  auto returned = world.host.wait_for_link(soon, settled);
-  if (!returned && returned.error().code == Errc::timeout) {
+  const auto wait = [&](std::chrono::milliseconds at_most) {
+    const auto until = std::chrono::steady_clock::now() + std::min(at_most, world.return_timeout);
+    return world.host.wait_for_link(until, settled);
+  };
+  const auto in_vain = [](const Result<>& waited) { return !waited && waited.error().code == Errc::timeout; };
+  auto returned = wait(kQuickReturn);
+  Result<> fetched;
+  if (in_vain(returned)) {
+    if (is_hardware) fetched = for_each_namespace(world, NetnsId{}, fetch);
+    if (TRY(settled())) return now;
+    returned = wait(kUsualReturn);
+  }
+  if (in_vain(returned)) {
     auto hidden = is_hardware ? for_each_hidden_namespace(world, fetch) : Result<>();
     if (fetched) fetched = std::move(hidden);
     if (TRY(settled())) return now;

@@ -306,18 +306,20 @@ Result<> restore_rdma(const Record& record, Kernel* pod, World& world) {
   // The kernel returns them from an ended namespace (rdma_dev_exit_net()) without a notification, so they are
   // polled for; in the pod, too, because a list can lack one (Kernel::rdma_devices()).
   const auto begin = std::chrono::steady_clock::now();
+  const auto quickly = begin + std::min(kQuickReturn, world.return_timeout);
   const auto soon = begin + std::min(kUsualReturn, world.return_timeout);
   std::optional<Result<>> hidden;  // of the search in hidden namespaces
-  for (bool searched = false;; searched = true) {
+  for (bool searched = false;;) {
     if (pod != nullptr) TRY(return_all(missing.devices(), record, *pod, world));
     if (!TRY(missing.inspect_again())) return {};
     const auto now = std::chrono::steady_clock::now();
     const bool last = now >= begin + world.return_timeout;
-    if (!searched || last) {
+    if ((!searched && now >= quickly) || last) {
+      searched = true;
       auto fetched = return_from_anywhere(missing.devices(), record, world);
       if (!TRY(missing.inspect_again())) return {};
       // A namespace without any of them that cannot be listed is not a failure before the last time.
-      if (last && !fetched && fetched.error().code != Errc::denied) return fetched;
+      if (last && !fetched && !is_incomplete_search(fetched.error())) return fetched;
     }
     if (!hidden && now >= soon) {
       hidden = return_from_hidden(missing.devices(), record, world);

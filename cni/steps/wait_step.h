@@ -14,8 +14,10 @@ namespace vfrail::cni {
 // Waits until `ready`. World::return_timeout starts again whenever links of the host change, up to 30 s: the
 // kernel ends namespaces one after the other. Errc::timeout after that.
 Result<> wait_for_host_link(World& world, const std::function<Result<bool>()>& ready);
-// Within this time the kernel mostly returns what was in an ended namespace. What is still away then is
-// searched for in hidden namespaces (cni/node/hidden_namespaces.h).
+// Within the first time the kernel on a quiet node returns what was in an ended namespace; what is still away
+// then is searched for in the namespaces of the node. Within the second it mostly does; after that hidden
+// namespaces are searched, too (cni/node/hidden_namespaces.h).
+inline constexpr std::chrono::milliseconds kQuickReturn{100};
 inline constexpr std::chrono::milliseconds kUsualReturn{1000};
 
 // Whether the device still has a netdev, or its RDMA device, somewhere: not once its driver is unbound, or

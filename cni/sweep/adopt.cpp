@@ -2,8 +2,8 @@
 
 #include "cni/node/boot.h"
 #include "cni/node/device.h"
+#include "cni/node/find_link.h"
 #include "cni/node/namespaces.h"
-#include "cni/steps/find_link.h"
 #include "cni/verbs/attachment.h"
 #include "common/errors/error_id.h"
 #include "common/files.h"

@@ -1,8 +1,8 @@
 #include "cni/verbs/orphan.h"
 
 #include "cni/node/boot.h"
+#include "cni/node/find_link.h"
 #include "cni/node/namespaces.h"
-#include "cni/steps/find_link.h"
 #include "cni/steps/rdma_steps.h"
 #include "cni/steps/wait_step.h"
 

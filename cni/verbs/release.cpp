@@ -9,6 +9,7 @@
 #include "cni/steps/link_steps.h"
 #include "cni/steps/pod_files_step.h"
 #include "cni/steps/rdma_steps.h"
+#include "cni/steps/rebind_step.h"
 #include "cni/steps/rule_steps.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/tuning_step.h"
@@ -86,17 +87,16 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
 
 namespace {
 
-Result<> clear_device(const Record& record, Kernel* pod, World& world) {
-  const auto remains = TRY(clear_interface(record, pod, world));
-  if (remains.empty()) return {};
-  return Error{Errc::busy, 0, record.device_key + " is not clear of its pod: " + joined(remains),
-               ErrorId::device_not_clear};
+std::chrono::seconds search_timeout(const Record& record) {
+  const auto conf = parse_net_conf(record.config);
+  return conf ? conf->safety.search_timeout : kUsualSearchTimeout;
 }
 
 }  // namespace
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world))) return {};  // the boot has reset every device
+  world.search.renew(search_timeout(record));
   TRY(restore_driver(record, world));
   const auto pod = TRY(open_pod(record, netns, world));
   // Nothing is touched before it is in the host: another plugin may have attached a device that does not
@@ -107,8 +107,9 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   TRY(restore_rdma(record, pod.get(), world));
   const VfSettings refused = TRY(restore_vf_identity(record, world));
   TRY(restore_link(record, pod.get(), world));
-  TRY(clear_device(record, pod.get(), world));
-  TRY(restore_baseline(record, refused.with(TRY(restore_vf_policy(record, world))), world));
+  auto remains = TRY(clear_interface(record, pod.get(), world));
+  const VfSettings all_refused = refused.with(TRY(restore_vf_policy(record, world)));
+  TRY(restore_baseline(record, all_refused, std::move(remains), world));
   return pod ? remove_rules(record, *pod) : Result<>();
 }
 

@@ -93,10 +93,14 @@ constexpr ErrorRow kAddressErrors[] = {
      "The device has not returned from the namespace of its pod. CNI code 11.",
      "A process of the pod still runs and keeps the namespace, or the kernel has not ended it yet.",
      "DEL is tried again. `lsns -t net` on the node shows the process; end it."},
-    {ErrorId::device_not_clear, "VF-DEVICE-NOT-CLEAR",
-     "Something that the pod has stacked on its device cannot be removed. CNI code 11.",
-     "A pod with NET_ADMIN has stacked VLANs, macvlans or programs on it, which the kernel keeps.",
-     "DEL is tried again. If it stays so, remove what the message names, or rebind the driver of the VF."},
+    {ErrorId::uppers_unknown, "VF-UPPERS-UNKNOWN",
+     "A warning: the kernel does not list what a pod has stacked on its device, so DEL searches for it.",
+     "The kernel does not describe its types (CONFIG_DEBUG_INFO_BTF), is older than Linux 5.9 or locked "
+     "down, "
+     "or vfrail-cni has no CAP_BPF and CAP_PERFMON, as in a user namespace.",
+     "Nothing, where pods have no NET_ADMIN. Where they have, set \"podNetAdmin\": true in the network: DEL "
+     "then "
+     "searches everywhere, and rebinds the driver where that is not enough."},
     {ErrorId::pod_changes_undone, "VF-POD-CHANGES-UNDONE",
      "A warning: a pod had changed its device, and this was undone when the device was released.",
      "A pod with NET_ADMIN has moved the interface to another network namespace, stacked interfaces on it, "

@@ -92,7 +92,7 @@ enum class ErrorId : uint8_t {
   check_mismatch,
   device_lost,
   device_not_returned,
-  device_not_clear,
+  uppers_unknown,
   pod_changes_undone,
   host_name_taken,
   orphaned_attachment,

@@ -58,6 +58,7 @@ struct FakeNode {
                     return paths_gone ? Result(std::unique_ptr<Kernel>()) : world.open_path(path);
                   },
                   log};
+    if (kernel_lists_uppers) outside.upper_links = [this](int index) { return world.upper_links(index); };
     outside.rebind = [this](const SysRoot&, const DeviceId& id) {
       auto bound = world.rebind(id.text());
       if (bound && after_rebind) after_rebind();
@@ -117,6 +118,7 @@ struct FakeNode {
   Log log;
   std::string container = "c1";
   std::string args = "IgnoreUnknown=1;K8S_POD_NAME=p";
+  bool kernel_lists_uppers = true;  // World::upper_links
   bool makes_state_folder = true;  // verbs do, `vfrail-cni sweep` does not
   // For what does not return; a test of what does needs more on a machine with much to do.
   std::chrono::milliseconds return_timeout{50};

@@ -216,6 +216,7 @@ TEST_CASE("Names, addresses, flags, queues and lists that a pod has set are gone
 
 TEST_CASE("What a pod has stacked upon its interface is gone after DEL, wherever it has moved it") {
   Hostile node;
+  if (GENERATE(false, true)) node.hide_kernel_types();
   node.run_well(node.call("ADD"));
   const std::string mode = GENERATE(as<std::string>(), "passthru", "passthru nopromisc", "bridge", "vepa");
   CAPTURE(mode);
@@ -257,6 +258,7 @@ TEST_CASE("What a pod has stacked and moved into the host, by its number for it,
 
 TEST_CASE("With podNetAdmin, what is stacked is found in a namespace that no process is in, too") {
   Hostile node;
+  if (GENERATE(false, true)) node.hide_kernel_types();
   const int keeper = GENERATE(range(0, 6));
   CAPTURE(kKeepers[keeper]);
   Hidden hidden(node, static_cast<Keeper>(keeper));
@@ -288,6 +290,7 @@ TEST_CASE("With podNetAdmin, what is stacked is found in a namespace that no pro
 
 TEST_CASE("Without podNetAdmin hidden namespaces are searched once a pod has left a trace") {
   Hostile node;
+  node.hide_kernel_types();
   Hidden hidden(node, Keeper::descriptor);
   node.run_well(node.call("ADD"));
   const std::string kind = GENERATE(as<std::string>(), "promiscuous", "one in sight", "a program");
@@ -301,6 +304,23 @@ TEST_CASE("Without podNetAdmin hidden namespaces are searched once a pod has lef
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == 0);
   CHECK_THAT(outcome.err, !Contains("rebinding"));
+  CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE(
+    "Without podNetAdmin what is stacked is found in a namespace that no process is in, by the kernel's "
+    "list") {
+  Hostile node;
+  const int keeper = GENERATE(range(0, 6));
+  CAPTURE(kKeepers[keeper]);
+  Hidden hidden(node, static_cast<Keeper>(keeper));
+  node.run_well(node.call("ADD"));
+  node.in_pod(node.pod, "ip link add spy link net1 netns " + hidden.path() + " type macvlan mode bridge");
+  const Outcome outcome = node.run(node.call("DEL"));
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.err, Contains("removed interfaces that the pod had stacked") && Contains("spy"));
   CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
   CHECK(node.world() == node.before);
 }

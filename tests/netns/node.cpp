@@ -1,10 +1,12 @@
 #include "tests/netns/node.h"
 
+#include "cni/node/upper_links.h"
 #include "tests/support/places.h"
 
 #include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <sched.h>
 #include <stdexcept>
 #include <sys/mount.h>
@@ -66,6 +68,30 @@ void list_files(const std::string& folder, std::string& out) {
   for (const std::string& name : names) out += name + "\n";
 }
 
+constexpr const char* kBoot = "proc/sys/kernel/random/boot_id = 5f1d0a5c-0000-4000-8000-000000000001";
+constexpr const char* kKnown = "state/baselines/uppers.kernel";
+
+void show_kernel_types(const TempDir& node) {
+  fs::create_directories(node.path("root/sys/kernel/btf"));
+  std::ofstream(node.path("root/sys/kernel/btf/vmlinux"), std::ios::binary)
+      << std::ifstream("/sys/kernel/btf/vmlinux", std::ios::binary).rdbuf();
+}
+
+// What the first DEL of a boot finds out about the kernel, which is the running one. Once a process, because
+// it takes as long as some DELs.
+const std::string& known_of_kernel() {
+  static const std::string out = [] {
+    const TempDir node;
+    write_tree(node.path("root"), kBoot);
+    show_kernel_types(node);
+    Log log;
+    log.set_level(LogLevel::error);
+    static_cast<void>(cni::upper_links_of(SysRoot(node.path("root")), node.path("state"), log)(1).ok());
+    return read_text(node.path(kKnown));
+  }();
+  return out;
+}
+
 }  // namespace
 
 Node::Node(Kind kind) : kind_(kind) {
@@ -78,7 +104,8 @@ Node::Node(Kind kind) : kind_(kind) {
   write_text("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
   shell("ip link set lo up");
   for (const char* folder : {"bin", "pods", "ipam"}) fs::create_directories(path(folder));
-  write_tree(path("root"), "proc/sys/kernel/random/boot_id = 5f1d0a5c-0000-4000-8000-000000000001");
+  write_tree(path("root"), kBoot);
+  if (kind == Kind::made_up && !known_of_kernel().empty()) write_text(path(kKnown), known_of_kernel());
 }
 
 Node::~Node() {
@@ -109,6 +136,11 @@ std::string Node::add_pod(const std::string& name) {
   show_mounts();
   in_pod(file, "ip link set lo up");
   return file;
+}
+
+void Node::forget_kernel(KernelTypes types) const {
+  fs::remove(path(kKnown));
+  if (types == KernelTypes::described) show_kernel_types(dir_);
 }
 
 // As the node's /proc would, through which vfrail-cni finds the namespaces of the node.

@@ -45,6 +45,10 @@ class Node {
                    const std::string& name) const;  // `ip -j addr`; null if not there
   void add_ipam(const std::string& name, const std::string& script) const;
 
+  // As a kernel that does not describe them (CONFIG_DEBUG_INFO_BTF): DEL then searches the node for what
+  // stands on a device.
+  void hide_kernel_types() const;
+
   Program start(const Call& call) const;
   Outcome run(const Call& call) const { return start(call).wait(); }
   // vfrail-cni by hand: `vfrail-cni sweep --dry-run`.
@@ -64,6 +68,7 @@ class Node {
  private:
   std::string program() const;
   void show_mounts() const;
+  void show_kernel_types() const;
 
   Kind kind_;
   TempDir dir_{TempDir::On::disk};

@@ -713,6 +713,20 @@ void FakeWorld::stack(int netns, const std::string& lower, const std::string& na
   links_.back()->stands_on = below;
 }
 
+Result<UpperLinks> FakeWorld::upper_links(int index) {
+  TRY(enter("upper_links"));
+  const FakeLink* lower = find(kHost, index);
+  if (lower == nullptr) return Error{Errc::not_found, ENODEV, "no such interface"};
+  UpperLinks out;
+  for (const auto& link : links_) {
+    if (link->stands_on != lower) continue;
+    out.more = out.links.size() == UpperLinks::kMost;
+    if (!out.more) out.links.push_back({link->link.index, static_cast<uint64_t>(link->netns)});
+  }
+  TRY(leave());
+  return out;
+}
+
 void FakeWorld::move(int netns, const std::string& name, int to) {
   FakeLink* link = find(netns, name);
   if (link == nullptr || !move_to(*link, to, std::nullopt))
@@ -994,8 +1008,12 @@ void FakeWorld::write_sysfs() const {
   fs::create_directories(devices);
   for (const auto& [pci, driver] : pci_driver_) {
     fs::create_directories(devices / pci);
-    if (!driver.empty())
-      fs::create_symlink("../../../../bus/pci/drivers/" + driver, devices / pci / "driver");
+    if (driver.empty()) continue;
+    const fs::path of_driver = root_ + "/sys/bus/pci/drivers/" + driver;
+    fs::create_directories(of_driver);
+    if (keeps_drivers_bound) fs::remove(of_driver / "unbind");
+    if (!keeps_drivers_bound) std::ofstream(of_driver / "unbind");
+    fs::create_symlink("../../../../bus/pci/drivers/" + driver, devices / pci / "driver");
   }
   for (const auto& link : links_) {
     if (link->netns != kHost || !link->hardware) continue;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/kernel/kernel.h"
+#include "common/kernel/upper_links.h"
 #include "tests/support/fake_gids.h"
 
 #include <functional>
@@ -126,6 +127,8 @@ class FakeWorld {
   std::optional<int> netns_at(const std::string& path) const;
 
   std::unique_ptr<Kernel> open(int netns);
+  // As read_upper_links() of the host's interface.
+  Result<UpperLinks> upper_links(int index);
   // For World::open_netns.
   Result<std::unique_ptr<Kernel>> open_path(const std::string& path);
 
@@ -142,6 +145,8 @@ class FakeWorld {
   RdmaNetnsMode rdma_mode = RdmaNetnsMode::exclusive;
   // Names of RDMA devices are unique in a namespace only, as since Linux 7.
   bool rdma_names_by_netns = false;
+  // Drivers have no file "unbind" (suppress_bind_attrs).
+  bool keeps_drivers_bound = false;
   // Namespaces (of add_netns()) in which a link-local address is not made of the MAC.
   std::set<int> stable_privacy;
   bool no_ipv6 = false;                // of the kernel

@@ -21,19 +21,29 @@ struct HiddenNode : FakeNode {
     fs::create_symlink("net:[" + std::to_string(netns) + "]", folder / "net");
     return netns;
   }
-  Result<> search(const HiddenLimits& limits = {}) {
-    visited.clear();
-    return process([&](World& outside) {
-      return for_each_hidden_namespace(
-          outside,
-          [&](Kernel& there) -> Result<> {
-            visited.push_back(static_cast<int>(there.netns_id().inode));
-            return {};
-          },
-          limits);
+  Result<> search(std::chrono::milliseconds longest = kUsualSearchTimeout) {
+    return search([&](World& outside) {
+      outside.search.renew(longest);
+      return for_each_hidden_namespace(outside, [&](Kernel& there) { return visit(there); });
+    });
+  }
+  Result<> search_for(const std::set<std::string>& names) {
+    return search([&](World& outside) {
+      return visit_hidden_namespaces(outside, names, [&](Kernel& there) { return visit(there); });
     });
   }
   std::vector<int> visited;
+
+ private:
+  template <class Work>
+  Result<> search(const Work& work) {
+    visited.clear();
+    return process(work);
+  }
+  Result<> visit(Kernel& there) {
+    visited.push_back(static_cast<int>(there.netns_id().inode));
+    return {};
+  }
 };
 
 }  // namespace
@@ -90,11 +100,26 @@ TEST_CASE("a namespace that is mounted where it cannot be opened is an error") {
   CHECK_THAT(searched.error().text, Catch::Contains("net:[77]") && Catch::Contains("/hidden/here"));
 }
 
-TEST_CASE("a node with more than can be looked at is an error, not an empty one") {
+TEST_CASE("a node with more than there is time for is an error, not an empty one") {
   HiddenNode node;
   node.add_thread("80");
-  CHECK(node.search({.most_entries = 0}).error().code == Errc::timeout);
-  CHECK(node.search({.longest = std::chrono::milliseconds(0)}).error().code == Errc::timeout);
+  const auto searched = node.search(std::chrono::milliseconds(0));
+  REQUIRE_FALSE(searched);
+  CHECK(searched.error().code == Errc::timeout);
+  CHECK(node.visited.empty());
+}
+
+TEST_CASE("a search for certain namespaces opens no other, and what is wrong with others is not an error") {
+  HiddenNode node;
+  fs::create_directories(node.dir.path("root/proc/78"));
+  fs::create_symlink("task", node.dir.path("root/proc/78/task"));  // ELOOP
+  node.add_thread("80");
+  const int wanted = node.add_thread("81");
+  node.add_thread("82");
+  CHECK(node.search_for({"net:[" + std::to_string(wanted) + "]"}));
+  CHECK(node.visited == std::vector{wanted});
+  CHECK(node.search_for({"net:[12345]"}));
+  CHECK(node.visited.empty());
 }
 
 }  // namespace vfrail::test

@@ -1,5 +1,7 @@
 // What a pod with CAP_NET_ADMIN can do to its device, on the fake node: DEL restores a clean one
 // nevertheless. With the real kernel: tests/netns/hostile_test.cpp, tests/lab/hostile_test.sh.
+#include "common/errors/error_id.h"
+#include "common/node/unclean.h"
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>
@@ -13,9 +15,16 @@ constexpr const char* kConfig =
     R"({"cniVersion":"1.0.0","name":"n","type":"vfrail","deviceID":"0000:21:10.0"})";
 constexpr int kPodNetns = 2;
 
+enum class Kernels : uint8_t {
+  list,  // what stands on an interface, in whichever namespace
+  do_not,
+};
+
 struct Hostile : TwoVfs {
   std::string before;
-  Hostile() : before(world.snapshot()) {}
+  explicit Hostile(Kernels kernels = Kernels::list) : before(world.snapshot()) {
+    kernel_lists_uppers = kernels == Kernels::list;
+  }
 
   void attach(const std::string& config = kConfig) {
     const auto added = add(config);
@@ -41,6 +50,9 @@ struct Hostile : TwoVfs {
       std::filesystem::create_symlink("net:[" + std::to_string(id) + "]", folder / "ns/net");
     }
     return netns;
+  }
+  size_t rebinds() const {
+    return static_cast<size_t>(std::count(world.log().begin(), world.log().end(), "rebind 0000:21:10.0"));
   }
   void detach_well(const std::string& netns = kPod) {
     const auto detached = del(kConfig, netns);
@@ -176,7 +188,7 @@ TEST_CASE("an RDMA device that no longer exists keeps no pod from ending") {
 }
 
 TEST_CASE("interfaces that a pod has stacked upon its own are removed, wherever they are") {
-  Hostile node;
+  Hostile node(GENERATE(Kernels::list, Kernels::do_not));
   node.attach();
   node.world.stack(kPodNetns, "net1", "m9");
   node.world.stack(kPodNetns, "m9", "m9.7");
@@ -192,10 +204,53 @@ TEST_CASE("interfaces that a pod has stacked upon its own are removed, wherever 
   }
   node.detach_well();
   CHECK(node.world.snapshot() == node.before);
+  CHECK(node.rebinds() == 0);
+}
+
+TEST_CASE("where the kernel lists what stands on a device, DEL opens no namespace without any of it") {
+  Hostile node;
+  std::filesystem::remove_all(node.dir.path("root/proc/77"));
+  const int stranger = node.add_accomplice("77");
+  node.world.churning.insert(stranger);
+  node.attach();
+  SECTION("nothing stands on it") {
+    node.detach_well();
+    const auto& calls = node.world.log();
+    CHECK(std::find(calls.begin(), calls.end(), "links") == calls.end());
+  }
+  SECTION("something does in another one") {
+    node.world.stack(kPodNetns, "net1", "spy");
+    node.world.move(kPodNetns, "spy", node.add_accomplice("78"));
+    node.detach_well();
+    CHECK_FALSE(node.has("link spy "));
+  }
+  SECTION("more than one list takes does, in several") {
+    const int first = node.add_accomplice("78");
+    const int second = node.add_hidden();
+    for (size_t i = 0; i < 3 * UpperLinks::kMost; ++i) {
+      const std::string name = "spy" + std::to_string(i);
+      node.world.stack(kPodNetns, "net1", name);
+      node.world.move(kPodNetns, name, i % 2 == 0 ? first : second);
+    }
+    node.detach_well();
+    CHECK_FALSE(node.has("link spy"));
+  }
+  CHECK(node.rebinds() == 0);
+  CHECK(node.world.snapshot().find("netns 1 link vf0 ") != std::string::npos);
+}
+
+TEST_CASE("what is stacked in a namespace that only a thread is in is removed where the kernel lists it") {
+  Hostile node;
+  node.attach();
+  node.world.stack(kPodNetns, "net1", "spy");
+  node.world.move(kPodNetns, "spy", node.add_hidden());
+  node.detach_well();
+  CHECK_FALSE(node.has("link spy "));
+  CHECK(node.rebinds() == 0);
 }
 
 TEST_CASE("what is stacked in a namespace that only a thread is in is removed, if it is searched for") {
-  Hostile node;
+  Hostile node(Kernels::do_not);
   SECTION("because it leaves a trace") {
     node.attach();
     node.world.promiscuous(kPodNetns, "net1", 1);
@@ -234,7 +289,7 @@ TEST_CASE("interfaces on another device with the same index are left alone") {
 }
 
 TEST_CASE("a stacked interface that cannot be found but leaves a trace is removed by rebinding the driver") {
-  Hostile node;
+  Hostile node(GENERATE(Kernels::list, Kernels::do_not));
   node.attach();
   node.world.stack(kPodNetns, "net1", "spy");
   node.world.move(kPodNetns, "spy", 99);  // no path leads there
@@ -243,8 +298,41 @@ TEST_CASE("a stacked interface that cannot be found but leaves a trace is remove
   CHECK(node.world.snapshot() == node.before);
 }
 
-TEST_CASE("a namespace whose links cannot be listed costs a DEL a rebind, and hides no other") {
-  Hostile node;
+TEST_CASE("what cannot be removed makes the device unclean, and DEL succeeds") {
+  Hostile node(GENERATE(Kernels::list, Kernels::do_not));
+  node.attach();
+  node.world.stack(kPodNetns, "net1", "spy");
+  node.world.move(kPodNetns, "spy", 99);
+  node.world.promiscuous(kPodNetns, "net1", 1);
+  std::filesystem::remove_all(node.dir.path("root/sys/bus/pci/drivers"));
+  node.world.keeps_drivers_bound = true;
+  node.detach_well();
+  CHECK(node.rebinds() == 0);
+  const auto unclean = read_unclean(node.dir.path("state"), "");
+  REQUIRE(unclean);
+  REQUIRE(unclean->contains("0000:21:10.0"));
+  CHECK_THAT(
+      unclean->at("0000:21:10.0").front(),
+      Catch::Contains(node.kernel_lists_uppers ? "1 interface of its pod in net:[99]" : "promiscuous"));
+  // The next ADD tries again, and refuses it with the reason.
+  const auto added = node.add(kConfig);
+  REQUIRE_FALSE(added);
+  CHECK(added.error().id() == ErrorId::device_unclean);
+  node.world.keeps_drivers_bound = false;
+  CHECK(node.add(kConfig));
+}
+
+TEST_CASE("without the kernel's list, a stranger's namespace that cannot be listed costs a DEL nothing") {
+  Hostile node(Kernels::do_not);
+  node.attach();
+  node.world.churning.insert(node.add_accomplice());
+  node.detach_well();
+  CHECK(node.rebinds() == 0);
+  CHECK(node.world.snapshot().find("netns 1 link vf0 ") != std::string::npos);
+}
+
+TEST_CASE("a namespace whose links cannot be listed costs the DEL of a pod that has stacked a rebind") {
+  Hostile node(Kernels::do_not);
   node.attach();
   // Listed first of all, as its number is the lowest.
   const int busy = node.add_accomplice();
@@ -264,12 +352,16 @@ TEST_CASE("a namespace whose links cannot be listed costs a DEL a rebind, and hi
         calls.end());
 }
 
-TEST_CASE("a device whose programs may not be looked for is bound again") {
+TEST_CASE("a device whose programs may not be looked for is bound again only if pods are not trusted") {
   Hostile node;
-  node.attach();
-  node.world.attach_program(kPodNetns, "net1", "tcx7");
+  const bool trusted = GENERATE(true, false);
+  std::string config = kConfig;
+  if (!trusted) config.insert(config.size() - 1, R"(,"podNetAdmin":true)");
+  node.attach(config);
+  if (!trusted) node.world.attach_program(kPodNetns, "net1", "tcx7");
   node.world.bpf_error = EPERM;
   node.detach_well();
+  CHECK(node.rebinds() == (trusted ? 0 : 1));
   CHECK(node.world.snapshot() == node.before);
 }
 

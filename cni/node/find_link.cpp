@@ -1,4 +1,4 @@
-#include "cni/steps/find_link.h"
+#include "cni/node/find_link.h"
 
 #include "cni/node/boot.h"
 #include "cni/node/device.h"

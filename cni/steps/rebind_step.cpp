@@ -1,0 +1,67 @@
+#include "cni/steps/rebind_step.h"
+
+#include "cni/node/device.h"
+#include "cni/steps/link_steps.h"
+#include "cni/steps/rdma_steps.h"
+#include "common/errors/error_id.h"
+
+#include <chrono>
+#include <thread>
+
+namespace vfrail::cni {
+
+namespace {
+
+Result<> bind_and_wait(const Record& record, World& world) {
+  TRY(world.rebind(world.sys, *record.device), "rebind the driver of " + record.device_key);
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  for (;;) {
+    // Its RDMA device appears some time after its netdev.
+    const auto now =
+        TRY(read_device(world.sys, *record.device, Facts::netdevs | Facts::rdma)).value_or(Device());
+    if (!now.netdevs.empty() && now.rdma.size() >= record.rdma.size()) return {};
+    if (std::chrono::steady_clock::now() >= deadline) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
+Result<bool> can_rebind(const Record& record, const World& world) {
+  if (!record.device || !record.device->pci()) return false;
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver));
+  if (!device || device->driver.kind() != DriverKind::kernel) return false;
+  // A driver need not let itself be unbound by hand (suppress_bind_attrs), and in a container sysfs can be
+  // without it.
+  return world.sys.exists("sys/bus/pci/devices/" + record.device->text() + "/driver/unbind");
+}
+
+Result<> rebind_device(const Record& record, const std::string& why, World& world) {
+  world.log.warning(
+      "rebinding the driver, to remove what the pod left on the device",
+      {{"device", record.device_key}, {"reason", why}, {"id", id_text(ErrorId::pod_changes_undone)}});
+  // For the next attempt, if this one is killed while no driver is bound. A sweep's of an unclean device has
+  // no record.
+  Record marked = record;
+  marked.rebinding = true;
+  const bool has_file = !record.attachment.container_id.empty();
+  const auto saved = has_file ? world.store.save(marked) : Result<>();
+  if (!saved) {
+    world.log.warning(
+        "the record cannot be written before the driver is rebound: if DEL is killed now, the device has no "
+        "driver",
+        {{"device", record.device_key}, {"reason", saved.error().text}, {"id", saved.error().id_text()}});
+  }
+  TRY(bind_and_wait(record, world));
+  if (has_file && saved) TRY(world.store.save(record), "save that the driver is bound");
+  TRY(restore_rdma(record, nullptr, world));
+  return restore_link(record, nullptr, world);
+}
+
+Result<> restore_driver(const Record& record, World& world) {
+  if (!record.rebinding || !record.device) return {};
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver));
+  return !device || device->driver.is_bound() ? Result<>() : bind_and_wait(record, world);
+}
+
+}  // namespace vfrail::cni

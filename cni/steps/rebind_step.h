@@ -1,0 +1,24 @@
+// The driver of a device bound again, which creates its netdev anew: whatever stood upon the old one ends
+// with it (NETDEV_UNREGISTER), in whichever namespace.
+#pragma once
+
+#include "cni/node/world.h"
+#include "cni/record/record.h"
+#include "common/result.h"
+
+#include <string>
+
+namespace vfrail::cni {
+
+// Whether the record's device is a PCI function whose driver of the kernel can be unbound.
+Result<bool> can_rebind(const Record& record, const World& world);
+
+// Under the device's lock, with its interface in the host; restores its RDMA device and its interface
+// afterwards. `why` is logged. A kill or a failure in between leaves the record to restore_driver().
+Result<> rebind_device(const Record& record, const std::string& why, World& world);
+
+// Binds the driver of the record's device if rebind_device() had begun to, and left the device without one:
+// nothing of the device can be found until then.
+Result<> restore_driver(const Record& record, World& world);
+
+}  // namespace vfrail::cni

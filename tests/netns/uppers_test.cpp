@@ -1,0 +1,128 @@
+// What stands on an interface, by the list of the running kernel, and a DEL beside strangers who do what they
+// can to make it slow. tests/netns/hostile_test.cpp has what a pod can do to its own device.
+#include "common/files.h"
+#include "common/kernel/btf.h"
+#include "common/kernel/upper_links.h"
+#include "tests/netns/one_pod.h"
+#include "tests/netns/strangers.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace vfrail::test {
+namespace {
+
+using Catch::Contains;
+using std::chrono::steady_clock;
+
+UpperOffsets offsets() {
+  auto btf = read_file("/sys/kernel/btf/vmlinux", Btf::kMaxBytes);
+  REQUIRE(btf.ok());
+  REQUIRE(btf->has_value());
+  const auto out = find_upper_offsets(std::move(**btf));
+  INFO((out.ok() ? "" : out.error().text));
+  REQUIRE(out.ok());
+  return *out;
+}
+
+int index_of(const std::string& name) { return std::stoi(read_text("/sys/class/net/" + name + "/ifindex")); }
+
+uint64_t inode_of(const std::string& netns) { return std::stoull(shell("stat -L -c %i " + netns)); }
+
+struct Stacked : OneDevice {
+  std::string far = add_pod("far");
+  UpperLinks listed() const {
+    const int index = std::stoi(shell("cat /sys/class/net/vf1/ifindex || ip -o link show vf1 | cut -d: -f1"));
+    auto out = read_upper_links(index, offsets());
+    INFO((out.ok() ? "" : out.error().text));
+    REQUIRE(out.ok());
+    return *out;
+  }
+};
+
+std::vector<uint64_t> namespaces_of(const UpperLinks& listed) {
+  std::vector<uint64_t> out;
+  for (const UpperLink& one : listed.links) out.push_back(one.netns);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("The kernel lists what stands on an interface, in whichever namespace") {
+  Stacked node;
+  CHECK(node.listed() == UpperLinks{});
+  shell("ip link add here link vf1 type macvlan mode bridge");
+  // Created there, so that this namespace has no number for that one.
+  shell("ip link add there link vf1 netns " + node.far + " type macvlan mode bridge");
+  std::vector<uint64_t> both{inode_of("/proc/self/ns/net"), inode_of(node.far)};
+  std::sort(both.begin(), both.end());
+  CHECK(namespaces_of(node.listed()) == both);
+  CHECK_FALSE(node.listed().more);
+  shell("ip link del here");
+  CHECK(namespaces_of(node.listed()) == std::vector{inode_of(node.far)});
+  for (size_t i = 0; i < UpperLinks::kMost; ++i)
+    shell("ip link add m" + std::to_string(i) + " link vf1 type macvlan mode bridge");
+  CHECK(node.listed().links.size() == UpperLinks::kMost);
+  CHECK(node.listed().more);
+}
+
+TEST_CASE("A master counts as what stands on an interface, and its end is seen") {
+  Stacked node;
+  shell("ip link add b0 type bridge && ip link set vf1 master b0");
+  CHECK(node.listed().links.size() == 1);
+  shell("ip link set vf1 nomaster");
+  CHECK(node.listed() == UpperLinks{});
+}
+
+TEST_CASE("What is not known of a kernel's list is an error") {
+  const auto none = read_upper_links(1 << 30, offsets());
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().code == Errc::not_found);
+  UpperOffsets wrong = offsets();
+  wrong.packet_device = 0;  // of another member, which points elsewhere or nowhere
+  wrong.uppers = 0x7ffff000;
+  const auto unreadable = read_upper_links(1, wrong);
+  REQUIRE_FALSE(unreadable.ok());
+  CHECK(unreadable.error().code == Errc::protocol);
+}
+
+TEST_CASE("Without the kernel's list DEL says so once a boot, and removes what it finds") {
+  OneDevice node;
+  node.hide_kernel_types();
+  for (int i = 0; i < 2; ++i) {
+    node.done(node.call("ADD"));
+    node.in_pod(node.pod, "ip link add spy link net1 type macvlan mode bridge");
+    const Outcome outcome = node.run(node.call("DEL"));
+    INFO(outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.err, Contains("removed interfaces"));
+    const bool said = outcome.err.find("VF-UPPERS-UNKNOWN") != std::string::npos;
+    CHECK(said == (i == 0));
+  }
+  CHECK(node.world() == node.before);
+}
+
+TEST_CASE("A DEL is not slower beside strangers with namespaces, mounts, roots and processes of their own") {
+  const bool listed = GENERATE(true, false);
+  const bool distrusted = GENERATE(false, true);
+  CAPTURE(listed, distrusted);
+  OneDevice node;
+  if (!listed) node.hide_kernel_types();
+  node.network.set("podNetAdmin", distrusted);
+  Call del = node.call("DEL");
+  const Strangers strangers(node);
+  node.done(node.call("ADD"));
+  const auto begin = steady_clock::now();
+  const Outcome outcome = node.run(del);
+  const std::chrono::duration<double> took = steady_clock::now() - begin;
+  WARN((listed ? "listed" : "searched")
+       << (distrusted ? ", podNetAdmin" : "") << ": DEL took " << took.count() << " s");
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  // Nothing of it is about this device.
+  if (listed) CHECK(outcome.err.empty());
+  CHECK(node.world() == node.before);
+}
+
+}  // namespace vfrail::test
