@@ -66,7 +66,8 @@ struct Programs {
 Result<Programs> detach_programs(const Link& link, World& world) {
   auto detached = world.host.detach_programs(link);
   if (!detached.ok() && detached.error().sys == EPERM)
-    return Programs{.doubt = {"BPF programs on " + link.name + " cannot be found: " + detached.error().text, true}};
+    return Programs{
+        .doubt = {"BPF programs on " + link.name + " cannot be found: " + detached.error().text, true}};
   const std::vector<std::string> programs = TRY(std::move(detached));
   for (const std::string& program : programs) {
     world.log.warning(

@@ -119,7 +119,7 @@ struct FakeNode {
   std::string container = "c1";
   std::string args = "IgnoreUnknown=1;K8S_POD_NAME=p";
   bool kernel_lists_uppers = true;  // World::upper_links
-  bool makes_state_folder = true;  // verbs do, `vfrail-cni sweep` does not
+  bool makes_state_folder = true;   // verbs do, `vfrail-cni sweep` does not
   // For what does not return; a test of what does needs more on a machine with much to do.
   std::chrono::milliseconds return_timeout{50};
   bool paths_gone = false;  // no path leads to a namespace, which the kernel ends in its own time

@@ -216,7 +216,7 @@ TEST_CASE("Names, addresses, flags, queues and lists that a pod has set are gone
 
 TEST_CASE("What a pod has stacked upon its interface is gone after DEL, wherever it has moved it") {
   Hostile node;
-  if (GENERATE(false, true)) node.hide_kernel_types();
+  if (GENERATE(false, true)) node.forget_kernel(Node::KernelTypes::not_described);
   node.run_well(node.call("ADD"));
   const std::string mode = GENERATE(as<std::string>(), "passthru", "passthru nopromisc", "bridge", "vepa");
   CAPTURE(mode);
@@ -258,7 +258,7 @@ TEST_CASE("What a pod has stacked and moved into the host, by its number for it,
 
 TEST_CASE("With podNetAdmin, what is stacked is found in a namespace that no process is in, too") {
   Hostile node;
-  if (GENERATE(false, true)) node.hide_kernel_types();
+  if (GENERATE(false, true)) node.forget_kernel(Node::KernelTypes::not_described);
   const int keeper = GENERATE(range(0, 6));
   CAPTURE(kKeepers[keeper]);
   Hidden hidden(node, static_cast<Keeper>(keeper));
@@ -290,7 +290,7 @@ TEST_CASE("With podNetAdmin, what is stacked is found in a namespace that no pro
 
 TEST_CASE("Without podNetAdmin hidden namespaces are searched once a pod has left a trace") {
   Hostile node;
-  node.hide_kernel_types();
+  node.forget_kernel(Node::KernelTypes::not_described);
   Hidden hidden(node, Keeper::descriptor);
   node.run_well(node.call("ADD"));
   const std::string kind = GENERATE(as<std::string>(), "promiscuous", "one in sight", "a program");

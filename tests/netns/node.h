@@ -45,9 +45,11 @@ class Node {
                    const std::string& name) const;  // `ip -j addr`; null if not there
   void add_ipam(const std::string& name, const std::string& script) const;
 
-  // As a kernel that does not describe them (CONFIG_DEBUG_INFO_BTF): DEL then searches the node for what
-  // stands on a device.
-  void hide_kernel_types() const;
+  // A made-up node knows where the kernel lists what stands on an interface (cni/node/upper_links.h), as
+  // after the first DEL of a boot. Forgotten, the next DEL finds it out again; or the kernel does not
+  // describe its types (CONFIG_DEBUG_INFO_BTF), and DEL searches the node.
+  enum class KernelTypes : unsigned char { described, not_described };
+  void forget_kernel(KernelTypes types) const;
 
   Program start(const Call& call) const;
   Outcome run(const Call& call) const { return start(call).wait(); }
@@ -68,7 +70,6 @@ class Node {
  private:
   std::string program() const;
   void show_mounts() const;
-  void show_kernel_types() const;
 
   Kind kind_;
   TempDir dir_{TempDir::On::disk};

@@ -87,9 +87,28 @@ TEST_CASE("What is not known of a kernel's list is an error") {
   CHECK(unreadable.error().code == Errc::protocol);
 }
 
+TEST_CASE("The first DEL of a boot finds out where the kernel has its list, and keeps it") {
+  OneDevice node;
+  const std::string known = read_text(node.path("state/baselines/uppers.kernel"));
+  REQUIRE_FALSE(known.empty());
+  node.forget_kernel(Node::KernelTypes::described);
+  SECTION("there is no file") {}
+  SECTION("it cannot be read") { write_text(node.path("state/baselines/uppers.kernel"), "{"); }
+  SECTION("it is of another boot") {
+    std::string other = known;
+    other.replace(other.find("5f1d0a5c"), 8, "5f1d0a5d");
+    write_text(node.path("state/baselines/uppers.kernel"), other);
+  }
+  node.done(node.call("ADD"));
+  const Outcome outcome = node.run(node.call("DEL"));
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  CHECK(read_text(node.path("state/baselines/uppers.kernel")) == known);
+}
+
 TEST_CASE("Without the kernel's list DEL says so once a boot, and removes what it finds") {
   OneDevice node;
-  node.hide_kernel_types();
+  node.forget_kernel(Node::KernelTypes::not_described);
   for (int i = 0; i < 2; ++i) {
     node.done(node.call("ADD"));
     node.in_pod(node.pod, "ip link add spy link net1 type macvlan mode bridge");
@@ -108,7 +127,7 @@ TEST_CASE("A DEL is not slower beside strangers with namespaces, mounts, roots a
   const bool distrusted = GENERATE(false, true);
   CAPTURE(listed, distrusted);
   OneDevice node;
-  if (!listed) node.hide_kernel_types();
+  if (!listed) node.forget_kernel(Node::KernelTypes::not_described);
   node.network.set("podNetAdmin", distrusted);
   Call del = node.call("DEL");
   const Strangers strangers(node);
