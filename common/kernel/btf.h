@@ -42,7 +42,7 @@ class Btf {
   };
   // Where in the bytes the type with that number begins. 0 is void, which has no place.
   const Type* type(uint32_t number) const;
-  // The structure that a type is, through typedefs and qualifiers; null: it is none.
+  // The structure that a type is, through typedefs and qualifiers. Null: it is not one.
   const Type* structure(uint32_t number) const;
   Member member(const Type& of, uint32_t index) const;
   std::string_view name(uint32_t offset) const;

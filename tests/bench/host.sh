@@ -61,7 +61,11 @@ all_subjects() {
     done
 }
 
+# What stands on a device DEL asks the running kernel, where that describes its types.
+kernel_types() { mkdir -p "$bench/root/sys/kernel/btf" && cp /sys/kernel/btf/vmlinux "$bench/root/sys/kernel/btf/"; }
+
 make_node
+kernel_types || echo 'this kernel does not describe its types: each DEL searches the node'
 scene one 'one attachment, no IPAM'; all_subjects 1 none; counts; rounds "$count"
 for kind in static host-local; do
     scene "$kind" "one attachment, IPAM $kind"; all_subjects 1 $kind; rounds "$count"
@@ -97,3 +101,22 @@ for vfs in 0 64 128; do
     counts
     rounds "$count"
 done
+
+# A busy node: so many other network namespaces, which a process each is in, and so many further processes. The node's
+# /proc is the machine's.
+crowd=()
+busy() {
+    local i
+    for ((i = 0; i < $1; i++)); do unshare --net sleep infinity & crowd+=($!); done
+    for ((i = 0; i < $2; i++)); do sleep infinity & crowd+=($!); done
+}
+trap 'kill "${crowd[@]}"' EXIT
+mount --bind /proc "$bench/root/proc"
+busy 500 0
+scene busy500 'one attachment beside 500 other namespaces'; all_subjects 1 none; counts; rounds "$count"
+scene busy500x8 '8 attachments at the same time, beside 500 other namespaces'; all_subjects 8 none; rounds $((count / 4 + 1))
+busy 0 5000
+scene busy5000 'one attachment beside 500 other namespaces and 5,500 processes'; all_subjects 1 none; counts; rounds "$count"
+rm "$bench/root/sys/kernel/btf/vmlinux"
+rm -f "$bench/state/baselines/uppers.kernel"
+scene searched 'the same, on a kernel that does not list what stands on a device'; all_subjects 1 none; counts; rounds "$count"

@@ -214,9 +214,10 @@ TEST_CASE("where the kernel lists what stands on a device, DEL opens no namespac
   node.world.churning.insert(stranger);
   node.attach();
   SECTION("nothing stands on it") {
+    const int calls_of_add = node.world.calls();
     node.detach_well();
     const auto& calls = node.world.log();
-    CHECK(std::find(calls.begin(), calls.end(), "links") == calls.end());
+    CHECK(std::find(calls.begin() + calls_of_add, calls.end(), "links") == calls.end());
   }
   SECTION("something does in another one") {
     node.world.stack(kPodNetns, "net1", "spy");
@@ -366,7 +367,7 @@ TEST_CASE("a device whose programs may not be looked for is bound again only if 
 }
 
 TEST_CASE("a device that a failed or killed rebind has left without a driver gets it by the next DEL") {
-  Hostile node;
+  Hostile node(Kernels::do_not);
   node.attach();
   node.world.promiscuous(kPodNetns, "net1", 1);
   SECTION("no driver wants it, which is an error") {
