@@ -54,7 +54,12 @@ lacks() {
     shift
     output=$("$@" 2>&1) || { echo "$output"; return 1; }
     echo "$output"
-    ! grep -q -e "$pattern" <<< "$output"
+    if grep -q -e "$pattern" <<< "$output"; then
+        # Last, for of a long output the end is shown.
+        echo "that has:"
+        grep -e "$pattern" -A 15 <<< "$output" | head -n 40
+        return 1
+    fi
 }
 
 # is TEXT COMMAND...: COMMAND succeeds and prints TEXT, nothing else.
