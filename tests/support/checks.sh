@@ -57,7 +57,7 @@ lacks() {
     if grep -q -e "$pattern" <<< "$output"; then
         # Last, for of a long output the end is shown.
         echo "that has:"
-        grep -e "$pattern" -A 15 <<< "$output" | head -n 40
+        grep -e "$pattern" -A 15 <<< "$output" | head -n 18
         return 1
     fi
 }
