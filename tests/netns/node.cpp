@@ -105,7 +105,9 @@ Node::Node(Kind kind) : kind_(kind) {
   shell("ip link set lo up");
   for (const char* folder : {"bin", "pods", "ipam"}) fs::create_directories(path(folder));
   write_tree(path("root"), kBoot);
-  if (kind == Kind::made_up && !known_of_kernel().empty()) write_text(path(kKnown), known_of_kernel());
+  if (kind == Kind::real || known_of_kernel().empty()) return;
+  fs::create_directories(fs::path(path(kKnown)).parent_path());
+  write_text(path(kKnown), known_of_kernel());
 }
 
 Node::~Node() {

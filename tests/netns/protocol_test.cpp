@@ -185,7 +185,7 @@ TEST_CASE("STATUS is 50 with the remedy when the state folder cannot take a reco
     words = "mount its file system writable";
   }
   SECTION("a file in its place") {
-    std::filesystem::remove(state);
+    std::filesystem::remove_all(state);
     write_text(state, "");
     words = "remove the file";
   }

@@ -15,15 +15,14 @@ class Strangers {
  public:
   struct Counts {
     int processes = 1000;
-    int namespaces = 200;  // that some of the processes are in
-    int mounts = 10'000;
+    int namespaces = 100;  // that some of the processes are in
+    int mounts = 1000;
     int depth = 1300;  // of the folder with the mounts; a path has 4,096 bytes
-    int roots = 300;
+    int roots = 100;
     bool closed = true;  // a mounted namespace that another mount covers
   };
   // The node's /proc becomes the machine's.
   Strangers(const Node& node, const Counts& counts);
-  explicit Strangers(const Node& node) : Strangers(node, Counts()) {}
   Strangers(const Strangers&) = delete;
   Strangers& operator=(const Strangers&) = delete;
   ~Strangers();

@@ -451,6 +451,7 @@ TEST_CASE("DEL waits for its device as long as the kernel returns others, which 
   }
   SECTION("not when nothing changes") {
     node.world.link_changes_while_waiting = 0;
+    node.world.while_waiting = [&] { ++waits; };
     const auto done = node.del(config);
     REQUIRE_FALSE(done);
     CHECK(done.error().code == Errc::busy);
