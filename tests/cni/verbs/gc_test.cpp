@@ -1,4 +1,5 @@
 // GC: what it needs of the configuration, and which IPAM plugins are asked.
+#include "cni/verbs/status.h"
 #include "tests/cni/fake_node.h"
 
 #include <filesystem>

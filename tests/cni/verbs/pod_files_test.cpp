@@ -306,6 +306,9 @@ TEST_CASE("a link in the place of the pods' folders leads nowhere") {
   CHECK_FALSE(fs::exists(elsewhere / "c1"));
   CHECK(node.verb(Command::del, "net1", kFirstVf));
   CHECK_FALSE(node.process([](World& world) { return remove_abandoned_pod_folder("c9", world); }));
+  const SweepReport report = node.sweep();
+  CHECK_FALSE(report.all_well());
+  CHECK_THAT(report.text(), Contains("files of pods: ") && Contains("/pods is not a folder but a link"));
   CHECK(fs::exists(elsewhere / "c9" / "keep"));
 }
 
