@@ -86,13 +86,14 @@ std::string RecordStore::lock_path(const std::string& name) const {
 }
 
 Result<FileLock> RecordStore::lock(const std::string& name, std::chrono::milliseconds wait_at_most) const {
-  const LockPurpose purpose{purpose_, locks_ + "/" + name};
-  auto out = FileLock::acquire(lock_path(name), wait_at_most, purpose);
-  if (!out && out.error().code == Errc::protocol) {
-    TRY(with_id(ErrorId::state_folder, free_name(lock_path(name))), out.error().text);
-    out = FileLock::acquire(lock_path(name), wait_at_most, purpose);
-  }
-  return with_id(ErrorId::state_folder, std::move(out));
+  const auto acquire = [&] {
+    return with_id(ErrorId::state_folder,
+                   FileLock::acquire(lock_path(name), wait_at_most, {purpose_, locks_ + "/" + name}));
+  };
+  auto out = acquire();
+  if (out || out.error().code != Errc::protocol) return out;
+  TRY(with_id(ErrorId::state_folder, free_name(lock_path(name))), out.error().text);
+  return acquire();
 }
 
 Result<FileLock> RecordStore::lock_attachment(const AttachmentName& name, const std::string& verb,

@@ -206,7 +206,7 @@ TEST_CASE("a DEL that cannot read a record of the container fails, and is comple
   fs::remove_all(node.dir.path("run/promised"));
   const std::string record = node.dir.path("state/attachments/c1:net1r1.json");
   fs::rename(record, record + ".away");
-  fs::create_directory(record);
+  std::ofstream(record) << std::string(kMaxRecordBytes + 1, ' ');
   CHECK_FALSE(node.del());
   CHECK(node.in_pod("net1r1").parent_device == kSecondVf);
   fs::remove(record);
@@ -321,6 +321,7 @@ TEST_CASE("Of two units that share devices one is attached: the second waits for
   node.allocate("rdma/hca", {kSecondVf, kFirstVf});
   const std::string before = node.everything();
   // An ADD of another pod, whose unit has the same devices in the opposite order, holds the first of them.
+  fs::create_directories(node.dir.path("locks"));
   std::optional<FileLock> other;
   other.emplace(*FileLock::acquire(node.dir.path(std::string("locks/rail:") + kFirstVf), {}));
   const auto refused = node.add();
