@@ -3,6 +3,7 @@
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/json.h"
+#include "common/node/sys_root.h"
 
 #include <array>
 #include <cerrno>
@@ -23,7 +24,7 @@ constexpr std::pair<std::string_view, const char*> kNamespaces[] = {
     {"pid", "pid"}, {"network", "net"}, {"mount", "mnt"}, {"ipc", "ipc"}, {"uts", "uts"}, {"user", "user"}};
 
 std::string namespace_path(const std::string& process, const std::string& file) {
-  return "/proc/" + process + "/ns/" + file;
+  return SysRoot("/").path("proc/" + process + "/ns/" + file);
 }
 
 Result<struct stat> read_namespace(const std::string& path) {

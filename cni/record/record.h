@@ -66,8 +66,8 @@ class RecordStore : public Attachments {
   // Writes the record of an attachment whose device is released, and leaves the device's owner. Under the
   // locks of both.
   Result<> replace(const Record& record) const;
-  // owner(), under the device's lock. What is not a link is moved aside; then the owner is the only attachment
-  // whose record has the device.
+  // owner(), under the device's lock. What is not a link is moved aside; then the owner is the only
+  // attachment whose record has the device.
   Result<std::optional<AttachmentName>> find_owner(const std::string& device_key) const;
   // Removes the device's owner: it is restored, and no longer belongs to the attachment. Under the device's
   // lock.
