@@ -73,29 +73,48 @@ Error second_name(const std::string& what) {
 
 }  // namespace
 
-Result<> check_regular(int fd, SecondName second, const std::string& what) {
+namespace {
+
+// What it is, if that is a regular file.
+Result<struct stat> read_regular(int fd, SecondName second, const std::string& what) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return Error::from_errno(errno, "read the type of " + what);
   if (!S_ISREG(info.st_mode)) return not_regular(what, info.st_mode);
   if (second == SecondName::refused && info.st_nlink > 1) return second_name(what);
+  return info;
+}
+
+}  // namespace
+
+Result<> check_regular(int fd, SecondName second, const std::string& what) {
+  TRY(read_regular(fd, second, what));
   return {};
 }
 
-Result<UniqueFd> open_regular(const std::string& path, int flags, SecondName second, AccessTime access_time,
-                              unsigned mode) {
+namespace {
+
+// Without the check of what was opened: that is a regular file, or a FIFO or device node, at which nothing
+// waits.
+Result<UniqueFd> open_unchecked(const std::string& path, int flags, AccessTime access_time, unsigned mode) {
   flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   UniqueFd fd = (flags & O_CREAT) != 0 ? UniqueFd(::open(path.c_str(), flags, mode))
                                        : open_keeping(AT_FDCWD, path, flags, access_time);
-  if (fd.valid()) {
-    TRY(check_regular(fd.get(), second, path));
-    return fd;
-  }
+  if (fd.valid()) return fd;
   const int failed = errno;
   // A link (ELOOP), a folder (EISDIR), a socket or a FIFO without a reader (ENXIO).
   struct stat info {};
   if (failed != ENOENT && ::lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     return not_regular(path, info.st_mode);
   return Error::from_errno(failed, "open " + path);
+}
+
+}  // namespace
+
+Result<UniqueFd> open_regular(const std::string& path, int flags, SecondName second, AccessTime access_time,
+                              unsigned mode) {
+  UniqueFd fd = TRY(open_unchecked(path, flags, access_time, mode));
+  TRY(check_regular(fd.get(), second, path));
+  return fd;
 }
 
 Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at_most,
@@ -105,11 +124,11 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
   const auto deadline = steady_clock::now() + wait_at_most;
   int refusals = 0;
   for (milliseconds pause{1};;) {
-    UniqueFd fd = TRY(open_regular(path, O_RDWR | O_CREAT, SecondName::allowed, AccessTime::updated, 0600),
-                      "lock " + file);
+    UniqueFd fd = TRY(open_unchecked(path, O_RDWR | O_CREAT, AccessTime::updated, 0600), "open lock " + file);
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
       struct stat locked {};
       if (::fstat(fd.get(), &locked) != 0 || !is_at(locked, path)) continue;
+      if (!S_ISREG(locked.st_mode)) return not_regular("lock " + file, locked.st_mode);
       if (locked.st_nlink > 1) {  // the other name stays; whoever waits for this file finds the next one
         TRY(remove_file(path));
         continue;
@@ -119,6 +138,7 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
     }
     // ENOLCK means out of memory. Giving up would leave the file there, which only a holder may remove.
     if (errno != EWOULDBLOCK && ++refusals == kMaxRefusals) return Error::from_errno(errno, "lock " + file);
+    TRY(check_regular(fd.get(), SecondName::allowed, "lock " + file));
     if (steady_clock::now() >= deadline) {
       return Error{Errc::busy, EWOULDBLOCK,
                    "lock " + file + " has been held " + read_holder(fd.get()) + "; waited " +
@@ -217,23 +237,10 @@ UniqueFd open_keeping(int folder, const std::string& path, int flags, AccessTime
   return UniqueFd(::openat(folder, path.c_str(), flags));
 }
 
-Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes,
-                                             AccessTime access_time) {
-  const auto fd = open_regular(path, O_RDONLY, SecondName::allowed, access_time);
-  if (!fd) {
-    if (fd.error().sys == ENOENT || fd.error().sys == ENOTDIR) return std::optional<std::string>();
-    return fd.error();
-  }
-  return std::optional<std::string>(TRY(read_stream(fd->get(), limit_bytes), "read " + path));
-}
+namespace {
 
-Result<UniqueFd> open_for_reading(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
-  return fd;
-}
-
-Result<std::string> read_stream(int fd, size_t limit_bytes) {
+// Up to the end, or to `size` bytes, behind which there is the end (0: not known).
+Result<std::string> read_to_end(int fd, size_t limit_bytes, size_t size) {
   std::string out;
   char buffer[8192];
   for (;;) {
@@ -245,8 +252,31 @@ Result<std::string> read_stream(int fd, size_t limit_bytes) {
     if (out.size() > limit_bytes) {
       return Error{Errc::invalid, 0, "more than the " + std::to_string(limit_bytes) + " bytes allowed"};
     }
+    if (out.size() == size) return out;
   }
 }
+
+}  // namespace
+
+Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes,
+                                             AccessTime access_time) {
+  const auto fd = open_unchecked(path, O_RDONLY, access_time, 0);
+  if (!fd) {
+    if (fd.error().sys == ENOENT || fd.error().sys == ENOTDIR) return std::optional<std::string>();
+    return fd.error();
+  }
+  const auto info = TRY(read_regular(fd->get(), SecondName::allowed, path));
+  return std::optional(
+      TRY(read_to_end(fd->get(), limit_bytes, static_cast<size_t>(info.st_size)), "read " + path));
+}
+
+Result<UniqueFd> open_for_reading(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  return fd;
+}
+
+Result<std::string> read_stream(int fd, size_t limit_bytes) { return read_to_end(fd, limit_bytes, 0); }
 
 Result<> remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};

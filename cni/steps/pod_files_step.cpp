@@ -58,10 +58,13 @@ Result<std::optional<HeldFolder>> find_pod_folders(const World& world) {
 }
 
 Result<HeldFolder> make_pod_folder(const std::string& container_id, const World& world) {
-  TRY(make_folder(world.run_folder, 0755));
-  for (int tries = 0;; ++tries) {
-    const auto run = TRY(HeldFolder::open(world.run_folder));
+  auto run = TRY(HeldFolder::open(world.run_folder));
+  if (!run) {
+    TRY(make_folder(world.run_folder, 0755));
+    run = TRY(HeldFolder::open(world.run_folder));
     if (!run) return Error::from_errno(ENOENT, "create folder " + world.run_folder);
+  }
+  for (int tries = 0;; ++tries) {
     const auto all = TRY(run->make(kPodFolders, 0755));
     auto folder = all.make(container_id, 0755);
     // Another process may remove the empty folder above it in between (remove_folder()).
@@ -71,6 +74,8 @@ Result<HeldFolder> make_pod_folder(const std::string& container_id, const World&
 
 Result<> write_folder(const std::string& container_id, const PodFiles& files, const World& world) {
   const HeldFolder folder = TRY(make_pod_folder(container_id, world));
+  // The umask may have taken bits away.
+  if (::chmod(folder.at(".").c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + folder.path());
   return write_all(files, [&](const std::string& name) { return folder.at(name); });
 }
 

@@ -33,8 +33,6 @@ Result<HeldFolder> HeldFolder::make(const std::string& name, unsigned mode) cons
     return Error::from_errno(errno, "create folder " + path_ + "/" + name);
   auto out = TRY(enter(name));
   if (!out) return Error::from_errno(ENOENT, "create folder " + path_ + "/" + name);
-  if (::chmod(out->at(".").c_str(), mode) != 0)
-    return Error::from_errno(errno, "chmod " + path_ + "/" + name);
   return std::move(*out);
 }
 
