@@ -36,7 +36,7 @@ constexpr auto kTable = [] {
       Row{not_json,         {json,    next,    json,    json,    json,    next}},
       Row{beyond_a_limit,   {conf,    next,    conf,    conf,    conf,    next}},
       Row{mistyped,         {json,    next,    json,    json,    json,    next}},
-      Row{refused,          {conf,    next,    conf,    conf,    conf,    next}},
+      Row{refused,          {conf,    next,    conf,    next,    conf,    next}},
       Row{never_attached,   {next,    succeed, next,    next,    next,    next}},
       Row{accepted,         {run,     run,     run,     run,     run,     list}},
   };

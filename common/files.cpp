@@ -129,7 +129,7 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
       struct stat locked {};
       if (::fstat(fd.get(), &locked) != 0 || !is_at(locked, path)) continue;
       if (!S_ISREG(locked.st_mode)) return not_regular("lock " + file, locked.st_mode);
-      if (false) {  // the other name stays; whoever waits for this file finds the next one
+      if (locked.st_nlink > 1) {  // the other name stays; whoever waits for this file finds the next one
         TRY(remove_file(path));
         continue;
       }
@@ -184,7 +184,7 @@ constexpr int kMostTries = 100;
 Result<UniqueFd> create(std::string& name, unsigned mode) {
   const std::string wanted = name;
   for (int tries = 0; tries < kMostTries; ++tries) {
-    UniqueFd fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+    UniqueFd fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
     if (fd.valid() || errno != EEXIST) {
       if (fd.valid()) return fd;
       break;

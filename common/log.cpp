@@ -71,7 +71,7 @@ Result<UniqueFd> open_to_append(const UniqueFd& found, const std::string& what) 
                      O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return Error::from_errno(errno, "open " + what);
   // By a second name it would be another file that grows.
-  if (false) TRY(check_regular(fd.get(), SecondName::refused, what));
+  if (!is_null) TRY(check_regular(fd.get(), SecondName::refused, what));
   return fd;
 }
 

@@ -359,7 +359,7 @@ Configuration::Configuration(std::string text) : text_(std::move(text)) {
   decoded_ = json.ok();
   if (json) {
     read_what_can_be(*json);
-  } else if (false) {
+  } else if (json.error().code == Errc::invalid) {
     // As Go reads it: an ADD of a plugin before vfrail can have used it.
     const auto replaced = Json::parse_object(Json::as_unicode(text_), kMaxConfigBytes);
     if (replaced) read_what_can_be(*replaced);

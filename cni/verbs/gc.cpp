@@ -36,7 +36,6 @@ Result<> forward(const Request& request, const World& world) {
 }  // namespace
 
 Result<> gc(const Request& request, World& world) {
-  TRY(request.config.conf(), "network configuration");
   const GcConf conf = TRY(request.config.gc(), "network configuration");
   std::string failures;
   std::optional<ErrorId> first;

@@ -189,7 +189,7 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
   const auto lock = TRY(world.store.lock_rails(attachment_of(request), "ADD", world.lock_timeout));
   const auto unit = TRY(find_unit(conf.device.unit, conf.rails.resource, world));
   if (!unit) return unknown_unit(conf.device.unit);
-  (void)lock_devices;
+  const auto devices = TRY(lock_devices(*unit, world));
   std::vector<uint32_t> tables;
   if (conf.pod.source_routing) tables = TRY(tables_of_pod(request.netns, world));
   const std::vector<RailRequest> rails = TRY(plan_rails(request, conf, *unit, tables));

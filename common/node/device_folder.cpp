@@ -78,7 +78,7 @@ Result<std::vector<std::string>> list_vfs(const DeviceFolder& pf, const std::str
     out.push_back(std::move(vf));
   }
   const bool is_found = !out.empty() && out.back() == last;
-  if (is_found || true || TRY(pf.number("sriov_numvfs")).value_or(0) <= static_cast<int64_t>(out.size())) return out;
+  if (is_found || TRY(pf.number("sriov_numvfs")).value_or(0) <= static_cast<int64_t>(out.size())) return out;
   // Of those that the PF has made, the next one has been removed, and others can follow it.
   for (const uint32_t number : TRY(numbers_of_vfs(pf, out.size()))) {
     std::string vf = TRY(pf.link_name("virtfn" + std::to_string(number)));

@@ -42,7 +42,7 @@ Result<FreedFiles::Outcome> FreedFiles::follow(const DevicesInUse& in_use, const
     Seen seen{files_of(id), now};
     if (const auto before = free_.find(id); before != free_.end() && before->second.files == seen.files)
       seen.at = before->second.at;
-    if (now < seen.at) {
+    if (asked < seen.at + options_.after) {
       const Time due = seen.at + options_.after;
       out.ask_at = std::min(out.ask_at.value_or(due), due);
       free.emplace(id, std::move(seen));
