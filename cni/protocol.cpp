@@ -16,7 +16,8 @@ struct Row {
 };
 
 // DEL can do without a configuration: it uses that in its record, and without a record a refused one has
-// attached nothing. Multus takes a failed DEL for a pod that must not end. Nothing is attached by a nested
+// attached nothing. GC needs the network's name and the list of attachments alone, and refuses those itself.
+// Multus takes a failed DEL for a pod that must not end. Nothing is attached by a nested
 // call, so its DEL and GC have nothing to restore. VERSION has no configuration.
 constexpr auto kTable = [] {
   using enum Finding;
@@ -35,7 +36,7 @@ constexpr auto kTable = [] {
       Row{not_json,         {json,    next,    json,    json,    json,    next}},
       Row{beyond_a_limit,   {conf,    next,    conf,    conf,    conf,    next}},
       Row{mistyped,         {json,    next,    json,    json,    json,    next}},
-      Row{refused,          {conf,    next,    conf,    conf,    conf,    next}},
+      Row{refused,          {conf,    next,    conf,    next,    conf,    next}},
       Row{never_attached,   {next,    succeed, next,    next,    next,    next}},
       Row{accepted,         {run,     run,     run,     run,     run,     list}},
   };

@@ -53,6 +53,70 @@ std::string read_holder(int fd) {
 
 }  // namespace
 
+namespace {
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISLNK(mode)) return "a symbolic link";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device node";
+}
+
+Error not_regular(const std::string& what, mode_t mode) {
+  return Error{Errc::protocol, 0, what + " is " + kind_of(mode) + " and not a regular file"};
+}
+
+Error second_name(const std::string& what) {
+  return Error{Errc::protocol, 0, what + " is a file that has another name as well (a hard link)"};
+}
+
+}  // namespace
+
+namespace {
+
+// What it is, if that is a regular file.
+Result<struct stat> read_regular(int fd, SecondName second, const std::string& what) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return Error::from_errno(errno, "read the type of " + what);
+  if (!S_ISREG(info.st_mode)) return not_regular(what, info.st_mode);
+  if (second == SecondName::refused && info.st_nlink > 1) return second_name(what);
+  return info;
+}
+
+}  // namespace
+
+Result<> check_regular(int fd, SecondName second, const std::string& what) {
+  TRY(read_regular(fd, second, what));
+  return {};
+}
+
+namespace {
+
+// Without the check of what was opened: that is a regular file, or a FIFO or device node, at which nothing
+// waits.
+Result<UniqueFd> open_unchecked(const std::string& path, int flags, AccessTime access_time, unsigned mode) {
+  flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  UniqueFd fd = (flags & O_CREAT) != 0 ? UniqueFd(::open(path.c_str(), flags, mode))
+                                       : open_keeping(AT_FDCWD, path, flags, access_time);
+  if (fd.valid()) return fd;
+  const int failed = errno;
+  // A link (ELOOP), a folder (EISDIR), a socket or a FIFO without a reader (ENXIO).
+  struct stat info {};
+  if (failed != ENOENT && ::lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    return not_regular(path, info.st_mode);
+  return Error::from_errno(failed, "open " + path);
+}
+
+}  // namespace
+
+Result<UniqueFd> open_regular(const std::string& path, int flags, SecondName second, AccessTime access_time,
+                              unsigned mode) {
+  UniqueFd fd = TRY(open_unchecked(path, flags, access_time, mode));
+  TRY(check_regular(fd.get(), second, path));
+  return fd;
+}
+
 Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at_most,
                                    const LockPurpose& purpose) {
   const std::string& file = purpose.file.empty() ? path : purpose.file;
@@ -60,16 +124,21 @@ Result<FileLock> FileLock::acquire(const std::string& path, milliseconds wait_at
   const auto deadline = steady_clock::now() + wait_at_most;
   int refusals = 0;
   for (milliseconds pause{1};;) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd.valid()) return Error::from_errno(errno, "open lock " + file);
+    UniqueFd fd = TRY(open_unchecked(path, O_RDWR | O_CREAT, AccessTime::updated, 0600), "open lock " + file);
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
       struct stat locked {};
       if (::fstat(fd.get(), &locked) != 0 || !is_at(locked, path)) continue;
+      if (!S_ISREG(locked.st_mode)) return not_regular("lock " + file, locked.st_mode);
+      if (locked.st_nlink > 1) {  // the other name stays; whoever waits for this file finds the next one
+        TRY(remove_file(path));
+        continue;
+      }
       write_holder(fd.get(), locked, purpose.text);
       return FileLock(std::move(fd), path);
     }
     // ENOLCK means out of memory. Giving up would leave the file there, which only a holder may remove.
     if (errno != EWOULDBLOCK && ++refusals == kMaxRefusals) return Error::from_errno(errno, "lock " + file);
+    TRY(check_regular(fd.get(), SecondName::allowed, "lock " + file));
     if (steady_clock::now() >= deadline) {
       return Error{Errc::busy, EWOULDBLOCK,
                    "lock " + file + " has been held " + read_holder(fd.get()) + "; waited " +
@@ -107,15 +176,37 @@ Result<> write_file(const std::string& path, std::string_view content, unsigned 
   return write_file({path, path + ".new." + std::to_string(::gettid())}, content, mode, durability);
 }
 
+namespace {
+
+constexpr int kMostTries = 100;
+
+// A file that is new. `name` is what it has got: beside a folder of that name another one.
+Result<UniqueFd> create(std::string& name, unsigned mode) {
+  const std::string wanted = name;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    UniqueFd fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (fd.valid() || errno != EEXIST) {
+      if (fd.valid()) return fd;
+      break;
+    }
+    if (::unlink(name.c_str()) == 0 || errno == ENOENT) continue;
+    if (errno != EISDIR && errno != EPERM) break;
+    name = wanted + "." + std::to_string(::gettid()) + "." + std::to_string(tries);
+  }
+  return Error::from_errno(errno, "create " + name);
+}
+
+}  // namespace
+
 Result<> write_file(const Replacement& file, std::string_view content, unsigned mode, Durability durability) {
-  const auto& [path, temporary, marks_unread] = file;
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
-  if (!fd.valid()) return Error::from_errno(errno, "create " + temporary);
+  const std::string& path = file.path;
+  std::string temporary = file.temporary;
+  UniqueFd fd = TRY(create(temporary, mode));
   auto written = write_stream(fd.get(), content);
   if (!written) written = std::move(written.error()).in("write " + temporary);
   // The umask may have taken bits away that others need (0444 device-info files).
   if (written && ::fchmod(fd.get(), mode) != 0) written = Error::from_errno(errno, "chmod " + temporary);
-  if (written && marks_unread) {
+  if (written && file.marks_unread) {
     const timespec times[2] = {{0, 0}, {0, UTIME_OMIT}};
     (void)!::futimens(fd.get(), times);  // without it the file only seems to have been read
   }
@@ -146,24 +237,10 @@ UniqueFd open_keeping(int folder, const std::string& path, int flags, AccessTime
   return UniqueFd(::openat(folder, path.c_str(), flags));
 }
 
-Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes,
-                                             AccessTime access_time) {
-  const UniqueFd fd =
-      open_keeping(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, access_time);
-  if (!fd.valid()) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
-    return Error::from_errno(errno, "open " + path);
-  }
-  return std::optional<std::string>(TRY(read_stream(fd.get(), limit_bytes), "read " + path));
-}
+namespace {
 
-Result<UniqueFd> open_for_reading(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
-  return fd;
-}
-
-Result<std::string> read_stream(int fd, size_t limit_bytes) {
+// Up to the end, or to `size` bytes, behind which there is the end (0: not known).
+Result<std::string> read_to_end(int fd, size_t limit_bytes, size_t size) {
   std::string out;
   char buffer[8192];
   for (;;) {
@@ -175,12 +252,91 @@ Result<std::string> read_stream(int fd, size_t limit_bytes) {
     if (out.size() > limit_bytes) {
       return Error{Errc::invalid, 0, "more than the " + std::to_string(limit_bytes) + " bytes allowed"};
     }
+    if (out.size() == size) return out;
   }
 }
+
+}  // namespace
+
+Result<std::optional<std::string>> read_file(const std::string& path, size_t limit_bytes,
+                                             AccessTime access_time) {
+  const auto fd = open_unchecked(path, O_RDONLY, access_time, 0);
+  if (!fd) {
+    if (fd.error().sys == ENOENT || fd.error().sys == ENOTDIR) return std::optional<std::string>();
+    return fd.error();
+  }
+  const auto info = TRY(read_regular(fd->get(), SecondName::allowed, path));
+  return std::optional(
+      TRY(read_to_end(fd->get(), limit_bytes, static_cast<size_t>(info.st_size)), "read " + path));
+}
+
+Result<UniqueFd> open_for_reading(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  return fd;
+}
+
+Result<std::string> read_stream(int fd, size_t limit_bytes) { return read_to_end(fd, limit_bytes, 0); }
 
 Result<> remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
   return Error::from_errno(errno, "remove " + path);
+}
+
+Result<> move_aside(const std::string& path, const std::string& aside) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return Error::from_errno(errno, "find " + path);
+  const bool is_file = S_ISREG(info.st_mode);
+  std::string to = aside;
+  for (int number = 2; number <= kMostTries; ++number) {
+    const bool is_free = ::lstat(to.c_str(), &info) != 0;
+    if (is_free || (is_file && S_ISREG(info.st_mode))) break;
+    to = aside + "." + std::to_string(number);
+  }
+  if (::rename(path.c_str(), to.c_str()) == 0) return {};
+  return Error::from_errno(errno, "rename " + path + " to " + to);
+}
+
+Result<> free_name(const std::string& path) {
+  auto removed = remove_file(path);
+  if (removed || (removed.error().sys != EISDIR && removed.error().sys != EPERM)) return removed;
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return removed;
+  return move_aside(path, path + std::string(kAsideEnding));
+}
+
+namespace {
+
+std::string identity(const struct stat& info) {
+  return std::to_string(info.st_ino) + ":" + std::to_string(info.st_ctim.tv_sec) + "." +
+         std::to_string(info.st_ctim.tv_nsec);
+}
+
+}  // namespace
+
+std::string identity_of_file(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 ? identity(info) : std::string();
+}
+
+Result<bool> remove_same_file(const std::string& path, const std::string& wanted) {
+  // Held open, its inode is nobody else's. A rename shows which file it was that had the name.
+  const UniqueFd held(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info {};
+  struct stat taken {};
+  if (!held.valid() || ::fstat(held.get(), &info) != 0 || identity(info) != wanted) return false;
+  const std::string aside = path + ".ended";
+  if (::rename(path.c_str(), aside.c_str()) != 0) {
+    if (errno == ENOENT) return false;
+    return Error::from_errno(errno, "rename " + path + " to " + aside);
+  }
+  const bool is_it =
+      ::lstat(aside.c_str(), &taken) == 0 && taken.st_ino == info.st_ino && taken.st_dev == info.st_dev;
+  // link(2) does not replace one that is newer still.
+  if (!is_it && ::link(aside.c_str(), path.c_str()) != 0 && errno != EEXIST)
+    return Error::from_errno(errno, "put back " + path);
+  TRY(remove_file(aside));
+  return is_it;
 }
 
 Result<> make_folder(const std::string& path, unsigned mode) {

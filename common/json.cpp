@@ -329,13 +329,42 @@ Result<Json> Json::parse_in_file(std::string_view text, TextLines lines) {
   return parse_tree(text, 1 << 20, &lines);
 }
 
+namespace {
+
+constexpr size_t kEscape = std::string_view("\\ud800").size();
+
+// The value of the escape "\uXXXX" there. No value: there is none.
+std::optional<uint32_t> utf16_unit(std::string_view text, size_t at) {
+  if (at + kEscape > text.size() || text.substr(at, 2) != "\\u") return std::nullopt;
+  uint32_t out = 0;
+  const char* end = text.data() + at + kEscape;
+  const auto [stop, error] = std::from_chars(text.data() + at + 2, end, out, 16);
+  return error == std::errc() && stop == end ? std::optional(out) : std::nullopt;
+}
+
+}  // namespace
+
 bool Json::is_valid(std::string_view text) {
+  const std::string read = as_unicode(text);
   rapidjson::Reader reader;
-  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::MemoryStream stream(read.data(), read.size());
   DepthCounter counter;
-  // Go replaces what is not UTF-8.
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
-  return !reader.Parse<kFlags>(stream, counter).IsError() && stream.Tell() == text.size();
+  return !reader.Parse<kFlags>(stream, counter).IsError() && stream.Tell() == read.size();
+}
+
+std::string Json::as_unicode(std::string_view text) {
+  std::string out = well_formed(text);
+  // A backslash is in a string, or the text is not JSON.
+  for (size_t at = out.find('\\'); at != std::string::npos; at = out.find('\\', at)) {
+    const auto unit = utf16_unit(out, at);
+    const auto next = unit ? utf16_unit(out, at + kEscape) : std::nullopt;
+    const bool is_pair =
+        unit && *unit >= 0xD800 && *unit < 0xDC00 && next && *next >= 0xDC00 && *next < 0xE000;
+    if (!is_pair && unit && *unit >= 0xD800 && *unit < 0xE000) out.replace(at, kEscape, "\\ufffd");
+    at += is_pair ? 2 * kEscape : unit ? kEscape : 2;
+  }
+  return out;
 }
 
 Result<Json> Json::parse_object(std::string_view text, size_t limit_bytes) {

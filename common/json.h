@@ -92,8 +92,12 @@ class Json {
   // another value.
   static Result<Json> parse_object(std::string_view text, size_t limit_bytes = 1 << 20);
   // Whether the text is JSON for Go's encoding/json, whose limits are wider than those of parse(): 10,000
-  // levels. (A number that no float64 can hold is refused by both.) Keeps some bytes for each open level.
+  // levels, and text that is not Unicode. (A number that no float64 can hold is refused by both.) Keeps some
+  // bytes for each open level.
   static bool is_valid(std::string_view text);
+  // As Go reads it: U+FFFD in place of what is not Unicode, bytes that are not UTF-8 and escapes of half
+  // a surrogate pair.
+  static std::string as_unicode(std::string_view text);
 
  private:
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;

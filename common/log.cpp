@@ -1,6 +1,7 @@
 #include "common/log.h"
 
 #include "common/escape.h"
+#include "common/files.h"
 #include "common/json.h"
 #include "common/text.h"
 
@@ -69,6 +70,8 @@ Result<UniqueFd> open_to_append(const UniqueFd& found, const std::string& what) 
   UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(found.get())).c_str(),
                      O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return Error::from_errno(errno, "open " + what);
+  // By a second name it would be another file that grows.
+  if (!is_null) TRY(check_regular(fd.get(), SecondName::refused, what));
   return fd;
 }
 

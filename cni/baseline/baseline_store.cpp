@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <unistd.h>
 
 namespace vfrail::cni {
@@ -53,6 +54,9 @@ Result<> BaselineStore::write(const std::string& folder, const std::string& name
   }
   const std::string path = path_in(folder, name);
   // Without fsync, like records: a boot makes it void.
+  auto written = write_file({path, path + ".new"}, text, 0600, Durability::renamed);
+  if (written || written.error().sys != EISDIR) return written;
+  TRY(free_name(path));
   return write_file({path, path + ".new"}, text, 0600, Durability::renamed);
 }
 
@@ -87,12 +91,12 @@ Result<> BaselineStore::set_unclean(const std::string& name, const std::string& 
 Result<> BaselineStore::set_clean(const std::string& name) const {
   // Checked first: a DEL on a read-only file system mostly has nothing to remove.
   if (!TRY(is_unclean(name))) return {};
-  return remove_file(path_in(unclean_folder(folder_), name));
+  return free_name(path_in(unclean_folder(folder_), name));
 }
 
 Result<> BaselineStore::forget(const std::string& name) const {
   TRY(set_clean(name));
-  return remove_file(path_in(folder_ + "/baselines", name));
+  return free_name(path_in(folder_ + "/baselines", name));
 }
 
 Result<std::vector<std::string>> BaselineStore::list(const std::string& folder) const {

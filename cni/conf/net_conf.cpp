@@ -198,14 +198,16 @@ Result<std::optional<std::vector<AttachmentName>>> read_valid_attachments(Object
   return std::optional<std::vector<AttachmentName>>(std::move(out));
 }
 
+Result<std::string> read_network_name(ObjectReader& conf) {
+  auto out = TRY(conf.text("name")).value_or("");
+  if (valid_network_name(out)) return out;
+  return conf.error("name", "must be a network name: a letter or digit, then letters, digits, '_', '.', '-'");
+}
+
 Result<> read_names(ObjectReader& conf, EntryConf& out, std::vector<std::string>& warnings) {
   out.cni_version = TRY(conf.text("cniVersion")).value_or("");
   if (out.cni_version.empty()) out.cni_version = kVersionIfNone;
-  out.network = TRY(conf.text("name")).value_or("");
-  if (!valid_network_name(out.network)) {
-    return conf.error("name",
-                      "must be a network name: a letter or digit, then letters, digits, '_', '.', '-'");
-  }
+  out.network = TRY(read_network_name(conf));
   out.type = TRY(conf.text("type")).value_or("");
   const Json::Object* ipam = TRY(conf.object("ipam"));
   if (ipam == nullptr || ipam->empty()) return {};
@@ -330,6 +332,14 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   return out;
 }
 
+Result<GcConf> read_gc_conf(const Json& json) {
+  ObjectReader conf(*json.as_object(), "");
+  GcConf out;
+  out.network = TRY(read_network_name(conf));
+  out.valid_attachments = TRY(read_valid_attachments(conf));
+  return out;
+}
+
 // The text of a key that is present and is a text; anything else counts as absent.
 std::string text_of(const Json* object, std::string_view key) {
   if (object == nullptr || object->as_object() == nullptr) return "";
@@ -347,12 +357,22 @@ Result<NetConf> parse_net_conf(std::string_view text) {
 Configuration::Configuration(std::string text) : text_(std::move(text)) {
   const auto json = decode(text_);
   conf_ = json ? with_id(ErrorId::network_config, read_net_conf(*json, text_)) : json.error();
+  gc_ = json ? with_id(ErrorId::network_config, read_gc_conf(*json)) : json.error();
   decoded_ = json.ok();
-  if (!decoded_) return;
-  ObjectReader reader(*json->as_object(), "");
+  if (json) {
+    read_what_can_be(*json);
+  } else if (json.error().code == Errc::invalid) {
+    // As Go reads it: an ADD of a plugin before vfrail can have used it.
+    const auto replaced = Json::parse_object(Json::as_unicode(text_), kMaxConfigBytes);
+    if (replaced) read_what_can_be(*replaced);
+  }
+}
+
+void Configuration::read_what_can_be(const Json& json) {
+  ObjectReader reader(*json.as_object(), "");
   mistyped_ = !reader.text("cniVersion").ok() || !reader.text("name").ok();
-  if (std::string version = text_of(&*json, "cniVersion"); !version.empty()) version_ = std::move(version);
-  ipam_type_ = text_of(json->find("ipam"), "type");
+  if (std::string version = text_of(&json, "cniVersion"); !version.empty()) version_ = std::move(version);
+  ipam_type_ = text_of(reader.value("ipam"), "type");
   if (ipam_type_.find('/') != std::string::npos) ipam_type_.clear();
 }
 

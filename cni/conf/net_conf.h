@@ -175,6 +175,13 @@ struct NetConf {
   std::vector<std::string> warnings;  // keys that are not known or mean nothing here, a sentence each
 };
 
+// What GC needs of a configuration. Its other keys may be such as no ADD accepts.
+struct GcConf {
+  std::string network;
+  // EntryConf's.
+  std::optional<std::vector<AttachmentName>> valid_attachments;
+};
+
 // Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
 
@@ -184,14 +191,16 @@ class Configuration {
   Configuration() = default;
   Configuration(std::string text);
   // One that has not been read as a whole.
-  explicit Configuration(Error refusal) : conf_(std::move(refusal)) {}
+  explicit Configuration(const Error& refusal) : conf_(refusal), gc_(refusal) {}
 
   const std::string& text() const { return text_; }
   const Result<NetConf>& conf() const { return conf_; }  // parse_net_conf()
-  // False: nothing below is known of it.
+  const Result<GcConf>& gc() const { return gc_; }
+  // False: it is not JSON, or beyond a limit.
   bool is_decoded() const { return decoded_; }
   // What can be read even of a refused configuration: its version, for the error ("0.1.0" if absent), and its
-  // IPAM plugin, for a DEL (empty if there is none that could be run).
+  // IPAM plugin, for a DEL (empty if there is none that could be run). Also if it has text that is no
+  // Unicode, which others replace: one of them may have got an address with it.
   const std::string& version() const { return version_; }
   const std::string& ipam_type() const { return ipam_type_; }
   // Its version or name is of another JSON type, which the peers' library cannot decode.
@@ -203,7 +212,10 @@ class Configuration {
   std::string ipam_type_;
   bool decoded_ = false;
   bool mistyped_ = false;
+  void read_what_can_be(const Json& json);
+
   Result<NetConf> conf_ = Error{Errc::protocol, 0, "it is empty"};
+  Result<GcConf> gc_ = Error{Errc::protocol, 0, "it is empty"};
 };
 
 // One of the plugins that vfrail can be installed as: what that one does not read must not make ADD fail.

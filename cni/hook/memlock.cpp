@@ -1,5 +1,6 @@
 #include "cni/hook/memlock.h"
 
+#include "cni/hook/container_process.h"
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/json.h"
@@ -13,12 +14,6 @@
 namespace vfrail::cni {
 
 namespace {
-
-constexpr size_t kMaxBundleConfig = size_t{4} << 20;
-
-std::string container_text(const OciState& state) {
-  return "container " + state.id + " (process " + std::to_string(state.pid) + ")";
-}
 
 Result<LockedMemory> limit_of_bundle(const OciState& state) {
   const std::string path = state.bundle + "/config.json";
@@ -76,6 +71,7 @@ Result<std::optional<LockedMemory>> parse_memory_limit(std::string_view config) 
 Result<std::string> raise_lock_limit(const OciState& state, const std::optional<LockedMemory>& wanted) {
   const LockedMemory limit = wanted ? *wanted : TRY(limit_of_bundle(state));
   const rlim_t bytes = limit.unlimited ? RLIM_INFINITY : limit.bytes;
+  const ContainerProcess process = TRY(ContainerProcess::find(state));
   rlimit now{};
   if (::prlimit(state.pid, RLIMIT_MEMLOCK, nullptr, &now) != 0)
     return Error::from_errno(errno, "read the limit of locked memory of " + container_text(state));
@@ -83,6 +79,9 @@ Result<std::string> raise_lock_limit(const OciState& state, const std::optional<
   const rlimit next{bytes, std::max(bytes, now.rlim_max)};
   if (::prlimit(state.pid, RLIMIT_MEMLOCK, &next, nullptr) != 0)
     return Error::from_errno(errno, "let " + container_text(state) + " lock " + limit.text());
+  // Alive until here, it was the one.
+  if (!process.is_alive())
+    return Error{Errc::not_found, ESRCH, container_text(state) + " has ended meanwhile"};
   return container_text(state) + " may lock " + limit.text();
 }
 

@@ -1,7 +1,7 @@
 // The hook of the OCI runtime specification that raises how much memory a container may lock
 // (RLIMIT_MEMLOCK): what RDMA programs register counts, and the container runtime's own limit is often 64 KiB
 // or 8 MiB. It runs as createRuntime, once for each device of the container, before its process starts. It
-// raises, and never lowers.
+// raises, and never lowers, and of no process outside of the container that the runtime names.
 #pragma once
 
 #include "common/result.h"
@@ -13,6 +13,8 @@
 #include <sys/types.h>
 
 namespace vfrail::cni {
+
+inline constexpr size_t kMaxBundleConfig = size_t{4} << 20;
 
 // What the runtime writes to the hook's stdin.
 struct OciState {

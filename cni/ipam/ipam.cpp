@@ -26,6 +26,9 @@ namespace vfrail::cni {
 namespace {
 
 constexpr size_t kMaxOutput = 1 << 20;
+constexpr const char* kWithNewerVerbs = "1.1.0";
+// The answer of a plugin from before VERSION (libcni goes by it, too).
+constexpr std::string_view kUnknownCommand = "unknown CNI_COMMAND";
 constexpr size_t kMaxMessage = 4096;
 constexpr std::chrono::milliseconds kLookAtChild{100};  // only while there is no output
 // Where a lock's file has the plugin's process group: behind what FileLock writes.
@@ -280,6 +283,21 @@ Result<std::optional<Json>> run_ipam(const Request& request, Command command, co
     return Error{Errc::protocol, 0, what + ": its answer is not JSON: " + json.error().text,
                  ErrorId::ipam_answer};
   return std::optional<Json>(std::move(*json));
+}
+
+Result<bool> knows_newer_verbs(const Request& request, const std::string& type,
+                               std::chrono::milliseconds timeout) {
+  Request version = request;
+  version.config = Configuration(R"({"cniVersion":")" + std::string(kWithNewerVerbs) + R"("})");
+  const auto answer = run_ipam(version, Command::version, type, timeout);
+  if (!answer) {
+    if (answer.error().code != Errc::peer) return answer.error();
+    return answer.error().text.find(kUnknownCommand) == std::string::npos;
+  }
+  const Json* versions = *answer ? (*answer)->find("supportedVersions") : nullptr;
+  if (versions == nullptr || versions->as_array() == nullptr) return true;
+  const auto& all = *versions->as_array();
+  return std::find(all.begin(), all.end(), Json(kWithNewerVerbs)) != all.end();
 }
 
 Result<bool> kill_holder(const SysRoot& sys, const std::string& lock_file) {

@@ -27,6 +27,12 @@ Result<std::string> find_plugin(const std::string& type, const std::vector<std::
 Result<std::optional<Json>> run_ipam(const Request& request, Command command, const std::string& type,
                                      std::chrono::milliseconds timeout, int inherited = -1);
 
+// Whether the plugin knows the verbs that begin with CNI 1.1.0, GC and STATUS: it is asked for its VERSION.
+// False: its answer has no such version, or it is older than VERSION. One that does not answer it well may
+// know them.
+Result<bool> knows_newer_verbs(const Request& request, const std::string& type,
+                               std::chrono::milliseconds timeout);
+
 // Kills the plugin that has inherited the lock with this file, and its children. False: no process of the
 // group that the file names has it open, so nothing is known of the lock's holder, and nothing is done.
 Result<bool> kill_holder(const SysRoot& sys, const std::string& lock_file);

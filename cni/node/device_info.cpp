@@ -4,9 +4,6 @@
 #include "common/files.h"
 #include "common/text.h"
 
-#include <cerrno>
-#include <sys/stat.h>
-
 namespace vfrail::cni {
 
 namespace {
@@ -15,12 +12,6 @@ namespace {
 constexpr size_t kMaxDeviceInfoBytes = 64 << 10;
 
 Result<std::optional<Json>> read_device_info(const std::string& path) {
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) {
-    if (errno == ENOENT) return std::optional<Json>();
-    return Error::from_errno(errno, "read it");
-  }
-  if (!S_ISREG(info.st_mode)) return Error{Errc::invalid, 0, "it is not a regular file"};
   const auto text = TRY(read_file(path, kMaxDeviceInfoBytes));
   if (!text) return std::optional<Json>();
   return std::optional<Json>(TRY(Json::parse(*text, kMaxDeviceInfoBytes)));

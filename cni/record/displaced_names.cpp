@@ -93,7 +93,7 @@ Result<std::optional<DisplacedNames>> load_displaced(const RecordStore& store,
 Result<> save_displaced(const RecordStore& store, const std::string& device_key,
                         const DisplacedNames& names) {
   const std::string path = path_of(store, device_key);
-  if (names.empty()) return remove_file(path);
+  if (names.empty()) return free_name(path);
   TRY(make_folder(folder_of(store), 0700), "prepare state folder");
   return write_file({path, path + ".new"}, format_displaced(names), 0600, Durability::renamed);
 }

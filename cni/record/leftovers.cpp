@@ -20,6 +20,13 @@ std::string device_of(const std::string& path) {
   return name;
 }
 
+// What was moved aside: never a link, nor a lock's file, which can have such a name, too.
+bool is_aside(const fs::directory_entry& entry) {
+  std::error_code failed;
+  const bool is_odd = !entry.is_symlink(failed) && !entry.is_regular_file(failed);
+  return is_odd && entry.path().filename().string().find(kAsideEnding) != std::string::npos;
+}
+
 }  // namespace
 
 bool RecordStore::is_locked(const std::string& device_key) const {
@@ -45,6 +52,7 @@ Result<std::vector<std::string>> RecordStore::leftovers() const {
     const std::string there = place == locks_ ? lock_path("") : place;
     for (fs::directory_iterator at(there, error), end; !error && at != end; at.increment(error)) {
       const std::string path = place + "/" + at->path().filename().string();
+      if (is_aside(*at)) continue;
       const bool busy = !is_lock(path) && is_locked(device_of(path));
       if (!busy && is_leftover(path)) out.push_back(path);
     }
@@ -64,7 +72,7 @@ Result<bool> RecordStore::remove_leftover(const std::string& path) const {
   const FileLock held = TRY(std::move(lock_of));
   if (is_lock(path)) return true;
   if (!is_leftover(path)) return false;
-  TRY(remove_file(path));
+  TRY(free_name(path));
   return true;
 }
 

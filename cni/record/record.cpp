@@ -86,8 +86,14 @@ std::string RecordStore::lock_path(const std::string& name) const {
 }
 
 Result<FileLock> RecordStore::lock(const std::string& name, std::chrono::milliseconds wait_at_most) const {
-  return with_id(ErrorId::state_folder,
-                 FileLock::acquire(lock_path(name), wait_at_most, {purpose_, locks_ + "/" + name}));
+  const auto acquire = [&] {
+    return with_id(ErrorId::state_folder,
+                   FileLock::acquire(lock_path(name), wait_at_most, {purpose_, locks_ + "/" + name}));
+  };
+  auto out = acquire();
+  if (out || out.error().code != Errc::protocol) return out;
+  TRY(with_id(ErrorId::state_folder, free_name(lock_path(name))), out.error().text);
+  return acquire();
 }
 
 Result<FileLock> RecordStore::lock_attachment(const AttachmentName& name, const std::string& verb,
@@ -100,6 +106,11 @@ Result<FileLock> RecordStore::lock_rails(const AttachmentName& name, const std::
                                          std::chrono::milliseconds wait_at_most) {
   purpose_ = verb + " of all rails of " + name.ifname + " of container " + name.container_id;
   return lock(std::string("rails") + kSeparator + name.text(), wait_at_most);
+}
+
+Result<FileLock> RecordStore::lock_rail(const std::string& device_key,
+                                        std::chrono::milliseconds wait_at_most) const {
+  return lock(std::string("rail") + kSeparator + device_key, wait_at_most);
 }
 
 Result<FileLock> RecordStore::lock_pod(const std::string& container_id,
@@ -165,6 +176,22 @@ Result<> RecordStore::replace(const Record& record) const {
                     format_record(record), 0600, Durability::renamed);
 }
 
+Result<std::optional<AttachmentName>> RecordStore::find_owner(const std::string& device_key) const {
+  auto out = owner(device_key);
+  if (out || out.error().sys != EINVAL) return out;
+  const std::string path = owner_path(device_key);
+  TRY(move_aside(path, path + std::string(kAsideEnding)));
+  std::vector<AttachmentName> its;
+  for (const AttachmentName& name : TRY(list())) {
+    const auto record = load(name);
+    if (record && *record && (*record)->device_key == device_key) its.push_back(name);
+  }
+  if (its.size() != 1) return std::optional<AttachmentName>();
+  if (::symlink(its.front().text().c_str(), path.c_str()) != 0)
+    return Error::from_errno(errno, "write owner " + path);
+  return std::optional(its.front());
+}
+
 Result<> RecordStore::remove_owner(const Record& record) const {
   if (TRY(owner(record.device_key)) == record.attachment) TRY(remove_file(owner_path(record.device_key)));
   return remove_leftovers(record.device_key);
@@ -178,15 +205,13 @@ Result<> RecordStore::remove(const Record& record) const {
 }
 
 Result<> RecordStore::remove_leftovers(const std::string& device_key) const {
-  return remove_file(temporary_path(device_key));
+  return free_name(temporary_path(device_key));
 }
 
 Result<> RecordStore::quarantine(const AttachmentName& name) const {
   const std::string path = record_path(name);
-  const std::string aside = path.substr(0, path.size() - 5) + ".corrupt";
-  if (::rename(path.c_str(), aside.c_str()) != 0)
-    return Error::from_errno(errno, "rename " + path + " to " + aside);
-  return {};
+  return move_aside(
+      path, path.substr(0, path.size() - std::string_view(".json").size()) + std::string(kAsideEnding));
 }
 
 }  // namespace vfrail::cni

@@ -5,12 +5,18 @@
 //   LOCKS/                                 0700, /run/vfrail/locks: DEL must get them on a full or read-only
 //   disk
 //     rails:CONTAINER:IFNAME               flock'd for the whole of an ADD or DEL of several rails
+//     rail:KEY                             flock'd for the whole of an ADD of several rails, each one's, in
+//     the
+//                                          order of their keys
 //     attachment:CONTAINER:IFNAME          flock'd for the whole of an ADD, of a DEL, and of a clean-up
 //     pod:CONTAINER                        flock'd while the files of a pod are written or removed
 //     KEY                                  flock'd while a device is attached or restored, never across IPAM
 //     ipam:CONTAINER:IFNAME                flock'd while an IPAM plugin gives it an address, by that plugin
 //     rdma                                 flock'd for the moment of an RDMA move
-//   They are taken in this order, and no two of a kind at once.
+//   They are taken in this order, and no two of a kind at once but those of rails.
+//
+// Whatever else has the name of a lock, an owner or a record is put out of the way ("NAME.corrupt"), so that
+// DEL and sweep go on.
 #pragma once
 
 #include "common/container/held_folder.h"
@@ -42,6 +48,8 @@ class RecordStore : public Attachments {
   // One verb of a unit of several devices at a time; each of its rails has an attachment's lock, too.
   Result<FileLock> lock_rails(const AttachmentName& name, const std::string& verb,
                               std::chrono::milliseconds wait_at_most);
+  // One ADD of units at a time for a device: of two units that share devices, one gets all of its own.
+  Result<FileLock> lock_rail(const std::string& device_key, std::chrono::milliseconds wait_at_most) const;
   // The files of a pod, and the mounts of them in the CDI specs of its devices.
   Result<FileLock> lock_pod(const std::string& container_id, std::chrono::milliseconds wait_at_most) const;
   Result<FileLock> lock_device(const std::string& key, std::chrono::milliseconds wait_at_most) const;
@@ -58,6 +66,9 @@ class RecordStore : public Attachments {
   // Writes the record of an attachment whose device is released, and leaves the device's owner. Under the
   // locks of both.
   Result<> replace(const Record& record) const;
+  // owner(), under the device's lock. What is not a link is moved aside; then the owner is the only
+  // attachment whose record has the device.
+  Result<std::optional<AttachmentName>> find_owner(const std::string& device_key) const;
   // Removes the device's owner: it is restored, and no longer belongs to the attachment. Under the device's
   // lock.
   Result<> remove_owner(const Record& record) const;
@@ -66,7 +77,8 @@ class RecordStore : public Attachments {
   Result<> remove(const Record& record) const;
   // Files that a kill in save() left. Under the device's lock, so nobody is writing.
   Result<> remove_leftovers(const std::string& device_key) const;
-  // Quarantines a record that cannot be read, so that it blocks nothing: "NAME.corrupt".
+  // Quarantines a record that cannot be read, also what is not a file, so that it blocks nothing:
+  // "NAME.corrupt".
   Result<> quarantine(const AttachmentName& name) const;
 
   // Whether a process is attaching the device or restoring it. Changes nothing.

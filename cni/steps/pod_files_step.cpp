@@ -51,15 +51,32 @@ Result<> write_all(const PodFiles& files, const At& at) {
   return {};
 }
 
-Result<> write_folder(const std::string& folder, const PodFiles& files) {
-  // Another process may remove the empty folder above it in between (remove_folder()).
-  for (int tries = 0; ::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST; ++tries) {
-    if (errno != ENOENT || tries == 3) return Error::from_errno(errno, "create folder " + folder);
-    TRY(make_folder(folder.substr(0, folder.rfind('/')), 0755));
+// Links in the place of these folders are not followed. No value: nobody has made them.
+Result<std::optional<HeldFolder>> find_pod_folders(const World& world) {
+  const auto run = TRY(HeldFolder::open(world.run_folder));
+  return run ? run->enter(kPodFolders) : Result<std::optional<HeldFolder>>(std::nullopt);
+}
+
+Result<HeldFolder> make_pod_folder(const std::string& container_id, const World& world) {
+  auto run = TRY(HeldFolder::open(world.run_folder));
+  if (!run) {
+    TRY(make_folder(world.run_folder, 0755));
+    run = TRY(HeldFolder::open(world.run_folder));
+    if (!run) return Error::from_errno(ENOENT, "create folder " + world.run_folder);
   }
+  for (int tries = 0;; ++tries) {
+    const auto all = TRY(run->make(kPodFolders, 0755));
+    auto folder = all.make(container_id, 0755);
+    // Another process may remove the empty folder above it in between (remove_folder()).
+    if (folder || folder.error().sys != ENOENT || tries == 3) return folder;
+  }
+}
+
+Result<> write_folder(const std::string& container_id, const PodFiles& files, const World& world) {
+  const HeldFolder folder = TRY(make_pod_folder(container_id, world));
   // The umask may have taken bits away.
-  if (::chmod(folder.c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + folder);
-  return write_all(files, [&](const std::string& name) { return folder + "/" + name; });
+  if (::chmod(folder.at(".").c_str(), 0755) != 0) return Error::from_errno(errno, "chmod " + folder.path());
+  return write_all(files, [&](const std::string& name) { return folder.at(name); });
 }
 
 // Of a device that was allocated without CDI. The device plugin has made it, which has fewer rights, so no
@@ -124,12 +141,15 @@ Result<> leave_device_folder(const Record& leaving, World& world) {
   return clear_device_folder(*leaving.device, world);
 }
 
-Result<> remove_folder(const std::string& folder) {
+Result<> remove_folder(const std::string& container_id, const World& world) {
+  const auto all = TRY(find_pod_folders(world));
+  if (!all) return {};
   std::error_code failed;
-  fs::remove_all(folder, failed);
+  fs::remove_all(all->at(container_id), failed);
+  if (failed) return Error::from_errno(failed.value(), "remove " + all->path() + "/" + container_id);
   // With the last pod nothing is left.
-  if (!failed) (void)::rmdir(folder.substr(0, folder.rfind('/')).c_str());
-  return failed ? Result<>(Error::from_errno(failed.value(), "remove " + folder)) : Result<>();
+  (void)::rmdir(all->path().c_str());
+  return {};
 }
 
 PodFiles files_of(const std::string& container_id, std::vector<DescribedAttachment> attachments,
@@ -145,7 +165,7 @@ PodFiles files_of(const std::string& container_id, std::vector<DescribedAttachme
 Result<> write_files(const std::string& container_id, const std::vector<DescribedAttachment>& attachments,
                      World& world) {
   const PodFiles files = files_of(container_id, attachments, world);
-  TRY(write_folder(pod_folder(world.run_folder, container_id), files));
+  TRY(write_folder(container_id, files, world));
   for (const DescribedAttachment& one : attachments) {
     if (one.record.device) TRY(write_device_folder(*one.record.device, files, world));
   }
@@ -173,24 +193,25 @@ Result<FileLock> restore_pod_files(const Record& leaving, World& world) {
       "CDI spec of " + leaving.device_key);
   TRY(leave_device_folder(leaving, world));
   const auto attachments = TRY(find_described(container_id, leaving.attachment, world));
-  TRY(attachments.empty() ? remove_folder(folder) : write_files(container_id, attachments, world));
+  TRY(attachments.empty() ? remove_folder(container_id, world)
+                          : write_files(container_id, attachments, world));
   return lock;
 }
 
 Result<std::vector<std::string>> abandoned_pod_folders(const World& world) {
   std::vector<std::string> out;
   const auto names = TRY(world.store.list());
-  const std::string all = world.run_folder + "/" + kPodFolders;
+  const auto all = TRY(find_pod_folders(world));
+  if (!all) return out;
   std::error_code failed;
-  for (fs::directory_iterator at(all, failed), end; !failed && at != end; at.increment(failed)) {
+  for (fs::directory_iterator at(all->at("."), failed), end; !failed && at != end; at.increment(failed)) {
     const std::string container_id = at->path().filename().string();
     const bool known = std::any_of(names.begin(), names.end(), [&](const AttachmentName& name) {
       return name.container_id == container_id;
     });
     if (!known && valid_container_id(container_id)) out.push_back(container_id);
   }
-  if (failed && failed != std::errc::no_such_file_or_directory)
-    return Error::from_errno(failed.value(), "list " + all);
+  if (failed) return Error::from_errno(failed.value(), "list " + all->path());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -225,11 +246,12 @@ Result<bool> remove_abandoned_pod_folder(const std::string& container_id, World&
   if (!locked && locked.error().code == Errc::busy) return false;
   const FileLock lock = TRY(std::move(locked));
   const std::string folder = pod_folder(world.run_folder, container_id);
-  if (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+  const auto all = TRY(find_pod_folders(world));
+  if (!all || (::access(all->at(container_id).c_str(), F_OK) != 0 && errno == ENOENT)) return false;
   const auto abandoned = TRY(abandoned_pod_folders(world));
   if (std::find(abandoned.begin(), abandoned.end(), container_id) == abandoned.end()) return false;
   TRY(restore_default_mounts(folder, world));
-  TRY(remove_folder(folder));
+  TRY(remove_folder(container_id, world));
   return true;
 }
 

@@ -97,12 +97,16 @@ Result<> sweep_leftovers(World& world, const SweepOptions& options, SweepReport&
   return {};
 }
 
-Result<> sweep_pod_folders(World& world, const SweepOptions& options, SweepReport& report) {
-  for (const std::string& container_id : TRY(abandoned_pod_folders(world))) {
+void sweep_pod_folders(World& world, const SweepOptions& options, SweepReport& report) {
+  const auto abandoned = abandoned_pod_folders(world);
+  if (!abandoned) {
+    report.lines.push_back({SweepAction::failed, "files of pods", abandoned.error().text_with_id()});
+    return;
+  }
+  for (const std::string& container_id : *abandoned) {
     sweep_file(options, report, "files of container " + container_id, "it has no attachment any more",
                [&] { return remove_abandoned_pod_folder(container_id, world); });
   }
-  return {};
 }
 
 const char* action_text(SweepAction action, bool dry_run) {
@@ -158,7 +162,7 @@ Result<SweepReport> sweep(World& world, const SweepOptions& options) {
   const auto names = TRY(world.store.list());
   sweep_records(world, options, names, report);
   TRY(sweep_leftovers(world, options, report));
-  TRY(sweep_pod_folders(world, options, report));
+  sweep_pod_folders(world, options, report);
   TRY(sweep_baselines(world, options, report));
   TRY(sweep_others(world, options, report));
   return report;

@@ -93,7 +93,7 @@ Result<> release_own_orphan(const AttachmentName& us, World& world) {
 
 // The attachment that has the device, by the records. Under the device's lock.
 Result<> restore_orphaned_device(const std::string& device_key, const AttachmentName& us, World& world) {
-  const auto owner = TRY(world.store.owner(device_key));
+  const auto owner = TRY(world.store.find_owner(device_key));
   if (!owner) return {};
   const auto orphan = TRY(orphaned_record(*owner, us, world));
   // The record stays: its DEL, GC or a sweep still has to release the address.

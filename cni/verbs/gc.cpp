@@ -26,10 +26,17 @@ Result<> remove_leftovers(World& world) {
   return {};
 }
 
+Result<> forward(const Request& request, const World& world) {
+  const std::string& type = request.config.ipam_type();
+  if (type.empty() || !TRY(knows_newer_verbs(request, type, world.ipam_timeout))) return {};
+  TRY(run_ipam(request, Command::gc, type, world.ipam_timeout));
+  return {};
+}
+
 }  // namespace
 
 Result<> gc(const Request& request, World& world) {
-  const NetConf conf = TRY(request.config.conf(), "network configuration");
+  const GcConf conf = TRY(request.config.gc(), "network configuration");
   std::string failures;
   std::optional<ErrorId> first;
   const auto note = [&](const Error& error, const std::string& where = "") {
@@ -38,8 +45,8 @@ Result<> gc(const Request& request, World& world) {
   };
   std::vector<AttachmentName> rails;  // of valid attachments
   // A missing list is not an empty one: a runtime that sends none must not end every attachment.
-  if (conf.entry.valid_attachments) {
-    const auto& valid = *conf.entry.valid_attachments;
+  if (conf.valid_attachments) {
+    const auto& valid = *conf.valid_attachments;
     for (const AttachmentName& name : TRY(world.store.list())) {
       if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
       const auto record = world.store.load(name);
@@ -52,7 +59,7 @@ Result<> gc(const Request& request, World& world) {
         // Truncated by a power cut: reported once, and then out of the way of this verb.
         if (record.error().code == Errc::protocol) TRY(quarantine_unreadable(name, world));
       }
-      if (!record || !*record || (*record)->network != conf.entry.network) continue;
+      if (!record || !*record || (*record)->network != conf.network) continue;
       world.log.info("attachment is no longer valid",
                      {{"container", name.container_id}, {"ifname", name.ifname}});
       const auto done = release_if(**record, world, [] { return true; });
@@ -62,11 +69,7 @@ Result<> gc(const Request& request, World& world) {
   if (const auto removed = remove_leftovers(world); !removed) note(removed.error());
   if (const auto cleaned = restore_all_unclean(world); !cleaned) note(cleaned.error());
   if (const auto renamed = restore_all_names(world); !renamed) note(renamed.error());
-  if (!conf.entry.ipam_type.empty()) {
-    const auto forwarded =
-        run_ipam(with_valid(request, rails), Command::gc, conf.entry.ipam_type, world.ipam_timeout);
-    if (!forwarded) note(forwarded.error());
-  }
+  if (const auto forwarded = forward(with_valid(request, rails), world); !forwarded) note(forwarded.error());
   if (failures.empty()) return {};
   return Error{Errc::system, 0, failures, first};
 }

@@ -9,6 +9,7 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 #include <thread>
 
@@ -111,6 +112,17 @@ std::vector<Request> requests_of(const std::vector<RailRequest>& rails) {
   return out;
 }
 
+// Of all devices of a unit, in one order on the whole node: of two ADDs whose units share devices the second
+// waits for the first, which would otherwise get some of them, the second others, and none of the two all.
+Result<std::vector<FileLock>> lock_devices(const AllocatedUnit& unit, const World& world) {
+  std::set<std::string> keys;
+  for (const DeviceId& device : unit.devices) keys.insert(device.text());
+  std::vector<FileLock> out;
+  for (const std::string& key : keys)
+    out.push_back(TRY(world.store.lock_rail(key, world.lock_timeout), "wait for the unit that has " + key));
+  return out;
+}
+
 // Those that have a record, whatever the unit is now. `unreadable` gets the interfaces of the container whose
 // record cannot be read.
 Result<std::vector<Request>> recorded_rails(const Request& request, const World& world,
@@ -177,6 +189,7 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
   const auto lock = TRY(world.store.lock_rails(attachment_of(request), "ADD", world.lock_timeout));
   const auto unit = TRY(find_unit(conf.device.unit, conf.rails.resource, world));
   if (!unit) return unknown_unit(conf.device.unit);
+  const auto devices = TRY(lock_devices(*unit, world));
   std::vector<uint32_t> tables;
   if (conf.pod.source_routing) tables = TRY(tables_of_pod(request.netns, world));
   const std::vector<RailRequest> rails = TRY(plan_rails(request, conf, *unit, tables));

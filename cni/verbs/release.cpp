@@ -137,7 +137,7 @@ void end_allocated_nodes_of(const Record& record, World& world) {
 Result<> detach(const Record& record, const std::string& netns, AllocateAnswer allocation, World& world) {
   const auto lock =
       TRY(world.store.lock_device(record.device_key, world.lock_timeout), "wait for " + record.device_key);
-  const auto owner = TRY(world.store.owner(record.device_key));
+  const auto owner = TRY(world.store.find_owner(record.device_key));
   if (owner != record.attachment) {
     // None: an earlier DEL has restored it, and then could not release the address.
     if (owner)

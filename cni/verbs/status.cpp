@@ -54,6 +54,12 @@ Result<std::optional<std::string>> missing_device(const DeviceSelector& selector
                                     "; name another device in the network configuration, or bring it back");
 }
 
+Result<> ask_ipam(const Request& request, const std::string& type, const World& world) {
+  if (!TRY(knows_newer_verbs(request, type, world.ipam_timeout))) return {};
+  TRY(run_ipam(request, Command::status, type, world.ipam_timeout));
+  return {};
+}
+
 }  // namespace
 
 Result<std::optional<std::string>> missing_room(const std::string& state_folder) {
@@ -104,7 +110,7 @@ Result<StatusAnswer> status(const Request& request, World& world) {
          ErrorId::device_lost);
   }
   if (conf.entry.ipam_type.empty()) return out;
-  auto ipam = run_ipam(request, Command::status, conf.entry.ipam_type, world.ipam_timeout);
+  auto ipam = ask_ipam(request, conf.entry.ipam_type, world);
   if (ipam) return out;
   Error& error = ipam.error();
   const bool limited = error.code == Errc::peer && error.sys == static_cast<int>(CniCode::degraded);

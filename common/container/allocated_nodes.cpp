@@ -4,8 +4,6 @@
 #include "common/files.h"
 #include "common/json.h"
 
-#include <sys/stat.h>
-
 namespace vfrail {
 
 namespace {
@@ -24,14 +22,6 @@ Result<std::optional<HeldFile>> find_allocated_nodes(const std::string& run_fold
   if (!allocated) return std::optional<HeldFile>();
   TRY(allocated->check_owner());
   return std::optional(HeldFile{std::move(*allocated), device.text() + ".json"});
-}
-
-// A replaced file has another inode, which a file system may use again, at a later time.
-std::string identity_of(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {};
-  return std::to_string(info.st_ino) + ":" + std::to_string(info.st_ctim.tv_sec) + "." +
-         std::to_string(info.st_ctim.tv_nsec);
 }
 
 }  // namespace
@@ -57,7 +47,7 @@ Result<std::optional<AllocatedNodes>> read_allocated_nodes(const std::string& ru
   AllocatedNodes out;
   out.nodes = TRY(reader.texts("nodes")).value_or(std::vector<std::string>());
   out.cdi_spec = TRY(reader.text("cdiSpec")).value_or("");
-  if (out.cdi_spec.empty()) out.file = identity_of(file->path());
+  if (out.cdi_spec.empty()) out.file = identity_of_file(file->path());
   return std::optional(std::move(out));
 }
 
@@ -72,8 +62,10 @@ Result<> end_allocated_nodes(const std::string& run_folder, const DeviceId& devi
   if (allocated && (!*allocated || !(*allocated)->cdi_spec.empty())) return {};
   if (!allocated && allocated.error().sys != 0) return allocated.error();  // it may have a CDI spec
   const auto there = TRY(find_allocated_nodes(run_folder, device));        // also an invalid one
-  if (!there || (file && *file != identity_of(there->path()))) return {};
-  return remove_file(there->path());
+  if (!there) return {};
+  if (!file) return remove_file(there->path());
+  TRY(remove_same_file(there->path(), *file));
+  return {};
 }
 
 }  // namespace vfrail

@@ -28,6 +28,14 @@ Result<std::optional<HeldFolder>> HeldFolder::enter(const std::string& name) con
   return open_at(fd_.get(), name, path_ + (path_.ends_with('/') ? "" : "/") + name);
 }
 
+Result<HeldFolder> HeldFolder::make(const std::string& name, unsigned mode) const {
+  if (::mkdirat(fd_.get(), name.c_str(), mode) != 0 && errno != EEXIST)
+    return Error::from_errno(errno, "create folder " + path_ + "/" + name);
+  auto out = TRY(enter(name));
+  if (!out) return Error::from_errno(ENOENT, "create folder " + path_ + "/" + name);
+  return std::move(*out);
+}
+
 std::string HeldFolder::at(const std::string& name) const {
   return "/proc/self/fd/" + std::to_string(fd_.get()) + "/" + name;
 }

@@ -21,6 +21,9 @@ class HeldFolder {
   // The folder of that name in it.
   Result<std::optional<HeldFolder>> enter(const std::string& name) const;
 
+  // The same; if it does not exist it is created, with that mode (mkdir(2)).
+  Result<HeldFolder> make(const std::string& name, unsigned mode) const;
+
   // The path of a file in this folder, for any system call of this process (proc(5), /proc/[pid]/fd).
   std::string at(const std::string& name) const;
   // The path that it was opened with, for messages.

@@ -27,7 +27,11 @@ std::string Attachments::owner_path(const std::string& device_key) const {
 
 Result<std::optional<Record>> Attachments::load(const AttachmentName& name) const {
   const std::string path = record_path(name);
-  const auto text = TRY(read_file(path, kMaxRecordBytes));
+  const auto read = read_file(path, kMaxRecordBytes);
+  if (!read && read.error().code == Errc::protocol)  // it is not a file
+    return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + read.error().text,
+                 ErrorId::record_damaged};
+  const auto text = TRY(read);
   if (!text) return std::optional<Record>();
   auto record = parse_record(*text);
   if (!record)

@@ -74,6 +74,7 @@ Result<> read_place(const SysRoot& sys, const DeviceFolder& folder, Device& out)
   const size_t start = path.find("/pci");
   if (start != std::string::npos) out.pcie_path = split(path.substr(start), "/");
   out.acpi_index = TRY(folder.text("acpi_index"));
+  out.acpi_index.erase(0, out.acpi_index.find_first_not_of(" \t"));  // behind it text() does so
   return {};
 }
 

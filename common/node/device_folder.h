@@ -45,7 +45,7 @@ class DeviceFolder {
   SysRoot here_;
 };
 
-// The VFs of a PF in the order of their indexes; no more than up to `last`.
+// The VFs of a PF, each at its index, where one that has been removed is empty; no more than up to `last`.
 Result<std::vector<std::string>> list_vfs(const DeviceFolder& pf, const std::string& last = "");
 
 }  // namespace vfrail

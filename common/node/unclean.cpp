@@ -43,10 +43,11 @@ Result<UncleanDevices> read_unclean(const std::string& state_folder, std::string
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!name.ends_with(kEnding)) continue;  // a file that is being written
-    const auto text = TRY(read_file(at->path().string(), kMaxUncleanBytes));
-    if (!text) continue;
     const std::string key = name.substr(0, std::min(name.find(kPortSeparator), name.size() - kEnding.size()));
-    const auto file = parse_unclean(*text);
+    const auto text = read_file(at->path().string(), kMaxUncleanBytes);
+    if (!text && text.error().code != Errc::protocol) return text.error();
+    if (text && !*text) continue;
+    const auto file = text ? parse_unclean(**text) : Result<UncleanFile>(text.error());
     if (!file) {  // it says nothing about other devices
       out[key].push_back("its state cannot be read: " + at->path().string() + ": " + file.error().text);
       continue;

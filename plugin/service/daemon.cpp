@@ -220,10 +220,10 @@ void Daemon::take_answer(Time now) {
   if (options_.care_for_specs)
     remark({"CDI", options_.care_for_specs(advertised_.devices_in_use(),
                                            advertised_.answer_is_newer_than_list() ? &there_ : nullptr)});
-  find_orphans(now);
+  find_orphans(answer->asked, now);
 }
 
-void Daemon::find_orphans(Time now) {
+void Daemon::find_orphans(Time asked, Time now) {
   const Attachments attachments(options_.cni_state_dir);
   auto owners =
       options_.cni_state_dir.empty() ? Result<AttachedDevices>(AttachedDevices()) : attachments.owners();
@@ -231,6 +231,11 @@ void Daemon::find_orphans(Time now) {
   if (!owners)
     unreadable.texts.push_back("cannot read which devices are attached: " + owners.error().text_with_id());
   remark(unreadable);
+  const bool knows_attached = owners.ok() && !options_.cni_state_dir.empty();
+  if (knows_attached && options_.care_for_freed) {
+    const auto again = options_.care_for_freed(advertised_.devices_in_use(), *owners, asked);
+    if (again) advertised_.ask_by(*again);
+  }
   // Devices that are in another namespace are orphaned whether or not there are records.
   const bool more = advertised_.find_orphans(
       owners ? std::optional(*std::move(owners)) : std::optional<AttachedDevices>(), now);

@@ -52,6 +52,11 @@ class Daemon {
     using CareForSpecs =
         std::function<std::vector<std::string>(const DevicesInUse&, const std::set<std::string>* there)>;
     CareForSpecs care_for_specs = {};
+    // The same, when it is also known which devices vfrail-cni's records name. `asked`: when kubelet was.
+    // Returns when it has to be asked again.
+    using CareForFreed =
+        std::function<std::optional<Time>(const DevicesInUse&, const AttachedDevices&, Time asked)>;
+    CareForFreed care_for_freed = {};
     ConfigSource& config;            // outlives the daemon, which alone uses it from now on
     KernelEvents* events = nullptr;  // outlives the daemon; null for a tree that is not this machine's
     // Called when it is to stop, before anything is closed: from here on a library can hang.
@@ -92,8 +97,8 @@ class Daemon {
   void print_failure(const std::optional<Advertised::Failure>& before) const;
   // Takes kubelet's answer, if it is there.
   void take_answer(Time now);
-  // Reports orphaned attachments, and has them swept.
-  void find_orphans(Time now);
+  // Reports orphaned attachments, and has them swept. After an answer that was asked for then.
+  void find_orphans(Time asked, Time now);
   void sweep();
   void finish_sweep();
   Time next_rescan(Time now) const;

@@ -8,6 +8,7 @@
 #include "common/one_of.h"
 #include "common/unique_fd.h"
 #include "plugin/device/allocate/cdi_folder.h"
+#include "plugin/device/allocate/freed_files.h"
 #include "plugin/device/config/devlink_reach.h"
 #include "plugin/device/config/formats/source.h"
 #include "plugin/device/inventory/host_kernel.h"
@@ -28,6 +29,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <malloc.h>
@@ -257,6 +259,19 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
     }
     return unread_spec_texts(places.cdi_dir, in_use);
   };
+  FreedFiles freed({.run_dir = places.run_dir, .device_info_dir = places.device_info_dir});
+  const auto care_for_freed = [&](const DevicesInUse& in_use, const AttachedDevices& attached,
+                                  FreedFiles::Time asked) -> std::optional<FreedFiles::Time> {
+    const auto done = freed.follow(in_use, attached, asked, std::chrono::steady_clock::now());
+    if (!done) {
+      log.warning("files of devices that no container has cannot be removed",
+                  {{"reason", done.error().text}, {"id", done.error().id_text()}});
+      return std::nullopt;
+    }
+    for (const std::string& id : done->removed)
+      log.info("what was written for the pod of a device is removed, no container has it", {{"device", id}});
+    return done->ask_at;
+  };
   KubeletPublisher kubelet({.kubelet_root = options.kubelet_root,
                             .registration = setup.registration,
                             .places = places,
@@ -273,6 +288,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                        return read_pools(sys, kernel.get(), options.cni_state_dir, config, links);
                      },
                  .care_for_specs = use_cdi ? care_for_specs : Daemon::Options::CareForSpecs(),
+                 .care_for_freed = care_for_freed,
                  .config = setup.config,
                  .events = &events,
                  .on_stop = [] { end_within(kMostEndTime); },

@@ -8,9 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -29,6 +33,46 @@ unsigned mode_of(const std::string& path) {
   struct stat info {};
   REQUIRE(::lstat(path.c_str(), &info) == 0);
   return info.st_mode & 07777U;
+}
+
+// What somebody else can put in the place of a file, and how an error names it.
+enum class Odd : uint8_t { fifo, symlink, dangling, folder, socket };
+constexpr std::pair<Odd, const char*> kOdd[] = {{Odd::fifo, "a FIFO"},
+                                                {Odd::symlink, "a symbolic link"},
+                                                {Odd::dangling, "a symbolic link"},
+                                                {Odd::folder, "a folder"},
+                                                {Odd::socket, "a socket"}};
+
+// Links lead to "victim" in the same folder; a folder has a file.
+void put(Odd what, const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  switch (what) {
+    case Odd::fifo:
+      REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
+      return;
+    case Odd::symlink:
+      std::ofstream(folder + "/victim") << "safe";
+      [[fallthrough]];
+    case Odd::dangling:
+      return fs::create_symlink("victim", path);
+    case Odd::folder:
+      fs::create_directories(path);
+      std::ofstream(path + "/x") << "kept";
+      return;
+    case Odd::socket: {
+      const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      sockaddr_un name{};
+      name.sun_family = AF_UNIX;
+      REQUIRE(path.copy(name.sun_path, sizeof name.sun_path - 1) == path.size());
+      REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0);
+      return;
+    }
+  }
+}
+
+std::string content(const std::string& path) {
+  const auto text = read_file(path, 100);
+  return text && *text ? **text : "";
 }
 
 // Runs `body` in another process; its answer is the exit status.
@@ -246,6 +290,113 @@ TEST_CASE("No increment of a counter is lost between 8 processes that take the l
   for (const pid_t pid : processes) CHECK(exit_status(pid) == 0);
   CHECK(*read_file(dir.path("counter"), 100).value_or(std::nullopt) == std::to_string(kProcesses * kRounds));
   CHECK_FALSE(fs::exists(dir.path("lock")));
+}
+
+TEST_CASE("Nothing but a regular file is read, and nothing is waited for") {
+  for (const auto& [odd, words] : kOdd) {
+    INFO(words);
+    const test::TempDir dir;
+    put(odd, dir.path("f"));
+    const auto read = read_file(dir.path("f"), 100);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == Errc::protocol);
+    CHECK_THAT(read.error().text, Catch::Contains(dir.path("f") + " is " + words));
+    CHECK_FALSE(open_regular(dir.path("f"), O_WRONLY, SecondName::allowed));
+  }
+}
+
+TEST_CASE("A file with a second name is read, and not opened to be written") {
+  const test::TempDir dir;
+  std::ofstream(dir.path("victim")) << "safe";
+  fs::create_hard_link(dir.path("victim"), dir.path("f"));
+  CHECK(content(dir.path("f")) == "safe");
+  const auto opened = open_regular(dir.path("f"), O_WRONLY, SecondName::refused);
+  REQUIRE_FALSE(opened);
+  CHECK_THAT(opened.error().text, Catch::Contains("a hard link"));
+}
+
+TEST_CASE("A write is not misled by what has the temporary name") {
+  for (const auto& [odd, words] : kOdd) {
+    INFO(words);
+    const test::TempDir dir;
+    put(odd, dir.path("f.new"));
+    const bool has_victim = fs::exists(dir.path("victim"));
+    REQUIRE(write_file({dir.path("f"), dir.path("f.new")}, "new", 0600, Durability::renamed));
+    CHECK(content(dir.path("f")) == "new");
+    CHECK(fs::is_regular_file(fs::symlink_status(dir.path("f"))));
+    CHECK(fs::exists(dir.path("victim")) == has_victim);
+    if (has_victim) CHECK(content(dir.path("victim")) == "safe");
+    // A folder stays, with what is in it; anything else gave way.
+    CHECK(fs::exists(dir.path("f.new/x")) == (odd == Odd::folder));
+    CHECK(entries(dir.path()) == 1U + (has_victim ? 1 : 0) + (odd == Odd::folder ? 1 : 0));
+  }
+}
+
+TEST_CASE("A write does not go through a second name of its temporary file") {
+  const test::TempDir dir;
+  std::ofstream(dir.path("victim")) << "safe";
+  fs::create_hard_link(dir.path("victim"), dir.path("f.new"));
+  REQUIRE(write_file({dir.path("f"), dir.path("f.new")}, "new", 0600, Durability::renamed));
+  CHECK(content(dir.path("f")) == "new");
+  CHECK(content(dir.path("victim")) == "safe");
+}
+
+TEST_CASE("What is not a file in the place of a lock is refused by its kind") {
+  for (const auto& [odd, words] : kOdd) {
+    INFO(words);
+    const test::TempDir dir;
+    put(odd, dir.path("lock"));
+    const auto lock = FileLock::acquire(dir.path("lock"), milliseconds{0});
+    REQUIRE_FALSE(lock);
+    CHECK(lock.error().code == Errc::protocol);
+    CHECK_THAT(lock.error().text, Catch::Contains(words));
+  }
+}
+
+TEST_CASE("A lock with a second name is replaced and not written, once nobody holds it") {
+  const test::TempDir dir;
+  std::ofstream(dir.path("victim")) << "safe";
+  fs::create_hard_link(dir.path("victim"), dir.path("lock"));
+  {
+    const UniqueFd holder(::open(dir.path("victim").c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(::flock(holder.get(), LOCK_EX | LOCK_NB) == 0);
+    CHECK(FileLock::acquire(dir.path("lock"), milliseconds{0}).error().code == Errc::busy);
+  }
+  const auto lock = FileLock::acquire(dir.path("lock"), milliseconds{0}, {.text = "DEL"});
+  REQUIRE(lock);
+  CHECK(content(dir.path("victim")) == "safe");
+  CHECK_THAT(content(dir.path("lock")), Catch::Contains("DEL"));
+}
+
+TEST_CASE("A name is freed of whatever has it, and only a folder is kept, under another name") {
+  for (const auto& [odd, words] : kOdd) {
+    INFO(words);
+    const test::TempDir dir;
+    for (int round = 0; round < 2; ++round) {
+      put(odd, dir.path("f"));
+      REQUIRE(free_name(dir.path("f")));
+      CHECK_FALSE(fs::exists(fs::symlink_status(dir.path("f"))));
+    }
+    CHECK(fs::exists(dir.path("f.corrupt/x")) == (odd == Odd::folder));
+    CHECK(fs::exists(dir.path("f.corrupt.2/x")) == (odd == Odd::folder));
+    if (odd == Odd::symlink) CHECK(content(dir.path("victim")) == "safe");
+    CHECK(free_name(dir.path("f")));
+  }
+}
+
+TEST_CASE("A file is removed if it is the same, and a later one of its name stays") {
+  const test::TempDir dir;
+  const std::string path = dir.path("f");
+  REQUIRE(write_file(path, "one", 0600, Durability::renamed));
+  const std::string one = identity_of_file(path);
+  CHECK_FALSE(*remove_same_file(path, ""));
+  REQUIRE(write_file(path, "two", 0600, Durability::renamed));
+  CHECK_FALSE(*remove_same_file(path, one));
+  CHECK(content(path) == "two");
+  CHECK(*remove_same_file(path, identity_of_file(path)));
+  CHECK(entries(dir.path()) == 0);
+  CHECK_FALSE(*remove_same_file(path, one));
+  CHECK(identity_of_file(path).empty());
 }
 
 }  // namespace vfrail

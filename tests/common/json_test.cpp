@@ -257,4 +257,13 @@ TEST_CASE("set and push create an object or a list from nothing") {
   CHECK(list.find("x") == nullptr);
 }
 
+TEST_CASE("As Go reads it a text has U+FFFD in place of what is not Unicode") {
+  CHECK(Json::as_unicode(R"(["\ud83d\ude00","\u00e9","\\ud800","\"\ud800"])") ==
+        R"(["\ud83d\ude00","\u00e9","\\ud800","\"\ufffd"])");
+  CHECK(Json::as_unicode(R"("\ude00\ud83d\ud83d\ude00x\uD8")") == R"("\ufffd\ufffd\ud83d\ude00x\uD8")");
+  CHECK(Json::as_unicode("\"\xff\"") == "\"\xef\xbf\xbd\"");
+  CHECK(Json::as_unicode("\\") == "\\");
+  CHECK(Json::is_valid(R"({"\ud800":"\udc00"})"));
+}
+
 }  // namespace vfrail

@@ -150,4 +150,14 @@ TEST_CASE("The names of the log levels are those of the peers") {
   CHECK_FALSE(parse_log_level("").has_value());
 }
 
+TEST_CASE("A log file with a second name is not written to, because another file would grow") {
+  const test::TempDir dir;
+  std::ofstream(dir.path("victim")) << "safe";
+  std::filesystem::create_hard_link(dir.path("victim"), dir.path("log"));
+  Log log;
+  const auto opened = log.open_file(dir.path("log"));
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().text.find("a hard link") != std::string::npos);
+}
+
 }  // namespace vfrail

@@ -264,6 +264,23 @@ TEST_CASE("GC releases what is not in the list, of its own network only, and not
   CHECK(shell("ip -br link show vf1").starts_with("vf1"));
 }
 
+TEST_CASE(
+    "With an IPAM plugin from before CNI 1.1, as Debian has it, GC releases what is ours, and STATUS is "
+    "good") {
+  const ProtocolNode node;
+  Json ipam = *Json::parse(R"({"type":"static","addresses":[{"address":"10.9.0.5/24"}]})");
+  Json conf = node.config("1.0.0");
+  REQUIRE(node.run(node.call("ADD", conf.set("ipam", ipam))).status == 0);
+  conf.set("cniVersion", "1.1.0").set("cni.dev/valid-attachments", Json::array());
+  const Outcome collected = node.run(plain("GC", conf));
+  INFO(collected.out << collected.err);
+  CHECK(collected.status == 0);
+  CHECK(node.world() == node.before);
+  const Outcome status = node.run(plain("STATUS", conf));
+  INFO(status.out << status.err);
+  CHECK(status.status == 0);
+}
+
 TEST_CASE("Without CNI_COMMAND the program prints a hint on stderr") {
   Outcome outcome = Program({test::program_path("vfrail-cni")}, {}, "").wait();
   CHECK(outcome.status == 0);

@@ -106,4 +106,32 @@ TEST_CASE("One rail without a free address leaves no rail attached and no addres
   CHECK(node.world() == before);
 }
 
+TEST_CASE("Of two pods whose units have the same devices in opposite order one gets all of them, each time") {
+  RailsNode node;
+  AllocatedUnit opposite{"bundle-1", "rdma/hca", {}};
+  for (size_t i = kRails; i-- > 0;)
+    opposite.devices.push_back(*DeviceId::parse("0000:0" + std::to_string(i) + ":00.1"));
+  REQUIRE(write_allocated_unit(node.path("run"), opposite));
+  Call first = node.call("ADD", node.config());
+  Call second = node.call("ADD", node.config());
+  second.config.set("deviceID", "bundle-1");
+  second.container = "pod2";
+  second.netns = node.add_pod("b");
+  const std::string before = node.world();
+  for (int round = 0; round < 12; ++round) {
+    CAPTURE(round);
+    Program one = node.start(first);
+    Program two = node.start(second);
+    const Outcome of_one = one.wait();
+    const Outcome of_two = two.wait();
+    INFO(of_one.out << of_two.out);
+    CHECK((of_one.status == 0) != (of_two.status == 0));
+    for (Call call : {first, second}) {
+      call.verb = "DEL";
+      CHECK(node.run(call).status == 0);
+    }
+    REQUIRE(node.world() == before);
+  }
+}
+
 }  // namespace vfrail::test

@@ -35,7 +35,7 @@ constexpr const char* kHostdev = "nvidia.com/hostdev";
 class Running {
  public:
   Running(const TempDir& folder, Registration registration, std::vector<Pool> first,
-          const std::string& log = "/dev/null")
+          const std::string& log = "/dev/null", Daemon::Options::CareForFreed care_for_freed = {})
       : pools_(std::move(first)),
         config_(any_config(folder.path("config.json"))),
         kubelet_({.kubelet_root = folder.path(),
@@ -51,6 +51,7 @@ class Running {
                  .cni_state_dir = folder.path("cni"),
                  .sweep_program = folder.path("sweep"),
                  .read_pools = [this](const Config&) { return read_pools(); },
+                 .care_for_freed = std::move(care_for_freed),
                  .config = config_,
                  .status = &status_},
                 log_) {
@@ -193,6 +194,42 @@ TEST_CASE("a record that outlives its pod is logged with the pod's name, and swe
   plugin.stop();
   CHECK(read_text(folder.path("swept")) == "sweep\n");
   CHECK(read_text(folder.path("log")).find("net1 of pod demo/trainer-0, network rail0") != std::string::npos);
+}
+
+TEST_CASE(
+    "files of freed devices are cared for after each answer of kubelet, and it is asked again for them") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  DevicesInUse in_use;
+  in_use.resources[kHostdev][kTwo[1]] = {"default", "p", "c"};
+  kubelet.pod_resources().set(in_use);
+  Record record;
+  record.attachment = {"c1", "net1"};
+  record.device_key = kTwo[1];
+  write_attachment(Attachments(folder.path("cni")), record);
+  std::atomic<int> calls{0};
+  std::atomic<bool> knew{true};
+  const auto care = [&](const DevicesInUse& now, const AttachedDevices& attached,
+                        Daemon::Time asked) -> std::optional<Daemon::Time> {
+    const bool knows = now.find(kHostdev, kTwo[1]) != nullptr && attached.contains(kTwo[1]);
+    knew = knew && knows && asked <= std::chrono::steady_clock::now();
+    ++calls;
+    return std::chrono::steady_clock::now() + milliseconds{10};
+  };
+  Running plugin(folder, Registration::watcher, {make_pool(kTwo)}, "/dev/null", care);
+  CHECK(eventually([&] { return calls >= 3; }));
+  CHECK(knew);
+  // Not knowing what is attached is no reason to remove anything.
+  fs::rename(folder.path("cni/devices"), folder.path("cni/aside"));
+  std::ofstream(folder.path("cni/devices")) << "no folder";
+  const int answered = kubelet.pod_resources().calls();
+  for (const Pool& pool : {make_pool({kTwo[1]}), make_pool(kTwo)}) {
+    plugin.now({pool});
+    REQUIRE(kubelet.wait_for(kHostdev, pool.devices.size(), kDeadline));
+  }
+  CHECK(eventually([&] { return kubelet.pod_resources().calls() > answered; }));
+  plugin.stop();
+  CHECK(knew);
 }
 
 TEST_CASE("a pod gets the devices that the resource's preference proposes") {

@@ -13,6 +13,7 @@
 #include "plugin/device/match/devices_in_use.h"
 #include "plugin/device/match/published_pool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -72,6 +73,8 @@ class Advertised {
   // The publishers' lists have changed: a device that vanished may be a pod's, and is put back then.
   void lists_changed(Time now) { ask_at_ = now; }
 
+  // Another answer is needed then.
+  void ask_by(Time then) { ask_at_ = std::min(ask_at_, then); }
   // Kubelet is asked now.
   void asked(Time now);
   // It has answered, or could not be asked. Its last answer stays then: a pod does not lose its devices

@@ -66,21 +66,6 @@ bool is_on_node(const std::string& end, const SysRoot& sys) {
   return sys.exists(std::string("sys/bus/") + bus + "/devices/" + end).value_or(true);
 }
 
-// By Allocate's own word: the pool can have lost them since.
-Result<std::set<std::string>> devices_of_bundles(const KnownDevices& known) {
-  std::set<std::string> out;
-  for (const auto& [resource, units] : known.in_use.resources) {
-    for (const auto& [id, container] : units) {
-      if (!is_unit(id)) continue;
-      for (const AllocatedUnit& unit : TRY(read_allocated_units(known.run_dir, id))) {
-        if (unit.resource != resource) continue;
-        for (const DeviceId& device : unit.devices) out.insert(device.text());
-      }
-    }
-  }
-  return out;
-}
-
 bool may_be_needed(const std::string& file, const KnownDevices& known,
                    const std::set<std::string>& of_bundles) {
   return is_of_a_device(file, [&](const std::string& end) {
@@ -90,6 +75,20 @@ bool may_be_needed(const std::string& file, const KnownDevices& known,
 }
 
 }  // namespace
+
+Result<std::set<std::string>> devices_of_bundles(const DevicesInUse& in_use, const std::string& run_dir) {
+  std::set<std::string> out;
+  for (const auto& [resource, units] : in_use.resources) {
+    for (const auto& [id, container] : units) {
+      if (!is_unit(id)) continue;
+      for (const AllocatedUnit& unit : TRY(read_allocated_units(run_dir, id))) {
+        if (unit.resource != resource) continue;
+        for (const DeviceId& device : unit.devices) out.insert(device.text());
+      }
+    }
+  }
+  return out;
+}
 
 Result<> open_cdi_folder(const std::string& folder) {
   auto made = make_folder(folder, 0755);
@@ -115,7 +114,7 @@ Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec) {
 
 std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder, const KnownDevices& known) {
   std::vector<std::string> out;
-  const auto of_bundles = devices_of_bundles(known);
+  const auto of_bundles = devices_of_bundles(known.in_use, known.run_dir);
   if (!of_bundles) return out;
   for (const std::string& name : our_files(folder)) {
     if (!name.ends_with(".json") || may_be_needed(name, known, *of_bundles)) continue;

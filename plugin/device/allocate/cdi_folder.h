@@ -11,6 +11,7 @@
 
 #include "common/container/cdi_spec.h"
 #include "common/node/sys_root.h"
+#include "common/result.h"
 #include "plugin/device/match/devices_in_use.h"
 
 #include <functional>
@@ -32,6 +33,9 @@ struct KnownDevices {
   SysRoot sys;                  // the node now
   std::string run_dir = {};     // where Allocate writes down which devices a unit of a bundle has
 };
+
+// The devices of the units of bundles in use, by Allocate's own word: the pool can have lost them since.
+Result<std::set<std::string>> devices_of_bundles(const DevicesInUse& in_use, const std::string& run_dir);
 
 // Removes the specs of devices that the node does not have, and that no container has. If that is unknown the
 // spec stays. Best effort; the names of the removed ones.

@@ -8,7 +8,9 @@
 #include "tests/cni/fake_node.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 #include <utility>
 
 namespace vfrail::test {
@@ -356,6 +358,23 @@ TEST_CASE("a baseline survives writing and reading unchanged") {
     out.files = {{file, "1"}};
     CHECK_FALSE(parse_baseline(format_baseline(out)));
   }
+}
+
+TEST_CASE(
+    "a folder or a FIFO in the place of a device's state hides no other device, and goes with its ADD") {
+  Baselined node;
+  REQUIRE(node.add(kConf));
+  REQUIRE(node.del(kConf));
+  const std::string path = node.dir.path("state/unclean/0000:21:10.0.json");
+  SECTION("a folder") { std::filesystem::create_directories(path + "/x"); }
+  SECTION("a FIFO") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  const auto unclean = node.unclean();
+  REQUIRE(unclean.contains(kVf));
+  CHECK_THAT(unclean.at(kVf).front(), Catch::Contains("its state cannot be read"));
+  REQUIRE(node.add(kConf));
+  REQUIRE(node.del(kConf));
+  CHECK(node.unclean().empty());
+  CHECK(node.world.snapshot() == node.before);
 }
 
 }  // namespace vfrail::test

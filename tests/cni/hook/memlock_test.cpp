@@ -1,10 +1,13 @@
 // cni/hook/memlock.h: what a runtime sends, and the limits of a real process.
 #include "cni/hook/memlock.h"
 
+#include "cni/hook/container_process.h"
 #include "tests/support/temp_dir.h"
 
 #include <csignal>
+#include <fcntl.h>
 #include <fstream>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,13 +19,26 @@ using namespace vfrail::cni;
 
 namespace {
 
-// A process that waits, with that limit.
+// A process that waits, with that limit, in a mount namespace of its own as a container's, or in ours.
 class Sleeper {
  public:
-  explicit Sleeper(rlim_t bytes) : pid_(::fork()) {
+  enum class In : uint8_t { container, host };
+
+  explicit Sleeper(rlim_t bytes, In place = In::container) {
+    int ready[2];
+    REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+    pid_ = ::fork();
     if (pid_ == 0) {
+      // A user namespace for those who are not root.
+      const bool in =
+          place == In::host || ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+      if (!in || ::write(ready[1], "x", 1) != 1) ::_exit(1);
       for (;;) ::pause();
     }
+    ::close(ready[1]);
+    char done = 0;
+    REQUIRE(::read(ready[0], &done, 1) == 1);
+    ::close(ready[0]);
     rlimit limit{};
     REQUIRE(::prlimit(pid_, RLIMIT_MEMLOCK, nullptr, &limit) == 0);
     // The hard limit stays: to raise it, which the hook does, too, takes CAP_SYS_RESOURCE.
@@ -43,7 +59,7 @@ class Sleeper {
   }
 
  private:
-  pid_t pid_;
+  pid_t pid_ = -1;
 };
 
 OciState state_of(const Sleeper& sleeper, const std::string& bundle = "/nonexistent") {
@@ -137,4 +153,42 @@ TEST_CASE("a process that is gone is an error that names it") {
   const auto gone = raise_lock_limit(state, LockedMemory{true, 0});
   REQUIRE_FALSE(gone);
   CHECK(gone.error().text.find("container c1 (process " + std::to_string(state.pid)) != std::string::npos);
+}
+
+TEST_CASE("a process that is not in the container keeps its limit") {
+  const test::TempDir bundle;
+  const Sleeper outside(65536, Sleeper::In::host);
+  const Sleeper inside(65536);
+  const LockedMemory wanted{false, 4 << 20};
+  const auto refused = [&](const Sleeper& sleeper, const std::string& words) {
+    const auto raised = raise_lock_limit(state_of(sleeper, bundle.path()), wanted);
+    REQUIRE_FALSE(raised);
+    CHECK(raised.error().code == Errc::denied);
+    CHECK_THAT(raised.error().text,
+               Catch::Contains("(process " + std::to_string(sleeper.pid()) + ")") && Catch::Contains(words));
+    CHECK(sleeper.limit().rlim_cur == 65536);
+  };
+  const auto write = [&](const std::string& namespaces) {
+    std::ofstream(bundle.path("config.json")) << R"({"linux":{"namespaces":)" << namespaces << "}}";
+  };
+  refused(outside, "mnt is that of the runtime");  // without a config.json
+  write(R"([{"type":"mount"}])");
+  refused(outside, "mnt is that of the runtime");
+  write(R"([{"type":"mount"},{"type":"network"}])");
+  refused(inside, "net is that of the runtime");
+  write(R"([{"type":"mount","path":"/proc/self/ns/mnt"}])");
+  refused(inside, "mnt is not /proc/self/ns/mnt");
+  write(
+      R"([{"type":"mount"},{"type":"network","path":"/proc/self/ns/net"},{"type":"cgroup"},{"type":"time"}])");
+  CHECK(raise_lock_limit(state_of(inside, bundle.path()), wanted));
+  CHECK(inside.limit().rlim_cur == 4 << 20);
+}
+
+TEST_CASE("the namespaces of a bundle are read, and others than a process has for good are left out") {
+  const auto read = parse_namespaces(
+      R"({"linux":{"namespaces":[{"type":"network","path":"/n"},{"type":"cgroup"},{"type":"mount"}]}})");
+  REQUIRE(read);
+  CHECK(*read == std::vector<ContainerNamespace>{{"net", "/n"}, {"mnt", ""}});
+  CHECK(parse_namespaces("{}")->empty());
+  CHECK_FALSE(parse_namespaces(R"({"linux":{"namespaces":[5]}})"));
 }

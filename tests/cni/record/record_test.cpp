@@ -225,7 +225,7 @@ TEST_CASE("A record whose second device cannot be taken stays unchanged") {
   REQUIRE(s.store.save(before));
   Record now = before;
   now.device_key = "0000:03:02.7";
-  fs::create_directories(s.folder + "/devices/" + now.device_key + ".new/x");
+  fs::create_directories(s.folder + "/devices/" + now.device_key + "/x");
   CHECK_FALSE(s.store.save(now));
   CHECK(*s.store.load(before.attachment) == before);
 }
@@ -403,6 +403,89 @@ TEST_CASE("Locks of two devices are independent, those of one device are not") {
   CHECK(s.store.lock_device("0000:03:02.2", std::chrono::milliseconds{0}));
   CHECK(s.store.lock_device("0000:03:02.1", std::chrono::milliseconds{0}).error().code == Errc::busy);
   CHECK(s.store.lock_rdma(std::chrono::milliseconds{0}));
+}
+
+namespace {
+
+// What else can have the name of a file: a FIFO, a link to /etc/hostname, a folder with a file.
+void put_odd(const std::string& kind, const std::string& path) {
+  if (kind == "a FIFO") REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  if (kind == "a link") fs::create_symlink("/etc/hostname", path);
+  if (kind == "a folder") fs::create_directories(path + "/x");
+}
+
+constexpr std::chrono::milliseconds kNow{0};
+
+}  // namespace
+
+TEST_CASE("What is not a file in the place of a record is quarantined as one that cannot be read") {
+  const std::string kind = GENERATE("a FIFO", "a link", "a folder");
+  CAPTURE(kind);
+  Store s;
+  const AttachmentName name{"abc", "net1"};
+  for (int round = 0; round < 2; ++round) {
+    put_odd(kind, s.folder + "/attachments/abc:net1.json");
+    CHECK(s.store.load(name).error().code == Errc::protocol);
+    REQUIRE(s.store.quarantine(name));
+    CHECK_FALSE(s.store.load(name)->has_value());
+  }
+  CHECK(s.store.list()->empty());
+  REQUIRE(s.store.save(full_record()));
+}
+
+TEST_CASE("What is not a file in the place of a lock, or of what save() writes, is put out of the way") {
+  const std::string kind = GENERATE("a FIFO", "a link", "a folder");
+  CAPTURE(kind);
+  Store s;
+  const Record record = full_record();
+  const std::string lock = s.dir.path("locks/" + record.device_key);
+  for (int round = 0; round < 2; ++round) {
+    put_odd(kind, lock);
+    const auto held = s.store.lock_device(record.device_key, kNow);
+    REQUIRE(held);
+    CHECK(fs::is_regular_file(fs::symlink_status(lock)));
+    CHECK(s.store.is_locked(record.device_key));
+  }
+  put_odd(kind, s.folder + "/devices/" + record.device_key + ".new");
+  REQUIRE(s.store.save(record));
+  CHECK(*s.store.owner(record.device_key) == record.attachment);
+  // What a folder was renamed to is no leftover of ours.
+  CHECK(s.store.leftovers()->empty());
+}
+
+TEST_CASE("What is not a link in the place of an owner is moved aside, and the record says whose it is") {
+  const std::string kind = GENERATE("a FIFO", "a folder");
+  CAPTURE(kind);
+  Store s;
+  const Record record = full_record();
+  REQUIRE(s.store.save(record));
+  const std::string path = s.folder + "/devices/" + record.device_key;
+  fs::remove(path);
+  put_odd(kind, path);
+  const auto held = s.store.lock_device(record.device_key, kNow);
+  REQUIRE(held);
+  CHECK(*s.store.find_owner(record.device_key) == record.attachment);
+  CHECK(*s.store.owner(record.device_key) == record.attachment);
+  // Of two records nobody knows which one has it.
+  Record other = record;
+  other.attachment.container_id = "def";
+  REQUIRE(s.store.save(other));
+  fs::remove(path);
+  put_odd(kind, path);
+  CHECK_FALSE(s.store.find_owner(record.device_key)->has_value());
+}
+
+TEST_CASE("A clean-up moves what is not ours aside, once") {
+  Store s;
+  put_odd("a folder", s.dir.path("locks/abc"));
+  put_odd("a folder", s.folder + "/devices/0000:03:02.1");
+  put_odd("a folder", s.folder + "/devices/0000:03:02.2.new");
+  put_odd("a FIFO", s.folder + "/devices/0000:03:02.3");
+  const auto found = s.store.leftovers();
+  REQUIRE(found);
+  CHECK(found->size() == 4);
+  for (const std::string& path : *found) CHECK(s.store.remove_leftover(path).ok());
+  CHECK(s.store.leftovers()->empty());
 }
 
 }  // namespace vfrail

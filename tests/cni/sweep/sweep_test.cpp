@@ -742,7 +742,10 @@ TEST_CASE("a CDI spec that cannot be read or written refuses the ADD, and the de
     reason = "read the CDI spec of 0000:21:10.0";
   }
   SECTION("unwritable") {
-    fs::create_directories(node.spec_path() + ".new/x");
+    // With the ending of a temporary file the name is too long for a file system.
+    const std::string path = node.dir.path("vfrail-" + std::string(240, 'x') + ".json");
+    fs::copy_file(node.spec_path(), path);
+    REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse(kVf), {{"umad5", "uverbs5"}, path}));
     reason = "correct the CDI spec of 0000:21:10.0";
   }
   const auto added = node.add("c1", "/run/netns/a");
@@ -878,14 +881,17 @@ TEST_CASE(
     write(device + "/numa_node", "0\n");
     write("root/sys/devices/system/node/node0/cpumap", "0f\n");
     write("root/proc/irq/40/smp_affinity", "ff\n");
-    // What save() has to write first.
-    fs::create_directory(node.dir.path(std::string("state/devices/") + kVf + ".new"));
+    // What save() has to read first.
+    const std::string owner = node.dir.path(std::string("state/devices/") + kVf);
+    fs::rename(owner, node.dir.path("owner"));
+    fs::create_directory(owner);
     const auto steered = steer_irqs("numa", record, w);
     REQUIRE_FALSE(steered);
     INFO(steered.error().text);
-    CHECK(steered.error().text.find("0000:21:10.0.new") != std::string::npos);
+    CHECK(steered.error().text.find("devices/0000:21:10.0") != std::string::npos);
     CHECK(record == saved);
-    fs::remove(node.dir.path(std::string("state/devices/") + kVf + ".new"));
+    fs::remove(owner);
+    fs::rename(node.dir.path("owner"), owner);
     return 0;
   });
   CHECK(node.text("root/proc/irq/40/smp_affinity") == "ff\n");

@@ -5,9 +5,11 @@
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
 #include "common/container/pod_folder.h"
+#include "common/files.h"
 #include "tests/cni/fake_node.h"
 
 #include <algorithm>
+#include <sys/stat.h>
 
 namespace vfrail::test {
 using namespace cni;
@@ -291,6 +293,37 @@ TEST_CASE("an ADD that is killed at any call of the kernel leaves files that its
     CHECK(node.source(kFirstVf) == default_folder(node.run_folder()));
     if (!died) return;
   }
+}
+
+TEST_CASE("a link in the place of the pods' folders leads nowhere") {
+  FilesNode node;
+  const fs::path elsewhere = node.dir.path("elsewhere");
+  fs::create_directories(elsewhere / "c9");
+  std::ofstream(elsewhere / "c9" / "keep") << "safe";
+  fs::create_directories(node.run_folder());
+  fs::create_directory_symlink(elsewhere, node.run_folder() + "/pods");
+  REQUIRE(node.verb(Command::add, "net1", kFirstVf));  // files fail no pod
+  CHECK_FALSE(fs::exists(elsewhere / "c1"));
+  CHECK(node.verb(Command::del, "net1", kFirstVf));
+  CHECK_FALSE(node.process([](World& world) { return remove_abandoned_pod_folder("c9", world); }).ok());
+  const SweepReport report = node.sweep();
+  CHECK_FALSE(report.all_well());
+  CHECK_THAT(report.text(), Contains("files of pods: ") && Contains("/pods is not a folder but a link"));
+  CHECK(fs::exists(elsewhere / "c9" / "keep"));
+}
+
+TEST_CASE("a FIFO, a link or a folder at the temporary name of a pod's file stops neither ADD nor DEL") {
+  FilesNode node(false);
+  const std::string folder = device_files_folder(node.run_folder(), kFirstVf);
+  const std::string temporary = folder + "/nccl.conf.new";
+  SECTION("a FIFO") { REQUIRE(::mkfifo(temporary.c_str(), 0600) == 0); }
+  SECTION("a link") { fs::create_symlink(node.dir.path("victim"), temporary); }
+  SECTION("a folder") { fs::create_directories(temporary + "/x"); }
+  REQUIRE(node.verb(Command::add, "net1", kFirstVf));
+  CHECK_THAT(read_file(folder + "/nccl.conf", 10'000).value_or(std::nullopt).value_or(""), Contains("NCCL_"));
+  REQUIRE(node.verb(Command::del, "net1", kFirstVf));
+  CHECK(fs::file_size(folder + "/nccl.conf") == 0);
+  CHECK_FALSE(fs::exists(node.dir.path("victim")));
 }
 
 }  // namespace vfrail::test

@@ -206,7 +206,7 @@ TEST_CASE("a DEL that cannot read a record of the container fails, and is comple
   fs::remove_all(node.dir.path("run/promised"));
   const std::string record = node.dir.path("state/attachments/c1:net1r1.json");
   fs::rename(record, record + ".away");
-  fs::create_directory(record);
+  std::ofstream(record) << std::string(kMaxRecordBytes + 1, ' ');
   CHECK_FALSE(node.del());
   CHECK(node.in_pod("net1r1").parent_device == kSecondVf);
   fs::remove(record);
@@ -314,6 +314,27 @@ TEST_CASE("an ADD of a unit in which any call of the kernel fails leaves nothing
     if (!reached) break;
   }
   CHECK(points > 20);
+}
+
+TEST_CASE("Of two units that share devices one is attached: the second waits for the devices of the first") {
+  RailsNode node;
+  node.allocate("rdma/hca", {kSecondVf, kFirstVf});
+  const std::string before = node.everything();
+  // An ADD of another pod, whose unit has the same devices in the opposite order, holds the first of them.
+  fs::create_directories(node.dir.path("locks"));
+  std::optional<FileLock> other;
+  other.emplace(*FileLock::acquire(node.dir.path(std::string("locks/rail:") + kFirstVf), {}));
+  const auto refused = node.add();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::busy);
+  CHECK_THAT(refused.error().text, Contains(kFirstVf));
+  CHECK(node.everything() == before);
+  // Not yet its second one: both take them in one order.
+  CHECK_FALSE(fs::exists(node.dir.path(std::string("locks/rail:") + kSecondVf)));
+  other.reset();
+  REQUIRE(node.add());
+  CHECK(fs::is_empty(node.dir.path("locks")));
+  REQUIRE(node.del());
 }
 
 }  // namespace vfrail::test

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -520,6 +522,48 @@ TEST_CASE("DEL without a record succeeds when its IPAM plugin is not installed, 
   const auto deleted = node.del(kWithIpam);
   REQUIRE_FALSE(deleted);
   CHECK_THAT(deleted.error().text, Contains("fake-ipam is not in CNI_PATH"));
+}
+
+TEST_CASE("DEL restores its device whatever has been put in the place of its files") {
+  const std::string place = GENERATE(
+      "state/devices/0000:21:10.0", "state/devices/0000:21:10.0.new", "state/unclean/0000:21:10.0.json",
+      "state/baselines/0000:21:10.0.json", "state/baselines/0000:21:10.0.json.new", "locks/0000:21:10.0",
+      "locks/attachment:c1:net1", "locks/pod:c1", "locks/ipam:c1:net1", "run/promised/0000:21:10.0.json");
+  const bool is_folder = GENERATE(true, false);
+  CAPTURE(place, is_folder);
+  TwoVfs node;
+  node.install_lease_ipam("fake-ipam", kOneAddress);
+  const std::string before = node.world.snapshot();
+  REQUIRE(node.add(kWithIpam));
+  const std::filesystem::path path = node.dir.path(place);
+  std::filesystem::remove(path);
+  std::filesystem::create_directories(is_folder ? path / "x" : path.parent_path());
+  if (!is_folder) REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const auto done = node.del(kWithIpam);
+  INFO((done ? "" : done.error().text));
+  CHECK(done);
+  CHECK(node.world.snapshot() == before);
+  CHECK(std::filesystem::is_empty(node.dir.path("leases")));
+  CHECK(std::filesystem::is_empty(node.dir.path("state/attachments")));
+}
+
+TEST_CASE(
+    "DEL of a configuration with half a character succeeds, and releases what another plugin got by it") {
+  TwoVfs node;
+  const std::string before = node.world.snapshot();
+  node.install_ipam("fake-ipam", kGivesAnAddress);
+  const std::string config = network(R"("deviceID":"0000:21:10.0","x":"\ud800","ipam":{"type":"fake-ipam"})");
+  REQUIRE_FALSE(node.add(config));
+  const auto done = node.del(config);
+  INFO((done ? "" : done.error().text));
+  CHECK(done);
+  CHECK_THAT(node.text("verbs"), Contains("DEL "));
+  CHECK(node.world.snapshot() == before);
+  CHECK(node.no_state());
+  // The network was edited since.
+  REQUIRE(node.add(kWithIpam));
+  CHECK(node.del(config));
+  CHECK(node.world.snapshot() == before);
 }
 
 }  // namespace vfrail::test

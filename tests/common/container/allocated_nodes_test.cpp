@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 
@@ -103,6 +104,17 @@ TEST_CASE("Unreadable AllocatedNodes are removed like others") {
   std::ofstream(dir.path("promised/0000:03:02.1.json")) << "{";
   REQUIRE(end_allocated_nodes(dir.path(), kDevice));
   CHECK_FALSE(read_allocated_nodes(dir.path(), kDevice)->has_value());
+}
+
+TEST_CASE("A FIFO or a link in the place of AllocatedNodes is not read, and DEL removes it") {
+  const test::TempDir dir;
+  std::filesystem::create_directories(dir.path("promised"));
+  const std::string path = dir.path("promised/0000:03:02.1.json");
+  SECTION("a FIFO") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  SECTION("a link") { std::filesystem::create_symlink("/etc/hostname", path); }
+  CHECK_FALSE(read_allocated_nodes(dir.path(), kDevice));
+  REQUIRE(end_allocated_nodes(dir.path(), kDevice));
+  CHECK_FALSE(std::filesystem::exists(std::filesystem::symlink_status(path)));
 }
 
 }  // namespace vfrail

@@ -229,4 +229,20 @@ TEST_CASE("Writing a spec is a rename, which folder watches report") {
   CHECK(std::string(reinterpret_cast<inotify_event*>(events)->name) == make_spec().file_name() + ".new");
 }
 
+TEST_CASE("A FIFO or a link in the place of a spec, or at its temporary name, is neither read nor written") {
+  const test::TempDir dir;
+  const std::string path = dir.path(make_spec().file_name());
+  const bool is_fifo = GENERATE(true, false);
+  const auto put = [&](const std::string& name) {
+    if (is_fifo) REQUIRE(::mkfifo(name.c_str(), 0666) == 0);
+    if (!is_fifo) std::filesystem::create_symlink(dir.path("victim"), name);
+  };
+  put(path);
+  CHECK_FALSE(read_cdi_spec(path));
+  put(path + ".new");
+  REQUIRE(write_cdi_spec(path, path + ".new", make_spec()));
+  CHECK(read_cdi_spec(path));
+  CHECK_FALSE(std::filesystem::exists(dir.path("victim")));
+}
+
 }  // namespace vfrail

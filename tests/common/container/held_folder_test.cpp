@@ -80,4 +80,17 @@ TEST_CASE("A folder that others can write is denied") {
   CHECK((*HeldFolder::open(t.dir.path("root")))->check_owner().error().code == Errc::denied);
 }
 
+TEST_CASE("A folder is made in the one that is held, and a link in its place is refused") {
+  Folders t;
+  const auto root = HeldFolder::open(t.dir.path("root"));
+  REQUIRE((root && *root));
+  REQUIRE((*root)->make("new", 0700));
+  CHECK((fs::status(t.dir.path("root/new")).permissions() & fs::perms::all) == fs::perms(0700));
+  CHECK((*root)->make("new", 0700));
+  const auto a = (*root)->enter("a");
+  REQUIRE((a && *a));
+  CHECK((*a)->make("link", 0755).error().code == Errc::denied);
+  CHECK(fs::is_empty(t.dir.path("elsewhere")));
+}
+
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 // common/node/device.h: the one reader of a device's facts.
 #include "common/node/device.h"
 
+#include "common/node/device_folder.h"
 #include "tests/support/sys_tree.h"
 
 #include <filesystem>
@@ -159,6 +160,26 @@ TEST_CASE("locks and records use the device's id, or a mere netdev's name") {
   CHECK(device.key() == "netdev.veth0");
   device.id = *DeviceId::parse("0000:03:02.1");
   CHECK(device.key() == "0000:03:02.1");
+}
+
+TEST_CASE("the index of the firmware has no blanks around it") {
+  const DeviceTree tree(std::string(kVf) + "sys/bus/pci/devices/0000:03:02.1/acpi_index = \t 12 \n");
+  CHECK((*tree.read("0000:03:02.1", Facts::place))->acpi_index == "12");
+}
+
+TEST_CASE("a VF that has been removed leaves the others at their indexes") {
+  const std::string pf = "sys/bus/pci/devices/0000:03:00.0/";
+  const DeviceTree tree(pf + "sriov_numvfs = 12\n" + pf + "virtfn0 -> ../0000:03:02.0\n" + pf +
+                        "virtfn10 -> ../0000:03:03.2\n" + pf + "virtfn3 -> ../0000:03:02.3\n" + pf +
+                        "virtfnx = x\n");
+  const DeviceFolder folder(tree.sys, *DeviceId::parse("0000:03:00.0"));
+  std::vector<std::string> all(11);
+  all[0] = "0000:03:02.0";
+  all[3] = "0000:03:02.3";
+  all[10] = "0000:03:03.2";
+  CHECK(list_vfs(folder).value_or({}) == all);
+  all.resize(4);
+  CHECK(list_vfs(folder, "0000:03:02.3").value_or({}) == all);
 }
 
 }  // namespace vfrail::test

@@ -82,9 +82,18 @@ TEST_CASE("A malformed file makes its device unclean, and hides no other") {
   CHECK(inventory->functions[1].unclean == "x");
 }
 
-TEST_CASE("An unreadable state of vfrail-cni marks no device as clean") {
+TEST_CASE("A folder in the place of a file makes its device unclean, and hides no other") {
   const StateFolder state;
   std::filesystem::create_directories(state.path("cni/unclean/0000:03:02.1.json"));
+  const auto inventory = state.inventory();
+  REQUIRE(inventory);
+  CHECK_THAT(inventory->functions[0].unclean, Catch::Contains("is a folder and not a regular file"));
+  CHECK(inventory->functions[1].unclean.empty());
+}
+
+TEST_CASE("An unreadable state of vfrail-cni marks no device as clean") {
+  const StateFolder state;
+  state.put("0000:03:02.1.json", std::string((1 << 20) + 1, ' '));
   CHECK_FALSE(state.inventory());
   std::filesystem::remove_all(state.path("cni"));
   CHECK(state.inventory());
