@@ -89,6 +89,8 @@ struct PodSettings {
   LinkSettings link;
   std::vector<SysctlSetting> sysctls;
   std::optional<SourceRouting> source_routing;
+  // It is one of several in its pod: it answers ARP for its own addresses alone, and asks with them alone.
+  bool keeps_own_arp = false;
   bool notifies = false;  // type sriov: arp_notify and ndisc_notify are on, as sriov-cni sets them
 
   bool need_link() const { return !link.empty() || !sysctls.empty() || source_routing; }

@@ -1,6 +1,8 @@
 #include "cni/in_pod/traffic_command.h"
 
 #include "cni/in_pod/facts/nccl_choice.h"
+#include "cni/in_pod/traffic/traffic_greeter.h"
+#include "cni/in_pod/traffic/traffic_message.h"
 #include "common/escape.h"
 #include "common/text.h"
 
@@ -14,6 +16,8 @@ namespace {
 constexpr uint16_t kDefaultPort = 18517;  // perftest's is 18515
 constexpr double kConnectSeconds = 10;
 constexpr int64_t kMaxWait = 86400;
+constexpr const char* kTestVariable = "VFRAIL_TEST";
+constexpr const char* kTestNames = "a name of at most 63 letters, digits, '-', '_' and '.'";
 
 Error wrong(const std::string& option, const std::string& value, const std::string& wanted) {
   return {Errc::invalid, 0, option + ": \"" + value.substr(0, 60) + "\" is not " + wanted};
@@ -72,8 +76,10 @@ Result<> refuse_others(const CommandWords& words, TrafficRole role) {
     if (words.has(option) && role != of)
       return Error{Errc::invalid, 0, std::string(option) + " needs --listen"};
   }
-  if (words.has("--port") && role == TrafficRole::loop_back)
-    return Error{Errc::invalid, 0, "--port needs --listen or --to"};
+  for (const char* option : {"--port", "--test"}) {
+    if (words.has(option) && role == TrafficRole::loop_back)
+      return Error{Errc::invalid, 0, std::string(option) + " needs --listen or --to"};
+  }
   for (const char* option : {"--message", "--seconds"}) {
     if (words.has(option) && role == TrafficRole::listen)
       return Error{Errc::invalid, 0, std::string(option) + ": the caller, with --to, decides it"};
@@ -107,6 +113,17 @@ std::string address_of(const PodLink& link) {
 
 }  // namespace
 
+std::string default_test_name(const PodEnvironment& environment) {
+  const auto value = [&](const char* name) {
+    const auto at = environment.find(name);
+    return at == environment.end() ? std::string() : at->second;
+  };
+  if (environment.contains(kTestVariable)) return value(kTestVariable);
+  const std::string host = value("HOSTNAME");
+  const std::string end = "-" + value("JOB_COMPLETION_INDEX");
+  return end.size() > 1 && host.ends_with(end) ? host.substr(0, host.size() - end.size()) : "";
+}
+
 // The interface of the default route, by which pods reach each other; then one that is not a rail, then any.
 std::string address_to_call(const CheckedPod& pod) {
   if (!pod.network) return "ADDRESS";
@@ -133,9 +150,17 @@ std::string address_to_call(const CheckedPod& pod) {
 
 namespace {
 
+Result<std::string> test_name_of(const TrafficCommand& command, const CheckedPod& pod) {
+  if (command.test) return *command.test;
+  const std::string name = default_test_name(pod.environment);
+  if (!is_test_name(name)) return wrong(kTestVariable, name, kTestNames);
+  return name;
+}
+
 Result<TrafficSide> side_of(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
   TRY(pod.rails);
   TrafficSide out{traffic_rails(pod, command.gid_index), world.devices, world.clock};
+  out.test = TRY(test_name_of(command, pod));
   if (out.rails.empty())
     return Error{Errc::not_found, 0, "there is no RDMA device to test: vfrail-check says why (VF-P02)"};
   return out;
@@ -150,6 +175,9 @@ std::vector<OptionText> traffic_options() {
       {{"--loopback"}, "", "Test each rail with itself"},
       {{"--port"}, "N", "TCP port of --listen and --to (18517)"},
       {{"--bind"}, "ADDRESS", "Listen on this address alone (default: all addresses)"},
+      {{"--test"},
+       "NAME",
+       "Test only with who has the same name (VFRAIL_TEST, or that of the Indexed Job, or none)"},
       {{"--keep"}, "", "Listen for more than one test"},
       {{"--wait"}, "SECONDS", "How long to wait for a caller (600)"},
       {{"--message"}, "BYTES", "Size of each RDMA write, 64K to 8M (1M)"},
@@ -173,6 +201,10 @@ Result<std::optional<TrafficCommand>> read_traffic_command(const CommandWords& w
   out.to.port = static_cast<uint16_t>(TRY(number_option(words, "--port", {1, 65535})).value_or(kDefaultPort));
   if (const auto address = TRY(address_option(words, "--to"))) out.to.address = *address;
   out.bind = TRY(address_option(words, "--bind"));
+  if (const auto at = words.options.find("--test"); at != words.options.end()) {
+    if (!is_test_name(at->second)) return wrong("--test", at->second, kTestNames);
+    out.test = at->second;
+  }
   out.keep = words.has("--keep");
   out.wait_seconds = TRY(number_option(words, "--wait", {1, kMaxWait})).value_or(out.wait_seconds);
   out.size.seconds = TRY(number_option(words, "--seconds", {1, kMaxSeconds})).value_or(out.size.seconds);
@@ -216,30 +248,24 @@ Result<TrafficOutcome> test_traffic(const TrafficCommand& command, const Checked
 
 Result<> listen_for_traffic(const TrafficCommand& command, const CheckedPod& pod, const TrafficWorld& world) {
   const TrafficSide side = TRY(side_of(command, pod, world));
-  auto listener = TRY(TrafficListener::open(command.bind, command.to.port));
+  TrafficGreeter greeter(TRY(TrafficListener::open(command.bind, command.to.port)), side, world.say);
   const std::string address = command.bind ? command.bind->text() : address_to_call(pod);
   world.say("listening on " + (command.bind ? address : "all addresses") + ", port " +
             std::to_string(command.to.port) + ", for " + std::to_string(command.wait_seconds) +
             " s; in the other pod: vfrail-check --to " + address +
-            (command.to.port == kDefaultPort ? "" : " --port " + std::to_string(command.to.port)));
-  double until = world.clock.seconds() + static_cast<double>(command.wait_seconds);
+            (command.to.port == kDefaultPort ? "" : " --port " + std::to_string(command.to.port)) +
+            (side.test.empty() ? "" : " --test " + side.test));
   for (;;) {
-    auto accepted = listener.accept(until - world.clock.seconds(), world.clock);
-    if (!accepted && accepted.error().code == Errc::timeout)
+    auto caller = greeter.next(world.clock.seconds() + static_cast<double>(command.wait_seconds));
+    if (!caller && caller.error().code == Errc::timeout)
       return Error{Errc::timeout, 0,
                    "nobody has called in " + std::to_string(command.wait_seconds) +
                        " s; --wait sets a longer time; a NetworkPolicy must let TCP to this port pass"};
-    if (!accepted) return std::move(accepted).error();
-    const auto size = greet_caller(accepted->channel, side);
-    if (!size) {
-      world.say(accepted->peer + ": no test: " + size.error().text);
-      continue;
-    }
-    auto served = serve_traffic(accepted->channel, side, *size);
-    world.say(accepted->peer + ": " + (served ? "test done" : served.error().text));
+    if (!caller) return std::move(caller).error();
+    auto served = serve_traffic(caller->channel, side, caller->size);
+    world.say(caller->peer + ": " + (served ? "test done" : served.error().text));
     if (world.clock.is_stopped()) return Error{Errc::peer, 0, "interrupted"};
     if (!command.keep) return served;
-    until = world.clock.seconds() + static_cast<double>(command.wait_seconds);
   }
 }
 

@@ -16,10 +16,11 @@ enum class TrafficRole : uint8_t { listen, call, loop_back };
 
 struct TrafficCommand {
   TrafficRole role = TrafficRole::listen;
-  TrafficAddress to;              // of `call`
-  std::optional<IpAddress> bind;  // of `listen`
-  bool keep = false;              // listen for more than one test
-  int64_t wait_seconds = 600;     // for a caller
+  TrafficAddress to;                // of `call`
+  std::optional<IpAddress> bind;    // of `listen`
+  std::optional<std::string> test;  // its name; no value: that of the environment
+  bool keep = false;                // listen for more than one test
+  int64_t wait_seconds = 600;       // for a caller
   TrafficSize size;
   std::optional<uint32_t> gid_index;
 };
@@ -31,6 +32,10 @@ Result<std::optional<TrafficCommand>> read_traffic_command(const CommandWords& w
 // The rails to test, those of the pod file in its order first, then by PCI address; each with the GID index
 // of the pod file, or the one that NCCL finds, unless the command has one.
 std::vector<TrafficRail> traffic_rails(const CheckedPod& pod, std::optional<uint32_t> gid_index);
+
+// The name of a test that is not given: VFRAIL_TEST, else the Job's in whose pod this is (of an Indexed Job,
+// whose hostnames have it), else none.
+std::string default_test_name(const PodEnvironment& environment);
 
 // Of this pod, for the line that its user copies; "ADDRESS" if none is known.
 std::string address_to_call(const CheckedPod& pod);

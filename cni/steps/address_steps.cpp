@@ -65,6 +65,21 @@ Result<> write_sysctls(Kernel& pod, const std::string& ifname, const std::vector
   return {};
 }
 
+// Of IPv4 alone. The kernel answers ARP for every address of the pod on every interface, so where rails are
+// on one switch, whatever their subnets, packets for one arrive at another, and RoCE, whose GID is the
+// other's, drops them. The kernel's own settings of the interface, which end with its stay in the pod.
+Result<> keep_own_arp(Kernel& pod, const std::string& ifname) {
+  for (const auto& [key, value] : {std::pair("arp_ignore", "1"), std::pair("arp_announce", "2")})
+    TRY(pod.write_sysctl("ipv4/conf/" + ifname + "/" + key, value),
+        std::string("set ") + key + " of " + ifname + " to " + value);
+  return {};
+}
+
+bool has_ipv4(const Assignment& assignment) {
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
+                     [](const AssignedIp& ip) { return !ip.address.v6(); });
+}
+
 bool has_ipv6(const Assignment& assignment) {
   return std::any_of(assignment.ips.begin(), assignment.ips.end(),
                      [](const AssignedIp& ip) { return ip.address.v6(); });
@@ -87,6 +102,7 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
     static_cast<void>(pod.write_sysctl("ipv6/conf/" + link.name + "/ndisc_notify", "1"));
   }
   if (settings.notifies) static_cast<void>(pod.write_sysctl("ipv4/conf/" + link.name + "/arp_notify", "1"));
+  if (settings.keeps_own_arp && has_ipv4(assignment)) TRY(keep_own_arp(pod, link.name));
   // Before the addresses, which some are about (accept_dad), and after our own, so that they win.
   TRY(write_sysctls(pod, link.name, settings.sysctls));
   for (const bool v6 : {false, true}) {

@@ -312,7 +312,9 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   out.assignment = TRY(assign_addresses(request, conf.entry.ipam_type, world, attached));
   if (attached.link) {
     const Record& record = attached.record;
-    TRY(configure_pod(pod, *attached.link, out.assignment, conf.pod, record.routing_table));
+    PodSettings settings = conf.pod;
+    settings.keeps_own_arp = conf.pod.source_routing || !request.rail_of.empty();
+    TRY(configure_pod(pod, *attached.link, out.assignment, settings, record.routing_table));
     announce(pod, *attached.link, out.assignment, world.log);
   }
   out.assignment.dns = merged_dns(conf.entry.dns, out.assignment.dns);

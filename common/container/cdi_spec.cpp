@@ -16,7 +16,6 @@ namespace {
 // The lowest version that has hostPath and names which begin with a digit; every runtime with CDI reads it.
 constexpr const char* kVersion = "0.5.0";
 constexpr std::string_view kInfiniband = "/dev/infiniband/";
-constexpr size_t kMaxSpecBytes = size_t{64} * 1024;
 
 bool is_rdma_node(const DeviceNode& node) {
   if (!node.host_path.starts_with(kInfiniband)) return false;
@@ -234,12 +233,14 @@ std::string format_cdi_spec(const CdiSpec& spec) {
   format_part<NodePart>(spec.edits, edits);
   format_part<MountPart>(spec.edits, edits);
   format_part<HookPart>(spec.edits, edits);
-  return out.pretty() + "\n";
+  std::string text = out.pretty() + "\n";
+  if (text.size() > kMaxCdiSpecBytes) text = out.text() + "\n";
+  return text;
 }
 
 Result<CdiSpec> parse_cdi_spec(std::string_view text) {
   CdiSpec out;
-  out.document = TRY(Json::parse_object(text, kMaxSpecBytes));
+  out.document = TRY(Json::parse_object(text, kMaxCdiSpecBytes));
   out.kind = TRY(required(out.document, "kind"));
   const Json* devices = find(out.document, "devices");
   if (devices == nullptr || devices->as_array() == nullptr || devices->as_array()->size() != 1 ||
@@ -280,7 +281,14 @@ bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names) {
 
 Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec) {
   // Readable for all, like others' files there: runtimes of users read it, too.
-  return write_file(Replacement{path, temporary, true}, format_cdi_spec(spec), 0644, Durability::renamed);
+  const std::string text = format_cdi_spec(spec);
+  if (text.size() > kMaxCdiSpecBytes)
+    return Error{Errc::invalid, 0,
+                 path + ": the spec would have " + std::to_string(text.size()) + " bytes, and no more than " +
+                     std::to_string(kMaxCdiSpecBytes) +
+                     " are read: take out of the resource what containers do not need (extraDeviceNodes)",
+                 ErrorId::cdi_spec};
+  return write_file(Replacement{path, temporary, true}, text, 0644, Durability::renamed);
 }
 
 Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
@@ -297,7 +305,7 @@ Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
 }
 
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path) {
-  const auto text = TRY(read_file(path, kMaxSpecBytes, AccessTime::kept));
+  const auto text = TRY(read_file(path, kMaxCdiSpecBytes, AccessTime::kept));
   if (!text) return std::optional<CdiSpec>();
   return std::optional(TRY(parse_cdi_spec(*text), path));
 }

@@ -20,6 +20,8 @@ namespace vfrail {
 inline constexpr const char* kCdiFolder = "/var/run/cdi";
 // The prefix of the names of our files; all else in the folder belongs to others.
 inline constexpr std::string_view kCdiFilePrefix = "vfrail-";
+// A longer spec is neither read nor written.
+inline constexpr size_t kMaxCdiSpecBytes = size_t{64} * 1024;
 
 struct CdiSpec {
   std::string kind;      // "nvidia.com/net-pci"
@@ -39,6 +41,7 @@ struct CdiSpec {
   }
 };
 
+// Indented for people, unless the indentation would make it longer than what is read.
 std::string format_cdi_spec(const CdiSpec& spec);
 // Of our own files only, which have one device; keys are case-sensitive. The error names the key.
 Result<CdiSpec> parse_cdi_spec(std::string_view text);
@@ -50,7 +53,8 @@ bool replace_rdma_nodes(CdiSpec& spec, const std::vector<std::string>& names);
 
 // Atomically, by renaming `temporary`, which must be in the same folder: the rename is the event on which the
 // runtime reads the folder again. (CDI's library watches it; its older versions ignore a file that is moved
-// in from elsewhere.) Its access time is before its modification time until somebody reads it.
+// in from elsewhere.) Its access time is before its modification time until somebody reads it. An error, and
+// the file is as it was, if the spec is too long to be read again.
 Result<> write_cdi_spec(const std::string& path, const std::string& temporary, const CdiSpec& spec);
 // The file, if its name is one of ours in one of `folders`; Errc::denied if not, because `path` comes from a
 // process with fewer rights. No value if the folder does not exist.

@@ -34,8 +34,12 @@ certificates() (
         <(echo 'subjectAltName=DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.0.2.2,IP:10.96.0.1')
     openssl genrsa -out sa.key 2048
     openssl rsa -in sa.key -pubout -out sa.pub
-    printf '%s\n' 'admin-token,admin,admin,"system:masters"' \
-        "kubelet-token,system:node:$NODE,kubelet,\"system:nodes\"" > tokens.csv
+    # The API server, and nobody else, at etcd and at the kubelet.
+    openssl req -newkey rsa:2048 -nodes -subj /CN=kube-apiserver-client -keyout client.key -out client.csr
+    openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 30 -out client.crt -extfile \
+        <(echo 'extendedKeyUsage=clientAuth')
+    printf '%s\n' "$ADMIN_TOKEN,admin,admin,\"system:masters\"" \
+        "$KUBELET_TOKEN,system:node:$NODE,kubelet,\"system:nodes\"" > tokens.csv
 ) > "$logs/certificates.log" 2>&1
 
 # kubeconfig SERVER TOKEN
@@ -53,15 +57,20 @@ END
 control_plane() {
     local pki=$work/pki
     certificates || { tail "$logs/certificates.log" >&2; return 1; }
-    kubeconfig "https://127.0.0.1:$API" admin-token > "$KUBECONFIG"
+    kubeconfig "https://127.0.0.1:$API" "$ADMIN_TOKEN" > "$KUBECONFIG"
     # No fsync: nothing here outlives the run.
-    start etcd "$clients/etcd" --data-dir "$work/etcd" --unsafe-no-fsync --listen-client-urls "http://127.0.0.1:$ETCD" \
-        --advertise-client-urls "http://127.0.0.1:$ETCD" --listen-peer-urls "http://127.0.0.1:$((ETCD + 1))" \
-        --initial-advertise-peer-urls "http://127.0.0.1:$((ETCD + 1))" \
-        --initial-cluster "default=http://127.0.0.1:$((ETCD + 1))"
+    start etcd "$clients/etcd" --data-dir "$work/etcd" --unsafe-no-fsync --listen-client-urls "https://127.0.0.1:$ETCD" \
+        --advertise-client-urls "https://127.0.0.1:$ETCD" --listen-peer-urls "https://127.0.0.1:$((ETCD + 1))" \
+        --initial-advertise-peer-urls "https://127.0.0.1:$((ETCD + 1))" \
+        --initial-cluster "default=https://127.0.0.1:$((ETCD + 1))" \
+        --cert-file "$pki/api.crt" --key-file "$pki/api.key" --trusted-ca-file "$pki/ca.crt" --client-cert-auth \
+        --peer-cert-file "$pki/api.crt" --peer-key-file "$pki/api.key" --peer-trusted-ca-file "$pki/ca.crt" \
+        --peer-client-cert-auth
     # 10.0.2.2 is 127.0.0.1 of this machine as the VM sees it. The node is called localhost, so that the API server
     # finds its kubelet at the port that QEMU forwards.
-    start kube-apiserver "$bin/kube-apiserver" --etcd-servers "http://127.0.0.1:$ETCD" \
+    start kube-apiserver "$bin/kube-apiserver" --etcd-servers "https://127.0.0.1:$ETCD" \
+        --etcd-cafile "$pki/ca.crt" --etcd-certfile "$pki/client.crt" --etcd-keyfile "$pki/client.key" \
+        --kubelet-client-certificate "$pki/client.crt" --kubelet-client-key "$pki/client.key" \
         --bind-address 127.0.0.1 --secure-port "$API" --advertise-address 10.0.2.2 \
         --tls-cert-file "$pki/api.crt" --tls-private-key-file "$pki/api.key" --client-ca-file "$pki/ca.crt" \
         --token-auth-file "$pki/tokens.csv" --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction \
@@ -80,7 +89,8 @@ control_plane() {
 # CRDs, roles and service accounts of Multus and whereabouts from their own files, less the DaemonSets: there is no
 # kube-proxy, so pods have no way to the API server, and both run as executables. They ask it through a proxy on this
 # machine, as their service accounts: Multus asks for 250 ms a try, and TLS alone takes the emulated node longer when eight
-# pods start at once.
+# pods start at once. The proxies ask nobody who he is, so each has a socket in a folder of this user, and on the way to it
+# only processes of this user pass, of which QEMU is one.
 peers() {
     local manifests=$clients/manifests file
     for file in "$manifests/multus-daemonset.yml" "$manifests/daemonset-install.yaml"; do
@@ -90,6 +100,7 @@ peers() {
     for file in "$manifests"/whereabouts.cni.cncf.io_*.yaml; do kubectl apply -f "$file" || return; done
     for file in multus whereabouts; do
         kubeconfig "https://127.0.0.1:$API" "$(kubectl -n kube-system create token "$file" --duration 24h)" > "$work/$file.conf"
-        start "proxy-of-$file" kubectl proxy --kubeconfig "$work/$file.conf" --port "${proxy_port[$file]}" --accept-hosts '^10\.0\.2\.2$'
+        start "proxy-of-$file" kubectl proxy --kubeconfig "$work/$file.conf" --unix-socket "$work/$file.sock" --accept-hosts '^10\.0\.2\.2$'
+        start "way-to-$file" "$here/own_user_only" "${proxy_port[$file]}" "$work/$file.sock"
     done
 }

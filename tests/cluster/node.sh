@@ -5,12 +5,18 @@ node_share=$LAB_BUILD/runs/$RUN
 # on_node COMMAND...: runs a bash command line in the VM as root; prints its output, returns its status.
 on_node() {
     local answer
-    answer=$(exec 2> /dev/null 7<> "/dev/tcp/127.0.0.1/$SHELL_PORT" &&
-        printf '%s\n' ". /run/service.sh; { $*"$'\n'"} 2>&1; echo \"@@status \$?\"; exit" >&7 &&
+    answer=$(exec 2> /dev/null && is_ours "$SHELL_PORT" && exec 7<> "/dev/tcp/127.0.0.1/$SHELL_PORT" &&
+        printf '%s\n' "$SHELL_SECRET" ". /run/service.sh; { $*"$'\n'"} 2>&1; echo \"@@status \$?\"; exit" >&7 &&
         timeout "${on_node_limit:-1800}" cat <&7)
     [[ $answer == *'@@status '* ]] || { echo 'the VM does not answer'; return 1; }
     printf '%s' "${answer%@@status*}"
     return "${answer##*@@status }"
+}
+
+# is_ours PORT: a process of this user listens there on the loopback, and not one of another user who collects secrets.
+is_ours() {
+    awk -v port="$(printf '%04X' "$1")" -v user="$EUID" \
+        '$2 == "0100007F:" port && $4 == "0A" && $8 == user { found = 1 } END { exit !found }' /proc/net/tcp
 }
 
 # What goes into the VM: modules that the lab's image lacks, and configuration.
@@ -26,14 +32,15 @@ node_files() {
         xz -dc "$module" > "$files/modules/${name%.xz}"
         echo "${name%.xz}" >> "$files/modules/order"
     done
-    printf '%s=%q\n' NODE "$NODE" SHELL_PORT "$SHELL_PORT" VFS "$VFS" RDMA "$RDMA" > "$files/settings"
+    printf '%s=%q\n' NODE "$NODE" SHELL_PORT "$SHELL_PORT" SHELL_SECRET "$SHELL_SECRET" VFS "$VFS" RDMA "$RDMA" > "$files/settings"
     cp "$here/guest/service.sh" "$files/"
-    kubeconfig "https://10.0.2.2:$API" kubelet-token > "$files/etc/kubernetes/kubelet.conf"
+    cp "$work/pki/ca.crt" "$files/etc/kubernetes/"
+    kubeconfig "https://10.0.2.2:$API" "$KUBELET_TOKEN" > "$files/etc/kubernetes/kubelet.conf"
     cat > "$files/etc/kubernetes/kubelet.yaml" << END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 port: $KUBELET
-authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authentication: {anonymous: {enabled: false}, webhook: {enabled: false}, x509: {clientCAFile: /etc/kubernetes/ca.crt}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock

@@ -54,6 +54,8 @@ void check_devices(const v1::ListPodResourcesResponse& answer, const DevicesInUs
   for (const v1::PodResources& pod : answer.pod_resources()) {
     for (const v1::ContainerResources& container : pod.containers()) {
       for (const v1::ContainerDevices& devices : container.devices()) {
+        // kubelet registers no resource with a blank in its name, by which claims are known.
+        if (is_claim(devices.resource_name())) continue;
         for (const std::string& id : devices.device_ids()) {
           if (!seen.emplace(devices.resource_name(), id).second) continue;
           const PodContainer* by = all.find(devices.resource_name(), id);

@@ -35,6 +35,8 @@ for one in eth0:10.244.1.7/24 net1:10.0.0.2/24 net2:10.0.1.2/24; do
   ip link set ${one%%:*} up
 done
 ip route add default via 10.244.1.1
+set_arp() { for one in net1 net2; do echo $1 > $T/proc/sys/net/ipv4/conf/$one/arp_ignore; echo $2 > $T/proc/sys/net/ipv4/conf/$one/arp_announce; done; }
+set_arp 1 2
 )";
 
 // Id -> the first finding, "fault: TEXT", of those that are neither good nor unknown.
@@ -111,12 +113,15 @@ TEST_CASE("Two rails of one subnet, and a default route over a rail, are found")
   auto found = check_in({.before = same});
   CHECK_THAT(found["VF-P16"],
              StartsWith("advice: net1 (10.0.0.2/24) and net2 (10.0.0.9/24) are in one subnet, and no rule"));
-  found =
-      check_in({.before = same + "for one in 10.0.0.2:101 10.0.0.9:102; do ip rule add from ${one%:*} table "
-                                 "${one#*:}; done\n"});
+  found = check_in(
+      {.before = same +
+                 "set_arp 0 0; for one in 10.0.0.2:101 10.0.0.9:102; do ip rule add from ${one%:*} table "
+                 "${one#*:}; done\n"});
   CHECK_THAT(found["VF-P16"],
              StartsWith("advice: net1 (10.0.0.2/24) and net2 (10.0.0.9/24) are in one subnet, "
                         "and net1 answers ARP"));
+  CHECK_THAT(only({.before = "set_arp 0 2"}, "VF-P16"),
+             StartsWith("advice: net1 net2 answer ARP for the addresses of the other rails"));
   CHECK(only({.before = "ip route replace default via 10.0.0.1"}, "VF-P17") ==
         "advice: the default route leads over mlx5_2 (net1): Services and DNS of the cluster may be "
         "unreachable");

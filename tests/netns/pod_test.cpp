@@ -173,6 +173,31 @@ TEST_CASE("With source routing each rail answers by itself and the pod keeps its
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE(
+    "With source routing a rail answers ARP for its own addresses alone, unless the network says otherwise") {
+  TwoRails node;
+  const auto arp = [&](const std::string& name) {
+    return node.in_pod(node.pod, "cd /proc/sys/net/ipv4/conf/" + name + "; cat arp_ignore arp_announce");
+  };
+  const std::string host = "cat /proc/sys/net/ipv4/conf/*/arp_ignore /proc/sys/net/ipv4/conf/*/arp_announce";
+  const std::string host_before = shell(host);
+  node.rails[1].set("sysctl", *Json::parse(R"({"net.ipv4.conf.IFNAME.arp_ignore":"0"})"));
+  // It is about what the network asks for.
+  write_tree(node.path("root"), "etc/cni/tuning/allowlist.conf = arp_ignore");
+  const Json result = node.rail("ADD", 0);
+  node.rail("ADD", 1);
+  CHECK(arp("net1") == "1\n2\n");
+  CHECK(arp("net2") == "0\n2\n");
+  CHECK(arp("eth0") == "0\n0\n");
+  // An attachment of a version before it has neither.
+  node.in_pod(node.pod, "echo 0 > /proc/sys/net/ipv4/conf/net1/arp_announce");
+  node.done("CHECK", with(node.rails[0], R"({"prevResult":)" + result.text() + "}"));
+  node.rail("DEL", 1);
+  node.rail("DEL", 0);
+  CHECK(shell(host) == host_before);
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("Source routing of IPv6 addresses uses the configured table") {
   PodNode node;
   const Json conf = with(node.config(), R"({"sourceRouting":{"table":1000},"ipam":{"type":"static",

@@ -59,6 +59,8 @@ TEST_CASE(
     CHECK(*(*result.find("interfaces")->as_array())[i].find("name") == Json(name));
     CHECK_THAT(node.in_pod(node.pod, "ip -4 -o addr show dev " + name),
                Contains(" 10." + std::to_string(i) + ".0."));
+    CHECK(node.in_pod(node.pod, "cd /proc/sys/net/ipv4/conf/" + name + "; cat arp_ignore arp_announce") ==
+          "1\n2\n");
     // An answer leaves by the rail of its address.
     const std::string from = "10." + std::to_string(i) + ".0.2";
     CHECK_THAT(node.in_pod(node.pod, "ip route get 192.0.2.1 from " + from), Contains("dev " + name + " "));

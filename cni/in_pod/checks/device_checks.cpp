@@ -100,12 +100,33 @@ constexpr const char* kStaleNode =
     "the node was allocated before the device moved and was renumbered: enable CDI in the container runtime "
     "and in vfrail (--use-cdi), and create the pod again";
 
-void evaluate_probe(const NodeProbe& probe, const VerbsNode& node, bool is_allocated, CheckResults& out) {
+constexpr const char* kNoNetwork =
+    "name the network of this resource in the pod's annotation k8s.v1.cni.cncf.io/networks, once for each "
+    "device, and create the pod again";
+
+// Whether it was allocated and never attached: in exclusive mode the kernel opens a node (EPERM) for the
+// network namespace alone that the device is in, and no network has moved this one into the pod's.
+bool lacks_network(const VerbsNode& node, const CheckedPod& pod) {
+  if (!pod.rails || !pod.file) return false;
+  const auto is_here = [&](const Rail& rail) { return rail.name == node.rdma; };
+  if (std::any_of(pod.rails->begin(), pod.rails->end(), is_here)) return false;
+  const auto attached = *pod.file ? (*pod.file)->interfaces : std::vector<DescribedInterface>();
+  return std::none_of(attached.begin(), attached.end(),
+                      [&](const DescribedInterface& one) { return one.device == node.pci; });
+}
+
+void evaluate_probe(const NodeProbe& probe, const VerbsNode& node, bool is_allocated, const CheckedPod& pod,
+                    CheckResults& out) {
   const std::string path = "/dev/infiniband/" + probe.name;
   if (!probe.number.empty() && !node.number.empty() && probe.number != node.number)
     out.push_back({Finding::fault,
                    path + " is device " + probe.number + ", and " + node.rdma + " is " + node.number,
                    kStaleNode});
+  else if (probe.error == EPERM && is_allocated && lacks_network(node, pod))
+    out.push_back({Finding::fault,
+                   path + " cannot be opened: " + node.rdma + " (" + node.pci +
+                       ") was allocated to this container, and no network has attached it to the pod",
+                   kNoNetwork});
   else if (probe.error != 0)
     out.push_back({Finding::fault, path + " cannot be opened: " + errno_text(probe.error),
                    probe.error == EACCES ? "the node's mode on the host: chmod 666, by a rule of udev"
@@ -134,7 +155,7 @@ Result<CheckResults> check_node_numbers(const CheckedPod& pod) {
                                    [&](const VerbsNode& one) { return one.name == probe.name; });
     if (node == nodes.end()) continue;
     const bool is_allocated = allocated.contains(node->pci);
-    if (is_allocated || allocated.empty()) evaluate_probe(probe, *node, is_allocated, out);
+    if (is_allocated || allocated.empty()) evaluate_probe(probe, *node, is_allocated, pod, out);
   }
   return out;
 }

@@ -106,20 +106,28 @@ std::string TrafficAddress::text() const { return address.text() + " port " + st
 Result<std::string> TrafficChannel::read_line(double seconds) {
   const double until = clock_->seconds() + seconds;
   for (;;) {
+    if (auto line = TRY(take_line())) return *std::move(line);
+    TRY(wait_for(socket_, POLLIN, until, *clock_), "wait for the peer");
+  }
+}
+
+Result<std::optional<std::string>> TrafficChannel::take_line() {
+  for (;;) {
     if (const size_t end = read_.find('\n'); end != std::string::npos) {
       std::string line = read_.substr(0, end);
       read_.erase(0, end + 1);
-      return line;
+      return std::optional(std::move(line));
     }
     if (read_.size() >= kMaxTrafficLine) return Error{Errc::protocol, 0, "the peer's line is too long"};
-    TRY(wait_for(socket_, POLLIN, until, *clock_), "wait for the peer");
     char buffer[4096];
     const ssize_t got =
         ::recv(socket_.get(), buffer, std::min(sizeof buffer, kMaxTrafficLine - read_.size()), 0);
     if (got == 0) return Error{Errc::peer, 0, "the peer has closed the connection"};
     if (got > 0)
       read_.append(buffer, static_cast<size_t>(got));
-    else if (errno != EAGAIN && errno != EINTR)
+    else if (errno == EAGAIN)
+      return std::optional<std::string>();
+    else if (errno != EINTR)
       return from_last_errno("read from the peer");
   }
 }
@@ -164,18 +172,16 @@ Result<TrafficListener> TrafficListener::open(const std::optional<IpAddress>& ad
   return TrafficListener(TRY(bound(IpAddress{std::vector<uint8_t>(4), 0}, port)));
 }
 
-Result<TrafficListener::Accepted> TrafficListener::accept(double seconds, const TrafficClock& clock) {
-  const double until = clock.seconds() + seconds;
-  for (;;) {
-    TRY(wait_for(socket_, POLLIN, until, clock));
-    sockaddr_storage from{};
-    socklen_t size = sizeof from;
-    UniqueFd peer(
-        ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (peer.valid()) return Accepted{TrafficChannel(std::move(peer), clock), address_text(from)};
-    // The peer may have gone meanwhile (accept(2): treat network errors as EAGAIN).
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) return from_last_errno("accept a connection");
-  }
+Result<std::optional<TrafficListener::Accepted>> TrafficListener::accept(const TrafficClock& clock) {
+  sockaddr_storage from{};
+  socklen_t size = sizeof from;
+  UniqueFd peer(
+      ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (peer.valid())
+    return std::optional(Accepted{TrafficChannel(std::move(peer), clock), address_text(from)});
+  // The peer may have gone meanwhile (accept(2): treat network errors as EAGAIN).
+  if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) return from_last_errno("accept a connection");
+  return std::optional<Accepted>();
 }
 
 }  // namespace vfrail::pod

@@ -21,7 +21,10 @@ class TrafficChannel {
   // Without its end. Errc::timeout; Errc::peer if the peer has closed the connection; Errc::protocol if the
   // line is too long.
   Result<std::string> read_line(double seconds);
+  // Without waiting; no value: the whole line has not come yet.
+  Result<std::optional<std::string>> take_line();
   Result<> write(const std::string& line, double seconds);
+  int descriptor() const { return socket_.get(); }  // for poll()
 
  private:
   UniqueFd socket_;
@@ -48,8 +51,9 @@ class TrafficListener {
     TrafficChannel channel;
     std::string peer;  // "10.244.1.7"
   };
-  // Errc::timeout if nobody connects.
-  Result<Accepted> accept(double seconds, const TrafficClock& clock);
+  // Without waiting; no value: nobody has connected.
+  Result<std::optional<Accepted>> accept(const TrafficClock& clock);
+  int descriptor() const { return socket_.get(); }  // for poll()
 
  private:
   explicit TrafficListener(UniqueFd socket) : socket_(std::move(socket)) {}

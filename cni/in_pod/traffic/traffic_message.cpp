@@ -6,6 +6,7 @@
 #include "common/one_of.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -146,17 +147,25 @@ Result<std::vector<uint32_t>> rails_of(ObjectReader& reader) {
 
 }  // namespace
 
+bool is_test_name(std::string_view text) {
+  return text.size() <= kMaxTestName && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+         });
+}
+
 std::string format_hello(const TrafficHello& hello) {
   Json rails = Json::array();
   for (const OfferedRail& rail : hello.rails)
     rails.push(Json::object()
                    .set("name", rail.name)
                    .set("rate_mbits", static_cast<int64_t>(std::llround(rail.rate_gbits * 1000))));
-  return line_of(Json::object()
-                     .set(kVersionKey, kTrafficVersion)
-                     .set("message_bytes", hello.message_bytes)
-                     .set("seconds", hello.seconds)
-                     .set("rails", std::move(rails)));
+  Json out = Json::object();
+  out.set(kVersionKey, kTrafficVersion)
+      .set("message_bytes", hello.message_bytes)
+      .set("seconds", hello.seconds)
+      .set("rails", std::move(rails));
+  if (!hello.test.empty()) out.set("test", hello.test);
+  return line_of(out);
 }
 
 std::string format_order(const TrafficOrder& order) {
@@ -212,6 +221,8 @@ Result<TrafficHello> parse_hello(std::string_view line) {
     out.rails.push_back(std::move(rail));
     return {};
   }));
+  out.test = TRY(reader.text("test")).value_or("");
+  if (!is_test_name(out.test)) return reader.error("test", "is not the name of a test");
   return out;
 }
 

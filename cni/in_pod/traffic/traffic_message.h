@@ -21,6 +21,7 @@ inline constexpr size_t kMaxTrafficRails = 64;
 inline constexpr uint32_t kMinMessage = 65536;
 inline constexpr uint32_t kMaxMessage = 8 << 20;
 inline constexpr int64_t kMaxSeconds = 60;  // of a rail
+inline constexpr size_t kMaxTestName = 63;  // that of a Job is no longer
 
 struct OfferedRail {
   std::string name;
@@ -32,6 +33,7 @@ struct TrafficHello {
   uint32_t message_bytes = kMinMessage;
   int64_t seconds = 1;
   std::vector<OfferedRail> rails;
+  std::string test = {};  // its name; empty: none, as in versions that do not know of names
   bool operator==(const TrafficHello&) const = default;
 };
 
@@ -48,6 +50,9 @@ struct WriteOrder {
 };
 struct EndOrder {};
 using TrafficOrder = std::variant<OpenOrder, WriteOrder, EndOrder>;
+
+// Letters, digits, '-', '_' and '.', as Kubernetes has them in names; none is a name too.
+bool is_test_name(std::string_view text);
 
 // Each with its line end.
 std::string format_hello(const TrafficHello& hello);

@@ -8,7 +8,6 @@ namespace vfrail::pod {
 
 namespace {
 
-constexpr double kHelloSeconds = 5;
 // Opening a rail includes the kernel's search for a neighbour, which gives up after a few seconds.
 constexpr double kOpenSeconds = 10;
 // To the listener, and from it.
@@ -61,10 +60,12 @@ class OpenEnds {
 };
 
 TrafficHello hello_of(const TrafficSide& side, TrafficSize size) {
-  TrafficHello out{size.message_bytes, size.seconds, {}};
+  TrafficHello out{size.message_bytes, size.seconds, {}, side.test};
   for (const TrafficRail& rail : side.rails) out.rails.push_back({rail.name, rail.rate_gbits});
   return out;
 }
+
+std::string shown_test(const std::string& name) { return name.empty() ? "no name" : "\"" + name + "\""; }
 
 class Caller {
  public:
@@ -74,6 +75,12 @@ class Caller {
   Result<TrafficOutcome> run() {
     TRY(channel_.write(format_hello(hello_of(side_, size_)), kHelloSeconds));
     const TrafficHello peer = TRY(parse_hello(TRY(channel_.read_line(kHelloSeconds))));
+    // A listener that knows names has compared them.
+    if (peer.test != side_.test)
+      return Error{Errc::peer, 0,
+                   "the listener answers for a test of " + shown_test(peer.test) + ", and this one is of " +
+                       shown_test(side_.test) +
+                       ": use the same vfrail-check in both pods, or --test \"\" where it knows no --test"};
     TrafficOutcome out{{}, size_, {}, {}, {}};
     const size_t pairs = std::min(side_.rails.size(), peer.rails.size());
     for (size_t i = pairs; i < side_.rails.size(); ++i) out.unmatched.push_back(side_.rails[i].name);
@@ -177,11 +184,15 @@ Result<TrafficOutcome> call_for_traffic(TrafficChannel& channel, const TrafficSi
   return Caller(channel, side, size).run();
 }
 
-Result<TrafficSize> greet_caller(TrafficChannel& channel, const TrafficSide& side) {
-  auto line = channel.read_line(kHelloSeconds);
-  auto hello = line ? parse_hello(*line) : Result<TrafficHello>(std::move(line).error());
+Result<TrafficSize> greet_caller(TrafficChannel& channel, const TrafficSide& side,
+                                 const Result<std::string>& line) {
+  auto hello = line ? parse_hello(*line) : Result<TrafficHello>(line.error());
+  if (hello && hello->test != side.test)
+    hello = Error{Errc::peer, 0,
+                  "the listener's test has " + shown_test(side.test) + ", the caller's " +
+                      shown_test(hello->test) + ": the same --test in both"};
   if (!hello) {
-    // So that a caller of another version can say why; one that is gone does not matter.
+    // One that is gone does not matter.
     (void)channel.write(format_refusal(hello.error().text), kHelloSeconds);
     return std::move(hello).error();
   }

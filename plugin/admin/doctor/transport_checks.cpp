@@ -5,7 +5,9 @@
 #include "plugin/device/inventory/host_network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 namespace vfrail::plugin {
 
@@ -22,10 +24,11 @@ Result<std::optional<int64_t>> ipv4_setting(const SysRoot& sys, const std::strin
   return std::optional(std::max(*own, *all));
 }
 
-// The interfaces of RDMA devices in the host, by the network that they share with others.
-std::map<IpAddress, std::vector<std::string>> shared_networks(const Inventory& inventory,
-                                                              const ConnectedNetworks& networks) {
-  std::map<IpAddress, std::vector<std::string>> out;
+using RailNetworks = std::map<IpAddress, std::vector<std::string>>;
+
+// The interfaces of RDMA devices in the host, by their networks.
+RailNetworks networks_of_rails(const Inventory& inventory, const ConnectedNetworks& networks) {
+  RailNetworks out;
   for (const DeviceFacts& function : inventory.functions) {
     if (function.rdma.empty()) continue;
     for (const std::string& name : function.netdev_names()) {
@@ -37,13 +40,27 @@ std::map<IpAddress, std::vector<std::string>> shared_networks(const Inventory& i
       }
     }
   }
-  std::erase_if(out, [](const auto& one) { return one.second.size() < 2; });
   return out;
 }
 
-// What of the settings is wrong for rails in one network; no value: not all of them can be read.
+// Those that share no network with another rail. None of a rail that has no other beside it.
+std::vector<std::string> rails_apart(const RailNetworks& networks) {
+  std::set<std::string> all, together;
+  for (const auto& [network, rails] : networks) {
+    all.insert(rails.begin(), rails.end());
+    if (rails.size() > 1) together.insert(rails.begin(), rails.end());
+  }
+  std::vector<std::string> out;
+  if (all.size() < 2) return out;
+  std::set_difference(all.begin(), all.end(), together.begin(), together.end(), std::back_inserter(out));
+  return out;
+}
+
+// What of the settings is wrong for these rails; no value: not all of them can be read. The way back of a
+// packet is by another rail only where both are in one network.
 Result<std::optional<std::vector<std::string>>> wrong_for_rails(const SysRoot& sys,
-                                                                const std::vector<std::string>& rails) {
+                                                                const std::vector<std::string>& rails,
+                                                                bool of_one_network) {
   struct Setting {
     const char* name;
     bool (*wrong)(int64_t);
@@ -58,6 +75,7 @@ Result<std::optional<std::vector<std::string>>> wrong_for_rails(const SysRoot& s
        "packets are dropped where the way back is by another rail"}};
   std::vector<std::string> out;
   for (const Setting& setting : kSettings) {
+    if (!of_one_network && std::string_view(setting.name) == "rp_filter") continue;
     std::vector<std::string> wrong;
     for (const std::string& rail : rails) {
       const auto value = TRY(ipv4_setting(sys, rail, setting.name));
@@ -77,19 +95,28 @@ Result<CheckResults> check_shared_networks(const CheckedNode& node) {
     return CheckResults{
         {Finding::unknown, "the host's routes are not there: " + node.sys.path("proc/1/net/route")}};
   const bool of_host = TRY(node.kernel.exists(kOfHostAlone));
+  const auto by_network = networks_of_rails(node.inventory, *networks);
   CheckResults out;
-  for (const auto& [network, rails] : shared_networks(node.inventory, *networks)) {
-    const std::string which = first_few(rails) + " are in one network, " + network.cidr();
-    const auto wrong = of_host ? TRY(wrong_for_rails(node.kernel, rails)) : std::nullopt;
+  const auto add = [&](const std::vector<std::string>& rails, const std::string& which, bool of_one_network,
+                       const char* remedy) -> Result<> {
+    const auto wrong = of_host ? TRY(wrong_for_rails(node.kernel, rails, of_one_network)) : std::nullopt;
     if (!wrong)
       out.push_back({Finding::unknown, which + ", and the host's settings for it are not in " +
                                            node.kernel.path(kIpv4Settings)});
     else if (!wrong->empty())
-      out.push_back({Finding::advice, which + ": " + joined(*wrong, "; "),
-                     "a network for each rail; or sysctl net.ipv4.conf.all.arp_ignore=1, arp_announce=2 and "
-                     "rp_filter=2, and a routing table for the address of each rail (in pods: "
-                     "sourceRouting)"});
+      out.push_back({Finding::advice, which + ": " + joined(*wrong, "; "), remedy});
+    return {};
+  };
+  for (const auto& [network, rails] : by_network) {
+    if (rails.size() < 2) continue;
+    TRY(add(rails, first_few(rails) + " are in one network, " + network.cidr(), true,
+            "a network for each rail; or sysctl net.ipv4.conf.all.arp_ignore=1, arp_announce=2 and "
+            "rp_filter=2, and a routing table for the address of each rail (in pods: sourceRouting)"));
   }
+  if (const auto apart = rails_apart(by_network); !apart.empty())
+    TRY(add(apart, first_few(apart) + " have other rails in other networks, which one switch may join", false,
+            "sysctl net.ipv4.conf.all.arp_ignore=1 and arp_announce=2 (in pods: sourceRouting), unless each "
+            "rail has a switch or a VLAN of its own"));
   return out;
 }
 
@@ -288,7 +315,8 @@ const NodeChecks& transport_checks() {
       {"VF-N17", "lossless", "RoCE has a lossless priority and uses it, where its driver says",
        check_lossless},
       {"VF-N18", "congestion-control", "RoCE ports slow down for ECN", check_congestion_control},
-      {"VF-N43", "rail-networks", "no two rails of the host are in one network, or ARP keeps them apart",
+      {"VF-N43", "rail-networks",
+       "the rails of the host have a network each, and each answers ARP for its own addresses alone",
        check_shared_networks},
   };
   return kChecks;

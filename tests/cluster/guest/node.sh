@@ -37,8 +37,14 @@ lab_up "$VFS" --rdma "$RDMA" || exit
 baseline > /node/baseline
 stamp 'VFs are up'
 
-# A root shell for the tests, on the loopback of the machine that this VM runs on.
-busybox nc -ll -p "$SHELL_PORT" -e /bin/bash &
+# A root shell for the tests, on the loopback of the machine that this VM runs on, which its other users reach, too.
+cat > /run/shell << 'END'
+#!/bin/bash
+. /host/files/settings
+read -r -t 600 secret && [ "$secret" = "$SHELL_SECRET" ] && exec /bin/bash
+END
+chmod 700 /run/shell
+busybox nc -ll -p "$SHELL_PORT" -e /run/shell &
 shell=$!
 service_start containerd containerd --config /etc/containerd/config.toml
 eventually ctr version > /dev/null || { tail /var/log/containerd.log; exit 1; }

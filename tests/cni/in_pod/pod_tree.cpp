@@ -42,7 +42,7 @@ std::string full_gid(const std::string& text) {
 }
 
 PodLink link(int index, const std::string& name, const std::string& address) {
-  return {index, name, 9000, true, {cidr(address)}, {}};
+  return {index, name, 9000, true, {cidr(address)}, {{"arp_ignore", 1}, {"arp_announce", 2}}};
 }
 
 }  // namespace

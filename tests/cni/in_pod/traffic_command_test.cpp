@@ -8,6 +8,7 @@
 #include "tests/support/shell.h"
 
 #include <cerrno>
+#include <chrono>
 #include <thread>
 #include <unistd.h>
 
@@ -152,49 +153,128 @@ TEST_CASE("VF-P24 names rails without a partner, and rails that are slow with th
   CHECK(*json.find("rails")->as_array()->at(0).find("alone")->find("sent")->find("gbits")->as_double() > 94);
 }
 
-TEST_CASE("a listener is called over TCP, ignores who is no caller, and ends after one test") {
-  const CheckedPod pod = PodTree().read();
+TEST_CASE("the name of a test is that of the option, else of the environment, else of the Indexed Job") {
+  CHECK((*read({"--listen", "--test", "train-7"}))->test == "train-7");
+  CHECK((*read({"--listen", "--test", ""}))->test == "");
+  CHECK(!(*read({"--listen"}))->test);
+  CHECK(!read({"--listen", "--test", "a b"}));
+  CHECK(!read({"--listen", "--test", std::string(64, 'x')}));
+  CHECK(!read({"--loopback", "--test", "x"}));
+  CHECK(default_test_name({}).empty());
+  CHECK(default_test_name({{"HOSTNAME", "train-7"}}).empty());
+  const PodEnvironment job{{"HOSTNAME", "train-7-12"}, {"JOB_COMPLETION_INDEX", "12"}};
+  CHECK(default_test_name(job) == "train-7");
+  CHECK(default_test_name({{"HOSTNAME", "worker"}, {"JOB_COMPLETION_INDEX", "12"}}).empty());
+  PodEnvironment named = job;
+  named["VFRAIL_TEST"] = "";
+  CHECK(default_test_name(named).empty());
+  named["VFRAIL_TEST"] = "other";
+  CHECK(default_test_name(named) == "other");
+}
+
+namespace {
+
+// A listener on this machine's loopback, in a thread of its own.
+class Listening {
+ public:
+  explicit Listening(const std::string& test = "", const std::string& variable = "") {
+    command.bind = IpAddress::parse("127.0.0.1");
+    // Several runs of this test may be under way on one machine.
+    command.to = {*command.bind, static_cast<uint16_t>(20000 + ::getpid() % 12000)};
+    command.size = {65536, 1};
+    if (!test.empty()) command.test = test;
+    if (!variable.empty()) pod.environment["VFRAIL_TEST"] = variable;
+    thread_ = std::thread([this] {
+      listened = listen_for_traffic(
+          command, pod, {devices_, clock, [this](const std::string& line) { said.push_back(line); }});
+    });
+  }
+  ~Listening() {
+    time.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  void wait() { thread_.join(); }
+
+  TrafficChannel connect() {
+    for (int i = 0; i < 500; ++i) {  // until it listens
+      if (auto channel = connect_to_listener(command.to, 5, clock)) return *std::move(channel);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    FAIL("nobody listens");
+    return TrafficChannel(UniqueFd(), clock);
+  }
+  // By a clock of its own, which a silent listener does not stop.
+  Result<TrafficOutcome> call(const std::string& test = "") {
+    test::FakeDevices own(time);
+    TrafficCommand out = command;
+    out.role = TrafficRole::call;
+    out.test = test;
+    const TrafficClock patient{[this] {
+                                 const auto real = std::chrono::steady_clock::now().time_since_epoch();
+                                 return std::chrono::duration<double>(real).count() + clock.seconds();
+                               },
+                               [] { return false; }};
+    return test_traffic(out, pod, {own, patient, [](const std::string&) {}});
+  }
+
+  CheckedPod pod = PodTree().read();
   test::FakeTime time;
-  test::FakeDevices devices(time);
   const TrafficClock clock = time.clock();
   TrafficCommand command;
-  command.bind = IpAddress::parse("127.0.0.1");
-  // Several runs of this test may be under way on one machine.
-  const auto port = static_cast<uint16_t>(20000 + ::getpid() % 12000);
-  command.to = {*command.bind, port};
-  command.size = {65536, 1};
-  std::vector<std::string> said;
+  std::vector<std::string> said;  // to be read after wait()
   Result<> listened;
-  std::thread listener([&] {
-    listened = listen_for_traffic(command, pod,
-                                  {devices, clock, [&](const std::string& line) { said.push_back(line); }});
-  });
-  test::FakeDevices own(time);
-  Result<TrafficOutcome> out = Error{Errc::system, 0, "not tried"};
-  TrafficCommand call = command;
-  call.role = TrafficRole::call;
-  for (int i = 0; i < 500; ++i) {  // until it listens
-    auto stranger = connect_to_listener(command.to, 5, clock);
-    if (!stranger) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      continue;
-    }
-    CHECK(stranger->write("hello?\n", 5));
-    CHECK(stranger->read_line(20)->find("error") != std::string::npos);
-    out = test_traffic(call, pod, {own, clock, [](const std::string&) {}});
-    break;
-  }
-  listener.join();
+
+ private:
+  test::FakeDevices devices_{time};
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("a listener is called over TCP, ignores who is no caller, and ends after one test") {
+  Listening listening;
+  TrafficChannel stranger = listening.connect();
+  CHECK(stranger.write("hello?\n", 5));
+  CHECK(stranger.read_line(20)->find("error") != std::string::npos);
+  const auto out = listening.call();
   REQUIRE(out);
-  CHECK(listened);
+  listening.wait();
+  CHECK(listening.listened);
   CHECK(out->rails.size() == 2);
   CHECK(out->peer == "127.0.0.1");
+  const auto& said = listening.said;
+  const std::string port = std::to_string(listening.command.to.port);
   REQUIRE(said.size() == 3);
-  CHECK(said[0] == "listening on 127.0.0.1, port " + std::to_string(port) +
-                       ", for 600 s; in the other pod: vfrail-check --to 127.0.0.1 --port " +
-                       std::to_string(port));
+  CHECK(said[0] == "listening on 127.0.0.1, port " + port +
+                       ", for 600 s; in the other pod: vfrail-check --to 127.0.0.1 --port " + port);
   CHECK(said[1].find("127.0.0.1: no test: a line of the peer") == 0);
   CHECK(said[2] == "127.0.0.1: test done");
+}
+
+// The listener's time does not pass, so it would wait for the first of them for ever.
+TEST_CASE("those who connect and are silent do not hold up the caller, however many they are") {
+  Listening listening;
+  std::vector<TrafficChannel> silent;
+  for (int i = 0; i < 70; ++i) silent.push_back(listening.connect());
+  CHECK(silent.back().write(R"({"vfrail_traffic")", 5));  // and stops
+  const auto out = listening.call();
+  REQUIRE(out);
+  listening.wait();
+  CHECK(listening.listened);
+}
+
+TEST_CASE("a caller of another test is refused with the reason, and the listener waits on for its own") {
+  Listening listening("", "train-7");
+  (void)listening.connect();
+  for (const char* other : {"", "train-8"}) {
+    const auto refused = listening.call(other);
+    REQUIRE(!refused);
+    CHECK(refused.error().text.find("the listener's test has \"train-7\"") != std::string::npos);
+  }
+  CHECK(listening.call("train-7"));
+  listening.wait();
+  CHECK(listening.listened);
+  CHECK(listening.said[0].ends_with(" --test train-7"));
 }
 
 TEST_CASE("a listener that nobody calls says so") {

@@ -25,7 +25,12 @@ std::pair<UniqueFd, UniqueFd> socket_pair() {
 
 TrafficRail rail(const std::string& name, double rate = 100) { return {name, 1, true, 3, rate}; }
 
+Result<TrafficSize> greet(TrafficChannel& channel, const TrafficSide& side) {
+  return greet_caller(channel, side, channel.read_line(kHelloSeconds));
+}
+
 struct Sides {
+  std::string test_here = {}, test_there = {};
   std::vector<TrafficRail> here = {rail("h0"), rail("h1")};
   std::vector<TrafficRail> there = {rail("t0", 200), rail("t1", 200)};
   FakeTime time;
@@ -37,12 +42,12 @@ struct Sides {
     Result<> served;
     std::thread listener([&, socket = std::move(theirs)]() mutable {
       TrafficChannel channel(std::move(socket), clock);
-      const TrafficSide side{there, devices_there, clock};
-      const auto size = greet_caller(channel, side);
+      const TrafficSide side{there, devices_there, clock, test_there};
+      const auto size = greet(channel, side);
       served = size ? serve_traffic(channel, side, *size) : size.error();
     });
     TrafficChannel channel(std::move(mine), clock);
-    auto out = call_for_traffic(channel, {here, devices_here, clock}, {65536, 1});
+    auto out = call_for_traffic(channel, {here, devices_here, clock, test_here}, {65536, 1});
     if (!out) channel = TrafficChannel(UniqueFd(), clock);
     listener.join();
     CHECK(served.ok() == out.ok());
@@ -66,7 +71,7 @@ Served serve(const std::string& bytes) {
   TrafficChannel channel(std::move(mine), clock);
   FakeDevices devices(time);
   const TrafficSide side{{rail("t0")}, devices, clock};
-  Served out{greet_caller(channel, side)};
+  Served out{greet(channel, side)};
   if (out.greeted) out.test = serve_traffic(channel, side, *out.greeted);
   CHECK(devices.open_now == 0);
   return out;
@@ -227,6 +232,37 @@ TEST_CASE("a caller says what is wrong with a listener") {
   const EndAddress address{1, 0, 4096, {}, 7, 4096};
   CHECK(call(kHello + format_ends({{0, address}}) + format_results({})) ==
         "h0: the peer's results lack a rail");
+}
+
+TEST_CASE("both sides of a test have its name, or the caller says that they have not") {
+  Sides sides;
+  sides.test_here = sides.test_there = "train-7";
+  CHECK(sides.run());
+  sides.test_there = "";
+  CHECK(sides.run().error().text ==
+        "the peer: the listener's test has no name, the caller's \"train-7\": the same --test in both");
+  std::swap(sides.test_here, sides.test_there);
+  CHECK(sides.run().error().text.find("test has \"train-7\", the caller's no name") != std::string::npos);
+  CHECK(sides.devices_there.opened == 4);  // those of the first
+  // As long as it can be, the refusal has its remedy.
+  sides.test_here = std::string(kMaxTestName, 'a');
+  sides.test_there = std::string(kMaxTestName, 'b');
+  CHECK(sides.run().error().text.ends_with("the same --test in both"));
+}
+
+TEST_CASE(
+    "a listener that knows no names of tests, of an earlier version, is an error of a caller with one") {
+  auto [mine, theirs] = socket_pair();
+  FakeTime time;
+  const TrafficClock clock = time.clock();
+  REQUIRE(::send(theirs.get(), kHello.data(), kHello.size(), 0) == static_cast<ssize_t>(kHello.size()));
+  TrafficChannel channel(std::move(mine), clock);
+  FakeDevices devices(time);
+  const auto out = call_for_traffic(channel, {{rail("h0")}, devices, clock, "train-7"}, {65536, 1});
+  REQUIRE(!out);
+  CHECK(out.error().text.find("of no name, and this one is of \"train-7\": use the same vfrail-check") !=
+        std::string::npos);
+  CHECK(devices.opened == 0);
 }
 
 TEST_CASE("a refused connection is reported with what to check") {

@@ -126,6 +126,41 @@ TEST_CASE("Renumbering RDMA nodes changes those nodes of a spec and nothing else
   CHECK(Json::parse(format_cdi_spec(*spec))->text() == text);
 }
 
+TEST_CASE(
+    "A spec that is read can be written and read again, also one that indentation would make too long") {
+  // Sixty lists within each other: two spaces for each in front of every number.
+  const std::string numbers = std::string(60, '[') + "1" + std::string(60, ']');
+  std::string deep = numbers;
+  for (int i = 0; i < 1000; ++i) deep.insert(60, "1,");
+  const auto spec =
+      parse_cdi_spec(R"({"kind":"a/b","devices":[{"name":"c","containerEdits":{}}],"x":)" + deep + "}");
+  REQUIRE(spec);
+  const test::TempDir dir;
+  const std::string path = dir.path("vfrail-a-b-c.json");
+  REQUIRE(write_cdi_spec(path, path + ".new", *spec));
+  const auto again = read_cdi_spec(path);
+  REQUIRE(again);
+  REQUIRE(again->has_value());
+  CHECK(**again == *spec);
+  CHECK((*again)->document == spec->document);
+  CHECK(format_cdi_spec(**again) == format_cdi_spec(*spec));
+}
+
+TEST_CASE("A spec that is too long to be read again is not written") {
+  const test::TempDir dir;
+  const std::string path = dir.path("vfrail-a-b-c.json");
+  CdiSpec spec = make_spec();
+  REQUIRE(write_cdi_spec(path, path + ".new", spec));
+  spec.edits.env["LONG"] = std::string(kMaxCdiSpecBytes, 'x');
+  const auto refused = write_cdi_spec(path, path + ".new", spec);
+  REQUIRE(!refused);
+  CHECK(refused.error().text.find(path) != std::string::npos);
+  CHECK(refused.error().text.find("65536") != std::string::npos);
+  const auto kept = read_cdi_spec(path);
+  REQUIRE((kept && kept->has_value()));
+  CHECK(**kept == make_spec());
+}
+
 TEST_CASE("A spec is read as it was written") {
   const test::TempDir dir;
   const std::string path = dir.path(make_spec().file_name());

@@ -186,8 +186,15 @@ std::vector<Case> rail_cases() {
          tree.add_gid("sys/devices/pci0000:16/0000:16:01.0/0000:17:01.1/infiniband/mlx5_6/ports/1/", 5,
                       "RoCE v2", "net2", "10.0.0.9");
        }},
+      {"VF-P16 advice: net1 net2 answer ARP for the addresses of the other rails",
+       [](PodTree& tree) {
+         for (PodLink& link : tree.network.links) link.ipv4_conf.clear();
+       }},
+      {"VF-P16 advice: net2 answers ARP for the addresses of the other rails",
+       [](PodTree& tree) { tree.network.links[3].ipv4_conf["arp_announce"] = 1; }},
       {"VF-P16 advice: net1 (10.0.0.2/24) and net2 (10.0.0.9/24) are in one subnet, and net1 answers ARP",
        [](PodTree& tree) {
+         for (PodLink& link : tree.network.links) link.ipv4_conf.clear();
          tree.network.links[3].addresses.push_back(test::cidr("10.0.0.9/24"));
          tree.add_gid("sys/devices/pci0000:16/0000:16:01.0/0000:17:01.1/infiniband/mlx5_6/ports/1/", 5,
                       "RoCE v2", "net2", "10.0.0.9");
@@ -397,6 +404,34 @@ TEST_CASE("nodes of devices that were not allocated need not be open to the pod"
   CHECK(result_of("VF-P04", found()).finding == Finding::good);
   tree.environment["PCIDEVICE_NVIDIA_COM_HOSTDEV"] = "0000:17:01.1";
   CHECK(result_of("VF-P04", found()).remedy.find("--use-cdi") != std::string::npos);
+}
+
+// In exclusive mode: sysfs has the nodes of all devices of the machine, and the RDMA devices of the pod
+// alone.
+TEST_CASE(
+    "a device that was allocated and that no network has attached is the annotation's fault, not CDI's") {
+  PodTree tree;
+  tree.environment["PCIDEVICE_NVIDIA_COM_HOSTDEV"] = "0000:17:00.1,0000:17:01.1";
+  const auto found = [&] {
+    CheckedPod pod = tree.read();
+    pod.probes = Probes{{kProbedBytes, 0}, {{"uverbs2", "231:2", EPERM}}, {}};
+    return result_of("VF-P04", pod);
+  };
+  CHECK(found().remedy.find("--use-cdi") != std::string::npos);  // attached, and its number was taken away
+  tree.remove("sys/class/infiniband/mlx5_2");
+  CHECK(found().remedy.find("--use-cdi") != std::string::npos);
+  tree.remove("run/vfrail");
+  CHECK(found().finding == Finding::fault);
+  CHECK(found().text ==
+        "/dev/infiniband/uverbs2 cannot be opened: mlx5_2 (0000:17:00.1) was allocated to this container, "
+        "and no "
+        "network has attached it to the pod");
+  CHECK(found().remedy.find("k8s.v1.cni.cncf.io/networks") != std::string::npos);
+  // With the network of the other one.
+  tree.write(
+      "run/vfrail/pod.json",
+      R"({"version":1,"interfaces":[{"name":"net1","network":"r","device":"0000:17:01.1","rdma":"mlx5_6"}]})");
+  CHECK(found().remedy.find("k8s.v1.cni.cncf.io/networks") != std::string::npos);
 }
 
 TEST_CASE("a pod without sysfs is no pod without devices") {

@@ -487,6 +487,14 @@ TEST_CASE("rails in one network are good where the settings of all of them keep 
   apart.add(kTwoRails);
   apart.add("proc/1/net/route = eth1 0000010A 00000000 0001 0 0 0 0000FFFF 0 0 0\n");
   apart.add("proc/1/net/route | eth2 0000010A 00000000 0001 0 0 0 00FFFFFF 0 0 0\n");
+  const auto found = results_of("VF-N43", apart);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].finding == Finding::advice);
+  CHECK(contains(found[0].text, "eth1 eth2 have other rails in other networks"));
+  CHECK(contains(found[0].text, "arp_ignore (eth1 0 eth2 0)"));
+  CHECK(!contains(found[0].text, "rp_filter"));
+  for (const char* setting : {"arp_ignore = 1", "arp_announce = 2"})
+    apart.add(kRailSettings + "all/" + setting + "\n");
   CHECK(results_of("VF-N43", apart)[0].finding == Finding::good);
 }
 
