@@ -87,6 +87,12 @@ void define_serve(CLI::App* serve, ServeOptions& options) {
                   "Open the ports' RDMA devices, to be notified of InfiniBand ports that go down or up");
   add_text(serve, "--metrics-address", options.metrics_address, "ADDRESS",
            "Serve /metrics, /healthz and /readyz there: localhost:PORT, ADDRESS:PORT, unix:/PATH");
+  serve
+      ->add_option("--metrics-max-series", options.metrics_max_series,
+                   "How many series about single devices /metrics has at most; devices in use come first, "
+                   "vfrail_series_dropped counts the others")
+      ->check(CLI::Range(size_t{0}, kMostDeviceSeries))
+      ->option_text("NUMBER");
   add_text(serve, "--probe-address", options.probe_address, "ADDRESS",
            "Serve /healthz and /readyz there, without /metrics");
   add_text(serve, "--log-level", options.log_level, "LEVEL",

@@ -221,7 +221,8 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
   auto out = TRY(MonitoringServer::start({.address = setup.monitoring->address,
                                           .metrics = setup.monitoring->metrics,
                                           .sys = SysRoot(options.root),
-                                          .kubelet_root = options.kubelet_root},
+                                          .kubelet_root = options.kubelet_root,
+                                          .max_series = options.metrics_max_series},
                                          counters, status, log));
   if (!setup.monitoring->metrics) {
     log.info("probes are served", {{"address", out->address().text()}});

@@ -4,8 +4,10 @@
 
 #include "common/programs.h"
 #include "plugin/device/config/config.h"
+#include "plugin/observe/metrics/metrics.h"
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,7 @@ struct ServeOptions {
   std::optional<std::chrono::seconds> rescan_interval;  // no value: depends on the kernel's events
   bool verbs_events = false;                            // open RDMA devices for events of their ports
   std::string metrics_address;                          // empty: none
+  size_t metrics_max_series = kMaxDeviceSeries;         // about single devices
   std::string probe_address;                            // empty: none; as metrics_address, without /metrics
   std::string log_level;                                // empty: by `verbosity`
   std::string verbosity;                                // glog's -v: from 4 on debug; empty: info

@@ -96,6 +96,8 @@ void write_function(const Writer& out, size_t pf, const std::string& address, co
   out.file(net + "/carrier", "0");
   out.file(net + "/flags", "0x1002");
   out.file(net + "/ifindex", "7");
+  for (const char* counter : {"rx_bytes", "rx_packets", "rx_dropped", "tx_bytes", "tx_packets", "tx_dropped"})
+    out.file(net + "/statistics/" + counter, "1234567");
   out.link("sys/class/net/" + netdev, "../../" + net.substr(4));
 }
 
@@ -122,10 +124,18 @@ void write_node(const std::string& root, size_t vfs) {
   out.file("dev/infiniband/rdma_cm", "");
   out.file("sys/module/ib_core/parameters/netns_mode", "Y");
   out.file("proc/1/net/route", "Iface\tDestination\tGateway");
+  // As dev_seq_show() writes it.
+  std::string dev = "Inter-|   Receive  |  Transmit\n face |bytes    packets errs drop\n";
+  const auto add_netdev = [&](const std::string& name) {
+    dev += name +
+           ": 1234567    1234    0    0    0     0          0         0  1234567    1234    0    0    0     "
+           "0       0          0\n";
+  };
   size_t rdma = 0;
   for (size_t pf = 0; pf < kPfs; ++pf) {
     const std::string base = bridge(pf) + "/" + pf_address(pf);
     write_function(out, pf, pf_address(pf), "eth" + std::to_string(pf));
+    add_netdev("eth" + std::to_string(pf));
     const size_t count = vfs / kPfs;
     out.file(base + "/sriov_totalvfs", "256");
     out.file(base + "/sriov_numvfs", std::to_string(count));
@@ -133,6 +143,7 @@ void write_node(const std::string& root, size_t vfs) {
       const std::string address = vf_address(pf, vf);
       const std::string folder = bridge(pf) + "/" + address;
       write_function(out, pf, address, "eth" + std::to_string(pf) + "v" + std::to_string(vf));
+      add_netdev("eth" + std::to_string(pf) + "v" + std::to_string(vf));
       out.link(folder + "/physfn", "../" + pf_address(pf));
       out.link(folder + "/iommu_group", "../../../../kernel/iommu_groups/" + std::to_string(rdma));
       out.file("sys/kernel/iommu_groups/" + std::to_string(rdma) + "/type", "DMA");
@@ -140,6 +151,7 @@ void write_node(const std::string& root, size_t vfs) {
       out.link(base + "/virtfn" + std::to_string(vf), "../" + address);
     }
   }
+  out.file("proc/1/net/dev", dev);
 }
 
 }  // namespace vfrail::bench

@@ -1,6 +1,7 @@
 // What `vfrail serve` costs on a node of N made-up VFs: time to the registered list, a scan, a change,
 // Allocate, and memory and CPU at rest. Prints one line for each N. Argument: the program, then the numbers
 // of VFs.
+#include "common/unique_fd.h"
 #include "plugin/device/advertise/keep_in_use.h"
 #include "plugin/device/config/formats/parse_config.h"
 #include "plugin/device/inventory/inventory.h"
@@ -21,6 +22,8 @@
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -38,6 +41,7 @@ using std::chrono::seconds;
 constexpr const char* kResource = "nvidia.com/hostdev";
 constexpr int kAllocations = 500;
 constexpr int kScans = 20;
+constexpr int kScrapes = 50;
 
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -122,9 +126,12 @@ class BenchNode {
             folder_.path("devinfo"),
             "--run-dir",
             folder_.path("run"),
+            "--metrics-address",
+            "unix:" + metrics(),
             "--log-level",
             "error"};
   }
+  std::string metrics() const { return folder_.path("metrics.sock"); }
   size_t vfs() const { return vfs_; }
 
  private:
@@ -222,6 +229,36 @@ double time_reload(const BenchNode& node, const TestKubelet& kubelet) {
   return ms_since(begin);
 }
 
+struct Scrapes {
+  double cpu_ms = 0;
+  double kilobytes = 0;
+};
+
+size_t scrape(const std::string& socket) {
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: node\r\n\r\n";
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::write(fd.get(), request.data(), request.size()) != static_cast<ssize_t>(request.size()))
+    throw std::runtime_error("cannot scrape");
+  size_t out = 0;
+  std::vector<char> buffer(1 << 20);
+  for (ssize_t got = 0; (got = ::read(fd.get(), buffer.data(), buffer.size())) > 0;)
+    out += static_cast<size_t>(got);
+  return out;
+}
+
+// Of all threads, for each scrape but the first, which finds out what there is.
+Scrapes measure_scrapes(const BenchNode& node, pid_t pid) {
+  scrape(node.metrics());
+  const double before = cpu_ms(pid);
+  size_t bytes = 0;
+  for (int i = 0; i < kScrapes; ++i) bytes = scrape(node.metrics());
+  return {(cpu_ms(pid) - before) / kScrapes, static_cast<double>(bytes) / 1024};
+}
+
 void measure(const std::string& program, size_t vfs, seconds idle) {
   const BenchNode node(program, vfs);
   const auto scans = time_scans(node);
@@ -231,13 +268,15 @@ void measure(const std::string& program, size_t vfs, seconds idle) {
   wait_for(kubelet, vfs);
   const double registered = ms_since(begin);
   const auto allocations = time_allocations(node);
+  const Scrapes scrapes = measure_scrapes(node, serve.pid());
   const double change = time_change(node, kubelet, serve.pid());
   const double reload = time_reload(node, kubelet);
   const double before = cpu_ms(serve.pid());
   std::this_thread::sleep_for(idle);
-  std::printf("| %zu | %.1f | %.0f | %.2f, %.2f | %.0f | %.0f | %.1f | %.0f |\n", vfs, percentile(scans, 0.5),
-              registered, percentile(allocations, 0.5), percentile(allocations, 0.99), change, reload,
-              resident_mb(serve.pid()), cpu_ms(serve.pid()) - before);
+  std::printf("| %zu | %.1f | %.0f | %.2f, %.2f | %.1f, %.0f | %.0f | %.0f | %.1f | %.0f |\n", vfs,
+              percentile(scans, 0.5), registered, percentile(allocations, 0.5), percentile(allocations, 0.99),
+              scrapes.cpu_ms, scrapes.kilobytes, change, reload, resident_mb(serve.pid()),
+              cpu_ms(serve.pid()) - before);
   std::fflush(stdout);
 }
 
@@ -250,9 +289,9 @@ int main(int argc, char** argv) {
   }
   try {
     std::printf(
-        "| VFs | scan ms | start to list ms | Allocate ms p50, p99 | change to list ms | reload ms | "
-        "resident MB "
-        "| CPU ms in %s s |\n|---|---|---|---|---|---|---|---|\n",
+        "| VFs | scan ms | start to list ms | Allocate ms p50, p99 | scrape CPU ms, kB | change to list ms | "
+        "reload ms | resident MB "
+        "| CPU ms in %s s |\n|---|---|---|---|---|---|---|---|---|\n",
         argv[2]);
     for (int i = 3; i < argc; ++i)
       measure(argv[1], std::strtoul(argv[i], nullptr, 10), seconds{std::strtol(argv[2], nullptr, 10)});

@@ -278,6 +278,29 @@ TEST_CASE("a restarted kubelet gets every resource again") {
   }
 }
 
+TEST_CASE("a kubelet that is killed and starts later finds the socket that was there") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  const Running plugin(folder, Registration::watcher, {make_pool(kTwo)});
+  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
+  const FileIdentity before = identify(socket_of(folder, Registration::watcher));
+  kubelet.stop();
+  // What a process leaves that is killed.
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  kubelet_socket(folder.path()).copy(address.sun_path, sizeof address.sun_path - 1);
+  {
+    const UniqueFd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::bind(dead.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  }
+  std::this_thread::sleep_for(milliseconds{300});  // several times the patience of this plugin
+  CHECK(identify(socket_of(folder, Registration::watcher)) == before);
+  fs::remove(address.sun_path);
+  kubelet.start();
+  CHECK(registered_again(kubelet, 2, 2));
+  CHECK(identify(socket_of(folder, Registration::watcher)) == before);
+}
+
 TEST_CASE("a socket that is removed is created and registered again") {
   const auto way = GENERATE(Registration::watcher, Registration::legacy);
   const TempDir folder;

@@ -5,8 +5,11 @@
 #include "common/kernel/kernel.h"
 #include "common/node/rdma_counters.h"
 #include "common/node/sys_root.h"
+#include "plugin/device/match/devices_in_use.h"
 #include "plugin/device/match/published_pool.h"
+#include "plugin/observe/metrics/counter_memory.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,6 +36,10 @@ struct DeviceCounters {
   std::vector<RdmaPortCounters> rdma;
   std::optional<NoCounters> no_traffic;  // set if there is none
   std::optional<NoCounters> no_rdma;     // set if the device is RDMA-capable and there is none
+  size_t unread_series = 0;  // that there are and that were not read, because there is no room for them
+
+  static constexpr size_t kTrafficSeries = 6;
+  size_t series() const;  // with those that were not read
 };
 
 // What the network namespaces of pods hold.
@@ -47,12 +54,17 @@ struct CounterSources {
   Kernel* kernel = nullptr;  // of the network namespace of this process; null: none
   // Called once at most, and only if a device has no counters without it.
   std::function<PodNamespaces()> pods;
+  CounterMemory* memory = nullptr;  // of the scrapes before this one; null: none
+  // Counters of RDMA devices are read as long as all that was read is not more than this. Devices that are in
+  // use come first.
+  size_t most_series = SIZE_MAX;
+  const DevicesInUse* in_use = nullptr;
 };
 
 // Device id -> its counters. Each PF is queried once.
 //
 // The PF comes first, because its counters continue when the VF changes namespace or driver; then the VF's
-// netdev, whose counters start again.
+// netdev, whose counters start again. Of the netdevs of the host all are read at once (host_traffic.h).
 using CountersOfDevices = std::map<std::string, DeviceCounters>;
 CountersOfDevices read_device_counters(const CounterSources& sources,
                                        const std::vector<PublishedPool>& pools);

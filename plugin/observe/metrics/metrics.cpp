@@ -1,12 +1,14 @@
 #include "plugin/observe/metrics/metrics.h"
 
 #include "plugin/device/match/units.h"
+#include "plugin/observe/metrics/device_rows.h"
 #include "plugin/observe/metrics/metrics_text.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vfrail::plugin {
@@ -157,67 +159,44 @@ void write_process(MetricsText& out, const ProcessFacts& process) {
 
 // A device with its counters, and who has it.
 struct Row {
-  const std::string* device;
+  std::string device;
   std::string resource;
   const PodContainer* by;
   const DeviceCounters* counters;
 };
 
-constexpr size_t kTrafficSeries = 6;
-
-size_t series_of(const DeviceCounters& counters) {
-  size_t out = counters.traffic ? kTrafficSeries : 0;
-  for (const RdmaPortCounters& port : counters.rdma) out += port.counters.size();
-  return out;
-}
-
-using Owners = std::map<std::string, const PodContainer*>;
-
-// By device. A unit may be several devices; a shared device has many owners, so none is named.
-Owners find_owners(const PublishedPool& pool, const DevicesInUse& in_use) {
-  Owners out;
-  if (shares(pool->config)) return out;
-  for (const Unit& unit : pool.units()) {
-    const PodContainer* by = in_use.find(pool->resource(), unit.id);
-    if (by == nullptr) continue;
-    for (const PoolDevice* device : unit.devices) out.emplace(device->id(), by);
-  }
-  return out;
-}
-
-// Every device once, under the first resource that has it; those in use first.
 std::vector<Row> list_rows(const MetricsInput& input) {
-  static const PodContainer kNobody;
+  std::vector<PublishedPool> pools;
+  for (const ResourceStatus& one : input.status->resources) pools.push_back(one.pool);
   std::vector<Row> out;
-  std::map<std::string_view, bool> seen;
-  for (const ResourceStatus& one : input.status->resources) {
-    const std::string resource = one.pool->resource();
-    const Owners owners = input.in_use ? find_owners(one.pool, *input.in_use) : Owners();
-    for (const PoolDevice& device : one.pool->devices) {
-      const auto counters = input.devices.find(device.id());
-      if (counters == input.devices.end() || !seen.emplace(counters->first, true).second) continue;
-      const auto by = owners.find(counters->first);
-      out.push_back(
-          {&counters->first, resource, by == owners.end() ? &kNobody : by->second, &counters->second});
-    }
+  for (DeviceRow& row : list_device_rows(pools, input.in_use.get())) {
+    const auto counters = input.devices.find(row.device->id());
+    if (counters == input.devices.end()) continue;
+    out.push_back({counters->first, std::move(row.resource), row.by, &counters->second});
   }
-  std::stable_partition(out.begin(), out.end(), [](const Row& row) { return !row.by->pod.empty(); });
   return out;
 }
 
-// Truncates the list where there is no more room, and returns how many series that drops.
-uint64_t cut(std::vector<Row>& rows, size_t room) {
-  uint64_t dropped = 0;
+struct Dropped {
+  uint64_t series = 0;
+  uint64_t devices = 0;
+};
+
+// Truncates the list where there is no more room.
+Dropped cut(std::vector<Row>& rows, size_t room) {
+  Dropped out;
   std::erase_if(rows, [&](const Row& row) {
-    const size_t series = series_of(*row.counters);
-    if (dropped == 0 && series <= room) {
+    const size_t series = row.counters->series();
+    if (series == 0) return false;
+    if (out.devices == 0 && row.counters->unread_series == 0 && series <= room) {
       room -= series;
       return false;
     }
-    dropped += series;
+    out.series += series;
+    ++out.devices;
     return true;
   });
-  return dropped;
+  return out;
 }
 
 struct TrafficMetric {
@@ -226,7 +205,7 @@ struct TrafficMetric {
   uint64_t TrafficCounters::*value;
 };
 
-constexpr std::array<TrafficMetric, kTrafficSeries> kTraffic{{
+constexpr std::array<TrafficMetric, DeviceCounters::kTrafficSeries> kTraffic{{
     {"vfrail_device_receive_bytes_total", "Bytes that the device received.", &TrafficCounters::rx_bytes},
     {"vfrail_device_transmit_bytes_total", "Bytes that the device sent.", &TrafficCounters::tx_bytes},
     {"vfrail_device_receive_packets_total", "Packets that the device received.",
@@ -244,7 +223,7 @@ void write_rows(MetricsText& out, const std::vector<Row>& rows) {
     for (const Row& row : rows) {
       if (!row.counters->traffic) continue;
       out.sample({{"resource", row.resource},
-                  {"device", *row.device},
+                  {"device", row.device},
                   {"namespace", row.by->pod_namespace},
                   {"pod", row.by->pod},
                   {"container", row.by->container}},
@@ -257,7 +236,7 @@ void write_rows(MetricsText& out, const std::vector<Row>& rows) {
       const std::string number = std::to_string(port.port);
       for (const NamedCounter& counter : port.counters) {
         out.sample({{"resource", row.resource},
-                    {"device", *row.device},
+                    {"device", row.device},
                     {"rdma_device", port.device},
                     {"port", number},
                     {"counter", counter.name},
@@ -270,7 +249,7 @@ void write_rows(MetricsText& out, const std::vector<Row>& rows) {
   }
 }
 
-void write_gaps(MetricsText& out, const CountersOfDevices& devices, uint64_t dropped) {
+void write_gaps(MetricsText& out, const CountersOfDevices& devices, const Dropped& dropped, size_t limit) {
   std::map<NoCounters, uint64_t> traffic;
   std::map<NoCounters, uint64_t> rdma;
   for (const auto& [id, counters] : devices) {
@@ -282,8 +261,15 @@ void write_gaps(MetricsText& out, const CountersOfDevices& devices, uint64_t dro
     out.sample({{"counters", "traffic"}, {"reason", reason_name(reason)}}, count);
   for (const auto& [reason, count] : rdma)
     out.sample({{"counters", "rdma"}, {"reason", reason_name(reason)}}, count);
+  if (dropped.devices > 0) {
+    out.comment("left out: " + std::to_string(dropped.series) + " series about " +
+                std::to_string(dropped.devices) + " devices, because --metrics-max-series is " +
+                std::to_string(limit) + "; devices in use come first");
+  }
   out.gauge("vfrail_series_dropped", "Series about devices left out of this answer for want of room.");
-  out.sample({}, dropped);
+  out.sample({}, dropped.series);
+  out.gauge("vfrail_devices_dropped", "Devices whose series are left out of this answer for want of room.");
+  out.sample({}, dropped.devices);
 }
 
 }  // namespace
@@ -294,9 +280,9 @@ std::string render_metrics(const MetricsInput& input, size_t max_device_series) 
   write_counts(out, input.counts);
   write_process(out, input.process);
   auto rows = list_rows(input);
-  const uint64_t dropped = cut(rows, max_device_series);
+  const Dropped dropped = cut(rows, max_device_series);
   write_rows(out, rows);
-  write_gaps(out, input.devices, dropped);
+  write_gaps(out, input.devices, dropped, max_device_series);
   return std::move(out).take();
 }
 

@@ -27,6 +27,7 @@ struct MetricsInput {
 
 // The limit of series about single devices. A thousand VFs have 6 each; RDMA counters are 20 to 80 a device.
 inline constexpr size_t kMaxDeviceSeries = 10'000;
+inline constexpr size_t kMostDeviceSeries = 1'000'000;  // that can be configured: some 150 MB of text
 // The limit of unhealthy devices with their reasons, in the resources' order; vfrail_devices counts all.
 inline constexpr size_t kMaxUnhealthySeries = 1000;
 

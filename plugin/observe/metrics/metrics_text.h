@@ -23,6 +23,9 @@ class MetricsText {
   void counter(std::string_view name, std::string_view help) { begin(name, "counter", help); }
   void histogram(std::string_view name, std::string_view help) { begin(name, "histogram", help); }
 
+  // A line for people, which scrapers skip. Between two metrics.
+  void comment(std::string_view text) { out_.append("# ").append(text).append("\n"); }
+
   void sample(Labels labels, uint64_t value) { sample("", labels, std::to_string(value)); }
   void sample(Labels labels, double value) { sample("", labels, number(value)); }
   // A sample of a histogram: "_bucket", "_sum", "_count".

@@ -100,6 +100,13 @@ std::optional<Time> Resource::keep_registered(Time now) {
   }
   if (!stream_lost_at_) stream_lost_at_ = now;
   if (const Time end = *stream_lost_at_ + options_.stream_patience; now < end) return end;
+  // A kubelet that starts looks into the folder once and registers at once what is there; a socket that comes
+  // later waits for its next look, up to a second, in which pods are refused. So it stays as it is while no
+  // kubelet runs.
+  if (options_.registration == Registration::watcher && kubelet_is_down()) {
+    stream_lost_at_ = now;
+    return now + options_.stream_patience;
+  }
   note_lost_stream(now);
   stream_lost_at_.reset();
   registered_ = false;
@@ -107,6 +114,12 @@ std::optional<Time> Resource::keep_registered(Time now) {
   if (options_.registration == Registration::legacy) return std::nullopt;
   endpoint_.close(kReopenTimeout);
   return keep_open(now);
+}
+
+// What a kubelet that was killed leaves at its socket's path, nobody serves. Without such a file it is not
+// known.
+bool Resource::kubelet_is_down() const {
+  return identify(options_.kubelet_socket).exists() && !find_socket_owner(options_.kubelet_socket);
 }
 
 // Usually kubelet has restarted. Two plugins that register the same resource in turn take it from each other
@@ -218,6 +231,7 @@ std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
 
 void Resource::kubelet_restarted() {
   lost_streams_.clear();
+  stream_lost_at_.reset();  // this kubelet has all of the time
   if (options_.registration == Registration::watcher) return;
   call_.reset();
   registered_ = false;

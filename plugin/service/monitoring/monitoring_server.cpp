@@ -2,7 +2,6 @@
 
 #include "common/errors/error_id.h"
 #include "common/netlink/netlink_kernel.h"
-#include "plugin/observe/metrics/metrics.h"
 #include "plugin/observe/metrics/pod_namespaces.h"
 #include "plugin/service/kubelet/pod_resources.h"
 
@@ -68,7 +67,8 @@ HttpReply MonitoringServer::metrics() {
                                .in_use_fresh = fresh,
                                .now = std::chrono::steady_clock::now(),
                                .devices = read_devices(*status),
-                               .process = read_process_facts()});
+                               .process = read_process_facts()},
+                              options_.max_series);
   }
   // The counters of a thousand devices are several times their text.
   ::malloc_trim(0);
@@ -95,14 +95,17 @@ bool MonitoringServer::ask_kubelet(const NodeStatus& status) {
   return false;
 }
 
-CountersOfDevices MonitoringServer::read_devices(const NodeStatus& status) const {
+CountersOfDevices MonitoringServer::read_devices(const NodeStatus& status) {
   std::vector<PublishedPool> pools;
   for (const ResourceStatus& one : status.resources) pools.push_back(one.pool);
   // A scrape is rare: a socket for each leaves nothing open between two, and no stale one.
   const auto kernel = NetlinkKernel::open_current();
   return read_device_counters({.sys = options_.sys,
                                .kernel = kernel ? kernel->get() : nullptr,
-                               .pods = [&] { return read_pod_namespaces(options_.sys.path("")); }},
+                               .pods = [&] { return read_pod_namespaces(options_.sys.path("")); },
+                               .memory = &memory_,
+                               .most_series = options_.max_series,
+                               .in_use = in_use_.get()},
                               pools);
 }
 

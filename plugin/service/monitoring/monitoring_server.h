@@ -8,10 +8,12 @@
 #include "common/result.h"
 #include "plugin/device/match/devices_in_use.h"
 #include "plugin/observe/metrics/device_counters.h"
+#include "plugin/observe/metrics/metrics.h"
 #include "plugin/observe/status/counters.h"
 #include "plugin/observe/status/status.h"
 #include "plugin/service/monitoring/http_server.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -24,6 +26,7 @@ class MonitoringServer {
     bool metrics = true;  // false: /healthz and /readyz alone
     SysRoot sys;
     std::string kubelet_root;
+    size_t max_series = kMaxDeviceSeries;  // about single devices
   };
 
   // `counters`, `status` and `log` outlive it.
@@ -41,7 +44,7 @@ class MonitoringServer {
   HttpReply health() const;
   HttpReply readiness() const;
   bool ask_kubelet(const NodeStatus& status);
-  CountersOfDevices read_devices(const NodeStatus& status) const;
+  CountersOfDevices read_devices(const NodeStatus& status);
 
   const Options options_;
   const Counters& counters_;
@@ -50,6 +53,7 @@ class MonitoringServer {
   // Of the thread that answers /metrics.
   std::shared_ptr<const DevicesInUse> in_use_;
   std::string complaint_;
+  CounterMemory memory_;
   // The last: it calls what is above.
   std::unique_ptr<HttpServer> server_;
 };

@@ -58,6 +58,18 @@ class Bench {
     fs::create_directories(device(pci) + "/" + child);
     fs::rename(device(pci) + "/net", device(pci) + "/" + child + "/net");
   }
+  // What the scan saw of its parts in the host.
+  void seen(uint32_t vf, const std::string& netdev) { seen_[vf] = netdev; }
+  void write(const std::string& below, const std::string& text) {
+    fs::create_directories(fs::path(folder_.path(below)).parent_path());
+    std::ofstream(folder_.path(below)) << text << "\n";
+  }
+  void link_netdev(const std::string& netdev, const std::string& pci) {
+    const fs::path link = folder_.path("sys/class/net/" + netdev);
+    fs::remove_all(link);
+    fs::create_directories(link.parent_path());
+    fs::create_symlink("../../devices/pci0000:20/" + pci + "/net/" + netdev, link);
+  }
   CountersOfDevices read(std::function<PodNamespaces()> pods = {}) {
     Pool pool;
     for (uint32_t vf = 0; vf < 2; ++vf) {
@@ -69,17 +81,26 @@ class Bench {
       one.facts.vf_index = static_cast<int>(vf);
       one.facts.driver = Driver(driver);
       one.facts.rdma_capable = true;
+      if (const auto at = seen_.find(vf); at != seen_.end())
+        one.facts.netdevs.push_back({.name = *IfName::parse(at->second)});
       pool.devices.push_back(std::move(one));
     }
-    return read_device_counters(
-        {.sys = SysRoot(folder_.path()), .kernel = host_.get(), .pods = std::move(pods)},
-        {PublishedPool(std::move(pool))});
+    return read_device_counters({.sys = SysRoot(folder_.path()),
+                                 .kernel = host_.get(),
+                                 .pods = std::move(pods),
+                                 .memory = memory,
+                                 .most_series = most_series,
+                                 .in_use = in_use},
+                                {PublishedPool(std::move(pool))});
   }
   int questions() const {
     return static_cast<int>(std::count(world_.log().begin(), world_.log().end(), "vf_traffic"));
   }
 
   std::string driver = "mlx5_core";
+  CounterMemory* memory = nullptr;
+  size_t most_series = SIZE_MAX;
+  const DevicesInUse* in_use = nullptr;
 
  private:
   std::string device(const std::string& pci) const { return folder_.path("sys/bus/pci/devices/" + pci); }
@@ -92,6 +113,7 @@ class Bench {
   TempDir folder_;
   FakeWorld world_;
   std::unique_ptr<Kernel> host_;
+  std::map<uint32_t, std::string> seen_;
 };
 
 constexpr TrafficCounters kTraffic{
@@ -220,6 +242,100 @@ TEST_CASE("RDMA counters are read from sysfs, those that are numbers") {
   CHECK(port.counters[0].name == "port_xmit_data");
   CHECK(port.counters[0].value == 4000);
   CHECK(port.counters[1].name == "sent_pkts");
+}
+
+TEST_CASE("the traffic of the host's interfaces comes from one dump, and of another namespace from proc") {
+  Bench bench;
+  bench.seen(0, "enp1s0f0v0");
+  bench.seen(1, "enp1s0f0v1");
+  bench.world().link("enp1s0f0v0").parent_device = kVf0;
+  bench.world().fake_link(FakeWorld::kHost, "enp1s0f0v0").traffic = kTraffic;
+  bench.world().link("enp1s0f0v1").parent_device = "";  // as if it were not in this namespace
+  bench.write("proc/1/net/dev",
+              "Inter-|   Receive\n face |bytes    packets\n"
+              "enp1s0f0v0: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n"
+              "enp1s0f0v1: 2000 20 1 3 1 1 1 1 4000 40 2 5 2 2 2 2");
+  SECTION("the device has its name still") {
+    bench.link_netdev("enp1s0f0v1", kVf1);
+    const auto counters = bench.read();
+    CHECK(counters.at(kVf0).traffic == kTraffic);
+    CHECK(counters.at(kVf1).traffic == TrafficCounters{.rx_packets = 20,
+                                                       .tx_packets = 40,
+                                                       .rx_bytes = 2000,
+                                                       .tx_bytes = 4000,
+                                                       .rx_dropped = 3,
+                                                       .tx_dropped = 5});
+    const auto& log = bench.world().log();
+    CHECK(std::count(log.begin(), log.end(), "link_traffic") == 1);
+  }
+  SECTION("another device has its name now") {
+    bench.link_netdev("enp1s0f0v1", kVf0);
+    CHECK(bench.read().at(kVf1).traffic->rx_bytes == 111);  // of its own files
+  }
+}
+
+TEST_CASE("what a device does not have is not asked for again, until the device is another one") {
+  Bench bench;
+  CounterMemory memory;
+  bench.memory = &memory;
+  bench.take_away(kVf0);
+  CHECK_FALSE(bench.read().at(kVf0).traffic);
+  const std::string net = "sys/bus/pci/devices/" + std::string(kVf0) + "/net/enp1s0f0v0";
+  bench.write(net + "/statistics/rx_bytes", "222");
+  CHECK_FALSE(bench.read().at(kVf0).traffic);
+  SECTION("a scan has seen its interface") {
+    bench.world().link("enp1s0f0v0").parent_device = "";  // it is in none but its own files
+    bench.seen(0, "enp1s0f0v0");
+  }
+  SECTION("it has another driver") { bench.driver = "mlx4_core"; }
+  SECTION("ten minutes later") { memory.begin(CounterMemory::Time::clock::now() + 2 * CounterMemory::kKept); }
+  CHECK(bench.read().at(kVf0).traffic->rx_bytes == 222);
+}
+
+TEST_CASE("a counter without a number is not read again, and one that is there always is") {
+  Bench bench;
+  CounterMemory memory;
+  bench.memory = &memory;
+  CHECK(bench.read().at(kVf0).rdma[0].counters.size() == 2);
+  const std::string port = "sys/bus/pci/devices/" + std::string(kVf0) + "/infiniband/mlx5_0/ports/1/";
+  bench.write(port + "counters/port_rcv_data", "9");
+  bench.write(port + "hw_counters/sent_pkts", "8");
+  const auto counters = bench.read();
+  REQUIRE(counters.at(kVf0).rdma[0].counters.size() == 2);
+  CHECK(counters.at(kVf0).rdma[0].counters[1].name == "sent_pkts");
+  CHECK(counters.at(kVf0).rdma[0].counters[1].value == 8);
+}
+
+TEST_CASE("an RDMA device that has gone to a pod since the last scrape is searched there") {
+  Bench bench;
+  CounterMemory memory;
+  bench.memory = &memory;
+  CHECK(bench.read().at(kVf0).rdma.size() == 1);
+  bench.take_away(kVf0);
+  const auto counters = bench.read([] {
+    PodNamespaces out;
+    out.in_reach = true;
+    out.rdma["mlx5_0"] = {{.device = "mlx5_0", .port = 1, .counters = {{"sent_pkts", 9}}}};
+    return out;
+  });
+  REQUIRE(counters.at(kVf0).rdma.size() == 1);
+  CHECK(counters.at(kVf0).rdma[0].counters[0].value == 9);
+}
+
+TEST_CASE("counters of RDMA devices are read while there is room for them, of devices in use first") {
+  Bench bench;
+  bench.most_series = 12;  // one device has eight
+  DevicesInUse in_use;
+  in_use.resources["intel.com/"][kVf1] = {"ml", "train-0", "main"};
+  Pool unnamed;
+  in_use.resources[unnamed.resource()] = in_use.resources["intel.com/"];
+  bench.in_use = &in_use;
+  const auto counters = bench.read();
+  CHECK(counters.at(kVf1).rdma[0].counters.size() == 2);
+  CHECK(counters.at(kVf1).unread_series == 0);
+  CHECK(counters.at(kVf0).rdma.empty());
+  CHECK(counters.at(kVf0).unread_series == 3);  // one of them may have no number
+  CHECK_FALSE(counters.at(kVf0).no_rdma);
 }
 
 }  // namespace vfrail::test

@@ -221,6 +221,11 @@ TEST_CASE("series about devices are bounded, and those in use stay") {
   const auto input = make_input(100);
   const std::string text = render_metrics(input, 20);  // two devices have 14
   CHECK(has_line(text, "vfrail_series_dropped 686"));
+  CHECK(has_line(text, "vfrail_devices_dropped 98"));
+  CHECK(
+      has_line(text,
+               "# left out: 686 series about 98 devices, because --metrics-max-series is 20; devices in use "
+               "come first"));
   CHECK(text.find("pod=\"train-0\"") != std::string::npos);
   CHECK(text.find("device=\"0000:00:00.0\"") != std::string::npos);
   CHECK(text.find("device=\"0000:00:00.2\"") == std::string::npos);
