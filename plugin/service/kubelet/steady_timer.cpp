@@ -1,0 +1,48 @@
+#include "plugin/service/kubelet/steady_timer.h"
+
+#include <utility>
+
+namespace vfrail::plugin {
+
+using std::chrono::steady_clock;
+
+SteadyTimer::~SteadyTimer() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void SteadyTimer::after(std::chrono::milliseconds time, std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace(steady_clock::now() + time, std::move(work));
+  }
+  changed_.notify_one();
+}
+
+void SteadyTimer::run() {
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    if (waiting_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto first = waiting_.begin();
+    if (first->first > steady_clock::now()) {
+      // A copy: `first` can be gone when it returns.
+      const auto due = first->first;
+      changed_.wait_until(lock, due);
+      continue;
+    }
+    const auto work = std::move(first->second);
+    waiting_.erase(first);
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+}  // namespace vfrail::plugin
