@@ -160,7 +160,7 @@ check 'DEL' cni DEL a $vf
 check 'all is as before' as_before
 
 section 'serve is stopped for a minute; meanwhile vfrail-cni is frozen'
-registered() { grep -c " registered $resource" $work/kubelet.log; }
+registered() { grep -c "registered $resource" $work/kubelet.log; }
 registered_before=$(registered)
 kill -STOP $server
 stopped=$(now_ms)
@@ -212,8 +212,13 @@ check 'kubelet was not registered with again' is "$registered_before" registered
 cp "$(command -v vfrail)" "$(command -v vfrail-cni)" /host/
 PATH=/host:$PATH
 memory() { echo "     $1: peak $(($(< $cgroups/small/memory.peak) / 1024)) KiB, $(awk '/^(anon|file|kernel) / {printf "%s %d KiB ", $1, $2 / 1024}' $cgroups/small/memory.stat), $(grep -E '^(max|oom_kill) ' $cgroups/small/memory.events | paste -sd ' ')"; }
-killed() { local rc=0; wait $server 2> /dev/null || rc=$?; echo $rc; }
-stop() { kill -TERM $server; killed > /dev/null; }
+# ended: sets $status, that of serve.
+ended() {
+    status=0
+    CHECK_DEADLINE=60 eventually refused kill -0 $server || kill -9 $server
+    wait $server 2> /dev/null || status=$?
+}
+stop() { kill -TERM $server; ended; }
 
 section '20 MB of memory, and an OOM kill'
 stop
@@ -230,7 +235,8 @@ check 'DEL with 20 MB' cni DEL a $vf
 memory 'with vfrail-cni'
 check 'nothing was killed' grep -q '^oom_kill 0' $cgroups/small/memory.events
 echo 1M > $cgroups/small/memory.max
-check 'the kernel kills it' is 137 killed
+ended
+check 'the kernel kills it' is 137 echo "$status"
 echo max > $cgroups/small/memory.max
 serve
 check 'restarted, it has the same list' eventually same_list
@@ -243,8 +249,10 @@ for limit in 1 4; do
     echo $limit > $cgroups/few/pids.max
     begin=$(now_ms)
     serve "${within[@]}"
-    check "serve with $limit ends with a reason" is 1 killed
-    echo "     after $(($(now_ms) - begin)) ms: $(tail -n 1 $work/serve.log)"
+    ended
+    echo "     $status after $(($(now_ms) - begin)) ms: $(tail -n 1 $work/serve.log)"
+    check "serve with $limit ends in order" is 1 echo "$status"
+    check 'and says why' has 'limits of memory, processes\|temporarily unavailable' tail -n 1 $work/serve.log
 done
 echo 1 > $cgroups/few/pids.max
 check 'ADD cannot run the IPAM plugin, and says so' refused_with 'host-local.*EAGAIN' cni ADD a $vf

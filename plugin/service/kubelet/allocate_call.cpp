@@ -10,9 +10,13 @@ AllocateCall::AllocateCall(const grpc::CallbackServerContext& context, SteadyTim
     : work_(std::move(work)),
       wait_(patience,
             {.prepare = work_.prepare,
-             .is_cancelled = [&context] { return context.IsCancelled(); },
-             .after = [&timer](std::chrono::milliseconds time,
-                               std::function<void()> then) { timer.after(time, std::move(then)); },
+             .is_cancelled = [this, &context] { return timer_failed_ || context.IsCancelled(); },
+             .after =
+                 [this, &timer](std::chrono::milliseconds time, const std::function<void()>& then) {
+                   if (timer.after(time, then)) return;
+                   timer_failed_ = true;  // the next try is the last
+                   then();
+                 },
              .on_wait = work_.on_wait,
              .done = [this](ReturnWait::Prepared prepared) { Finish(work_.answer(std::move(prepared))); }}) {}
 

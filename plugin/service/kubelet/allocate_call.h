@@ -31,6 +31,7 @@ class AllocateCall final : public grpc::ServerUnaryReactor {
                Work work);
 
   const Work work_;
+  bool timer_failed_ = false;
   ReturnWait wait_;
 };
 

@@ -1,5 +1,6 @@
 #include "plugin/service/kubelet/steady_timer.h"
 
+#include <system_error>
 #include <utility>
 
 namespace vfrail::plugin {
@@ -12,15 +13,23 @@ SteadyTimer::~SteadyTimer() {
     ends_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
-void SteadyTimer::after(std::chrono::milliseconds time, std::function<void()> work) {
+bool SteadyTimer::after(std::chrono::milliseconds time, std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+      try {
+        thread_ = std::thread([this] { run(); });
+      } catch (const std::system_error&) {
+        return false;
+      }
+    }
     waiting_.emplace(steady_clock::now() + time, std::move(work));
   }
   changed_.notify_one();
+  return true;
 }
 
 void SteadyTimer::run() {

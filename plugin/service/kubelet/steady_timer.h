@@ -14,14 +14,14 @@ namespace vfrail::plugin {
 
 class SteadyTimer {
  public:
-  SteadyTimer() : thread_([this] { run(); }) {}
+  SteadyTimer() = default;
   SteadyTimer(const SteadyTimer&) = delete;
   SteadyTimer& operator=(const SteadyTimer&) = delete;
   // Waits for work that is under way, and drops what is not due.
   ~SteadyTimer();
 
-  // Work must be short: what is due meanwhile waits for it.
-  void after(std::chrono::milliseconds time, std::function<void()> work);
+  // Work must be short: what is due meanwhile waits for it. False, and it never runs: no thread can be had.
+  bool after(std::chrono::milliseconds time, std::function<void()> work);
 
  private:
   void run();
@@ -30,7 +30,7 @@ class SteadyTimer {
   std::condition_variable changed_;
   std::multimap<std::chrono::steady_clock::time_point, std::function<void()>> waiting_;
   bool ends_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // from the first work on
 };
 
 }  // namespace vfrail::plugin
