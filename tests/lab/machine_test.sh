@@ -245,16 +245,13 @@ check 'Allocate' allocate $vf
 section 'few processes'
 stop
 enter few
-for limit in 1 4; do
-    echo $limit > $cgroups/few/pids.max
-    begin=$(now_ms)
-    serve "${within[@]}"
-    ended
-    echo "     $status after $(($(now_ms) - begin)) ms: $(tail -n 1 $work/serve.log)"
-    check "serve with $limit ends in order" is 1 echo "$status"
-    check 'and says why' has 'limits of memory, processes\|temporarily unavailable' tail -n 1 $work/serve.log
-done
 echo 1 > $cgroups/few/pids.max
+begin=$(now_ms)
+serve "${within[@]}"
+ended
+echo "     $status after $(($(now_ms) - begin)) ms: $(tail -n 1 $work/serve.log)"
+check 'serve ends in order' is 1 echo "$status"
+check 'and says why' has 'limits of memory, processes\|temporarily unavailable' tail -n 1 $work/serve.log
 check 'ADD cannot run the IPAM plugin, and says so' refused_with 'host-local.*EAGAIN' cni ADD a $vf
 check 'each device is in one place' one_place
 within=()
@@ -301,5 +298,6 @@ check 'all is as before' as_before
 check 'kubelet was sent no list' is "$lists_before" lists
 check 'the list is the same' same_list
 
-check 'no kernel warning' lacks 'WARNING:\|BUG:\|Call Trace' dmesg
+# An OOM kill has a call trace.
+check 'no kernel warning' lacks 'WARNING:\|BUG:' dmesg
 [ "$(wc -l < "$checks_dir/failed")" = 0 ] || tail -n 30 $work/serve.log $work/cni.log $work/kubelet.log
