@@ -5,6 +5,7 @@
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -354,6 +355,49 @@ TEST_CASE("after a wait in vain an Allocate is refused, and the next ones withou
   const size_t first = log.find("waiting for a device");
   REQUIRE(first != std::string::npos);
   CHECK(log.find("waiting for a device", first + 1) == std::string::npos);
+}
+
+TEST_CASE("50 Allocates of other devices are answered while one waits for a device that never returns") {
+  Served served(make_pool({}), kDeadline);
+  REQUIRE(served.log.open_file(served.node.path("log")));
+  served.service.publish(served.node.pool());
+  fs::remove_all(served.node.root() + "/sys/bus/pci/devices/0000:21:10.0/infiniband");
+  auto client = served.connect();
+  std::atomic<bool> answered = false;
+  std::thread in_vain([&] {
+    v1beta1::AllocateResponse response;
+    (void)client->allocate(request_for({{"0000:21:10.0"}}), response);  // until its own deadline
+    answered = true;
+  });
+  CHECK(eventually(
+      [&] { return read_text(served.node.path("log")).find("waiting for a device") != std::string::npos; }));
+  constexpr int kPods = 50;
+  const std::vector<std::string> others{"0000:21:10.2", "0000:21:10.4", "0000:21:10.6", "0000:41:10.0",
+                                        "0000:41:10.2", "0000:41:10.4", "0000:41:10.6"};
+  std::atomic<int> next = 0;
+  std::mutex mutex;
+  std::vector<double> times_ms;
+  std::vector<std::thread> pods;
+  for (const std::string& device : others) {
+    pods.emplace_back([&] {
+      const auto own = served.connect();
+      while (next++ < kPods) {
+        v1beta1::AllocateResponse response;
+        const auto begin = std::chrono::steady_clock::now();
+        const bool ok = own->allocate(request_for({{device}}), response).ok();
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+        const std::lock_guard lock(mutex);
+        if (ok) times_ms.push_back(took.count());
+      }
+    });
+  }
+  for (std::thread& pod : pods) pod.join();
+  CHECK_FALSE(answered);
+  REQUIRE(times_ms.size() == kPods);
+  std::sort(times_ms.begin(), times_ms.end());
+  WARN("Allocate of another device: median " << times_ms[kPods / 2] << " ms, longest " << times_ms.back()
+                                             << " ms");
+  in_vain.join();
 }
 
 TEST_CASE("every kind of error has its gRPC code") {

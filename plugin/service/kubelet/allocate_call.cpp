@@ -5,24 +5,24 @@
 
 namespace vfrail::plugin {
 
-AllocateCall::AllocateCall(const grpc::CallbackServerContext& context, ReturnPatience& patience, Work work)
+AllocateCall::AllocateCall(const grpc::CallbackServerContext& context, SteadyTimer& timer,
+                           ReturnPatience& patience, Work work)
     : work_(std::move(work)),
       wait_(patience,
             {.prepare = work_.prepare,
-             .is_cancelled = [&context] { return context.IsCancelled(); },
+             .is_cancelled = [this, &context] { return timer_failed_ || context.IsCancelled(); },
              .after =
-                 [this](std::chrono::milliseconds time, std::function<void()> then) {
-                   // Another one each time: this may run in the callback of the one before.
-                   alarm_ = std::make_unique<grpc::Alarm>();
-                   alarm_->Set(std::chrono::system_clock::now() + time,
-                               [then = std::move(then)](bool) { then(); });
+                 [this, &timer](std::chrono::milliseconds time, const std::function<void()>& then) {
+                   if (timer.after(time, then)) return;
+                   timer_failed_ = true;  // the next try is the last
+                   then();
                  },
              .on_wait = work_.on_wait,
              .done = [this](ReturnWait::Prepared prepared) { Finish(work_.answer(std::move(prepared))); }}) {}
 
-AllocateCall* AllocateCall::begin(const grpc::CallbackServerContext& context, ReturnPatience& patience,
-                                  Work work) {
-  auto* call = new AllocateCall(context, patience, std::move(work));
+AllocateCall* AllocateCall::begin(const grpc::CallbackServerContext& context, SteadyTimer& timer,
+                                  ReturnPatience& patience, Work work) {
+  auto* call = new AllocateCall(context, timer, patience, std::move(work));
   call->wait_.begin();
   return call;
 }

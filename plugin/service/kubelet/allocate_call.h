@@ -1,12 +1,11 @@
-// AllocateCall: an Allocate as gRPC's reactor, with gRPC's timer for the wait of allocate/return_wait.h.
+// AllocateCall: an Allocate as gRPC's reactor, with a timer for the wait of allocate/return_wait.h.
 #pragma once
 
 #include "plugin/device/allocate/return_wait.h"
+#include "plugin/service/kubelet/steady_timer.h"
 
 #include <functional>
-#include <memory>
 
-#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 namespace vfrail::plugin {
@@ -21,16 +20,18 @@ class AllocateCall final : public grpc::ServerUnaryReactor {
     std::function<grpc::Status(ReturnWait::Prepared)> answer;
   };
 
-  // `context` is gRPC's, and `patience` outlives the call.
-  static AllocateCall* begin(const grpc::CallbackServerContext& context, ReturnPatience& patience, Work work);
+  // `context` is gRPC's; `timer` and `patience` outlive the call.
+  static AllocateCall* begin(const grpc::CallbackServerContext& context, SteadyTimer& timer,
+                             ReturnPatience& patience, Work work);
 
   void OnDone() override { delete this; }
 
  private:
-  AllocateCall(const grpc::CallbackServerContext& context, ReturnPatience& patience, Work work);
+  AllocateCall(const grpc::CallbackServerContext& context, SteadyTimer& timer, ReturnPatience& patience,
+               Work work);
 
   const Work work_;
-  std::unique_ptr<grpc::Alarm> alarm_;
+  bool timer_failed_ = false;
   ReturnWait wait_;
 };
 

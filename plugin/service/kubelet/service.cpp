@@ -116,7 +116,7 @@ class Service::DevicePluginCalls final : public v1beta1::DevicePlugin::CallbackS
                                v1beta1::AllocateResponse* response) override {
     const auto began = Counters::start();
     return AllocateCall::begin(
-        *context, service_.patience_,
+        *context, service_.timer_, service_.patience_,
         {.prepare = [=, this] { return prepare(*request); },
          .on_wait =
              [=, this] {

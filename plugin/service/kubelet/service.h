@@ -10,6 +10,7 @@
 #include "plugin/service/kubelet/allocate_call.h"
 #include "plugin/service/kubelet/list_streams.h"
 #include "plugin/service/kubelet/published.h"
+#include "plugin/service/kubelet/steady_timer.h"
 
 #include <chrono>
 #include <functional>
@@ -68,6 +69,7 @@ class Service {
   Published published_;
   ListStreams streams_;
   ReturnPatience patience_;
+  SteadyTimer timer_;
   std::unique_ptr<DevicePluginCalls> device_plugin_;
   std::unique_ptr<RegistrationCalls> registration_;
 };
