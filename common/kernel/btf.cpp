@@ -10,7 +10,7 @@ namespace vfrail {
 namespace {
 
 // Anonymous structures in each other, and typedefs of typedefs.
-constexpr int kMaxDepth = 16;
+constexpr int kMaxNesting = 16;
 constexpr uint32_t kEnum64 = 19;  // BTF_KIND_ENUM64, newer than the headers of Debian 12's compiler
 
 Error malformed(const std::string& what) {
@@ -101,7 +101,7 @@ const Btf::Type* Btf::type(uint32_t number) const {
 
 const Btf::Type* Btf::structure(uint32_t number) const {
   const Type* out = type(number);
-  for (int i = 0; out != nullptr && is_alias(out->kind) && i < kMaxDepth; ++i) out = type(out->target);
+  for (int i = 0; out != nullptr && is_alias(out->kind) && i < kMaxNesting; ++i) out = type(out->target);
   return out != nullptr && has_members(out->kind) ? out : nullptr;
 }
 
@@ -125,11 +125,11 @@ bool Btf::find(const Type& in, std::string_view path, uint32_t& bits, int depth)
     const Type* inside = text.empty() || dot != std::string_view::npos ? structure(one.type) : nullptr;
     uint32_t deeper = 0;
     if (text.empty()) {
-      if (inside == nullptr || depth == kMaxDepth || !find(*inside, path, deeper, depth + 1)) continue;
+      if (inside == nullptr || depth == kMaxNesting || !find(*inside, path, deeper, depth + 1)) continue;
     } else if (text != path.substr(0, dot)) {
       continue;
     } else if (dot != std::string_view::npos) {
-      if (inside == nullptr || depth == kMaxDepth) return false;
+      if (inside == nullptr || depth == kMaxNesting) return false;
       if (!find(*inside, path.substr(dot + 1), deeper, depth + 1)) return false;
     }
     bits = one.bits + deeper;

@@ -11,7 +11,7 @@ namespace {
 // Beyond that the one that has waited longest goes, so that no number of silent ones keeps a caller out.
 constexpr size_t kMaxWaiting = 64;
 // A signal, and the end of a wait, are noticed this late.
-constexpr double kSlice = 0.2;
+constexpr double kGreetingSlice = 0.2;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Result<TrafficGreeter::Caller> TrafficGreeter::next(double until) {
 Result<> TrafficGreeter::wait_for_any(double seconds) const {
   std::vector<pollfd> all{{listener_.descriptor(), POLLIN, 0}};
   for (const Waiting& one : waiting_) all.push_back({one.who.channel.descriptor(), POLLIN, 0});
-  const int milliseconds = static_cast<int>(std::min(seconds, kSlice) * 1000) + 1;
+  const int milliseconds = static_cast<int>(std::min(seconds, kGreetingSlice) * 1000) + 1;
   if (::poll(all.data(), all.size(), milliseconds) < 0 && errno != EINTR)
     return Error::from_errno(errno, "poll");
   return {};

@@ -17,12 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolder = "prepared";
-constexpr std::string_view kEnding = ".json";
+constexpr std::string_view kRecordEnding = ".json";
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxOwner = 128;
 constexpr int64_t kSchema = 1;
 
-std::string file_name(const std::string& owner) { return owner + std::string(kEnding); }
+std::string file_name(const std::string& owner) { return owner + std::string(kRecordEnding); }
 
 template <class Item, class Format>
 Json to_list(const std::vector<Item>& items, Format format) {
@@ -221,8 +221,8 @@ Result<std::vector<std::string>> list_prepared(const std::string& run_dir) {
   std::error_code failed;
   for (fs::directory_iterator at(folder->at(""), failed), end; !failed && at != end; at.increment(failed)) {
     std::string name = at->path().filename().string();
-    if (!name.ends_with(kEnding)) continue;
-    name.resize(name.size() - kEnding.size());
+    if (!name.ends_with(kRecordEnding)) continue;
+    name.resize(name.size() - kRecordEnding.size());
     if (check_owner_name(name)) out.push_back(std::move(name));
   }
   if (failed) return Error::from_errno(failed.value(), "list " + folder->path());
