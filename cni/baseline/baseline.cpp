@@ -6,6 +6,7 @@
 #include "cni/node/device.h"
 #include "cni/node/find_link.h"
 #include "cni/steps/link_steps.h"
+#include "cni/steps/rebind_step.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/vf_steps.h"
 #include "cni/steps/wait_step.h"
@@ -123,8 +124,14 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
 // A second time if something is left: a setting can depend on another that is restored after it, and a read
 // that failed once may succeed.
 Result<Outcome> restore(const Record& record, const std::optional<Baseline>& known, World& world) {
-  Outcome first = TRY(restore_once(record, known, world));
-  if (first.reasons.empty()) return first;
+  Outcome out = TRY(restore_once(record, known, world));
+  if (out.reasons.empty()) return out;
+  out = TRY(restore_once(record, known, world));
+  // Kernels before 6.6 cannot remove alternative names that came with the netdev from an ended namespace:
+  // they are listed, and not found (__dev_change_net_namespace()).
+  if (!out.link || foreign_altnames(*record.link, *out.link).empty() || !TRY(can_rebind(record, world)))
+    return out;
+  TRY(rebind_device(record, "alternative names that the kernel lists and does not find", world));
   return restore_once(record, known, world);
 }
 

@@ -1,6 +1,7 @@
 #include "cni/baseline/link_differences.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace vfrail::cni {
 
@@ -30,11 +31,20 @@ std::vector<std::string> link_differences(const LinkBefore& before, const Link& 
     const auto& value = now.options.*row.value;
     if (other.*row.value) compare(row.name, value.value_or(0), *(before.options.*row.value), out);
   }
-  for (const std::string& name : now.altnames) {
-    const bool had_it =
-        std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end();
-    if (!had_it) out.push_back("it has the alternative name " + name);
-  }
+  // One is as good as a thousand, which a pod can give it.
+  const auto names = foreign_altnames(before, now);
+  if (names.size() == 1) out.push_back("it has the alternative name " + names.front());
+  if (names.size() > 1)
+    out.push_back("it has " + std::to_string(names.size()) + " alternative names, such as " + names.front());
+  return out;
+}
+
+std::vector<std::string> foreign_altnames(const LinkBefore& before, const Link& now) {
+  std::vector<std::string> out;
+  std::copy_if(
+      now.altnames.begin(), now.altnames.end(), std::back_inserter(out), [&](const std::string& name) {
+        return std::find(before.altnames.begin(), before.altnames.end(), name) == before.altnames.end();
+      });
   return out;
 }
 

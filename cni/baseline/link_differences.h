@@ -13,4 +13,7 @@ namespace vfrail::cni {
 // device works without it.
 std::vector<std::string> link_differences(const LinkBefore& before, const Link& now);
 
+// The alternative names that it did not have.
+std::vector<std::string> foreign_altnames(const LinkBefore& before, const Link& now);
+
 }  // namespace vfrail::cni
