@@ -1,9 +1,12 @@
 #include "cni/baseline/baseline.h"
 
 #include "cni/baseline/baseline_store.h"
+#include "cni/baseline/link_differences.h"
 #include "cni/node/boot.h"
+#include "cni/node/device.h"
 #include "cni/node/find_link.h"
 #include "cni/steps/link_steps.h"
+#include "cni/steps/rebind_step.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/vf_steps.h"
 #include "cni/steps/wait_step.h"
@@ -59,38 +62,6 @@ Result<std::optional<Link>> find_in_host(const Record& record, World& world) {
   auto link = TRY(world.host.find_link(record.link->name));
   if (link && is_certainly(*record.link, *link)) return link;
   return find_link_in_host(record, world);
-}
-
-template <class T>
-void compare(const char* what, const T& now, const T& before, std::vector<std::string>& out) {
-  if (now != before)
-    out.push_back(std::string(what) + " is " + std::to_string(now) + ", was " + std::to_string(before));
-}
-
-// What restore_link() could not restore. Not the name and what follows from it: another interface can have
-// it by now, and the device works without it.
-std::vector<std::string> link_differences(const LinkBefore& before, const Link& now) {
-  std::vector<std::string> out;
-  if (now.mac != before.mac) out.push_back("its address is " + now.mac.text() + ", was " + before.mac.text());
-  if (before.has_other_broadcast(now))
-    out.push_back("its broadcast address is " + now.broadcast.text() + ", was " + before.broadcast.text());
-  compare("its MTU", now.mtu, before.mtu, out);
-  compare("its queue length", now.tx_queue_len, before.tx_queue_len, out);
-  if (now.alias != before.alias)
-    out.push_back("its alias is \"" + now.alias + "\", was \"" + before.alias + "\"");
-  compare("promisc", int{now.promisc_set()}, int{before.promisc}, out);
-  compare("allmulti", int{now.allmulti_set()}, int{before.allmulti}, out);
-  const LinkOptions other = before.options.differing_from(now.options);
-  for (const auto& row : LinkOptions::kRows) {
-    const auto& value = now.options.*row.value;
-    if (other.*row.value) compare(row.name, value.value_or(0), *(before.options.*row.value), out);
-  }
-  for (const std::string& name : now.altnames) {
-    const bool had_it =
-        std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end();
-    if (!had_it) out.push_back("it has the alternative name " + name);
-  }
-  return out;
 }
 
 // Empty: the group is unchanged.
@@ -153,8 +124,14 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
 // A second time if something is left: a setting can depend on another that is restored after it, and a read
 // that failed once may succeed.
 Result<Outcome> restore(const Record& record, const std::optional<Baseline>& known, World& world) {
-  Outcome first = TRY(restore_once(record, known, world));
-  if (first.reasons.empty()) return first;
+  Outcome out = TRY(restore_once(record, known, world));
+  if (out.reasons.empty()) return out;
+  out = TRY(restore_once(record, known, world));
+  // Kernels before 6.6 cannot remove alternative names that came with the netdev from an ended namespace:
+  // they are listed, and not found (__dev_change_net_namespace()).
+  if (!out.link || foreign_altnames(*record.link, *out.link).empty() || !TRY(can_rebind(record, world)))
+    return out;
+  TRY(rebind_device(record, "alternative names that the kernel lists and does not find", world));
   return restore_once(record, known, world);
 }
 
@@ -173,22 +150,42 @@ Baseline to_retry(const Record& record, std::optional<Baseline> known, const VfS
   return out;
 }
 
+// Kata, or a VM, has bound the driver for its VM and left it so. It is not bound back here: a VM can still
+// have the device, for which the kernel would wait without end (vfio_unregister_group_dev()). Empty: another
+// driver, or none.
+Result<std::string> left_to_user_space(const Record& record, const World& world) {
+  if (!record.link || !record.device || !record.device->pci()) return std::string();
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::driver));
+  if (!device || !device->driver.is_user_space()) return std::string();
+  const std::string& key = record.device_key;
+  const std::string& driver = device->driver.name();
+  return "it is bound to " + driver + " and had the interface " + record.link->name +
+         "; when no VM has it, bind its driver again: echo " + key + " > /sys/bus/pci/drivers/" + driver +
+         "/unbind; echo > /sys/bus/pci/devices/" + key + "/driver_override; echo " + key +
+         " > /sys/bus/pci/drivers_probe. If it is to stay so, remove its file in the folder unclean of "
+         "vfrail-cni's state";
+}
+
 // Writes the outcome to the files.
 Result<> write_down(const Record& record, std::optional<Baseline> known, Outcome& outcome,
                     const VfSettings& refused, World& world) {
   const BaselineStore store(world.store);
   const std::string name = file_name_of(record);
-  if (!outcome.link) {
+  std::string left = outcome.link ? std::string() : TRY(left_to_user_space(record, world));
+  if (!left.empty()) {
+    outcome.reasons.push_back(std::move(left));
+  } else if (!outcome.link) {
     TRY(must_have_ended(record, world));
     return store.forget(name);
   }
   if (!refused.empty())
     outcome.reasons.push_back("its PF's driver does not take this back, set it there by hand: " +
                               refused.text());
-  const bool differs = known && (known->link.index != outcome.link->index || known->vf);
+  const int index = outcome.link ? outcome.link->index : record.link->index;
+  const bool differs = known && (known->link.index != index || known->vf);
   const bool clean = outcome.reasons.empty();
   if (differs || !clean) {
-    auto saved = store.save(name, to_retry(record, std::move(known), refused, outcome.link->index));
+    auto saved = store.save(name, to_retry(record, std::move(known), refused, index));
     // Without the new index the next ADD only reads everything again.
     if (!saved && !clean) return std::move(saved.error()).in("save the baseline of " + record.device_key);
   }
@@ -274,6 +271,8 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, IfAway
   }
   const Record record = record_of(*known);
   auto link = TRY(find_in_host(record, world));
+  if (std::string left = link ? std::string() : TRY(left_to_user_space(record, world)); !left.empty())
+    return std::vector{std::move(left)};
   if (!link && if_away == IfAway::wait) link = TRY(wait_in_host(record, world));
   if (!link) return none;
   VfSettings refused = TRY(restore_vf_identity(record, world));

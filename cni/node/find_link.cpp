@@ -8,7 +8,10 @@
 namespace vfrail::cni {
 
 bool is_such(const LinkBefore& before, const Link& link) {
-  if (link.kind != before.kind || link.parent_device != before.parent_device) return false;
+  // Neither kind nor device: hardware of which an older version, on a kernel before 5.14, did not know it.
+  const bool any_device = before.kind.empty() && before.parent_device.empty();
+  if (link.loopback() || link.kind != before.kind) return false;
+  if (!any_device && link.parent_device != before.parent_device) return false;
   return before.lower == 0 || link.lower == 0 || link.lower == before.lower;
 }
 
@@ -31,6 +34,16 @@ bool is_the_links(const Record& record, const Link& link) {
   return link.mac == record.pod_mac || link.mac == before.mac || (same_name && link.index == before.index);
 }
 
+// Only its address says that a link without kind and device is the record's: on kernels before 5.14, and
+// where the driver does not say it, the pod has others of that kind.
+bool can_be_its(const Record& record, const Link& link) {
+  const LinkBefore& before = *record.link;
+  if (!is_such(before, link)) return false;
+  if (!before.parent_device.empty() || !before.kind.empty()) return true;
+  const bool permanent = !before.permanent_mac.bytes.empty() && link.permanent_mac == before.permanent_mac;
+  return permanent || link.mac == record.pod_mac || link.mac == before.mac;
+}
+
 bool has_its_address(const Record& record, const std::optional<Link>& link) {
   return link && (link->mac == record.pod_mac || link->mac == record.link->mac);
 }
@@ -44,11 +57,11 @@ Result<std::optional<Link>> find_by_more_than_index(const Record& record, const 
   const IfName& ifname = record.attachment.ifname;
   auto link = TRY(pod.find_link(ifname), "in the pod");
   if (!before.ends_with_its_namespace()) {
-    if (link && link->name == ifname && is_such(before, *link)) return link;
+    if (link && link->name == ifname && can_be_its(record, *link)) return link;
     // Two candidates are the ports of one function. The address decides only then, because some drivers
     // change their own address with another one (igbvf_reset()).
     std::vector<Link> all = TRY(pod.links(), "find the device in the pod");
-    std::erase_if(all, [&](const Link& one) { return !is_such(before, one); });
+    std::erase_if(all, [&](const Link& one) { return !can_be_its(record, one); });
     if (all.size() > 1)
       std::erase_if(all, [&](const Link& one) { return one.permanent_mac != before.permanent_mac; });
     return all.size() == 1 ? std::optional<Link>(std::move(all.front())) : std::nullopt;

@@ -1,6 +1,7 @@
 #include "cni/plan/plan.h"
 
 #include "cni/conf/result.h"
+#include "cni/plan/routing.h"
 #include "common/errors/error_id.h"
 #include "common/node/driver.h"
 #include "common/text.h"
@@ -12,11 +13,16 @@ namespace vfrail::cni {
 
 namespace {
 
-LinkBefore before(const Link& link, const std::vector<Link>& uppers) {
-  std::vector<int> above(uppers.size());
-  std::transform(uppers.begin(), uppers.end(), above.begin(), [](const Link& upper) { return upper.index; });
+LinkBefore before(const Link& link, const State& state) {
   LinkBefore out = LinkBefore::of(link);
-  out.uppers = std::move(above);
+  std::vector<int>& above = out.uppers.emplace();
+  for (const Link& upper : state.uppers) above.push_back(upper.index);
+  // The kernel makes link-local ones again by itself, and whoever has a lease asks for the address again.
+  static const IpAddress kLinkLocal = *IpAddress::parse_cidr("fe80::/10");
+  for (const LinkAddress& one : state.addresses) {
+    if (one.permanent && !one.temporary && !contains(kLinkLocal, one.address))
+      out.addresses.push_back(one.address);
+  }
   return out;
 }
 
@@ -63,6 +69,13 @@ Result<> check_parts(RdmaPolicy rdma, const State& state) {
         device.key() + " has no driver bound, so it has neither an interface nor an RDMA device; bind one",
         ErrorId::no_driver};
   }
+  if (state.allocated && !state.allocated->nodes.empty() && device.driver.is_user_space()) {
+    return Error{Errc::busy, 0,
+                 device.key() + " was allocated with the RDMA devices " + joined(state.allocated->nodes) +
+                     ", and is bound to " + device.driver.name() +
+                     " by now, so the pod would have no interface; bind its driver again, and delete the pod",
+                 ErrorId::no_driver};
+  }
   const std::string missing = missing_part(rdma, state);
   if (missing.empty()) return {};
   return Error{Errc::busy, 0,
@@ -74,10 +87,9 @@ Result<> check_parts(RdmaPolicy rdma, const State& state) {
 // What the kernel creates for each namespace, or does not let leave it (NETIF_F_NETNS_LOCAL): no device that
 // a pod could have.
 Result<> check_kind(const Link& link) {
-  constexpr uint16_t kLoopback = 772;  // ARPHRD_LOOPBACK
   constexpr std::array kBound = {"bridge", "bond", "team", "vrf", "openvswitch", "batadv"};
   const bool bound = std::find(kBound.begin(), kBound.end(), link.kind) != kBound.end();
-  if (link.type != kLoopback && link.name != "lo" && !bound) return {};
+  if (!link.loopback() && link.name != "lo" && !bound) return {};
   return Error{Errc::invalid, 0,
                link.name + " is " + (bound ? "a " + link.kind : "the loopback interface") +
                    ", which the kernel does not move into another network namespace; name the interface of a "
@@ -138,7 +150,7 @@ Result<> plan_link(const Request& request, const LinkConf& wanted, const LinkSet
                      link.name + " of " + state.device.key() + ", got " + mac->text(),
                  ErrorId::mac_invalid};
   }
-  plan.link = before(link, state.uppers);
+  plan.link = before(link, state);
   // What is set already is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
   if (wanted.mtu && *wanted.mtu != link.mtu) plan.mtu = wanted.mtu;

@@ -26,6 +26,7 @@ struct State {
   Device device;
   std::optional<Link> link;                // its netdev in the host
   std::vector<Link> uppers;                // the host's interfaces that stand on it
+  std::vector<LinkAddress> addresses;      // of the netdev, in the host
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
   std::optional<VfPlace> vf;               // read only if the configuration sets something there

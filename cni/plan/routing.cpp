@@ -54,11 +54,6 @@ void add_once(std::vector<Route>& routes, Route route) {
   if (std::none_of(routes.begin(), routes.end(), same)) routes.push_back(std::move(route));
 }
 
-bool contains(const IpAddress& network, const IpAddress& address) {
-  return network.v6() == address.v6() &&
-         network_of({address.bytes, network.prefix}).bytes == network_of(network).bytes;
-}
-
 // The addresses that share a table.
 struct OwnTable {
   uint32_t number = 0;
@@ -137,11 +132,42 @@ void add_assigned(const AssignedRoute& assigned, int link, const OwnTable& table
   out.push_back(std::move(route));
 }
 
+bool is_reached(const IpAddress& gateway, const std::vector<AssignedIp>& ips,
+                const std::vector<Route>& routes) {
+  static const IpAddress kLinkLocal = *IpAddress::parse_cidr("fe80::/10");
+  const auto in_network = [&](const AssignedIp& ip) { return contains(ip.address, gateway); };
+  const auto in_route = [&](const Route& route) {
+    return !route.gateway && contains(route.destination, gateway);
+  };
+  return contains(kLinkLocal, gateway) || std::any_of(ips.begin(), ips.end(), in_network) ||
+         std::any_of(routes.begin(), routes.end(), in_route);
+}
+
+// The kernel takes a route through a gateway only when it can reach that already, in the route's own table or
+// in the main one (fib_check_nh()): so routes on the link come first, whichever table they are for. Clouds
+// give an address of its own (/32), whose gateway is reached by such a route or, without one, is on the link
+// all the same. Any other gateway out of reach is a mistake, which the kernel refuses.
+void order_by_reach(const std::vector<AssignedIp>& ips, std::vector<Route>& routes) {
+  const auto is_alone = [](const AssignedIp& ip) { return ip.address.prefix == ip.address.bytes.size() * 8; };
+  for (Route& route : routes) {
+    const bool alone = route.gateway && std::any_of(ips.begin(), ips.end(), [&](const AssignedIp& ip) {
+                         return is_alone(ip) && ip.address.v6() == route.gateway->v6();
+                       });
+    route.onlink = alone && !is_reached(*route.gateway, ips, routes);
+  }
+  std::stable_partition(routes.begin(), routes.end(), [](const Route& route) { return !route.gateway; });
+}
+
 }  // namespace
 
 bool is_own_table(uint32_t table, uint32_t own_table) {
   return table >= own_table && (table - own_table) % kTableStep == 0 &&
          (table - own_table) / kTableStep < kMaxTables;
+}
+
+bool contains(const IpAddress& network, const IpAddress& address) {
+  return network.v6() == address.v6() &&
+         network_of({address.bytes, network.prefix}).bytes == network_of(network).bytes;
 }
 
 IpAddress network_of(IpAddress address) {
@@ -186,6 +212,7 @@ std::vector<Route> routes_of(const Assignment& assignment, int link, std::option
     }
   }
   std::move(assigned_routes.begin(), assigned_routes.end(), std::back_inserter(out));
+  order_by_reach(assignment.ips, out);
   return out;
 }
 

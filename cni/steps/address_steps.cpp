@@ -1,5 +1,6 @@
 #include "cni/steps/address_steps.h"
 
+#include "cni/node/find_link.h"
 #include "cni/plan/routing.h"
 #include "cni/steps/rule_steps.h"
 #include "common/errors/error_id.h"
@@ -117,6 +118,26 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
     TRY(pod.add_route(route), link.name + " in the pod");
   }
   return own_table ? add_rules(pod, link, assignment, *own_table) : Result<>();
+}
+
+Result<> restore_addresses(const Record& record, World& world) {
+  if (!record.link || record.link->addresses.empty()) return {};
+  const auto link = TRY(find_link_in_host(record, world));
+  if (!link) return {};
+  const auto have = TRY(world.host.addresses(link->index));
+  for (const IpAddress& address : record.link->addresses) {
+    const auto is_it = [&](const LinkAddress& one) { return one.address == address; };
+    if (std::any_of(have.begin(), have.end(), is_it)) continue;
+    const auto added = world.host.add_address(link->index, address);
+    if (!added)
+      world.log.warning("an address that the host had on the interface is not restored",
+                        {{"device", record.device_key},
+                         {"interface", link->name},
+                         {"address", address.cidr()},
+                         {"reason", added.error().text},
+                         {"id", id_text(ErrorId::host_uses_device)}});
+  }
+  return {};
 }
 
 }  // namespace vfrail::cni

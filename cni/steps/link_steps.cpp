@@ -1,5 +1,6 @@
 #include "cni/steps/link_steps.h"
 
+#include "cni/baseline/link_differences.h"
 #include "cni/node/find_link.h"
 #include "cni/node/hidden_namespaces.h"
 #include "cni/node/namespaces.h"
@@ -37,8 +38,7 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
 
 // The pod can have added alternative names that other devices of the node use.
 Result<> drop_foreign_altnames(const LinkBefore& before, const Link& now, Kernel& where) {
-  for (const std::string& name : now.altnames) {
-    if (std::find(before.altnames.begin(), before.altnames.end(), name) != before.altnames.end()) continue;
+  for (const std::string& name : foreign_altnames(before, now)) {
     auto removed = where.remove_altname(now.index, name);
     if (!removed && removed.error().sys != ENOENT) return std::move(removed.error()).in(now.name);
   }

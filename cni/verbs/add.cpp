@@ -244,6 +244,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   AttachPlan plan = TRY(plan_attach(request, conf, before));
   warn_of_keys(plan.warnings, world);
   warn_of_mac(request, conf.link.mac, before, world.log);
+  warn_of_addresses(plan.link, world.log);
   out.reported_mac = plan.reported_mac;
   out.reported_mtu = plan.reported_mtu;
 

@@ -122,7 +122,10 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
     const std::string& name = device.netdevs.front().name;
     state.link = TRY(world.host.find_link(name));
   }
-  if (state.link) state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
+  if (state.link) {
+    state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
+    state.addresses = TRY(world.host.addresses(state.link->index));
+  }
   if (state.link && !conf.safety.host_use_allowed) {
     state.host_use = TRY(read_host_use(world.sys, world.host, device, *state.link, state.uppers));
   }
@@ -172,6 +175,15 @@ void warn_of_mac(const Request& request, const MacKeys& keys, const State& state
                                                                      {"mac", (*mac)->text()},
                                                                      {"others", joined(state.mac_owners)},
                                                                      {"id", id_text(ErrorId::mac_in_use)}});
+}
+
+void warn_of_addresses(const std::optional<LinkBefore>& link, Log& log) {
+  if (!link || link->addresses.empty()) return;
+  std::vector<std::string> texts;
+  for (const IpAddress& address : link->addresses) texts.push_back(address.cidr());
+  log.warning(
+      "the host has addresses on the interface: they, and the routes over it, are away until DEL",
+      {{"interface", link->name}, {"addresses", joined(texts)}, {"id", id_text(ErrorId::host_uses_device)}});
 }
 
 }  // namespace vfrail::cni

@@ -86,13 +86,15 @@ struct Link {
   std::optional<int> lower_nsid;
   uint32_t xdp_modes = 0;              // XDP_FLAGS_*_MODE of the programs that are attached (if_link.h)
   std::vector<uint32_t> xdp_programs;  // their numbers
-  std::string parent_bus;  // "pci", "auxiliary", ...; empty where the kernel does not report it (before 5.14)
+  std::string parent_bus;     // "pci", "auxiliary", ...; empty for what is not hardware, and where neither
+                              // kernel nor driver says it
   std::string parent_device;  // "0000:03:02.1"
   std::string phys_port_name;
   std::string phys_switch_id;  // hex; empty outside switchdev mode
   LinkOptions options;
 
   bool ipoib() const { return mac.ipoib(); }
+  bool loopback() const { return type == 772; }             // ARPHRD_LOOPBACK
   bool up() const { return (flags & 1U) != 0; }             // IFF_UP: administratively up
   bool carrier() const { return (flags & 0x10000U) != 0; }  // IFF_LOWER_UP
   // What the administrator set (IFF_PROMISC, IFF_ALLMULTI); the counters also count bridges, sniffers, ...
@@ -130,6 +132,7 @@ struct LinkAddress {
   IpAddress address;
   DadState dad = DadState::done;
   bool temporary = false;  // of IPv6's privacy extensions, which replace it after a while
+  bool permanent = true;   // not on a lease (IFA_F_PERMANENT)
 };
 
 struct Route {
@@ -137,6 +140,7 @@ struct Route {
   std::optional<IpAddress> gateway;  // prefix not used
   int link = 0;                      // output interface
   uint32_t table = 254;              // RT_TABLE_MAIN
+  bool onlink = false;               // no route has to reach the gateway (RTNH_F_ONLINK)
   std::optional<uint32_t> priority;
   std::optional<uint8_t> scope;  // RT_SCOPE_*; the kernel's usual one if not set
   std::optional<uint32_t> mtu;

@@ -3,6 +3,8 @@
 #include "common/netlink/netlink_kernel.h"
 #include "common/netlink/parse.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <sys/socket.h>
 
@@ -28,8 +30,15 @@ Result<std::vector<VfTraffic>> NetlinkKernel::vf_traffic(int pf_link) {
 }
 
 Result<std::vector<LinkTraffic>> NetlinkKernel::link_traffic() {
-  return TRY(list(route_, link_message(RTM_GETLINK, NLM_F_DUMP, 0), parse_link_traffic),
-             "list the counters of links");
+  auto out = TRY(list(route_, link_message(RTM_GETLINK, NLM_F_DUMP, 0), parse_link_traffic),
+                 "list the counters of links");
+  const auto is_named = [](const LinkTraffic& one) { return !one.parent_device.empty(); };
+  if (std::any_of(out.begin(), out.end(), is_named)) return out;
+  // A kernel before 5.14, which reports no device below any interface, or there is no hardware here.
+  std::map<int, std::string> parents;
+  for (Link& link : TRY(links())) parents.emplace(link.index, std::move(link.parent_device));
+  for (LinkTraffic& one : out) one.parent_device = parents[one.index];
+  return out;
 }
 
 Result<std::vector<NamedCounter>> NetlinkKernel::rdma_counters(uint32_t index, uint32_t port) {

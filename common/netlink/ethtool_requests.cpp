@@ -1,11 +1,17 @@
-// NetlinkKernel's part over NETLINK_GENERIC.
+// NetlinkKernel's part over NETLINK_GENERIC, and the one question that has no message there.
 #include "common/netlink/ethtool_messages.h"
 #include "common/netlink/netlink_kernel.h"
 
 #include <cerrno>
+#include <cstring>
 #include <string>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
+#include <linux/ethtool.h>
+#include <linux/if.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
 
 namespace vfrail {
 
@@ -19,7 +25,38 @@ std::string request_text(const char* request, EthtoolGroup group, int link) {
   return std::string(request) + " " + group_name(group) + " of link " + std::to_string(link);
 }
 
+// Of what rtnetlink shows neither kind nor device: hardware, or the kernel's own (lo). IPoIB has a kind, and
+// its own interface, other than those of its partitions, has no lower one.
+bool can_be_hardware(const Link& link) {
+  return link.parent_device.empty() && !link.loopback() &&
+         (link.kind.empty() || (link.ipoib() && link.lower == 0));
+}
+
 }  // namespace
+
+// Before Linux 5.14 rtnetlink does not report the device below an interface (IFLA_PARENT_DEV_NAME); the
+// driver's answer to ETHTOOL_GDRVINFO has it on all kernels, without privilege, in any namespace. An
+// interface that has ended or was renamed meanwhile, or whose driver does not say, keeps what is known.
+Result<> NetlinkKernel::name_parent(Link& link) {
+  if (!can_be_hardware(link)) return {};
+  if (!ioctls_.valid()) {
+    const auto scope = TRY(NetnsScope::enter(netns_, origin_));
+    ioctls_ = UniqueFd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!ioctls_.valid()) return Error::from_errno(errno, "open a socket for ethtool");
+  }
+  ethtool_drvinfo answer{};
+  answer.cmd = ETHTOOL_GDRVINFO;
+  ifreq request{};
+  link.name.text().copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&answer);
+  if (ioctl(ioctls_.get(), SIOCETHTOOL, &request) != 0) return {};
+  const size_t length = strnlen(answer.bus_info, sizeof(answer.bus_info));
+  const auto address = PciAddress::parse(std::string_view(answer.bus_info, length));
+  if (!address) return {};
+  link.parent_bus = "pci";
+  link.parent_device = address->text();
+  return {};
+}
 
 Result<NlSocket*> NetlinkKernel::generic() {
   if (!generic_) generic_ = TRY(open_socket(NETLINK_GENERIC), "ethtool");

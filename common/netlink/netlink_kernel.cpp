@@ -134,6 +134,7 @@ Result<std::optional<Link>> NetlinkKernel::find_link(const NlMessage& message, c
   });
   if (!result && result.error().sys == ENODEV) return std::optional<Link>();
   TRY(std::move(result), "read " + what);
+  if (out) TRY(name_parent(*out), what);
   return out;
 }
 
@@ -151,7 +152,9 @@ Result<std::optional<Link>> NetlinkKernel::find_link(int index) {
 Result<std::vector<Link>> NetlinkKernel::links() {
   NlMessage message = link_message(RTM_GETLINK, NLM_F_DUMP, 0);
   message.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-  return TRY(list(route_, message, parse_link), "list links");
+  std::vector<Link> out = TRY(list(route_, message, parse_link), "list links");
+  for (Link& link : out) TRY(name_parent(link), link_text(link.index));
+  return out;
 }
 
 Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {

@@ -73,6 +73,7 @@ class NetlinkKernel : public Kernel {
   Result<> remove_xdp(const Link& link, uint32_t mode);
   Result<> change_altname(NlMessage message, std::string_view name);
   Result<std::optional<Link>> find_link(const NlMessage& message, const std::string& what);
+  Result<> name_parent(Link& link);
   Result<std::vector<Route>> list_routes(ListedRoutes listed);
 
   Netns netns_;
@@ -80,7 +81,8 @@ class NetlinkKernel : public Kernel {
   NlSocket route_;
   std::optional<NlSocket> rdma_;
   std::optional<NlSocket> generic_;
-  UniqueFd sysfs_;  // mounted when first needed
+  UniqueFd ioctls_;  // a socket for ethtool's ioctls, opened when first needed
+  UniqueFd sysfs_;   // mounted when first needed
 };
 
 }  // namespace vfrail

@@ -209,6 +209,7 @@ Result<LinkAddress> parse_address(NlBytes message, int& link) {
   if (!fits || !is_sound(out.address)) return malformed("attributes of an address");
   // IFA_F_SECONDARY of an IPv4 address has the same value.
   out.temporary = out.address.v6() && (flags & IFA_F_TEMPORARY) != 0;
+  out.permanent = (flags & IFA_F_PERMANENT) != 0;
   if ((flags & IFA_F_DADFAILED) != 0) {
     out.dad = DadState::failed;
   } else if ((flags & IFA_F_TENTATIVE) != 0 && (flags & IFA_F_OPTIMISTIC) == 0) {

@@ -54,6 +54,7 @@ Result<> NetlinkKernel::add_route(const Route& route) {
   header.rtm_protocol = RTPROT_BOOT;
   header.rtm_type = RTN_UNICAST;
   const uint8_t usual_scope = !route.gateway && !route.destination.v6() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+  header.rtm_flags = route.onlink ? RTNH_F_ONLINK : 0U;
   header.rtm_scope = route.scope.value_or(usual_scope);
   message.put_header(header);
   if (route.table >= 256) message.put_u32(RTA_TABLE, route.table);

@@ -1,5 +1,6 @@
 #include "common/node/attachment_record.h"
 
+#include "common/node/record_fields.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -14,88 +15,6 @@ namespace {
 constexpr int64_t kSchema = 1;
 constexpr char kSeparator = ':';  // in neither a container id nor an interface name
 
-Result<std::string> text_of(ObjectReader& reader, std::string_view key) {
-  auto text = TRY(reader.text(key));
-  if (!text) return reader.error(key, "missing");
-  return std::move(*text);
-}
-
-Result<MacAddress> mac_of(ObjectReader& reader, std::string_view key) {
-  const std::string text = TRY(text_of(reader, key));
-  if (text.empty()) return MacAddress{};
-  const auto mac = MacAddress::parse(text);
-  if (!mac) return reader.error(key, "is not a link-layer address");
-  return *mac;
-}
-
-Result<IfName> ifname_of(ObjectReader& reader, std::string_view key) {
-  auto name = IfName::parse(TRY(text_of(reader, key)));
-  if (!name) return reader.error(key, "is not an interface name");
-  return std::move(*name);
-}
-
-Result<int64_t> number_of(ObjectReader& reader, std::string_view key, int64_t max) {
-  const auto number = TRY(reader.integer(key, 0, max));
-  if (!number) return reader.error(key, "missing");
-  return *number;
-}
-
-}  // namespace
-
-Json format_vf(const VfBefore& before) {
-  const VfSettings& vf = before.settings;
-  Json out;
-  out.set("rebind", before.rebind);
-  if (vf.mac) out.set("mac", vf.mac->text());
-  if (vf.vlan) {
-    out.set("vlan", vf.vlan->id).set("vlanQoS", vf.vlan->priority).set("vlanProtocol", vf.vlan->protocol);
-  }
-  if (vf.rate) out.set("minTxRate", vf.rate->min).set("maxTxRate", vf.rate->max);
-  if (vf.spoof_check) out.set("spoofCheck", *vf.spoof_check);
-  if (vf.trust) out.set("trust", *vf.trust);
-  if (vf.link_state) out.set("linkState", static_cast<int>(*vf.link_state));
-  if (vf.node_guid) out.set("nodeGuid", format_guid(*vf.node_guid));
-  if (vf.port_guid) out.set("portGuid", format_guid(*vf.port_guid));
-  return out;
-}
-
-namespace {
-
-Result<std::optional<uint64_t>> guid_of(ObjectReader& reader, std::string_view key) {
-  const auto text = TRY(reader.text(key));
-  if (!text) return std::optional<uint64_t>();
-  const auto guid = parse_guid(*text);
-  if (!guid) return reader.error(key, "no GUID");
-  return guid;
-}
-
-}  // namespace
-
-Result<VfBefore> parse_vf_before(const Json::Object& object) {
-  ObjectReader reader(object, "vf");
-  VfBefore out;
-  VfSettings& vf = out.settings;
-  out.rebind = TRY(reader.boolean("rebind")).value_or(false);
-  if (reader.value("mac") != nullptr) vf.mac = TRY(mac_of(reader, "mac"));
-  if (const auto id = TRY(reader.integer("vlan", 0, 4095))) {
-    vf.vlan = VfVlan{static_cast<uint16_t>(*id), static_cast<uint8_t>(TRY(number_of(reader, "vlanQoS", 7))),
-                     static_cast<uint16_t>(TRY(number_of(reader, "vlanProtocol", UINT16_MAX)))};
-  }
-  if (const auto min = TRY(reader.integer("minTxRate", 0, UINT32_MAX))) {
-    vf.rate = VfRate{static_cast<uint32_t>(*min),
-                     static_cast<uint32_t>(TRY(number_of(reader, "maxTxRate", UINT32_MAX)))};
-  }
-  vf.spoof_check = TRY(reader.boolean("spoofCheck"));
-  vf.trust = TRY(reader.boolean("trust"));
-  if (const auto state = TRY(reader.integer("linkState", 0, 2)))
-    vf.link_state = static_cast<VfLinkState>(*state);
-  vf.node_guid = TRY(guid_of(reader, "nodeGuid"));
-  vf.port_guid = TRY(guid_of(reader, "portGuid"));
-  return out;
-}
-
-namespace {
-
 // The attachment and the key become names of files that are written, locked and removed.
 Result<> check_names(ObjectReader& reader, const Record& record) {
   if (!valid_container_id(record.attachment.container_id))
@@ -107,34 +26,11 @@ Result<> check_names(ObjectReader& reader, const Record& record) {
   return {};
 }
 
-template <class T>
-Result<std::optional<std::vector<T>>> indices_of(ObjectReader& reader, const std::string& key,
-                                                 const char* of) {
-  const Json* list = reader.value(key);
-  if (list == nullptr) return std::optional<std::vector<T>>();
-  if (list->as_array() == nullptr) return reader.error(key, "must be a list");
-  std::vector<T> out;
-  for (const Json& one : *list->as_array()) {
-    const auto* index = one.as_int();
-    if (index == nullptr || *index < 0 || *index > std::numeric_limits<T>::max())
-      return reader.error(key, std::string("is not the index of an ") + of);
-    out.push_back(static_cast<T>(*index));
-  }
-  return std::optional(std::move(out));
-}
-
-template <class T>
-Json format_indices(const std::vector<T>& indices) {
-  Json out = Json::array();
-  for (const T index : indices) out.push(Json(index));
-  return out;
-}
-
 Json format_in_pod(const InPod& in_pod) {
-  Json addresses = Json::array();
-  for (const IpAddress& one : in_pod.addresses) addresses.push(one.cidr());
   Json out;
-  out.set("mac", in_pod.mac.text()).set("mtu", in_pod.mtu).set("addresses", std::move(addresses));
+  out.set("mac", in_pod.mac.text())
+      .set("mtu", in_pod.mtu)
+      .set("addresses", format_addresses(in_pod.addresses));
   out.set("rdma", in_pod.rdma).set("uverbs", in_pod.uverbs).set("linkLayer", in_pod.link_layer);
   out.set("rdmaPort", in_pod.rdma_port);
   if (in_pod.gid_index) out.set("gidIndex", *in_pod.gid_index);
@@ -148,11 +44,7 @@ Result<InPod> parse_in_pod(const Json::Object& object) {
   InPod out;
   out.mac = TRY(mac_of(reader, "mac"));
   out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX)));
-  for (const std::string& text : TRY(reader.texts("addresses")).value_or(std::vector<std::string>())) {
-    const auto address = IpAddress::parse_cidr(text);
-    if (!address) return reader.error("addresses", "is not an address with a prefix");
-    out.addresses.push_back(*address);
-  }
+  out.addresses = TRY(addresses_of(reader));
   out.rdma = TRY(text_of(reader, "rdma"));
   out.uverbs = TRY(text_of(reader, "uverbs"));
   out.link_layer = TRY(text_of(reader, "linkLayer"));
@@ -225,52 +117,6 @@ std::string attachment_text(const Record& record) {
   return record.attachment.ifname + " of " +
          (pod.empty() ? "container " + record.attachment.container_id : "pod " + pod) + ", network " +
          record.network;
-}
-
-Json format_link(const LinkBefore& link) {
-  Json out;
-  out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
-  out.set("mac", link.mac.text()).set("mtu", link.mtu).set("txQueueLen", link.tx_queue_len);
-  out.set("alias", link.alias).set("up", link.up).set("kind", link.kind).set("parent", link.parent_device);
-  out.set("promisc", link.promisc).set("allmulti", link.allmulti);
-  out.set("lower", link.lower).set("permanentMac", link.permanent_mac.text());
-  out.set("broadcast", link.broadcast.text());
-  Json options = Json::object();
-  for (const auto& row : LinkOptions::kRows) {
-    if (const auto& value = link.options.*row.value) options.set(row.name, *value);
-  }
-  out.set("options", std::move(options));
-  if (link.uppers) out.set("uppers", format_indices(*link.uppers));
-  return out;
-}
-
-Result<LinkBefore> parse_link_before(const Json::Object& object) {
-  ObjectReader reader(object, "link");
-  LinkBefore out;
-  out.index = static_cast<int>(TRY(number_of(reader, "index", INT32_MAX)));
-  out.name = TRY(ifname_of(reader, "name"));
-  out.altnames = TRY(reader.texts("altnames")).value_or(std::vector<std::string>());
-  out.mac = TRY(mac_of(reader, "mac"));
-  out.mtu = static_cast<uint32_t>(TRY(number_of(reader, "mtu", UINT32_MAX)));
-  out.tx_queue_len = static_cast<uint32_t>(TRY(number_of(reader, "txQueueLen", UINT32_MAX)));
-  out.alias = TRY(text_of(reader, "alias"));
-  out.up = TRY(reader.boolean("up")).value_or(false);
-  out.kind = TRY(text_of(reader, "kind"));
-  out.parent_device = TRY(text_of(reader, "parent"));
-  out.promisc = TRY(reader.boolean("promisc")).value_or(false);
-  out.allmulti = TRY(reader.boolean("allmulti")).value_or(false);
-  out.lower = static_cast<int>(TRY(reader.integer("lower", 0, INT32_MAX)).value_or(0));
-  if (reader.value("permanentMac") != nullptr) out.permanent_mac = TRY(mac_of(reader, "permanentMac"));
-  if (reader.value("broadcast") != nullptr) out.broadcast = TRY(mac_of(reader, "broadcast"));
-  if (const Json::Object* options = TRY(reader.object("options"))) {
-    ObjectReader inner(*options, "link.options");
-    for (const auto& row : LinkOptions::kRows) {
-      if (const auto value = TRY(inner.integer(row.name, 0, UINT32_MAX)))
-        out.options.*row.value = static_cast<uint32_t>(*value);
-    }
-  }
-  out.uppers = TRY(indices_of<int>(reader, "uppers", "interface"));
-  return out;
 }
 
 namespace {

@@ -61,6 +61,8 @@ struct LinkBefore {
   // Indices of the host's interfaces that stood on it: what else stands on it afterwards is the pod's. No
   // value: the record is an older version's, or of another plugin's attachment.
   std::optional<std::vector<int>> uppers = std::nullopt;
+  // The host's own, which the kernel drops with the move: neither link-local nor on a lease.
+  std::vector<IpAddress> addresses = {};
 
   // As it is now, without what stands on it.
   static LinkBefore of(const Link& now) {

@@ -4,27 +4,14 @@
 # of Debian 13 that is unpacked beside them. Nothing is installed.
 
 tree=kernel/usr suite=trixie-backports
-# newer PROGRAM ARGUMENT...: apt-get and apt-cache with package lists of their own.
-newer() {
-    local state=$LAB_BUILD/apt program=$1 keyring=/usr/share/keyrings/debian-archive-keyring.gpg mirror
-    shift
-    mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2> /dev/null |
-        sed -nE 's/^URIs: *([^ ]*\/debian)\/?$/\1/p; s/^deb (\[[^]]*\] )?([^ ]*\/debian)\/? .*/\2/p' | sed -n 1p)
-    [ -n "$mirror" ] || { echo "apt's sources have no mirror of Debian"; return 1; }
-    mkdir -p "$state"/{lists,archives}/partial
-    : > "$state/status"
-    printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$mirror" ${suite%-backports} "$keyring" "$mirror" $suite > "$state/sources.list"
-    "$program" -q -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State="$state" \
-        -o Dir::State::lists="$state/lists" -o Dir::State::status="$state/status" -o Dir::Cache="$state" \
-        -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=true "$@"
-}
+. "$here/other_release.sh"
 download_kernel() {
     local image base
-    newer apt-get update
-    image=$(kernel_image newer)
+    of_release apt-get update
+    image=$(kernel_image of_release)
     [ -n "$image" ] || return 1
     base=${image#linux-image-}              # 7.3.4+deb13-amd64
-    newer apt-get download linux-{binary,modules,base,headers}-"$base" "linux-headers-${base%-amd64}-common" \
+    of_release apt-get download linux-{binary,modules,base,headers}-"$base" "linux-headers-${base%-amd64}-common" \
         "linux-kbuild-${base%-amd64}" libc6 libelf1t64 zlib1g libzstd1
 }
 

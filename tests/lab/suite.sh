@@ -43,6 +43,6 @@ queue_lab() {
     queue 'lab, trouble' lab --name trouble --limit 900 tests/lab/trouble_test.sh
     queue 'lab, device plugin' lab --name plugin --limit 900 tests/lab/plugin_test.sh
     queue 'lab, demo' lab --name demo --limit 900 examples/demo/story.sh
-    [ "${LAB_KERNEL:-6}" = 6 ] ||
+    [ "${LAB_KERNEL:-6}" != 7 ] ||
         queue 'lab, traffic of pods' lab --name pods-traffic --limit 900 tests/lab/pods_traffic_test.sh exclusive
 }

@@ -211,6 +211,26 @@ TEST_CASE("Source routing of IPv6 addresses uses the configured table") {
   CHECK(node.world() == node.before);
 }
 
+TEST_CASE("An address alone, as clouds assign it, has its gateway by a route of its own or on the link") {
+  PodNode node;
+  const std::string routes = GENERATE(
+      as<std::string>(), R"([{"dst":"0.0.0.0/0","gw":"10.64.0.1"},{"dst":"10.64.0.1/32","scope":253}])",
+      R"([{"dst":"0.0.0.0/0","gw":"10.64.0.1"}])");
+  node.add_ipam("script-ipam",
+                "test $CNI_COMMAND = ADD || exit 0\necho '" +
+                    (R"({"cniVersion":"1.1.0","ips":[{"address":"10.64.0.5/32"}],"routes":)" + routes) +
+                    "}'");
+  const bool own = GENERATE(false, true);
+  Json conf = with(node.config("1.1.0"), R"({"ipam":{"type":"script-ipam"}})");
+  conf.set("sourceRouting", own);
+  const Json result = node.done("ADD", conf);
+  CHECK_THAT(node.in_pod(node.pod, "ip route get 10.64.9.9 from 10.64.0.5"),
+             Contains("via 10.64.0.1 dev net1"));
+  node.done("CHECK", with(conf, R"({"prevResult":)" + result.text() + "}"));
+  node.done("DEL", conf);
+  CHECK(node.world() == node.before);
+}
+
 TEST_CASE("With source routing two networks of one interface each answer through their own gateway") {
   PodNode node;
   const Json conf = with(node.config(), R"({"sourceRouting":true,"ipam":{"type":"static","addresses":[

@@ -78,19 +78,19 @@ class FakeKernel : public Kernel {
   Result<std::optional<Link>> find_link(std::string_view name) override {
     TRY(world_.enter("find_link " + std::string(name)));
     FakeLink* found = world_.find(self_, name);
-    return found == nullptr ? std::optional<Link>() : std::optional<Link>(FakeWorld::described(*found));
+    return found == nullptr ? std::optional<Link>() : std::optional<Link>(world_.described(*found));
   }
   Result<std::optional<Link>> find_link(int index) override {
     TRY(world_.enter("find_link index"));
     FakeLink* found = world_.find(self_, index);
-    return found == nullptr ? std::optional<Link>() : std::optional<Link>(FakeWorld::described(*found));
+    return found == nullptr ? std::optional<Link>() : std::optional<Link>(world_.described(*found));
   }
   Result<std::vector<Link>> links() override {
     TRY(world_.enter("links"));
     if (world_.churning.contains(self_)) return Error{Errc::busy, EINTR, "fake kernel: interrupted"};
     std::vector<Link> out;
     for (const auto& link : world_.links_) {
-      if (link->netns == self_) out.push_back(FakeWorld::described(*link));
+      if (link->netns == self_) out.push_back(world_.described(*link));
     }
     return out;
   }
@@ -704,6 +704,17 @@ void FakeWorld::add_veth(int netns, const std::string& name) {
   links_.push_back(std::move(link));
 }
 
+void FakeWorld::add_loopback(int netns) {
+  auto link = std::make_unique<FakeLink>();
+  link->netns = netns;
+  link->link.index = 1;
+  link->link.name = *IfName::parse("lo");
+  link->link.type = 772;  // ARPHRD_LOOPBACK
+  link->link.mac.bytes.assign(6, 0);
+  link->link.mtu = 65536;
+  links_.push_back(std::move(link));
+}
+
 void FakeWorld::stack(int netns, const std::string& lower, const std::string& name) {
   FakeLink* below = find(netns, lower);
   if (below == nullptr) throw std::runtime_error("fake world: no link " + lower);
@@ -734,8 +745,9 @@ void FakeWorld::move(int netns, const std::string& name, int to) {
   write_sysfs();
 }
 
-Link FakeWorld::described(const FakeLink& link) {
+Link FakeWorld::described(const FakeLink& link) const {
   Link out = link.link;
+  if (!reports_parents) out.parent_bus.clear(), out.parent_device.clear();
   if (link.stands_on == nullptr) return out;
   out.lower = link.stands_on->link.index;
   if (link.stands_on->netns != link.netns) out.lower_nsid = link.stands_on->netns;

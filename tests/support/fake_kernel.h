@@ -94,6 +94,7 @@ class FakeWorld {
   VfSettings& vf(const std::string& pci);
   void add_rdma(const std::string& pci, const std::string& name);
   void add_veth(int netns, const std::string& name);
+  void add_loopback(int netns);  // where it matters that each namespace has one
   // A macvlan on a link of that namespace.
   void stack(int netns, const std::string& lower, const std::string& name);
   // As `ip link set NAME netns TO`.
@@ -150,6 +151,7 @@ class FakeWorld {
   // Namespaces (of add_netns()) in which a link-local address is not made of the MAC.
   std::set<int> stable_privacy;
   bool no_ipv6 = false;                // of the kernel
+  bool reports_parents = true;         // not before Linux 5.14, where a driver does not answer ethtool either
   std::vector<std::string> announced;  // "10.9.0.2 at 02:00:00:00:00:07"
   bool probe_fails = false;
   std::set<int>
@@ -179,7 +181,7 @@ class FakeWorld {
   int free_index(int netns) const;
   bool rdma_name_in_use(const FakeRdma& except, std::string_view name, int netns) const;
   // As the kernel describes it in its namespace.
-  static Link described(const FakeLink& link);
+  Link described(const FakeLink& link) const;
   void remove(const FakeLink* link);
   Result<> move_to(FakeLink& link, int netns, const std::optional<std::string>& fallback);
   void renumber(FakeRdma& rdma);

@@ -154,6 +154,30 @@ TEST_CASE("an unclean device whose driver was bound again is clean") {
   CHECK(node.unclean().empty());
 }
 
+TEST_CASE("a device that is bound to vfio-pci while a pod has it is unclean until its driver is back") {
+  Baselined node;
+  REQUIRE(node.add(kConf));
+  node.world.give_to_vfio(kVf);  // as Kata does, and leaves it
+  REQUIRE(node.del(kConf));
+  CHECK(node.no_state());
+  const auto unclean = node.unclean();
+  REQUIRE(unclean.contains(kVf));
+  CHECK_THAT(unclean.at(kVf).front(), Catch::Contains("is bound to vfio-pci and had the interface vf0"));
+
+  const auto refused = node.add(kConf);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().id() == ErrorId::device_unclean);
+  CHECK_THAT(node.sweep().text(),
+             Catch::Contains("failed: 0000:21:10.0: ") && Catch::Contains("it is bound to vfio-pci"));
+
+  node.world.destroy_vf(kVf);
+  node.world.add_vf(kVf, "vf0");
+  node.world.add_rdma(kVf, "mlx5_0");
+  REQUIRE(node.add(kConf));
+  CHECK(node.unclean().empty());
+  REQUIRE(node.del(kConf));
+}
+
 TEST_CASE("whichever call fails in a DEL, the device is as it was or unclean, and never silently changed",
           "[sweep]") {
   int points = 0;

@@ -53,6 +53,17 @@ TEST_CASE("a device whose container would not get its nodes, because CDI is off,
   CHECK(node.add(kConf));
 }
 
+TEST_CASE("a device that was allocated with RDMA devices and is bound to vfio-pci by now is refused") {
+  CdiNode node;
+  REQUIRE(write_allocated_nodes(node.dir.path("run"), *DeviceId::parse("0000:21:10.0"), {{"uverbs0"}, ""}));
+  node.world.give_to_vfio("0000:21:10.0");
+  const auto refused = node.add(kConf);
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().text,
+             Catch::Contains("with the RDMA devices uverbs0, and is bound to vfio-pci by now"));
+  CHECK(node.no_state());
+}
+
 TEST_CASE("a device that was allocated without CDI needs none in the runtime") {
   CdiNode node;
   node.configure_containerd("enable_cdi = false\n");

@@ -153,4 +153,20 @@ TEST_CASE("displaced names survive writing and reading unchanged, and chain to t
   }
 }
 
+TEST_CASE(
+    "The host's own addresses of a device are away while a pod has it, which ADD reports, and back after "
+    "DEL") {
+  TwoVfs node;
+  auto& addresses = node.world.fake_link(FakeWorld::kHost, "vf0").addresses;
+  addresses.push_back({*IpAddress::parse_cidr("10.5.0.7/24")});
+  const std::string before = node.world.snapshot();
+  addresses.push_back({.address = *IpAddress::parse_cidr("10.6.0.7/24"), .permanent = false});
+  REQUIRE(node.add(kConf));
+  const bool ends = GENERATE(false, true);
+  if (ends) node.world.end_netns(kPod);
+  REQUIRE(node.del(kConf));
+  CHECK_THAT(node.world.snapshot(), Catch::Contains("address 10.5.0.7/24") && !Catch::Contains("10.6.0.7"));
+  if (!ends) CHECK(node.world.snapshot() == before);
+}
+
 }  // namespace vfrail::test

@@ -85,12 +85,15 @@ lab_up() {
 # says nothing about who did what: interface indexes, carrier and port states, link-local addresses.
 node_state() (
     shopt -s nullglob
+    # A VF whose address nobody has set has none at its PF, or that which it has chosen itself: before Linux 6.12 igb shows
+    # it there once the VF has been up.
     ip -j -d link show | jq -r '
-        sort_by(.ifname)[] |
+        [.[].address, "00:00:00:00:00:00"] as $own | sort_by(.ifname)[] |
         "link \(.ifname) mac=\(.address) brd=\(.broadcast) mtu=\(.mtu) txqlen=\(.txqlen) up=\(.flags | index("UP") != null)"
             + " promisc=\(.promiscuity) allmulti=\(.allmulti) master=\(.master // "-") kind=\(.linkinfo.info_kind // "-")"
             + " altnames=\(.altnames // [] | sort | join(","))",
-        (.ifname as $pf | .vfinfo_list[]? | "vf \($pf) \(tojson)")'
+        (.ifname as $pf | .vfinfo_list[]? |
+                .address |= (. as $address | if $own | index($address) then "its own" else . end) | "vf \($pf) \(tojson)")'
     ip -j addr show | jq -r '
         sort_by(.ifname)[] | .ifname as $link |
         .addr_info[] | select(.scope != "link") | "address \($link) \(.local)/\(.prefixlen)"'

@@ -44,6 +44,19 @@ static bool sockets = true;
 module_param(sockets, bool, 0444);
 MODULE_PARM_DESC(sockets, "rxe takes its UDP sockets along into another namespace");
 
+/* Of a function of the kernel that modules cannot link to; NULL: there is none. */
+static void *address_of(const char *symbol)
+{
+	struct kprobe probe = { .symbol_name = symbol };
+	void *address;
+
+	if (register_kprobe(&probe))
+		return NULL;
+	address = probe.addr;
+	unregister_kprobe(&probe);
+	return address;
+}
+
 /*
  * movable: the RDMA core refuses a move (EOPNOTSUPP) unless the driver can take
  * its user contexts away. rxe has nothing to take away, so an empty operation
@@ -126,18 +139,6 @@ static struct notifier_block netdev_listener = {
 	.notifier_call = netdev_event,
 };
 
-static void *address_of(const char *symbol)
-{
-	struct kprobe probe = { .symbol_name = symbol };
-	void *address;
-
-	if (register_kprobe(&probe))
-		return NULL;
-	address = probe.addr;
-	unregister_kprobe(&probe);
-	return address;
-}
-
 static int follow_with_sockets(void)
 {
 	take_sockets = address_of("rxe_net_init");
@@ -167,7 +168,21 @@ static void stay_without_sockets(void)
  *
  *   ib_register_device(struct ib_device *ibdev, name, dma_device)
  *                                        di
+ *
+ * The core's function that gives the netdev of a port is exported since 6.12.
  */
+static struct net_device *(*netdev_of)(struct ib_device *ibdev, u32 port);
+
+static int find_netdev_of(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	netdev_of = ib_device_get_netdev;
+#else
+	netdev_of = address_of("ib_device_get_netdev");
+#endif
+	return netdev_of ? 0 : -ENOENT;
+}
+
 static int before_register(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct ib_device *ibdev = (void *)regs->di;
@@ -175,8 +190,10 @@ static int before_register(struct kprobe *probe, struct pt_regs *regs)
 
 	if (ibdev->ops.driver_id != RDMA_DRIVER_RXE || ibdev->dev.parent)
 		return 0;
-	netdev = ib_device_get_netdev(ibdev, 1);
-	if (netdev && netdev->dev.parent && dev_is_pci(netdev->dev.parent))
+	netdev = netdev_of(ibdev, 1);
+	if (!netdev)
+		return 0;
+	if (netdev->dev.parent && dev_is_pci(netdev->dev.parent))
 		ibdev->dev.parent = netdev->dev.parent;
 	dev_put(netdev);
 	return 0;
@@ -225,7 +242,9 @@ static int __init shim_init(void)
 		}
 	}
 	if (parent) {
-		err = register_kprobe(&parent_probe);
+		err = find_netdev_of();
+		if (!err)
+			err = register_kprobe(&parent_probe);
 		if (err)
 			goto no_parent_probe;
 		err = bus_register_notifier(&pci_bus_type, &pci_listener);
