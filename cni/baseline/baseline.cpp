@@ -1,10 +1,10 @@
 #include "cni/baseline/baseline.h"
 
 #include "cni/baseline/baseline_store.h"
-#include "cni/baseline/link_differences.h"
 #include "cni/node/boot.h"
 #include "cni/node/device.h"
 #include "cni/node/find_link.h"
+#include "cni/node/link_differences.h"
 #include "cni/steps/link_steps.h"
 #include "cni/steps/rebind_step.h"
 #include "cni/steps/stacked.h"

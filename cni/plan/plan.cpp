@@ -20,7 +20,7 @@ LinkBefore before(const Link& link, const State& state) {
   // The kernel makes link-local ones again by itself, and whoever has a lease asks for the address again.
   static const IpAddress kLinkLocal = *IpAddress::parse_cidr("fe80::/10");
   for (const LinkAddress& one : state.addresses) {
-    if (one.permanent && !one.temporary && !contains(kLinkLocal, one.address))
+    if (one.permanent && !one.temporary && !is_in_network(kLinkLocal, one.address))
       out.addresses.push_back(one.address);
   }
   return out;

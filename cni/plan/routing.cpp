@@ -71,7 +71,7 @@ struct OwnTable {
   }
   bool reaches(const IpAddress& gateway) const {
     return std::any_of(ips.begin(), ips.end(),
-                       [&](const AssignedIp& ip) { return contains(ip.address, gateway); });
+                       [&](const AssignedIp& ip) { return is_in_network(ip.address, gateway); });
   }
   bool has_family(const IpAddress& address) const {
     return std::any_of(ips.begin(), ips.end(),
@@ -135,11 +135,11 @@ void add_assigned(const AssignedRoute& assigned, int link, const OwnTable& table
 bool is_reached(const IpAddress& gateway, const std::vector<AssignedIp>& ips,
                 const std::vector<Route>& routes) {
   static const IpAddress kLinkLocal = *IpAddress::parse_cidr("fe80::/10");
-  const auto in_network = [&](const AssignedIp& ip) { return contains(ip.address, gateway); };
+  const auto in_network = [&](const AssignedIp& ip) { return is_in_network(ip.address, gateway); };
   const auto in_route = [&](const Route& route) {
-    return !route.gateway && contains(route.destination, gateway);
+    return !route.gateway && is_in_network(route.destination, gateway);
   };
-  return contains(kLinkLocal, gateway) || std::any_of(ips.begin(), ips.end(), in_network) ||
+  return is_in_network(kLinkLocal, gateway) || std::any_of(ips.begin(), ips.end(), in_network) ||
          std::any_of(routes.begin(), routes.end(), in_route);
 }
 
@@ -165,7 +165,7 @@ bool is_own_table(uint32_t table, uint32_t own_table) {
          (table - own_table) / kTableStep < kMaxTables;
 }
 
-bool contains(const IpAddress& network, const IpAddress& address) {
+bool is_in_network(const IpAddress& network, const IpAddress& address) {
   return network.v6() == address.v6() &&
          network_of({address.bytes, network.prefix}).bytes == network_of(network).bytes;
 }

@@ -1,8 +1,8 @@
 #include "cni/steps/link_steps.h"
 
-#include "cni/baseline/link_differences.h"
 #include "cni/node/find_link.h"
 #include "cni/node/hidden_namespaces.h"
+#include "cni/node/link_differences.h"
 #include "cni/node/namespaces.h"
 #include "cni/steps/name_step.h"
 #include "cni/steps/wait_step.h"

@@ -4,12 +4,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <net/if.h>
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <linux/ethtool.h>
-#include <linux/if.h>
 #include <linux/netlink.h>
 #include <linux/sockios.h>
 

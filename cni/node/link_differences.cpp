@@ -1,4 +1,4 @@
-#include "cni/baseline/link_differences.h"
+#include "cni/node/link_differences.h"
 
 #include <algorithm>
 #include <iterator>
