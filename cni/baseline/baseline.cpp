@@ -6,7 +6,6 @@
 #include "cni/node/find_link.h"
 #include "cni/node/link_differences.h"
 #include "cni/steps/link_steps.h"
-#include "cni/steps/rebind_step.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/vf_steps.h"
 #include "cni/steps/wait_step.h"
@@ -124,14 +123,8 @@ Result<Outcome> restore_once(const Record& record, const std::optional<Baseline>
 // A second time if something is left: a setting can depend on another that is restored after it, and a read
 // that failed once may succeed.
 Result<Outcome> restore(const Record& record, const std::optional<Baseline>& known, World& world) {
-  Outcome out = TRY(restore_once(record, known, world));
-  if (out.reasons.empty()) return out;
-  out = TRY(restore_once(record, known, world));
-  // Kernels before 6.6 cannot remove alternative names that came with the netdev from an ended namespace:
-  // they are listed, and not found (__dev_change_net_namespace()).
-  if (!out.link || foreign_altnames(*record.link, *out.link).empty() || !TRY(can_rebind(record, world)))
-    return out;
-  TRY(rebind_device(record, "alternative names that the kernel lists and does not find", world));
+  Outcome first = TRY(restore_once(record, known, world));
+  if (first.reasons.empty()) return first;
   return restore_once(record, known, world);
 }
 
@@ -306,7 +299,8 @@ Result<> refuse_unclean(const std::string& device_key, IfAway if_away, World& wo
     if (reasons.empty()) continue;
     return Error{Errc::busy, 0,
                  device_key + " is not what it was before its last pod, and cannot be restored: " +
-                     joined(reasons, "; ") + "; rebind its driver, which creates a new interface",
+                     joined(reasons, "; ") +
+                     "; rebind its driver, which creates a new interface, or reboot the node",
                  ErrorId::device_unclean};
   }
   return {};

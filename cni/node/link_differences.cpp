@@ -31,11 +31,13 @@ std::vector<std::string> link_differences(const LinkBefore& before, const Link& 
     const auto& value = now.options.*row.value;
     if (other.*row.value) compare(row.name, value.value_or(0), *(before.options.*row.value), out);
   }
-  // One is as good as a thousand, which a pod can give it.
+  // Kernels that lack 8e15aee62161 (Linux 6.6) lose their way to the names of a netdev whose namespace has
+  // ended, and damage their memory when it is unregistered; 5.10 has crashed so.
   const auto names = foreign_altnames(before, now);
-  if (names.size() == 1) out.push_back("it has the alternative name " + names.front());
-  if (names.size() > 1)
-    out.push_back("it has " + std::to_string(names.size()) + " alternative names, such as " + names.front());
+  if (!names.empty())
+    out.push_back(
+        "it has " + std::to_string(names.size()) + " alternative names, such as " + names.front() +
+        ", which this kernel cannot remove, and can crash over when the driver is unbound: reboot the node");
   return out;
 }
 

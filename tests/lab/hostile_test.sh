@@ -107,7 +107,10 @@ in_pod a ip link set net1 broadcast 02:00:00:00:66:66
 timed 'DEL' cni DEL a $vf
 check "nothing is left in the accomplice's namespace" is lo bash -c 'ip -n accomplice -j link | jq -r .[].ifname'
 check 'ADD once more' cni ADD a $vf
-many_names net1; in_pod a ip -batch /tmp/batch
+case $(uname -r) in
+    5.*) echo 'left out: names in a namespace that ends, after which this kernel damages its memory' ;;
+    *) many_names net1; in_pod a ip -batch /tmp/batch ;;
+esac
 ip netns del a
 timed 'DEL when its namespace has ended' cni DEL a $vf
 check 'the next pod gets it' cni ADD next $vf
