@@ -166,6 +166,7 @@ const std::vector<Case>& cases() {
       {"VF-N02", Finding::fault, "sys/module/mlx5_core/version = 24.10-1.1.4\n",
        "mlx5_core is 24.10-1.1.4 and mlx5_ib is of Linux"},
       {"VF-N03", Finding::advice, "proc/sys/kernel/osrelease = 4.18.0-305.el8.x86_64\n", "Linux 4.18"},
+      {"VF-N03", Finding::note, "proc/sys/kernel/osrelease = 5.4.0-216-generic\n", "older than 5.10"},
       {"VF-N04", Finding::advice, "sys/module/ib_core/parameters/netns_mode = Y\n", "shared"},
       {"VF-N05", Finding::fault,
        "pci pci0000:17/0000:18:00.0 class=0x020000 vendor=15b3 device=101d driver=vfio-pci\n",
