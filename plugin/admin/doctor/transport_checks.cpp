@@ -125,7 +125,7 @@ std::vector<const DeviceFacts*> roce_ports(const Inventory& inventory) {
   std::vector<const DeviceFacts*> out;
   for (const DeviceFacts& function : inventory.functions) {
     const bool pf = function.kind == FunctionKind::network && !function.pf;
-    if (pf && function.is_roce() && !function.netdevs.empty()) out.push_back(&function);
+    if (pf && function.transport() == Transport::roce && !function.netdevs.empty()) out.push_back(&function);
   }
   return out;
 }
