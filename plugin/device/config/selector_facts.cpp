@@ -39,6 +39,11 @@ std::string found_root_device(const DeviceFacts& function) {
   return function.pf ? with_index(function.pf->text(), function) : without_pf(function);
 }
 
+std::string found_kind(const DeviceFacts& function) {
+  if (function.passed_through) return "one without a PF on this machine, which counts as a PF";
+  return function.pf ? "no PF" : "a PF";
+}
+
 std::string found_subsystem(const DeviceFacts& function) {
   return or_none(function.subsystem_vendor) + ":" + or_none(function.subsystem_device);
 }

@@ -271,10 +271,7 @@ SelectorField pf_field(const FieldText& words) {
     return *selector.is_pf == !function.pf.has_value();
   };
   out.wanted = [](const Selector& selector) { return std::string(*selector.is_pf ? "a PF" : "no PF"); };
-  out.found = [](F function) {
-    if (function.passed_through) return std::string("one without a PF on this machine, which counts as a PF");
-    return std::string(function.pf ? "no PF" : "a PF");
-  };
+  out.found = found_kind;
   return out;
 }
 
