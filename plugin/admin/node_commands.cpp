@@ -100,7 +100,7 @@ void define_serve(CLI::App* serve, ServeOptions& options) {
            "error, warning, info or debug; or a glog verbosity (4 and above: debug)");
   serve->add_option("--log-format", options.log_format, "Log format")->option_text("text|json");
   serve
-      ->add_flag("--use-cdi{true}", options.use_cdi,
+      ->add_flag("--use-cdi", options.use_cdi,
                  "Pass device nodes to the container runtime by CDI, not by kubelet; auto: if the runtime's "
                  "configuration says that it takes them; without a word: true")
       ->option_text("[=auto|true|false]");

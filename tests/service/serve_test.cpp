@@ -168,6 +168,7 @@ TEST_CASE("the CDI specs of a bundle's devices stay while a container has the un
 // Of another file system than /, as a folder of the host that is mounted in a container.
 struct MountedFolder {
   std::string path = "/dev/shm/vfrail-cdi-" + std::to_string(::getpid());
+  MountedFolder() { fs::create_directories(path); }
   ~MountedFolder() { fs::remove_all(path); }
 };
 
